@@ -25,6 +25,7 @@ import (
 	"github.com/claude-agent-go/claude/otelclaude"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -294,7 +295,7 @@ func (r *recorder) server(f *fleet.Fleet, db store.Fleet) *serve.Server {
 	opts, err := otelclaude.InstrumentServer(serve.Options{
 		Records: db, Project: "p", Logger: slog.New(slog.DiscardHandler),
 		Presets:      []serve.Preset{{Name: "shop", Roots: []string{r.t.TempDir()}}},
-		Authenticate: func(*http.Request) (serve.User, bool) { return serve.User{Name: "ada", Role: serve.Operator}, true },
+		Authenticate: func(*http.Request) (api.User, bool) { return api.User{Name: "ada", Role: api.Operator}, true },
 	}, &r.config)
 	if err != nil {
 		r.t.Fatal(err)
@@ -320,7 +321,7 @@ func call(ctx context.Context, s *serve.Server, method, path, body string) *http
 func begin(ctx context.Context, t *testing.T, s *serve.Server, prompt string) string {
 	t.Helper()
 	made := call(ctx, s, "POST", "/v1/conversations", `{"preset":"shop"}`)
-	var c serve.Conversation
+	var c api.Conversation
 	if err := json.Unmarshal(made.Body.Bytes(), &c); err != nil || made.Code != http.StatusCreated {
 		t.Fatalf("%d: %s", made.Code, made.Body)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // acceptance is a prompt that somebody is about to give to the fleet. It is in the
@@ -15,8 +16,8 @@ import (
 // prompt. So after a crash in between the log still learns of it, and what it costs
 // is counted. And nobody deletes a conversation for good while it can still get one.
 type acceptance struct {
-	Prompt Prompt    `json:"prompt"`
-	At     time.Time `json:"at"`
+	Prompt api.Prompt `json:"prompt"`
+	At     time.Time  `json:"at"`
 	// Sender names the attempt. If a prompt is sent twice at once, each attempt
 	// answers only for itself.
 	Sender string `json:"sender"`
@@ -27,7 +28,7 @@ type acceptance struct {
 const settledAfter = 2 * lastingBound
 
 // intend notes that a prompt is about to be given to the fleet, and names the attempt.
-func (l *eventLog) intend(ctx context.Context, p Prompt) (sender string, err error) {
+func (l *eventLog) intend(ctx context.Context, p api.Prompt) (sender string, err error) {
 	now, err := l.book.records.Now(ctx)
 	if err != nil {
 		return "", err
@@ -41,7 +42,7 @@ func (l *eventLog) intend(ctx context.Context, p Prompt) (sender string, err err
 
 // confirm writes down that the fleet has accepted a prompt, and returns the prompt as
 // the log has it.
-func (l *eventLog) confirm(ctx context.Context, sender string, p Prompt) (Prompt, error) {
+func (l *eventLog) confirm(ctx context.Context, sender string, p api.Prompt) (api.Prompt, error) {
 	out := p
 	err := l.write(ctx, func(h *logHead) ([]logEvent, bool) {
 		left := h.leave(sender)
@@ -49,7 +50,7 @@ func (l *eventLog) confirm(ctx context.Context, sender string, p Prompt) (Prompt
 			out = known
 			return nil, left
 		}
-		return []logEvent{{Event: Event{Type: EventPrompt, Prompt: &p}}}, true
+		return []logEvent{{Event: api.Event{Type: api.EventPrompt, Prompt: &p}}}, true
 	})
 	return out, err
 }
@@ -116,7 +117,7 @@ func (s *logs) finishAccepting(ctx context.Context, l *eventLog, age time.Durati
 				if _, known := l.prompts[a.Prompt.ID]; known {
 					return nil
 				}
-				return []logEvent{{Event: Event{Type: EventPrompt, Prompt: &a.Prompt}}}
+				return []logEvent{{Event: api.Event{Type: api.EventPrompt, Prompt: &a.Prompt}}}
 			})
 		case errors.Is(err, fleet.ErrUnknown) && now.Sub(a.At) >= settledAfter:
 			err = l.refuse(ctx, a.Sender)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -43,7 +43,7 @@ func halfway(t *testing.T) (*rig, *cutOff, *client) {
 	t.Helper()
 	db := &cutOff{Fleet: store.Memory()}
 	r := newRig(t, db, nil)
-	return r, db, r.as("ada", serve.Operator)
+	return r, db, r.as("ada", api.Operator)
 }
 
 // again starts the server again, with a store that takes everything.
@@ -84,17 +84,17 @@ func TestAcceptedAndNotLogged(t *testing.T) {
 		t.Fatalf("status %d: %s", got.status, got.body)
 	}
 	r.awaitAnswered(own.ID, id)
-	if usage := get[serve.Usage](ada, "/v1/usage"); usage.Total.Turns != 1 {
+	if usage := get[api.Usage](ada, "/v1/usage"); usage.Total.Turns != 1 {
 		t.Fatalf("the log is not cut off: %+v", usage)
 	}
 	r.again(db)
-	r.eventually("both turns are counted", func() bool { return get[serve.Usage](ada, "/v1/usage").Total.Turns == 2 })
+	r.eventually("both turns are counted", func() bool { return get[api.Usage](ada, "/v1/usage").Total.Turns == 2 })
 	turns := ada.turnsOf(own.ID, 2)
 	if turns[1].Prompt != id || turns[1].State != "answered" {
 		t.Errorf("%+v", turns)
 	}
 	ada.agrees(own.ID, turns, 2)
-	if p := get[serve.Prompt](ada, at+"/prompts/"+id); p.By != "ada" || p.Text != "two" {
+	if p := get[api.Prompt](ada, at+"/prompts/"+id); p.By != "ada" || p.Text != "two" {
 		t.Errorf("%+v", p)
 	}
 }
@@ -111,7 +111,7 @@ func TestNotAcceptedAndNotLogged(t *testing.T) {
 		t.Fatalf("status %d: %s", got.status, got.body)
 	}
 	r.again(db)
-	want[serve.Prompt](ada, ada.do("POST", at, `{"content":"three"}`), http.StatusAccepted)
+	want[api.Prompt](ada, ada.do("POST", at, `{"content":"three"}`), http.StatusAccepted)
 	for _, e := range ada.follow("/v1/conversations/"+own.ID+"/events?after=0", untilTurns(2)) {
 		if strings.Contains(e.data, `"two"`) {
 			t.Errorf("the log has %s", e.data)
@@ -125,7 +125,7 @@ func TestNotAcceptedAndNotLogged(t *testing.T) {
 func TestConversationWithoutItsPrompt(t *testing.T) {
 	t.Parallel()
 	r, db, ada := halfway(t)
-	empty := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", `{"preset":"shop"}`), http.StatusCreated)
+	empty := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", `{"preset":"shop"}`), http.StatusCreated)
 	used := ada.begin("one")
 	ada.turnsOf(used.ID, 1)
 	db.set(func(k store.RecordKey, value []byte) bool { return k.Kind == "serve-log" || k.Kind == "prompt" })
@@ -134,7 +134,7 @@ func TestConversationWithoutItsPrompt(t *testing.T) {
 			t.Fatalf("status %d: %s", got.status, got.body)
 		}
 	}
-	left := get[serve.List[serve.Conversation]](ada, "/v1/conversations").Items
+	left := get[api.List[api.Conversation]](ada, "/v1/conversations").Items
 	if len(left) != 4 {
 		t.Fatalf("there are %+v", left)
 	}
@@ -187,18 +187,18 @@ func TestForkAgain(t *testing.T) {
 	r, db, ada := halfway(t)
 	own := ada.begin("one")
 	ada.turnsOf(own.ID, 1)
-	fork := serve.NewConversation{Preset: "shop", Model: "sonnet", Fork: &serve.ForkFrom{Conversation: own.ID}}
+	fork := api.NewConversation{Preset: "shop", Model: "sonnet", Fork: &api.ForkFrom{Conversation: own.ID}}
 	db.set(func(k store.RecordKey, _ []byte) bool { return k.Kind == "serve-conversation" })
 	if got := ada.do("POST", "/v1/conversations", fork, "Idempotency-Key", "copy"); got.status < 500 {
 		t.Fatalf("status %d: %s", got.status, got.body)
 	}
 	r.again(db)
-	made := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", fork, "Idempotency-Key", "copy"), http.StatusCreated)
+	made := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", fork, "Idempotency-Key", "copy"), http.StatusCreated)
 	if made.ForkOf != own.ID || made.Model != "sonnet" {
 		t.Errorf("%+v", made)
 	}
 	r.eventually("the copy has the answer", func() bool {
-		list := get[serve.List[serve.Message]](ada, "/v1/conversations/"+made.ID+"/messages")
+		list := get[api.List[api.Message]](ada, "/v1/conversations/"+made.ID+"/messages")
 		return len(list.Items) > 0 && strings.Contains(string(list.Items[len(list.Items)-1].Message), "You said: one")
 	})
 	n := 0

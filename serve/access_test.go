@@ -13,14 +13,15 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
 // document is what the test needs of the OpenAPI document.
 type document struct {
 	Paths map[string]map[string]struct {
-		Role        serve.Role `json:"x-role"`
-		RequestBody *struct{}  `json:"requestBody"`
+		Role        api.Role  `json:"x-role"`
+		RequestBody *struct{} `json:"requestBody"`
 		Responses   map[string]struct {
 			Content map[string]struct{} `json:"content"`
 		} `json:"responses"`
@@ -35,32 +36,32 @@ func openAPI(c *client) document { return get[document](c, "/openapi.json") }
 func TestRolesOfLogins(t *testing.T) {
 	r := newRig(t, store.Memory(), nil)
 	nobody := &client{rig: r}
-	admin := r.as("root", serve.Admin)
+	admin := r.as("root", api.Admin)
 	ids := func(c *client) map[string]bool {
 		t.Helper()
 		all := make(map[string]bool)
-		for _, l := range get[serve.List[serve.LoginInfo]](c, "/v1/logins").Items {
+		for _, l := range get[api.List[api.LoginInfo]](c, "/v1/logins").Items {
 			all[l.ID] = true
 		}
 		return all
 	}
 	for _, user := range []string{"ada", "eve"} {
-		for _, role := range serve.Roles() {
+		for _, role := range api.Roles() {
 			before := ids(admin)
-			token, err := r.server.Service().IssueLogin(t.Context(), serve.User{Name: "ada", Role: role})
+			token, err := r.server.Service().IssueLogin(t.Context(), api.User{Name: "ada", Role: role})
 			if err != nil {
 				t.Fatal(err)
 			}
-			cookie, _, _ := strings.Cut(nobody.do("POST", "/v1/login", serve.LoginRequest{Token: token}).header.Get("Set-Cookie"), ";")
+			cookie, _, _ := strings.Cut(nobody.do("POST", "/v1/login", api.LoginRequest{Token: token}).header.Get("Set-Cookie"), ";")
 			var login string
 			for id := range ids(admin) {
 				if !before[id] {
 					login = id
 				}
 			}
-			for _, with := range serve.Roles() {
+			for _, with := range api.Roles() {
 				c := r.as(user, with)
-				may := with == serve.Admin || user == "ada" && atLeast(with, role)
+				may := with == api.Admin || user == "ada" && atLeast(with, role)
 				if listed := ids(c)[login]; listed != may {
 					t.Errorf("%s as %s sees a login of ada as %s: %v", user, with, role, listed)
 				}
@@ -77,7 +78,7 @@ func TestRolesOfLogins(t *testing.T) {
 			}
 			least := role
 			if user != "ada" {
-				least = serve.Admin
+				least = api.Admin
 			}
 			if got := r.as(user, least).do("DELETE", "/v1/logins/"+login, nil); got.status != http.StatusNoContent {
 				t.Errorf("%s as %s cannot end a login of ada as %s: %d %s", user, least, role, got.status, got.body)
@@ -91,7 +92,7 @@ func TestRolesOfLogins(t *testing.T) {
 // see it, and everybody once it is shared.
 func TestPrivate(t *testing.T) {
 	r := newRig(t, store.Memory(), nil)
-	ada, eve, root := r.as("ada", serve.Operator), r.as("eve", serve.Operator), r.as("root", serve.Admin)
+	ada, eve, root := r.as("ada", api.Operator), r.as("eve", api.Operator), r.as("root", api.Admin)
 	own := ada.begin("tool 1")
 	asked := ada.pending(1)[0]
 	never := "ada~00000000-0000-4000-8000-000000000000"
@@ -102,13 +103,13 @@ func TestPrivate(t *testing.T) {
 		"POST /v1/conversations/{id}/rewind":  `{"message":"00000000-0000-4000-8000-000000000000"}`,
 		"POST /v1/approvals/{id}/decision":    `{"decision":"allow","digest":"` + asked.Digest + `"}`,
 	}
-	prompt := get[serve.List[serve.Prompt]](ada, "/v1/conversations/"+own.ID+"/prompts").Items[0].ID
+	prompt := get[api.List[api.Prompt]](ada, "/v1/conversations/"+own.ID+"/prompts").Items[0].ID
 	tried := 0
 	for path, methods := range openAPI(ada).Paths {
 		theirs := map[bool]string{true: own.ID, false: asked.ID}[strings.Contains(path, "/conversations/")]
 		none := map[bool]string{true: never, false: "00000000000000000000000000000000"}[strings.Contains(path, "/conversations/")]
 		for method, op := range methods {
-			if !strings.Contains(path, "{id}") || op.Role == serve.Admin {
+			if !strings.Contains(path, "{id}") || op.Role == api.Admin {
 				continue // it is about nothing of anybody's, or for those who see everything
 			}
 			tried++
@@ -130,7 +131,7 @@ func TestPrivate(t *testing.T) {
 	if tried < 18 {
 		t.Errorf("only %d endpoints were tried", tried)
 	}
-	fork := want[serve.Problem](eve, eve.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Fork: &serve.ForkFrom{Conversation: own.ID}}), http.StatusNotFound)
+	fork := want[api.Problem](eve, eve.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Fork: &api.ForkFrom{Conversation: own.ID}}), http.StatusNotFound)
 	if fork.Type != "/problems/not-found" {
 		t.Errorf("%+v", fork)
 	}
@@ -143,27 +144,27 @@ func TestPrivate(t *testing.T) {
 		}
 	}
 	for _, query := range []string{"q=nothing+like+it", "preset=nonsense", "q=bash&preset=nonsense", "kind=plan&q=bash"} {
-		if got := get[serve.List[serve.Approval]](root, "/v1/approvals?"+query); len(got.Items) > 0 {
+		if got := get[api.List[api.Approval]](root, "/v1/approvals?"+query); len(got.Items) > 0 {
 			t.Errorf("?%s selects %+v", query, got.Items)
 		}
 	}
-	want[serve.Conversation](ada, ada.do("PATCH", "/v1/conversations/"+own.ID, `{"shared":true}`), http.StatusOK)
-	get[serve.Conversation](eve, "/v1/conversations/"+own.ID)
-	viewer := r.as("vic", serve.Viewer)
-	if a := get[serve.Approval](viewer, "/v1/approvals/"+asked.ID); a.MayDecide {
+	want[api.Conversation](ada, ada.do("PATCH", "/v1/conversations/"+own.ID, `{"shared":true}`), http.StatusOK)
+	get[api.Conversation](eve, "/v1/conversations/"+own.ID)
+	viewer := r.as("vic", api.Viewer)
+	if a := get[api.Approval](viewer, "/v1/approvals/"+asked.ID); a.MayDecide {
 		t.Error("a viewer may decide")
 	}
 	if got := eve.do("PATCH", "/v1/conversations/"+own.ID, `{"shared":false}`); got.status != http.StatusForbidden {
 		t.Errorf("somebody else makes it private: %d", got.status)
 	}
-	approver := r.as("kim", serve.Approver)
-	want[serve.Approval](approver, approver.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "deny", Digest: asked.Digest}), http.StatusOK)
+	approver := r.as("kim", api.Approver)
+	want[api.Approval](approver, approver.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "deny", Digest: asked.Digest}), http.StatusOK)
 }
 
 // Requests of other sites, and for other hosts, are refused before anything else.
 func TestHostsAndOrigins(t *testing.T) {
 	r := newRig(t, store.Memory(), func(o *serve.Options) { o.Hosts = []string{"claude.example", "192.0.2.7"} })
-	ada := r.as("ada", serve.Admin)
+	ada := r.as("ada", api.Admin)
 	hosts := map[string]int{
 		"127.0.0.1": 200, "127.0.0.1:1": 200, "127.9.9.9": 200, "localhost": 200, "localhost:9999": 200, "LOCALHOST": 200, "[::1]": 200, "[::1]:80": 200,
 		"claude.example": 200, "Claude.Example:443": 200, "192.0.2.7": 200,
@@ -193,7 +194,7 @@ func TestHostsAndOrigins(t *testing.T) {
 		{"POST", "http://localhost:1", "same-site", 403},
 		{"GET", "https://evil.example", "cross-site", 200},
 	} {
-		path, body := "/v1/conversations", any(serve.NewConversation{Preset: "shop"})
+		path, body := "/v1/conversations", any(api.NewConversation{Preset: "shop"})
 		if c.method == "GET" {
 			body = nil
 		}
@@ -239,7 +240,7 @@ func TestLogin(t *testing.T) {
 		o.Port, o.CLIVersion = 8080, func() string { return "2.1.325" }
 	})
 	nobody := &client{rig: r}
-	link, err := r.server.LoginLink(t.Context(), r.http.URL, serve.User{Name: "ada", Role: serve.Operator})
+	link, err := r.server.LoginLink(t.Context(), r.http.URL, api.User{Name: "ada", Role: api.Operator})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +248,7 @@ func TestLogin(t *testing.T) {
 	if base != r.http.URL+"/login" {
 		t.Errorf("the link is %s", link)
 	}
-	login := nobody.do("POST", "/v1/login", serve.LoginRequest{Token: token})
+	login := nobody.do("POST", "/v1/login", api.LoginRequest{Token: token})
 	if login.status != http.StatusNoContent {
 		t.Fatalf("status %d: %s", login.status, login.body)
 	}
@@ -261,11 +262,11 @@ func TestLogin(t *testing.T) {
 		t.Error("the cookie is for https only")
 	}
 	cookie, _, _ := strings.Cut(set, ";")
-	info := want[serve.ServerInfo](nobody, nobody.do("GET", "/v1/server", nil, "Cookie", cookie), http.StatusOK)
-	if info.User.Name != "ada" || info.User.Role != serve.Operator || info.CLI != "2.1.325" {
+	info := want[api.ServerInfo](nobody, nobody.do("GET", "/v1/server", nil, "Cookie", cookie), http.StatusOK)
+	if info.User.Name != "ada" || info.User.Role != api.Operator || info.CLI != "2.1.325" {
 		t.Errorf("%+v", info)
 	}
-	if again := nobody.do("POST", "/v1/login", serve.LoginRequest{Token: token}); again.status != http.StatusUnauthorized {
+	if again := nobody.do("POST", "/v1/login", api.LoginRequest{Token: token}); again.status != http.StatusUnauthorized {
 		t.Errorf("the second login: status %d", again.status)
 	}
 	if out := nobody.do("DELETE", "/v1/login", nil, "Cookie", cookie); out.status != http.StatusNoContent {
@@ -275,18 +276,18 @@ func TestLogin(t *testing.T) {
 		t.Errorf("after the logout: status %d", after.status)
 	}
 
-	root := r.as("root", serve.Admin)
-	made := want[serve.CreatedToken](root, root.do("POST", "/v1/tokens", `{"name":"ci","user":"bot","role":"viewer"}`), http.StatusCreated)
+	root := r.as("root", api.Admin)
+	made := want[api.CreatedToken](root, root.do("POST", "/v1/tokens", `{"name":"ci","user":"bot","role":"viewer"}`), http.StatusCreated)
 	bot := &client{rig: r, token: made.Secret}
-	get[serve.ServerInfo](bot, "/v1/server")
-	byToken := nobody.do("POST", "/v1/login", serve.LoginRequest{Token: made.Secret})
+	get[api.ServerInfo](bot, "/v1/server")
+	byToken := nobody.do("POST", "/v1/login", api.LoginRequest{Token: made.Secret})
 	cookie, _, _ = strings.Cut(byToken.header.Get("Set-Cookie"), ";")
-	want[serve.ServerInfo](nobody, nobody.do("GET", "/v1/server", nil, "Cookie", cookie), http.StatusOK)
+	want[api.ServerInfo](nobody, nobody.do("GET", "/v1/server", nil, "Cookie", cookie), http.StatusOK)
 	keyed := root.do("POST", "/v1/tokens", `{"name":"again","user":"bot","role":"viewer"}`, "Idempotency-Key", "k")
-	if p := want[serve.Problem](root, keyed, http.StatusBadRequest); !strings.Contains(p.Detail, "Idempotency-Key") || !strings.Contains(p.Detail, "revoke") {
+	if p := want[api.Problem](root, keyed, http.StatusBadRequest); !strings.Contains(p.Detail, "Idempotency-Key") || !strings.Contains(p.Detail, "revoke") {
 		t.Errorf("%+v", p)
 	}
-	if all := get[serve.List[serve.TokenInfo]](root, "/v1/tokens").Items; slices.ContainsFunc(all, func(t serve.TokenInfo) bool { return t.Name == "again" }) {
+	if all := get[api.List[api.TokenInfo]](root, "/v1/tokens").Items; slices.ContainsFunc(all, func(t api.TokenInfo) bool { return t.Name == "again" }) {
 		t.Errorf("a refused request has made %+v", all)
 	}
 	if list := root.do("GET", "/v1/tokens", nil); strings.Contains(string(list.body), made.Secret[len(made.Secret)-20:]) || !strings.Contains(string(list.body), made.ID) {
@@ -306,7 +307,7 @@ func TestLogin(t *testing.T) {
 	}
 	last := 0
 	for range 12 {
-		last = nobody.do("POST", "/v1/login", serve.LoginRequest{Token: "ccl_0000000000000000.guess"}).status
+		last = nobody.do("POST", "/v1/login", api.LoginRequest{Token: "ccl_0000000000000000.guess"}).status
 	}
 	if last != http.StatusTooManyRequests {
 		t.Errorf("after twelve guesses: status %d", last)
@@ -317,8 +318,8 @@ func TestLogin(t *testing.T) {
 func TestSecretsAreHashed(t *testing.T) {
 	db := store.Memory()
 	r := newRig(t, db, nil)
-	token := r.token("ada", serve.Viewer)
-	login, err := serve.IssueLogin(t.Context(), db, "p", serve.User{Name: "ada", Role: serve.Viewer})
+	token := r.token("ada", api.Viewer)
+	login, err := serve.IssueLogin(t.Context(), db, "p", api.User{Name: "ada", Role: api.Viewer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +350,7 @@ func TestProxy(t *testing.T) {
 		want int
 	}{{"127.0.0.0/8", 200}, {"192.0.2.0/24", 401}} {
 		r := newRig(t, store.Memory(), func(o *serve.Options) {
-			o.ProxyHeader, o.ProxyFrom, o.ProxyRole = "Remote-User", []netip.Prefix{netip.MustParsePrefix(c.from)}, serve.Viewer
+			o.ProxyHeader, o.ProxyFrom, o.ProxyRole = "Remote-User", []netip.Prefix{netip.MustParsePrefix(c.from)}, api.Viewer
 		})
 		nobody := &client{rig: r}
 		got := nobody.do("GET", "/v1/server", nil, "Remote-User", "ada", "X-Forwarded-For", "192.0.2.1")
@@ -357,8 +358,8 @@ func TestProxy(t *testing.T) {
 			t.Errorf("from %s: status %d, %s", c.from, got.status, got.body)
 		}
 		if c.want == 200 {
-			var info serve.ServerInfo
-			if err := json.Unmarshal(got.body, &info); err != nil || info.User.Name != "ada" || info.User.Role != serve.Viewer {
+			var info api.ServerInfo
+			if err := json.Unmarshal(got.body, &info); err != nil || info.User.Name != "ada" || info.User.Role != api.Viewer {
 				t.Errorf("%+v, %v", info.User, err)
 			}
 		}
@@ -409,9 +410,9 @@ func TestProxySocket(t *testing.T) {
 // A program's own users need no other login.
 func TestAuthenticate(t *testing.T) {
 	r := newRig(t, store.Memory(), func(o *serve.Options) {
-		o.Authenticate = func(r *http.Request) (serve.User, bool) {
+		o.Authenticate = func(r *http.Request) (api.User, bool) {
 			name := r.Header.Get("X-Test-User")
-			return serve.User{Name: name, Role: serve.Viewer}, name != ""
+			return api.User{Name: name, Role: api.Viewer}, name != ""
 		}
 	})
 	nobody := &client{rig: r}

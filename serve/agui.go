@@ -14,6 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // aguiRun is a run of AG-UI: from a prompt, or from decisions, to the end of the
@@ -22,7 +23,7 @@ import (
 type aguiRun struct {
 	*call
 	in     *RunInput
-	about  Conversation
+	about  api.Conversation
 	prompt string // the id of the newest prompt, empty if there is none
 	begun  bool   // the run has begun the conversation
 
@@ -33,8 +34,8 @@ type aguiRun struct {
 
 	asked   map[string]bool // the approvals that the log has
 	awaited map[string]bool // the prompts whose end is the run's
-	turn    *Turn           // the last of them that has ended
-	used    []*Turn         // all of them that have ended
+	turn    *api.Turn       // the last of them that has ended
+	used    []*api.Turn     // all of them that have ended
 	place   int64           // the last event that was translated
 }
 
@@ -103,7 +104,7 @@ func (r *aguiRun) newest() (message.Content, error) {
 // thread finds the conversation that a thread is, or begins it with the prompt of
 // the run. A name that is not the id of a conversation that the user may see is a
 // name of the user's own.
-func (r *aguiRun) thread(content message.Content) (Conversation, error) {
+func (r *aguiRun) thread(content message.Content) (api.Conversation, error) {
 	s, ctx := r.service(), r.ctx()
 	own := r.in.ThreadID
 	if !uuid.Valid(own) {
@@ -122,11 +123,11 @@ func (r *aguiRun) thread(content message.Content) (Conversation, error) {
 		return c, err
 	}
 	if len(r.in.Resume) > 0 {
-		return Conversation{}, notFound.because("the thread to resume does not exist")
+		return api.Conversation{}, notFound.because("the thread to resume does not exist")
 	}
 	r.prompt, r.begun = r.promptOf(idOf(tenantOf(r.user.Name)+"/"+own)), true
 	return s.create(ctx, r.user, creation{
-		NewConversation: NewConversation{Preset: preset, Title: firstLine(content.Text())}, id: own, first: &fleet.Prompt{ID: r.prompt, Content: content},
+		NewConversation: api.NewConversation{Preset: preset, Title: firstLine(content.Text())}, id: own, first: &fleet.Prompt{ID: r.prompt, Content: content},
 	})
 }
 
@@ -158,7 +159,7 @@ func (r *aguiRun) do(ctx context.Context, content message.Content, answers []res
 	}
 	switch {
 	case r.prompt != "" && !known:
-		if _, err := s.Send(ctx, user, r.about.ID, NewPrompt{ID: r.prompt, Content: encoded(content)}); err != nil {
+		if _, err := s.Send(ctx, user, r.about.ID, api.NewPrompt{ID: r.prompt, Content: encoded(content)}); err != nil {
 			return err
 		}
 		r.awaited[r.prompt] = true
@@ -174,16 +175,16 @@ func (r *aguiRun) do(ctx context.Context, content message.Content, answers []res
 
 // review notes which prompts the run is about. It reports whether the newest one
 // was sent before.
-func (r *aguiRun) review(past []Event) (known bool) {
+func (r *aguiRun) review(past []api.Event) (known bool) {
 	open := make(map[string]bool)
 	for i := range past {
 		switch e := &past[i]; e.Type {
-		case EventPrompt:
+		case api.EventPrompt:
 			open[e.Prompt.ID] = true
 			known = known || e.Prompt.ID == r.prompt
-		case EventTurn:
+		case api.EventTurn:
 			delete(open, e.Turn.Prompt)
-		case EventApproval:
+		case api.EventApproval:
 			r.asked[e.Approval.ID] = true
 		}
 	}
@@ -199,7 +200,7 @@ func (r *aguiRun) review(past []Event) (known bool) {
 // recall goes through what has happened before. If the run is a repetition, the
 // client may have seen any part of it, and gets all messages at once; otherwise
 // it gets what it has not seen yet.
-func (r *aguiRun) recall(past []Event, from int64, repeated bool, answers []resumeAnswer) {
+func (r *aguiRun) recall(past []api.Event, from int64, repeated bool, answers []resumeAnswer) {
 	const context = 100 // events that can have other blocks of the same answer
 	if !repeated && len(answers) == 0 {
 		skipped := max(0, len(past)-context)
@@ -242,8 +243,8 @@ func (r *aguiRun) recall(past []Event, from int64, repeated bool, answers []resu
 }
 
 // recallOne takes an event of the past.
-func (r *aguiRun) recallOne(e *Event) {
-	if r.shown != nil && e.Type == EventMessage {
+func (r *aguiRun) recallOne(e *api.Event) {
+	if r.shown != nil && e.Type == api.EventMessage {
 		if m, ok := decodeUser(e); ok {
 			id := m.UUID
 			for i := range r.in.Messages {
@@ -258,22 +259,22 @@ func (r *aguiRun) recallOne(e *Event) {
 }
 
 // decodeUser returns what a person said in the main conversation.
-func decodeUser(e *Event) (*message.User, bool) {
+func decodeUser(e *api.Event) (*message.User, bool) {
 	m, _ := message.Decode(e.Message) // what cannot be read is not shown
 	user, ok := m.(*message.User)
 	return user, ok && user.Text() != "" && message.SubagentOf(user) == (message.Subagent{})
 }
 
 // take translates an event, and notes the ends of turns.
-func (r *aguiRun) take(e *Event) {
+func (r *aguiRun) take(e *api.Event) {
 	r.events.take(e)
 	if e.Seq > 0 {
 		r.place = e.Seq
 	}
-	if e.Type == EventApproval {
+	if e.Type == api.EventApproval {
 		r.asked[e.Approval.ID] = true
 	}
-	if e.Type == EventTurn && r.awaited[e.Turn.Prompt] {
+	if e.Type == api.EventTurn && r.awaited[e.Turn.Prompt] {
 		delete(r.awaited, e.Turn.Prompt)
 		r.used = append(r.used, e.Turn)
 		if r.turn == nil || e.Turn.PartOf == "" {
@@ -293,7 +294,7 @@ func (r *aguiRun) follow(ctx context.Context, after int64) error {
 	if err != nil {
 		return err
 	}
-	pull := make(chan Event)
+	pull := make(chan api.Event)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -314,7 +315,7 @@ func (r *aguiRun) follow(ctx context.Context, after int64) error {
 	for !r.broken {
 		select {
 		case e, ok := <-pull:
-			if !ok || e.Type == EventReset || e.Type == EventBye {
+			if !ok || e.Type == api.EventReset || e.Type == api.EventBye {
 				return closing.because("run it again with the same messages: nothing that was accepted is lost")
 			}
 			r.take(&e)
@@ -343,16 +344,16 @@ func (r *aguiRun) follow(ctx context.Context, after int64) error {
 
 // noteworthy reports whether an event may end the run, and how long to wait for
 // what belongs to it.
-func (r *aguiRun) noteworthy(e *Event) (time.Duration, bool) {
+func (r *aguiRun) noteworthy(e *api.Event) (time.Duration, bool) {
 	switch {
-	case e.Type == EventSynced:
+	case e.Type == api.EventSynced:
 		return 0, true
-	case e.Type == EventApproval && e.Approval.State == ApprovalPending:
+	case e.Type == api.EventApproval && e.Approval.State == api.ApprovalPending:
 		return gatherCalls, true
-	case e.Type == EventPrompt && e.Prompt.State == "stuck":
+	case e.Type == api.EventPrompt && e.Prompt.State == "stuck":
 		return 0, true
 	}
-	return 0, e.Type == EventTurn && r.turn != nil && len(r.awaited) == 0 // the log has the answer before it
+	return 0, e.Type == api.EventTurn && r.turn != nil && len(r.awaited) == 0 // the log has the answer before it
 }
 
 // look ends the run if its turns have ended, or if a person is asked. A question
@@ -363,11 +364,11 @@ func (r *aguiRun) look(ctx context.Context, late bool) (done bool, err error) {
 		r.finish()
 		return true, nil
 	}
-	asked, err := r.service().approvals(ctx, r.user, ApprovalQuery{Conversation: r.about.ID, State: ApprovalPending})
+	asked, err := r.service().approvals(ctx, r.user, api.ApprovalQuery{Conversation: r.about.ID, State: api.ApprovalPending})
 	if err != nil {
 		return false, err
 	}
-	if !late && slices.ContainsFunc(asked, func(a Approval) bool { return !r.asked[a.ID] }) {
+	if !late && slices.ContainsFunc(asked, func(a api.Approval) bool { return !r.asked[a.ID] }) {
 		return false, nil // its event comes
 	}
 	if len(asked) > 0 {
@@ -375,7 +376,7 @@ func (r *aguiRun) look(ctx context.Context, late bool) (done bool, err error) {
 		return true, nil
 	}
 	now, err := r.service().Conversation(ctx, r.user, r.about.ID)
-	if err == nil && now.State == Failed {
+	if err == nil && now.State == api.Failed {
 		err = stuckHere.because("%s", now.Reason)
 	}
 	return false, err
@@ -400,12 +401,12 @@ func (r *aguiRun) finish() {
 }
 
 // interrupt ends the run with questions.
-func (r *aguiRun) interrupt(asked []Approval) {
+func (r *aguiRun) interrupt(asked []api.Approval) {
 	r.events.endAll()
 	slices.Reverse(asked) // the oldest first
 	event := RunEvent{Type: "RUN_FINISHED", ThreadID: r.in.ThreadID, RunID: r.in.RunID, Outcome: &RunOutcome{Type: "interrupt"}}
 	for i := range asked {
-		if a := &asked[i]; a.ToolUseID != "" && a.Kind != KindElicitation {
+		if a := &asked[i]; a.ToolUseID != "" && a.Kind != api.KindElicitation {
 			r.events.call(a.ToolUseID, a.Tool, string(a.Input)) // the transcript may not have it yet
 		}
 		event.Outcome.Interrupts = append(event.Outcome.Interrupts, interruptOf(&asked[i], r.place))
@@ -414,7 +415,7 @@ func (r *aguiRun) interrupt(asked []Approval) {
 }
 
 // fail ends the run with an error.
-func (r *aguiRun) fail(p *Problem) {
+func (r *aguiRun) fail(p *api.Problem) {
 	if p.Status == http.StatusInternalServerError {
 		r.service().opts.Logger.Error("serve: a run failed", "conversation", r.about.ID, "user", r.user.Name, "error", p.Cause)
 	}
@@ -441,7 +442,7 @@ func (r *aguiRun) send(e RunEvent) {
 }
 
 // usageOf is what turns have used, by model.
-func usageOf(turns []*Turn) []RunUsage {
+func usageOf(turns []*api.Turn) []RunUsage {
 	models := make(map[string]RunUsage)
 	for _, t := range turns {
 		for name, u := range t.Models {

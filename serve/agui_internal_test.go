@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // A subagent ends with the result of its call: with an answer, with an error, or,
@@ -27,7 +29,7 @@ func TestAGUISubagentEnds(t *testing.T) {
 			`{"type":"assistant","uuid":"a","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"Task","input":{"description":"Look","prompt":"p"}}]}}`,
 			`{"type":"user","uuid":"b","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1",` + result + `}`,
 		} {
-			tr.take(&Event{Type: EventMessage, Message: json.RawMessage(line)})
+			tr.take(&api.Event{Type: api.EventMessage, Message: json.RawMessage(line)})
 		}
 		tr.begin()
 		tr.endAll()

@@ -10,16 +10,17 @@ import (
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // resumeAnswer is an answer to an interrupt.
 type resumeAnswer struct {
-	approval Approval // as it stands
+	approval api.Approval // as it stands
 	id       string
 	digest   string
 	place    int64 // where the run ended that asked
 	cancel   bool  // the person has given the question up
-	decision Decision
+	decision api.Decision
 }
 
 // resumePayload is what an answer says.
@@ -32,12 +33,12 @@ type resumePayload struct {
 	// content of the form.
 	Input json.RawMessage `json:"input"`
 	// Answers answer the questions of the agent.
-	Answers []QuestionAnswer `json:"answers"`
+	Answers []api.QuestionAnswer `json:"answers"`
 }
 
 // interruptOf shows an approval as an interrupt of a run that ends at a place in
 // the log.
-func interruptOf(a *Approval, place int64) Interrupt {
+func interruptOf(a *api.Approval, place int64) Interrupt {
 	i := Interrupt{
 		ID: fmt.Sprintf("%s.%d.%s", a.ID, place, a.Digest), Reason: "tool_call", ToolCallID: a.ToolUseID, Message: a.Title,
 		Metadata: map[string]any{"approval": a},
@@ -46,10 +47,10 @@ func interruptOf(a *Approval, place int64) Interrupt {
 		i.ExpiresAt = &a.ExpiresAt
 	}
 	switch a.Kind {
-	case KindQuestion:
+	case api.KindQuestion:
 		i.Reason, i.ResponseSchema = "input_required", json.RawMessage(`{"type":"object","required":["answers"],"properties":{"answers":{"type":"array","items":{`+
 			`"type":"object","required":["question"],"properties":{"question":{"type":"integer"},"choose":{"type":"array","items":{"type":"string"}},"write":{"type":"string"}}}}}}`)
-	case KindElicitation:
+	case api.KindElicitation:
 		form := jsonx.Member(a.Input, "requested_schema")
 		if !bytes.HasPrefix(form, []byte("{")) {
 			form = []byte(`{"type":"object"}`)
@@ -86,23 +87,23 @@ func (r *aguiRun) answers() ([]resumeAnswer, error) {
 }
 
 // decisionOf reads a payload. Nothing is allowed that does not say so.
-func decisionOf(entry *ResumeEntry) (Decision, error) {
+func decisionOf(entry *ResumeEntry) (api.Decision, error) {
 	if entry.Status == "cancelled" {
-		return Decision{Decision: DecideDeny}, nil
+		return api.Decision{Decision: api.DecideDeny}, nil
 	}
 	var p resumePayload
 	if err := jsonx.UnmarshalExact(entry.Payload, &p); len(entry.Payload) == 0 || err != nil {
-		return Decision{}, fmt.Errorf("it must be an object with approved, message, input and answers")
+		return api.Decision{}, fmt.Errorf("it must be an object with approved, message, input and answers")
 	}
 	switch {
 	case p.Approved != nil && !*p.Approved:
-		return Decision{Decision: DecideDeny, Message: p.Message}, nil
+		return api.Decision{Decision: api.DecideDeny, Message: p.Message}, nil
 	case len(p.Answers) > 0:
-		return Decision{Decision: DecideAnswer, Answers: p.Answers}, nil
+		return api.Decision{Decision: api.DecideAnswer, Answers: p.Answers}, nil
 	case p.Approved == nil:
-		return Decision{}, fmt.Errorf("approved is missing: true or false")
+		return api.Decision{}, fmt.Errorf("approved is missing: true or false")
 	}
-	return Decision{Decision: DecideAllow, Input: p.Input}, nil
+	return api.Decision{Decision: api.DecideAllow, Input: p.Input}, nil
 }
 
 // decide takes the decisions. It reports whether they were taken before, and
@@ -117,14 +118,14 @@ func (r *aguiRun) decide(ctx context.Context, answers []resumeAnswer) (repeated 
 			return false, 0, notFound.because("the interrupt does not belong to this thread")
 		}
 		from = max(from, a.place)
-		repeated = repeated || a.approval.State != ApprovalPending
+		repeated = repeated || a.approval.State != api.ApprovalPending
 	}
 	for i := range answers {
 		a := &answers[i]
-		if a.cancel && a.approval.State != ApprovalPending {
+		if a.cancel && a.approval.State != api.ApprovalPending {
 			continue // there is nothing to give up
 		}
-		if a.approval.Kind == KindElicitation && a.decision.Decision == DecideAllow {
+		if a.approval.Kind == api.KindElicitation && a.decision.Decision == api.DecideAllow {
 			a.decision.Decision = "answer"
 		}
 		if _, err := r.service().Decide(ctx, r.user, a.id, a.decision); err != nil {

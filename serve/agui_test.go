@@ -17,6 +17,7 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/internal/test/npm"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -67,7 +68,7 @@ func (s *aguiSeen) outcome() string {
 func aguiRuns(t *testing.T, r *rig) map[string][]aguiSeen {
 	t.Helper()
 	modules := npm.Need(t, aguiClient)
-	cmd := exec.CommandContext(t.Context(), "node", "testdata/agui.mjs", modules, r.http.URL+"/ag-ui/shop", r.token("ada", serve.Operator))
+	cmd := exec.CommandContext(t.Context(), "node", "testdata/agui.mjs", modules, r.http.URL+"/ag-ui/shop", r.token("ada", api.Operator))
 	cmd.WaitDelay = time.Second
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -252,8 +253,8 @@ func checkAGUIDetails(t *testing.T, r *rig, runs map[string][]aguiSeen) {
 		t.Errorf("ran %q, want %q", ran, want)
 	}
 	// What the client calls a thread is a conversation like any other.
-	ada := r.as("ada", serve.Operator)
-	list := get[serve.List[serve.Conversation]](ada, "/v1/conversations?q=slowly")
+	ada := r.as("ada", api.Operator)
+	list := get[api.List[api.Conversation]](ada, "/v1/conversations?q=slowly")
 	if len(list.Items) != 2 || list.Items[0].Preset != "shop" {
 		t.Errorf("the conversations are %+v", list.Items)
 	}
@@ -284,7 +285,7 @@ func (c *client) aguiRun(input string, headers ...string) []serve.RunEvent {
 func TestAGUIThreadsArePrivate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada, eve := r.as("ada", serve.Operator), r.as("eve", serve.Operator)
+	ada, eve := r.as("ada", api.Operator), r.as("eve", api.Operator)
 	const run = `{"threadId":"main","runId":"r","messages":[{"id":"1","role":"user","content":"tool 1"}],"tools":[],"context":[],"later":{}}`
 	events := ada.aguiRun(run)
 	asked := events[len(events)-1].Outcome.Interrupts
@@ -300,14 +301,14 @@ func TestAGUIThreadsArePrivate(t *testing.T) {
 	if last := theirs[len(theirs)-1]; last.Outcome == nil || last.Outcome.Type != "success" {
 		t.Errorf("%+v", theirs)
 	}
-	if list := get[serve.List[serve.Conversation]](eve, "/v1/conversations"); len(list.Items) != 1 || list.Items[0].ID == own {
+	if list := get[api.List[api.Conversation]](eve, "/v1/conversations"); len(list.Items) != 1 || list.Items[0].ID == own {
 		t.Errorf("eve has %+v", list.Items)
 	}
 	stolen := eve.aguiRun(`{"threadId":"` + own + `","runId":"r","messages":[],"resume":` + answer + `}`)
 	if last := stolen[len(stolen)-1]; last.Type != "RUN_ERROR" || last.Code != "not-found" {
 		t.Errorf("eve decides: %+v", stolen)
 	}
-	if got := r.as("kim", serve.Approver).do("POST", "/ag-ui/shop", run); got.status != http.StatusForbidden {
+	if got := r.as("kim", api.Approver).do("POST", "/ag-ui/shop", run); got.status != http.StatusForbidden {
 		t.Errorf("an approver runs an agent: %d", got.status)
 	}
 	wrong := strings.Replace(answer, asked[0].ID[len(asked[0].ID)-64:], strings.Repeat("0", 64), 1)
@@ -331,7 +332,7 @@ func TestAGUIThreadsArePrivate(t *testing.T) {
 func TestAGUIInput(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	for name, c := range map[string]struct {
 		body   string
 		status int
@@ -357,7 +358,7 @@ func TestAGUIInput(t *testing.T) {
 	if got := ada.do("GET", "/ag-ui/shop", nil); got.status != http.StatusMethodNotAllowed {
 		t.Errorf("GET: status %d", got.status)
 	}
-	if list := get[serve.List[serve.Conversation]](ada, "/v1/conversations"); len(list.Items) != 0 {
+	if list := get[api.List[api.Conversation]](ada, "/v1/conversations"); len(list.Items) != 0 {
 		t.Errorf("bad requests made %+v", list.Items)
 	}
 }
@@ -367,7 +368,7 @@ func TestAGUIAsksTogether(t *testing.T) {
 	t.Parallel()
 	db := store.Memory()
 	r := newRig(t, db, nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	conversation := ada.begin("tool 1")
 	first := ada.pending(1)[0]
 	_, err := approval.NewQuestions(db, "p").Ask(t.Context(), approval.Question{
@@ -427,13 +428,13 @@ func TestAGUIOrigins(t *testing.T) {
 		o.Origins = []string{"https://app.example"}
 		o.ProxyHeader, o.ProxyFrom = "Remote-User", []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	})
-	ada, nobody := r.as("ada", serve.Operator), &client{rig: r}
-	link, err := r.server.LoginLink(t.Context(), r.http.URL, serve.User{Name: "ada", Role: serve.Operator})
+	ada, nobody := r.as("ada", api.Operator), &client{rig: r}
+	link, err := r.server.LoginLink(t.Context(), r.http.URL, api.User{Name: "ada", Role: api.Operator})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, token, _ := strings.Cut(link, "#t=")
-	cookie, _, _ := strings.Cut(nobody.do("POST", "/v1/login", serve.LoginRequest{Token: token}).header.Get("Set-Cookie"), ";")
+	cookie, _, _ := strings.Cut(nobody.do("POST", "/v1/login", api.LoginRequest{Token: token}).header.Get("Set-Cookie"), ";")
 	const run = `{"threadId":"t","runId":"r","messages":[{"id":"1","role":"user","content":"hi"}]}`
 	for _, c := range []struct {
 		who            *client
@@ -485,7 +486,7 @@ func TestAGUIForm(t *testing.T) {
 	t.Parallel()
 	db := store.Memory()
 	r := newRig(t, db, nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	conversation := ada.begin("tool 1")
 	first := ada.pending(1)[0]
 	q, err := approval.NewQuestions(db, "p").Ask(t.Context(), approval.Question{
@@ -495,7 +496,7 @@ func TestAGUIForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := get[serve.Approval](ada, "/v1/approvals/"+q.ID)
+	shown := get[api.Approval](ada, "/v1/approvals/"+q.ID)
 	if shown.Form == nil || shown.Form.Server != "crm" || len(shown.Form.Fields) != 1 || shown.Form.Fields[0].Name != "n" || shown.Form.Fields[0].Kind != "integer" || !shown.Form.Fields[0].Required {
 		t.Errorf("%+v", shown.Form)
 	}
@@ -516,8 +517,8 @@ func TestAGUIForm(t *testing.T) {
 	if last := done[len(done)-1]; last.Outcome == nil || last.Outcome.Type != "success" {
 		t.Errorf("%+v", last)
 	}
-	decided := get[serve.Approval](ada, "/v1/approvals/"+q.ID)
-	if a := get[serve.Approval](ada, "/v1/approvals/"+first.ID); a.State != serve.ApprovalDenied || decided.State != serve.ApprovalAnswered {
+	decided := get[api.Approval](ada, "/v1/approvals/"+q.ID)
+	if a := get[api.Approval](ada, "/v1/approvals/"+first.ID); a.State != api.ApprovalDenied || decided.State != api.ApprovalAnswered {
 		t.Errorf("%s and %s", a.State, decided.State)
 	}
 }

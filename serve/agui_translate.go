@@ -10,6 +10,7 @@ import (
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // translator turns events of a conversation into events of AG-UI. A block of
@@ -31,7 +32,7 @@ type translator struct {
 
 // openText is a text that is being written.
 type openText struct {
-	kind BlockKind
+	kind api.BlockKind
 	sent string
 }
 
@@ -41,13 +42,13 @@ func newTranslator(emit func(RunEvent)) *translator {
 
 // take translates one event. Those that say nothing to a client of AG-UI are
 // left out.
-func (t *translator) take(e *Event) {
+func (t *translator) take(e *api.Event) {
 	switch e.Type {
-	case EventPartial:
+	case api.EventPartial:
 		for _, b := range e.Partial {
 			t.write(textID(b.Message, b.Block), b.Kind, b.Text)
 		}
-	case EventDelta:
+	case api.EventDelta:
 		d := e.Delta
 		id := textID(d.Message, d.Block)
 		if text := t.open[id]; text != nil {
@@ -55,9 +56,9 @@ func (t *translator) take(e *Event) {
 		} else if d.Offset == 0 {
 			t.write(id, d.Kind, d.Text)
 		}
-	case EventMessage:
+	case api.EventMessage:
 		t.message(e)
-	case EventNotice:
+	case api.EventNotice:
 		t.emit(RunEvent{Type: "CUSTOM", Name: "claude.notice", Value: e.Notice})
 	}
 }
@@ -66,7 +67,7 @@ func (t *translator) take(e *Event) {
 func textID(answer string, block int) string { return fmt.Sprintf("%s-%d", answer, block) }
 
 // message translates a line of the transcript.
-func (t *translator) message(e *Event) {
+func (t *translator) message(e *api.Event) {
 	m, _ := message.Decode(e.Message) // what cannot be read is not shown
 	if m == nil || message.SubagentOf(m) != (message.Subagent{}) {
 		return // that a subagent works is shown, and its result
@@ -101,8 +102,8 @@ func (t *translator) message(e *Event) {
 }
 
 // note takes what an event of the past says about the list of the model.
-func (t *translator) note(e *Event) {
-	if e.Type != EventMessage {
+func (t *translator) note(e *api.Event) {
+	if e.Type != api.EventMessage {
 		return
 	}
 	if m, _ := message.Decode(e.Message); m != nil && message.SubagentOf(m) == (message.Subagent{}) {
@@ -173,10 +174,10 @@ func (t *translator) block(block message.Block, id string) {
 	switch b := block.(type) {
 	case *message.TextBlock:
 		t.parent = id
-		t.write(id, BlockText, b.Text)
+		t.write(id, api.BlockText, b.Text)
 		t.end(id)
 	case *message.ThinkingBlock:
-		t.write(id, BlockThinking, b.Thinking)
+		t.write(id, api.BlockThinking, b.Thinking)
 		t.end(id)
 	case *message.ToolUseBlock:
 		t.call(b.ID, b.Name, string(b.Input))
@@ -196,7 +197,7 @@ func (t *translator) call(id, name, input string) {
 }
 
 // write sends what is new of a text.
-func (t *translator) write(id string, kind BlockKind, whole string) {
+func (t *translator) write(id string, kind api.BlockKind, whole string) {
 	if t.done[id] || whole == "" {
 		return
 	}
@@ -204,7 +205,7 @@ func (t *translator) write(id string, kind BlockKind, whole string) {
 	if text == nil {
 		text = &openText{kind: kind}
 		t.open[id] = text
-		if kind == BlockThinking {
+		if kind == api.BlockThinking {
 			t.emit(RunEvent{Type: "REASONING_START", MessageID: id})
 			t.emit(RunEvent{Type: "REASONING_MESSAGE_START", MessageID: id, Role: "reasoning"})
 		} else {
@@ -217,7 +218,7 @@ func (t *translator) write(id string, kind BlockKind, whole string) {
 	}
 	text.sent = whole
 	kindOfEvent := "TEXT_MESSAGE_CONTENT"
-	if kind == BlockThinking {
+	if kind == api.BlockThinking {
 		kindOfEvent = "REASONING_MESSAGE_CONTENT"
 	}
 	t.emit(RunEvent{Type: kindOfEvent, MessageID: id, Delta: more})
@@ -231,7 +232,7 @@ func (t *translator) end(id string) {
 	}
 	delete(t.open, id)
 	t.done[id] = true
-	if text.kind == BlockThinking {
+	if text.kind == api.BlockThinking {
 		t.emit(RunEvent{Type: "REASONING_MESSAGE_END", MessageID: id})
 		t.emit(RunEvent{Type: "REASONING_END", MessageID: id})
 		return

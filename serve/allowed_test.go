@@ -13,6 +13,7 @@ import (
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -21,7 +22,7 @@ import (
 func TestStreamOfOneWhoMayNoLonger(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	admin, private := serve.User{Name: "root", Role: serve.Admin}, false
+	admin, private := api.User{Name: "root", Role: api.Admin}, false
 	for name, c := range map[string]struct {
 		path string // of the stream, after that of the conversation
 		end  func(t *testing.T, s *serve.Service, conversation, token string) error
@@ -34,7 +35,7 @@ func TestStreamOfOneWhoMayNoLonger(t *testing.T) {
 			return s.RevokeToken(t.Context(), admin, token)
 		}},
 		"it is made private": {"/events", func(t *testing.T, s *serve.Service, conversation, _ string) error {
-			_, err := s.Change(t.Context(), operator, conversation, serve.Change{Shared: &private}, "")
+			_, err := s.Change(t.Context(), operator, conversation, api.Change{Shared: &private}, "")
 			return err
 		}},
 	} {
@@ -42,11 +43,11 @@ func TestStreamOfOneWhoMayNoLonger(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newService(t, store.Memory(), root, func(*fleet.Options) {}, nil)
 				s := r.server.Service()
-				own, err := s.Create(t.Context(), operator, serve.NewConversation{Preset: "shop", Shared: true})
+				own, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Shared: true})
 				if err != nil {
 					t.Fatal(err)
 				}
-				token, err := s.IssueToken(t.Context(), admin, serve.NewToken{Name: "x", User: "eve", Role: serve.Viewer})
+				token, err := s.IssueToken(t.Context(), admin, api.NewToken{Name: "x", User: "eve", Role: api.Viewer})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -99,8 +100,8 @@ func TestRunOfOneWhoMayNoLonger(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newService(t, store.Memory(), root, func(*fleet.Options) {}, nil)
 				r.agent.hold = make(chan struct{})
-				s, admin := r.server.Service(), serve.User{Name: "root", Role: serve.Admin}
-				token, err := s.IssueToken(t.Context(), admin, serve.NewToken{Name: "x", User: "eve", Role: serve.Operator})
+				s, admin := r.server.Service(), api.User{Name: "root", Role: api.Admin}
+				token, err := s.IssueToken(t.Context(), admin, api.NewToken{Name: "x", User: "eve", Role: api.Operator})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -158,7 +159,7 @@ func TestStreamTooMany(t *testing.T) {
 		db := store.Memory()
 		records := &countingStore{Records: db}
 		r := newService(t, db, root, func(*fleet.Options) {}, func(o *serve.Options) { o.Records, o.StreamsPerUser = records, 1 })
-		own, err := r.server.Service().Create(t.Context(), operator, serve.NewConversation{Preset: "shop"})
+		own, err := r.server.Service().Create(t.Context(), operator, api.NewConversation{Preset: "shop"})
 		if err != nil {
 			t.Fatal(err)
 		}

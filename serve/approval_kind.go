@@ -6,41 +6,42 @@ import (
 
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // kindOf says what kind of approval a question is.
-func kindOf(tool string) ApprovalKind {
+func kindOf(tool string) api.ApprovalKind {
 	switch tool {
 	case "AskUserQuestion":
-		return KindQuestion
+		return api.KindQuestion
 	case "ExitPlanMode":
-		return KindPlan
+		return api.KindPlan
 	case approval.ElicitationTool:
-		return KindElicitation
+		return api.KindElicitation
 	}
-	return KindTool
+	return api.KindTool
 }
 
 // stateOf says how a question stands, in one word.
-func stateOf(q *approval.Question) ApprovalState {
+func stateOf(q *approval.Question) api.ApprovalState {
 	switch {
 	case q.State == approval.Gone && q.Outcome == approval.Expired:
-		return ApprovalExpired
+		return api.ApprovalExpired
 	case q.State == approval.Gone:
-		return ApprovalWithdrawn
+		return api.ApprovalWithdrawn
 	case q.Answer == nil:
-		return ApprovalPending
+		return api.ApprovalPending
 	case q.Answer.Decision.Behavior() != permission.BehaviorAllow:
-		return ApprovalDenied
-	case kindOf(q.Tool) == KindQuestion || kindOf(q.Tool) == KindElicitation:
-		return ApprovalAnswered
+		return api.ApprovalDenied
+	case kindOf(q.Tool) == api.KindQuestion || kindOf(q.Tool) == api.KindElicitation:
+		return api.ApprovalAnswered
 	}
-	return ApprovalAllowed
+	return api.ApprovalAllowed
 }
 
 // selectsApproval reports whether a query selects an approval that was made of a question,
 // in the conversation of a note.
-func selectsApproval(q *ApprovalQuery, a *Approval, question *approval.Question, n *note) bool {
+func selectsApproval(q *api.ApprovalQuery, a *api.Approval, question *approval.Question, n *note) bool {
 	return (q.State == "" || q.State == a.State) &&
 		(q.Kind == "" || q.Kind == a.Kind) &&
 		(q.Preset == "" || q.Preset == n.Preset) &&

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -36,7 +36,7 @@ func TestQuestionAfterWhatWasSaid(t *testing.T) {
 	t.Parallel()
 	db := &lateStore{store.Memory(), "toolu_late", make(chan struct{})}
 	r := newRig(t, db, nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	late := ada.begin("tool late")
 	ada.pending(1)
 	other := ada.begin("tool quick")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -18,7 +19,7 @@ import (
 func TestProxyHeaderTwice(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), func(o *serve.Options) {
-		o.ProxyHeader, o.ProxyFrom, o.ProxyRole = "Remote-User", []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, serve.Admin
+		o.ProxyHeader, o.ProxyFrom, o.ProxyRole = "Remote-User", []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, api.Admin
 	})
 	for _, names := range [][]string{{"root", "ada"}, {"ada", "root"}, {"ada", "ada"}, {"", "ada"}, {"ada", ""}, {""}, {}} {
 		req := (&client{rig: r}).request("GET", "/v1/server", nil)
@@ -40,7 +41,7 @@ func TestProxyHeaderTwice(t *testing.T) {
 func TestOtherSitesChangeNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	own := ada.begin("hello")
 	ada.follow("/v1/conversations/"+own.ID+"/events", untilTurns(1))
 	at := "/v1/conversations/" + own.ID
@@ -65,7 +66,7 @@ func TestOtherSitesChangeNothing(t *testing.T) {
 			}
 		}
 	}
-	if got := get[serve.Conversation](ada, at); got.Title != own.Title && got.Title == "stolen" {
+	if got := get[api.Conversation](ada, at); got.Title != own.Title && got.Title == "stolen" {
 		t.Errorf("the title is %q", got.Title)
 	}
 	if got := ada.do("DELETE", at, nil, "Origin", r.http.URL, "Sec-Fetch-Site", "same-origin"); got.status != http.StatusNoContent {
@@ -102,7 +103,7 @@ func TestClientLeavesWithItsKey(t *testing.T) {
 	t.Parallel()
 	const most = 60
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	seen := make(map[string]bool)
 	done := 0 // requests that were over before their client left
 	for n := 1; n <= most && done < 3; n++ {
@@ -136,7 +137,7 @@ func TestClientLeavesWithItsKey(t *testing.T) {
 	if done == 0 {
 		t.Errorf("no request was over after %d looks", most)
 	}
-	if made := get[serve.List[serve.Conversation]](ada, "/v1/conversations?limit=200").Items; len(made) != len(seen) {
+	if made := get[api.List[api.Conversation]](ada, "/v1/conversations?limit=200").Items; len(made) != len(seen) {
 		t.Errorf("%d conversations for %d keys", len(made), len(seen))
 	}
 }

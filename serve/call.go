@@ -16,6 +16,7 @@ import (
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/schema"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // call is a request to an endpoint.
@@ -24,7 +25,7 @@ type call struct {
 	route *route
 	w     http.ResponseWriter
 	r     *http.Request
-	user  User
+	user  api.User
 	body  any // a pointer to a value of the route's type
 	key   string
 	about string             // the id of the conversation that the answer shows something of
@@ -143,7 +144,7 @@ func (c *call) read(shape *schema.Schema) ([]byte, error) {
 	}
 	limit := int64(maxBody)
 	switch c.route.body {
-	case reflect.TypeFor[NewPrompt](), reflect.TypeFor[NewConversation](), reflect.TypeFor[RunInput]():
+	case reflect.TypeFor[api.NewPrompt](), reflect.TypeFor[api.NewConversation](), reflect.TypeFor[RunInput]():
 		limit = maxPrompt
 	}
 	raw, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
@@ -169,9 +170,9 @@ func (c *call) read(shape *schema.Schema) ([]byte, error) {
 }
 
 // faulty is the problem of a body.
-func faulty(pointer, detail string) *Problem {
+func faulty(pointer, detail string) *api.Problem {
 	p := badRequest.because("the body has the wrong form; GET /openapi.json describes it")
-	p.Errors = []Fault{{pointer, detail}}
+	p.Errors = []api.Fault{{Pointer: pointer, Detail: detail}}
 	return p
 }
 
@@ -197,7 +198,7 @@ func (c *call) raw(kind string, data []byte) error {
 }
 
 // conversation sends a conversation with its ETag.
-func (c *call) conversation(v Conversation, err error) error {
+func (c *call) conversation(v api.Conversation, err error) error {
 	if err == nil {
 		c.w.Header().Set("ETag", ETag(&v))
 	}
@@ -205,7 +206,7 @@ func (c *call) conversation(v Conversation, err error) error {
 }
 
 func (c *call) create() error {
-	in := creation{NewConversation: *c.body.(*NewConversation)}
+	in := creation{NewConversation: *c.body.(*api.NewConversation)}
 	if c.key != "" {
 		in.id = uuidFrom("conversation", c.user.Name, c.key)
 	}
@@ -218,7 +219,7 @@ func (c *call) create() error {
 }
 
 func (c *call) send() error {
-	in := *c.body.(*NewPrompt)
+	in := *c.body.(*api.NewPrompt)
 	if in.ID == "" && c.key != "" {
 		in.ID = uuidFrom("prompt", c.user.Name, c.id(), c.key)
 	}
@@ -234,12 +235,12 @@ func (c *call) rewind() error {
 	if c.key != "" {
 		id = uuidFrom("rewind", c.user.Name, c.id(), c.key)
 	}
-	return c.answer(c.service().rewind(c.ctx(), c.user, c.id(), *c.body.(*RewindRequest), id))
+	return c.answer(c.service().rewind(c.ctx(), c.user, c.id(), *c.body.(*api.RewindRequest), id))
 }
 
 func (c *call) prompts() error {
 	all, err := c.service().Prompts(c.ctx(), c.user, c.id())
-	return c.answer(List[Prompt]{Items: orEmpty(all)}, err)
+	return c.answer(api.List[api.Prompt]{Items: orEmpty(all)}, err)
 }
 
 func (c *call) conversations() error {
@@ -247,8 +248,8 @@ func (c *call) conversations() error {
 	if err != nil {
 		return err
 	}
-	return c.answer(c.service().Conversations(c.ctx(), c.user, ConversationQuery{
-		State: State(c.query("state")), Preset: c.query("preset"), Owner: c.query("owner"), Label: c.query("label"),
+	return c.answer(c.service().Conversations(c.ctx(), c.user, api.ConversationQuery{
+		State: api.State(c.query("state")), Preset: c.query("preset"), Owner: c.query("owner"), Label: c.query("label"),
 		Text: c.query("q"), Archived: c.query("archived") == "1", Limit: int(limit), Cursor: c.query("cursor"),
 	}))
 }
@@ -258,8 +259,8 @@ func (c *call) approvals() error {
 	if err != nil {
 		return err
 	}
-	return c.answer(c.service().Approvals(c.ctx(), c.user, ApprovalQuery{
-		State: ApprovalState(c.query("state")), Conversation: c.query("conversation"), Kind: ApprovalKind(c.query("kind")),
+	return c.answer(c.service().Approvals(c.ctx(), c.user, api.ApprovalQuery{
+		State: api.ApprovalState(c.query("state")), Conversation: c.query("conversation"), Kind: api.ApprovalKind(c.query("kind")),
 		Preset: c.query("preset"), Text: c.query("q"), Limit: int(limit), Cursor: c.query("cursor"),
 	}))
 }
@@ -272,7 +273,7 @@ func (c *call) messages() error {
 			return err
 		}
 	}
-	return c.answer(c.service().Messages(c.ctx(), c.user, c.id(), MessageQuery{
+	return c.answer(c.service().Messages(c.ctx(), c.user, c.id(), api.MessageQuery{
 		Before: numbers[0], After: numbers[1], Limit: int(numbers[2]), HTML: c.query("html") == "1",
 	}))
 }
@@ -287,7 +288,7 @@ func (c *call) patch() error {
 }
 
 func (c *call) usage() error {
-	var q UsageQuery
+	var q api.UsageQuery
 	for name, at := range map[string]*time.Time{"from": &q.From, "to": &q.To} {
 		if text := c.query(name); text != "" {
 			day, err := time.Parse(time.DateOnly, text)
@@ -301,10 +302,10 @@ func (c *call) usage() error {
 		if by == "" {
 			continue
 		}
-		if !slices.Contains(UsageGroups(), UsageGroup(by)) {
+		if !slices.Contains(api.UsageGroups(), api.UsageGroup(by)) {
 			return badRequest.because("by must be one or more of day, user, preset, model")
 		}
-		q.By = append(q.By, UsageGroup(by))
+		q.By = append(q.By, api.UsageGroup(by))
 	}
 	return c.answer(c.service().Usage(c.ctx(), c.user, q))
 }
@@ -334,5 +335,5 @@ func (c *call) issueToken() error {
 	if c.r.Header.Get("Idempotency-Key") != "" {
 		return badRequest.because("the secret of a token is shown once, so the answer cannot be repeated: leave out the Idempotency-Key. If an answer was lost, GET /v1/tokens shows the token: revoke it, and make another")
 	}
-	return c.answer(c.service().IssueToken(c.ctx(), c.user, *c.body.(*NewToken)))
+	return c.answer(c.service().IssueToken(c.ctx(), c.user, *c.body.(*api.NewToken)))
 }

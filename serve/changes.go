@@ -10,24 +10,25 @@ import (
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // edit is an edit with the file that it is of.
 type edit struct {
-	FileEdit
+	api.FileEdit
 	path string
 }
 
 // Changes returns the edits of a conversation; only those of one prompt if it is
 // named.
-func (s *Service) Changes(ctx context.Context, u User, id, prompt string) (Changes, error) {
+func (s *Service) Changes(ctx context.Context, u api.User, id, prompt string) (api.Changes, error) {
 	edits, err := s.edits(ctx, u, id, prompt)
-	out := Changes{Files: []ChangedFile{}}
+	out := api.Changes{Files: []api.ChangedFile{}}
 	for _, e := range edits {
-		i := slices.IndexFunc(out.Files, func(f ChangedFile) bool { return f.Path == e.path })
+		i := slices.IndexFunc(out.Files, func(f api.ChangedFile) bool { return f.Path == e.path })
 		if i < 0 {
 			i = len(out.Files)
-			out.Files = append(out.Files, ChangedFile{Path: e.path})
+			out.Files = append(out.Files, api.ChangedFile{Path: e.path})
 		}
 		f := &out.Files[i]
 		f.Edits = append(f.Edits, e.FileEdit)
@@ -39,7 +40,7 @@ func (s *Service) Changes(ctx context.Context, u User, id, prompt string) (Chang
 	return out, err
 }
 
-func countLines(h *Hunk, sign byte) (n int) {
+func countLines(h *api.Hunk, sign byte) (n int) {
 	for _, line := range h.Lines {
 		if line[0] == sign {
 			n++
@@ -50,7 +51,7 @@ func countLines(h *Hunk, sign byte) (n int) {
 
 // Patch returns the edits of a conversation as a patch, one after another, as
 // git apply and patch -p1 take them.
-func (s *Service) Patch(ctx context.Context, u User, id, prompt string) (string, error) {
+func (s *Service) Patch(ctx context.Context, u api.User, id, prompt string) (string, error) {
 	edits, err := s.edits(ctx, u, id, prompt)
 	if err != nil {
 		return "", err
@@ -96,8 +97,8 @@ func patchName(name string) string {
 }
 
 // edits returns the edits of a conversation in their order.
-func (s *Service) edits(ctx context.Context, u User, id, prompt string) ([]edit, error) {
-	n, err := s.act(ctx, u, id, Viewer)
+func (s *Service) edits(ctx context.Context, u api.User, id, prompt string) ([]edit, error) {
+	n, err := s.act(ctx, u, id, api.Viewer)
 	if err != nil {
 		return nil, problemOf(err)
 	}
@@ -110,8 +111,8 @@ func (s *Service) edits(ctx context.Context, u User, id, prompt string) ([]edit,
 	known := prompt == ""
 	for i := range events {
 		e := &events[i]
-		known = known || e.Type == EventPrompt && e.Prompt.ID == prompt
-		if e.Type != EventMessage {
+		known = known || e.Type == api.EventPrompt && e.Prompt.ID == prompt
+		if e.Type != api.EventMessage {
 			continue
 		}
 		m, _ := message.Decode(e.Message) // what cannot be read changes nothing
@@ -139,7 +140,7 @@ func (s *Service) edits(ctx context.Context, u User, id, prompt string) ([]edit,
 }
 
 // editOf reads what the CLI reports of an edit.
-func editOf(e *Event, m *message.User, r *message.ToolResultBlock, dir string) (edit, bool) {
+func editOf(e *api.Event, m *message.User, r *message.ToolResultBlock, dir string) (edit, bool) {
 	raw := m.ToolUseResult
 	if len(raw) == 0 {
 		raw = jsonx.Member(e.Message, "toolUseResult") // as transcripts call it
@@ -157,16 +158,16 @@ func editOf(e *Event, m *message.User, r *message.ToolResultBlock, dir string) (
 	if r.IsError || jsonx.Unmarshal(raw, &report) != nil || report.FilePath == "" {
 		return edit{}, false
 	}
-	out := edit{FileEdit{Seq: e.Seq, ToolUseID: r.ToolUseID}, pathIn(dir, report.FilePath)}
+	out := edit{api.FileEdit{Seq: e.Seq, ToolUseID: r.ToolUseID}, pathIn(dir, report.FilePath)}
 	if out.Created = report.Type == "create"; out.Created && report.Content != "" {
-		out.Hunks = []Hunk{newFile(report.Content)}
+		out.Hunks = []api.Hunk{newFile(report.Content)}
 		return out, true
 	}
 	for _, h := range report.Patch {
 		if !slices.ContainsFunc(h.Lines, func(line string) bool {
 			return line == "" || !strings.ContainsRune(` +-\`, rune(line[0])) || strings.Contains(line, "\n")
 		}) {
-			hunk := Hunk{OldStart: h.OldStart, NewStart: h.NewStart, Lines: h.Lines}
+			hunk := api.Hunk{OldStart: h.OldStart, NewStart: h.NewStart, Lines: h.Lines}
 			kept := countLines(&hunk, ' ')
 			hunk.OldLines, hunk.NewLines = kept+countLines(&hunk, '-'), kept+countLines(&hunk, '+')
 			out.Hunks = append(out.Hunks, hunk)
@@ -176,10 +177,10 @@ func editOf(e *Event, m *message.User, r *message.ToolResultBlock, dir string) (
 }
 
 // newFile is the hunk of a file that did not exist.
-func newFile(content string) Hunk {
+func newFile(content string) api.Hunk {
 	whole, ended := strings.CutSuffix(content, "\n")
 	lines := strings.Split(whole, "\n")
-	h := Hunk{NewStart: 1, NewLines: len(lines)}
+	h := api.Hunk{NewStart: 1, NewLines: len(lines)}
 	for _, line := range lines {
 		h.Lines = append(h.Lines, "+"+line)
 	}

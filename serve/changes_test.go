@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/host"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -51,14 +51,14 @@ func (c *client) allowAll(conversation string, turns int) {
 	c.t.Helper()
 	c.follow("/v1/conversations/"+conversation+"/events?after=0", func(e sse) bool {
 		if e.event == "approval" {
-			var data serve.Event
+			var data api.Event
 			if err := json.Unmarshal([]byte(e.data), &data); err != nil {
 				c.t.Fatal(err)
 			}
-			if data.Approval.State == serve.ApprovalPending {
-				a := get[serve.Approval](c, "/v1/approvals/"+data.Approval.ID)
-				if a.State == serve.ApprovalPending {
-					c.do("POST", "/v1/approvals/"+a.ID+"/decision", serve.Decision{Decision: "allow", Digest: a.Digest})
+			if data.Approval.State == api.ApprovalPending {
+				a := get[api.Approval](c, "/v1/approvals/"+data.Approval.ID)
+				if a.State == api.ApprovalPending {
+					c.do("POST", "/v1/approvals/"+a.ID+"/decision", api.Decision{Decision: "allow", Digest: a.Digest})
 				}
 			}
 		}
@@ -86,18 +86,18 @@ func TestChanges(t *testing.T) {
 		"new":   {FilePath: filepath.Join(dir, odd), Type: "create", Content: "x\ny", Patch: []any{}},
 		"empty": {FilePath: filepath.Join(dir, "empty"), Type: "create", Patch: []any{}},
 	})
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	conversation := ada.begin("edit one two fails")
 	ada.allowAll(conversation.ID, 1)
 	path := "/v1/conversations/" + conversation.ID
-	second := want[serve.Prompt](ada, ada.do("POST", path+"/prompts", `{"content":"edit new empty"}`), http.StatusAccepted)
+	second := want[api.Prompt](ada, ada.do("POST", path+"/prompts", `{"content":"edit new empty"}`), http.StatusAccepted)
 	ada.allowAll(conversation.ID, 2)
 
-	all := get[serve.Changes](ada, path+"/changes")
+	all := get[api.Changes](ada, path+"/changes")
 	if len(all.Files) != 3 || all.Added != 4 || all.Removed != 2 || all.Files[0].Path != "sub/a.go" || len(all.Files[0].Edits) != 2 || all.Files[1].Path != odd {
 		t.Errorf("%+v", all)
 	}
-	if one := get[serve.Changes](ada, path+"/changes?prompt="+second.ID); len(one.Files) != 2 || one.Removed != 0 || !one.Files[0].Edits[0].Created || one.Files[0].Edits[0].Prompt != second.ID {
+	if one := get[api.Changes](ada, path+"/changes?prompt="+second.ID); len(one.Files) != 2 || one.Removed != 0 || !one.Files[0].Edits[0].Created || one.Files[0].Edits[0].Prompt != second.ID {
 		t.Errorf("of the second prompt: %+v", one)
 	}
 	if got := ada.do("GET", path+"/changes?prompt=nothing", nil); got.status != http.StatusNotFound {

@@ -12,6 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -37,13 +38,13 @@ func TestChoiceHoldsFromTheFirstPrompt(t *testing.T) {
 	}, func(o *serve.Options) {
 		o.Presets[0].Mode, o.Presets[0].Modes = permission.ModeAcceptEdits, []permission.Mode{permission.ModePlan, permission.ModeDefault}
 	})
-	ada := r.as("ada", serve.Operator)
-	begin := func(c serve.NewConversation, model, mode string) string {
+	ada := r.as("ada", api.Operator)
+	begin := func(c api.NewConversation, model, mode string) string {
 		t.Helper()
 		c.Preset, c.Prompt = "shop", "hello"
-		made := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", c), http.StatusCreated)
+		made := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", c), http.StatusCreated)
 		ada.turnsOf(made.ID, 1)
-		if now := get[serve.Conversation](ada, "/v1/conversations/"+made.ID); now.Model != model || now.Mode != mode {
+		if now := get[api.Conversation](ada, "/v1/conversations/"+made.ID); now.Model != model || now.Mode != mode {
 			t.Errorf("%+v: the conversation is shown with %q and %q", c, now.Model, now.Mode)
 		}
 		key := strings.Replace(made.ID, "~", "/", 1)
@@ -65,8 +66,8 @@ func TestChoiceHoldsFromTheFirstPrompt(t *testing.T) {
 		}
 		return made.ID
 	}
-	plan := begin(serve.NewConversation{Model: "sonnet", Mode: "plan"}, "sonnet", "plan")
-	begin(serve.NewConversation{Fork: &serve.ForkFrom{Conversation: plan}}, "sonnet", "plan")
-	want[serve.Conversation](ada, ada.do("PATCH", "/v1/conversations/"+plan, `{"mode":"default"}`), http.StatusOK) // now in the record
-	begin(serve.NewConversation{Mode: "plan", Fork: &serve.ForkFrom{Conversation: plan}}, "sonnet", "plan")
+	plan := begin(api.NewConversation{Model: "sonnet", Mode: "plan"}, "sonnet", "plan")
+	begin(api.NewConversation{Fork: &api.ForkFrom{Conversation: plan}}, "sonnet", "plan")
+	want[api.Conversation](ada, ada.do("PATCH", "/v1/conversations/"+plan, `{"mode":"default"}`), http.StatusOK) // now in the record
+	begin(api.NewConversation{Mode: "plan", Fork: &api.ForkFrom{Conversation: plan}}, "sonnet", "plan")
 }

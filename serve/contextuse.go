@@ -10,6 +10,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // contextNote is what the log of a conversation knows about its context. It is kept in
@@ -83,11 +84,11 @@ func plainModel(name string) string {
 }
 
 // use is what users see of it, nil as long as it is not known.
-func (c *contextNote) use() *ContextUse {
+func (c *contextNote) use() *api.ContextUse {
 	window := c.Windows[plainModel(c.Model)]
 	if c.Tokens <= 0 || window <= 0 {
 		return nil
 	}
 	percent := max(1, int(math.Round(100*float64(c.Tokens)/float64(window))))
-	return &ContextUse{Model: c.Model, Tokens: c.Tokens, Window: window, Percent: percent}
+	return &api.ContextUse{Model: c.Model, Tokens: c.Tokens, Window: window, Percent: percent}
 }

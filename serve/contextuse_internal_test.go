@@ -7,6 +7,7 @@ import (
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -108,7 +109,7 @@ func TestHeadKeepsTheRest(t *testing.T) {
 		Unprompted: fleet.Ledger{Turns: 4}, Context: contextNote{Model: "claude-a", Tokens: 5, Windows: map[string]int64{"claude-a": 6}},
 	}
 	for i := range segmentSize {
-		full.Events = append(full.Events, storedEvent{Type: EventNotice, Event: Event{Seq: int64(i + 1), Notice: new(Notice)}})
+		full.Events = append(full.Events, storedEvent{Type: api.EventNotice, Event: api.Event{Seq: int64(i + 1), Notice: new(api.Notice)}})
 	}
 	if _, _, err := book.put(t.Context(), "k", full, 0); err != nil {
 		t.Fatal(err)

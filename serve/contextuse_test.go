@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/approval"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -20,11 +20,11 @@ func (c *client) wantContext(id string, percent int) {
 			c.t.Errorf("%s: %s, want %d%%", path, body, percent)
 		}
 	}
-	for _, got := range append(get[serve.List[serve.Conversation]](c, "/v1/conversations").Items, get[serve.Conversation](c, "/v1/conversations/"+id)) {
+	for _, got := range append(get[api.List[api.Conversation]](c, "/v1/conversations").Items, get[api.Conversation](c, "/v1/conversations/"+id)) {
 		if percent == 0 || got.Context == nil {
 			continue
 		}
-		if want := (serve.ContextUse{Model: got.Context.Model, Tokens: int64(percent) * 2000, Window: 200_000, Percent: percent}); *got.Context != want || want.Model == "" {
+		if want := (api.ContextUse{Model: got.Context.Model, Tokens: int64(percent) * 2000, Window: 200_000, Percent: percent}); *got.Context != want || want.Model == "" {
 			c.t.Errorf("%+v, want %+v", *got.Context, want)
 		}
 	}
@@ -39,7 +39,7 @@ func TestContextOverHTTP(t *testing.T) {
 	r.agent.mu.Lock()
 	r.agent.hold = hold
 	r.agent.mu.Unlock()
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	own := ada.begin("fill 82000")
 	ada.wantContext(own.ID, 0)
 	close(hold)
@@ -49,7 +49,7 @@ func TestContextOverHTTP(t *testing.T) {
 		percent int
 	}{{"", 41}, {"fill 100000", 50}, {"fill another", 20}, {"fill 2000", 1}} {
 		if step.prompt != "" {
-			want[serve.Prompt](ada, ada.do("POST", at+"/prompts", `{"content":"`+step.prompt+`"}`), http.StatusAccepted)
+			want[api.Prompt](ada, ada.do("POST", at+"/prompts", `{"content":"`+step.prompt+`"}`), http.StatusAccepted)
 		}
 		ada.turnsOf(own.ID, i+1)
 		ada.wantContext(own.ID, step.percent)
@@ -64,10 +64,10 @@ func TestContextOverHTTP(t *testing.T) {
 func TestContextDuringTurn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	own := ada.begin("fill 82000")
 	ada.turnsOf(own.ID, 1)
-	want[serve.Prompt](ada, ada.do("POST", "/v1/conversations/"+own.ID+"/prompts", `{"content":"tool fuller"}`), http.StatusAccepted)
+	want[api.Prompt](ada, ada.do("POST", "/v1/conversations/"+own.ID+"/prompts", `{"content":"tool fuller"}`), http.StatusAccepted)
 	ada.pending(1)
 	ada.follow("/v1/conversations/"+own.ID+"/events?after=0", func(e sse) bool {
 		return e.event == "message" && strings.Contains(e.data, "toolu_fuller")

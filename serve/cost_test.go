@@ -13,17 +13,18 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/host"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
 // turnsOf reads the events of a conversation until so many prompts have ended,
 // and returns how.
-func (c *client) turnsOf(conversation string, n int) []serve.Turn {
+func (c *client) turnsOf(conversation string, n int) []api.Turn {
 	c.t.Helper()
-	var turns []serve.Turn
+	var turns []api.Turn
 	c.follow("/v1/conversations/"+conversation+"/events?after=0", func(e sse) bool {
 		if e.event == "turn" {
-			var event serve.Event
+			var event api.Event
 			if err := json.Unmarshal([]byte(e.data), &event); err != nil {
 				c.t.Fatal(err)
 			}
@@ -36,15 +37,15 @@ func (c *client) turnsOf(conversation string, n int) []serve.Turn {
 
 // agrees checks that the sums of usage and of turns are what the conversation
 // has cost.
-func (c *client) agrees(conversation string, turns []serve.Turn, want int) {
+func (c *client) agrees(conversation string, turns []api.Turn, want int) {
 	c.t.Helper()
 	sum := 0.0
 	for _, turn := range turns {
 		sum += turn.CostUSD
 	}
-	whole := get[serve.Conversation](c, "/v1/conversations/"+conversation).CostUSD
+	whole := get[api.Conversation](c, "/v1/conversations/"+conversation).CostUSD
 	for _, by := range []string{"day", "user", "preset", "model"} {
-		usage := get[serve.Usage](c, "/v1/usage?by="+by)
+		usage := get[api.Usage](c, "/v1/usage?by="+by)
 		if math.Abs(usage.Total.CostUSD-whole) > 1e-9 || math.Abs(sum-whole) > 1e-9 || whole == 0 || usage.Total.Turns != want || len(usage.Items) != 1 {
 			c.t.Errorf("the conversation has cost $%v, its turns $%v; by %s: %+v", whole, sum, by, usage)
 		}
@@ -61,12 +62,12 @@ func TestCostOfEachTurn(t *testing.T) {
 	r.agent.mu.Lock()
 	r.agent.hold = hold
 	r.agent.mu.Unlock()
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	own := ada.begin("one")
 	at := "/v1/conversations/" + own.ID
-	ids := []string{get[serve.List[serve.Prompt]](ada, at+"/prompts").Items[0].ID}
+	ids := []string{get[api.List[api.Prompt]](ada, at+"/prompts").Items[0].ID}
 	for _, text := range []string{"two", "three"} {
-		ids = append(ids, want[serve.Prompt](ada, ada.do("POST", at+"/prompts", `{"content":"`+text+`"}`), http.StatusAccepted).ID)
+		ids = append(ids, want[api.Prompt](ada, ada.do("POST", at+"/prompts", `{"content":"`+text+`"}`), http.StatusAccepted).ID)
 	}
 	_ = r.server.Close()
 	r.http.Close()
@@ -99,11 +100,11 @@ func TestCostOfSteeredTurn(t *testing.T) {
 		}
 		return host.TextOutput("edited"), nil
 	}
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	own := ada.begin("edit a")
 	asked := ada.pending(1)[0]
-	steered := want[serve.Prompt](ada, ada.do("POST", "/v1/conversations/"+own.ID+"/prompts", `{"content":"and vet","delivery":"steer"}`), http.StatusAccepted)
-	ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest})
+	steered := want[api.Prompt](ada, ada.do("POST", "/v1/conversations/"+own.ID+"/prompts", `{"content":"and vet","delivery":"steer"}`), http.StatusAccepted)
+	ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest})
 	turns := ada.turnsOf(own.ID, 2)
 	first, second := turns[0], turns[1]
 	if first.Prompt == steered.ID {

@@ -12,11 +12,12 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
 // operator is a user of the service itself.
-var operator = serve.User{Name: "ada", Role: serve.Operator}
+var operator = api.User{Name: "ada", Role: api.Operator}
 
 // sending is a fleet that does something of its own with each prompt.
 type sending struct {
@@ -49,10 +50,10 @@ func TestNewConversationStays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations { return sending{f, send(f)} })
-			if _, err := r.server.Service().Create(t.Context(), operator, serve.NewConversation{Preset: "shop", Prompt: "hello"}); err == nil {
+			if _, err := r.server.Service().Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: "hello"}); err == nil {
 				t.Error("no error")
 			}
-			list, err := r.server.Service().Conversations(t.Context(), operator, serve.ConversationQuery{})
+			list, err := r.server.Service().Conversations(t.Context(), operator, api.ConversationQuery{})
 			if err != nil || len(list.Items) != 1 || list.Items[0].Preset != "shop" {
 				t.Errorf("there are %+v (%v)", list.Items, err)
 			}
@@ -89,10 +90,10 @@ func TestNewConversationStaysWhenAPromptEnds(t *testing.T) {
 			return "", &fleet.OverloadedError{Key: key, Queued: 1}
 		}}, new(atomic.Bool)}
 	})
-	if _, err := r.server.Service().Create(t.Context(), operator, serve.NewConversation{Preset: "shop", Prompt: "hello"}); err == nil {
+	if _, err := r.server.Service().Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: "hello"}); err == nil {
 		t.Error("no error")
 	}
-	if list, err := r.server.Service().Conversations(t.Context(), operator, serve.ConversationQuery{}); err != nil || len(list.Items) != 1 {
+	if list, err := r.server.Service().Conversations(t.Context(), operator, api.ConversationQuery{}); err != nil || len(list.Items) != 1 {
 		t.Errorf("there are %+v (%v), want the conversation", list.Items, err)
 	}
 }
@@ -111,12 +112,12 @@ func TestPromptOfOneWhoLeft(t *testing.T) {
 			return f.Send(ctx, key, p)
 		}}
 	})
-	_, _ = r.server.Service().Create(ctx, operator, serve.NewConversation{Preset: "shop", Prompt: "hello"}) // nobody reads the answer
-	list, err := r.server.Service().Conversations(t.Context(), operator, serve.ConversationQuery{})
+	_, _ = r.server.Service().Create(ctx, operator, api.NewConversation{Preset: "shop", Prompt: "hello"}) // nobody reads the answer
+	list, err := r.server.Service().Conversations(t.Context(), operator, api.ConversationQuery{})
 	if err != nil || len(list.Items) != 1 {
 		t.Fatalf("there are %+v (%v)", list.Items, err)
 	}
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	ada.agrees(list.Items[0].ID, ada.turnsOf(list.Items[0].ID, 1), 1)
 }
 
@@ -159,7 +160,7 @@ func TestDecisionOfOneWhoLeft(t *testing.T) {
 		if r.server, err = serve.New(deciding{r.fleet, func() { reached = time.Now(); leave() }}, r.options); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.server.Service().Create(t.Context(), operator, serve.NewConversation{Preset: "shop", Prompt: "tool late"}); err != nil {
+		if _, err := r.server.Service().Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: "tool late"}); err != nil {
 			t.Fatal(err)
 		}
 		var asked approval.Question
@@ -171,8 +172,8 @@ func TestDecisionOfOneWhoLeft(t *testing.T) {
 			break
 		}
 		begun := time.Now()
-		decided, err := r.server.Service().Decide(ctx, operator, asked.ID, serve.Decision{Decision: "allow", Digest: asked.Digest})
-		if err != nil || decided.State != serve.ApprovalAllowed {
+		decided, err := r.server.Service().Decide(ctx, operator, asked.ID, api.Decision{Decision: "allow", Digest: asked.Digest})
+		if err != nil || decided.State != api.ApprovalAllowed {
 			t.Fatalf("%+v, %v", decided, err)
 		}
 		// The log waits for the call, and the clock stands while something is done.

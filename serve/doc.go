@@ -3,7 +3,7 @@
 //
 //	s, err := serve.New(f, serve.Options{Records: db, Project: "prod", Presets: presets, Page: page.New})
 //	http.Handle("/", s)
-//	link, err := s.LoginLink(ctx, "http://127.0.0.1:8080", serve.User{Name: "ada", Role: serve.Admin})
+//	link, err := s.LoginLink(ctx, "http://127.0.0.1:8080", api.User{Name: "ada", Role: api.Admin})
 //
 // A [Server] is an [http.Handler] for any Go server, over anything that is a
 // [fleet.Conversations]. The program "claudectl serve" is such a server.
@@ -18,7 +18,7 @@
 //
 // # Users
 //
-// A [User] has a name and a [Role]. A conversation has an owner. Until it is
+// A [.User] has a name and a [.Role]. A conversation has an owner. Until it is
 // shared, only its owner and admins can see it: everybody else gets the same
 // answer as for one that does not exist. All users see what is shared, and may
 // act on it if their role allows. If you can see a conversation you can see its
@@ -28,9 +28,9 @@
 //
 // Everything is below /v1: the table in routes.go has each endpoint with its role
 // and its types, and the OpenAPI document at /openapi.json is made from it.
-// JSON members are named by the tags of the types in this package. Unknown
+// JSON members are named by the tags of the types in package serve/api. Unknown
 // members are refused in requests, and clients should ignore them in replies.
-// Lists are pages of a [List]. Errors are a [Problem] in application/problem+json
+// Lists are pages of a [.List]. Errors are a [.Problem] in application/problem+json
 // and say what to do. A POST may carry an Idempotency-Key: sent again within 24
 // hours it does nothing and gets the same answer, unless the conversation that the
 // answer is about was deleted since. POST /v1/tokens refuses one: its
@@ -39,7 +39,7 @@
 // # Events
 //
 // GET /v1/conversations/{id}/events is a stream of server-sent events. Those
-// that last ([Event] with a Seq) are numbered in each conversation, from 1 and
+// that last ([.Event] with a Seq) are numbered in each conversation, from 1 and
 // without gaps, and are stored before they are sent. A client loads the
 // conversation, whose last_seq says where it stands, and its messages, and then
 // follows the stream after that number. Text that is being written comes as

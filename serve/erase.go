@@ -7,16 +7,17 @@ import (
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // Delete deletes a conversation with its history, its questions and its log. What
 // somebody sends at the same time is deleted with it, or refused.
-func (s *Service) Delete(ctx context.Context, u User, id string) error {
-	if err := need(u, Operator); err != nil {
+func (s *Service) Delete(ctx context.Context, u api.User, id string) error {
+	if err := need(u, api.Operator); err != nil {
 		return problemOf(err)
 	}
 	n, err := s.findAny(ctx, u, id) // also what was deleted halfway
-	if err == nil && u.Name != n.Owner && u.Role != Admin {
+	if err == nil && u.Name != n.Owner && u.Role != api.Admin {
 		err = forbidden.because("only the owner may delete the conversation")
 	}
 	if err == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -49,8 +50,8 @@ func (r *rig) nothingLeft() {
 func TestDeletedWhileAsking(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Operator)
-	var asking []serve.Conversation
+	ada := r.as("ada", api.Operator)
+	var asking []api.Conversation
 	for range 4 {
 		asking = append(asking, ada.begin("tool 1"))
 	}
@@ -110,7 +111,7 @@ func TestLateFirstWrite(t *testing.T) {
 		}
 		r := newService(t, db, root, func(o *fleet.Options) { o.Gate = &approval.Options{Patience: time.Hour} }, nil)
 		r.onto(silent{r.fleet})
-		own, err := r.server.Service().Create(t.Context(), operator, serve.NewConversation{Preset: "shop"})
+		own, err := r.server.Service().Create(t.Context(), operator, api.NewConversation{Preset: "shop"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +154,7 @@ func slowSend(f *fleet.Fleet) (slow sending, begun, goOn chan struct{}) {
 
 // problemIs reports whether an error is a problem of a type.
 func problemIs(err error, kind string) bool {
-	var p *serve.Problem
+	var p *api.Problem
 	return errors.As(err, &p) && p.Type == "/problems/"+kind
 }
 
@@ -168,13 +169,13 @@ func TestSentWhileDeleted(t *testing.T) {
 		a, b := newService(t, db, root, own, nil), newService(t, db, root, own, nil)
 		slow, begun, goOn := slowSend(b.fleet)
 		b.onto(slow)
-		c, err := a.server.Service().Create(t.Context(), operator, serve.NewConversation{Preset: "shop"})
+		c, err := a.server.Service().Create(t.Context(), operator, api.NewConversation{Preset: "shop"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		sent := make(chan error, 1)
 		go func() {
-			_, err := b.server.Service().Send(t.Context(), operator, c.ID, serve.NewPrompt{Content: []byte(`"hello"`)})
+			_, err := b.server.Service().Send(t.Context(), operator, c.ID, api.NewPrompt{Content: []byte(`"hello"`)})
 			sent <- err
 		}()
 		<-begun
@@ -246,7 +247,7 @@ func TestSentLateByTwo(t *testing.T) {
 			stores[i] = &pausingStore{Fleet: db}
 			servers[i], sent[i] = newService(t, db, root, own, func(o *serve.Options) { o.Records = stores[i] }), make(chan error, 1)
 		}
-		c, err := servers[0].server.Service().Create(t.Context(), operator, serve.NewConversation{Preset: "shop"})
+		c, err := servers[0].server.Service().Create(t.Context(), operator, api.NewConversation{Preset: "shop"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +257,7 @@ func TestSentLateByTwo(t *testing.T) {
 			seen[i] = newPause()
 			stores[i].note.Store(seen[i])
 			go func() {
-				_, err := servers[i].server.Service().Send(t.Context(), operator, c.ID, serve.NewPrompt{Content: []byte(`"late"`)})
+				_, err := servers[i].server.Service().Send(t.Context(), operator, c.ID, api.NewPrompt{Content: []byte(`"late"`)})
 				sent[i] <- err
 			}()
 			<-seen[i].reached
@@ -298,11 +299,11 @@ func TestDeletedAndSenderDied(t *testing.T) {
 					key = k
 					return "", died
 				}})
-				c, err := r.server.Service().Create(t.Context(), operator, serve.NewConversation{Preset: "shop"})
+				c, err := r.server.Service().Create(t.Context(), operator, api.NewConversation{Preset: "shop"})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := r.server.Service().Send(t.Context(), operator, c.ID, serve.NewPrompt{Content: []byte(`"hello"`)}); err == nil {
+				if _, err := r.server.Service().Send(t.Context(), operator, c.ID, api.NewPrompt{Content: []byte(`"hello"`)}); err == nil {
 					t.Fatal("no error")
 				}
 				if err := r.server.Service().Delete(t.Context(), operator, c.ID); err != nil {
@@ -335,13 +336,13 @@ func TestUnusedButSentTo(t *testing.T) {
 		sent := make(chan error, 1)
 		a.onto(sending{a.fleet, func(_ context.Context, key string, _ fleet.Prompt) (string, error) {
 			go func() {
-				_, err := b.server.Service().Send(t.Context(), operator, strings.Replace(key, "/", "~", 1), serve.NewPrompt{Content: []byte(`"two"`)})
+				_, err := b.server.Service().Send(t.Context(), operator, strings.Replace(key, "/", "~", 1), api.NewPrompt{Content: []byte(`"two"`)})
 				sent <- err
 			}()
 			<-begun
 			return "", &fleet.OverloadedError{Key: key, Queued: 1}
 		}})
-		if _, err := a.server.Service().Create(t.Context(), operator, serve.NewConversation{Preset: "shop", Prompt: "one"}); !problemIs(err, "full") {
+		if _, err := a.server.Service().Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: "one"}); !problemIs(err, "full") {
 			t.Fatalf("created: %v", err)
 		}
 		close(goOn)
@@ -349,7 +350,7 @@ func TestUnusedButSentTo(t *testing.T) {
 			t.Errorf("sent: %v", err)
 		}
 		<-time.After(5 * time.Second)
-		list, err := b.server.Service().Conversations(t.Context(), operator, serve.ConversationQuery{})
+		list, err := b.server.Service().Conversations(t.Context(), operator, api.ConversationQuery{})
 		if err != nil || len(list.Items) != 1 || list.Items[0].Turns != 1 {
 			t.Errorf("there are %+v (%v)", list.Items, err)
 		}
@@ -360,17 +361,17 @@ func TestUnusedButSentTo(t *testing.T) {
 func TestNotDeleted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	own := ada.begin("one")
 	ada.turnsOf(own.ID, 1)
 	r.over(undeletable{r.fleet})
 	path := "/v1/conversations/" + own.ID
 	for range 2 {
-		if p := want[serve.Problem](ada, ada.do("DELETE", path, nil), http.StatusConflict); p.Type != "/problems/leased" {
+		if p := want[api.Problem](ada, ada.do("DELETE", path, nil), http.StatusConflict); p.Type != "/problems/leased" {
 			t.Errorf("%+v", p)
 		}
 	}
-	want[serve.Prompt](ada, ada.do("POST", path+"/prompts", `{"content":"two"}`), http.StatusAccepted)
+	want[api.Prompt](ada, ada.do("POST", path+"/prompts", `{"content":"two"}`), http.StatusAccepted)
 	ada.turnsOf(own.ID, 2)
 	r.over(r.fleet)
 	if got := ada.do("DELETE", path, nil); got.status != http.StatusNoContent {
@@ -404,13 +405,13 @@ func TestRefusedAgain(t *testing.T) {
 			return "", &fleet.OverloadedError{Key: k, Queued: 1}
 		}})
 		s := r.server.Service()
-		c, err := s.Create(t.Context(), operator, serve.NewConversation{Preset: "shop"})
+		c, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		const id = "00000000-0000-4000-8000-000000000002"
 		for range 2 {
-			if _, err := s.Send(t.Context(), operator, c.ID, serve.NewPrompt{ID: id, Content: []byte(`"two"`)}); err == nil {
+			if _, err := s.Send(t.Context(), operator, c.ID, api.NewPrompt{ID: id, Content: []byte(`"two"`)}); err == nil {
 				t.Fatal("no error")
 			}
 			<-time.After(10 * time.Second)
@@ -419,7 +420,7 @@ func TestRefusedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(time.Minute)
-		usage, err := s.Usage(t.Context(), operator, serve.UsageQuery{})
+		usage, err := s.Usage(t.Context(), operator, api.UsageQuery{})
 		if err != nil || usage.Total.Turns != 1 {
 			t.Errorf("%+v, %v", usage.Total, err)
 		}
@@ -454,7 +455,7 @@ func TestUnusedButUsedInFleet(t *testing.T) {
 					db.dieAfter(`"erasing"`)
 					return "", &fleet.OverloadedError{Key: k, Queued: 1}
 				}})
-				if _, err := r.server.Service().Create(t.Context(), operator, serve.NewConversation{Preset: "shop", Prompt: "one"}); !problemIs(err, "full") {
+				if _, err := r.server.Service().Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: "one"}); !problemIs(err, "full") {
 					t.Fatalf("created: %v", err)
 				}
 				if used {
@@ -474,7 +475,7 @@ func TestUnusedButUsedInFleet(t *testing.T) {
 				if c, err := s.Conversation(t.Context(), operator, id); err != nil || c.Turns != 1 {
 					t.Fatalf("%+v, %v", c, err)
 				}
-				if _, err := s.Send(t.Context(), operator, id, serve.NewPrompt{Content: []byte(`"two"`)}); err != nil {
+				if _, err := s.Send(t.Context(), operator, id, api.NewPrompt{Content: []byte(`"two"`)}); err != nil {
 					t.Errorf("sent: %v", err)
 				}
 			})
@@ -488,8 +489,8 @@ func TestDeletedHalfwayIsNotShared(t *testing.T) {
 	t.Parallel()
 	db := &stays{Fleet: store.Memory()}
 	r := newRig(t, db, nil)
-	ada, eve := r.as("ada", serve.Operator), r.as("eve", serve.Operator)
-	own := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Shared: true}), http.StatusCreated)
+	ada, eve := r.as("ada", api.Operator), r.as("eve", api.Operator)
+	own := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Shared: true}), http.StatusCreated)
 	path, never := "/v1/conversations/"+own.ID, "/v1/conversations/ada~00000000-0000-4000-8000-000000000000"
 	if got := eve.do("DELETE", path, nil); got.status != http.StatusForbidden {
 		t.Fatalf("while it is shared: %d %s", got.status, got.body)
@@ -522,7 +523,7 @@ func TestDeletedHalfwayIsFinished(t *testing.T) {
 					db := &stays{Fleet: store.Memory()}
 					r := newService(t, db, root, func(o *fleet.Options) { o.Gate = &approval.Options{} }, nil)
 					s := r.server.Service()
-					c, err := s.Create(t.Context(), operator, serve.NewConversation{Preset: "shop", Prompt: prompt})
+					c, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: prompt})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -45,7 +46,7 @@ func (h *logHead) writable() error {
 
 // beingDeleted is the problem of somebody who wants something of a conversation that
 // is being deleted.
-func beingDeleted() *Problem {
+func beingDeleted() *api.Problem {
 	p := deleting.because("nothing more is accepted for it: begin another conversation, or try again in a moment")
 	p.RetryAfter = 1
 	return p
@@ -129,7 +130,7 @@ func (b logStore) checkUnused(ctx context.Context, key string, h *logHead, now t
 	}
 	for _, events := range all {
 		for i := range events {
-			if events[i].Type == EventPrompt {
+			if events[i].Type == api.EventPrompt {
 				return errUsed
 			}
 		}

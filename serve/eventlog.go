@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -34,12 +35,12 @@ type eventLog struct {
 	changed  chan struct{} // closed at the next change
 	closed   string        // why nothing more comes
 
-	prompts   map[string]Prompt       // the last event about each that is kept, or has not ended
-	unended   []string                // of them, those that have not ended, the oldest first
-	approvals map[string]ApprovalNote // likewise
-	cursors   map[string]int64        // the events of messages, by their cursors, from begin on
-	begin     string                  // the cursor of the last message that is older than what is kept, and was read
-	unloaded  int                     // events whose messages are not read yet
+	prompts   map[string]api.Prompt       // the last event about each that is kept, or has not ended
+	unended   []string                    // of them, those that have not ended, the oldest first
+	approvals map[string]api.ApprovalNote // likewise
+	cursors   map[string]int64            // the events of messages, by their cursors, from begin on
+	begin     string                      // the cursor of the last message that is older than what is kept, and was read
+	unloaded  int                         // events whose messages are not read yet
 	writingOn liveText
 	results   []string // the ids of the last results that came, after what was said before them
 
@@ -60,7 +61,7 @@ func newEventLog(key string, book logStore, exists func(context.Context, string)
 	return &eventLog{
 		key: key, book: book, exists: exists, touched: touched, first: 1,
 		writing: make(chan struct{}, 1), ready: make(chan struct{}), changed: make(chan struct{}), done: make(chan struct{}),
-		prompts: make(map[string]Prompt), approvals: make(map[string]ApprovalNote), cursors: make(map[string]int64),
+		prompts: make(map[string]api.Prompt), approvals: make(map[string]api.ApprovalNote), cursors: make(map[string]int64),
 	}
 }
 
@@ -102,7 +103,7 @@ func (l *eventLog) load(ctx context.Context) error {
 	for _, id := range h.Open { // their events may be older than what is kept
 		p, ok := old[id]
 		if !ok {
-			p = Prompt{ID: id, State: PromptQueued}
+			p = api.Prompt{ID: id, State: api.PromptQueued}
 		}
 		l.prompts[id] = p
 		l.unended = append(l.unended, id)
@@ -121,22 +122,22 @@ func (l *eventLog) add(e logEvent) {
 		l.events[old].frame = nil
 	}
 	switch e.Type {
-	case EventMessage:
+	case api.EventMessage:
 		l.cursors[e.cursor] = e.Seq
 		if e.Message == nil {
 			l.unloaded++
 		}
-	case EventPrompt:
+	case api.EventPrompt:
 		if _, known := l.prompts[e.Prompt.ID]; !known {
 			l.unended = append(l.unended, e.Prompt.ID)
 		}
 		l.prompts[e.Prompt.ID] = *e.Prompt
-	case EventTurn:
+	case api.EventTurn:
 		l.unended = slices.DeleteFunc(l.unended, func(id string) bool { return id == e.Turn.Prompt })
 		p := l.prompts[e.Turn.Prompt]
 		p.ID, p.State, p.Error, p.Problem = e.Turn.Prompt, e.Turn.State, e.Turn.Error, ""
 		l.prompts[p.ID] = p
-	case EventApproval:
+	case api.EventApproval:
 		l.approvals[e.Approval.ID] = *e.Approval
 	}
 	l.bytes += e.size()
@@ -153,15 +154,15 @@ func (l *eventLog) add(e logEvent) {
 // has the lock.
 func (l *eventLog) forget(e *logEvent) {
 	switch e.Type {
-	case EventMessage:
+	case api.EventMessage:
 		if e.Message == nil { // it is known until it was read, or it would be taken for a new one
 			l.unloaded--
 		} else {
 			l.passed(e.cursor)
 		}
-	case EventTurn:
+	case api.EventTurn:
 		delete(l.prompts, e.Turn.Prompt)
-	case EventApproval:
+	case api.EventApproval:
 		if last := l.approvals[e.Approval.ID]; last.Outcome != "" && last == *e.Approval {
 			delete(l.approvals, e.Approval.ID)
 		}
@@ -295,7 +296,7 @@ func (l *eventLog) commit(next logHead, revision int64, events []logEvent) {
 	l.head, l.revision = next, revision
 	for _, e := range events {
 		l.add(e)
-		if e.Type == EventMessage {
+		if e.Type == api.EventMessage {
 			l.writingOn.said(e.Message)
 		}
 	}
@@ -381,10 +382,10 @@ func (l *eventLog) fill(cursor string, message []byte) {
 }
 
 // open returns the prompts that have not ended, in the order in which they came.
-func (l *eventLog) open() []Prompt {
+func (l *eventLog) open() []api.Prompt {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var open []Prompt
+	var open []api.Prompt
 	for _, id := range l.unended {
 		open = append(open, l.prompts[id])
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -14,21 +15,21 @@ import (
 func TestLogForgets(t *testing.T) {
 	t.Parallel()
 	l := newEventLog("ada/1", logStore{}, always, func(string) {})
-	open := Prompt{ID: "open", State: PromptRunning, Text: "still at it"}
-	l.add(logEvent{Event: Event{Type: EventPrompt, Prompt: &open}})
-	l.add(logEvent{Event: Event{Type: EventApproval, Approval: &ApprovalNote{ID: "open", State: ApprovalPending}}})
+	open := api.Prompt{ID: "open", State: api.PromptRunning, Text: "still at it"}
+	l.add(logEvent{Event: api.Event{Type: api.EventPrompt, Prompt: &open}})
+	l.add(logEvent{Event: api.Event{Type: api.EventApproval, Approval: &api.ApprovalNote{ID: "open", State: api.ApprovalPending}}})
 	for i := range keepEvents {
 		id := fmt.Sprint(i)
-		l.add(logEvent{Event: Event{Type: EventPrompt, Prompt: &Prompt{ID: id, State: PromptQueued}}})
-		l.add(logEvent{Event: Event{Type: EventApproval, Approval: &ApprovalNote{ID: id, State: ApprovalPending}}})
-		l.add(logEvent{Event: Event{Type: EventApproval, Approval: &ApprovalNote{ID: id, State: ApprovalAllowed, Outcome: "ran"}}})
-		l.add(logEvent{Event: Event{Type: EventTurn, Turn: &Turn{Prompt: id, State: PromptAnswered}}})
+		l.add(logEvent{Event: api.Event{Type: api.EventPrompt, Prompt: &api.Prompt{ID: id, State: api.PromptQueued}}})
+		l.add(logEvent{Event: api.Event{Type: api.EventApproval, Approval: &api.ApprovalNote{ID: id, State: api.ApprovalPending}}})
+		l.add(logEvent{Event: api.Event{Type: api.EventApproval, Approval: &api.ApprovalNote{ID: id, State: api.ApprovalAllowed, Outcome: "ran"}}})
+		l.add(logEvent{Event: api.Event{Type: api.EventTurn, Turn: &api.Turn{Prompt: id, State: api.PromptAnswered}}})
 	}
 	// Each has four events, of which some of the oldest may be gone.
 	if most := keepEvents/4 + 2; len(l.prompts) > most || len(l.approvals) > most {
 		t.Errorf("%d prompts and %d approvals are known", len(l.prompts), len(l.approvals))
 	}
-	if got := l.open(); !slices.Equal(got, []Prompt{open}) {
+	if got := l.open(); !slices.Equal(got, []api.Prompt{open}) {
 		t.Errorf("open are %+v", got)
 	}
 	if got := l.unsettled(); !slices.Equal(got, []string{"open"}) {
@@ -48,14 +49,14 @@ func TestLogForgets(t *testing.T) {
 		t.Errorf("the turn of the open prompt: %+v", got)
 	}
 	last := fmt.Sprint(keepEvents - 1)
-	if l.prompts[last].State != PromptAnswered || l.approvals[last].Outcome != "ran" {
+	if l.prompts[last].State != api.PromptAnswered || l.approvals[last].Outcome != "ran" {
 		t.Errorf("the last prompt is %+v, and its approval %+v", l.prompts[last], l.approvals[last])
 	}
 }
 
 // said is an event of a message, as another process has stored it or as it was read.
 func said(i int, text string) logEvent {
-	e := logEvent{Event: Event{Type: EventMessage, Seq: int64(i)}, cursor: fmt.Sprint("at ", i)}
+	e := logEvent{Event: api.Event{Type: api.EventMessage, Seq: int64(i)}, cursor: fmt.Sprint("at ", i)}
 	if text != "" {
 		e.Message = []byte(text)
 	}
@@ -99,33 +100,33 @@ func TestOpenInOldSegment(t *testing.T) {
 	t.Parallel()
 	db := store.Memory()
 	l := openLog(t, db)
-	first := Prompt{ID: "first", State: PromptQueued, By: "ada", Text: "one"}
-	second := Prompt{ID: "second", State: PromptQueued, By: "bob", Text: "two"}
-	noteEvent(t, l, Event{Type: EventPrompt, Prompt: &first})
-	noteEvent(t, l, Event{Type: EventPrompt, Prompt: &second})
-	first.State = PromptRunning
-	noteEvent(t, l, Event{Type: EventPrompt, Prompt: &first})
+	first := api.Prompt{ID: "first", State: api.PromptQueued, By: "ada", Text: "one"}
+	second := api.Prompt{ID: "second", State: api.PromptQueued, By: "bob", Text: "two"}
+	noteEvent(t, l, api.Event{Type: api.EventPrompt, Prompt: &first})
+	noteEvent(t, l, api.Event{Type: api.EventPrompt, Prompt: &second})
+	first.State = api.PromptRunning
+	noteEvent(t, l, api.Event{Type: api.EventPrompt, Prompt: &first})
 	batch := make([]logEvent, segmentSize)
 	for i := range batch {
-		batch[i] = logEvent{Event: Event{Type: EventNotice, Notice: &Notice{Text: "n"}}}
+		batch[i] = logEvent{Event: api.Event{Type: api.EventNotice, Notice: &api.Notice{Text: "n"}}}
 	}
 	for range keepEvents/segmentSize + 2 {
 		if err := l.append(t.Context(), func(*logHead) []logEvent { return slices.Clone(batch) }); err != nil {
 			t.Fatal(err)
 		}
 	}
-	open := func() []Prompt {
+	open := func() []api.Prompt {
 		l = openLog(t, db)
 		if l.first == 1 {
 			t.Fatal("everything is kept")
 		}
 		return l.open()
 	}
-	if got, want := open(), []Prompt{first, second}; !slices.Equal(got, want) {
+	if got, want := open(), []api.Prompt{first, second}; !slices.Equal(got, want) {
 		t.Errorf("open are %+v, want %+v", got, want)
 	}
-	noteEvent(t, l, Event{Type: EventTurn, Turn: &Turn{Prompt: "first", State: PromptAnswered}})
-	if got, want := open(), []Prompt{second}; !slices.Equal(got, want) {
+	noteEvent(t, l, api.Event{Type: api.EventTurn, Turn: &api.Turn{Prompt: "first", State: api.PromptAnswered}})
+	if got, want := open(), []api.Prompt{second}; !slices.Equal(got, want) {
 		t.Errorf("open are %+v, want %+v", got, want)
 	}
 }

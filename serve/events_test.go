@@ -18,6 +18,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -32,13 +33,13 @@ func TestStreamCutAtEachEvent(t *testing.T) {
 	t.Parallel()
 	db := store.Memory()
 	r := newRig(t, db, nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	own := ada.begin("tool 1")
 	asked := ada.pending(1)[0]
-	want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
+	want[api.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
 	path := "/v1/conversations/" + own.ID + "/events"
 	ada.follow(path, untilTurns(1))
-	want[serve.Prompt](ada, ada.do("POST", "/v1/conversations/"+own.ID+"/prompts", `{"content":"and then"}`), http.StatusAccepted)
+	want[api.Prompt](ada, ada.do("POST", "/v1/conversations/"+own.ID+"/prompts", `{"content":"and then"}`), http.StatusAccepted)
 	ada.follow(path, untilTurns(2))
 	settled := func(e sse) bool { return e.event == "approval" && strings.Contains(e.data, `"ran"`) }
 	ada.follow(path, settled)
@@ -73,10 +74,10 @@ func TestStreamCutAtEachEvent(t *testing.T) {
 	check(ada, "in the same server")
 	r.close()
 	again := newRig(t, db, nil)
-	check(again.as("ada", serve.Operator), "in the next server")
+	check(again.as("ada", api.Operator), "in the next server")
 
 	for _, lost := range []string{"9999", "x", "-1"} {
-		events := again.as("ada", serve.Operator).follow(path, func(sse) bool { return false }, "Last-Event-ID", lost)
+		events := again.as("ada", api.Operator).follow(path, func(sse) bool { return false }, "Last-Event-ID", lost)
 		if len(events) != 1 || events[0].event != "reset" || events[0].id != "" {
 			t.Errorf("after %s: %v", lost, events)
 		}
@@ -87,11 +88,11 @@ func TestStreamCutAtEachEvent(t *testing.T) {
 // anything again.
 func TestReaderAtTheEnd(t *testing.T) {
 	t.Parallel()
-	ada := newRig(t, store.Memory(), nil).as("ada", serve.Operator)
+	ada := newRig(t, store.Memory(), nil).as("ada", api.Operator)
 	path := "/v1/conversations/" + ada.begin("hello").ID
 	ada.follow(path+"/events?after=0", untilTurns(1))
 	for last := int64(-1); ; {
-		now := get[serve.Conversation](ada, path).LastSeq
+		now := get[api.Conversation](ada, path).LastSeq
 		if now == last { // it was the end while the reader followed
 			return
 		}
@@ -108,8 +109,8 @@ func TestReaderAtTheEnd(t *testing.T) {
 func TestDeltas(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Operator)
-	own := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop"}), http.StatusCreated)
+	ada := r.as("ada", api.Operator)
+	own := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop"}), http.StatusCreated)
 	done := make(chan []sse)
 	begun := make(chan struct{})
 	go func() {
@@ -124,13 +125,13 @@ func TestDeltas(t *testing.T) {
 	}()
 	<-begun
 	text := "slowly " + strings.Repeat("ä€😀", 20)
-	want[serve.Prompt](ada, ada.do("POST", "/v1/conversations/"+own.ID+"/prompts", map[string]string{"content": text}), http.StatusAccepted)
+	want[api.Prompt](ada, ada.do("POST", "/v1/conversations/"+own.ID+"/prompts", map[string]string{"content": text}), http.StatusAccepted)
 	open := make(map[int]string)
 	pieces := 0
 	for _, e := range <-done {
 		var event struct {
-			Blocks []serve.Block
-			Delta  *serve.Delta
+			Blocks []api.Block
+			Delta  *api.Delta
 		}
 		if err := json.Unmarshal([]byte(e.data), &event); err != nil {
 			t.Fatal(err)
@@ -173,16 +174,16 @@ func units(text string) int {
 func TestTwoDecide(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	own := ada.begin("tool 1")
-	want[serve.Conversation](ada, ada.do("PATCH", "/v1/conversations/"+own.ID, `{"shared":true}`), http.StatusOK)
+	want[api.Conversation](ada, ada.do("PATCH", "/v1/conversations/"+own.ID, `{"shared":true}`), http.StatusOK)
 	asked := ada.pending(1)[0]
-	people := []*client{ada, r.as("bob", serve.Approver), r.as("kim", serve.Approver), r.as("lea", serve.Approver)}
+	people := []*client{ada, r.as("bob", api.Approver), r.as("kim", api.Approver), r.as("lea", api.Approver)}
 	names := []string{"ada", "bob", "kim", "lea"}
 	replies := make([]reply, len(people))
 	var all sync.WaitGroup
 	for i, c := range people {
-		decision := serve.Decision{Decision: "allow", Digest: asked.Digest}
+		decision := api.Decision{Decision: "allow", Digest: asked.Digest}
 		if i%2 == 1 {
 			decision.Decision = "deny"
 		}
@@ -218,16 +219,16 @@ func TestTwoDecide(t *testing.T) {
 		if i == winner {
 			continue
 		}
-		p := want[serve.Problem](people[i], got, http.StatusConflict)
+		p := want[api.Problem](people[i], got, http.StatusConflict)
 		if p.Type != "/problems/already-decided" || p.Approval == nil || p.Approval.DecidedBy != names[winner] || !strings.Contains(p.Detail, names[winner]) {
 			t.Errorf("%s hears %s", names[i], got.body)
 		}
 	}
-	decision := serve.Decision{Decision: "allow", Digest: asked.Digest}
+	decision := api.Decision{Decision: "allow", Digest: asked.Digest}
 	if winner%2 == 1 {
 		decision.Decision = "deny"
 	}
-	want[serve.Approval](people[winner], people[winner].do("POST", "/v1/approvals/"+asked.ID+"/decision", decision), http.StatusOK)
+	want[api.Approval](people[winner], people[winner].do("POST", "/v1/approvals/"+asked.ID+"/decision", decision), http.StatusOK)
 	ada.follow("/v1/conversations/"+own.ID+"/events", untilTurns(1))
 	if ran := r.agent.ran(); len(ran) != 1-winner%2 {
 		t.Errorf("the tool ran %d times", len(ran))
@@ -240,19 +241,19 @@ func TestDecisionOutlivesTheFleet(t *testing.T) {
 	t.Parallel()
 	db, root := store.Memory(), t.TempDir()
 	r := newRigIn(t, db, root, nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	own := ada.begin("tool 1")
 	asked := ada.pending(1)[0]
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_ = r.fleet.Close(ctx) // at once: the process waits, and is deferred or killed
-	decided := want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
-	if decided.State != serve.ApprovalAllowed || len(r.agent.ran()) != 0 {
+	decided := want[api.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
+	if decided.State != api.ApprovalAllowed || len(r.agent.ran()) != 0 {
 		t.Errorf("%+v, ran %q", decided, r.agent.ran())
 	}
 	r.close()
 	next := newRigIn(t, db, root, nil)
-	ada = next.as("ada", serve.Operator)
+	ada = next.as("ada", api.Operator)
 	ada.follow("/v1/conversations/"+own.ID+"/events", untilTurns(1))
 	if ran := next.agent.ran(); len(ran) != 1 {
 		t.Errorf("the tool ran %d times", len(ran))
@@ -333,8 +334,8 @@ func TestThousandReaders(t *testing.T) {
 // manyReaders starts a server for many readers of one conversation.
 func manyReaders(t *testing.T, readers int) (*rig, *client, string) {
 	r := newRig(t, store.Memory(), func(o *serve.Options) { o.StreamsPerUser, o.Streams = readers+10, readers+10 })
-	ada := r.as("ada", serve.Operator)
-	own := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop"}), http.StatusCreated)
+	ada := r.as("ada", api.Operator)
+	own := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop"}), http.StatusCreated)
 	return r, ada, "/v1/conversations/" + own.ID + "/events"
 }
 
@@ -363,7 +364,7 @@ func follows(t *testing.T, c *client, path string, readers, turns int, text stri
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	for i := range turns {
-		want[serve.Prompt](c, c.do("POST", strings.TrimSuffix(path, "/events")+"/prompts", map[string]string{"content": fmt.Sprint(i, text)}), http.StatusAccepted)
+		want[api.Prompt](c, c.do("POST", strings.TrimSuffix(path, "/events")+"/prompts", map[string]string{"content": fmt.Sprint(i, text)}), http.StatusAccepted)
 	}
 	all.Wait()
 	for i, last := range lasts {
@@ -381,7 +382,7 @@ func follows(t *testing.T, c *client, path string, readers, turns int, text stri
 func TestFeed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada, eve := r.as("ada", serve.Operator), r.as("eve", serve.Operator)
+	ada, eve := r.as("ada", api.Operator), r.as("eve", api.Operator)
 	first := ada.begin("tool 1")
 	ada.begin("tool 2")
 	ada.pending(2)
@@ -399,11 +400,11 @@ func TestFeed(t *testing.T) {
 	foreign := eve.begin("hello")
 	for _, a := range ada.pending(2) {
 		if a.Conversation == first.ID {
-			want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+a.ID+"/decision", serve.Decision{Decision: "allow", Digest: a.Digest}), http.StatusOK)
+			want[api.Approval](ada, ada.do("POST", "/v1/approvals/"+a.ID+"/decision", api.Decision{Decision: "allow", Digest: a.Digest}), http.StatusOK)
 		}
 	}
 	got := <-events
-	var begin struct{ Approvals []serve.Approval }
+	var begin struct{ Approvals []api.Approval }
 	if err := json.Unmarshal([]byte(got[0].data), &begin); err != nil || len(begin.Approvals) != 2 {
 		t.Errorf("%s, %v", got[0].data, err)
 	}
@@ -419,7 +420,7 @@ func TestFeed(t *testing.T) {
 func TestStreamsAreCounted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), func(o *serve.Options) { o.StreamsPerUser = 1 })
-	ada := r.as("ada", serve.Viewer)
+	ada := r.as("ada", api.Viewer)
 	ada.follow("/v1/feed", func(e sse) bool {
 		if e.event != "pending" {
 			return false
@@ -436,8 +437,8 @@ func TestStreamsAreCounted(t *testing.T) {
 func TestCloseEndsStreams(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Operator)
-	own := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop"}), http.StatusCreated)
+	ada := r.as("ada", api.Operator)
+	own := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop"}), http.StatusCreated)
 	events := ada.follow("/v1/conversations/"+own.ID+"/events", func(e sse) bool {
 		if e.event == "synced" {
 			go r.server.Close()
@@ -454,18 +455,18 @@ func TestCloseEndsStreams(t *testing.T) {
 func TestTakeBackAndInterrupt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	own := ada.begin("tool 1")
 	at := "/v1/conversations/" + own.ID
 	ada.pending(1)
-	later := want[serve.Prompt](ada, ada.do("POST", at+"/prompts", `{"content":"later"}`), http.StatusAccepted)
-	if list := get[serve.List[serve.Prompt]](ada, at+"/prompts"); len(list.Items) != 2 {
+	later := want[api.Prompt](ada, ada.do("POST", at+"/prompts", `{"content":"later"}`), http.StatusAccepted)
+	if list := get[api.List[api.Prompt]](ada, at+"/prompts"); len(list.Items) != 2 {
 		t.Errorf("%+v", list)
 	}
 	if got := ada.do("DELETE", at+"/prompts/"+later.ID, nil); got.status != http.StatusNoContent {
 		t.Errorf("status %d: %s", got.status, got.body)
 	}
-	if got := get[serve.Prompt](ada, at+"/prompts/"+later.ID); got.State != "cancelled" {
+	if got := get[api.Prompt](ada, at+"/prompts/"+later.ID); got.State != "cancelled" {
 		t.Errorf("%+v", got)
 	}
 	if got := ada.do("POST", at+"/interrupt", nil); got.status != http.StatusAccepted {
@@ -476,7 +477,7 @@ func TestTakeBackAndInterrupt(t *testing.T) {
 		noticed = noticed || e.event == "notice" && strings.Contains(e.data, "interrupted the turn") && strings.Contains(e.data, "ada") && strings.Contains(e.data, "127.0.0.1")
 		return ended(e) && noticed
 	})
-	p := want[serve.Problem](ada, ada.do("POST", at+"/interrupt", nil), http.StatusConflict)
+	p := want[api.Problem](ada, ada.do("POST", at+"/interrupt", nil), http.StatusConflict)
 	if p.Type != "/problems/idle" {
 		t.Errorf("%+v", p)
 	}
@@ -489,15 +490,15 @@ func TestTakeBackAndInterrupt(t *testing.T) {
 func TestRemember(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	own := ada.begin("tool 1")
 	asked := ada.pending(1)[0]
 	if len(asked.Suggestions) == 0 {
 		t.Fatalf("%+v", asked)
 	}
-	want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest, Remember: []int{0}, Input: json.RawMessage(`{"command":"make 1"}`)}), http.StatusOK)
+	want[api.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest, Remember: []int{0}, Input: json.RawMessage(`{"command":"make 1"}`)}), http.StatusOK)
 	ada.follow("/v1/conversations/"+own.ID+"/events", untilTurns(1))
-	if mode := get[serve.Conversation](ada, "/v1/conversations/"+own.ID).Mode; mode == string(permission.ModeBypassPermissions) {
+	if mode := get[api.Conversation](ada, "/v1/conversations/"+own.ID).Mode; mode == string(permission.ModeBypassPermissions) {
 		t.Error("the mode has changed")
 	}
 }

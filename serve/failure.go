@@ -4,16 +4,17 @@ import (
 	"fmt"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // failureOf returns the causes that people can fix on the server, and what to do
 // about them. For any other, the text of the fleet is all that is known.
-func failureOf(c fleet.Cause, text string) (Cause, string) {
+func failureOf(c fleet.Cause, text string) (api.Cause, string) {
 	switch c {
 	case fleet.CLIMissing:
-		return CLIMissing, missingAdvice
+		return api.CLIMissing, missingAdvice
 	case fleet.CLIFailed:
-		return CLIFailed, "The CLI does not start on the server, or ends too early: fix what it reports, then retry. " + text
+		return api.CLIFailed, "The CLI does not start on the server, or ends too early: fix what it reports, then retry. " + text
 	}
 	return "", text
 }

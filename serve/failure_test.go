@@ -16,6 +16,7 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -49,23 +50,23 @@ func TestCLIMissing(t *testing.T) {
 			return o, err
 		}
 	}, nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	at := "/v1/conversations/" + ada.begin("hello").ID
 	ada.follow(at+"/events?after=0", func(e sse) bool {
-		var event serve.Event
+		var event api.Event
 		if json.Unmarshal([]byte(e.data), &event) != nil || event.Prompt == nil || event.Prompt.State != "stuck" {
 			return false
 		}
-		if p := event.Prompt; p.Problem != serve.CLIMissing || !strings.Contains(p.Error, "install it") {
+		if p := event.Prompt; p.Problem != api.CLIMissing || !strings.Contains(p.Error, "install it") {
 			t.Errorf("the stream has %+v", p)
 		}
 		return true
 	})
-	c := get[serve.Conversation](ada, at)
-	if c.State != serve.Failed || c.Problem != serve.CLIMissing || !strings.Contains(c.Reason, "is not installed on the server") || strings.Contains(c.Reason, nowhere) {
+	c := get[api.Conversation](ada, at)
+	if c.State != api.Failed || c.Problem != api.CLIMissing || !strings.Contains(c.Reason, "is not installed on the server") || strings.Contains(c.Reason, nowhere) {
 		t.Errorf("%+v", c)
 	}
-	p := want[serve.Problem](ada, ada.do("POST", at+"/prompts", serve.NewPrompt{Content: json.RawMessage(`"more"`)}), http.StatusConflict)
+	p := want[api.Problem](ada, ada.do("POST", at+"/prompts", api.NewPrompt{Content: json.RawMessage(`"more"`)}), http.StatusConflict)
 	if p.Type != "/problems/stuck" || !strings.Contains(p.Detail, "install it") {
 		t.Errorf("%+v", p)
 	}
@@ -74,7 +75,7 @@ func TestCLIMissing(t *testing.T) {
 		t.Fatalf("retry: %d %s", got.status, got.body)
 	}
 	ada.follow(at+"/events?after=0", untilTurns(1))
-	if c := get[serve.Conversation](ada, at); c.State != serve.Idle || c.Problem != "" || c.Reason != "" {
+	if c := get[api.Conversation](ada, at); c.State != api.Idle || c.Problem != "" || c.Reason != "" {
 		t.Errorf("after the retry: %+v", c)
 	}
 }
@@ -101,23 +102,23 @@ func TestStartingInFeed(t *testing.T) {
 	}, nil)
 	r.agent.hold = hold
 	defer close(hold)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	conversation := ada.begin("hello")
-	var states []serve.State
+	var states []api.State
 	isOpen := sync.OnceFunc(func() { close(open) })
 	ada.follow("/v1/conversations/"+conversation.ID+"/events?after=0&feed=1", func(e sse) bool {
 		isOpen()
-		var event serve.Event
+		var event api.Event
 		if json.Unmarshal([]byte(e.data), &event) != nil || event.Hint == nil {
 			return false
 		}
 		states = append(states, event.Hint.State)
-		if event.Hint.State == serve.Starting {
+		if event.Hint.State == api.Starting {
 			goOn()
 		}
-		return event.Hint.State == serve.Running && slices.Contains(states, serve.Starting)
+		return event.Hint.State == api.Running && slices.Contains(states, api.Starting)
 	})
-	if states[len(states)-2] != serve.Starting {
+	if states[len(states)-2] != api.Starting {
 		t.Errorf("the hints say %q", states)
 	}
 }
@@ -127,54 +128,54 @@ func TestStartingInFeed(t *testing.T) {
 func TestEnded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	conversation := ada.begin("tool 1")
 	at := "/v1/conversations/" + conversation.ID
 	asked := ada.pending(1)[0]
-	archive := func(yes string) serve.Conversation {
-		return want[serve.Conversation](ada, ada.do("PATCH", at, `{"archived":`+yes+`}`), http.StatusOK)
+	archive := func(yes string) api.Conversation {
+		return want[api.Conversation](ada, ada.do("PATCH", at, `{"archived":`+yes+`}`), http.StatusOK)
 	}
 	atWork := func() {
 		t.Helper()
-		p := want[serve.Problem](ada, ada.do("PATCH", at, `{"title":"new","archived":true}`), http.StatusConflict)
+		p := want[api.Problem](ada, ada.do("PATCH", at, `{"title":"new","archived":true}`), http.StatusConflict)
 		if p.Type != "/problems/busy" || !strings.Contains(p.Detail, "interrupt") {
 			t.Errorf("%+v", p)
 		}
-		if c := get[serve.Conversation](ada, at); c.State == serve.Ended || c.Archived || c.Title == "new" {
+		if c := get[api.Conversation](ada, at); c.State == api.Ended || c.Archived || c.Title == "new" {
 			t.Errorf("%+v", c)
 		}
 	}
 	atWork()
 	const id = "11111111-1111-4111-8111-111111111111"
-	more := serve.NewPrompt{ID: id, Content: json.RawMessage(`"more"`)}
+	more := api.NewPrompt{ID: id, Content: json.RawMessage(`"more"`)}
 	refused := func(body any) {
 		t.Helper()
-		p := want[serve.Problem](ada, ada.do("POST", at+"/prompts", body), http.StatusConflict)
+		p := want[api.Problem](ada, ada.do("POST", at+"/prompts", body), http.StatusConflict)
 		if p.Type != "/problems/ended" || !strings.Contains(p.Detail, `"archived": false`) {
 			t.Errorf("%+v", p)
 		}
 	}
-	want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
+	want[api.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
 	ada.follow(at+"/events?after=0", untilTurns(1))
 	for range 2 {
-		if c := archive("true"); c.State != serve.Ended {
+		if c := archive("true"); c.State != api.Ended {
 			t.Errorf("done and archived, it is %q", c.State)
 		}
 	}
 	refused(more)
-	refused(serve.NewPrompt{Content: json.RawMessage(`"more"`), Delivery: serve.DeliverySteer})
+	refused(api.NewPrompt{Content: json.RawMessage(`"more"`), Delivery: api.DeliverySteer})
 	for query, n := range map[string]int{"": 0, "?state=ended": 1, "?state=idle&archived=1": 0, "?archived=1": 1} {
-		if list := get[serve.List[serve.Conversation]](ada, "/v1/conversations"+query); len(list.Items) != n {
+		if list := get[api.List[api.Conversation]](ada, "/v1/conversations"+query); len(list.Items) != n {
 			t.Errorf("%q lists %+v", query, list.Items)
 		}
 	}
-	if c := archive("false"); c.State != serve.Idle {
+	if c := archive("false"); c.State != api.Idle {
 		t.Errorf("reopened, it is %q", c.State)
 	}
-	want[serve.Prompt](ada, ada.do("POST", at+"/prompts", more), http.StatusAccepted)
+	want[api.Prompt](ada, ada.do("POST", at+"/prompts", more), http.StatusAccepted)
 	ada.follow(at+"/events?after=0", untilTurns(2))
 	archive("true")
-	want[serve.Prompt](ada, ada.do("POST", at+"/prompts", more), http.StatusAccepted) // it was accepted before
+	want[api.Prompt](ada, ada.do("POST", at+"/prompts", more), http.StatusAccepted) // it was accepted before
 }
 
 // A prompt that is sent while the conversation is archived: one of the two is refused,
@@ -186,20 +187,20 @@ func TestSentWhileArchived(t *testing.T) {
 	release := sync.OnceFunc(func() { close(goOn) })
 	defer release()
 	r.over(slow)
-	ada := r.as("ada", serve.Operator)
-	own := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", `{"preset":"shop"}`), http.StatusCreated)
+	ada := r.as("ada", api.Operator)
+	own := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", `{"preset":"shop"}`), http.StatusCreated)
 	at := "/v1/conversations/" + own.ID
 	sent := make(chan reply, 1)
 	go func() { sent <- ada.do("POST", at+"/prompts", `{"content":"one"}`) }()
 	<-begun
-	p := want[serve.Problem](ada, ada.do("PATCH", at, `{"archived":true}`), http.StatusConflict)
+	p := want[api.Problem](ada, ada.do("PATCH", at, `{"archived":true}`), http.StatusConflict)
 	if p.Type != "/problems/busy" {
 		t.Errorf("%+v", p)
 	}
 	release()
-	want[serve.Prompt](ada, <-sent, http.StatusAccepted)
+	want[api.Prompt](ada, <-sent, http.StatusAccepted)
 	ada.turnsOf(own.ID, 1)
-	want[serve.Conversation](ada, ada.do("PATCH", at, `{"archived":true}`), http.StatusOK)
+	want[api.Conversation](ada, ada.do("PATCH", at, `{"archived":true}`), http.StatusOK)
 }
 
 // A change that is refused because a prompt came while it was made changes nothing,
@@ -216,18 +217,18 @@ func TestRefusedWhileArchiving(t *testing.T) {
 		r.agent.hold = make(chan struct{})
 		defer close(r.agent.hold)
 		s := r.server.Service()
-		own, err := s.Create(t.Context(), operator, serve.NewConversation{Preset: "shop"})
+		own, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		done := make(chan error, 1)
 		go func() {
 			title, yes := "other", true
-			_, err := s.Change(t.Context(), operator, own.ID, serve.Change{Title: &title, Archived: &yes}, serve.ETag(&own))
+			_, err := s.Change(t.Context(), operator, own.ID, api.Change{Title: &title, Archived: &yes}, serve.ETag(&own))
 			done <- err
 		}()
 		<-db.held
-		if _, err := s.Send(t.Context(), operator, own.ID, serve.NewPrompt{Content: []byte(`"one"`)}); err != nil {
+		if _, err := s.Send(t.Context(), operator, own.ID, api.NewPrompt{Content: []byte(`"one"`)}); err != nil {
 			t.Fatal(err)
 		}
 		close(db.goOn)

@@ -7,6 +7,7 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -19,7 +20,7 @@ func TestRefusedFirstPrompt(t *testing.T) {
 			r := newRigFleet(t, store.Memory(), t.TempDir(), func(o *fleet.Options) {
 				o.Gate, o.QueueAll = &approval.Options{}, 1
 			}, func(o *serve.Options) { o.Presets[0].DailyUSD = usd })
-			ada, admin := r.as("ada", serve.Operator), r.as("root", serve.Admin)
+			ada, admin := r.as("ada", api.Operator), r.as("root", api.Admin)
 			hold := make(chan struct{})
 			r.agent.mu.Lock()
 			r.agent.hold = hold
@@ -39,11 +40,11 @@ func TestRefusedFirstPrompt(t *testing.T) {
 				"with a key": {"/v1/conversations", `{"preset":"shop","prompt":"hi"}`, []string{"Idempotency-Key", "one"}},
 				"over AG-UI": {"/ag-ui/shop", `{"threadId":"main","runId":"r","messages":[{"id":"1","role":"user","content":"hi"}]}`, nil},
 			} {
-				got := want[serve.Problem](ada, ada.do("POST", c.path, c.body, c.headers...), http.StatusTooManyRequests)
+				got := want[api.Problem](ada, ada.do("POST", c.path, c.body, c.headers...), http.StatusTooManyRequests)
 				if got.Type != "/problems/"+problem {
 					t.Errorf("%s: %+v", name, got)
 				}
-				if list := get[serve.List[serve.Conversation]](admin, "/v1/conversations"); len(list.Items) != 1 || list.Items[0].ID != first.ID {
+				if list := get[api.List[api.Conversation]](admin, "/v1/conversations"); len(list.Items) != 1 || list.Items[0].ID != first.ID {
 					t.Fatalf("%s: there are %+v", name, list.Items)
 				}
 				n := 0

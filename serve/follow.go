@@ -4,6 +4,8 @@ import (
 	"context"
 	"iter"
 	"time"
+
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // The least time between two pieces of live text to one reader, and between two
@@ -14,9 +16,9 @@ const (
 	eventPause = 100 * time.Millisecond
 )
 
-// follow yields the events after a number, then [EventSynced], and then what
+// follow yields the events after a number, then [.EventSynced], and then what
 // happens, until ctx ends. A place that the log does not have yields
-// [EventReset] and ends. Nothing waits for a reader: one that is slow gets
+// [.EventReset] and ends. Nothing waits for a reader: one that is slow gets
 // more at a time.
 func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[logEvent] {
 	return func(yield func(logEvent) bool) {
@@ -27,7 +29,7 @@ func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[logEvent] {
 		for {
 			v := l.view(after, &text, synced && time.Now().Before(quiet))
 			if v.lost {
-				yield(logEvent{Event: Event{Type: EventReset, Reason: "the server does not keep events from that place on: load the conversation again"}})
+				yield(logEvent{Event: api.Event{Type: api.EventReset, Reason: "the server does not keep events from that place on: load the conversation again"}})
 				return
 			}
 			for _, e := range v.events {
@@ -40,7 +42,7 @@ func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[logEvent] {
 				rest = time.Now().Add(eventPause)
 			}
 			if !synced && !v.more {
-				if synced = true; !yield(logEvent{Event: Event{Type: EventSynced}}) {
+				if synced = true; !yield(logEvent{Event: api.Event{Type: api.EventSynced}}) {
 					return
 				}
 			}
@@ -55,7 +57,7 @@ func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[logEvent] {
 				return
 			case v.more:
 			case v.closed != "":
-				yield(logEvent{Event: Event{Type: EventBye, Reason: v.closed}})
+				yield(logEvent{Event: api.Event{Type: api.EventBye, Reason: v.closed}})
 				return
 			case v.held:
 				waitTurn(ctx, nil, time.Until(quiet))
@@ -75,7 +77,7 @@ func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[logEvent] {
 // view is what a reader finds at its place.
 type view struct {
 	events  []logEvent
-	text    []Event
+	text    []api.Event
 	more    bool // there are more events
 	held    bool // live text was left for later
 	lost    bool
@@ -96,7 +98,7 @@ func (l *eventLog) view(after int64, text *seen, quiet bool) view {
 		return v
 	}
 	for i := after + 1 - l.first; i < int64(len(l.events)); i++ {
-		if e := l.events[i]; e.Type != EventMessage || e.Message != nil {
+		if e := l.events[i]; e.Type != api.EventMessage || e.Message != nil {
 			v.events = append(v.events, e)
 		} else {
 			break // of another process: it comes

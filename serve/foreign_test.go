@@ -11,11 +11,11 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
-var root = serve.User{Name: "root", Role: serve.Admin}
+var root = api.User{Name: "root", Role: api.Admin}
 
 // foreign starts a server whose fleet also has conversations that were not begun here.
 func foreign(t *testing.T, db store.Fleet, dir string) *rig {
@@ -71,7 +71,7 @@ func TestForeignTurnIsCounted(t *testing.T) {
 		}
 		<-time.After(5 * time.Second)
 		usd, turns := r.spentBy(root)
-		if _, err := r.server.Service().Send(t.Context(), root, "nightly", serve.NewPrompt{Content: []byte(`"hello"`)}); err != nil {
+		if _, err := r.server.Service().Send(t.Context(), root, "nightly", api.NewPrompt{Content: []byte(`"hello"`)}); err != nil {
 			t.Fatal(err)
 		}
 		if err := r.server.Close(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -25,17 +26,17 @@ func TestForkHalfMade(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db := &cutOff{Fleet: store.Memory()}
 				r := newService(t, db, root, func(o *fleet.Options) { o.Gate = &approval.Options{} }, func(o *serve.Options) { o.History = history.Disk(config) })
-				admin := serve.User{Name: "ada", Role: serve.Admin}
+				admin := api.User{Name: "ada", Role: api.Admin}
 				s := r.server.Service()
-				own, err := s.Create(t.Context(), admin, serve.NewConversation{Preset: "shop", Resume: talk})
+				own, err := s.Create(t.Context(), admin, api.NewConversation{Preset: "shop", Resume: talk})
 				if err != nil {
 					t.Fatal(err)
 				}
 				if dies {
 					db.set(func(k store.RecordKey, _ []byte) bool { return k.Kind == "serve-conversation" })
 				}
-				for _, from := range []serve.ForkFrom{{Session: talk}, {Conversation: own.ID}} {
-					if _, err := s.Create(t.Context(), admin, serve.NewConversation{Preset: "shop", Fork: &from}); (err != nil) != dies {
+				for _, from := range []api.ForkFrom{{Session: talk}, {Conversation: own.ID}} {
+					if _, err := s.Create(t.Context(), admin, api.NewConversation{Preset: "shop", Fork: &from}); (err != nil) != dies {
 						t.Fatalf("%+v: %v", from, err)
 					}
 				}
@@ -88,13 +89,13 @@ func (r *rig) conversations() (n int) {
 func TestForkOfNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Operator)
-	empty := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", `{"preset":"shop"}`), http.StatusCreated)
+	ada := r.as("ada", api.Operator)
+	empty := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", `{"preset":"shop"}`), http.StatusCreated)
 	started := ada.begin("hello")
 	copyOf := func(id, message, says string) {
 		t.Helper()
-		c := serve.NewConversation{Preset: "shop", Fork: &serve.ForkFrom{Conversation: id, Message: message}}
-		p := want[serve.Problem](ada, ada.do("POST", "/v1/conversations", c), http.StatusBadRequest)
+		c := api.NewConversation{Preset: "shop", Fork: &api.ForkFrom{Conversation: id, Message: message}}
+		p := want[api.Problem](ada, ada.do("POST", "/v1/conversations", c), http.StatusBadRequest)
 		if !strings.Contains(p.Detail, says) {
 			t.Errorf("%+v", p)
 		}
@@ -106,7 +107,7 @@ func TestForkOfNothing(t *testing.T) {
 	if left := recordsOf(t, r.db, "serve-fork"); len(left) > 0 {
 		t.Errorf("there are %q", left)
 	}
-	if list := get[serve.List[serve.Conversation]](ada, "/v1/conversations"); len(list.Items) != 2 {
+	if list := get[api.List[api.Conversation]](ada, "/v1/conversations"); len(list.Items) != 2 {
 		t.Errorf("there are %+v", list.Items)
 	}
 }
@@ -123,14 +124,14 @@ func TestForkUsedInFleet(t *testing.T) {
 			keepSession(t, config, talk, root, "one", "first")
 			db := &cutOff{Fleet: store.Memory()}
 			r := newRigIn(t, db, root, func(o *serve.Options) { o.History = history.Disk(config) })
-			ada := r.as("ada", serve.Admin)
-			from := serve.ForkFrom{Session: talk}
+			ada := r.as("ada", api.Admin)
+			from := api.ForkFrom{Session: talk}
 			if !ofSession {
-				from = serve.ForkFrom{Conversation: ada.begin("one").ID}
+				from = api.ForkFrom{Conversation: ada.begin("one").ID}
 				ada.turnsOf(from.Conversation, 1)
 			}
 			before := r.keys()
-			fork := serve.NewConversation{Preset: "shop", Fork: &from}
+			fork := api.NewConversation{Preset: "shop", Fork: &from}
 			db.set(func(k store.RecordKey, _ []byte) bool { return k.Kind == "serve-conversation" })
 			if got := ada.do("POST", "/v1/conversations", fork, "Idempotency-Key", "copy"); got.status < 500 {
 				t.Fatalf("status %d: %s", got.status, got.body)
@@ -146,7 +147,7 @@ func TestForkUsedInFleet(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 {
-				p := want[serve.Problem](ada, ada.do("POST", "/v1/conversations", fork, "Idempotency-Key", "copy"), http.StatusUnprocessableEntity)
+				p := want[api.Problem](ada, ada.do("POST", "/v1/conversations", fork, "Idempotency-Key", "copy"), http.StatusUnprocessableEntity)
 				if p.Type != "/problems/key-reused" || !strings.Contains(p.Detail, "new key") {
 					t.Errorf("%+v", p)
 				}
@@ -184,8 +185,8 @@ func withHalfMadeCopy(t *testing.T, do func(t *testing.T, r *rig, db *cutOff)) {
 		db := &cutOff{Fleet: store.Memory()}
 		r := newService(t, db, root, func(o *fleet.Options) { o.Gate = &approval.Options{} }, func(o *serve.Options) { o.History = history.Disk(config) })
 		db.set(func(k store.RecordKey, _ []byte) bool { return k.Kind == "serve-conversation" })
-		admin := serve.User{Name: "ada", Role: serve.Admin}
-		if _, err := r.server.Service().Create(t.Context(), admin, serve.NewConversation{Preset: "shop", Fork: &serve.ForkFrom{Session: talk}}); err == nil {
+		admin := api.User{Name: "ada", Role: api.Admin}
+		if _, err := r.server.Service().Create(t.Context(), admin, api.NewConversation{Preset: "shop", Fork: &api.ForkFrom{Session: talk}}); err == nil {
 			t.Fatal("no error")
 		}
 		do(t, r, db)

@@ -8,15 +8,16 @@ import (
 	"github.com/claude-agent-go/claude/internal/form"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/schema"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // formOf shows what an MCP server asks for, nil if it cannot be read.
-func formOf(q *approval.Question) *Form {
+func formOf(q *approval.Question) *api.Form {
 	var e control.Elicitation
 	if jsonx.Unmarshal(q.Input, &e) != nil {
 		return nil
 	}
-	out := &Form{Server: e.ServerName, Fields: []FormField{}}
+	out := &api.Form{Server: e.ServerName, Fields: []api.FormField{}}
 	if e.Mode == control.ElicitationURL {
 		out.URL = e.URL
 		return out
@@ -31,21 +32,21 @@ func formOf(q *approval.Question) *Form {
 	return out
 }
 
-func fieldOf(f *form.Field) FormField {
-	out := FormField{Name: f.Name, Title: f.Title, Description: f.Description, Kind: FieldText, Format: f.Format, Required: f.Required, Default: f.Default}
+func fieldOf(f *form.Field) api.FormField {
+	out := api.FormField{Name: f.Name, Title: f.Title, Description: f.Description, Kind: api.FieldText, Format: f.Format, Required: f.Required, Default: f.Default}
 	if out.Title == "" {
 		out.Title = f.Name
 	}
 	for _, o := range f.Options() {
-		out.Options = append(out.Options, FormOption{o.Const, o.Title})
+		out.Options = append(out.Options, api.FormOption{Value: o.Const, Title: o.Title})
 	}
 	switch {
 	case len(out.Options) > 0 && f.Many():
-		out.Kind = FieldChoices
+		out.Kind = api.FieldChoices
 	case len(out.Options) > 0:
-		out.Kind = FieldChoice
+		out.Kind = api.FieldChoice
 	case f.Type == "number" || f.Type == "integer" || f.Type == "boolean":
-		out.Kind = FieldKind(f.Type)
+		out.Kind = api.FieldKind(f.Type)
 	}
 	return out
 }
@@ -65,7 +66,7 @@ func checkContent(q *approval.Question, content json.RawMessage) error {
 	}
 	if err := wanted.Validate(content); err != nil {
 		p := badRequest.because("the input does not fit the form; nothing was decided")
-		p.Errors = []Fault{{"/input", err.Error()}}
+		p.Errors = []api.Fault{{Pointer: "/input", Detail: err.Error()}}
 		return p
 	}
 	return nil

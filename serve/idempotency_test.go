@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -39,20 +39,20 @@ func answers(t *testing.T, db store.Records) (all []kept) {
 func TestAnswersOfDeleted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	keep := ada.begin("hello")
 	other := "/v1/conversations/" + keep.ID + "/prompts"
 	first := ada.do("POST", other, `{"content":"stays"}`, "Idempotency-Key", "other")
-	want[serve.Prompt](ada, first, http.StatusAccepted)
+	want[api.Prompt](ada, first, http.StatusAccepted)
 
-	begin := serve.NewConversation{Preset: "shop", Prompt: "tool 1"}
-	id := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", begin, "Idempotency-Key", "begin"), http.StatusCreated).ID
+	begin := api.NewConversation{Preset: "shop", Prompt: "tool 1"}
+	id := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", begin, "Idempotency-Key", "begin"), http.StatusCreated).ID
 	asked := ada.pending(1)[0]
-	decision := serve.Decision{Decision: "allow", Digest: asked.Digest}
-	want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", decision, "Idempotency-Key", "decide"), http.StatusOK)
+	decision := api.Decision{Decision: "allow", Digest: asked.Digest}
+	want[api.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", decision, "Idempotency-Key", "decide"), http.StatusOK)
 	at := "/v1/conversations/" + id
 	ada.follow(at+"/events", untilTurns(1))
-	want[serve.Prompt](ada, ada.do("POST", at+"/prompts", `{"content":"and then"}`, "Idempotency-Key", "send"), http.StatusAccepted)
+	want[api.Prompt](ada, ada.do("POST", at+"/prompts", `{"content":"and then"}`, "Idempotency-Key", "send"), http.StatusAccepted)
 	ada.follow(at+"/events", untilTurns(2))
 	shown := func() (n int) {
 		for _, k := range answers(t, r.db) {
@@ -71,13 +71,13 @@ func TestAnswersOfDeleted(t *testing.T) {
 	if n := shown(); n != 1 {
 		t.Errorf("%d answers are kept, want that of the other conversation", n)
 	}
-	want[serve.Problem](ada, ada.do("POST", "/v1/conversations", begin, "Idempotency-Key", "begin"), http.StatusNotFound)
-	want[serve.Problem](ada, ada.do("POST", at+"/prompts", `{"content":"and then"}`, "Idempotency-Key", "send"), http.StatusNotFound)
-	want[serve.Problem](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", decision, "Idempotency-Key", "decide"), http.StatusNotFound)
+	want[api.Problem](ada, ada.do("POST", "/v1/conversations", begin, "Idempotency-Key", "begin"), http.StatusNotFound)
+	want[api.Problem](ada, ada.do("POST", at+"/prompts", `{"content":"and then"}`, "Idempotency-Key", "send"), http.StatusNotFound)
+	want[api.Problem](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", decision, "Idempotency-Key", "decide"), http.StatusNotFound)
 	if again := ada.do("POST", other, `{"content":"stays"}`, "Idempotency-Key", "other"); string(again.body) != string(first.body) {
 		t.Errorf("the answer about another conversation is %d %s", again.status, again.body)
 	}
-	if list := get[serve.List[serve.Conversation]](ada, "/v1/conversations"); len(list.Items) != 1 {
+	if list := get[api.List[api.Conversation]](ada, "/v1/conversations"); len(list.Items) != 1 {
 		t.Errorf("%d conversations", len(list.Items))
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // overSocket reports whether a request came over a Unix socket. It asks the end of the
@@ -30,16 +32,16 @@ func addressOf(r *http.Request) string {
 
 // identify finds the user of a request. No user is not an error; credentials that
 // are wrong are. Without an answer to put it into, the cookie is not renewed.
-func (s *Service) identify(w http.ResponseWriter, r *http.Request) (User, error) {
+func (s *Service) identify(w http.ResponseWriter, r *http.Request) (api.User, error) {
 	u, err := s.userOf(w, r)
 	u.Address = addressOf(r)
 	return u, err
 }
 
-func (s *Service) userOf(w http.ResponseWriter, r *http.Request) (User, error) {
+func (s *Service) userOf(w http.ResponseWriter, r *http.Request) (api.User, error) {
 	if s.opts.Authenticate != nil {
 		if u, ok := s.opts.Authenticate(r); ok && u.Name != "" && u.Role.Valid() {
-			return User{Name: u.Name, Role: u.Role}, nil
+			return api.User{Name: u.Name, Role: u.Role}, nil
 		}
 	}
 	if u, ok := s.proxied(r); ok {
@@ -51,47 +53,47 @@ func (s *Service) userOf(w http.ResponseWriter, r *http.Request) (User, error) {
 	}
 	cookie, err := r.Cookie(s.cookieName())
 	if err != nil {
-		return User{}, nil
+		return api.User{}, nil
 	}
 	c, revision, err := s.gate.check(ctx, cookie.Value, cookiePrefix)
 	if errors.Is(err, errCredential) {
-		return User{}, nil // an old cookie is like none
+		return api.User{}, nil // an old cookie is like none
 	}
 	if err != nil {
-		return User{}, problemOf(err)
+		return api.User{}, problemOf(err)
 	}
 	if w != nil && s.gate.renew(ctx, c, revision) {
 		http.SetCookie(w, s.cookie(cookie.Value, cookieLife))
 	}
-	return User{Name: c.User, Role: c.Role, Login: c.ID}, nil
+	return api.User{Name: c.User, Role: c.Role, Login: c.ID}, nil
 }
 
 // bearer finds the user of a bearer token.
-func (s *Service) bearer(ctx context.Context, header string) (User, error) {
+func (s *Service) bearer(ctx context.Context, header string) (api.User, error) {
 	token, ok := strings.CutPrefix(header, "Bearer ")
 	if !ok {
-		return User{}, unauthorized.because("the header Authorization must begin with \"Bearer \"")
+		return api.User{}, unauthorized.because("the header Authorization must begin with \"Bearer \"")
 	}
 	c, _, err := s.gate.check(ctx, token, bearerPrefix)
 	if errors.Is(err, errCredential) {
-		return User{}, unauthorized.because("the token is unknown or has expired: ask an admin for another")
+		return api.User{}, unauthorized.because("the token is unknown or has expired: ask an admin for another")
 	}
 	if err != nil {
-		return User{}, problemOf(err)
+		return api.User{}, problemOf(err)
 	}
-	return User{Name: c.User, Role: c.Role}, nil
+	return api.User{Name: c.User, Role: c.Role}, nil
 }
 
 // proxied finds the user that a trusted proxy names.
-func (s *Service) proxied(r *http.Request) (User, bool) {
+func (s *Service) proxied(r *http.Request) (api.User, bool) {
 	if s.opts.ProxyHeader == "" {
-		return User{}, false
+		return api.User{}, false
 	}
 	names := r.Header.Values(s.opts.ProxyHeader)
 	if len(names) != 1 || names[0] == "" || !s.trusted(r) {
-		return User{}, false
+		return api.User{}, false
 	}
-	return User{Name: names[0], Role: s.opts.ProxyRole}, true
+	return api.User{Name: names[0], Role: s.opts.ProxyRole}, true
 }
 
 // trusted reports whether a request comes from the proxy.

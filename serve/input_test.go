@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Admin)
+	ada := r.as("ada", api.Admin)
 	own := ada.begin("tool 1")
 	asked := ada.pending(1)[0]
 	at, decision := "/v1/conversations/"+own.ID, "/v1/approvals/"+asked.ID+"/decision"
@@ -86,7 +86,7 @@ func TestBadInput(t *testing.T) {
 			if got.status != c.status || got.header.Get("Content-Type") != "application/problem+json" {
 				t.Fatalf("status %d, want %d: %s", got.status, c.status, got.body)
 			}
-			p := want[serve.Problem](ada, got, c.status)
+			p := want[api.Problem](ada, got, c.status)
 			if p.Type != "/problems/"+c.kind || p.Status != c.status || p.Title == "" || !strings.Contains(string(got.body), c.says) {
 				t.Errorf("%s, want %s with %q", got.body, c.kind, c.says)
 			}
@@ -98,7 +98,7 @@ func TestBadInput(t *testing.T) {
 	if ran := r.agent.ran(); len(ran) > 0 {
 		t.Errorf("a tool ran: %q", ran)
 	}
-	if state := get[serve.Approval](ada, "/v1/approvals/"+asked.ID).State; state != serve.ApprovalPending {
+	if state := get[api.Approval](ada, "/v1/approvals/"+asked.ID).State; state != api.ApprovalPending {
 		t.Errorf("the approval is %s", state)
 	}
 }
@@ -109,19 +109,19 @@ func TestGoneApproval(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		lifetime time.Duration
-		state    serve.ApprovalState
+		state    api.ApprovalState
 		says     string
 	}{
-		"interrupted": {0, serve.ApprovalWithdrawn, "withdrawn"},
-		"too late":    {time.Millisecond, serve.ApprovalExpired, "expired"},
+		"interrupted": {0, api.ApprovalWithdrawn, "withdrawn"},
+		"too late":    {time.Millisecond, api.ApprovalExpired, "expired"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRigGated(t, store.Memory(), t.TempDir(), &approval.Options{Patience: time.Hour, Lifetime: c.lifetime}, nil)
-			ada := r.as("ada", serve.Operator)
+			ada := r.as("ada", api.Operator)
 			own := ada.begin("tool 1")
-			var asked serve.Approval
+			var asked api.Approval
 			for asked.ID == "" {
-				if list := get[serve.List[serve.Approval]](ada, "/v1/approvals"); len(list.Items) > 0 {
+				if list := get[api.List[api.Approval]](ada, "/v1/approvals"); len(list.Items) > 0 {
 					asked = list.Items[0]
 				}
 			}
@@ -133,11 +133,11 @@ func TestGoneApproval(t *testing.T) {
 			ada.follow("/v1/conversations/"+own.ID+"/events", func(e sse) bool {
 				return e.event == "approval" && strings.Contains(e.data, `"state":"`+string(c.state)+`"`)
 			})
-			p := want[serve.Problem](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusGone)
+			p := want[api.Problem](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusGone)
 			if p.Type != "/problems/gone" || !strings.Contains(p.Title+p.Detail, c.says) {
 				t.Errorf("%+v", p)
 			}
-			if now := get[serve.Approval](ada, "/v1/approvals/"+asked.ID); now.State != c.state || now.MayDecide {
+			if now := get[api.Approval](ada, "/v1/approvals/"+asked.ID); now.State != c.state || now.MayDecide {
 				t.Errorf("%+v", now)
 			}
 			if ran := r.agent.ran(); len(ran) != 0 {
@@ -151,8 +151,8 @@ func TestGoneApproval(t *testing.T) {
 func TestLinkOutOfTheRoots(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Operator)
-	root := get[serve.ServerInfo](ada, "/v1/server").Presets[0].Roots[0]
+	ada := r.as("ada", api.Operator)
+	root := get[api.ServerInfo](ada, "/v1/server").Presets[0].Roots[0]
 	inside := filepath.Join(root, "inside")
 	if err := os.Mkdir(inside, 0o700); err != nil {
 		t.Fatal(err)
@@ -160,8 +160,8 @@ func TestLinkOutOfTheRoots(t *testing.T) {
 	if err := os.Symlink(t.TempDir(), filepath.Join(root, "out")); err != nil {
 		t.Skip("no symbolic links: ", err)
 	}
-	want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Dir: inside}), http.StatusCreated)
-	want[serve.Problem](ada, ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Dir: filepath.Join(root, "out")}), http.StatusUnprocessableEntity)
+	want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Dir: inside}), http.StatusCreated)
+	want[api.Problem](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Dir: filepath.Join(root, "out")}), http.StatusUnprocessableEntity)
 }
 
 // A request that is repeated with its key does nothing and gets the same answer,
@@ -169,8 +169,8 @@ func TestLinkOutOfTheRoots(t *testing.T) {
 func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada, bob := r.as("ada", serve.Operator), r.as("bob", serve.Operator)
-	body := serve.NewConversation{Preset: "shop", Prompt: "hello"}
+	ada, bob := r.as("ada", api.Operator), r.as("bob", api.Operator)
+	body := api.NewConversation{Preset: "shop", Prompt: "hello"}
 	first := ada.do("POST", "/v1/conversations", body, "Idempotency-Key", "k1")
 	again := ada.do("POST", "/v1/conversations", body, "Idempotency-Key", "k1")
 	if first.status != http.StatusCreated || again.status != http.StatusCreated || string(first.body) != string(again.body) ||
@@ -180,16 +180,16 @@ func TestIdempotencyKey(t *testing.T) {
 	if other := bob.do("POST", "/v1/conversations", body, "Idempotency-Key", "k1"); string(other.body) == string(first.body) {
 		t.Error("two users share an answer")
 	}
-	if reused := ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop"}, "Idempotency-Key", "k1"); reused.status != http.StatusUnprocessableEntity {
+	if reused := ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop"}, "Idempotency-Key", "k1"); reused.status != http.StatusUnprocessableEntity {
 		t.Errorf("the key for another request: %d %s", reused.status, reused.body)
 	}
-	id := want[serve.Conversation](ada, first, http.StatusCreated).ID
-	one := want[serve.Prompt](ada, ada.do("POST", "/v1/conversations/"+id+"/prompts", `{"content":"more"}`, "Idempotency-Key", "k2"), http.StatusAccepted)
-	two := want[serve.Prompt](ada, ada.do("POST", "/v1/conversations/"+id+"/prompts", `{"content":"more"}`, "Idempotency-Key", "k2"), http.StatusAccepted)
+	id := want[api.Conversation](ada, first, http.StatusCreated).ID
+	one := want[api.Prompt](ada, ada.do("POST", "/v1/conversations/"+id+"/prompts", `{"content":"more"}`, "Idempotency-Key", "k2"), http.StatusAccepted)
+	two := want[api.Prompt](ada, ada.do("POST", "/v1/conversations/"+id+"/prompts", `{"content":"more"}`, "Idempotency-Key", "k2"), http.StatusAccepted)
 	if one.ID != two.ID {
 		t.Errorf("prompts %s and %s", one.ID, two.ID)
 	}
-	if list := get[serve.List[serve.Conversation]](ada, "/v1/conversations"); len(list.Items) != 1 {
+	if list := get[api.List[api.Conversation]](ada, "/v1/conversations"); len(list.Items) != 1 {
 		t.Errorf("%d conversations", len(list.Items))
 	}
 	turns := ada.follow("/v1/conversations/"+id+"/events", untilTurns(2))
@@ -208,25 +208,25 @@ func TestIdempotencyKey(t *testing.T) {
 func TestETag(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	own := ada.begin("hello")
 	at := "/v1/conversations/" + own.ID
 	tag := ada.do("GET", at, nil).header.Get("ETag")
 	first := ada.do("PATCH", at, `{"title":"One","labels":["a"],"mode":"plan","model":"sonnet"}`, "If-Match", tag)
-	changed := want[serve.Conversation](ada, first, http.StatusOK)
+	changed := want[api.Conversation](ada, first, http.StatusOK)
 	if changed.Title != "One" || changed.Mode != "plan" || changed.Model != "sonnet" || len(changed.Labels) != 1 || first.header.Get("ETag") == tag {
 		t.Errorf("%+v", changed)
 	}
-	p := want[serve.Problem](ada, ada.do("PATCH", at, `{"title":"Two"}`, "If-Match", tag), http.StatusPreconditionFailed)
+	p := want[api.Problem](ada, ada.do("PATCH", at, `{"title":"Two"}`, "If-Match", tag), http.StatusPreconditionFailed)
 	if p.Type != "/problems/precondition" {
 		t.Errorf("%+v", p)
 	}
 	ada.turnsOf(own.ID, 1)
-	want[serve.Conversation](ada, ada.do("PATCH", at, `{"archived":true}`), http.StatusOK)
-	if list := get[serve.List[serve.Conversation]](ada, "/v1/conversations"); len(list.Items) != 0 {
+	want[api.Conversation](ada, ada.do("PATCH", at, `{"archived":true}`), http.StatusOK)
+	if list := get[api.List[api.Conversation]](ada, "/v1/conversations"); len(list.Items) != 0 {
 		t.Errorf("an archived conversation is listed")
 	}
-	if list := get[serve.List[serve.Conversation]](ada, "/v1/conversations?archived=1&label=a&q=ON"); len(list.Items) != 1 || list.Items[0].Title != "One" {
+	if list := get[api.List[api.Conversation]](ada, "/v1/conversations?archived=1&label=a&q=ON"); len(list.Items) != 1 || list.Items[0].Title != "One" {
 		t.Errorf("%+v", list)
 	}
 }
@@ -235,15 +235,15 @@ func TestETag(t *testing.T) {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	made := make(map[string]bool)
 	for range 7 {
-		c := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop"}), http.StatusCreated)
+		c := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop"}), http.StatusCreated)
 		made[c.ID] = true
 	}
 	cursor, pages := "", 0
 	for {
-		list := get[serve.List[serve.Conversation]](ada, "/v1/conversations?limit=3&cursor="+cursor)
+		list := get[api.List[api.Conversation]](ada, "/v1/conversations?limit=3&cursor="+cursor)
 		pages++
 		for _, c := range list.Items {
 			if !made[c.ID] {

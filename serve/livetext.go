@@ -6,6 +6,7 @@ import (
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // liveText is what is being written: the blocks that the transcript does not have
@@ -13,7 +14,7 @@ import (
 type liveText struct {
 	message string // the id of the model's message
 	done    int    // how many of its blocks are in the transcript
-	blocks  []Block
+	blocks  []api.Block
 }
 
 // take takes a piece of the stream. It reports whether there is more to see.
@@ -31,16 +32,16 @@ func (t *liveText) take(e *message.StreamEvent) bool {
 	if e.EventType != message.EventBlockDelta || e.Delta == nil || e.Index < t.done {
 		return false
 	}
-	kind, text := BlockText, e.Delta.Text
+	kind, text := api.BlockText, e.Delta.Text
 	if e.Delta.Thinking != "" {
-		kind, text = BlockThinking, e.Delta.Thinking
+		kind, text = api.BlockThinking, e.Delta.Thinking
 	}
 	if text == "" {
 		return false
 	}
-	i := slices.IndexFunc(t.blocks, func(b Block) bool { return b.Block == e.Index })
+	i := slices.IndexFunc(t.blocks, func(b api.Block) bool { return b.Block == e.Index })
 	if i < 0 {
-		t.blocks = append(t.blocks, Block{Message: t.message, Block: e.Index, Kind: kind})
+		t.blocks = append(t.blocks, api.Block{Message: t.message, Block: e.Index, Kind: kind})
 		i = len(t.blocks) - 1
 	}
 	t.blocks[i].Text += text
@@ -61,7 +62,7 @@ func (t *liveText) said(line []byte) {
 	for range jsonx.Elements(jsonx.Member(inner, "content")) {
 		t.done++
 	}
-	t.blocks = slices.DeleteFunc(t.blocks, func(b Block) bool { return b.Block < t.done })
+	t.blocks = slices.DeleteFunc(t.blocks, func(b api.Block) bool { return b.Block < t.done })
 }
 
 // seen is how much of the live text a reader was sent.
@@ -72,7 +73,7 @@ type seen struct {
 
 // news returns what a reader has not been sent yet: all blocks at first or after
 // it lost its place, and then what was added to each.
-func (t *liveText) news(s *seen) []Event {
+func (t *liveText) news(s *seen) []api.Event {
 	if len(t.blocks) == 0 {
 		*s = seen{message: t.message, lengths: map[int]int{}}
 		return nil
@@ -82,16 +83,16 @@ func (t *liveText) news(s *seen) []Event {
 		for _, b := range t.blocks {
 			s.lengths[b.Block] = len(b.Text)
 		}
-		return []Event{{Type: EventPartial, Partial: slices.Clone(t.blocks)}}
+		return []api.Event{{Type: api.EventPartial, Partial: slices.Clone(t.blocks)}}
 	}
-	var events []Event
+	var events []api.Event
 	for _, b := range t.blocks {
 		had := s.lengths[b.Block]
 		if had == len(b.Text) {
 			continue
 		}
 		s.lengths[b.Block] = len(b.Text)
-		events = append(events, Event{Type: EventDelta, Delta: &Delta{
+		events = append(events, api.Event{Type: api.EventDelta, Delta: &api.Delta{
 			Message: b.Message, Block: b.Block, Kind: b.Kind, Offset: units(b.Text[:had]), Text: b.Text[had:],
 		}})
 	}

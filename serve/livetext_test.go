@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // piece is more text of a block.
@@ -22,7 +23,7 @@ func TestLiveText(t *testing.T) {
 		t.Errorf("%+v", news)
 	}
 	live.take(piece("m", 0, "ä😀"))
-	if news := live.news(&reader); len(news) != 1 || news[0].Type != EventPartial || news[0].Partial[0].Text != "ä😀" {
+	if news := live.news(&reader); len(news) != 1 || news[0].Type != api.EventPartial || news[0].Partial[0].Text != "ä😀" {
 		t.Errorf("%+v", news)
 	}
 	live.said([]byte(`{"type":"user","message":{"content":"the prompt, stored late"}}`))
@@ -30,7 +31,7 @@ func TestLiveText(t *testing.T) {
 	live.take(piece("m", 0, "c"))
 	live.take(piece("m", 1, "second"))
 	news := live.news(&reader)
-	if len(news) != 2 || *news[0].Delta != (Delta{"m", 0, "text", 3, "bc"}) || *news[1].Delta != (Delta{"m", 1, "text", 0, "second"}) {
+	if len(news) != 2 || *news[0].Delta != (api.Delta{Message: "m", Block: 0, Kind: "text", Offset: 3, Text: "bc"}) || *news[1].Delta != (api.Delta{Message: "m", Block: 1, Kind: "text", Offset: 0, Text: "second"}) {
 		t.Errorf("%+v", news)
 	}
 	if news := live.news(&reader); len(news) != 0 {
@@ -44,11 +45,11 @@ func TestLiveText(t *testing.T) {
 	if live.take(piece("m", 0, "late")) {
 		t.Error("a block that the transcript has is live")
 	}
-	if news := live.news(&late); len(news) != 1 || *news[0].Delta != (Delta{"m", 1, "text", 6, " more"}) {
+	if news := live.news(&late); len(news) != 1 || *news[0].Delta != (api.Delta{Message: "m", Block: 1, Kind: "text", Offset: 6, Text: " more"}) {
 		t.Errorf("%+v", news)
 	}
 	live.take(piece("n", 0, "next"))
-	if news := live.news(&late); len(news) != 1 || news[0].Type != EventPartial || len(news[0].Partial) != 1 || news[0].Partial[0].Message != "n" {
+	if news := live.news(&late); len(news) != 1 || news[0].Type != api.EventPartial || len(news[0].Partial) != 1 || news[0].Partial[0].Message != "n" {
 		t.Errorf("%+v", news)
 	}
 	child := piece("x", 0, "of a subagent")

@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
 // noteApproval writes down how an approval stands, unless that is known. The
 // watcher may come with what it has read before a decision; the decision stands.
 func (l *eventLog) noteApproval(ctx context.Context, q *approval.Question) error {
-	note := ApprovalNote{
-		ID: q.ID, Kind: kindOf(q.Tool), Tool: q.Tool, ToolUseID: q.ToolUseID, Title: titleOf(q), State: stateOf(q), Outcome: Outcome(q.Outcome),
+	note := api.ApprovalNote{
+		ID: q.ID, Kind: kindOf(q.Tool), Tool: q.Tool, ToolUseID: q.ToolUseID, Title: titleOf(q), State: stateOf(q), Outcome: api.Outcome(q.Outcome),
 	}
 	if q.Answer != nil {
 		note.DecidedBy, note.DecidedAt = q.Answer.By, q.Answer.At.UTC()
@@ -24,7 +25,7 @@ func (l *eventLog) noteApproval(ctx context.Context, q *approval.Question) error
 		if known, ok := l.approvals[q.ID]; ok && (sameNote(&known, &note) || furtherNote(&known, &note)) {
 			return nil
 		}
-		return []logEvent{{Event: Event{Type: EventApproval, Approval: &note}}}
+		return []logEvent{{Event: api.Event{Type: api.EventApproval, Approval: &note}}}
 	})
 }
 
@@ -37,7 +38,7 @@ const callBound = 5 * time.Second
 // not miss it. The calls of subagents are in transcripts of their own, and what an
 // MCP server asks is not a call.
 func (l *eventLog) awaitCall(ctx context.Context, q *approval.Question, by time.Time) {
-	if q.Agent != "" || kindOf(q.Tool) == KindElicitation {
+	if q.Agent != "" || kindOf(q.Tool) == api.KindElicitation {
 		return
 	}
 	ctx, cancel := context.WithDeadline(ctx, by)
@@ -99,13 +100,13 @@ func (s *logs) later(ctx context.Context, key string, do func()) {
 }
 
 // sameNote reports whether two notes say the same.
-func sameNote(n, o *ApprovalNote) bool {
+func sameNote(n, o *api.ApprovalNote) bool {
 	return n.State == o.State && n.Outcome == o.Outcome && n.DecidedBy == o.DecidedBy && n.DecidedAt.Equal(o.DecidedAt)
 }
 
 // furtherNote reports whether a note knows more than another one, which was read
 // before.
-func furtherNote(n, o *ApprovalNote) bool {
+func furtherNote(n, o *api.ApprovalNote) bool {
 	return n.DecidedBy != "" && o.DecidedBy == "" || n.Outcome != "" && o.Outcome == ""
 }
 
@@ -153,7 +154,7 @@ func (l *eventLog) accepted(prompt string) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range l.events {
-		if e := &l.events[i]; e.Type == EventPrompt && e.Prompt.ID == prompt {
+		if e := &l.events[i]; e.Type == api.EventPrompt && e.Prompt.ID == prompt {
 			return e.At
 		}
 	}

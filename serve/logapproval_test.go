@@ -13,6 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -57,10 +58,10 @@ func (r *rig) over(odd fleet.Conversations) {
 // before the turn ends.
 func TestQuickDecisionIsLogged(t *testing.T) {
 	t.Parallel()
-	ada := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations { return unwatched{f} }).as("ada", serve.Operator)
+	ada := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations { return unwatched{f} }).as("ada", api.Operator)
 	conversation := ada.begin("tool 1")
 	asked := ada.pending(1)[0]
-	want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
+	want[api.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
 	approvals := 0
 	for _, e := range ada.follow("/v1/conversations/"+conversation.ID+"/events?after=0", untilTurns(1)) {
 		if e.event == "approval" {
@@ -76,10 +77,10 @@ func TestQuickDecisionIsLogged(t *testing.T) {
 // outcome in the log.
 func wantOutcomeLogged(t *testing.T, seen func(*fleet.Fleet) fleet.Conversations) {
 	t.Helper()
-	ada := newRigOver(t, seen).as("ada", serve.Operator)
+	ada := newRigOver(t, seen).as("ada", api.Operator)
 	conversation := ada.begin("tool 1")
 	asked := ada.pending(1)[0]
-	want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
+	want[api.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
 	pings := 0
 	events := ada.follow("/v1/conversations/"+conversation.ID+"/events?after=0", func(e sse) bool {
 		if e.event == "ping" {
@@ -150,7 +151,7 @@ func (l lagging) Events(ctx context.Context, key string, after fleet.Cursor) ite
 // client leaves then.
 func TestAnswerBeforeItsTurnEnds(t *testing.T) {
 	t.Parallel()
-	ada := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations { return lagging{f} }).as("ada", serve.Operator)
+	ada := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations { return lagging{f} }).as("ada", api.Operator)
 	conversation := ada.begin("hello")
 	last := ""
 	for _, e := range lasting(ada.follow("/v1/conversations/"+conversation.ID+"/events?after=0", untilTurns(1))) {

@@ -4,11 +4,12 @@ import (
 	"sync"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // logEvent is an event with what a log knows of it and clients do not see.
 type logEvent struct {
-	Event
+	api.Event
 	cursor string // where the message is in the transcript
 	frame  *frame // shared by all readers of a new event, nil otherwise
 }
@@ -32,7 +33,7 @@ func (e *logEvent) encode() ([]byte, error) {
 }
 
 // appendEvent appends an event in the form of a stream.
-func appendEvent(b []byte, e *Event) ([]byte, error) {
+func appendEvent(b []byte, e *api.Event) ([]byte, error) {
 	data, err := jsonx.Marshal(e)
 	if err != nil {
 		return nil, err

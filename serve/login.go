@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -41,7 +42,7 @@ type credential struct {
 	Hash    string    `json:"hash"`
 	Name    string    `json:"name,omitzero"`
 	User    string    `json:"user"`
-	Role    Role      `json:"role"`
+	Role    api.Role  `json:"role"`
 	Created time.Time `json:"created"`
 	By      string    `json:"by,omitzero"`
 	Expires time.Time `json:"expires,omitzero"`
@@ -271,13 +272,13 @@ func (s *Service) cookie(text string, life time.Duration) *http.Cookie {
 }
 
 // IssueLogin makes a one-time token that logs a user in, within five minutes.
-func (s *Service) IssueLogin(ctx context.Context, u User) (token string, err error) {
+func (s *Service) IssueLogin(ctx context.Context, u api.User) (token string, err error) {
 	return IssueLogin(ctx, s.opts.Records, s.opts.Project, u)
 }
 
 // IssueLogin makes a one-time token for a server that uses the same records, from
 // another process.
-func IssueLogin(ctx context.Context, r store.Records, project string, u User) (token string, err error) {
+func IssueLogin(ctx context.Context, r store.Records, project string, u api.User) (token string, err error) {
 	if u.Name == "" || !u.Role.Valid() {
 		return "", fmt.Errorf("claude: serve: a login needs a name and a role, not %q and %q", u.Name, u.Role)
 	}
@@ -288,36 +289,36 @@ func IssueLogin(ctx context.Context, r store.Records, project string, u User) (t
 
 // IssueToken makes a bearer token for a server that uses the same records, from
 // another process.
-func IssueToken(ctx context.Context, r store.Records, project string, t NewToken) (CreatedToken, error) {
+func IssueToken(ctx context.Context, r store.Records, project string, t api.NewToken) (api.CreatedToken, error) {
 	g := &authenticator{records: r, project: project}
 	return g.token(ctx, t, "")
 }
 
-func (g *authenticator) token(ctx context.Context, t NewToken, by string) (CreatedToken, error) {
+func (g *authenticator) token(ctx context.Context, t api.NewToken, by string) (api.CreatedToken, error) {
 	switch {
 	case t.Name == "" || len(t.Name) > maxTitle:
-		return CreatedToken{}, badRequest.because("the token needs a name of at most %d bytes that says what it is for", maxTitle)
+		return api.CreatedToken{}, badRequest.because("the token needs a name of at most %d bytes that says what it is for", maxTitle)
 	case t.User == "":
-		return CreatedToken{}, badRequest.because("the token needs a user")
+		return api.CreatedToken{}, badRequest.because("the token needs a user")
 	case !t.Role.Valid():
-		return CreatedToken{}, badRequest.because("unknown role %q", t.Role)
+		return api.CreatedToken{}, badRequest.because("unknown role %q", t.Role)
 	}
 	c := credential{Name: t.Name, User: t.User, Role: t.Role, By: by}
 	if t.Expires != nil {
 		c.Expires = t.Expires.UTC()
 	}
 	secret, c, err := g.issue(ctx, bearerPrefix, c, 0)
-	return CreatedToken{c.info(), secret}, err
+	return api.CreatedToken{TokenInfo: c.info(), Secret: secret}, err
 }
 
-func (c *credential) info() TokenInfo {
-	return TokenInfo{ID: c.ID, Name: c.Name, User: c.User, Role: c.Role, Created: c.Created, By: c.By, Expires: c.Expires}
+func (c *credential) info() api.TokenInfo {
+	return api.TokenInfo{ID: c.ID, Name: c.Name, User: c.User, Role: c.Role, Created: c.Created, By: c.By, Expires: c.Expires}
 }
 
 // Tokens lists the bearer tokens.
-func (s *Service) Tokens(ctx context.Context, u User) (List[TokenInfo], error) {
-	out := List[TokenInfo]{Items: []TokenInfo{}}
-	if err := need(u, Admin); err != nil {
+func (s *Service) Tokens(ctx context.Context, u api.User) (api.List[api.TokenInfo], error) {
+	out := api.List[api.TokenInfo]{Items: []api.TokenInfo{}}
+	if err := need(u, api.Admin); err != nil {
 		return out, err
 	}
 	for r, err := range s.opts.Records.ScanRecords(ctx, s.opts.Project, kindToken, "") {
@@ -334,24 +335,24 @@ func (s *Service) Tokens(ctx context.Context, u User) (List[TokenInfo], error) {
 }
 
 // IssueToken makes a bearer token.
-func (s *Service) IssueToken(ctx context.Context, u User, t NewToken) (CreatedToken, error) {
-	if err := need(u, Admin); err != nil {
-		return CreatedToken{}, err
+func (s *Service) IssueToken(ctx context.Context, u api.User, t api.NewToken) (api.CreatedToken, error) {
+	if err := need(u, api.Admin); err != nil {
+		return api.CreatedToken{}, err
 	}
 	if t.User == "" {
 		t.User = u.Name
 	}
 	made, err := s.gate.token(ctx, t, u.Name)
 	if err != nil {
-		return CreatedToken{}, problemOf(err)
+		return api.CreatedToken{}, problemOf(err)
 	}
 	s.opts.Logger.Info("serve: made a token", "token", made.ID, "for", made.User, "role", made.Role, "user", u.Name, "address", u.Address)
 	return made, nil
 }
 
 // RevokeToken revokes a bearer token.
-func (s *Service) RevokeToken(ctx context.Context, u User, id string) error {
-	if err := need(u, Admin); err != nil {
+func (s *Service) RevokeToken(ctx context.Context, u api.User, id string) error {
+	if err := need(u, api.Admin); err != nil {
 		return err
 	}
 	k := s.gate.at(kindToken, id)

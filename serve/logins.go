@@ -6,15 +6,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
 // Logins lists the browsers in which the user is logged in, the newest first, with at
 // most the role that the user has here. Admins see those of everybody. Those that have
 // ended, by themselves or with their token, are not among them.
-func (s *Service) Logins(ctx context.Context, u User) (List[LoginInfo], error) {
-	out := List[LoginInfo]{Items: []LoginInfo{}}
-	if err := need(u, Viewer); err != nil {
+func (s *Service) Logins(ctx context.Context, u api.User) (api.List[api.LoginInfo], error) {
+	out := api.List[api.LoginInfo]{Items: []api.LoginInfo{}}
+	if err := need(u, api.Viewer); err != nil {
 		return out, err
 	}
 	now, err := s.opts.Records.Now(ctx)
@@ -40,11 +41,11 @@ func (s *Service) Logins(ctx context.Context, u User) (List[LoginInfo], error) {
 		if !c.isLogin() || !manages(u, &c) {
 			continue
 		}
-		out.Items = append(out.Items, LoginInfo{
+		out.Items = append(out.Items, api.LoginInfo{
 			ID: c.ID, User: c.User, Role: c.Role, Created: c.Created, Expires: c.Expires, Address: c.By, Browser: c.Browser, Token: c.Parent, Current: c.ID == u.Login,
 		})
 	}
-	slices.SortStableFunc(out.Items, func(a, b LoginInfo) int { return b.Created.Compare(a.Created) })
+	slices.SortStableFunc(out.Items, func(a, b api.LoginInfo) int { return b.Created.Compare(a.Created) })
 	return out, nil
 }
 
@@ -62,14 +63,14 @@ func (c *credential) isLogin() bool { return strings.HasPrefix(c.ID, cookiePrefi
 
 // manages reports whether the user may see and end a login. A token of a lesser role,
 // which may be in the hands of a program, does not reach the logins with a greater one.
-func manages(u User, login *credential) bool {
-	return u.Role == Admin || login.User == u.Name && u.Role.Covers(login.Role)
+func manages(u api.User, login *credential) bool {
+	return u.Role == api.Admin || login.User == u.Name && u.Role.Covers(login.Role)
 }
 
 // EndLogin ends a login that [Service.Logins] lists for the user. Its browser is
 // asked to log in again with its next request, and its open streams end soon.
-func (s *Service) EndLogin(ctx context.Context, u User, id string) error {
-	if err := need(u, Viewer); err != nil {
+func (s *Service) EndLogin(ctx context.Context, u api.User, id string) error {
+	if err := need(u, api.Viewer); err != nil {
 		return err
 	}
 	k := s.gate.at(kindLogin, id)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -17,23 +18,23 @@ import (
 func TestLogins(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	nobody, root := &client{rig: r}, r.as("root", serve.Admin)
+	nobody, root := &client{rig: r}, r.as("root", api.Admin)
 	login := func(user string) string {
 		t.Helper()
-		token, err := r.server.Service().IssueLogin(t.Context(), serve.User{Name: user, Role: serve.Viewer})
+		token, err := r.server.Service().IssueLogin(t.Context(), api.User{Name: user, Role: api.Viewer})
 		if err != nil {
 			t.Fatal(err)
 		}
-		cookie, _, _ := strings.Cut(nobody.do("POST", "/v1/login", serve.LoginRequest{Token: token}, "User-Agent", strings.Repeat("Browser ", 100)).header.Get("Set-Cookie"), ";")
+		cookie, _, _ := strings.Cut(nobody.do("POST", "/v1/login", api.LoginRequest{Token: token}, "User-Agent", strings.Repeat("Browser ", 100)).header.Get("Set-Cookie"), ";")
 		return cookie
 	}
 	phone, desk, other := login("ada"), login("ada"), login("eve")
-	if _, err := r.server.Service().IssueLogin(t.Context(), serve.User{Name: "ada", Role: serve.Viewer}); err != nil {
+	if _, err := r.server.Service().IssueLogin(t.Context(), api.User{Name: "ada", Role: api.Viewer}); err != nil {
 		t.Fatal(err)
 	}
-	list := func(cookie string) []serve.LoginInfo {
+	list := func(cookie string) []api.LoginInfo {
 		t.Helper()
-		return want[serve.List[serve.LoginInfo]](nobody, nobody.do("GET", "/v1/logins", nil, "Cookie", cookie), http.StatusOK).Items
+		return want[api.List[api.LoginInfo]](nobody, nobody.do("GET", "/v1/logins", nil, "Cookie", cookie), http.StatusOK).Items
 	}
 	mine := list(phone)
 	if len(mine) != 2 || mine[0].Current || !mine[1].Current || mine[0].User != "ada" || mine[0].Address != "127.0.0.1" || mine[0].Created.IsZero() || !strings.HasPrefix(mine[0].Browser, "Browser ") || len(mine[0].Browser) > 200 {
@@ -43,7 +44,7 @@ func TestLogins(t *testing.T) {
 	if len(theirs) != 1 {
 		t.Fatalf("%+v", theirs)
 	}
-	if all := get[serve.List[serve.LoginInfo]](root, "/v1/logins").Items; len(all) != 3 {
+	if all := get[api.List[api.LoginInfo]](root, "/v1/logins").Items; len(all) != 3 {
 		t.Errorf("an admin sees %+v", all)
 	}
 	for name, c := range map[string]struct {
@@ -100,14 +101,14 @@ func TestLoginOfTokenThatEnds(t *testing.T) {
 			records := &aheadStore{Records: db}
 			records.ahead.Store(-int64(c.behind))
 			r := newRig(t, db, func(o *serve.Options) { o.Records = records })
-			nobody, root := &client{rig: r}, r.as("root", serve.Admin)
+			nobody, root := &client{rig: r}, r.as("root", api.Admin)
 			ends := time.Now().Add(time.Hour - c.behind)
-			token, err := serve.IssueToken(t.Context(), db, "p", serve.NewToken{Name: "x", User: "ada", Role: serve.Viewer, Expires: &ends})
+			token, err := serve.IssueToken(t.Context(), db, "p", api.NewToken{Name: "x", User: "ada", Role: api.Viewer, Expires: &ends})
 			if err != nil {
 				t.Fatal(err)
 			}
-			cookie, _, _ := strings.Cut(nobody.do("POST", "/v1/login", serve.LoginRequest{Token: token.Secret}).header.Get("Set-Cookie"), ";")
-			logins := func() int { return len(get[serve.List[serve.LoginInfo]](root, "/v1/logins").Items) }
+			cookie, _, _ := strings.Cut(nobody.do("POST", "/v1/login", api.LoginRequest{Token: token.Secret}).header.Get("Set-Cookie"), ";")
+			logins := func() int { return len(get[api.List[api.LoginInfo]](root, "/v1/logins").Items) }
 			if got := nobody.do("GET", "/v1/server", nil, "Cookie", cookie); got.status != http.StatusOK || logins() != 1 {
 				t.Fatalf("status %d, %d logins", got.status, logins())
 			}

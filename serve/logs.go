@@ -10,6 +10,7 @@ import (
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -252,7 +253,7 @@ func (s *logs) note(ctx context.Context, l *eventLog, e fleet.ConversationEvent)
 			return nil
 		}
 		h.Context = h.Context.heard(&e)
-		return []logEvent{{Event: Event{Type: EventMessage, Message: []byte(e.Entry)}, cursor: cursor}}
+		return []logEvent{{Event: api.Event{Type: api.EventMessage, Message: []byte(e.Entry)}, cursor: cursor}}
 	})
 	if err == nil {
 		l.fill(cursor, []byte(e.Entry))
@@ -392,8 +393,8 @@ type startWatch struct {
 }
 
 // look asks the fleet only while a prompt may wait for its process.
-func (w *startWatch) look(open []Prompt) {
-	if !slices.ContainsFunc(open, func(p Prompt) bool { return p.State == PromptRunning }) {
+func (w *startWatch) look(open []api.Prompt) {
+	if !slices.ContainsFunc(open, func(p api.Prompt) bool { return p.State == api.PromptRunning }) {
 		w.state = ""
 		return
 	}
@@ -417,7 +418,7 @@ func (s *logs) checkPrompts(l *eventLog) (moved bool, err error) {
 		return false, err
 	}
 	for _, ticket := range tickets {
-		if slices.ContainsFunc(open, func(p Prompt) bool { return p.ID == ticket.Prompt && standsAs(&p, &ticket) }) {
+		if slices.ContainsFunc(open, func(p api.Prompt) bool { return p.ID == ticket.Prompt && standsAs(&p, &ticket) }) {
 			continue
 		}
 		if ticket.Result != nil {
@@ -446,10 +447,10 @@ func (s *logs) checkPrompts(l *eventLog) (moved bool, err error) {
 // tickets returns how prompts stand: first those that have ended, in the order in
 // which they did. One that has not ended is looked at again after them, so it is sure
 // to end later.
-func (s *logs) tickets(key string, open []Prompt) ([]fleet.Ticket, error) {
+func (s *logs) tickets(key string, open []api.Prompt) ([]fleet.Ticket, error) {
 	var done, others []fleet.Ticket
 	for more := true; more; {
-		var left []Prompt
+		var left []api.Prompt
 		more, others = false, nil
 		for _, p := range open {
 			t, err := s.fleet.Prompt(s.ctx, key, p.ID)
@@ -480,13 +481,13 @@ func (s *logs) tickets(key string, open []Prompt) ([]fleet.Ticket, error) {
 }
 
 // takeTicket makes a prompt stand as a ticket says.
-func takeTicket(p *Prompt, t *fleet.Ticket) {
-	p.State, p.Approval = PromptState(t.Status), t.Question
+func takeTicket(p *api.Prompt, t *fleet.Ticket) {
+	p.State, p.Approval = api.PromptState(t.Status), t.Question
 	p.Problem, p.Error = failureOf(t.Cause, t.Error)
 }
 
 // standsAs reports whether a prompt is as far as a ticket says.
-func standsAs(p *Prompt, t *fleet.Ticket) bool {
+func standsAs(p *api.Prompt, t *fleet.Ticket) bool {
 	now := *p
 	takeTicket(&now, t)
 	return now == *p
@@ -504,10 +505,10 @@ func (l *eventLog) advance(h *logHead, t *fleet.Ticket, unprompted fleet.Ledger)
 	}
 	if !t.Status.Done() {
 		takeTicket(&p, t)
-		return []logEvent{{Event: Event{Type: EventPrompt, Prompt: &p}}}
+		return []logEvent{{Event: api.Event{Type: api.EventPrompt, Prompt: &p}}}
 	}
-	turn := &Turn{
-		Prompt: t.Prompt, State: PromptState(t.Status), Error: t.Error, Ended: t.Ended.UTC(), CostUSD: t.Cost.USD, Models: modelsOf(t.Cost.Models), PartOf: t.PartOf,
+	turn := &api.Turn{
+		Prompt: t.Prompt, State: api.PromptState(t.Status), Error: t.Error, Ended: t.Ended.UTC(), CostUSD: t.Cost.USD, Models: modelsOf(t.Cost.Models), PartOf: t.PartOf,
 	}
 	if t.Result != nil {
 		turn.Millis, turn.OverBudget = t.Result.DurationMS, t.Result.Subtype == message.ResultErrorMaxBudget
@@ -517,7 +518,7 @@ func (l *eventLog) advance(h *logHead, t *fleet.Ticket, unprompted fleet.Ledger)
 		h.Unprompted = unprompted
 	}
 	h.Context = h.Context.ended(t.Cost.Models)
-	return []logEvent{{Event: Event{Type: EventTurn, Turn: turn}}}
+	return []logEvent{{Event: api.Event{Type: api.EventTurn, Turn: turn}}}
 }
 
 // difference is what was spent between two states of a ledger.

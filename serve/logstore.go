@@ -8,6 +8,7 @@ import (
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -40,9 +41,9 @@ type logHead struct {
 // storedEvent is an event as it is kept. The text of a message is not: the
 // transcript has it, at Cursor.
 type storedEvent struct {
-	Event
-	Type   EventType `json:"type"`
-	Cursor string    `json:"cursor,omitzero"`
+	api.Event
+	Type   api.EventType `json:"type"`
+	Cursor string        `json:"cursor,omitzero"`
 }
 
 func (e *storedEvent) event() logEvent {
@@ -122,9 +123,9 @@ func (h *logHead) openAfter(events []storedEvent) []string {
 	open := slices.Clone(h.Open)
 	for i := range events {
 		switch e := &events[i]; {
-		case e.Type == EventPrompt && !slices.Contains(open, e.Prompt.ID):
+		case e.Type == api.EventPrompt && !slices.Contains(open, e.Prompt.ID):
 			open = append(open, e.Prompt.ID)
-		case e.Type == EventTurn:
+		case e.Type == api.EventTurn:
 			open = slices.DeleteFunc(open, func(id string) bool { return id == e.Turn.Prompt })
 		}
 	}
@@ -135,21 +136,21 @@ func (h *logHead) openAfter(events []storedEvent) []string {
 // head, say nothing about.
 func (h *logHead) openBefore(events []storedEvent) []string {
 	return slices.DeleteFunc(slices.Clone(h.Open), func(id string) bool {
-		return slices.ContainsFunc(events, func(e storedEvent) bool { return e.Type == EventPrompt && e.Prompt.ID == id })
+		return slices.ContainsFunc(events, func(e storedEvent) bool { return e.Type == api.EventPrompt && e.Prompt.ID == id })
 	})
 }
 
 // oldPrompts returns how prompts stood when the segments before one were written. It
 // reads as few of them as it can, the newest first.
-func (b logStore) oldPrompts(ctx context.Context, key string, ids []string, before int) (map[string]Prompt, error) {
-	found := make(map[string]Prompt)
+func (b logStore) oldPrompts(ctx context.Context, key string, ids []string, before int) (map[string]api.Prompt, error) {
+	found := make(map[string]api.Prompt)
 	for i := before - 1; i >= 0 && len(found) < len(ids); i-- {
 		events, err := b.segment(ctx, key, i)
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range slices.Backward(events) {
-			if e.Type != EventPrompt || !slices.Contains(ids, e.Prompt.ID) {
+			if e.Type != api.EventPrompt || !slices.Contains(ids, e.Prompt.ID) {
 				continue
 			}
 			if _, newer := found[e.Prompt.ID]; !newer {
@@ -187,7 +188,7 @@ func (b logStore) lastMessage(ctx context.Context, key string, before int) (stri
 			return "", err
 		}
 		for _, e := range slices.Backward(events) {
-			if e.Type == EventMessage {
+			if e.Type == api.EventMessage {
 				return e.Cursor, nil
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -26,7 +27,7 @@ func openLog(t *testing.T, db store.Records) *eventLog {
 func always(context.Context, string) (bool, error) { return true, nil }
 
 // note appends an event.
-func noteEvent(t *testing.T, l *eventLog, e Event) {
+func noteEvent(t *testing.T, l *eventLog, e api.Event) {
 	t.Helper()
 	if err := l.append(t.Context(), func(*logHead) []logEvent { return []logEvent{{Event: e}} }); err != nil {
 		t.Fatal(err)
@@ -68,18 +69,18 @@ func TestDiedBetweenSegmentAndHead(t *testing.T) {
 	t.Parallel()
 	db := &unwritable{Records: store.Memory()}
 	l := openLog(t, db)
-	noteEvent(t, l, Event{Type: EventPrompt, Prompt: &Prompt{ID: "first", State: PromptQueued}})
+	noteEvent(t, l, api.Event{Type: api.EventPrompt, Prompt: &api.Prompt{ID: "first", State: api.PromptQueued}})
 	for range segmentSize - 2 {
-		noteEvent(t, l, Event{Type: EventNotice, Notice: &Notice{Text: "n"}})
+		noteEvent(t, l, api.Event{Type: api.EventNotice, Notice: &api.Notice{Text: "n"}})
 	}
 	db.lost = true
-	noteEvent(t, l, Event{Type: EventNotice, Notice: &Notice{Text: "the last of a segment"}})
+	noteEvent(t, l, api.Event{Type: api.EventNotice, Notice: &api.Notice{Text: "the last of a segment"}})
 	db.lost = false
 
 	l = openLog(t, db)
 	dense(t, l, segmentSize)
 	for i := range int64(3) {
-		noteEvent(t, l, Event{Type: EventNotice, Notice: &Notice{Text: "more"}})
+		noteEvent(t, l, api.Event{Type: api.EventNotice, Notice: &api.Notice{Text: "more"}})
 		dense(t, openLog(t, db), segmentSize+1+i)
 	}
 	// What is open stays known when its event is in a segment.
@@ -87,7 +88,7 @@ func TestDiedBetweenSegmentAndHead(t *testing.T) {
 	if err != nil || head.Segments != 1 || !slices.Equal(head.openAfter(head.Events), []string{"first"}) {
 		t.Fatalf("%+v, %v", head, err)
 	}
-	noteEvent(t, l, Event{Type: EventTurn, Turn: &Turn{Prompt: "first", State: PromptAnswered}})
+	noteEvent(t, l, api.Event{Type: api.EventTurn, Turn: &api.Turn{Prompt: "first", State: api.PromptAnswered}})
 	if head, _, err = l.book.head(t.Context(), "ada/1"); err != nil || len(head.openAfter(head.Events)) != 0 {
 		t.Errorf("%v is open, %v", head.openAfter(head.Events), err)
 	}
@@ -101,7 +102,7 @@ func TestTwoWriters(t *testing.T) {
 	logs := []*eventLog{openLog(t, db), openLog(t, db)}
 	const all = segmentSize + 20
 	for i := range all {
-		noteEvent(t, logs[(i/3)%2], Event{Type: EventNotice, Notice: &Notice{Text: fmt.Sprint(i)}})
+		noteEvent(t, logs[(i/3)%2], api.Event{Type: api.EventNotice, Notice: &api.Notice{Text: fmt.Sprint(i)}})
 	}
 	for _, l := range logs {
 		if err := l.refresh(t.Context()); err != nil {
@@ -134,7 +135,7 @@ func TestAcceptingEnds(t *testing.T) {
 		l, s := openLog(t, db), &logs{fleet: unknowing{}}
 		senders := make(map[string]string)
 		for _, id := range []string{"one", "two", "three"} {
-			sender, err := l.intend(t.Context(), Prompt{ID: id})
+			sender, err := l.intend(t.Context(), api.Prompt{ID: id})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,11 +144,11 @@ func TestAcceptingEnds(t *testing.T) {
 		if err := l.refuse(t.Context(), senders["two"]); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.confirm(t.Context(), senders["three"], Prompt{ID: "three"}); err != nil {
+		if _, err := l.confirm(t.Context(), senders["three"], api.Prompt{ID: "three"}); err != nil {
 			t.Fatal(err)
 		}
 		for range segmentSize {
-			noteEvent(t, l, Event{Type: EventNotice, Notice: &Notice{Text: "hello"}})
+			noteEvent(t, l, api.Event{Type: api.EventNotice, Notice: &api.Notice{Text: "hello"}})
 		}
 		check := func(want ...string) {
 			t.Helper()
@@ -180,7 +181,7 @@ func TestAcceptingTwice(t *testing.T) {
 		l := openLog(t, db)
 		var senders []string
 		for range 3 {
-			sender, err := l.intend(t.Context(), Prompt{ID: "one"})
+			sender, err := l.intend(t.Context(), api.Prompt{ID: "one"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -202,7 +203,7 @@ func TestAcceptingTwice(t *testing.T) {
 		check(senders[1:]...)
 		for i := 1; i < 3; i++ {
 			check(senders[i:]...)
-			if _, err := l.confirm(t.Context(), senders[i], Prompt{ID: "one"}); err != nil {
+			if _, err := l.confirm(t.Context(), senders[i], api.Prompt{ID: "one"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -210,11 +211,11 @@ func TestAcceptingTwice(t *testing.T) {
 		dense(t, l, 1)
 
 		// One that died is forgotten when it cannot be alive.
-		if _, err := l.intend(t.Context(), Prompt{ID: "one"}); err != nil {
+		if _, err := l.intend(t.Context(), api.Prompt{ID: "one"}); err != nil {
 			t.Fatal(err)
 		}
 		<-time.After(settledAfter)
-		noteEvent(t, l, Event{Type: EventNotice, Notice: &Notice{Text: "hello"}})
+		noteEvent(t, l, api.Event{Type: api.EventNotice, Notice: &api.Notice{Text: "hello"}})
 		check()
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/terminal"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // NotifyForm is how a [Notifier] says what it has to say.
@@ -37,7 +38,7 @@ type Notifier struct {
 	Client *http.Client // nil: one that waits 10 seconds
 	Logger *slog.Logger // nil: slog.Default()
 
-	queue chan Approval
+	queue chan api.Approval
 }
 
 // notifyQueue is how many notifications may wait to be sent.
@@ -46,8 +47,8 @@ const notifyQueue = 1000
 // Start starts a goroutine that sends, until ctx ends, and returns the function for
 // Options.Notify. That function may be called from any goroutine and never waits: if
 // too many notices are waiting, the log says that one is left out.
-func (n *Notifier) Start(ctx context.Context) func(Approval) {
-	n.queue = make(chan Approval, notifyQueue)
+func (n *Notifier) Start(ctx context.Context) func(api.Approval) {
+	n.queue = make(chan api.Approval, notifyQueue)
 	if n.Client == nil {
 		n.Client = &http.Client{Timeout: 10 * time.Second}
 	}
@@ -64,7 +65,7 @@ func (n *Notifier) Start(ctx context.Context) func(Approval) {
 			}
 		}
 	}()
-	return func(a Approval) {
+	return func(a api.Approval) {
 		select {
 		case n.queue <- a:
 		default:
@@ -77,7 +78,7 @@ func (n *Notifier) Start(ctx context.Context) func(Approval) {
 const notifyAttempts = 4
 
 // deliver sends a notification, again if need be.
-func (n *Notifier) deliver(ctx context.Context, a *Approval) {
+func (n *Notifier) deliver(ctx context.Context, a *api.Approval) {
 	var err error
 	for attempt := range notifyAttempts {
 		if attempt > 0 {
@@ -91,7 +92,7 @@ func (n *Notifier) deliver(ctx context.Context, a *Approval) {
 }
 
 // send sends a notification once.
-func (n *Notifier) send(ctx context.Context, a *Approval) error {
+func (n *Notifier) send(ctx context.Context, a *api.Approval) error {
 	link := strings.TrimSuffix(n.Base, "/") + "/a/" + a.ID
 	text := textFor(a)
 	body, kind := text, "text/plain; charset=utf-8"
@@ -127,13 +128,13 @@ func (n *Notifier) send(ctx context.Context, a *Approval) error {
 }
 
 // textFor says in one line what waits, without what the agent wrote.
-func textFor(a *Approval) string {
+func textFor(a *api.Approval) string {
 	switch a.Kind {
-	case KindQuestion:
+	case api.KindQuestion:
 		return "The agent has a question"
-	case KindPlan:
+	case api.KindPlan:
 		return "A plan waits for your approval"
-	case KindElicitation:
+	case api.KindElicitation:
 		return "An MCP server has a question"
 	}
 	return "A call of " + shortName(a.Tool) + " waits for your approval"

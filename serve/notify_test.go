@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -24,7 +25,7 @@ func TestNotifyOfLongName(t *testing.T) {
 	defer hook.Close()
 	for _, form := range []serve.NotifyForm{serve.NotifyJSON, serve.NotifyNtfy} {
 		n := &serve.Notifier{URL: hook.URL, Form: form, Base: "https://claude.example/", Logger: slog.New(slog.DiscardHandler)}
-		n.Start(t.Context())(serve.Approval{ID: "1", Kind: serve.KindTool, Tool: "mcp__\u202e\x1b[31m" + strings.Repeat("é", 1<<20)})
+		n.Start(t.Context())(api.Approval{ID: "1", Kind: api.KindTool, Tool: "mcp__\u202e\x1b[31m" + strings.Repeat("é", 1<<20)})
 		if body := <-got; len(body) > 1000 || !strings.Contains(body, "…") || strings.ContainsAny(body, "\u202e\x1b\ufffd") {
 			t.Errorf("%s: %.300q", form, body)
 		}
@@ -49,7 +50,7 @@ func TestNotify(t *testing.T) {
 			defer hook.Close()
 			n := &serve.Notifier{URL: hook.URL, Form: form, Base: "https://claude.example/", Logger: slog.New(slog.DiscardHandler)}
 			r := newRig(t, store.Memory(), func(o *serve.Options) { o.Notify = n.Start(t.Context()) })
-			ada := r.as("ada", serve.Operator)
+			ada := r.as("ada", api.Operator)
 			own := ada.begin("tool secret")
 			asked := ada.pending(1)[0]
 			first := <-got
@@ -61,7 +62,7 @@ func TestNotify(t *testing.T) {
 				form == serve.NotifyJSON && (!strings.Contains(first.body, link) || first.header.Get("Content-Type") != "application/json") {
 				t.Errorf("%v %s", first.header, first.body)
 			}
-			want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
+			want[api.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
 			ada.follow("/v1/conversations/"+own.ID+"/events", untilTurns(1))
 			if len(got) != 0 {
 				t.Errorf("%d more notices", len(got))

@@ -13,6 +13,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/schema"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // The parts of an OpenAPI document that are used.
@@ -33,7 +34,7 @@ type (
 	}
 	apiOperation struct {
 		Summary     string                `json:"summary"`
-		Role        Role                  `json:"x-role,omitzero"`
+		Role        api.Role              `json:"x-role,omitzero"`
 		Security    []map[string][]string `json:"security"`
 		Parameters  []apiParameter        `json:"parameters,omitempty"`
 		RequestBody *apiBody              `json:"requestBody,omitzero"`
@@ -69,7 +70,7 @@ func openAPI(table []route) ([]byte, error) {
 			"cookie": {"type": "apiKey", "in": "cookie", "name": "claude-serve"},
 		}},
 	}
-	problem, err := doc.refer(reflect.TypeFor[Problem]())
+	problem, err := doc.refer(reflect.TypeFor[api.Problem]())
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +145,7 @@ func (d *apiDocument) operation(rt *route, problem map[string]string) (apiOperat
 // allProblems are those that a request to the route may meet.
 func (rt *route) allProblems() []problemKind {
 	all := []problemKind{badRequest, unauthorized} // a wrong token is refused everywhere
-	if rt.least != "" && rt.least != Viewer {
+	if rt.least != "" && rt.least != api.Viewer {
 		all = append(all, forbidden)
 	}
 	if strings.Contains(rt.path, "{") {

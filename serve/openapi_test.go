@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -25,7 +25,7 @@ var anywhere = []string{"closing", "store-silent", "internal", "misdirected", "m
 // Every test that makes requests checks that.
 func (c *client) wantDocumented(method, path string, body []byte) {
 	c.t.Helper()
-	var p serve.Problem
+	var p api.Problem
 	if err := json.Unmarshal(body, &p); err != nil {
 		c.t.Fatalf("%v: %s", err, body)
 	}

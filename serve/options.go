@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -30,7 +31,7 @@ type Options struct {
 	// logins, such as the session of the program that it is a part of. It is asked
 	// first, and may be called from several goroutines at once. Nil: only the
 	// server's own logins count.
-	Authenticate func(*http.Request) (User, bool)
+	Authenticate func(*http.Request) (api.User, bool)
 	// ProxyHeader is the header in which a proxy names the user, such as
 	// Remote-User. It counts only if the connection itself comes from ProxyFrom, or
 	// over a Unix socket if ProxySocket is set, which means that nobody but the
@@ -39,7 +40,7 @@ type Options struct {
 	ProxyHeader string
 	ProxyFrom   []netip.Prefix
 	ProxySocket bool
-	ProxyRole   Role // empty: Operator
+	ProxyRole   api.Role // empty: Operator
 
 	// Hosts are the names by which the server is reached, besides localhost and
 	// loopback addresses. Ports do not matter. A request for any other host is
@@ -65,7 +66,7 @@ type Options struct {
 	CLIVersion func() string
 	// Notify is called when a person is asked something, once for each
 	// approval. It must not wait for long. Nil: nobody is notified.
-	Notify func(Approval)
+	Notify func(api.Approval)
 
 	// StreamsPerUser and Streams are how many event streams may be open: 32 and
 	// 1000.
@@ -95,7 +96,7 @@ func (o Options) withDefaults() Options {
 		o.Streams = 1000
 	}
 	if o.ProxyRole == "" {
-		o.ProxyRole = Operator
+		o.ProxyRole = api.Operator
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/test/long"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // The last turns over budget of each day are kept. A prompt that such a turn took in is
@@ -17,9 +18,9 @@ func TestOverBudgetIsBounded(t *testing.T) {
 	var days map[string]daySum
 	for i := range maxOverDay + 3 {
 		before := days
-		days = book(before, &Turn{Prompt: fmt.Sprint(i), Ended: at, OverBudget: true, CostUSD: 1}, fleet.Ledger{})
-		book(before, &Turn{Prompt: "a write that failed", Ended: at, OverBudget: true}, fleet.Ledger{})
-		days = book(days, &Turn{Prompt: "taken in", PartOf: fmt.Sprint(i), Ended: at, OverBudget: true}, fleet.Ledger{})
+		days = book(before, &api.Turn{Prompt: fmt.Sprint(i), Ended: at, OverBudget: true, CostUSD: 1}, fleet.Ledger{})
+		book(before, &api.Turn{Prompt: "a write that failed", Ended: at, OverBudget: true}, fleet.Ledger{})
+		days = book(days, &api.Turn{Prompt: "taken in", PartOf: fmt.Sprint(i), Ended: at, OverBudget: true}, fleet.Ledger{})
 		if over := days["2026-01-02"].Over; over[len(over)-1].Prompt != fmt.Sprint(i) {
 			t.Fatalf("after turn %d: %+v", i, over)
 		}
@@ -40,7 +41,7 @@ func TestOverBudgetOfYears(t *testing.T) {
 	for i := range n {
 		before := days
 		for range maxOverDay - 1 {
-			days = book(days, &Turn{Prompt: fmt.Sprint(i), Ended: at.AddDate(0, 0, i), OverBudget: true, CostUSD: 1}, fleet.Ledger{})
+			days = book(days, &api.Turn{Prompt: fmt.Sprint(i), Ended: at.AddDate(0, 0, i), OverBudget: true, CostUSD: 1}, fleet.Ledger{})
 		}
 		if i == 10 && overIn(before) != maxOver {
 			t.Errorf("the sums that were given have %d", overIn(before))

@@ -11,6 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -26,18 +27,18 @@ func TestTurnsOverBudget(t *testing.T) {
 		o.Presets[0].Options.AllowedTools = []string{"Bash"}
 		o.Presets[0].Options.MaxBudgetUSD = 0.0002 // less than two answers cost
 	})
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	fine := ada.begin("hello")
 	ada.turnsOf(fine.ID, 1)
 	own := ada.begin("tool 1")
 	turn := ada.turnsOf(own.ID, 1)[0]
-	if !turn.OverBudget || turn.State != serve.PromptFailed || turn.CostUSD <= 0 {
+	if !turn.OverBudget || turn.State != api.PromptFailed || turn.CostUSD <= 0 {
 		t.Fatalf("%+v", turn)
 	}
-	want := serve.OverBudget{Conversation: own.ID, Title: "tool 1", User: "ada", Preset: "shop", Prompt: turn.Prompt, Ended: turn.Ended, CostUSD: turn.CostUSD}
+	want := api.OverBudget{Conversation: own.ID, Title: "tool 1", User: "ada", Preset: "shop", Prompt: turn.Prompt, Ended: turn.Ended, CostUSD: turn.CostUSD}
 	check := func(who string, c *client, query string, listed bool) {
 		t.Helper()
-		usage := get[serve.Usage](c, "/v1/usage"+query)
+		usage := get[api.Usage](c, "/v1/usage"+query)
 		if got := usage.OverBudget; listed != (len(got) == 1) || got == nil || listed && got[0] != want {
 			t.Errorf("%s: %+v, want %+v: %v", who, got, want, listed)
 		}
@@ -45,8 +46,8 @@ func TestTurnsOverBudget(t *testing.T) {
 	day := turn.Ended.Format(time.DateOnly)
 	check("the owner", ada, "?from="+day, true)
 	check("the owner, of days before", ada, "?to="+day, false)
-	check("an admin", r.as("root", serve.Admin), "", true)
-	check("another", r.as("eve", serve.Operator), "", false)
+	check("an admin", r.as("root", api.Admin), "", true)
+	check("another", r.as("eve", api.Operator), "", false)
 	_ = r.server.Close()
 	r.http.Close()
 	ada.serveAgain()
@@ -71,27 +72,27 @@ func TestHeldConversation(t *testing.T) {
 	r.agent.mu.Lock()
 	r.agent.hold = hold
 	r.agent.mu.Unlock()
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	own := ada.begin("one")
-	want[serve.Prompt](ada, ada.do("POST", "/v1/conversations/"+own.ID+"/prompts", `{"content":"two"}`), http.StatusAccepted)
-	if held := get[serve.Usage](ada, "/v1/usage").Held; held == nil || len(held) > 0 {
+	want[api.Prompt](ada, ada.do("POST", "/v1/conversations/"+own.ID+"/prompts", `{"content":"two"}`), http.StatusAccepted)
+	if held := get[api.Usage](ada, "/v1/usage").Held; held == nil || len(held) > 0 {
 		t.Errorf("before anything was spent: %+v", held)
 	}
 	close(hold)
 	turn := ada.turnsOf(own.ID, 1)[0]
-	var usage serve.Usage
+	var usage api.Usage
 	for deadline := time.Now().Add(30 * time.Second); len(usage.Held) == 0 && time.Now().Before(deadline); { // its process ends
-		usage = get[serve.Usage](ada, "/v1/usage")
+		usage = get[api.Usage](ada, "/v1/usage")
 	}
-	held := serve.Held{Conversation: own.ID, Title: "one", User: "ada", Preset: "shop", Queued: 1, CostUSD: turn.CostUSD, BudgetUSD: 0.0001}
+	held := api.Held{Conversation: own.ID, Title: "one", User: "ada", Preset: "shop", Queued: 1, CostUSD: turn.CostUSD, BudgetUSD: 0.0001}
 	if len(usage.Held) != 1 || usage.Held[0] != held {
 		t.Fatalf("%+v, want %+v", usage.Held, held)
 	}
-	now := get[serve.Conversation](ada, "/v1/conversations/"+own.ID)
-	if now.State != serve.Queued || !strings.Contains(now.Reason, "$0.00 of the $0.00") || now.Problem != "" {
+	now := get[api.Conversation](ada, "/v1/conversations/"+own.ID)
+	if now.State != api.Queued || !strings.Contains(now.Reason, "$0.00 of the $0.00") || now.Problem != "" {
 		t.Errorf("%+v", now)
 	}
-	if others := get[serve.Usage](r.as("eve", serve.Operator), "/v1/usage").Held; len(others) > 0 {
+	if others := get[api.Usage](r.as("eve", api.Operator), "/v1/usage").Held; len(others) > 0 {
 		t.Errorf("another sees %+v", others)
 	}
 }

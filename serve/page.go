@@ -1,6 +1,10 @@
 package serve
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/claude-agent-go/claude/serve/api"
+)
 
 // Page is the part of the server that people see. It serves every path that is
 // not below /v1 or /ag-ui and not /openapi.json, /healthz or /problems/…, even
@@ -17,7 +21,7 @@ type Page interface {
 	http.Handler
 	// HTML makes safe markup of the message of an event, for streams that
 	// asked for it with html=1. Empty: there is nothing to show.
-	HTML(e *Event) string
+	HTML(e *api.Event) string
 }
 
 // Router is a [Page] that knows the routes of its own paths, so that traces can name

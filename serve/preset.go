@@ -12,6 +12,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -45,8 +46,8 @@ type Preset struct {
 }
 
 // info is what users see of it.
-func (p *Preset) info() PresetInfo {
-	return PresetInfo{
+func (p *Preset) info() api.PresetInfo {
+	return api.PresetInfo{
 		Name: p.Name, Description: p.Description, Model: p.Model, Models: orEmpty(p.Models), Mode: string(p.Mode), Modes: modesOf(p.Modes),
 		Roots: orEmpty(p.Roots), DailyUSD: p.DailyUSD, Rewind: p.rewinds(), Unguarded: p.Mode == permission.ModeBypassPermissions || slices.Contains(p.Modes, permission.ModeBypassPermissions),
 	}

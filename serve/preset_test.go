@@ -10,6 +10,7 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -22,7 +23,7 @@ func TestPresetOfACall(t *testing.T) {
 		got <- fmt.Sprint(name, ", ", err)
 		return "", true
 	}}, nil)
-	r.as("ada", serve.Operator).begin("tool 1")
+	r.as("ada", api.Operator).begin("tool 1")
 	if preset := <-got; preset != "shop, <nil>" {
 		t.Errorf("the preset is %s", preset)
 	}

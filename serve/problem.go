@@ -12,6 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -76,13 +77,13 @@ func problemKinds() []problemKind {
 }
 
 // because makes a problem of this type.
-func (k problemKind) because(format string, args ...any) *Problem {
-	return &Problem{Type: "/problems/" + k.name, Title: k.title, Status: k.status, Detail: fmt.Sprintf(format, args...)}
+func (k problemKind) because(format string, args ...any) *api.Problem {
+	return &api.Problem{Type: "/problems/" + k.name, Title: k.title, Status: k.status, Detail: fmt.Sprintf(format, args...)}
 }
 
 // is reports whether an error is a problem of this type.
 func (k problemKind) is(err error) bool {
-	p, ok := errors.AsType[*Problem](err)
+	p, ok := errors.AsType[*api.Problem](err)
 	return ok && p.Type == "/problems/"+k.name
 }
 
@@ -91,8 +92,8 @@ const retryStore = 5
 
 // problemOf turns an error of the fleet, the inbox or the store into what a
 // client may know of it.
-func problemOf(err error) *Problem {
-	if p, ok := errors.AsType[*Problem](err); ok {
+func problemOf(err error) *api.Problem {
+	if p, ok := errors.AsType[*api.Problem](err); ok {
 		return p
 	}
 	p := describe(err)
@@ -100,7 +101,7 @@ func problemOf(err error) *Problem {
 	return p
 }
 
-func describe(err error) *Problem {
+func describe(err error) *api.Problem {
 	if over, ok := errors.AsType[*fleet.OverloadedError](err); ok {
 		p := full.because("%d prompts wait; send it again later, with the same id", over.Queued)
 		p.RetryAfter = max(1, int(over.Wait/time.Second))
@@ -162,7 +163,7 @@ func describe(err error) *Problem {
 }
 
 // write sends a problem.
-func write(p *Problem, w http.ResponseWriter, r *http.Request) {
+func write(p *api.Problem, w http.ResponseWriter, r *http.Request) {
 	own := *p
 	own.Instance = r.URL.Path
 	body, err := jsonx.Marshal(&own)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // What was taken back is not a fault of the CLI.
@@ -20,7 +21,7 @@ func TestTakenBackIsAConflict(t *testing.T) {
 func TestHeldIsNotIdle(t *testing.T) {
 	t.Parallel()
 	c := (&note{Key: "a/b"}).conversation()
-	if joinInfo(&c, &fleet.ConversationInfo{State: fleet.Held, Queued: 1}, 0); c.State != Queued {
+	if joinInfo(&c, &fleet.ConversationInfo{State: fleet.Held, Queued: 1}, 0); c.State != api.Queued {
 		t.Errorf("%+v", c)
 	}
 }

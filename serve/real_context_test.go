@@ -13,6 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/leak"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -51,21 +52,21 @@ func TestRealContext(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	presets := []serve.Preset{{Name: "shop", Roots: []string{t.TempDir()}, Options: &claude.Options{CLIPath: cli, Env: append(env, mark), Logger: quiet, AllowedTools: []string{"Agent"}}}}
 	r := newRealRig(t, fleet.Options{Store: store.Files(t.TempDir())}, serve.Options{Presets: presets})
-	ada := r.as("ada", serve.Admin)
+	ada := r.as("ada", api.Admin)
 	own := ada.begin("hello")
 	for i, step := range []struct {
 		prompt string
 		tokens int64 // 0: not known
 	}{{"", 41_000}, {"delegate", 50_000}, {"/compact", 0}, {"afterwards", 9_000}} {
 		if step.prompt != "" {
-			want[serve.Prompt](ada, ada.do("POST", "/v1/conversations/"+own.ID+"/prompts", `{"content":"`+step.prompt+`"}`), http.StatusAccepted)
+			want[api.Prompt](ada, ada.do("POST", "/v1/conversations/"+own.ID+"/prompts", `{"content":"`+step.prompt+`"}`), http.StatusAccepted)
 		}
 		for _, turn := range ada.turnsOf(own.ID, i+1) {
-			if turn.State != serve.PromptAnswered {
+			if turn.State != api.PromptAnswered {
 				t.Fatalf("%q: %+v", step.prompt, turn)
 			}
 		}
-		got := get[serve.Conversation](ada, "/v1/conversations/"+own.ID).Context
+		got := get[api.Conversation](ada, "/v1/conversations/"+own.ID).Context
 		switch {
 		case step.tokens == 0 && got != nil:
 			t.Errorf("after %q: %+v, want nothing", step.prompt, got)

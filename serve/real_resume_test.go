@@ -18,6 +18,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/leak"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -76,10 +77,10 @@ func TestRealResume(t *testing.T) {
 	db := store.Files(t.TempDir())
 	presets := []serve.Preset{{Name: "shop", Roots: []string{root}, Options: &claude.Options{CLIPath: cli, Env: env, Logger: quiet}}}
 	r := newRealRig(t, fleet.Options{Store: db, IdleAfter: time.Second}, serve.Options{Presets: presets, History: history.Disk(config)})
-	ada := r.as("ada", serve.Admin)
-	begin := func(c serve.NewConversation) serve.Conversation {
+	ada := r.as("ada", api.Admin)
+	begin := func(c api.NewConversation) api.Conversation {
 		t.Helper()
-		made := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", c), http.StatusCreated)
+		made := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", c), http.StatusCreated)
 		ada.follow("/v1/conversations/"+made.ID+"/events?after=0", func(e sse) bool { return e.event == "turn" })
 		return made
 	}
@@ -106,7 +107,7 @@ func TestRealResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := want[serve.Problem](ada, ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Resume: session}), http.StatusConflict)
+	p := want[api.Problem](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Resume: session}), http.StatusConflict)
 	if p.Type != "/problems/session-open" {
 		t.Errorf("while a CLI has it open: %+v", p)
 	}
@@ -118,9 +119,9 @@ func TestRealResume(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	begin(serve.NewConversation{Preset: "shop", Fork: &serve.ForkFrom{Session: session}, Prompt: "the copy's"})
+	begin(api.NewConversation{Preset: "shop", Fork: &api.ForkFrom{Session: session}, Prompt: "the copy's"})
 	heard("the copy", "the first", "the second", "the copy's")
-	c := begin(serve.NewConversation{Preset: "shop", Resume: session, Prompt: "the third"})
+	c := begin(api.NewConversation{Preset: "shop", Resume: session, Prompt: "the third"})
 	heard("the conversation", "the first", "the second", "the third")
 	if c.Session != session {
 		t.Errorf("%+v", c)

@@ -8,14 +8,15 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/internal/show"
 	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // Release ends the wait for answers that hold a process: the forms of MCP servers and
 // the questions of subagents, which cannot be deferred. They are declined, so nothing
 // runs because of it; the turn continues without them, and the process is free for
 // others when the turn is over.
-func (s *Service) Release(ctx context.Context, u User, id string) error {
-	n, err := s.act(ctx, u, id, Operator)
+func (s *Service) Release(ctx context.Context, u api.User, id string) error {
+	n, err := s.act(ctx, u, id, api.Operator)
 	if err == nil {
 		err = s.release(ctx, u, &n)
 	}
@@ -25,7 +26,7 @@ func (s *Service) Release(ctx context.Context, u User, id string) error {
 	return nil
 }
 
-func (s *Service) release(ctx context.Context, u User, n *note) error {
+func (s *Service) release(ctx context.Context, u api.User, n *note) error {
 	held, err := s.holding(ctx, n.Key)
 	if err != nil {
 		return err
@@ -57,7 +58,7 @@ func (s *Service) release(ctx context.Context, u User, n *note) error {
 
 // decline declines a question, and reports whether nobody was faster: after another
 // decision, or when the question is gone, nobody waits for it.
-func (s *Service) decline(ctx context.Context, u User, q *approval.Question) (fresh bool, err error) {
+func (s *Service) decline(ctx context.Context, u api.User, q *approval.Question) (fresh bool, err error) {
 	now, err := s.fleet.Approvals().Decide(ctx, q.ID, approval.Answer{By: u.Name, Digest: q.Digest, Decision: permission.Deny(released(u))})
 	if _, decided := errors.AsType[*approval.DecidedError](err); decided || errors.Is(err, approval.ErrGone) {
 		return false, nil
@@ -69,7 +70,7 @@ func (s *Service) decline(ctx context.Context, u User, q *approval.Question) (fr
 }
 
 // released is what the model reads instead of an answer.
-func released(u User) string {
+func released(u api.User) string {
 	return u.Name + " does not answer this now. Continue without the answer, and do not ask again in this turn."
 }
 

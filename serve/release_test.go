@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/permission"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -22,13 +22,13 @@ func onlyBash(_ context.Context, in *hook.PreToolUseInput) (string, bool) {
 }
 
 // decide decides an approval.
-func (c *client) decide(a *serve.Approval, decision serve.DecisionKind) {
+func (c *client) decide(a *api.Approval, decision api.DecisionKind) {
 	c.t.Helper()
-	want[serve.Approval](c, c.do("POST", "/v1/approvals/"+a.ID+"/decision", serve.Decision{Decision: decision, Digest: a.Digest}), http.StatusOK)
+	want[api.Approval](c, c.do("POST", "/v1/approvals/"+a.ID+"/decision", api.Decision{Decision: decision, Digest: a.Digest}), http.StatusOK)
 }
 
 // ofSubagent waits until a subagent asks, and allows everything before it.
-func (c *client) ofSubagent() serve.Approval {
+func (c *client) ofSubagent() api.Approval {
 	c.t.Helper()
 	for {
 		a := c.pending(1)[0]
@@ -47,14 +47,14 @@ func TestRelease(t *testing.T) {
 	r := newRigFleet(t, store.Memory(), t.TempDir(), func(o *fleet.Options) {
 		o.MaxLive, o.Gate = 1, &approval.Options{Patience: time.Hour, Needs: onlyBash}
 	}, nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	at := "/v1/conversations/" + ada.begin("delegate").ID
 	asked := ada.ofSubagent()
 	if !asked.HoldsProcess {
 		t.Fatalf("%+v", asked)
 	}
 	other := "/v1/conversations/" + ada.begin("hello").ID
-	if c := get[serve.Conversation](ada, other); c.State != serve.Queued {
+	if c := get[api.Conversation](ada, other); c.State != api.Queued {
 		t.Fatalf("the other conversation is %s", c.State)
 	}
 	if got := ada.do("POST", at+"/release", nil); got.status != http.StatusAccepted {
@@ -63,7 +63,7 @@ func TestRelease(t *testing.T) {
 	ada.follow(other+"/events?after=0", untilTurns(1))
 	notices := 0
 	ada.follow(at+"/events?after=0", func(e sse) bool {
-		var event serve.Event
+		var event api.Event
 		if err := json.Unmarshal([]byte(e.data), &event); err == nil && event.Notice != nil && event.Notice.Text == "released the process: declined 1 question" && event.Notice.User == "ada" {
 			notices++
 		}
@@ -72,7 +72,7 @@ func TestRelease(t *testing.T) {
 	if notices != 1 {
 		t.Errorf("the log says %d times who released it", notices)
 	}
-	if a := get[serve.Approval](ada, "/v1/approvals/"+asked.ID); a.State != serve.ApprovalDenied || a.DecidedBy != "ada" || !strings.Contains(a.Message, "do not ask again") {
+	if a := get[api.Approval](ada, "/v1/approvals/"+asked.ID); a.State != api.ApprovalDenied || a.DecidedBy != "ada" || !strings.Contains(a.Message, "do not ask again") {
 		t.Errorf("%+v", a)
 	}
 	for _, input := range r.agent.ran() {
@@ -80,7 +80,7 @@ func TestRelease(t *testing.T) {
 			t.Error("the call was made")
 		}
 	}
-	if p := want[serve.Problem](ada, ada.do("POST", at+"/release", nil), http.StatusConflict); p.Type != "/problems/idle" {
+	if p := want[api.Problem](ada, ada.do("POST", at+"/release", nil), http.StatusConflict); p.Type != "/problems/idle" {
 		t.Errorf("%+v", p)
 	}
 }
@@ -88,13 +88,13 @@ func TestRelease(t *testing.T) {
 // A question that can be deferred holds no process, so there is nothing to release.
 func TestReleaseOfDeferrable(t *testing.T) {
 	t.Parallel()
-	ada := newRig(t, store.Memory(), nil).as("ada", serve.Operator)
+	ada := newRig(t, store.Memory(), nil).as("ada", api.Operator)
 	at := "/v1/conversations/" + ada.begin("tool 1").ID
 	asked := ada.pending(1)[0]
-	if p := want[serve.Problem](ada, ada.do("POST", at+"/release", nil), http.StatusConflict); p.Type != "/problems/idle" || !strings.Contains(p.Detail, "interrupt") {
+	if p := want[api.Problem](ada, ada.do("POST", at+"/release", nil), http.StatusConflict); p.Type != "/problems/idle" || !strings.Contains(p.Detail, "interrupt") {
 		t.Errorf("%+v", p)
 	}
-	if a := get[serve.Approval](ada, "/v1/approvals/"+asked.ID); a.State != serve.ApprovalPending {
+	if a := get[api.Approval](ada, "/v1/approvals/"+asked.ID); a.State != api.ApprovalPending {
 		t.Errorf("the question is %s", a.State)
 	}
 }
@@ -116,14 +116,14 @@ func (r *rig) holding(id, call string, deciders ...string) approval.Question {
 func TestReleaseForbidden(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	conversation := ada.begin("hello")
 	mine, theirs := r.holding(conversation.ID, "elicitation-1"), r.holding(conversation.ID, "elicitation-2", "bob")
 	if got := ada.do("POST", "/v1/conversations/"+conversation.ID+"/release", nil); got.status != http.StatusForbidden {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	for _, q := range []approval.Question{mine, theirs} {
-		if a := get[serve.Approval](ada, "/v1/approvals/"+q.ID); a.State != serve.ApprovalPending {
+		if a := get[api.Approval](ada, "/v1/approvals/"+q.ID); a.State != api.ApprovalPending {
 			t.Errorf("the question is %s", a.State)
 		}
 	}
@@ -140,13 +140,13 @@ func TestReleaseTooLate(t *testing.T) {
 			t.Error(err)
 		}
 	}})
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	conversation := ada.begin("hello")
 	q = r.holding(conversation.ID, "elicitation-1")
 	if got := ada.do("POST", "/v1/conversations/"+conversation.ID+"/release", nil); got.status != http.StatusAccepted {
 		t.Errorf("%d %s", got.status, got.body)
 	}
-	if a := get[serve.Approval](ada, "/v1/approvals/"+q.ID); a.State != serve.ApprovalAnswered || a.DecidedBy != "bob" {
+	if a := get[api.Approval](ada, "/v1/approvals/"+q.ID); a.State != api.ApprovalAnswered || a.DecidedBy != "bob" {
 		t.Errorf("%+v", a)
 	}
 }

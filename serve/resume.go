@@ -11,6 +11,7 @@ import (
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -24,7 +25,7 @@ func (c *creation) session() string {
 }
 
 // noSessions is the problem of a server that knows no sessions on disk.
-func noSessions() *Problem {
+func noSessions() *api.Problem {
 	return unsupported.because("this server does not look at the sessions on its disk")
 }
 
@@ -32,7 +33,7 @@ func noSessions() *Problem {
 // disk, and lets the session say what the request leaves open. A session belongs to
 // the person whose disk it is, so who may not list it may not read it in this way
 // either.
-func (s *Service) prepareSession(ctx context.Context, u User, c *creation) error {
+func (s *Service) prepareSession(ctx context.Context, u api.User, c *creation) error {
 	switch {
 	case c.Resume != "" && c.Fork != nil:
 		return badRequest.because("a conversation continues something or is a copy of it: leave out resume or fork")
@@ -43,7 +44,7 @@ func (s *Service) prepareSession(ctx context.Context, u User, c *creation) error
 	case c.Dir != "":
 		return badRequest.because("the session has its directory: leave out dir")
 	}
-	if err := need(u, Admin); err != nil {
+	if err := need(u, api.Admin); err != nil {
 		return err
 	}
 	if s.opts.History == nil {
@@ -149,7 +150,7 @@ func (l *eventLog) mentions(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, e := range slices.Backward(l.events) {
-		if e.Type == EventMessage && bytes.Contains(e.Message, []byte(id)) {
+		if e.Type == api.EventMessage && bytes.Contains(e.Message, []byte(id)) {
 			return true
 		}
 	}
@@ -157,13 +158,13 @@ func (l *eventLog) mentions(id string) bool {
 }
 
 // sessionProblem says what to do about a session that is not continued.
-func sessionProblem(err error) *Problem {
+func sessionProblem(err error) *api.Problem {
 	p := describeSession(err)
 	p.Cause = err
 	return p
 }
 
-func describeSession(err error) *Problem {
+func describeSession(err error) *api.Problem {
 	if held, ok := errors.AsType[*fleet.ResumedError](err); ok {
 		p := resumed.because("continue the conversation; for another one, begin a copy with fork")
 		if held.Key != "" {
@@ -197,7 +198,7 @@ func describeSession(err error) *Problem {
 
 // resumedWithout is the problem of a session that was resumed, but whose first
 // prompt was not accepted. The conversation stays: a store takes a session once.
-func resumedWithout(n *note, err error) *Problem {
+func resumedWithout(n *note, err error) *api.Problem {
 	p := *problemOf(err)
 	p.Conversation = idOf(n.Key)
 	p.Detail = "the session is a conversation now, but its prompt was not accepted: send it there again. " + p.Detail
@@ -206,7 +207,7 @@ func resumedWithout(n *note, err error) *Problem {
 
 // alreadyResumed is the problem of a request for a session that another request has
 // made a conversation of, be it at the same time.
-func alreadyResumed(n *note, c *creation) *Problem {
+func alreadyResumed(n *note, c *creation) *api.Problem {
 	p := sessionProblem(&fleet.ResumedError{Session: c.Resume, Key: n.Key})
 	if c.firstPrompt(n.Key) != nil {
 		p.Detail = "the prompt was not sent: send it to that conversation, or begin a copy with fork"

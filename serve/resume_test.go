@@ -15,6 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -72,7 +73,7 @@ func (c *client) heard(id string, n int) (texts []string) {
 		}
 		return seen == n
 	})
-	for _, m := range get[serve.List[serve.Message]](c, "/v1/conversations/"+id+"/messages").Items {
+	for _, m := range get[api.List[api.Message]](c, "/v1/conversations/"+id+"/messages").Items {
 		var line struct {
 			Message struct{ Content json.RawMessage }
 		}
@@ -104,14 +105,14 @@ func TestResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ada := r.as("ada", serve.Admin)
-	list := get[serve.List[serve.SessionInfo]](ada, "/v1/sessions").Items
+	ada := r.as("ada", api.Admin)
+	list := get[api.List[api.SessionInfo]](ada, "/v1/sessions").Items
 	if len(list) != 1 || list[0].ID != talk || list[0].Title != "two" && list[0].Title != "one" || !slices.Equal(list[0].Presets, []string{"shop"}) || list[0].Conversation != "" {
 		t.Errorf("the sessions are %+v", list)
 	}
-	reply := ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Resume: talk})
-	c := want[serve.Conversation](ada, reply, http.StatusCreated)
-	if c.Resumed != talk || c.Session != talk || c.Title != list[0].Title || c.State != serve.Idle || reply.header.Get("Location") != "/v1/conversations/"+c.ID {
+	reply := ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Resume: talk})
+	c := want[api.Conversation](ada, reply, http.StatusCreated)
+	if c.Resumed != talk || c.Session != talk || c.Title != list[0].Title || c.State != api.Idle || reply.header.Get("Location") != "/v1/conversations/"+c.ID {
 		t.Errorf("%+v", c)
 	}
 	if real, err := filepath.EvalSymlinks(root); err != nil || c.Dir != real {
@@ -120,7 +121,7 @@ func TestResume(t *testing.T) {
 	if got := ada.heard(c.ID, 4); !slices.Equal(got, []string{"one", "first", "two", "second"}) {
 		t.Errorf("its history is %q", got)
 	}
-	want[serve.Prompt](ada, ada.do("POST", "/v1/conversations/"+c.ID+"/prompts", serve.NewPrompt{Content: json.RawMessage(`"three"`)}), http.StatusAccepted)
+	want[api.Prompt](ada, ada.do("POST", "/v1/conversations/"+c.ID+"/prompts", api.NewPrompt{Content: json.RawMessage(`"three"`)}), http.StatusAccepted)
 	if got := ada.heard(c.ID, 6); !slices.Equal(got[4:], []string{"three", "You said: three"}) {
 		t.Errorf("it continues with %q", got)
 	}
@@ -128,19 +129,19 @@ func TestResume(t *testing.T) {
 		t.Errorf("the file on disk has changed, %v", err)
 	}
 
-	for _, user := range []*client{ada, r.as("root", serve.Admin)} {
-		again := want[serve.Problem](user, user.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Resume: talk}), http.StatusConflict)
+	for _, user := range []*client{ada, r.as("root", api.Admin)} {
+		again := want[api.Problem](user, user.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Resume: talk}), http.StatusConflict)
 		if again.Type != "/problems/resumed" || again.Conversation != c.ID {
 			t.Errorf("a second time: %+v", again)
 		}
 	}
-	if list := get[serve.List[serve.SessionInfo]](ada, "/v1/sessions?preset=shop").Items; len(list) != 1 || list[0].Conversation != c.ID {
+	if list := get[api.List[api.SessionInfo]](ada, "/v1/sessions?preset=shop").Items; len(list) != 1 || list[0].Conversation != c.ID {
 		t.Errorf("the sessions are %+v", list)
 	}
 	if got := ada.do("DELETE", "/v1/conversations/"+c.ID, nil); got.status != http.StatusNoContent {
 		t.Fatalf("status %d", got.status)
 	}
-	gone := want[serve.Problem](ada, ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Resume: talk}), http.StatusConflict)
+	gone := want[api.Problem](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Resume: talk}), http.StatusConflict)
 	if gone.Type != "/problems/session-deleted" || !strings.Contains(gone.Detail, "fork") {
 		t.Errorf("after its conversation was deleted: %+v", gone)
 	}
@@ -151,9 +152,9 @@ func TestResume(t *testing.T) {
 func TestForkSession(t *testing.T) {
 	t.Parallel()
 	r, _, _ := newDiskRig(t, store.Memory())
-	ada := r.as("ada", serve.Admin)
-	whole := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Prompt: "more", Fork: &serve.ForkFrom{Session: talk}}), http.StatusCreated)
-	part := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Title: "A part", Fork: &serve.ForkFrom{Session: talk, Message: saidIn(talk, 1)}}), http.StatusCreated)
+	ada := r.as("ada", api.Admin)
+	whole := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Prompt: "more", Fork: &api.ForkFrom{Session: talk}}), http.StatusCreated)
+	part := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Title: "A part", Fork: &api.ForkFrom{Session: talk, Message: saidIn(talk, 1)}}), http.StatusCreated)
 	if got := ada.heard(whole.ID, 6); !slices.Equal(got, []string{"one", "first", "two", "second", "more", "You said: more"}) {
 		t.Errorf("the copy says %q", got)
 	}
@@ -163,7 +164,7 @@ func TestForkSession(t *testing.T) {
 	if !strings.HasPrefix(whole.Title, "Copy of ") || part.Title != "A part" || whole.Session == talk || whole.Resumed != "" {
 		t.Errorf("%+v\n%+v", whole, part)
 	}
-	want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Resume: talk}), http.StatusCreated)
+	want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Resume: talk}), http.StatusCreated)
 }
 
 // A session is resumed only by those who may, in a directory that the preset has, when
@@ -191,7 +192,7 @@ func TestResumeRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(config, "sessions", fmt.Sprintf("%d.json", os.Getpid())), []byte(running), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ada, eve := r.as("ada", serve.Admin), r.as("eve", serve.Operator)
+	ada, eve := r.as("ada", api.Admin), r.as("eve", api.Operator)
 	for name, c := range map[string]struct {
 		as     *client
 		body   string
@@ -217,7 +218,7 @@ func TestResumeRefused(t *testing.T) {
 		"no such message":    {ada, `{"preset":"shop","fork":{"session":"` + talk + `","message":"` + nobody + `"}}`, 404, "not-found", ""},
 		"a mode":             {ada, `{"preset":"shop","resume":"` + talk + `","mode":"bypassPermissions"}`, 422, "mode-not-allowed", "plan"},
 	} {
-		p := want[serve.Problem](c.as, c.as.do("POST", "/v1/conversations", c.body), c.status)
+		p := want[api.Problem](c.as, c.as.do("POST", "/v1/conversations", c.body), c.status)
 		if p.Type != "/problems/"+c.kind || !strings.Contains(p.Detail, c.says) {
 			t.Errorf("%s: %+v", name, p)
 		}
@@ -225,21 +226,21 @@ func TestResumeRefused(t *testing.T) {
 	for info, err := range r.fleet.List(t.Context()) {
 		t.Errorf("there is a conversation: %+v, %v", info, err)
 	}
-	if got := get[serve.List[serve.Conversation]](ada, "/v1/conversations").Items; len(got) != 0 {
+	if got := get[api.List[api.Conversation]](ada, "/v1/conversations").Items; len(got) != 0 {
 		t.Errorf("the conversations are %+v", got)
 	}
 	var ids []string
-	for _, s := range get[serve.List[serve.SessionInfo]](ada, "/v1/sessions").Items {
+	for _, s := range get[api.List[api.SessionInfo]](ada, "/v1/sessions").Items {
 		ids = append(ids, s.ID)
 	}
 	if slices.Contains(ids, away) || !slices.Contains(ids, talk) {
 		t.Errorf("the sessions are %q", ids)
 	}
-	want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", `{"preset":"shop","fork":{"session":"`+open+`"}}`), http.StatusCreated)
+	want[api.Conversation](ada, ada.do("POST", "/v1/conversations", `{"preset":"shop","fork":{"session":"`+open+`"}}`), http.StatusCreated)
 
 	plain := newRig(t, store.Memory(), nil)
-	root2 := plain.as("root", serve.Admin)
-	if p := want[serve.Problem](root2, root2.do("POST", "/v1/conversations", `{"preset":"shop","resume":"`+talk+`"}`), http.StatusNotImplemented); p.Type != "/problems/unsupported" {
+	root2 := plain.as("root", api.Admin)
+	if p := want[api.Problem](root2, root2.do("POST", "/v1/conversations", `{"preset":"shop","resume":"`+talk+`"}`), http.StatusNotImplemented); p.Type != "/problems/unsupported" {
 		t.Errorf("a server without a disk: %+v", p)
 	}
 }
@@ -258,15 +259,15 @@ func TestResumeAgain(t *testing.T) {
 			forgetRecords(t, r.db, "serve-conversation")
 		},
 	} {
-		for what, body := range map[string]serve.NewConversation{
+		for what, body := range map[string]api.NewConversation{
 			"resume": {Preset: "shop", Resume: talk},
-			"fork":   {Preset: "shop", Fork: &serve.ForkFrom{Session: talk}},
+			"fork":   {Preset: "shop", Fork: &api.ForkFrom{Session: talk}},
 		} {
 			t.Run(what+", "+name, func(t *testing.T) {
 				r, _, _ := newDiskRig(t, store.Memory())
-				ada := r.as("ada", serve.Admin)
-				ask := func() serve.Conversation {
-					return want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", body, "Idempotency-Key", "k"), http.StatusCreated)
+				ada := r.as("ada", api.Admin)
+				ask := func() api.Conversation {
+					return want[api.Conversation](ada, ada.do("POST", "/v1/conversations", body, "Idempotency-Key", "k"), http.StatusCreated)
 				}
 				first := ask()
 				crash(t, r, first.ID)
@@ -309,14 +310,14 @@ func TestResumeOverloaded(t *testing.T) {
 	keepSession(t, config, talk, root, "one", "first")
 	r := newRigFleet(t, store.Memory(), root, func(o *fleet.Options) { o.QueueAll, o.MaxLive = 1, 1 }, func(o *serve.Options) { o.History = history.Disk(config) })
 	r.agent.hold = make(chan struct{})
-	ada := r.as("ada", serve.Admin)
+	ada := r.as("ada", api.Admin)
 	ada.begin("busy")
-	p := want[serve.Problem](ada, ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Resume: talk, Prompt: "two"}), http.StatusTooManyRequests)
+	p := want[api.Problem](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Resume: talk, Prompt: "two"}), http.StatusTooManyRequests)
 	if p.Type != "/problems/full" || p.Conversation == "" || p.RetryAfter == 0 {
 		t.Fatalf("%+v", p)
 	}
 	close(r.agent.hold)
-	if c := get[serve.Conversation](ada, "/v1/conversations/"+p.Conversation); c.Resumed != talk {
+	if c := get[api.Conversation](ada, "/v1/conversations/"+p.Conversation); c.Resumed != talk {
 		t.Errorf("%+v", c)
 	}
 	if got := ada.heard(p.Conversation, 2); !slices.Equal(got, []string{"one", "first"}) {
@@ -347,13 +348,13 @@ func TestResumeAtOnce(t *testing.T) {
 	odd := together{r.fleet, new(sync.WaitGroup), new(sync.Mutex)}
 	odd.both.Add(2)
 	r.over(odd)
-	ada := r.as("ada", serve.Admin)
+	ada := r.as("ada", api.Admin)
 	prompts := []string{"left", "right"}
 	var replies [2]reply
 	var asking sync.WaitGroup
 	for i, prompt := range prompts {
 		asking.Go(func() {
-			replies[i] = ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Resume: talk, Prompt: prompt})
+			replies[i] = ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Resume: talk, Prompt: prompt})
 		})
 	}
 	asking.Wait()
@@ -361,8 +362,8 @@ func TestResumeAtOnce(t *testing.T) {
 		slices.Reverse(replies[:])
 		slices.Reverse(prompts)
 	}
-	c := want[serve.Conversation](ada, replies[0], http.StatusCreated)
-	p := want[serve.Problem](ada, replies[1], http.StatusConflict)
+	c := want[api.Conversation](ada, replies[0], http.StatusCreated)
+	p := want[api.Problem](ada, replies[1], http.StatusConflict)
 	if p.Type != "/problems/resumed" || p.Conversation != c.ID || !strings.Contains(p.Detail, "the prompt was not sent") {
 		t.Errorf("%+v", p)
 	}

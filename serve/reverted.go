@@ -1,12 +1,15 @@
 package serve
 
-import "github.com/claude-agent-go/claude/message"
+import (
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/serve/api"
+)
 
 // RevertedCalls returns the ids of the tool calls whose edits are gone because files
 // were restored to what they were before them. The events are those of a
 // conversation, the oldest first. Files that are restored to a later prompt again
 // have the edits of the time before it.
-func RevertedCalls(events []Event) map[string]bool {
+func RevertedCalls(events []api.Event) map[string]bool {
 	t := rewound{before: make(map[string][]string), asked: make(map[string]int)}
 	for i := range events {
 		t.take(&events[i])
@@ -29,11 +32,11 @@ type rewound struct {
 	asked    map[string]int      // how many calls there were when a rewind was asked for, by its id
 }
 
-func (t *rewound) take(e *Event) {
-	if e.Type == EventNotice && e.Notice.Rewind != nil {
+func (t *rewound) take(e *api.Event) {
+	if e.Type == api.EventNotice && e.Notice.Rewind != nil {
 		t.rewind(e.Notice.Rewind)
 	}
-	if e.Type != EventMessage {
+	if e.Type != api.EventMessage {
 		return
 	}
 	m, _ := message.Decode(e.Message) // what cannot be read changes nothing
@@ -53,7 +56,7 @@ func (t *rewound) take(e *Event) {
 // rewind takes back what stood since a prompt. The notice that it is done may come
 // late, after the process that did it has died: what was done since it was asked for
 // stands.
-func (t *rewound) rewind(n *RewindNote) {
+func (t *rewound) rewind(n *api.RewindNote) {
 	since, known := t.asked[n.ID]
 	if !known {
 		since = len(t.calls)

@@ -8,18 +8,19 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // story makes events: "p1" a prompt, "c1" a call that has ended, "ask r p1" a rewind
 // to before p1 that was asked for, and "done r p1" that it is done.
-func story(steps ...string) []serve.Event {
-	var events []serve.Event
+func story(steps ...string) []api.Event {
+	var events []api.Event
 	for _, step := range steps {
-		e := serve.Event{Type: serve.EventMessage}
+		e := api.Event{Type: api.EventMessage}
 		switch words := strings.Fields(step); {
 		case len(words) == 3:
-			e.Type = serve.EventNotice
-			e.Notice = &serve.Notice{Rewind: &serve.RewindNote{ID: words[1], Message: words[2], Done: words[0] == "done"}}
+			e.Type = api.EventNotice
+			e.Notice = &api.Notice{Rewind: &api.RewindNote{ID: words[1], Message: words[2], Done: words[0] == "done"}}
 		case step[0] == 'p':
 			e.Message = json.RawMessage(`{"type":"user","uuid":"` + step + `","message":{"role":"user","content":"please"}}`)
 		default:

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -33,7 +34,7 @@ func TestLoginWhoseTokenCannotBeRead(t *testing.T) {
 	records := &tokensDown{Records: db}
 	r := newRig(t, db, func(o *serve.Options) { o.Records = records })
 	nobody := &client{rig: r}
-	login := nobody.do("POST", "/v1/login", serve.LoginRequest{Token: r.token("ada", serve.Viewer)})
+	login := nobody.do("POST", "/v1/login", api.LoginRequest{Token: r.token("ada", api.Viewer)})
 	cookie, _, ok := strings.Cut(login.header.Get("Set-Cookie"), ";")
 	if !ok {
 		t.Fatalf("status %d: %s", login.status, login.body)

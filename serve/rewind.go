@@ -10,6 +10,7 @@ import (
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // rewindBound is how long a rewind may wait for a process, and take.
@@ -17,28 +18,28 @@ const rewindBound = time.Minute
 
 // Rewind restores the files that a conversation has edited. The conversation must
 // have nothing to do.
-func (s *Service) Rewind(ctx context.Context, u User, id string, r RewindRequest) (Rewound, error) {
+func (s *Service) Rewind(ctx context.Context, u api.User, id string, r api.RewindRequest) (api.Rewound, error) {
 	return s.rewind(ctx, u, id, r, "")
 }
 
 // rewind is Rewind with an id that an Idempotency-Key has chosen, or none.
-func (s *Service) rewind(ctx context.Context, u User, id string, r RewindRequest, chosen string) (Rewound, error) {
-	n, err := s.act(ctx, u, id, Operator)
+func (s *Service) rewind(ctx context.Context, u api.User, id string, r api.RewindRequest, chosen string) (api.Rewound, error) {
+	n, err := s.act(ctx, u, id, api.Operator)
 	if err == nil {
 		err = s.checkRewind(ctx, &n, &r)
 	}
 	if err != nil {
-		return Rewound{}, problemOf(err)
+		return api.Rewound{}, problemOf(err)
 	}
 	bounded, cancel := context.WithTimeout(ctx, rewindBound)
 	defer cancel()
 	own, err := s.freshRewind(bounded, n.Key, chosen)
 	if err == nil && !r.DryRun {
 		// Before it, so that it is known although the client or this process ends.
-		err = s.noticeRewind(ctx, u, n.Key, "asked for files as they were before a prompt", RewindNote{ID: own, Message: r.Message})
+		err = s.noticeRewind(ctx, u, n.Key, "asked for files as they were before a prompt", api.RewindNote{ID: own, Message: r.Message})
 	}
 	if err != nil {
-		return Rewound{}, problemOf(err)
+		return api.Rewound{}, problemOf(err)
 	}
 	done, err := s.fleet.Rewind(bounded, n.Key, fleet.RewindTo{ID: own, Prompt: r.Message, DryRun: r.DryRun})
 	switch {
@@ -48,9 +49,9 @@ func (s *Service) rewind(ctx context.Context, u User, id string, r RewindRequest
 		err = noCheckpoint.because("%s Checkpoints are kept for prompts to this conversation, on the machine that ran it, and not for long after the context was compacted", sentence(cmp.Or(done.Error, "no checkpoint was found")))
 	}
 	if err != nil {
-		return Rewound{}, problemOf(err)
+		return api.Rewound{}, problemOf(err)
 	}
-	out := Rewound{Files: []string{}, Added: done.Insertions, Removed: done.Deletions, SkippedLinks: done.SkippedLinks, DryRun: r.DryRun}
+	out := api.Rewound{Files: []string{}, Added: done.Insertions, Removed: done.Deletions, SkippedLinks: done.SkippedLinks, DryRun: r.DryRun}
 	for _, path := range done.FilesChanged {
 		out.Files = append(out.Files, pathIn(n.Dir, path))
 	}
@@ -59,7 +60,7 @@ func (s *Service) rewind(ctx context.Context, u User, id string, r RewindRequest
 		if len(out.Files) == 1 {
 			what = "restored a file to what it was before a prompt"
 		}
-		if err := s.noticeRewind(ctx, u, n.Key, what, RewindNote{ID: own, Message: r.Message, Done: true}); err != nil { // it is done anyway
+		if err := s.noticeRewind(ctx, u, n.Key, what, api.RewindNote{ID: own, Message: r.Message, Done: true}); err != nil { // it is done anyway
 			s.opts.Logger.Warn("a rewind is not in the log of its conversation", "conversation", n.Key, "error", err)
 		}
 	}
@@ -67,10 +68,10 @@ func (s *Service) rewind(ctx context.Context, u User, id string, r RewindRequest
 }
 
 // noticeRewind writes a step of a rewind down, even if the client has left.
-func (s *Service) noticeRewind(ctx context.Context, u User, key, what string, step RewindNote) error {
+func (s *Service) noticeRewind(ctx context.Context, u api.User, key, what string, step api.RewindNote) error {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
-	return s.writeNotice(ctx, u, key, Notice{Text: what, Rewind: &step})
+	return s.writeNotice(ctx, u, key, api.Notice{Text: what, Rewind: &step})
 }
 
 // freshRewind is the id for a rewind: a new one, or with an Idempotency-Key that of
@@ -95,7 +96,7 @@ func (s *Service) freshRewind(ctx context.Context, key, id string) (string, erro
 }
 
 // checkRewind refuses what cannot be rewound now.
-func (s *Service) checkRewind(ctx context.Context, n *note, r *RewindRequest) error {
+func (s *Service) checkRewind(ctx context.Context, n *note, r *api.RewindRequest) error {
 	if !uuid.Valid(r.Message) {
 		return badRequest.because("message is not the id of a prompt, which is a UUID")
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/fleet"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -69,10 +69,10 @@ func TestRewindIsWrittenDown(t *testing.T) {
 		leave()
 		return done, err
 	}})
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	id := ada.begin("write " + filepath.Join(root, "a.go")).ID
 	prompt := ada.turnsOf(id, 1)[0].Prompt
-	done, err := r.server.Service().Rewind(ctx, operator, id, serve.RewindRequest{Message: prompt})
+	done, err := r.server.Service().Rewind(ctx, operator, id, api.RewindRequest{Message: prompt})
 	if err != nil || len(done.Files) != 1 {
 		t.Fatalf("%+v, %v", done, err)
 	}
@@ -81,10 +81,10 @@ func TestRewindIsWrittenDown(t *testing.T) {
 		t.Errorf("the log has %s, then %s", asked, restored)
 	}
 	breaks = true
-	if _, err := r.server.Service().Rewind(t.Context(), operator, id, serve.RewindRequest{Message: prompt}); err != nil {
+	if _, err := r.server.Service().Rewind(t.Context(), operator, id, api.RewindRequest{Message: prompt}); err != nil {
 		t.Errorf("although it is done: %v", err)
 	}
-	if _, err := r.server.Service().Rewind(t.Context(), operator, id, serve.RewindRequest{Message: prompt}); err == nil {
+	if _, err := r.server.Service().Rewind(t.Context(), operator, id, api.RewindRequest{Message: prompt}); err == nil {
 		t.Error("files were restored, and nothing says so")
 	}
 }
@@ -104,9 +104,9 @@ func TestRewindAgainWithItsKey(t *testing.T) {
 			return usual(ctx, key)
 		}
 	})
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	id := ada.begin("write " + filepath.Join(root, "a.go")).ID
-	request := serve.RewindRequest{Message: ada.turnsOf(id, 1)[0].Prompt}
+	request := api.RewindRequest{Message: ada.turnsOf(id, 1)[0].Prompt}
 	for {
 		info, err := r.fleet.Get(t.Context(), strings.Replace(id, "~", "/", 1))
 		if err != nil {
@@ -122,12 +122,12 @@ func TestRewindAgainWithItsKey(t *testing.T) {
 	}
 	broken.Store(true)
 	for range 2 {
-		if p := want[serve.Problem](ada, post(), http.StatusBadGateway); !strings.Contains(p.Detail, "no such repository") {
+		if p := want[api.Problem](ada, post(), http.StatusBadGateway); !strings.Contains(p.Detail, "no such repository") {
 			t.Errorf("%+v", p)
 		}
 	}
 	broken.Store(false)
-	if done := want[serve.Rewound](ada, post(), http.StatusOK); len(done.Files) != 1 {
+	if done := want[api.Rewound](ada, post(), http.StatusOK); len(done.Files) != 1 {
 		t.Errorf("%+v", done)
 	}
 	if again := post(); again.header.Get("Idempotency-Replayed") != "true" {

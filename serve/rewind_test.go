@@ -14,6 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/host"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -44,15 +45,15 @@ func newRewindRigOn(t *testing.T, db store.Fleet, root string, change func(*flee
 func TestRewind(t *testing.T) {
 	t.Parallel()
 	r, root := newRewindRig(t)
-	ada := r.as("ada", serve.Operator)
-	if p := get[serve.ServerInfo](ada, "/v1/server").Presets[0]; !p.Rewind {
+	ada := r.as("ada", api.Operator)
+	if p := get[api.ServerInfo](ada, "/v1/server").Presets[0]; !p.Rewind {
 		t.Errorf("the preset is %+v", p)
 	}
 	at := "/v1/conversations/" + ada.begin("write "+filepath.Join(root, "a.go")).ID
 	ada.follow(at+"/events?after=0", untilTurns(1))
-	second := want[serve.Prompt](ada, ada.do("POST", at+"/prompts", serve.NewPrompt{Content: json.RawMessage(`"write /elsewhere/b.go"`)}), http.StatusAccepted)
+	second := want[api.Prompt](ada, ada.do("POST", at+"/prompts", api.NewPrompt{Content: json.RawMessage(`"write /elsewhere/b.go"`)}), http.StatusAccepted)
 	log := ada.follow(at+"/events?after=0", untilTurns(2))
-	var first serve.Event
+	var first api.Event
 	for _, e := range log {
 		if e.event == "prompt" && first.Prompt == nil {
 			if err := json.Unmarshal([]byte(e.data), &first); err != nil {
@@ -62,19 +63,19 @@ func TestRewind(t *testing.T) {
 	}
 
 	rewind := func(message string, dry bool, headers ...string) reply {
-		return ada.do("POST", at+"/rewind", serve.RewindRequest{Message: message, DryRun: dry}, headers...)
+		return ada.do("POST", at+"/rewind", api.RewindRequest{Message: message, DryRun: dry}, headers...)
 	}
 	for _, c := range []struct {
 		message string
 		files   []string
 	}{{second.ID, []string{"/elsewhere/b.go"}}, {first.Prompt.ID, []string{"a.go", "/elsewhere/b.go"}}} {
-		if got := want[serve.Rewound](ada, rewind(c.message, true), http.StatusOK); !slices.Equal(got.Files, c.files) || !got.DryRun {
+		if got := want[api.Rewound](ada, rewind(c.message, true), http.StatusOK); !slices.Equal(got.Files, c.files) || !got.DryRun {
 			t.Errorf("to before %s: %+v, want %q", c.message, got, c.files)
 		}
 	}
 	done := rewind(first.Prompt.ID, false, "Idempotency-Key", "k")
 	again := rewind(first.Prompt.ID, false, "Idempotency-Key", "k")
-	if got := want[serve.Rewound](ada, done, http.StatusOK); len(got.Files) != 2 || got.DryRun {
+	if got := want[api.Rewound](ada, done, http.StatusOK); len(got.Files) != 2 || got.DryRun {
 		t.Errorf("%+v", got)
 	}
 	if string(done.body) != string(again.body) || again.header.Get("Idempotency-Replayed") != "true" {
@@ -89,7 +90,7 @@ func TestRewind(t *testing.T) {
 	if last := said[len(said)-1].data; !strings.Contains(last, "restored 2 files") || !strings.Contains(last, `"ada"`) {
 		t.Errorf("the notice is %s", last)
 	}
-	if c := get[serve.Conversation](ada, at); c.State != serve.Idle || c.Turns != 2 {
+	if c := get[api.Conversation](ada, at); c.State != api.Idle || c.Turns != 2 {
 		t.Errorf("afterwards %+v", c)
 	}
 }
@@ -113,20 +114,20 @@ func TestChangesAfterRewind(t *testing.T) {
 		out.Result, err = json.Marshal(report{FilePath: in.Path, Patch: []any{hunk(1, 1, "-one", "+two")}})
 		return out, err
 	}
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	at := "/v1/conversations/" + ada.begin("write "+filepath.Join(root, "a.go")).ID
 	ada.follow(at+"/events?after=0", untilTurns(1))
 	turns, prompts := 1, []string{}
 	write := func(name string) {
 		t.Helper()
-		p := want[serve.Prompt](ada, ada.do("POST", at+"/prompts", `{"content":"write `+filepath.Join(root, name)+`"}`), http.StatusAccepted)
+		p := want[api.Prompt](ada, ada.do("POST", at+"/prompts", `{"content":"write `+filepath.Join(root, name)+`"}`), http.StatusAccepted)
 		prompts, turns = append(prompts, p.ID), turns+1
 		ada.follow(at+"/events?after=0", untilTurns(turns))
 	}
 	changed := func(names ...string) {
 		t.Helper()
 		var got []string
-		all := get[serve.Changes](ada, at+"/changes")
+		all := get[api.Changes](ada, at+"/changes")
 		for _, f := range all.Files {
 			got = append(got, f.Path)
 		}
@@ -137,7 +138,7 @@ func TestChangesAfterRewind(t *testing.T) {
 	}
 	rewind := func(prompt string, dry bool) {
 		t.Helper()
-		want[serve.Rewound](ada, ada.do("POST", at+"/rewind", serve.RewindRequest{Message: prompt, DryRun: dry}), http.StatusOK)
+		want[api.Rewound](ada, ada.do("POST", at+"/rewind", api.RewindRequest{Message: prompt, DryRun: dry}), http.StatusOK)
 	}
 	write("b.go")
 	write("c.go")
@@ -156,7 +157,7 @@ func TestChangesAfterRewind(t *testing.T) {
 func TestRewindRefused(t *testing.T) {
 	t.Parallel()
 	r, root := newRewindRig(t)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	empty := "/v1/conversations/" + ada.begin("").ID
 	at := "/v1/conversations/" + ada.begin("write "+filepath.Join(root, "a.go")).ID
 	ada.follow(at+"/events?after=0", untilTurns(1))
@@ -167,7 +168,7 @@ func TestRewindRefused(t *testing.T) {
 	working := "/v1/conversations/" + ada.begin("hello").ID
 	defer close(hold)
 	plain := newRig(t, store.Memory(), nil)
-	without := plain.as("ada", serve.Operator)
+	without := plain.as("ada", api.Operator)
 	for name, c := range map[string]struct {
 		as      *client
 		at      string
@@ -180,11 +181,11 @@ func TestRewindRefused(t *testing.T) {
 		"nothing said":         {ada, empty, uuid.New(), 409, "no-checkpoint"},
 		"while a turn runs":    {ada, working, uuid.New(), 409, "busy"},
 		"without a preset":     {without, "/v1/conversations/" + without.begin("hello").ID, uuid.New(), 501, "unsupported"},
-		"somebody else's":      {r.as("bob", serve.Operator), at, uuid.New(), 404, "not-found"},
-		"too low a role":       {r.as("ada", serve.Approver), at, uuid.New(), 403, "forbidden"},
+		"somebody else's":      {r.as("bob", api.Operator), at, uuid.New(), 404, "not-found"},
+		"too low a role":       {r.as("ada", api.Approver), at, uuid.New(), 403, "forbidden"},
 		"no such conversation": {ada, "/v1/conversations/ada~0", uuid.New(), 404, "not-found"},
 	} {
-		got := want[serve.Problem](c.as, c.as.do("POST", c.at+"/rewind", serve.RewindRequest{Message: c.message}), c.status)
+		got := want[api.Problem](c.as, c.as.do("POST", c.at+"/rewind", api.RewindRequest{Message: c.message}), c.status)
 		if got.Type != "/problems/"+c.problem || got.Detail == "" {
 			t.Errorf("%s: %+v", name, got)
 		}

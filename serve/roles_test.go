@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -66,7 +66,7 @@ func TestRoles(t *testing.T) {
 	document := openAPI(&client{rig: r})
 	callers := map[string]*client{
 		"-": {rig: r}, "?": {rig: r, token: "cct_0123456789abcdef.wrong"},
-		"v": r.as("eve", serve.Viewer), "a": r.as("eve", serve.Approver), "o": r.as("eve", serve.Operator), "A": r.as("eve", serve.Admin),
+		"v": r.as("eve", api.Viewer), "a": r.as("eve", api.Approver), "o": r.as("eve", api.Operator), "A": r.as("eve", api.Admin),
 	}
 	described := make(map[string]bool)
 	for path, methods := range document.Paths {
@@ -119,12 +119,12 @@ func checkRole(t *testing.T, call string, got reply, caller string, may bool, pa
 
 // atLeast reports whether a role may do what another may. It is written out, so that
 // a mistake in the server's own order is seen.
-func atLeast(role, least serve.Role) bool {
-	return slices.Contains(map[serve.Role][]serve.Role{
-		serve.Viewer:   {serve.Viewer},
-		serve.Approver: {serve.Viewer, serve.Approver},
-		serve.Operator: {serve.Viewer, serve.Approver, serve.Operator},
-		serve.Admin:    {serve.Viewer, serve.Approver, serve.Operator, serve.Admin},
+func atLeast(role, least api.Role) bool {
+	return slices.Contains(map[api.Role][]api.Role{
+		api.Viewer:   {api.Viewer},
+		api.Approver: {api.Viewer, api.Approver},
+		api.Operator: {api.Viewer, api.Approver, api.Operator},
+		api.Admin:    {api.Viewer, api.Approver, api.Operator, api.Admin},
 	}[role], least)
 }
 
@@ -133,57 +133,57 @@ func atLeast(role, least serve.Role) bool {
 func TestServiceRoles(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	own := ada.begin("tool 1")
-	want[serve.Conversation](ada, ada.do("PATCH", "/v1/conversations/"+own.ID, `{"shared":true}`), http.StatusOK)
+	want[api.Conversation](ada, ada.do("PATCH", "/v1/conversations/"+own.ID, `{"shared":true}`), http.StatusOK)
 	asked := ada.pending(1)[0]
 	s, ctx, id := r.server.Service(), t.Context(), own.ID
 	second := func(_ any, err error) error { return err }
 	for name, call := range map[string]struct {
 		who string
-		do  func(serve.User) error
+		do  func(api.User) error
 	}{
-		"Create":       {"o", func(u serve.User) error { return second(s.Create(ctx, u, serve.NewConversation{Preset: "none"})) }},
-		"Change":       {"o", func(u serve.User) error { return second(s.Change(ctx, u, id, serve.Change{}, "other")) }},
+		"Create":       {"o", func(u api.User) error { return second(s.Create(ctx, u, api.NewConversation{Preset: "none"})) }},
+		"Change":       {"o", func(u api.User) error { return second(s.Change(ctx, u, id, api.Change{}, "other")) }},
 		"Delete":       {"o", nil},
-		"Send":         {"o", func(u serve.User) error { return second(s.Send(ctx, u, id, serve.NewPrompt{})) }},
-		"CancelPrompt": {"o", func(u serve.User) error { return s.CancelPrompt(ctx, u, id, "00000000-0000-4000-8000-000000000000") }},
+		"Send":         {"o", func(u api.User) error { return second(s.Send(ctx, u, id, api.NewPrompt{})) }},
+		"CancelPrompt": {"o", func(u api.User) error { return s.CancelPrompt(ctx, u, id, "00000000-0000-4000-8000-000000000000") }},
 		"Interrupt":    {"o", nil},
 		"Release":      {"o", nil},
-		"Retry":        {"o", func(u serve.User) error { return s.Retry(ctx, u, id) }},
-		"Rewind":       {"o", func(u serve.User) error { return second(s.Rewind(ctx, u, id, serve.RewindRequest{Message: "x"})) }},
-		"Decide":       {"ao", func(u serve.User) error { return second(s.Decide(ctx, u, asked.ID, serve.Decision{Decision: "allow"})) }},
-		"Tokens":       {"", func(u serve.User) error { return second(s.Tokens(ctx, u)) }},
-		"IssueToken":   {"", func(u serve.User) error { return second(s.IssueToken(ctx, u, serve.NewToken{})) }},
-		"RevokeToken":  {"", func(u serve.User) error { return s.RevokeToken(ctx, u, "none") }},
-		"Sessions":     {"", func(u serve.User) error { return second(s.Sessions(ctx, u, "")) }},
-		"Usage":        {"vao", func(u serve.User) error { return second(s.Usage(ctx, u, serve.UsageQuery{})) }},
-		"Conversation": {"vao", func(u serve.User) error { return second(s.Conversation(ctx, u, id)) }},
-		"Approval":     {"vao", func(u serve.User) error { return second(s.Approval(ctx, u, asked.ID)) }},
-		"Prompts":      {"vao", func(u serve.User) error { return second(s.Prompts(ctx, u, id)) }},
+		"Retry":        {"o", func(u api.User) error { return s.Retry(ctx, u, id) }},
+		"Rewind":       {"o", func(u api.User) error { return second(s.Rewind(ctx, u, id, api.RewindRequest{Message: "x"})) }},
+		"Decide":       {"ao", func(u api.User) error { return second(s.Decide(ctx, u, asked.ID, api.Decision{Decision: "allow"})) }},
+		"Tokens":       {"", func(u api.User) error { return second(s.Tokens(ctx, u)) }},
+		"IssueToken":   {"", func(u api.User) error { return second(s.IssueToken(ctx, u, api.NewToken{})) }},
+		"RevokeToken":  {"", func(u api.User) error { return s.RevokeToken(ctx, u, "none") }},
+		"Sessions":     {"", func(u api.User) error { return second(s.Sessions(ctx, u, "")) }},
+		"Usage":        {"vao", func(u api.User) error { return second(s.Usage(ctx, u, api.UsageQuery{})) }},
+		"Conversation": {"vao", func(u api.User) error { return second(s.Conversation(ctx, u, id)) }},
+		"Approval":     {"vao", func(u api.User) error { return second(s.Approval(ctx, u, asked.ID)) }},
+		"Prompts":      {"vao", func(u api.User) error { return second(s.Prompts(ctx, u, id)) }},
 	} {
 		do := call.do
 		switch name { // those that work, as soon as they are allowed
 		case "Delete":
-			do = func(u serve.User) error { return s.Delete(ctx, u, id) }
+			do = func(u api.User) error { return s.Delete(ctx, u, id) }
 		case "Interrupt":
-			do = func(u serve.User) error { return s.Interrupt(ctx, u, id) }
+			do = func(u api.User) error { return s.Interrupt(ctx, u, id) }
 		case "Release":
-			do = func(u serve.User) error { return s.Release(ctx, u, id) }
+			do = func(u api.User) error { return s.Release(ctx, u, id) }
 		}
-		for caller, role := range map[string]serve.Role{"v": serve.Viewer, "a": serve.Approver, "o": serve.Operator, "?": "", "x": "root"} {
+		for caller, role := range map[string]api.Role{"v": api.Viewer, "a": api.Approver, "o": api.Operator, "?": "", "x": "root"} {
 			may := strings.Contains(call.who, caller)
 			if may && call.do == nil {
 				continue
 			}
-			err := do(serve.User{Name: "eve", Role: role})
-			problem, _ := errors.AsType[*serve.Problem](err)
+			err := do(api.User{Name: "eve", Role: role})
+			problem, _ := errors.AsType[*api.Problem](err)
 			if refused := problem != nil && problem.Status == http.StatusForbidden; refused == may {
 				t.Errorf("%s as %q: %v, want a refusal: %v", name, role, err, !may)
 			}
 		}
 	}
-	if still := ada.pending(1)[0]; still.State != serve.ApprovalPending {
+	if still := ada.pending(1)[0]; still.State != api.ApprovalPending {
 		t.Errorf("the approval is %s", still.State)
 	}
 }

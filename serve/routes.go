@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // route is an endpoint. From the table of routes come the routing, the check of
@@ -14,7 +16,7 @@ type route struct {
 	method, path string
 	about        string
 	// least is the role that it needs, empty if nobody need be logged in.
-	least Role
+	least api.Role
 	// body and reply are the types of the JSON in the request and in the answer,
 	// nil if there is none, and status is that of the answer.
 	body, reply reflect.Type
@@ -68,14 +70,14 @@ func serverRoutes() []route {
 		},
 		{
 			method: "GET", path: "/v1/server", about: "Returns the versions of server and CLI, the user, presets and limits.",
-			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[ServerInfo](),
+			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.ServerInfo](),
 			handle: func(c *call) error { return c.answer(c.service().Info(c.ctx(), c.user)) },
 		},
 		{
 			method: "POST", path: "/v1/login", about: "Logs in with a token and sets a cookie.",
-			status: http.StatusNoContent, body: reflect.TypeFor[LoginRequest](), problems: []problemKind{limited},
+			status: http.StatusNoContent, body: reflect.TypeFor[api.LoginRequest](), problems: []problemKind{limited},
 			handle: func(c *call) error {
-				return c.service().Login(c.w, c.r, c.body.(*LoginRequest).Token)
+				return c.service().Login(c.w, c.r, c.body.(*api.LoginRequest).Token)
 			},
 		},
 		{
@@ -84,30 +86,30 @@ func serverRoutes() []route {
 		},
 		{
 			method: "GET", path: "/v1/logins", about: "Lists the browsers in which you are logged in, with your role or a lesser one. Admins see those of everybody.",
-			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[List[LoginInfo]](),
+			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.LoginInfo]](),
 			handle: func(c *call) error { return c.answer(c.service().Logins(c.ctx(), c.user)) },
 		},
 		{
-			method: "DELETE", path: "/v1/logins/{id}", about: "Ends a login: its browser is asked to log in again.", least: Viewer, status: http.StatusNoContent,
+			method: "DELETE", path: "/v1/logins/{id}", about: "Ends a login: its browser is asked to log in again.", least: api.Viewer, status: http.StatusNoContent,
 			handle: func(c *call) error { return c.service().EndLogin(c.ctx(), c.user, c.id()) },
 		},
 		{
 			method: "GET", path: "/v1/tokens", about: "Lists the bearer tokens.",
-			least: Admin, status: http.StatusOK, reply: reflect.TypeFor[List[TokenInfo]](),
+			least: api.Admin, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.TokenInfo]](),
 			handle: func(c *call) error { return c.answer(c.service().Tokens(c.ctx(), c.user)) },
 		},
 		{
 			method: "POST", path: "/v1/tokens", about: "Makes a bearer token. Its secret is shown only once and kept nowhere, so an Idempotency-Key is refused.",
-			least: Admin, status: http.StatusCreated, body: reflect.TypeFor[NewToken](), reply: reflect.TypeFor[CreatedToken](),
+			least: api.Admin, status: http.StatusCreated, body: reflect.TypeFor[api.NewToken](), reply: reflect.TypeFor[api.CreatedToken](),
 			handle: (*call).issueToken,
 		},
 		{
-			method: "DELETE", path: "/v1/tokens/{id}", about: "Revokes a bearer token.", least: Admin, status: http.StatusNoContent,
+			method: "DELETE", path: "/v1/tokens/{id}", about: "Revokes a bearer token.", least: api.Admin, status: http.StatusNoContent,
 			handle: func(c *call) error { return c.service().RevokeToken(c.ctx(), c.user, c.id()) },
 		},
 		{
 			method: "GET", path: "/v1/usage", about: "Sums up what turns have cost, also those of conversations that are deleted, and lists what is over budget.",
-			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[Usage](),
+			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.Usage](),
 			query: []parameter{
 				{name: "from", about: "the first day, 2006-01-02"}, {name: "to", about: "the day after the last"},
 				{name: "by", about: "what to group by, separated by commas: day, user, preset, model"},
@@ -116,13 +118,13 @@ func serverRoutes() []route {
 		},
 		{
 			method: "GET", path: "/v1/sessions", about: "Lists sessions of the CLI on the server's disk.",
-			least: Admin, status: http.StatusOK, reply: reflect.TypeFor[List[SessionInfo]](), problems: []problemKind{unknownPreset, unsupported},
+			least: api.Admin, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.SessionInfo]](), problems: []problemKind{unknownPreset, unsupported},
 			query:  []parameter{{name: "preset", about: "below the roots of this preset; missing: of any"}},
 			handle: func(c *call) error { return c.answer(c.service().Sessions(c.ctx(), c.user, c.query("preset"))) },
 		},
 		{
 			method: "GET", path: "/v1/feed", about: "Streams hints about all conversations, after the approvals that wait.",
-			least: Viewer, status: http.StatusOK, stream: true, reply: reflect.TypeFor[Event](), handle: (*call).feed,
+			least: api.Viewer, status: http.StatusOK, stream: true, reply: reflect.TypeFor[api.Event](), handle: (*call).feed,
 		},
 	}
 }
@@ -135,7 +137,7 @@ func conversationRoutes() []route {
 	return []route{
 		{
 			method: "GET", path: "/v1/conversations", about: "Lists conversations, the newest first.",
-			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[List[Conversation]](),
+			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.Conversation]](),
 			query: []parameter{
 				{name: "state", about: "only those in this state", enum: []string{"idle", "queued", "starting", "running", "waiting", "deferred", "failed", "ended"}},
 				{name: "preset", about: "only those of a preset"}, {name: "owner", about: "only those of a user"},
@@ -146,31 +148,31 @@ func conversationRoutes() []route {
 		},
 		{
 			method: "POST", path: "/v1/conversations", about: "Begins a conversation, or continues or copies what is there.", once: true,
-			least: Operator, status: http.StatusCreated, body: reflect.TypeFor[NewConversation](), reply: reflect.TypeFor[Conversation](),
+			least: api.Operator, status: http.StatusCreated, body: reflect.TypeFor[api.NewConversation](), reply: reflect.TypeFor[api.Conversation](),
 			problems: []problemKind{notFound, unknownPreset, outside, modeRefused, modelRefused, full, budget, leased, resumed, sessionOpen, sessionDeleted, deleting, unusable, unsupported, cliMissing, cliFailed},
 			handle:   (*call).create,
 		},
 		{
 			method: "GET", path: one, about: "Returns a conversation.",
-			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[Conversation](),
+			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.Conversation](),
 			handle: func(c *call) error { return c.conversation(c.service().Conversation(c.ctx(), c.user, c.id())) },
 		},
 		{
 			method: "PATCH", path: one, about: "Changes a conversation. If-Match may name the ETag that the change is based on.",
-			least: Operator, status: http.StatusOK, body: reflect.TypeFor[Change](), reply: reflect.TypeFor[Conversation](),
+			least: api.Operator, status: http.StatusOK, body: reflect.TypeFor[api.Change](), reply: reflect.TypeFor[api.Conversation](),
 			problems: []problemKind{precondition, unknownPreset, modeRefused, modelRefused, leased, busy, unsupported},
 			handle: func(c *call) error {
-				return c.conversation(c.service().Change(c.ctx(), c.user, c.id(), *c.body.(*Change), c.r.Header.Get("If-Match")))
+				return c.conversation(c.service().Change(c.ctx(), c.user, c.id(), *c.body.(*api.Change), c.r.Header.Get("If-Match")))
 			},
 		},
 		{
 			method: "DELETE", path: one, about: "Deletes a conversation and everything that was said in it.",
-			least: Operator, status: http.StatusNoContent, problems: []problemKind{leased, unsupported},
+			least: api.Operator, status: http.StatusNoContent, problems: []problemKind{leased, unsupported},
 			handle: func(c *call) error { return c.service().Delete(c.ctx(), c.user, c.id()) },
 		},
 		{
 			method: "GET", path: one + "/messages", about: "Returns messages: the newest page, or the one before or after a number.",
-			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[List[Message]](),
+			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.Message]](),
 			query: []parameter{
 				{name: "before", about: "messages before this number"}, {name: "after", about: "messages after this number"},
 				{name: "html", about: "1: with safe markup"}, limitQuery,
@@ -179,24 +181,24 @@ func conversationRoutes() []route {
 		},
 		{
 			method: "POST", path: one + "/read", about: "Notes how far you have read.",
-			least: Viewer, status: http.StatusNoContent, body: reflect.TypeFor[ReadMark](),
-			handle: func(c *call) error { return c.service().MarkRead(c.ctx(), c.user, c.id(), *c.body.(*ReadMark)) },
+			least: api.Viewer, status: http.StatusNoContent, body: reflect.TypeFor[api.ReadMark](),
+			handle: func(c *call) error { return c.service().MarkRead(c.ctx(), c.user, c.id(), *c.body.(*api.ReadMark)) },
 		},
 		{
 			method: "GET", path: one + "/changes", about: "Returns the edits of files, as the CLI reports them.",
-			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[Changes](), query: []parameter{promptQuery},
+			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.Changes](), query: []parameter{promptQuery},
 			handle: func(c *call) error {
 				return c.answer(c.service().Changes(c.ctx(), c.user, c.id(), c.query("prompt")))
 			},
 		},
 		{
 			method: "GET", path: one + "/changes.patch", about: "Returns the edits of files as a patch for git apply.",
-			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[string](), query: []parameter{promptQuery}, kind: "text/x-diff",
+			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[string](), query: []parameter{promptQuery}, kind: "text/x-diff",
 			handle: (*call).patch,
 		},
 		{
 			method: "GET", path: one + "/events", about: "Streams events after the header Last-Event-ID or a number, and then what happens.",
-			least: Viewer, status: http.StatusOK, stream: true, reply: reflect.TypeFor[Event](),
+			least: api.Viewer, status: http.StatusOK, stream: true, reply: reflect.TypeFor[api.Event](),
 			query: []parameter{
 				{name: "after", about: "events after this number; 0: all"}, {name: "html", about: "1: with safe markup"},
 				{name: "feed", about: "1: with the hints of /v1/feed"},
@@ -211,45 +213,45 @@ func promptRoutes() []route {
 	return []route{
 		{
 			method: "GET", path: one + "/prompts", about: "Lists the prompts that have not ended.",
-			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[List[Prompt]](), handle: (*call).prompts,
+			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.Prompt]](), handle: (*call).prompts,
 		},
 		{
 			method: "POST", path: one + "/prompts", about: "Sends a prompt.", once: true,
-			least: Operator, status: http.StatusAccepted, body: reflect.TypeFor[NewPrompt](), reply: reflect.TypeFor[Prompt](),
+			least: api.Operator, status: http.StatusAccepted, body: reflect.TypeFor[api.NewPrompt](), reply: reflect.TypeFor[api.Prompt](),
 			problems: []problemKind{full, budget, stuckHere, ended, cliMissing, cliFailed}, handle: (*call).send,
 		},
 		{
 			method: "GET", path: one + "/prompts/{prompt}", about: "Returns how a prompt stands.",
-			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[Prompt](),
+			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.Prompt](),
 			handle: func(c *call) error {
 				return c.answer(c.service().Prompt(c.ctx(), c.user, c.id(), c.r.PathValue("prompt")))
 			},
 		},
 		{
 			method: "DELETE", path: one + "/prompts/{prompt}", about: "Takes back a prompt that has not begun.",
-			least: Operator, status: http.StatusNoContent, problems: []problemKind{begun},
+			least: api.Operator, status: http.StatusNoContent, problems: []problemKind{begun},
 			handle: func(c *call) error {
 				return c.service().CancelPrompt(c.ctx(), c.user, c.id(), c.r.PathValue("prompt"))
 			},
 		},
 		{
 			method: "POST", path: one + "/interrupt", about: "Stops the turn, or withdraws the question that it waits for.", once: true,
-			least: Operator, status: http.StatusAccepted, problems: []problemKind{idle, leased},
+			least: api.Operator, status: http.StatusAccepted, problems: []problemKind{idle, leased},
 			handle: func(c *call) error { return c.service().Interrupt(c.ctx(), c.user, c.id()) },
 		},
 		{
 			method: "POST", path: one + "/release", about: "Declines the questions that hold a process, so that it is free for others when the turn is over.", once: true,
-			least: Operator, status: http.StatusAccepted, problems: []problemKind{idle},
+			least: api.Operator, status: http.StatusAccepted, problems: []problemKind{idle},
 			handle: func(c *call) error { return c.service().Release(c.ctx(), c.user, c.id()) },
 		},
 		{
 			method: "POST", path: one + "/rewind", about: "Restores the files that the agent has edited since a prompt, or says what that would change.", once: true,
-			least: Operator, status: http.StatusOK, body: reflect.TypeFor[RewindRequest](), reply: reflect.TypeFor[Rewound](),
+			least: api.Operator, status: http.StatusOK, body: reflect.TypeFor[api.RewindRequest](), reply: reflect.TypeFor[api.Rewound](),
 			problems: []problemKind{busy, noCheckpoint, takenBack, leased, full, stuckHere, cliFailed, unsupported}, handle: (*call).rewind,
 		},
 		{
 			method: "POST", path: one + "/retry", about: "Lets a conversation that has failed try again.", once: true,
-			least: Operator, status: http.StatusAccepted,
+			least: api.Operator, status: http.StatusAccepted,
 			handle: func(c *call) error { return c.service().Retry(c.ctx(), c.user, c.id()) },
 		},
 	}
@@ -259,7 +261,7 @@ func approvalRoutes() []route {
 	return []route{
 		{
 			method: "GET", path: "/v1/approvals", about: "Lists approvals, the newest first.",
-			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[List[Approval]](),
+			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.Approval]](),
 			query: []parameter{
 				{name: "state", about: "only those in this state", enum: []string{"pending", "allowed", "denied", "answered", "expired", "withdrawn"}},
 				{name: "conversation", about: "only those of a conversation"},
@@ -272,15 +274,15 @@ func approvalRoutes() []route {
 		},
 		{
 			method: "GET", path: "/v1/approvals/{id}", about: "Returns an approval.",
-			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[Approval](),
+			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.Approval](),
 			handle: func(c *call) error { return c.answer(c.service().Approval(c.ctx(), c.user, c.id())) },
 		},
 		{
 			method: "POST", path: "/v1/approvals/{id}/decision", about: "Decides an approval. Repeating the same decision changes nothing.", once: true,
-			least: Approver, status: http.StatusOK, body: reflect.TypeFor[Decision](), reply: reflect.TypeFor[Approval](),
+			least: api.Approver, status: http.StatusOK, body: reflect.TypeFor[api.Decision](), reply: reflect.TypeFor[api.Approval](),
 			problems: []problemKind{alreadyDecided, inputChanged, gone},
 			handle: func(c *call) error {
-				a, err := c.service().Decide(c.ctx(), c.user, c.id(), *c.body.(*Decision))
+				a, err := c.service().Decide(c.ctx(), c.user, c.id(), *c.body.(*api.Decision))
 				c.about = a.Conversation
 				return c.answer(a, err)
 			},
@@ -292,7 +294,7 @@ func approvalRoutes() []route {
 func aguiRoutes() []route {
 	return []route{{
 		method: "POST", path: "/ag-ui/{preset}", about: "Runs an agent by AG-UI 1.0: sends the newest message of the user, or answers interrupts.",
-		least: Operator, status: http.StatusOK, stream: true, body: reflect.TypeFor[RunInput](), reply: reflect.TypeFor[RunEvent](),
+		least: api.Operator, status: http.StatusOK, stream: true, body: reflect.TypeFor[RunInput](), reply: reflect.TypeFor[RunEvent](),
 		problems: []problemKind{unknownPreset, limited, full, budget, stuckHere, ended, deleting, cliMissing, cliFailed}, handle: (*call).runAgent,
 	}}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/claude-agent-go/claude/host"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -211,11 +212,11 @@ func (r *rig) close() {
 }
 
 // token returns a bearer token of a user.
-func (r *rig) token(user string, role serve.Role) string {
+func (r *rig) token(user string, role api.Role) string {
 	r.t.Helper()
 	name := user + " " + string(role)
 	if r.tokens[name] == "" {
-		made, err := serve.IssueToken(r.t.Context(), r.db, "p", serve.NewToken{Name: "test", User: user, Role: role})
+		made, err := serve.IssueToken(r.t.Context(), r.db, "p", api.NewToken{Name: "test", User: user, Role: role})
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -225,7 +226,7 @@ func (r *rig) token(user string, role serve.Role) string {
 }
 
 // as makes requests as a user.
-func (r *rig) as(user string, role serve.Role) *client {
+func (r *rig) as(user string, role api.Role) *client {
 	return &client{rig: r, token: r.token(user, role)}
 }
 
@@ -312,9 +313,9 @@ func want[T any](c *client, r reply, status int) T {
 }
 
 // begin begins a conversation with a prompt.
-func (c *client) begin(prompt string) serve.Conversation {
+func (c *client) begin(prompt string) api.Conversation {
 	c.t.Helper()
-	return want[serve.Conversation](c, c.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Prompt: prompt}), http.StatusCreated)
+	return want[api.Conversation](c, c.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Prompt: prompt}), http.StatusCreated)
 }
 
 // sse is an event as it came.
@@ -390,10 +391,10 @@ func untilTurns(n int) func(sse) bool {
 }
 
 // pending waits until there are so many pending approvals, and returns them.
-func (c *client) pending(n int) []serve.Approval {
+func (c *client) pending(n int) []api.Approval {
 	c.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; {
-		list := get[serve.List[serve.Approval]](c, "/v1/approvals?state=pending")
+		list := get[api.List[api.Approval]](c, "/v1/approvals?state=pending")
 		if len(list.Items) == n {
 			return list.Items
 		}
@@ -408,7 +409,7 @@ func (c *client) pending(n int) []serve.Approval {
 func TestWholeWay(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	conversation := ada.begin("tool 1")
 	if conversation.Owner != "ada" || conversation.Title != "tool 1" || conversation.Preset != "shop" {
 		t.Errorf("%+v", conversation)
@@ -417,8 +418,8 @@ func TestWholeWay(t *testing.T) {
 	if asked.Tool != "Bash" || asked.Title != "make 1" || asked.Digest == "" || !asked.MayDecide || asked.Conversation != conversation.ID {
 		t.Errorf("%+v", asked)
 	}
-	decided := want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
-	if decided.State != serve.ApprovalAllowed || decided.DecidedBy != "ada" {
+	decided := want[api.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
+	if decided.State != api.ApprovalAllowed || decided.DecidedBy != "ada" {
 		t.Errorf("%+v", decided)
 	}
 	// The log may learn of the end of the turn before it has read the last words.
@@ -448,16 +449,16 @@ func TestWholeWay(t *testing.T) {
 	if ran := r.agent.ran(); len(ran) != 1 || ran[0] != `{"command":"make 1"}` {
 		t.Errorf("ran %q", ran)
 	}
-	messages := get[serve.List[serve.Message]](ada, "/v1/conversations/"+conversation.ID+"/messages")
+	messages := get[api.List[api.Message]](ada, "/v1/conversations/"+conversation.ID+"/messages")
 	if last := messages.Items[len(messages.Items)-1]; !strings.Contains(string(last.Message), "It says: built") {
 		t.Errorf("the last message is %s", last.Message)
 	}
-	usage := get[serve.Usage](ada, "/v1/usage?by=user,preset,day")
+	usage := get[api.Usage](ada, "/v1/usage?by=user,preset,day")
 	if len(usage.Items) != 1 || usage.Total.Turns != 1 || usage.Total.CostUSD <= 0 || usage.Items[0].User != "ada" || usage.Items[0].Preset != "shop" {
 		t.Errorf("%+v", usage)
 	}
-	now := get[serve.Conversation](ada, "/v1/conversations/"+conversation.ID)
-	if now.State != serve.Idle || now.Turns != 1 || now.LastSeq < next-1 || now.Pending != 0 {
+	now := get[api.Conversation](ada, "/v1/conversations/"+conversation.ID)
+	if now.State != api.Idle || now.Turns != 1 || now.LastSeq < next-1 || now.Pending != 0 {
 		t.Errorf("%+v, last %d", now, next-1)
 	}
 }

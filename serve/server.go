@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -104,7 +105,7 @@ func (s *Server) Service() *Service { return s.service }
 // LoginLink returns a link that logs a user in once, within five minutes. The
 // token is in the fragment, which reaches no log. base is the address of the
 // server, such as http://127.0.0.1:8080.
-func (s *Server) LoginLink(ctx context.Context, base string, u User) (string, error) {
+func (s *Server) LoginLink(ctx context.Context, base string, u api.User) (string, error) {
 	token, err := s.service.IssueLogin(ctx, u)
 	if err != nil {
 		return "", err

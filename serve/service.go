@@ -12,11 +12,12 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
 // Service is what users may do, for the API and for the page. Each method takes
-// the user, and does only what that user may: the errors are a [*Problem], and
+// the user, and does only what that user may: the errors are a [.Problem], and
 // what a user may not see is not found. All methods may be called from any
 // goroutine.
 type Service struct {
@@ -31,7 +32,7 @@ type Service struct {
 }
 
 // need returns a problem unless the user has a role.
-func need(u User, least Role) error {
+func need(u api.User, least api.Role) error {
 	if u.Name == "" {
 		return unauthorized.because("send a bearer token, or open a login link: \"claudectl serve login\" prints one")
 	}
@@ -42,7 +43,7 @@ func need(u User, least Role) error {
 }
 
 // find returns the note of a conversation that the user may see.
-func (s *Service) find(ctx context.Context, u User, id string) (note, error) {
+func (s *Service) find(ctx context.Context, u api.User, id string) (note, error) {
 	n, err := s.findAny(ctx, u, id)
 	if err == nil && !n.Deleted.IsZero() {
 		err = notFound.because("check the id; lists show what you may see")
@@ -51,7 +52,7 @@ func (s *Service) find(ctx context.Context, u User, id string) (note, error) {
 }
 
 // findAny is find that also finds conversations that are being deleted.
-func (s *Service) findAny(ctx context.Context, u User, id string) (note, error) {
+func (s *Service) findAny(ctx context.Context, u api.User, id string) (note, error) {
 	key := keyOf(id)
 	n, _, err := s.notes.loadAny(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
@@ -68,12 +69,12 @@ func (s *Service) findAny(ctx context.Context, u User, id string) (note, error) 
 
 // visible reports whether a user may see the conversation. Sharing ends when its deletion
 // begins.
-func (n *note) visible(u User) bool {
-	return u.Role == Admin || n.Owner != "" && n.Owner == u.Name || n.Shared && n.Deleted.IsZero()
+func (n *note) visible(u api.User) bool {
+	return u.Role == api.Admin || n.Owner != "" && n.Owner == u.Name || n.Shared && n.Deleted.IsZero()
 }
 
 // act returns the note of a conversation that the user may act upon.
-func (s *Service) act(ctx context.Context, u User, id string, least Role) (note, error) {
+func (s *Service) act(ctx context.Context, u api.User, id string, least api.Role) (note, error) {
 	if err := need(u, least); err != nil {
 		return note{}, err
 	}
@@ -84,13 +85,13 @@ func (s *Service) act(ctx context.Context, u User, id string, least Role) (note,
 func (s *Service) Home() string { return s.opts.Home }
 
 // Info returns what a client should know before it begins.
-func (s *Service) Info(_ context.Context, u User) (ServerInfo, error) {
-	if err := need(u, Viewer); err != nil {
-		return ServerInfo{}, err
+func (s *Service) Info(_ context.Context, u api.User) (api.ServerInfo, error) {
+	if err := need(u, api.Viewer); err != nil {
+		return api.ServerInfo{}, err
 	}
-	info := ServerInfo{
-		Version: claude.Version, User: u, Presets: []PresetInfo{}, Features: s.features(),
-		Limits: Limits{Body: maxBody, Prompt: maxPrompt, List: maxList, Stream: s.opts.StreamsPerUser},
+	info := api.ServerInfo{
+		Version: claude.Version, User: u, Presets: []api.PresetInfo{}, Features: s.features(),
+		Limits: api.Limits{Body: maxBody, Prompt: maxPrompt, List: maxList, Stream: s.opts.StreamsPerUser},
 	}
 	if s.opts.CLIVersion != nil {
 		info.CLI = s.opts.CLIVersion()
@@ -114,16 +115,16 @@ func (s *Service) features() []string {
 }
 
 // Conversations lists the conversations that the user may see, the newest first.
-func (s *Service) Conversations(ctx context.Context, u User, q ConversationQuery) (List[Conversation], error) {
-	none := List[Conversation]{Items: []Conversation{}}
-	if err := need(u, Viewer); err != nil {
+func (s *Service) Conversations(ctx context.Context, u api.User, q api.ConversationQuery) (api.List[api.Conversation], error) {
+	none := api.List[api.Conversation]{Items: []api.Conversation{}}
+	if err := need(u, api.Viewer); err != nil {
 		return none, err
 	}
 	all, err := s.visible(ctx, u, q, func(*note, *logHead) {})
 	if err != nil {
 		return none, problemOf(err)
 	}
-	return cut(all, q.Limit, q.Cursor, func(c *Conversation) string { return c.Created.UTC().Format(cursorTime) + " " + c.ID })
+	return cut(all, q.Limit, q.Cursor, func(c *api.Conversation) string { return c.Created.UTC().Format(cursorTime) + " " + c.ID })
 }
 
 // cursorTime sorts as the time does.
@@ -131,24 +132,24 @@ const cursorTime = "2006-01-02T15:04:05.000000000"
 
 // Overview is what the conversations of a user are and have cost.
 type Overview struct {
-	Conversations []Conversation // all, the newest first, archived ones too
+	Conversations []api.Conversation // all, the newest first, archived ones too
 	SpentUSD      float64
 }
 
 // Overview returns all conversations that the user may see, with what they have
 // cost since a day. It reads each of them once.
-func (s *Service) Overview(ctx context.Context, u User, since time.Time) (Overview, error) {
+func (s *Service) Overview(ctx context.Context, u api.User, since time.Time) (Overview, error) {
 	var out Overview
-	if err := need(u, Viewer); err != nil {
+	if err := need(u, api.Viewer); err != nil {
 		return out, err
 	}
-	q := UsageQuery{From: since}
+	q := api.UsageQuery{From: since}
 	sums := newTally(func(_ *note, day string, d *daySum) {
 		if selectsDay(&q, day) {
 			out.SpentUSD += d.CostUSD
 		}
 	})
-	all, err := s.visible(ctx, u, ConversationQuery{Archived: true}, sums.add)
+	all, err := s.visible(ctx, u, api.ConversationQuery{Archived: true}, sums.add)
 	if err == nil {
 		err = sums.addDeleted(ctx, s, firstDay(&q), func(n *note) bool { return n.visible(u) })
 	}
@@ -162,7 +163,7 @@ func (s *Service) Overview(ctx context.Context, u User, since time.Time) (Overvi
 // visible returns all conversations that the user may see and the query selects,
 // and passes on the head of the log of each. Those that are being deleted are only
 // passed on.
-func (s *Service) visible(ctx context.Context, u User, q ConversationQuery, read func(*note, *logHead)) ([]Conversation, error) {
+func (s *Service) visible(ctx context.Context, u api.User, q api.ConversationQuery, read func(*note, *logHead)) ([]api.Conversation, error) {
 	pending, err := s.pendingByConversation(ctx)
 	if err != nil {
 		return nil, err
@@ -174,7 +175,7 @@ func (s *Service) visible(ctx context.Context, u User, q ConversationQuery, read
 		}
 		known[info.Key] = info
 	}
-	var all []Conversation
+	var all []api.Conversation
 	add := func(n *note) error {
 		if !n.visible(u) || !selectsNote(&q, n) {
 			return nil
@@ -212,25 +213,25 @@ func (s *Service) visible(ctx context.Context, u User, q ConversationQuery, read
 			return nil, err
 		}
 	}
-	slices.SortFunc(all, func(a, b Conversation) int {
+	slices.SortFunc(all, func(a, b api.Conversation) int {
 		return cmp.Or(b.Created.Compare(a.Created), strings.Compare(b.ID, a.ID))
 	})
 	return all, nil
 }
 
 // selectsNote reports whether a query selects a conversation by what is noted of it.
-func selectsNote(q *ConversationQuery, n *note) bool {
+func selectsNote(q *api.ConversationQuery, n *note) bool {
 	text := strings.ToLower(q.Text)
 	return (q.Preset == "" || q.Preset == n.Preset) &&
 		(q.Owner == "" || q.Owner == n.Owner) &&
 		(q.Label == "" || slices.Contains(n.Labels, q.Label)) &&
-		(q.Archived || q.State == Ended || !n.Archived) &&
+		(q.Archived || q.State == api.Ended || !n.Archived) &&
 		(text == "" || strings.Contains(strings.ToLower(n.Title), text) || strings.Contains(idOf(n.Key), text))
 }
 
 // conversation is what is known without the fleet.
-func (n *note) conversation() Conversation {
-	return Conversation{
+func (n *note) conversation() api.Conversation {
+	return api.Conversation{
 		ID: idOf(n.Key), Title: cmp.Or(n.Title, idOf(n.Key)), Preset: n.Preset, Owner: n.Owner, Shared: n.Shared, State: n.idleState(),
 		Model: n.Model, Mode: n.Mode, Dir: n.Dir, Labels: orEmpty(n.Labels), Archived: n.Archived,
 		Created: n.Created, ForkOf: n.ForkOf, Resumed: n.Resumed,
@@ -238,7 +239,7 @@ func (n *note) conversation() Conversation {
 }
 
 // joinInfo adds what the fleet knows.
-func joinInfo(c *Conversation, info *fleet.ConversationInfo, pending int) {
+func joinInfo(c *api.Conversation, info *fleet.ConversationInfo, pending int) {
 	c.Pending, c.Queued, c.Session = pending, info.Queued, info.Session
 	c.Problem, c.Reason = failureOf(info.Cause, info.Stuck)
 	c.CostUSD, c.Turns = info.Cost.USD, info.Cost.Turns
@@ -248,28 +249,28 @@ func joinInfo(c *Conversation, info *fleet.ConversationInfo, pending int) {
 	}
 	switch {
 	case info.State == fleet.Stuck:
-		c.State = Failed
+		c.State = api.Failed
 	case info.State == fleet.AwaitingPerson:
-		c.State = Deferred
+		c.State = api.Deferred
 	case info.State == fleet.Starting:
-		c.State = Starting
+		c.State = api.Starting
 	case info.State == fleet.Awake && pending > 0:
-		c.State = Waiting
+		c.State = api.Waiting
 	case info.State == fleet.Awake && info.Queued > 0:
-		c.State = Running
+		c.State = api.Running
 	case info.State == fleet.Held:
-		c.State, c.Reason = Queued, heldAdvice(info)
+		c.State, c.Reason = api.Queued, heldAdvice(info)
 	case info.State == fleet.Pending:
-		c.State = Queued
+		c.State = api.Queued
 	}
 }
 
 // idleState is the state of a conversation that has nothing to do.
-func (n *note) idleState() State {
+func (n *note) idleState() api.State {
 	if n.Archived {
-		return Ended
+		return api.Ended
 	}
-	return Idle
+	return api.Idle
 }
 
 // pendingByConversation counts the approvals that wait, by the keys of their
@@ -286,14 +287,14 @@ func (s *Service) pendingByConversation(ctx context.Context) (map[string]int, er
 }
 
 // Conversation returns a conversation.
-func (s *Service) Conversation(ctx context.Context, u User, id string) (Conversation, error) {
-	n, err := s.act(ctx, u, id, Viewer)
+func (s *Service) Conversation(ctx context.Context, u api.User, id string) (api.Conversation, error) {
+	n, err := s.act(ctx, u, id, api.Viewer)
 	if err != nil {
-		return Conversation{}, problemOf(err)
+		return api.Conversation{}, problemOf(err)
 	}
 	c, err := s.look(ctx, &n)
 	if err != nil {
-		return Conversation{}, problemOf(err)
+		return api.Conversation{}, problemOf(err)
 	}
 	c.Unread = n.unread(u, c.LastSeq)
 	return c, nil
@@ -301,12 +302,12 @@ func (s *Service) Conversation(ctx context.Context, u User, id string) (Conversa
 
 // unread reports whether there is something that a user has not read. Nothing is
 // known about conversations that were not begun here.
-func (n *note) unread(u User, last int64) bool { return n.Owner != "" && last > n.Read[u.Name] }
+func (n *note) unread(u api.User, last int64) bool { return n.Owner != "" && last > n.Read[u.Name] }
 
 // MarkRead notes how far the user has read a conversation. A mark does not move
 // back. Nothing is noted about a conversation that was not begun here.
-func (s *Service) MarkRead(ctx context.Context, u User, id string, m ReadMark) error {
-	n, err := s.act(ctx, u, id, Viewer)
+func (s *Service) MarkRead(ctx context.Context, u api.User, id string, m api.ReadMark) error {
+	n, err := s.act(ctx, u, id, api.Viewer)
 	if err != nil {
 		return problemOf(err)
 	}
@@ -335,11 +336,11 @@ func (s *Service) MarkRead(ctx context.Context, u User, id string, m ReadMark) e
 }
 
 // look puts together what is known of a conversation.
-func (s *Service) look(ctx context.Context, n *note) (Conversation, error) {
+func (s *Service) look(ctx context.Context, n *note) (api.Conversation, error) {
 	// The log first: what happens meanwhile comes in the stream after it.
 	head, _, err := s.book.head(ctx, n.Key)
 	if err != nil {
-		return Conversation{}, err
+		return api.Conversation{}, err
 	}
 	c := n.conversation()
 	c.LastSeq, c.Context = head.last(), head.Context.use()
@@ -348,12 +349,12 @@ func (s *Service) look(ctx context.Context, n *note) (Conversation, error) {
 		return c, nil
 	}
 	if err != nil {
-		return Conversation{}, err
+		return api.Conversation{}, err
 	}
 	pending := 0
 	for _, err := range s.fleet.Approvals().List(ctx, approval.Filter{Conversation: n.Key, States: []approval.State{approval.Open}}) {
 		if err != nil {
-			return Conversation{}, err
+			return api.Conversation{}, err
 		}
 		pending++
 	}
@@ -363,7 +364,7 @@ func (s *Service) look(ctx context.Context, n *note) (Conversation, error) {
 
 // Interrupt stops the turn of a conversation, or withdraws the question that it
 // waits for.
-func (s *Service) Interrupt(ctx context.Context, u User, id string) error {
+func (s *Service) Interrupt(ctx context.Context, u api.User, id string) error {
 	return s.command(ctx, u, id, "interrupted the turn", func(n *note) error {
 		info, err := s.fleet.Get(ctx, n.Key)
 		if errors.Is(err, fleet.ErrUnknown) || err == nil && (info.Queued == 0 || info.State == fleet.Stuck) {
@@ -377,15 +378,15 @@ func (s *Service) Interrupt(ctx context.Context, u User, id string) error {
 }
 
 // Retry lets a conversation that has failed try again.
-func (s *Service) Retry(ctx context.Context, u User, id string) error {
+func (s *Service) Retry(ctx context.Context, u api.User, id string) error {
 	return s.command(ctx, u, id, "lets the conversation try again", func(n *note) error {
 		return s.fleet.Retry(ctx, n.Key)
 	})
 }
 
 // command does something with a conversation and writes down who did it.
-func (s *Service) command(ctx context.Context, u User, id, what string, do func(*note) error) error {
-	n, err := s.act(ctx, u, id, Operator)
+func (s *Service) command(ctx context.Context, u api.User, id, what string, do func(*note) error) error {
+	n, err := s.act(ctx, u, id, api.Operator)
 	if err == nil {
 		err = do(&n)
 	}
@@ -399,11 +400,11 @@ func (s *Service) command(ctx context.Context, u User, id, what string, do func(
 }
 
 // notice writes down who did what to a conversation.
-func (s *Service) notice(ctx context.Context, u User, key, what string) error {
-	return s.writeNotice(ctx, u, key, Notice{Text: what})
+func (s *Service) notice(ctx context.Context, u api.User, key, what string) error {
+	return s.writeNotice(ctx, u, key, api.Notice{Text: what})
 }
 
-func (s *Service) writeNotice(ctx context.Context, u User, key string, n Notice) error {
+func (s *Service) writeNotice(ctx context.Context, u api.User, key string, n api.Notice) error {
 	l, release, err := s.logs.use(ctx, key)
 	if err != nil {
 		return err
@@ -411,12 +412,12 @@ func (s *Service) writeNotice(ctx context.Context, u User, key string, n Notice)
 	defer release()
 	s.opts.Logger.Info("serve: "+n.Text, "conversation", key, "user", u.Name, "address", u.Address)
 	n.User, n.Address = u.Name, u.Address
-	return l.append(ctx, func(*logHead) []logEvent { return []logEvent{{Event: Event{Type: EventNotice, Notice: &n}}} })
+	return l.append(ctx, func(*logHead) []logEvent { return []logEvent{{Event: api.Event{Type: api.EventNotice, Notice: &n}}} })
 }
 
 // cut returns one page of a list that is sorted so that keys descend.
-func cut[T any](all []T, limit int, cursor string, key func(*T) string) (List[T], error) {
-	out := List[T]{Items: []T{}}
+func cut[T any](all []T, limit int, cursor string, key func(*T) string) (api.List[T], error) {
+	out := api.List[T]{Items: []T{}}
 	after := ""
 	if cursor != "" {
 		raw, err := base64.RawURLEncoding.DecodeString(cursor)

@@ -11,33 +11,34 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/internal/show"
 	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
 // Approvals lists the approvals of the conversations that the user may see, the
 // newest first.
-func (s *Service) Approvals(ctx context.Context, u User, q ApprovalQuery) (List[Approval], error) {
-	none := List[Approval]{Items: []Approval{}}
-	if err := need(u, Viewer); err != nil {
+func (s *Service) Approvals(ctx context.Context, u api.User, q api.ApprovalQuery) (api.List[api.Approval], error) {
+	none := api.List[api.Approval]{Items: []api.Approval{}}
+	if err := need(u, api.Viewer); err != nil {
 		return none, err
 	}
 	all, err := s.approvals(ctx, u, q)
 	if err != nil {
 		return none, problemOf(err)
 	}
-	return cut(all, q.Limit, q.Cursor, func(a *Approval) string { return a.AskedAt.UTC().Format(cursorTime) + " " + a.ID })
+	return cut(all, q.Limit, q.Cursor, func(a *api.Approval) string { return a.AskedAt.UTC().Format(cursorTime) + " " + a.ID })
 }
 
-func (s *Service) approvals(ctx context.Context, u User, q ApprovalQuery) ([]Approval, error) {
+func (s *Service) approvals(ctx context.Context, u api.User, q api.ApprovalQuery) ([]api.Approval, error) {
 	filter := approval.Filter{}
 	if q.Conversation != "" {
 		filter.Conversation = keyOf(q.Conversation)
 	}
-	if q.State == ApprovalPending {
+	if q.State == api.ApprovalPending {
 		filter.States = []approval.State{approval.Open}
 	}
 	notes := make(map[string]*note) // by conversation; nil if the user may not see it
-	all := []Approval{}
+	all := []api.Approval{}
 	for question, err := range s.fleet.Approvals().List(ctx, filter) {
 		if err != nil {
 			return nil, err
@@ -59,24 +60,24 @@ func (s *Service) approvals(ctx context.Context, u User, q ApprovalQuery) ([]App
 			all = append(all, a)
 		}
 	}
-	slices.SortFunc(all, func(a, b Approval) int {
+	slices.SortFunc(all, func(a, b api.Approval) int {
 		return cmp.Or(b.AskedAt.Compare(a.AskedAt), strings.Compare(b.ID, a.ID))
 	})
 	return all, nil
 }
 
 // Approval returns an approval.
-func (s *Service) Approval(ctx context.Context, u User, id string) (Approval, error) {
-	q, err := s.question(ctx, u, id, Viewer)
+func (s *Service) Approval(ctx context.Context, u api.User, id string) (api.Approval, error) {
+	q, err := s.question(ctx, u, id, api.Viewer)
 	if err != nil {
-		return Approval{}, problemOf(err)
+		return api.Approval{}, problemOf(err)
 	}
 	s.acknowledge(ctx, &q, u)
 	return approvalOf(&q, u), nil
 }
 
 // acknowledge notes that a person has read that their decision was not used.
-func (s *Service) acknowledge(ctx context.Context, q *approval.Question, u User) {
+func (s *Service) acknowledge(ctx context.Context, q *approval.Question, u api.User) {
 	if q.Unused == "" || !q.UnusedSeen.IsZero() || q.Answer == nil || q.Answer.By != u.Name {
 		return
 	}
@@ -86,7 +87,7 @@ func (s *Service) acknowledge(ctx context.Context, q *approval.Question, u User)
 }
 
 // question returns a question of a conversation that the user may see.
-func (s *Service) question(ctx context.Context, u User, id string, least Role) (approval.Question, error) {
+func (s *Service) question(ctx context.Context, u api.User, id string, least api.Role) (approval.Question, error) {
 	if err := need(u, least); err != nil {
 		return approval.Question{}, err
 	}
@@ -98,16 +99,16 @@ func (s *Service) question(ctx context.Context, u User, id string, least Role) (
 }
 
 // Decide decides an approval. Repeating the same decision changes nothing. If
-// somebody has already decided otherwise, the error is a [*Problem] with the
+// somebody has already decided otherwise, the error is a [.Problem] with the
 // approval as it now is.
-func (s *Service) Decide(ctx context.Context, u User, id string, d Decision) (Approval, error) {
-	q, err := s.question(ctx, u, id, Approver)
+func (s *Service) Decide(ctx context.Context, u api.User, id string, d api.Decision) (api.Approval, error) {
+	q, err := s.question(ctx, u, id, api.Approver)
 	if err != nil {
-		return Approval{}, problemOf(err)
+		return api.Approval{}, problemOf(err)
 	}
 	answer, err := answerOf(&d, &q, u)
 	if err != nil {
-		return Approval{}, problemOf(err)
+		return api.Approval{}, problemOf(err)
 	}
 	ctx, cancel := lasting(ctx) // a decision counts although the client has left
 	defer cancel()
@@ -117,7 +118,7 @@ func (s *Service) Decide(ctx context.Context, u User, id string, d Decision) (Ap
 		return s.decidedBefore(ctx, u, id, &answer)
 	}
 	if err != nil {
-		return Approval{}, problemOf(err)
+		return api.Approval{}, problemOf(err)
 	}
 	// The watcher may never see a question that is answered quickly, so the log
 	// has it from here. Nobody waits for a decision until the log has its call.
@@ -133,10 +134,10 @@ func (s *Service) Decide(ctx context.Context, u User, id string, d Decision) (Ap
 
 // decidedBefore answers somebody who came second: the same decision is fine,
 // another one is a conflict that says who was first.
-func (s *Service) decidedBefore(ctx context.Context, u User, id string, a *approval.Answer) (Approval, error) {
+func (s *Service) decidedBefore(ctx context.Context, u api.User, id string, a *approval.Answer) (api.Approval, error) {
 	q, err := s.fleet.Approvals().Get(ctx, id)
 	if err != nil {
-		return Approval{}, problemOf(err)
+		return api.Approval{}, problemOf(err)
 	}
 	now := approvalOf(&q, u)
 	if q.Answer == nil {
@@ -144,11 +145,11 @@ func (s *Service) decidedBefore(ctx context.Context, u User, id string, a *appro
 	}
 	p := alreadyDecided.because("%s decided %q at %s; nothing was changed", q.Answer.By, now.State, q.Answer.At.UTC().Format("2006-01-02 15:04:05 MST"))
 	p.Approval = &now
-	return Approval{}, p
+	return api.Approval{}, p
 }
 
 // answerOf makes the inbox's answer of a decision.
-func answerOf(d *Decision, q *approval.Question, u User) (approval.Answer, error) {
+func answerOf(d *api.Decision, q *approval.Question, u api.User) (approval.Answer, error) {
 	a := approval.Answer{By: u.Name, Digest: d.Digest}
 	for _, i := range d.Remember {
 		if i < 0 || i >= len(q.Suggestions) {
@@ -158,19 +159,19 @@ func answerOf(d *Decision, q *approval.Question, u User) (approval.Answer, error
 	}
 	kind := kindOf(q.Tool)
 	switch {
-	case d.Decision == DecideDeny && d.Stop:
+	case d.Decision == api.DecideDeny && d.Stop:
 		a.Decision = permission.DenyAndStop(cmp.Or(d.Message, refusal(u)))
-	case d.Decision == DecideDeny:
+	case d.Decision == api.DecideDeny:
 		a.Decision = permission.Deny(cmp.Or(d.Message, refusal(u)))
-	case d.Decision == DecideAnswer && kind == KindQuestion && len(d.Input) == 0:
+	case d.Decision == api.DecideAnswer && kind == api.KindQuestion && len(d.Input) == 0:
 		decision, err := answersOf(d, q)
 		a.Decision = decision
 		return a, err
-	case d.Decision == DecideAnswer && kind != KindElicitation && kind != KindQuestion:
+	case d.Decision == api.DecideAnswer && kind != api.KindElicitation && kind != api.KindQuestion:
 		return a, badRequest.because("only questions and elicitations can be answered; allow or deny this one")
-	case d.Decision == DecideAllow && kind == KindQuestion && len(d.Input) == 0:
+	case d.Decision == api.DecideAllow && kind == api.KindQuestion && len(d.Input) == 0:
 		return a, badRequest.because("a question needs answers: send decision \"answer\" with them, or deny it")
-	case kind == KindElicitation && checkContent(q, d.Input) != nil:
+	case kind == api.KindElicitation && checkContent(q, d.Input) != nil:
 		return a, checkContent(q, d.Input)
 	case len(d.Input) > 0:
 		a.Decision = permission.AllowWith(d.Input)
@@ -181,10 +182,10 @@ func answerOf(d *Decision, q *approval.Question, u User) (approval.Answer, error
 }
 
 // refusal is what the model reads if a person says no and nothing else.
-func refusal(u User) string { return u.Name + " does not allow this." }
+func refusal(u api.User) string { return u.Name + " does not allow this." }
 
 // answersOf answers the questions of the agent.
-func answersOf(d *Decision, q *approval.Question) (permission.Decision, error) {
+func answersOf(d *api.Decision, q *approval.Question) (permission.Decision, error) {
 	if len(d.Answers) == 0 {
 		return permission.Decision{}, badRequest.because("answers is missing")
 	}
@@ -219,22 +220,22 @@ func answersOf(d *Decision, q *approval.Question) (permission.Decision, error) {
 }
 
 // approvalOf shows a question to a user.
-func approvalOf(q *approval.Question, u User) Approval {
-	a := Approval{
+func approvalOf(q *approval.Question, u api.User) api.Approval {
+	a := api.Approval{
 		ID: q.ID, Conversation: idOf(q.Conversation), Kind: kindOf(q.Tool), Tool: q.Tool, ToolUseID: q.ToolUseID, Title: titleOf(q), Reason: q.Reason,
 		Input: q.Input, Digest: q.Digest, Dir: q.Cwd, Diff: q.Diff, Plan: q.Plan, PlanPath: q.PlanPath,
 		Suggestions: orEmpty(q.Suggestions), AgentID: q.Agent, HoldsProcess: q.HoldsProcess, Deferred: q.Deferred,
-		AskedAt: q.Asked, ExpiresAt: q.Deadline, State: stateOf(q), Outcome: Outcome(q.Outcome), Unused: q.Unused, Successor: q.Successor,
+		AskedAt: q.Asked, ExpiresAt: q.Deadline, State: stateOf(q), Outcome: api.Outcome(q.Outcome), Unused: q.Unused, Successor: q.Successor,
 	}
-	a.MayDecide = a.State == ApprovalPending && u.Role.Covers(Approver) && q.MayDecide(u.Name)
+	a.MayDecide = a.State == api.ApprovalPending && u.Role.Covers(api.Approver) && q.MayDecide(u.Name)
 	if q.Answer != nil {
 		a.DecidedBy, a.DecidedAt, a.Rule = q.Answer.By, q.Answer.At, q.Answer.Rule
 		a.Message = q.Answer.Decision.Message()
 	}
-	if a.Kind == KindElicitation {
+	if a.Kind == api.KindElicitation {
 		a.Form = formOf(q)
 	}
-	if a.Kind == KindQuestion {
+	if a.Kind == api.KindQuestion {
 		if questions, err := q.Request().Questions(); err == nil {
 			for _, one := range questions {
 				a.Questions = append(a.Questions, questionOf(&one))
@@ -244,10 +245,10 @@ func approvalOf(q *approval.Question, u User) Approval {
 	return a
 }
 
-func questionOf(q *permission.Question) Question {
-	out := Question{Question: q.Text, Header: q.Header, MultiSelect: q.MultiSelect, Options: []Option{}}
+func questionOf(q *permission.Question) api.Question {
+	out := api.Question{Question: q.Text, Header: q.Header, MultiSelect: q.MultiSelect, Options: []api.Option{}}
 	for _, o := range q.Options {
-		out.Options = append(out.Options, Option{Label: o.Label, Description: o.Description, Preview: o.Preview})
+		out.Options = append(out.Options, api.Option{Label: o.Label, Description: o.Description, Preview: o.Preview})
 	}
 	return out
 }
@@ -258,11 +259,11 @@ func titleOf(q *approval.Question) string { return firstLine(aboutOf(q)[0]) }
 // aboutOf says what is asked, in full: in one text, or in one for each question.
 func aboutOf(q *approval.Question) []string {
 	switch kindOf(q.Tool) {
-	case KindPlan:
+	case api.KindPlan:
 		return []string{"Begin with this plan?", q.Plan}
-	case KindElicitation:
+	case api.KindElicitation:
 		return []string{q.Reason}
-	case KindQuestion:
+	case api.KindQuestion:
 		if questions, err := q.Request().Questions(); err == nil && len(questions) > 0 {
 			var texts []string
 			for _, one := range questions {

@@ -13,12 +13,13 @@ import (
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// ETag identifies what a [Change] can change of a conversation, for the ifMatch of
+// ETag identifies what a [.Change] can change of a conversation, for the ifMatch of
 // [Service.Change]. It may be called from any goroutine.
-func ETag(c *Conversation) string {
-	data, _ := jsonx.Marshal(Changed{ // plain values always encode
+func ETag(c *api.Conversation) string {
+	data, _ := jsonx.Marshal(api.Changed{ // plain values always encode
 		Title: c.Title, Labels: c.Labels, Archived: c.Archived, Shared: c.Shared, Model: c.Model, Mode: c.Mode,
 	})
 	sum := sha256.Sum256(data)
@@ -27,8 +28,8 @@ func ETag(c *Conversation) string {
 
 // Change changes a conversation. If ifMatch is not empty, it must be the
 // conversation's ETag.
-func (s *Service) Change(ctx context.Context, u User, id string, ch Change, ifMatch string) (Conversation, error) {
-	n, err := s.act(ctx, u, id, Operator)
+func (s *Service) Change(ctx context.Context, u api.User, id string, ch api.Change, ifMatch string) (api.Conversation, error) {
+	n, err := s.act(ctx, u, id, api.Operator)
 	if err == nil {
 		err = s.checkChange(u, &n, &ch)
 	}
@@ -36,16 +37,16 @@ func (s *Service) Change(ctx context.Context, u User, id string, ch Change, ifMa
 		err = s.change(ctx, u, &n, &ch, ifMatch)
 	}
 	if err != nil {
-		return Conversation{}, problemOf(err)
+		return api.Conversation{}, problemOf(err)
 	}
 	return s.Conversation(ctx, u, id)
 }
 
-func (s *Service) checkChange(u User, n *note, ch *Change) error {
+func (s *Service) checkChange(u api.User, n *note, ch *api.Change) error {
 	if n.Owner == "" {
 		return unsupported.because("the conversation was not begun through this server, which knows neither its preset nor its title")
 	}
-	if ch.Shared != nil && u.Name != n.Owner && u.Role != Admin {
+	if ch.Shared != nil && u.Name != n.Owner && u.Role != api.Admin {
 		return forbidden.because("only the owner decides who sees the conversation")
 	}
 	var title string
@@ -144,7 +145,7 @@ func (s *Service) reopen(ctx context.Context, key string) error {
 }
 
 // change changes a conversation that may be changed so.
-func (s *Service) change(ctx context.Context, u User, n *note, ch *Change, ifMatch string) error {
+func (s *Service) change(ctx context.Context, u api.User, n *note, ch *api.Change, ifMatch string) error {
 	if ch.Archived != nil && *ch.Archived && !n.Archived {
 		// First, and alone: if it is refused, the rest has not changed either.
 		if err := s.archive(ctx, n.Key, ifMatch); err != nil {
@@ -181,7 +182,7 @@ func (s *Service) change(ctx context.Context, u User, n *note, ch *Change, ifMat
 	}
 	defer release()
 	return l.append(ctx, func(*logHead) []logEvent {
-		return []logEvent{{Event: Event{Type: EventConversation, Changed: &Changed{
+		return []logEvent{{Event: api.Event{Type: api.EventConversation, Changed: &api.Changed{
 			By: u.Name, Title: changed.Title, Labels: orEmpty(changed.Labels), Archived: changed.Archived, Shared: changed.Shared,
 			Model: changed.Model, Mode: changed.Mode,
 		}}}}
@@ -189,7 +190,7 @@ func (s *Service) change(ctx context.Context, u User, n *note, ch *Change, ifMat
 }
 
 // applyChange changes what is noted.
-func applyChange(n *note, ch *Change) {
+func applyChange(n *note, ch *api.Change) {
 	set(&n.Title, ch.Title)
 	set(&n.Archived, ch.Archived)
 	set(&n.Shared, ch.Shared)
@@ -205,7 +206,7 @@ func set[T any](to, from *T) {
 }
 
 // fork makes a conversation a copy of another one that the user may see.
-func (s *Service) fork(ctx context.Context, u User, n *note, c *creation) error {
+func (s *Service) fork(ctx context.Context, u api.User, n *note, c *creation) error {
 	from := c.Fork
 	old, err := s.find(ctx, u, from.Conversation)
 	if err != nil {

@@ -11,38 +11,39 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
 // creation is a request for a conversation, with what the server adds to it.
 type creation struct {
-	NewConversation
+	api.NewConversation
 	id      string        // chosen by an Idempotency-Key
 	request string        // what id was, if a session decides about that
 	first   *fleet.Prompt // instead of Prompt
 }
 
 // Create begins a conversation.
-func (s *Service) Create(ctx context.Context, u User, c NewConversation) (Conversation, error) {
+func (s *Service) Create(ctx context.Context, u api.User, c api.NewConversation) (api.Conversation, error) {
 	return s.create(ctx, u, creation{NewConversation: c})
 }
 
-func (s *Service) create(ctx context.Context, u User, c creation) (Conversation, error) {
-	if err := need(u, Operator); err != nil {
-		return Conversation{}, err
+func (s *Service) create(ctx context.Context, u api.User, c creation) (api.Conversation, error) {
+	if err := need(u, api.Operator); err != nil {
+		return api.Conversation{}, err
 	}
 	if err := s.prepareSession(ctx, u, &c); err != nil {
-		return Conversation{}, problemOf(err)
+		return api.Conversation{}, problemOf(err)
 	}
 	n, err := s.newNote(ctx, u, &c)
 	if err != nil {
-		return Conversation{}, problemOf(err)
+		return api.Conversation{}, problemOf(err)
 	}
 	first := c.firstPrompt(n.Key)
 	if first != nil {
 		n.First = first.ID
 		if err := s.checkBudget(ctx, &n); err != nil {
-			return Conversation{}, problemOf(err)
+			return api.Conversation{}, problemOf(err)
 		}
 	}
 	if c.session() != "" || c.Fork != nil {
@@ -51,7 +52,7 @@ func (s *Service) create(ctx context.Context, u User, c creation) (Conversation,
 		defer cancel()
 	}
 	if err := s.makeConversation(ctx, u, &n, &c); err != nil {
-		return Conversation{}, problemOf(err)
+		return api.Conversation{}, problemOf(err)
 	}
 	if c.session() != "" {
 		s.awaitSaid(ctx, &n, &c)
@@ -59,10 +60,10 @@ func (s *Service) create(ctx context.Context, u User, c creation) (Conversation,
 	if first != nil {
 		if _, err := s.send(ctx, u, &n, *first); err != nil {
 			if c.Resume != "" {
-				return Conversation{}, resumedWithout(&n, err)
+				return api.Conversation{}, resumedWithout(&n, err)
 			}
 			s.undo(ctx, &n, err)
-			return Conversation{}, problemOf(err)
+			return api.Conversation{}, problemOf(err)
 		}
 	}
 	s.feed.touch(n.Key)
@@ -70,7 +71,7 @@ func (s *Service) create(ctx context.Context, u User, c creation) (Conversation,
 }
 
 // makeConversation makes a conversation, with what it takes over and with its note.
-func (s *Service) makeConversation(ctx context.Context, u User, n *note, c *creation) (err error) {
+func (s *Service) makeConversation(ctx context.Context, u api.User, n *note, c *creation) (err error) {
 	if c.Fork != nil {
 		if err := s.beginFork(ctx, n.Key); err != nil {
 			return err
@@ -111,7 +112,7 @@ func (s *Service) madeBefore(ctx context.Context, n *note, c *creation) (bool, e
 
 // takeOver gives a new conversation what was said before, if it is to continue or
 // to copy something.
-func (s *Service) takeOver(ctx context.Context, u User, n *note, c *creation) error {
+func (s *Service) takeOver(ctx context.Context, u api.User, n *note, c *creation) error {
 	switch {
 	case c.session() != "":
 		return s.fromDisk(ctx, n, c)
@@ -165,7 +166,7 @@ func refused(err error) bool {
 }
 
 // newNote checks what is asked for.
-func (s *Service) newNote(ctx context.Context, u User, c *creation) (note, error) {
+func (s *Service) newNote(ctx context.Context, u api.User, c *creation) (note, error) {
 	p := find(s.opts.Presets, c.Preset)
 	if p == nil {
 		var names []string

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // olderWait is how long it may take to read messages that have left the memory.
@@ -14,7 +15,7 @@ const olderWait = 30 * time.Second
 // older returns a page of messages that are stored before the first event in
 // memory, the oldest first, and whether there are more in the direction of the
 // query. Their texts are in the transcript.
-func (s *Service) older(ctx context.Context, key string, first int64, q MessageQuery, limit int) (events []logEvent, more bool, err error) {
+func (s *Service) older(ctx context.Context, key string, first int64, q api.MessageQuery, limit int) (events []logEvent, more bool, err error) {
 	if q.Before > 0 {
 		first = min(first, q.Before)
 	}
@@ -35,7 +36,7 @@ func (s *Service) older(ctx context.Context, key string, first int64, q MessageQ
 		}
 		var some []logEvent
 		for j := range stored {
-			if stored[j].Type == EventMessage && stored[j].Seq < first {
+			if stored[j].Type == api.EventMessage && stored[j].Seq < first {
 				some = append(some, stored[j].event())
 			}
 		}

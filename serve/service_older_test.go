@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -15,21 +15,21 @@ func TestOldMessages(t *testing.T) {
 	t.Parallel()
 	db := store.Memory()
 	r := newRig(t, db, nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	conversation := ada.begin("one")
 	path := "/v1/conversations/" + conversation.ID
-	want[serve.Prompt](ada, ada.do("POST", path+"/prompts", `{"content":"two"}`), http.StatusAccepted)
+	want[api.Prompt](ada, ada.do("POST", path+"/prompts", `{"content":"two"}`), http.StatusAccepted)
 	ada.follow(path+"/events?after=0", func(sse) bool {
-		list := get[serve.List[serve.Message]](ada, path+"/messages")
-		return len(list.Items) == 4 && get[serve.Conversation](ada, path).Queued == 0
+		list := get[api.List[api.Message]](ada, path+"/messages")
+		return len(list.Items) == 4 && get[api.Conversation](ada, path).Queued == 0
 	})
-	all := get[serve.List[serve.Message]](ada, path+"/messages").Items
+	all := get[api.List[api.Message]](ada, path+"/messages").Items
 	r.close()
 	makeSegments(t, db, conversation.ID, 100)
 
 	r = newRig(t, db, nil)
-	ada = r.as("ada", serve.Operator)
-	same := func(what string, got []serve.Message, want []serve.Message) {
+	ada = r.as("ada", api.Operator)
+	same := func(what string, got []api.Message, want []api.Message) {
 		t.Helper()
 		if len(got) != len(want) {
 			t.Fatalf("%s: %d messages, want %d", what, len(got), len(want))
@@ -40,14 +40,14 @@ func TestOldMessages(t *testing.T) {
 			}
 		}
 	}
-	whole := get[serve.List[serve.Message]](ada, path+"/messages")
+	whole := get[api.List[api.Message]](ada, path+"/messages")
 	same("all", whole.Items, all)
 	if whole.Next != "" {
 		t.Errorf("there is more after %s", whole.Next)
 	}
-	var back, on []serve.Message
+	var back, on []api.Message
 	for page := path + "/messages?limit=1"; ; {
-		list := get[serve.List[serve.Message]](ada, page)
+		list := get[api.List[api.Message]](ada, page)
 		back = append(list.Items, back...)
 		if list.Next == "" {
 			break
@@ -57,7 +57,7 @@ func TestOldMessages(t *testing.T) {
 	same("backward", back, all)
 	on = append(on, all[0])
 	for page := path + "/messages?limit=2&after=" + strconv.FormatInt(all[0].Seq, 10); ; {
-		list := get[serve.List[serve.Message]](ada, page)
+		list := get[api.List[api.Message]](ada, page)
 		on = append(on, list.Items...)
 		if list.Next == "" {
 			break
@@ -73,12 +73,12 @@ func TestOldPromptSentAgain(t *testing.T) {
 	t.Parallel()
 	db, root := store.Memory(), t.TempDir()
 	r := newRigIn(t, db, root, nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	conversation := ada.begin("one")
 	path := "/v1/conversations/" + conversation.ID
 	const id = "11111111-1111-4111-8111-111111111111"
-	send := func(id string) serve.Prompt {
-		return want[serve.Prompt](ada, ada.do("POST", path+"/prompts", `{"id":"`+id+`","content":"two"}`), http.StatusAccepted)
+	send := func(id string) api.Prompt {
+		return want[api.Prompt](ada, ada.do("POST", path+"/prompts", `{"id":"`+id+`","content":"two"}`), http.StatusAccepted)
 	}
 	send(id)
 	ada.follow(path+"/events?after=0", untilTurns(2))
@@ -86,17 +86,17 @@ func TestOldPromptSentAgain(t *testing.T) {
 	makeSegments(t, db, conversation.ID, 100)
 
 	r = newRigIn(t, db, root, nil)
-	ada = r.as("ada", serve.Operator)
-	last := get[serve.Conversation](ada, path).LastSeq
+	ada = r.as("ada", api.Operator)
+	last := get[api.Conversation](ada, path).LastSeq
 	if p := send(id); p.ID != id || p.State != "answered" || p.Text != "two" {
 		t.Errorf("%+v", p)
 	}
-	if seq := get[serve.Conversation](ada, path).LastSeq; seq != last {
+	if seq := get[api.Conversation](ada, path).LastSeq; seq != last {
 		t.Errorf("the log has grown from %d to %d", last, seq)
 	}
 	send("22222222-2222-4222-8222-222222222222")
 	ada.follow(path+"/events?after="+strconv.FormatInt(last, 10), untilTurns(1))
-	if usage := get[serve.Usage](ada, "/v1/usage"); usage.Total.Turns != 3 {
+	if usage := get[api.Usage](ada, "/v1/usage"); usage.Total.Turns != 3 {
 		t.Errorf("%d turns were counted", usage.Total.Turns)
 	}
 }

@@ -8,25 +8,26 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
 // Send sends a prompt to a conversation.
-func (s *Service) Send(ctx context.Context, u User, id string, p NewPrompt) (Prompt, error) {
-	n, err := s.act(ctx, u, id, Operator)
+func (s *Service) Send(ctx context.Context, u api.User, id string, p api.NewPrompt) (api.Prompt, error) {
+	n, err := s.act(ctx, u, id, api.Operator)
 	if err != nil {
-		return Prompt{}, problemOf(err)
+		return api.Prompt{}, problemOf(err)
 	}
 	content, err := contentOf(p.Content)
 	if err != nil {
-		return Prompt{}, err
+		return api.Prompt{}, err
 	}
 	if p.ID != "" && !uuid.Valid(p.ID) {
-		return Prompt{}, badRequest.because("the id %q of the prompt is not a UUID", p.ID)
+		return api.Prompt{}, badRequest.because("the id %q of the prompt is not a UUID", p.ID)
 	}
-	out, err := s.send(ctx, u, &n, fleet.Prompt{ID: p.ID, Content: content, Steer: p.Delivery == DeliverySteer})
+	out, err := s.send(ctx, u, &n, fleet.Prompt{ID: p.ID, Content: content, Steer: p.Delivery == api.DeliverySteer})
 	if err != nil {
-		return Prompt{}, problemOf(err)
+		return api.Prompt{}, problemOf(err)
 	}
 	return out, nil
 }
@@ -53,7 +54,7 @@ func contentOf(raw []byte) (message.Content, error) {
 
 // send gives a prompt to the fleet and writes it down. It does both even if the
 // client leaves: the log must know what was accepted, and what it costs.
-func (s *Service) send(ctx context.Context, u User, n *note, p fleet.Prompt) (Prompt, error) {
+func (s *Service) send(ctx context.Context, u api.User, n *note, p fleet.Prompt) (api.Prompt, error) {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
 	if p.ID == "" {
@@ -61,7 +62,7 @@ func (s *Service) send(ctx context.Context, u User, n *note, p fleet.Prompt) (Pr
 	}
 	l, release, err := s.logs.use(ctx, n.Key)
 	if err != nil {
-		return Prompt{}, err
+		return api.Prompt{}, err
 	}
 	defer release()
 	l.mu.Lock()
@@ -70,9 +71,9 @@ func (s *Service) send(ctx context.Context, u User, n *note, p fleet.Prompt) (Pr
 	l.mu.Unlock()
 	switch {
 	case over == wasDeleted:
-		return Prompt{}, beingDeleted()
+		return api.Prompt{}, beingDeleted()
 	case over != "":
-		return Prompt{}, closing.because("%s; try again in a moment", over)
+		return api.Prompt{}, closing.because("%s; try again in a moment", over)
 	case again:
 		return known, nil
 	}
@@ -80,39 +81,39 @@ func (s *Service) send(ctx context.Context, u User, n *note, p fleet.Prompt) (Pr
 		// One that has ended may be older than what the log keeps in memory. Taken up
 		// again, it would be a turn twice.
 		if t, err := s.fleet.Prompt(ctx, n.Key, p.ID); err == nil && t.Status.Done() {
-			out := Prompt{ID: p.ID, By: u.Name, Text: textOf(&p)}
+			out := api.Prompt{ID: p.ID, By: u.Name, Text: textOf(&p)}
 			takeTicket(&out, &t)
 			return out, nil
 		} else if err != nil && !errors.Is(err, fleet.ErrUnknown) {
-			return Prompt{}, err
+			return api.Prompt{}, err
 		}
 	}
 	if n.Archived {
-		return Prompt{}, hasEnded()
+		return api.Prompt{}, hasEnded()
 	}
-	out := Prompt{ID: p.ID, State: PromptQueued, By: u.Name, Text: textOf(&p)}
+	out := api.Prompt{ID: p.ID, State: api.PromptQueued, By: u.Name, Text: textOf(&p)}
 	if err := s.checkBudget(ctx, n); err != nil {
-		return Prompt{}, err
+		return api.Prompt{}, err
 	}
 	sender, err := l.intend(ctx, out)
 	if err != nil {
-		return Prompt{}, err
+		return api.Prompt{}, err
 	}
 	if err := s.checkTakesPrompts(ctx, n.Key); err != nil {
-		return Prompt{}, errors.Join(err, s.book.leave(ctx, n.Key, sender))
+		return api.Prompt{}, errors.Join(err, s.book.leave(ctx, n.Key, sender))
 	}
 	if _, err := s.fleet.Send(ctx, n.Key, p); refused(err) {
-		return Prompt{}, errors.Join(err, l.refuse(ctx, sender))
+		return api.Prompt{}, errors.Join(err, l.refuse(ctx, sender))
 	} else if err != nil {
 		s.logs.keepWatch(n.Key) // it may have been accepted
-		return Prompt{}, err
+		return api.Prompt{}, err
 	}
 	out, err = l.confirm(ctx, sender, out)
 	if overWith(err) {
 		// The fleet has begun the conversation again. The one who deletes it waits
 		// until this has left, and removes that too.
 		_ = s.fleet.Cancel(ctx, n.Key, p.ID)
-		return Prompt{}, errors.Join(err, s.book.leave(ctx, n.Key, sender))
+		return api.Prompt{}, errors.Join(err, s.book.leave(ctx, n.Key, sender))
 	}
 	s.logs.keepWatch(n.Key)
 	return out, err
@@ -139,7 +140,7 @@ func (s *Service) checkTakesPrompts(ctx context.Context, key string) error {
 }
 
 // hasEnded is the problem of a prompt for an archived conversation.
-func hasEnded() *Problem {
+func hasEnded() *api.Problem {
 	return ended.because("it is archived and takes no prompts: PATCH it with \"archived\": false first, or fork it")
 }
 
@@ -161,8 +162,8 @@ func textOf(p *fleet.Prompt) string {
 }
 
 // CancelPrompt removes a prompt that has not begun.
-func (s *Service) CancelPrompt(ctx context.Context, u User, id, prompt string) error {
-	n, err := s.act(ctx, u, id, Operator)
+func (s *Service) CancelPrompt(ctx context.Context, u api.User, id, prompt string) error {
+	n, err := s.act(ctx, u, id, api.Operator)
 	if err == nil {
 		err = s.fleet.Cancel(ctx, n.Key, prompt)
 	}
@@ -174,16 +175,16 @@ func (s *Service) CancelPrompt(ctx context.Context, u User, id, prompt string) e
 }
 
 // Prompt returns how a prompt stands.
-func (s *Service) Prompt(ctx context.Context, u User, id, prompt string) (Prompt, error) {
-	n, err := s.act(ctx, u, id, Viewer)
+func (s *Service) Prompt(ctx context.Context, u api.User, id, prompt string) (api.Prompt, error) {
+	n, err := s.act(ctx, u, id, api.Viewer)
 	if err != nil {
-		return Prompt{}, problemOf(err)
+		return api.Prompt{}, problemOf(err)
 	}
 	t, err := s.fleet.Prompt(ctx, n.Key, prompt)
 	if err != nil {
-		return Prompt{}, problemOf(err)
+		return api.Prompt{}, problemOf(err)
 	}
-	out := Prompt{ID: t.Prompt}
+	out := api.Prompt{ID: t.Prompt}
 	takeTicket(&out, &t)
 	if l, release, err := s.logs.use(ctx, n.Key); err == nil {
 		l.mu.Lock()
@@ -195,8 +196,8 @@ func (s *Service) Prompt(ctx context.Context, u User, id, prompt string) (Prompt
 }
 
 // Prompts returns the prompts of a conversation that have not ended.
-func (s *Service) Prompts(ctx context.Context, u User, id string) ([]Prompt, error) {
-	n, err := s.act(ctx, u, id, Viewer)
+func (s *Service) Prompts(ctx context.Context, u api.User, id string) ([]api.Prompt, error) {
+	n, err := s.act(ctx, u, id, api.Viewer)
 	if err != nil {
 		return nil, problemOf(err)
 	}

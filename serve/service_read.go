@@ -8,14 +8,15 @@ import (
 
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // Messages returns messages of a conversation, the oldest first. Next is the
 // number for the next page in the same direction: of MessageQuery.Before, or of
 // After.
-func (s *Service) Messages(ctx context.Context, u User, id string, q MessageQuery) (List[Message], error) {
-	out := List[Message]{Items: []Message{}}
-	n, err := s.act(ctx, u, id, Viewer)
+func (s *Service) Messages(ctx context.Context, u api.User, id string, q api.MessageQuery) (api.List[api.Message], error) {
+	out := api.List[api.Message]{Items: []api.Message{}}
+	n, err := s.act(ctx, u, id, api.Viewer)
 	if err != nil {
 		return out, problemOf(err)
 	}
@@ -30,7 +31,7 @@ func (s *Service) Messages(ctx context.Context, u User, id string, q MessageQuer
 	}
 	for i := range events {
 		e := &events[i]
-		m := Message{Seq: e.Seq, At: e.At, Message: e.Message}
+		m := api.Message{Seq: e.Seq, At: e.At, Message: e.Message}
 		if q.HTML && s.page != nil {
 			m.HTML = s.page.HTML(&e.Event)
 		}
@@ -48,7 +49,7 @@ func (s *Service) Messages(ctx context.Context, u User, id string, q MessageQuer
 
 // messages returns a page of messages: of those in memory, and of older ones
 // that are stored.
-func (s *Service) messages(ctx context.Context, l *eventLog, q MessageQuery) (events []logEvent, more bool, err error) {
+func (s *Service) messages(ctx context.Context, l *eventLog, q api.MessageQuery) (events []logEvent, more bool, err error) {
 	limit := pageSize(q.Limit)
 	l.mu.Lock()
 	first := l.first
@@ -74,13 +75,13 @@ func (s *Service) messages(ctx context.Context, l *eventLog, q MessageQuery) (ev
 }
 
 // messages returns a page of the messages in memory, and whether there are more.
-func (l *eventLog) messages(q MessageQuery) (events []logEvent, more bool) {
+func (l *eventLog) messages(q api.MessageQuery) (events []logEvent, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	limit := pageSize(q.Limit)
 	if q.After > 0 {
 		for _, e := range l.events {
-			if e.Type != EventMessage || e.Message == nil || e.Seq <= q.After {
+			if e.Type != api.EventMessage || e.Message == nil || e.Seq <= q.After {
 				continue
 			}
 			if len(events) == limit {
@@ -91,7 +92,7 @@ func (l *eventLog) messages(q MessageQuery) (events []logEvent, more bool) {
 		return events, false
 	}
 	for _, e := range slices.Backward(l.events) {
-		if e.Type != EventMessage || e.Message == nil || q.Before > 0 && e.Seq >= q.Before {
+		if e.Type != api.EventMessage || e.Message == nil || q.Before > 0 && e.Seq >= q.Before {
 			continue
 		}
 		if more = len(events) == limit; more {
@@ -105,8 +106,8 @@ func (l *eventLog) messages(q MessageQuery) (events []logEvent, more bool) {
 
 // Log returns all events of a conversation that are kept, the oldest first, and
 // the number of the last. Follow continues there.
-func (s *Service) Log(ctx context.Context, u User, id string) ([]Event, int64, error) {
-	n, err := s.act(ctx, u, id, Viewer)
+func (s *Service) Log(ctx context.Context, u api.User, id string) ([]api.Event, int64, error) {
+	n, err := s.act(ctx, u, id, api.Viewer)
 	if err != nil {
 		return nil, 0, problemOf(err)
 	}
@@ -117,7 +118,7 @@ func (s *Service) Log(ctx context.Context, u User, id string) ([]Event, int64, e
 	defer release()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	events := make([]Event, len(l.events))
+	events := make([]api.Event, len(l.events))
 	for i := range events {
 		events[i] = l.events[i].Event
 	}
@@ -125,15 +126,15 @@ func (s *Service) Log(ctx context.Context, u User, id string) ([]Event, int64, e
 }
 
 // Follow yields the events of a conversation after a number, then one of type
-// [EventSynced], and then what happens, until ctx ends or the loop is left. An
-// [EventReset] is the last one: the place is not known. The error is for a
+// [.EventSynced], and then what happens, until ctx ends or the loop is left. An
+// [.EventReset] is the last one: the place is not known. The error is for a
 // conversation that the user may not see.
-func (s *Service) Follow(ctx context.Context, u User, id string, after int64) (iter.Seq[Event], error) {
+func (s *Service) Follow(ctx context.Context, u api.User, id string, after int64) (iter.Seq[api.Event], error) {
 	events, err := s.follow(ctx, u, id, after)
 	if err != nil {
 		return nil, err
 	}
-	return func(yield func(Event) bool) {
+	return func(yield func(api.Event) bool) {
 		for e := range events {
 			if !yield(e.Event) {
 				return
@@ -143,8 +144,8 @@ func (s *Service) Follow(ctx context.Context, u User, id string, after int64) (i
 }
 
 // follow is Follow for those who send the events on, as they are for all readers.
-func (s *Service) follow(ctx context.Context, u User, id string, after int64) (iter.Seq[logEvent], error) {
-	n, err := s.act(ctx, u, id, Viewer)
+func (s *Service) follow(ctx context.Context, u api.User, id string, after int64) (iter.Seq[logEvent], error) {
+	n, err := s.act(ctx, u, id, api.Viewer)
 	if err != nil {
 		return nil, problemOf(err)
 	}
@@ -168,21 +169,21 @@ func (s *Service) follow(ctx context.Context, u User, id string, after int64) (i
 const feedPause = 100 * time.Millisecond
 
 // Feed yields the approvals that wait for a person, in one event of type
-// [EventPending], and then hints about conversations that have changed, until
+// [.EventPending], and then hints about conversations that have changed, until
 // ctx ends or the loop is left. Only the newest hint of each conversation is
 // yielded, so nothing is lost by reading slowly. Only for somebody who is thousands of
 // conversations behind does it end by itself: they begin again.
-func (s *Service) Feed(ctx context.Context, u User) (iter.Seq[Event], error) {
-	if err := need(u, Viewer); err != nil {
+func (s *Service) Feed(ctx context.Context, u api.User) (iter.Seq[api.Event], error) {
+	if err := need(u, api.Viewer); err != nil {
 		return nil, err
 	}
 	stamp, changed := s.feed.now()
-	pending, err := s.approvals(ctx, u, ApprovalQuery{State: ApprovalPending})
+	pending, err := s.approvals(ctx, u, api.ApprovalQuery{State: api.ApprovalPending})
 	if err != nil {
 		return nil, problemOf(err)
 	}
-	return func(yield func(Event) bool) {
-		if !yield(Event{Type: EventPending, Pending: pending}) {
+	return func(yield func(api.Event) bool) {
+		if !yield(api.Event{Type: api.EventPending, Pending: pending}) {
 			return
 		}
 		shown := make(map[string]bool)
@@ -199,7 +200,7 @@ func (s *Service) Feed(ctx context.Context, u User) (iter.Seq[Event], error) {
 				return
 			}
 			for _, key := range keys {
-				if h := s.hint(ctx, u, key, shown); h != nil && !yield(Event{Type: EventHint, Hint: h}) {
+				if h := s.hint(ctx, u, key, shown); h != nil && !yield(api.Event{Type: api.EventHint, Hint: h}) {
 					return
 				}
 			}
@@ -208,15 +209,15 @@ func (s *Service) Feed(ctx context.Context, u User) (iter.Seq[Event], error) {
 }
 
 // hint says how a conversation stands, nil if it never was the user's to see.
-func (s *Service) hint(ctx context.Context, u User, key string, shown map[string]bool) *Hint {
+func (s *Service) hint(ctx context.Context, u api.User, key string, shown map[string]bool) *api.Hint {
 	c, err := s.Conversation(ctx, u, idOf(key))
 	if err == nil {
 		shown[key] = true
-		return &Hint{Conversation: c.ID, State: c.State, Pending: c.Pending, Seq: c.LastSeq}
+		return &api.Hint{Conversation: c.ID, State: c.State, Pending: c.Pending, Seq: c.LastSeq}
 	}
 	if notFound.is(err) && shown[key] {
 		delete(shown, key)
-		return &Hint{Conversation: idOf(key), Gone: true}
+		return &api.Hint{Conversation: idOf(key), Gone: true}
 	}
 	return nil
 }
@@ -224,9 +225,9 @@ func (s *Service) hint(ctx context.Context, u User, key string, shown map[string
 // Sessions lists the newest sessions of the CLI on the server's disk, below the
 // roots of a preset, or of all presets if it is empty. They are for admins: they
 // belong to the person whose disk it is.
-func (s *Service) Sessions(ctx context.Context, u User, preset string) (List[SessionInfo], error) {
-	out := List[SessionInfo]{Items: []SessionInfo{}}
-	if err := need(u, Admin); err != nil {
+func (s *Service) Sessions(ctx context.Context, u api.User, preset string) (api.List[api.SessionInfo], error) {
+	out := api.List[api.SessionInfo]{Items: []api.SessionInfo{}}
+	if err := need(u, api.Admin); err != nil {
 		return out, err
 	}
 	switch {
@@ -247,7 +248,7 @@ func (s *Service) Sessions(ctx context.Context, u User, preset string) (List[Ses
 		if len(presets) == 0 || preset != "" && !slices.Contains(presets, preset) {
 			continue
 		}
-		out.Items = append(out.Items, SessionInfo{
+		out.Items = append(out.Items, api.SessionInfo{
 			ID: info.ID, Title: info.Title, Dir: info.Dir, Modified: info.Modified, Presets: presets, Conversation: have[info.ID],
 		})
 		if len(out.Items) == maxList {
@@ -274,7 +275,7 @@ func (s *Service) watchApprovals(ctx context.Context) {
 			s.logs.later(ctx, q.Conversation, func() { s.logApproval(ctx, &q, by) })
 			if s.opts.Notify != nil && q.State == approval.Open && !notified[q.ID] {
 				notified[q.ID] = true
-				s.opts.Notify(approvalOf(&q, User{}))
+				s.opts.Notify(approvalOf(&q, api.User{}))
 			} else if q.State != approval.Open {
 				delete(notified, q.ID)
 			}

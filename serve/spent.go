@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -101,7 +102,7 @@ func (t *tally) addDeleted(ctx context.Context, s *Service, from string, selects
 // the deletion cuts off is not known.
 type unbooked struct {
 	At         time.Time    `json:"at"`
-	Turns      []Turn       `json:"turns,omitempty"`
+	Turns      []api.Turn   `json:"turns,omitempty"`
 	Unprompted fleet.Ledger `json:"unprompted,omitzero"`
 }
 
@@ -133,7 +134,7 @@ func (s *Service) closeBooks(ctx context.Context, key, by string, unprompted fle
 		ids = append(ids, head.Accepting[i].Prompt.ID)
 	}
 	slices.Sort(ids)
-	var turns []Turn
+	var turns []api.Turn
 	for _, id := range slices.Compact(ids) {
 		t, err := s.fleet.Prompt(ctx, key, id)
 		switch {
@@ -145,7 +146,7 @@ func (s *Service) closeBooks(ctx context.Context, key, by string, unprompted fle
 			if at.IsZero() {
 				at = now
 			}
-			turns = append(turns, Turn{Prompt: id, CostUSD: t.Cost.USD, Models: modelsOf(t.Cost.Models), PartOf: t.PartOf, Ended: at.UTC()})
+			turns = append(turns, api.Turn{Prompt: id, CostUSD: t.Cost.USD, Models: modelsOf(t.Cost.Models), PartOf: t.PartOf, Ended: at.UTC()})
 		}
 	}
 	if len(turns) == 0 && unprompted.Turns <= head.Unprompted.Turns {
@@ -160,13 +161,13 @@ func (s *Service) closeBooks(ctx context.Context, key, by string, unprompted fle
 
 // with returns what is not booked after the fleet was asked again. It changes nothing
 // that it was given.
-func (u *unbooked) with(turns []Turn, unprompted fleet.Ledger, now time.Time) *unbooked {
+func (u *unbooked) with(turns []api.Turn, unprompted fleet.Ledger, now time.Time) *unbooked {
 	next := &unbooked{At: now.UTC(), Turns: turns, Unprompted: unprompted}
 	if u == nil {
 		return next
 	}
 	for _, old := range u.Turns {
-		if !slices.ContainsFunc(turns, func(t Turn) bool { return t.Prompt == old.Prompt }) {
+		if !slices.ContainsFunc(turns, func(t api.Turn) bool { return t.Prompt == old.Prompt }) {
 			next.Turns = append(next.Turns, old)
 		}
 	}

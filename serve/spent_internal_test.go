@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // What the fleet says when a log is closed is added to its sums once, however often the
@@ -13,21 +14,25 @@ func TestUnbooked(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 4, 23, 0, 0, 0, time.UTC)
 	later := at.Add(2 * time.Hour)
-	one, two := Turn{Prompt: "1", CostUSD: 1, Ended: at}, Turn{Prompt: "2", CostUSD: 2, Ended: later}
+	one, two := api.Turn{Prompt: "1", CostUSD: 1, Ended: at}, api.Turn{Prompt: "2", CostUSD: 2, Ended: later}
 	head := logHead{
-		Days:       book(nil, &Turn{CostUSD: 8, Ended: at}, fleet.Ledger{}),
+		Days:       book(nil, &api.Turn{CostUSD: 8, Ended: at}, fleet.Ledger{}),
 		Unprompted: fleet.Ledger{USD: 4, Turns: 1},
 	}
 	var rest *unbooked
 	for name, asked := range map[string]func(*unbooked) *unbooked{
-		"once":      func(*unbooked) *unbooked { return rest.with([]Turn{one, two}, fleet.Ledger{USD: 20, Turns: 2}, later) },
-		"again":     func(u *unbooked) *unbooked { return u.with([]Turn{two, one}, fleet.Ledger{USD: 20, Turns: 2}, later) },
+		"once": func(*unbooked) *unbooked {
+			return rest.with([]api.Turn{one, two}, fleet.Ledger{USD: 20, Turns: 2}, later)
+		},
+		"again": func(u *unbooked) *unbooked {
+			return u.with([]api.Turn{two, one}, fleet.Ledger{USD: 20, Turns: 2}, later)
+		},
 		"forgotten": func(u *unbooked) *unbooked { return u.with(nil, fleet.Ledger{}, later.Add(48*time.Hour)) },
 		"half of it": func(u *unbooked) *unbooked {
-			return u.with([]Turn{one}, fleet.Ledger{USD: 20, Turns: 2}, later)
+			return u.with([]api.Turn{one}, fleet.Ledger{USD: 20, Turns: 2}, later)
 		},
 	} {
-		first := rest.with([]Turn{one, two}, fleet.Ledger{USD: 20, Turns: 2}, later)
+		first := rest.with([]api.Turn{one, two}, fleet.Ledger{USD: 20, Turns: 2}, later)
 		head.Erasing = &erasure{Unbooked: asked(first)}
 		days := head.days()
 		if a, b := days["2026-03-04"], days["2026-03-05"]; len(days) != 2 || a.CostUSD != 9 || a.Turns != 2 || b.CostUSD != 2+16 || b.Turns != 1 {

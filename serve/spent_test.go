@@ -15,6 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -27,10 +28,10 @@ func TestDeletedIsPaidFor(t *testing.T) {
 	db, root := store.Memory(), t.TempDir()
 	a, b := newRigIn(t, db, root, limit), newRigIn(t, db, root, limit)
 	const all = "/v1/usage?by=day,user,preset,model"
-	ada, eve, admin := a.as("ada", serve.Operator), a.as("eve", serve.Operator), a.as("root", serve.Admin)
-	own := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Prompt: "my secret", Shared: true}), http.StatusCreated)
+	ada, eve, admin := a.as("ada", api.Operator), a.as("eve", api.Operator), a.as("root", api.Admin)
+	own := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Prompt: "my secret", Shared: true}), http.StatusCreated)
 	ada.turnsOf(own.ID, 1)
-	before := get[serve.Usage](ada, all)
+	before := get[api.Usage](ada, all)
 	if before.Total.CostUSD <= 0 || before.Total.Turns != 1 || len(before.Items) != 1 || before.Items[0].Model == "" {
 		t.Fatalf("before: %+v", before)
 	}
@@ -40,8 +41,8 @@ func TestDeletedIsPaidFor(t *testing.T) {
 	a.nothingLeft()
 	check := func(r *rig) {
 		t.Helper()
-		for _, c := range []*client{r.as("ada", serve.Operator), r.as("root", serve.Admin)} {
-			if after := get[serve.Usage](c, all); fmt.Sprint(after) != fmt.Sprint(before) {
+		for _, c := range []*client{r.as("ada", api.Operator), r.as("root", api.Admin)} {
+			if after := get[api.Usage](c, all); fmt.Sprint(after) != fmt.Sprint(before) {
 				t.Errorf("after: %+v\nbefore: %+v", after, before)
 			}
 		}
@@ -49,16 +50,16 @@ func TestDeletedIsPaidFor(t *testing.T) {
 			t.Errorf("the overview says %v, %v", sum.SpentUSD, err)
 		}
 		for _, user := range []string{"ada", "bob"} {
-			c := r.as(user, serve.Operator)
-			want[serve.Problem](c, c.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Prompt: "more"}), http.StatusTooManyRequests)
+			c := r.as(user, api.Operator)
+			want[api.Problem](c, c.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Prompt: "more"}), http.StatusTooManyRequests)
 		}
 	}
 	check(a)
 	check(b)
-	if seen := get[serve.Usage](eve, all); len(seen.Items) > 0 {
+	if seen := get[api.Usage](eve, all); len(seen.Items) > 0 {
 		t.Errorf("somebody else sees %+v", seen.Items)
 	}
-	if old := get[serve.Usage](admin, "/v1/usage?from="+time.Now().Add(48*time.Hour).UTC().Format(time.DateOnly)); old.Total.Turns != 0 {
+	if old := get[api.Usage](admin, "/v1/usage?from="+time.Now().Add(48*time.Hour).UTC().Format(time.DateOnly)); old.Total.Turns != 0 {
 		t.Errorf("after tomorrow: %+v", old.Total)
 	}
 	a.close()
@@ -79,9 +80,9 @@ func TestDeletedIsPaidFor(t *testing.T) {
 }
 
 // spentBy returns what a user has spent, and on how many turns.
-func (r *rig) spentBy(u serve.User) (usd float64, turns int) {
+func (r *rig) spentBy(u api.User) (usd float64, turns int) {
 	r.t.Helper()
-	usage, err := r.server.Service().Usage(r.t.Context(), u, serve.UsageQuery{})
+	usage, err := r.server.Service().Usage(r.t.Context(), u, api.UsageQuery{})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -93,11 +94,11 @@ func (r *rig) spentBy(u serve.User) (usd float64, turns int) {
 func TestDeletedTwiceIsPaidTwice(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	var ids [2]string
 	for i := range ids {
-		begun := ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Prompt: "hello"}, "Idempotency-Key", "same")
-		ids[i] = want[serve.Conversation](ada, begun, http.StatusCreated).ID
+		begun := ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Prompt: "hello"}, "Idempotency-Key", "same")
+		ids[i] = want[api.Conversation](ada, begun, http.StatusCreated).ID
 		ada.turnsOf(ids[i], 1)
 		if got := ada.do("DELETE", "/v1/conversations/"+ids[i], nil); got.status != http.StatusNoContent {
 			t.Fatalf("status %d: %s", got.status, got.body)
@@ -138,7 +139,7 @@ func TestDeletedHalfwayIsPaidOnce(t *testing.T) {
 				db := &stays{Fleet: store.Memory()}
 				r := newService(t, db, root, func(o *fleet.Options) { o.Gate = &approval.Options{} }, nil)
 				s := r.server.Service()
-				c, err := s.Create(t.Context(), operator, serve.NewConversation{Preset: "shop", Prompt: "hello"})
+				c, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: "hello"})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -176,13 +177,13 @@ func TestDeletedWhileDeferredIsPaidFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newService(t, store.Memory(), root, func(o *fleet.Options) { o.Gate = &approval.Options{Patience: time.Second} }, nil)
 		s := r.server.Service()
-		c, err := s.Create(t.Context(), operator, serve.NewConversation{Preset: "shop", Prompt: "tool 1"})
+		c, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: "tool 1"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		<-time.After(time.Minute)
 		waiting, err := s.Conversation(t.Context(), operator, c.ID)
-		if err != nil || waiting.State != serve.Deferred || waiting.CostUSD <= 0 {
+		if err != nil || waiting.State != api.Deferred || waiting.CostUSD <= 0 {
 			t.Fatalf("%+v, %v", waiting, err)
 		}
 		if err := s.Delete(t.Context(), operator, c.ID); err != nil {
@@ -199,7 +200,7 @@ func TestDeletedWhileDeferredIsPaidFor(t *testing.T) {
 func TestDeletedWhileCounted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	var ids []string
 	for range 6 {
 		ids = append(ids, ada.begin("hello").ID)

@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/host"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -31,23 +31,23 @@ func TestSteer(t *testing.T) {
 		}
 		return host.TextOutput("edited"), nil
 	}
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	own := ada.begin("edit a")
 	at := "/v1/conversations/" + own.ID
 	asked := ada.pending(1)[0]
-	steered := want[serve.Prompt](ada, ada.do("POST", at+"/prompts", `{"content":"and vet","delivery":"steer"}`), http.StatusAccepted)
-	ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest})
+	steered := want[api.Prompt](ada, ada.do("POST", at+"/prompts", `{"content":"and vet","delivery":"steer"}`), http.StatusAccepted)
+	ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest})
 	ended, over, said := untilTurns(2), false, false
 	ada.follow(at+"/events?after=0", func(e sse) bool {
 		over = ended(e) || over
 		said = said || e.event == "message" && strings.Contains(e.data, "It says: edited")
 		return over && said
 	})
-	if got := get[serve.Prompt](ada, at+"/prompts/"+steered.ID); got.State != "answered" {
+	if got := get[api.Prompt](ada, at+"/prompts/"+steered.ID); got.State != "answered" {
 		t.Errorf("%+v", got)
 	}
 	var order []string
-	for _, m := range get[serve.List[serve.Message]](ada, at+"/messages").Items {
+	for _, m := range get[api.List[api.Message]](ada, at+"/messages").Items {
 		for _, part := range []string{"edit a", "tool_result", "and vet", "It says: edited"} {
 			if strings.Contains(string(m.Message), part) {
 				order = append(order, part)
@@ -90,13 +90,13 @@ func TestTurnsInOrder(t *testing.T) {
 	t.Parallel()
 	goOn := make(chan struct{})
 	r := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations { return unhurried{f, goOn} })
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	own := ada.begin("tool 1")
 	at, key := "/v1/conversations/"+own.ID, strings.Replace(own.ID, "~", "/", 1)
 	asked := ada.pending(1)[0]
-	waits := want[serve.Prompt](ada, ada.do("POST", at+"/prompts", `{"content":"waits"}`), http.StatusAccepted)
-	steers := want[serve.Prompt](ada, ada.do("POST", at+"/prompts", `{"content":"steers","delivery":"steer"}`), http.StatusAccepted)
-	ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest})
+	waits := want[api.Prompt](ada, ada.do("POST", at+"/prompts", `{"content":"waits"}`), http.StatusAccepted)
+	steers := want[api.Prompt](ada, ada.do("POST", at+"/prompts", `{"content":"steers","delivery":"steer"}`), http.StatusAccepted)
+	ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest})
 	for _, err := range r.fleet.RunPrompt(t.Context(), key, fleet.Prompt{ID: waits.ID, Text: "waits"}) {
 		if err != nil {
 			t.Fatal(err)
@@ -105,7 +105,7 @@ func TestTurnsInOrder(t *testing.T) {
 	close(goOn)
 	var order []string
 	ada.follow(at+"/events?after=0", func(e sse) bool {
-		var event serve.Event
+		var event api.Event
 		if err := json.Unmarshal([]byte(e.data), &event); err == nil && event.Turn != nil {
 			order = append(order, event.Turn.Prompt)
 		}

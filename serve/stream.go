@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // The times of a stream.
@@ -21,7 +23,7 @@ const (
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	html    func(*Event) string
+	html    func(*api.Event) string
 	still   func() bool        // whether the reader may still read; nil: it may
 	leave   context.CancelFunc // ends the sources; nil: they end by themselves
 }
@@ -68,7 +70,7 @@ func (c *call) feed() error {
 }
 
 // unlogged yields events that no log has, as others.
-func unlogged(events iter.Seq[Event]) iter.Seq[logEvent] {
+func unlogged(events iter.Seq[api.Event]) iter.Seq[logEvent] {
 	return func(yield func(logEvent) bool) {
 		for e := range events {
 			if !yield(logEvent{Event: e}) {
@@ -101,7 +103,7 @@ func (c *call) stream(ctx context.Context, html bool, sources ...iter.Seq[logEve
 	o := &c.service().opts
 	if !c.s.streams.enter(c.user.Name, o.StreamsPerUser, o.Streams) {
 		st.write([]byte("retry: 15000\n\n"))
-		st.send(&Event{Type: EventBye, Reason: "too many streams are open: close some, or come back later"})
+		st.send(&api.Event{Type: api.EventBye, Reason: "too many streams are open: close some, or come back later"})
 		return nil
 	}
 	defer c.s.streams.leave(c.user.Name)
@@ -110,7 +112,7 @@ func (c *call) stream(ctx context.Context, html bool, sources ...iter.Seq[logEve
 	}
 	st.merge(ctx, sources)
 	if c.s.ctx.Err() != nil {
-		st.send(&Event{Type: EventBye, Reason: "the server stops"})
+		st.send(&api.Event{Type: api.EventBye, Reason: "the server stops"})
 	}
 	return nil
 }
@@ -169,12 +171,12 @@ func (st *stream) merge(ctx context.Context, sources []iter.Seq[logEvent]) {
 				return
 			}
 		case <-ping.C:
-			if !st.send(&Event{Type: EventPing, At: time.Now().UTC()}) {
+			if !st.send(&api.Event{Type: api.EventPing, At: time.Now().UTC()}) {
 				return
 			}
 		case <-look.C:
 			if st.still != nil && !st.still() {
-				st.send(&Event{Type: EventBye, Reason: mayNoLonger})
+				st.send(&api.Event{Type: api.EventBye, Reason: mayNoLonger})
 				return
 			}
 		case <-ctx.Done():
@@ -204,11 +206,11 @@ func (st *stream) putAll(events <-chan logEvent) bool {
 }
 
 // send writes one event at once.
-func (st *stream) send(e *Event) bool { return st.put(&logEvent{Event: *e}) && st.flush() }
+func (st *stream) send(e *api.Event) bool { return st.put(&logEvent{Event: *e}) && st.flush() }
 
 // put writes one event, which is sent with the next flush.
 func (st *stream) put(e *logEvent) bool {
-	if st.html != nil && e.Type == EventMessage {
+	if st.html != nil && e.Type == api.EventMessage {
 		own := *e
 		own.HTML, own.frame = st.html(&e.Event), nil
 		e = &own

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/test/long"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -39,8 +39,8 @@ func (p *page) take(raw []byte) (ended bool) {
 			p.last, p.events = e.id, append(p.events, e)
 		}
 		var body struct {
-			Blocks []serve.Block
-			Delta  *serve.Delta
+			Blocks []api.Block
+			Delta  *api.Delta
 		}
 		if err := json.Unmarshal([]byte(e.data), &body); err != nil {
 			p.t.Fatalf("%v: %s", err, e.data)
@@ -102,7 +102,7 @@ func turnEnded(raw []byte) bool {
 func TestStreamCutAtRandomBytes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 1))
 	t.Logf("seed %d", seed)
@@ -121,7 +121,7 @@ func TestStreamCutAtRandomBytes(t *testing.T) {
 	// What is finished, at any byte.
 	done := ada.begin("tool 1")
 	asked := ada.pending(1)[0]
-	want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
+	want[api.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
 	path = "/v1/conversations/" + done.ID + "/events?after=0"
 	whole = lasting(ada.follow(path, untilTurns(1)))
 	size := 0

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // silence is a source that says nothing.
@@ -65,7 +67,7 @@ func TestStuckReaderIsDropped(t *testing.T) {
 		ended := false
 		begin := time.Now()
 		st.merge(t.Context(), []iter.Seq[logEvent]{func(yield func(logEvent) bool) {
-			for yield(logEvent{Event: Event{Type: EventNotice, Seq: 1}}) {
+			for yield(logEvent{Event: api.Event{Type: api.EventNotice, Seq: 1}}) {
 			}
 			ended = true
 		}})

@@ -11,7 +11,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/fleet"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -36,14 +36,14 @@ func TestStuck(t *testing.T) {
 			return usual(ctx, key)
 		}
 	}, nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	at := "/v1/conversations/" + ada.begin("first").ID
-	want[serve.Prompt](ada, ada.do("POST", at+"/prompts", serve.NewPrompt{Content: json.RawMessage(`"second"`)}), http.StatusAccepted)
+	want[api.Prompt](ada, ada.do("POST", at+"/prompts", api.NewPrompt{Content: json.RawMessage(`"second"`)}), http.StatusAccepted)
 	close(behind)
 
 	reasons := make(map[string]string) // by the text of the prompt
 	ada.follow(at+"/events?after=0", func(e sse) bool {
-		var event serve.Event
+		var event api.Event
 		if err := json.Unmarshal([]byte(e.data), &event); err == nil && event.Prompt != nil && event.Prompt.Error != "" {
 			reasons[event.Prompt.Text] = string(event.Prompt.State) + ": " + event.Prompt.Error
 		}
@@ -55,16 +55,16 @@ func TestStuck(t *testing.T) {
 	if s := reasons["second"]; !strings.HasPrefix(s, "queued: ") || !strings.Contains(s, reason) {
 		t.Errorf("the stream has for the second prompt %q", s)
 	}
-	if c := get[serve.Conversation](ada, at); c.State != serve.Failed || !strings.Contains(c.Reason, reason) {
+	if c := get[api.Conversation](ada, at); c.State != api.Failed || !strings.Contains(c.Reason, reason) {
 		t.Errorf("%+v", c)
 	}
-	for _, p := range get[serve.List[serve.Prompt]](ada, at+"/prompts").Items {
-		one := get[serve.Prompt](ada, at+"/prompts/"+p.ID)
+	for _, p := range get[api.List[api.Prompt]](ada, at+"/prompts").Items {
+		one := get[api.Prompt](ada, at+"/prompts/"+p.ID)
 		if got := string(one.State) + ": " + one.Error; got != reasons[p.Text] || one.State != p.State || one.Error != p.Error {
 			t.Errorf("prompt %q: %+v, in the list %+v", p.Text, one, p)
 		}
 	}
-	if p := want[serve.Problem](ada, ada.do("POST", at+"/interrupt", nil), http.StatusConflict); p.Type != "/problems/idle" {
+	if p := want[api.Problem](ada, ada.do("POST", at+"/interrupt", nil), http.StatusConflict); p.Type != "/problems/idle" {
 		t.Errorf("interrupted: %+v", p)
 	}
 
@@ -74,7 +74,7 @@ func TestStuck(t *testing.T) {
 	}
 	answered := 0
 	ada.follow(at+"/events?after=0", func(e sse) bool {
-		var event serve.Event
+		var event api.Event
 		if err := json.Unmarshal([]byte(e.data), &event); err == nil && event.Turn != nil {
 			if event.Turn.State != "answered" || event.Turn.Error != "" {
 				t.Errorf("%+v", event.Turn)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -30,12 +31,12 @@ func TestTrace(t *testing.T) {
 		o.Trace = func(r *http.Request, route string) (context.Context, func(int)) {
 			return context.WithValue(r.Context(), tracedKey{}, route), func(status int) { ended <- fmt.Sprintf("%s: %d", route, status) }
 		}
-		o.Authenticate = func(r *http.Request) (serve.User, bool) {
+		o.Authenticate = func(r *http.Request) (api.User, bool) {
 			route, _ := r.Context().Value(tracedKey{}).(string)
 			if r.Header.Get("X-Panic") != "" {
 				panic(http.ErrAbortHandler)
 			}
-			return serve.User{Name: "ada", Role: serve.Operator}, route != ""
+			return api.User{Name: "ada", Role: api.Operator}, route != ""
 		}
 		o.Page = func(*serve.Service) (serve.Page, error) { return routedPage{}, nil }
 	})

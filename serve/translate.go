@@ -3,22 +3,23 @@ package serve
 import (
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // modelsOf shows clients what models have used.
-func modelsOf(used map[string]message.ModelUsage) map[string]ModelUsage {
+func modelsOf(used map[string]message.ModelUsage) map[string]api.ModelUsage {
 	if used == nil {
 		return nil
 	}
-	all := make(map[string]ModelUsage, len(used))
+	all := make(map[string]api.ModelUsage, len(used))
 	for name, u := range used {
-		all[name] = ModelUsage(u)
+		all[name] = api.ModelUsage(u)
 	}
 	return all
 }
 
 // ledgerModels is what models have used as the fleet counts it.
-func ledgerModels(used map[string]ModelUsage) map[string]message.ModelUsage {
+func ledgerModels(used map[string]api.ModelUsage) map[string]message.ModelUsage {
 	if used == nil {
 		return nil
 	}

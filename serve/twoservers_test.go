@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -19,7 +19,7 @@ func TestTwoServers(t *testing.T) {
 	t.Parallel()
 	db, root := store.Memory(), t.TempDir()
 	a, b := newRigIn(t, db, root, nil), newRigIn(t, db, root, nil)
-	one, two := a.as("ada", serve.Operator), b.as("ada", serve.Operator)
+	one, two := a.as("ada", api.Operator), b.as("ada", api.Operator)
 	own := one.begin("tool 1")
 	path := "/v1/conversations/" + own.ID
 	var reading sync.WaitGroup
@@ -28,10 +28,10 @@ func TestTwoServers(t *testing.T) {
 		reading.Go(func() { seen[i] = lasting(c.follow(path+"/events?after=0", untilTurns(3))) })
 	}
 	asked := two.pending(1)[0]
-	want[serve.Approval](two, two.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
-	want[serve.Prompt](two, two.do("POST", path+"/prompts", `{"content":"second"}`), http.StatusAccepted)
-	want[serve.Conversation](one, one.do("PATCH", path, `{"mode":"plan"}`), http.StatusOK)
-	want[serve.Prompt](one, one.do("POST", path+"/prompts", `{"content":"third"}`), http.StatusAccepted)
+	want[api.Approval](two, two.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
+	want[api.Prompt](two, two.do("POST", path+"/prompts", `{"content":"second"}`), http.StatusAccepted)
+	want[api.Conversation](one, one.do("PATCH", path, `{"mode":"plan"}`), http.StatusOK)
+	want[api.Prompt](one, one.do("POST", path+"/prompts", `{"content":"third"}`), http.StatusAccepted)
 	reading.Wait()
 	if !slices.Equal(seen[0], seen[1]) {
 		t.Errorf("one server shows\n%v\nthe other\n%v", seen[0], seen[1])
@@ -45,10 +45,10 @@ func TestTwoServers(t *testing.T) {
 		t.Errorf("the tool ran %d times", n)
 	}
 
-	want[serve.Prompt](one, one.do("POST", path+"/prompts", `{"content":"tool 4"}`), http.StatusAccepted)
+	want[api.Prompt](one, one.do("POST", path+"/prompts", `{"content":"tool 4"}`), http.StatusAccepted)
 	asked = one.pending(1)[0]
 	a.close()
-	want[serve.Approval](two, two.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "deny", Digest: asked.Digest}), http.StatusOK)
+	want[api.Approval](two, two.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "deny", Digest: asked.Digest}), http.StatusOK)
 	rest := lasting(two.follow(path+"/events?after=0", untilTurns(4)))
 	if !slices.Equal(rest[:len(seen[0])], seen[0]) || !strings.Contains(rest[len(rest)-1].data, `"answered"`) {
 		t.Errorf("the other server shows\n%v", rest)
@@ -60,7 +60,7 @@ func TestDeletedElsewhere(t *testing.T) {
 	t.Parallel()
 	db, root := store.Memory(), t.TempDir()
 	a, b := newRigIn(t, db, root, nil), newRigIn(t, db, root, nil)
-	one, two := a.as("ada", serve.Operator), b.as("ada", serve.Operator)
+	one, two := a.as("ada", api.Operator), b.as("ada", api.Operator)
 	own := one.begin("hello")
 	path := "/v1/conversations/" + own.ID
 	one.follow(path+"/events", untilTurns(1))
@@ -78,5 +78,5 @@ func TestDeletedElsewhere(t *testing.T) {
 	if last := events[len(events)-1]; !strings.Contains(last.data, "deleted") {
 		t.Errorf("the last event is %v", last)
 	}
-	want[serve.Problem](two, two.do("GET", path, nil), http.StatusNotFound)
+	want[api.Problem](two, two.do("GET", path, nil), http.StatusNotFound)
 }

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -15,18 +15,18 @@ func TestUnread(t *testing.T) {
 	t.Parallel()
 	db := store.Memory()
 	r := newRig(t, db, nil)
-	ada, eve := r.as("ada", serve.Operator), r.as("eve", serve.Viewer)
-	conversation := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Shared: true}), http.StatusCreated)
+	ada, eve := r.as("ada", api.Operator), r.as("eve", api.Viewer)
+	conversation := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Shared: true}), http.StatusCreated)
 	path := "/v1/conversations/" + conversation.ID
 	if conversation.Unread {
 		t.Error("an empty conversation is unread")
 	}
 	retitle := func(title string) int64 {
-		return want[serve.Conversation](ada, ada.do("PATCH", path, `{"title":"`+title+`"}`), http.StatusOK).LastSeq
+		return want[api.Conversation](ada, ada.do("PATCH", path, `{"title":"`+title+`"}`), http.StatusOK).LastSeq
 	}
 	unread := func(c *client) bool {
 		c.t.Helper()
-		one, list := get[serve.Conversation](c, path), get[serve.List[serve.Conversation]](c, "/v1/conversations")
+		one, list := get[api.Conversation](c, path), get[api.List[api.Conversation]](c, "/v1/conversations")
 		if one.Unread != list.Items[0].Unread {
 			t.Errorf("the conversation says %v, the list %v", one.Unread, list.Items[0].Unread)
 		}
@@ -62,7 +62,7 @@ func TestUnread(t *testing.T) {
 	mark(eve, `{}`)
 	r.close()
 	r = newRig(t, db, nil)
-	if ada, eve = r.as("ada", serve.Operator), r.as("eve", serve.Viewer); unread(eve) || !unread(ada) {
+	if ada, eve = r.as("ada", api.Operator), r.as("eve", api.Viewer); unread(eve) || !unread(ada) {
 		t.Error("the marks are other ones after a restart")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -51,7 +52,7 @@ type modelSum struct {
 
 // book returns the sums with a turn, and with what was spent besides it. It
 // changes no map that it was given: a write that fails is made again.
-func book(days map[string]daySum, t *Turn, besides fleet.Ledger) map[string]daySum {
+func book(days map[string]daySum, t *api.Turn, besides fleet.Ledger) map[string]daySum {
 	days = onDay(days, t.Ended, func(day *daySum) {
 		if t.PartOf == "" { // otherwise the other is the turn
 			day.Turns++
@@ -128,12 +129,12 @@ func (d *daySum) add(l fleet.Ledger) {
 }
 
 // rows are the sums of a day: in one row, or in one for each model.
-func (d *daySum) rows(day string, n *note, byModel bool) []UsageRow {
-	total := UsageRow{Day: day, User: n.Owner, Preset: n.Preset, Turns: d.Turns, CostUSD: d.CostUSD}
-	var rows []UsageRow
+func (d *daySum) rows(day string, n *note, byModel bool) []api.UsageRow {
+	total := api.UsageRow{Day: day, User: n.Owner, Preset: n.Preset, Turns: d.Turns, CostUSD: d.CostUSD}
+	var rows []api.UsageRow
 	for _, model := range slices.Sorted(maps.Keys(d.Models)) {
 		m := d.Models[model]
-		rows = append(rows, UsageRow{
+		rows = append(rows, api.UsageRow{
 			Day: day, User: n.Owner, Preset: n.Preset, Model: model, Turns: m.Turns, CostUSD: m.CostUSD, Input: m.Input, Output: m.Output, Cached: m.Cached,
 		})
 		total.Input, total.Output, total.Cached = total.Input+m.Input, total.Output+m.Output, total.Cached+m.Cached
@@ -141,23 +142,23 @@ func (d *daySum) rows(day string, n *note, byModel bool) []UsageRow {
 	if byModel {
 		return rows
 	}
-	return []UsageRow{total}
+	return []api.UsageRow{total}
 }
 
 // Usage sums up what the turns of the user's conversations have cost, by whole
 // days in UTC; of all conversations for an admin. What was spent on conversations
 // that are deleted is in it: for those who owned them, and for admins.
-func (s *Service) Usage(ctx context.Context, u User, q UsageQuery) (Usage, error) {
-	out := Usage{Items: []UsageRow{}, OverBudget: []OverBudget{}, Held: []Held{}}
-	if err := need(u, Viewer); err != nil {
+func (s *Service) Usage(ctx context.Context, u api.User, q api.UsageQuery) (api.Usage, error) {
+	out := api.Usage{Items: []api.UsageRow{}, OverBudget: []api.OverBudget{}, Held: []api.Held{}}
+	if err := need(u, api.Viewer); err != nil {
 		return out, err
 	}
-	sums := make(map[UsageRow]*UsageRow)
+	sums := make(map[api.UsageRow]*api.UsageRow)
 	err := s.spent(ctx, firstDay(&q), func(n *note) bool { return n.visible(u) }, func(n *note, day string, d *daySum) {
 		if !selectsDay(&q, day) {
 			return
 		}
-		for _, row := range d.rows(day, n, slices.Contains(q.By, ByModel)) {
+		for _, row := range d.rows(day, n, slices.Contains(q.By, api.ByModel)) {
 			name := groupOf(&q, &row)
 			if sums[name] == nil {
 				sum := name
@@ -176,25 +177,25 @@ func (s *Service) Usage(ctx context.Context, u User, q UsageQuery) (Usage, error
 	if err != nil {
 		return out, problemOf(err)
 	}
-	slices.SortFunc(out.OverBudget, func(a, b OverBudget) int {
+	slices.SortFunc(out.OverBudget, func(a, b api.OverBudget) int {
 		return cmp.Or(b.Ended.Compare(a.Ended), strings.Compare(a.Prompt, b.Prompt))
 	})
 	out.OverBudget = out.OverBudget[:min(len(out.OverBudget), maxOver)]
 	for _, sum := range sums {
 		out.Items = append(out.Items, *sum)
 	}
-	slices.SortFunc(out.Items, func(a, b UsageRow) int {
+	slices.SortFunc(out.Items, func(a, b api.UsageRow) int {
 		return cmp.Or(strings.Compare(b.Day, a.Day), strings.Compare(a.User, b.User), strings.Compare(a.Preset, b.Preset), strings.Compare(a.Model, b.Model))
 	})
 	return out, nil
 }
 
 // overBudget are the turns of a conversation that were over budget on a day.
-func (d *daySum) overBudget(n *note) []OverBudget {
+func (d *daySum) overBudget(n *note) []api.OverBudget {
 	c := n.conversation()
-	var all []OverBudget
+	var all []api.OverBudget
 	for _, t := range d.Over {
-		all = append(all, OverBudget{
+		all = append(all, api.OverBudget{
 			Conversation: c.ID, Title: c.Title, User: n.Owner, Preset: n.Preset, Prompt: t.Prompt, Ended: t.Ended, CostUSD: t.CostUSD,
 		})
 	}
@@ -203,8 +204,8 @@ func (d *daySum) overBudget(n *note) []OverBudget {
 
 // held are the conversations that the user may see and whose prompts wait because the
 // budget is spent, in the order of their ids.
-func (s *Service) held(ctx context.Context, u User) ([]Held, error) {
-	all := []Held{}
+func (s *Service) held(ctx context.Context, u api.User) ([]api.Held, error) {
+	all := []api.Held{}
 	for info, err := range s.fleet.List(ctx) {
 		if err != nil {
 			return all, err
@@ -223,7 +224,7 @@ func (s *Service) held(ctx context.Context, u User) ([]Held, error) {
 			continue
 		}
 		c := n.conversation()
-		all = append(all, Held{
+		all = append(all, api.Held{
 			Conversation: c.ID, Title: c.Title, User: n.Owner, Preset: n.Preset,
 			Queued: info.Queued, CostUSD: info.Cost.USD, BudgetUSD: info.BudgetUSD,
 		})
@@ -267,7 +268,7 @@ func (s *Service) spent(ctx context.Context, from string, selects func(*note) bo
 }
 
 // firstDay is the first day that is wanted, empty if all are.
-func firstDay(q *UsageQuery) string {
+func firstDay(q *api.UsageQuery) string {
 	if q.From.IsZero() {
 		return ""
 	}
@@ -275,30 +276,30 @@ func firstDay(q *UsageQuery) string {
 }
 
 // selectsDay reports whether a day is wanted.
-func selectsDay(q *UsageQuery, day string) bool {
+func selectsDay(q *api.UsageQuery, day string) bool {
 	at, err := time.Parse(time.DateOnly, day)
 	return err == nil && (q.From.IsZero() || !at.Before(q.From.UTC().Truncate(24*time.Hour))) && (q.To.IsZero() || at.Before(q.To))
 }
 
 // groupOf keeps what a row is grouped by.
-func groupOf(q *UsageQuery, r *UsageRow) UsageRow {
-	var name UsageRow
+func groupOf(q *api.UsageQuery, r *api.UsageRow) api.UsageRow {
+	var name api.UsageRow
 	for _, by := range q.By {
 		switch by {
-		case ByDay:
+		case api.ByDay:
 			name.Day = r.Day
-		case ByUser:
+		case api.ByUser:
 			name.User = r.User
-		case ByPreset:
+		case api.ByPreset:
 			name.Preset = r.Preset
-		case ByModel:
+		case api.ByModel:
 			name.Model = r.Model
 		}
 	}
 	return name
 }
 
-func addRow(r, o *UsageRow) {
+func addRow(r, o *api.UsageRow) {
 	r.Turns += o.Turns
 	r.CostUSD += o.CostUSD
 	r.Input += o.Input

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -81,13 +82,13 @@ func TestUsageReadsNoLogs(t *testing.T) {
 	t.Parallel()
 	db := &countedStore{Fleet: store.Memory()}
 	r := newRig(t, db, nil)
-	ada := r.as("ada", serve.Operator)
+	ada := r.as("ada", api.Operator)
 	conversation := ada.begin("hello")
 	path := "/v1/conversations/" + conversation.ID
-	want[serve.Prompt](ada, ada.do("POST", path+"/prompts", `{"content":"again"}`), http.StatusAccepted)
+	want[api.Prompt](ada, ada.do("POST", path+"/prompts", `{"content":"again"}`), http.StatusAccepted)
 	ada.follow(path+"/events?after=0", untilTurns(2))
-	before := get[serve.Usage](ada, "/v1/usage?by=day,model,user,preset")
-	total := get[serve.Usage](ada, "/v1/usage")
+	before := get[api.Usage](ada, "/v1/usage?by=day,model,user,preset")
+	total := get[api.Usage](ada, "/v1/usage")
 	if before.Total.Turns != 2 || total.Total.Turns != 2 || total.Total.CostUSD <= 0 || total.Total.Output == 0 || before.Total.Output != total.Total.Output ||
 		len(before.Items) == 0 || before.Items[len(before.Items)-1].Model == "" || before.Items[0].User != "ada" {
 		t.Errorf("%+v, in total %+v", before, total)
@@ -95,17 +96,17 @@ func TestUsageReadsNoLogs(t *testing.T) {
 	r.close()
 	makeSegments(t, db.Fleet, conversation.ID, 0)
 	r = newRig(t, db, nil)
-	ada = r.as("ada", serve.Operator)
+	ada = r.as("ada", api.Operator)
 	segments, scans := db.segments.Load(), db.scans.Load()
-	after := get[serve.Usage](ada, "/v1/usage?by=day,model,user,preset")
+	after := get[api.Usage](ada, "/v1/usage?by=day,model,user,preset")
 	if fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("after a restart %+v, before %+v", after, before)
 	}
-	get[serve.List[serve.Conversation]](ada, "/v1/conversations")
+	get[api.List[api.Conversation]](ada, "/v1/conversations")
 	if n := db.segments.Load() - segments + db.scans.Load() - scans; n != 0 {
 		t.Errorf("%d parts of logs were read", n)
 	}
-	if old := get[serve.Usage](ada, "/v1/usage?to=2020-01-01"); old.Total.Turns != 0 {
+	if old := get[api.Usage](ada, "/v1/usage?to=2020-01-01"); old.Total.Turns != 0 {
 		t.Errorf("before anything happened: %+v", old.Total)
 	}
 }
@@ -120,30 +121,30 @@ func TestDailyBudget(t *testing.T) {
 		o.Presets[0].DailyUSD = 0.000001
 		o.Presets = append(o.Presets, rich)
 	})
-	ada := r.as("ada", serve.Operator)
-	if info := get[serve.ServerInfo](ada, "/v1/server"); info.Presets[0].DailyUSD != 0.000001 {
+	ada := r.as("ada", api.Operator)
+	if info := get[api.ServerInfo](ada, "/v1/server"); info.Presets[0].DailyUSD != 0.000001 {
 		t.Errorf("%+v", info.Presets)
 	}
 	const id = "11111111-1111-4111-8111-111111111111"
 	conversation := ada.begin("")
 	path := "/v1/conversations/" + conversation.ID
 	first := ada.do("POST", path+"/prompts", `{"id":"`+id+`","content":"hello"}`)
-	want[serve.Prompt](ada, first, http.StatusAccepted)
+	want[api.Prompt](ada, first, http.StatusAccepted)
 	ada.follow(path+"/events?after=0", untilTurns(1))
 	refused := ada.do("POST", path+"/prompts", `{"content":"more"}`)
-	p := want[serve.Problem](ada, refused, http.StatusTooManyRequests)
+	p := want[api.Problem](ada, refused, http.StatusTooManyRequests)
 	if p.Type != "/problems/budget" || p.RetryAfter < 1 || p.RetryAfter > 24*60*60 || refused.header.Get("Retry-After") == "" || !strings.Contains(p.Detail, "shop") {
 		t.Errorf("%+v", p)
 	}
 	// A repetition of what was accepted is not a new prompt.
-	want[serve.Prompt](ada, ada.do("POST", path+"/prompts", `{"id":"`+id+`","content":"hello"}`), http.StatusAccepted)
-	bob := r.as("bob", serve.Operator)
-	begun := bob.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Prompt: "mine"})
-	want[serve.Problem](bob, begun, http.StatusTooManyRequests)
-	if list := get[serve.List[serve.Conversation]](bob, "/v1/conversations"); len(list.Items) != 0 {
+	want[api.Prompt](ada, ada.do("POST", path+"/prompts", `{"id":"`+id+`","content":"hello"}`), http.StatusAccepted)
+	bob := r.as("bob", api.Operator)
+	begun := bob.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Prompt: "mine"})
+	want[api.Problem](bob, begun, http.StatusTooManyRequests)
+	if list := get[api.List[api.Conversation]](bob, "/v1/conversations"); len(list.Items) != 0 {
 		t.Errorf("the refused request made %+v", list.Items)
 	}
-	want[serve.Conversation](bob, bob.do("POST", "/v1/conversations", serve.NewConversation{Preset: "rich"}), http.StatusCreated)
+	want[api.Conversation](bob, bob.do("POST", "/v1/conversations", api.NewConversation{Preset: "rich"}), http.StatusCreated)
 	if _, err := serve.New(r.fleet, serve.Options{Records: r.db, Project: "p", Presets: []serve.Preset{{Name: "x", Roots: []string{"/"}, DailyUSD: -1}}}); err == nil {
 		t.Error("a negative budget was taken")
 	}
@@ -170,12 +171,12 @@ func TestOverview(t *testing.T) {
 	t.Parallel()
 	db := &watchedStore{Fleet: store.Memory()}
 	r := newRig(t, db, nil)
-	ada, eve := r.as("ada", serve.Operator), r.as("eve", serve.Operator)
+	ada, eve := r.as("ada", api.Operator), r.as("eve", api.Operator)
 	for i, c := range []*client{ada, ada, ada, eve} {
 		at := "/v1/conversations/" + c.begin(fmt.Sprint("hello ", i)).ID
 		c.follow(at+"/events?after=0", untilTurns(1))
 		if i == 0 {
-			want[serve.Conversation](c, c.do("PATCH", at, `{"archived":true}`), http.StatusOK)
+			want[api.Conversation](c, c.do("PATCH", at, `{"archived":true}`), http.StatusOK)
 		}
 	}
 	ctx := context.WithValue(t.Context(), ofRequest{}, true)
@@ -189,13 +190,13 @@ func TestOverview(t *testing.T) {
 		if n := db.heads.Load(); n != 3 {
 			t.Errorf("%d heads were read", n)
 		}
-		list := get[serve.List[serve.Conversation]](ada, "/v1/conversations?archived=1")
-		if len(got.Conversations) != 3 || !slices.EqualFunc(got.Conversations, list.Items, func(a, b serve.Conversation) bool {
+		list := get[api.List[api.Conversation]](ada, "/v1/conversations?archived=1")
+		if len(got.Conversations) != 3 || !slices.EqualFunc(got.Conversations, list.Items, func(a, b api.Conversation) bool {
 			return a.ID == b.ID && a.LastSeq == b.LastSeq && a.State == b.State
 		}) {
 			t.Errorf("%+v\nand the list %+v", got.Conversations, list.Items)
 		}
-		if sum := get[serve.Usage](ada, "/v1/usage?from="+since.UTC().Format(time.DateOnly)).Total.CostUSD; got.SpentUSD != sum || (sum > 0) != (day == 0) {
+		if sum := get[api.Usage](ada, "/v1/usage?from="+since.UTC().Format(time.DateOnly)).Total.CostUSD; got.SpentUSD != sum || (sum > 0) != (day == 0) {
 			t.Errorf("%v was spent, and the sum is %v", got.SpentUSD, sum)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/serve/page"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -259,7 +260,7 @@ func (s *serveStart) options(ctx context.Context, c *console, setup *serveSetup,
 	o := serve.Options{
 		Records: setup.store, Project: s.Project, Presets: setup.presets, Home: setup.home, Hosts: s.Host, Origins: s.Origin, Logger: logger,
 		Secure:      strings.HasPrefix(base, "https:"),
-		ProxyHeader: s.ProxyUserHeader, ProxyRole: serve.Role(s.ProxyRole), Page: page.New,
+		ProxyHeader: s.ProxyUserHeader, ProxyRole: api.Role(s.ProxyRole), Page: page.New,
 	}
 	if address, ok := l.Addr().(*net.TCPAddr); ok {
 		o.Port = address.Port
@@ -280,14 +281,14 @@ func (s *serveStart) options(ctx context.Context, c *console, setup *serveSetup,
 		}
 		o.History = h
 	}
-	var notify []func(serve.Approval)
+	var notify []func(api.Approval)
 	if s.Webhook != "" {
 		notify = append(notify, (&serve.Notifier{URL: s.Webhook, Form: serve.NotifyJSON, Base: base, Logger: logger}).Start(ctx))
 	}
 	if s.Ntfy != "" {
 		notify = append(notify, (&serve.Notifier{URL: s.Ntfy, Form: serve.NotifyNtfy, Base: base, Logger: logger}).Start(ctx))
 	}
-	o.Notify = func(a serve.Approval) {
+	o.Notify = func(a api.Approval) {
 		for _, tell := range notify {
 			tell(a)
 		}
@@ -297,7 +298,7 @@ func (s *serveStart) options(ctx context.Context, c *console, setup *serveSetup,
 
 // greet prints the link, and begins the conversations of the demo.
 func (s *serveStart) greet(ctx context.Context, c *console, server *serve.Server, setup *serveSetup, base string) error {
-	u := serve.User{Name: s.user(c), Role: serve.Admin}
+	u := api.User{Name: s.user(c), Role: api.Admin}
 	if err := keepAddress(ctx, setup.store, s.Project, base); err != nil {
 		return err
 	}

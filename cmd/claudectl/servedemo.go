@@ -14,6 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/host"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -70,9 +71,9 @@ const (
 )
 
 // beginDemo begins the conversations of the demo.
-func beginDemo(ctx context.Context, s *serve.Service, u serve.User) error {
+func beginDemo(ctx context.Context, s *serve.Service, u api.User) error {
 	for _, prompt := range []string{demoStock, demoTests, demoWhich, demoTypo} {
-		if _, err := s.Create(ctx, u, serve.NewConversation{Preset: "shop", Prompt: prompt, Shared: true}); err != nil {
+		if _, err := s.Create(ctx, u, api.NewConversation{Preset: "shop", Prompt: prompt, Shared: true}); err != nil {
 			return err
 		}
 	}

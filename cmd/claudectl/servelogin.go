@@ -9,6 +9,7 @@ import (
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -84,7 +85,7 @@ func (s *serveLogin) Run(c *console) error {
 		}
 	}
 	name := (&serveStart{User: s.User}).user(c)
-	token, err := serve.IssueLogin(c.ctx, db, s.Project, serve.User{Name: name, Role: serve.Role(s.Role)})
+	token, err := serve.IssueLogin(c.ctx, db, s.Project, api.User{Name: name, Role: api.Role(s.Role)})
 	if err != nil {
 		return err
 	}
@@ -111,7 +112,7 @@ func (s *serveToken) Run(c *console) error {
 	if err != nil {
 		return err
 	}
-	want := serve.NewToken{Name: s.Name, User: (&serveStart{User: s.User}).user(c), Role: serve.Role(s.Role)}
+	want := api.NewToken{Name: s.Name, User: (&serveStart{User: s.User}).user(c), Role: api.Role(s.Role)}
 	if s.Life > 0 {
 		until := time.Now().Add(s.Life)
 		want.Expires = &until

@@ -15,7 +15,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/host"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // person is somebody with a browser.
@@ -111,7 +111,7 @@ func TestOwnUsers(t *testing.T) {
 	if status := mary.do("POST", "/v1/conversations", begin, nil); status != http.StatusForbidden {
 		t.Errorf("a guest begins a conversation: %d", status)
 	}
-	var conversation serve.Conversation
+	var conversation api.Conversation
 	if status := ada.do("POST", "/v1/conversations", begin, &conversation); status != http.StatusCreated || conversation.Owner != "ada" {
 		t.Fatalf("%d: %+v", status, conversation)
 	}
@@ -120,7 +120,7 @@ func TestOwnUsers(t *testing.T) {
 	if status := mary.do("POST", "/v1/approvals/"+asked.ID+"/decision", decision, nil); status != http.StatusForbidden {
 		t.Errorf("a guest decides: %d", status)
 	}
-	var decided serve.Approval
+	var decided api.Approval
 	if status := grace.do("POST", "/v1/approvals/"+asked.ID+"/decision", decision, &decided); status != http.StatusOK || decided.DecidedBy != "grace" {
 		t.Errorf("%d: %+v", status, decided)
 	}
@@ -128,7 +128,7 @@ func TestOwnUsers(t *testing.T) {
 }
 
 // waitForApproval follows the feed until somebody is asked.
-func waitForApproval(t *testing.T, p *person) serve.Approval {
+func waitForApproval(t *testing.T, p *person) api.Approval {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.base+"/v1/feed", nil)
 	if err != nil {
@@ -143,7 +143,7 @@ func waitForApproval(t *testing.T, p *person) serve.Approval {
 		if _, err := reply.Body.Read(buffer); err != nil {
 			t.Fatal(err)
 		}
-		var list serve.List[serve.Approval]
+		var list api.List[api.Approval]
 		p.do("GET", "/v1/approvals?state=pending", "", &list)
 		if len(list.Items) > 0 {
 			return list.Items[0]

@@ -8,17 +8,17 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // users are the users of the application, with their logins. Yours are in a
 // database, and their passwords are hashed with something slow.
 type users struct {
 	mu     sync.Mutex
-	logins map[string]serve.User // by the value of the cookie
+	logins map[string]api.User // by the value of the cookie
 }
 
-func newUsers() *users { return &users{logins: make(map[string]serve.User)} }
+func newUsers() *users { return &users{logins: make(map[string]api.User)} }
 
 // account is a user as the application knows them.
 type account struct {
@@ -31,24 +31,24 @@ func accounts() []account {
 }
 
 // role says what somebody may do with agents: engineers prompt, leads decide.
-func (a *account) role() serve.Role {
+func (a *account) role() api.Role {
 	switch a.team {
 	case "engineers":
-		return serve.Operator
+		return api.Operator
 	case "leads":
-		return serve.Approver
+		return api.Approver
 	}
-	return serve.Viewer
+	return api.Viewer
 }
 
 const cookieName = "inbox-login"
 
 // of is serve.Options.Authenticate: it finds who makes a request. Nobody gets a
 // login of the server besides: false means that the cookie does not count.
-func (u *users) of(r *http.Request) (serve.User, bool) {
+func (u *users) of(r *http.Request) (api.User, bool) {
 	cookie, err := r.Cookie(cookieName)
 	if err != nil {
-		return serve.User{}, false
+		return api.User{}, false
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -68,7 +68,7 @@ func (u *users) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if known := sha256.Sum256([]byte(a.password)); a.name == r.PostFormValue("name") && subtle.ConstantTimeCompare(given[:], known[:]) == 1 {
 			token := rand.Text()
 			u.mu.Lock()
-			u.logins[token] = serve.User{Name: a.name, Role: a.role()}
+			u.logins[token] = api.User{Name: a.name, Role: a.role()}
 			u.mu.Unlock()
 			http.SetCookie(w, &http.Cookie{Name: cookieName, Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
 			http.Redirect(w, r, "/", http.StatusSeeOther)

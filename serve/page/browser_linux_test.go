@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/internal/test/browser"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 var update = flag.Bool("update", false, "write docs/serve-*.png")
@@ -195,7 +195,7 @@ func TestUnreadInBrowser(t *testing.T) {
 	b.Load(t, r.http.URL+path)
 	hide(false)
 	again := "hello again"
-	if _, err := r.server.Service().Change(t.Context(), ada, strings.TrimPrefix(path, "/c/"), serve.Change{Title: &again}, ""); err != nil {
+	if _, err := r.server.Service().Change(t.Context(), ada, strings.TrimPrefix(path, "/c/"), api.Change{Title: &again}, ""); err != nil {
 		t.Fatal(err)
 	}
 	b.Wait(t, `document.querySelector("form.read")`)
@@ -322,7 +322,7 @@ func TestPictures(t *testing.T) {
 	take("phone", "/", 390, 844, "light", "0")
 	take("dark", screens["conversation"], 1100, 900, "dark", `document.querySelector(".call").open = true`)
 	take("diff", screens["approval"], 1100, 560, "light", "0")
-	a := serve.Decision{Decision: "allow"}
+	a := api.Decision{Decision: "allow"}
 	for _, p := range r.pending(3) {
 		if p.Tool == "Edit" {
 			a.Digest = p.Digest

@@ -14,7 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/markdown"
 	"github.com/claude-agent-go/claude/internal/show"
 	"github.com/claude-agent-go/claude/internal/terminal"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // How many bytes of what others wrote are shown: of an input or an output, of a
@@ -36,7 +36,7 @@ func line(s string) string {
 
 // card is an approval on the page.
 type card struct {
-	serve.Approval
+	api.Approval
 	Version string // changes when what is shown does
 	Where   string // the title of the conversation
 	Back    string // where to go after a decision
@@ -69,9 +69,9 @@ func (c *card) part(s string, most int) (shown, rest string) {
 }
 
 // newCard shows an approval to a user. where is the title of its conversation.
-func newCard(a *serve.Approval, u serve.User, where, back string) card {
+func newCard(a *api.Approval, u api.User, where, back string) card {
 	c := card{Approval: *a, Where: line(where), Back: back}
-	c.MayRelease = a.HoldsProcess && a.MayDecide && u.Role.Covers(serve.Operator)
+	c.MayRelease = a.HoldsProcess && a.MayDecide && u.Role.Covers(api.Operator)
 	c.Title, c.Tool, c.Dir = line(a.Title), c.brief(a.Tool), c.brief(a.Dir)
 	c.Reason, _ = c.part(a.Reason, maxReason)
 	for _, rule := range a.Suggestions {
@@ -81,7 +81,7 @@ func newCard(a *serve.Approval, u serve.User, where, back string) card {
 	c.Subject, c.Rest = c.part(full, maxText)
 	whole := pretty(a.Input)
 	c.Pretty, _ = c.part(whole, maxText)
-	if c.Pretty == whole && a.Kind == serve.KindTool {
+	if c.Pretty == whole && a.Kind == api.KindTool {
 		c.Edit = whole
 	}
 	if c.Diff = show.Unified(a.Diff); c.Diff == nil {
@@ -92,15 +92,15 @@ func newCard(a *serve.Approval, u serve.User, where, back string) card {
 		c.Subject = c.brief(shortPath(a.Dir, full))
 	}
 	switch a.Kind {
-	case serve.KindPlan:
+	case api.KindPlan:
 		plan := show.Head(a.Plan, maxPlan)
 		c.Plan, c.Cut = markdown.HTML(plan), c.Cut || len(plan) < len(a.Plan)
-	case serve.KindQuestion:
+	case api.KindQuestion:
 		c.Asked = show.Questions(a.Tool, a.Input, nil)
 		for _, q := range c.Asked {
 			c.Cut = c.Cut || q.Cut
 		}
-	case serve.KindElicitation:
+	case api.KindElicitation:
 		c.Subject, c.Rest = c.part(jsonx.Text(jsonx.Member(a.Input, "message")), maxText)
 		c.form()
 	}
@@ -133,7 +133,7 @@ func (c *card) form() {
 }
 
 // full writes everything that a decision is about as a text. Nothing is cut.
-func full(a *serve.Approval) string {
+func full(a *api.Approval) string {
 	var out strings.Builder
 	part := func(name, text string) {
 		if text != "" {
@@ -156,7 +156,7 @@ func full(a *serve.Approval) string {
 }
 
 // Pending reports whether it can be decided.
-func (c *card) Pending() bool { return c.State == serve.ApprovalPending }
+func (c *card) Pending() bool { return c.State == api.ApprovalPending }
 
 // File reports whether the subject is a file, not a command.
 func (c *card) File() bool { return c.Diff != nil }
@@ -191,7 +191,7 @@ func webAddress(address string) string {
 }
 
 // chosen reports whether a field has a value by default.
-func chosen(f serve.FormField, value string) bool {
+func chosen(f api.FormField, value string) bool {
 	if string(f.Default) == value || jsonx.Text(f.Default) == value {
 		return true
 	}
@@ -204,9 +204,9 @@ func chosen(f serve.FormField, value string) bool {
 }
 
 // entryType is the kind of input for a field.
-func entryType(f serve.FormField) string {
+func entryType(f api.FormField) string {
 	switch {
-	case f.Kind == serve.FieldNumber || f.Kind == serve.FieldInteger:
+	case f.Kind == api.FieldNumber || f.Kind == api.FieldInteger:
 		return "number"
 	case f.Format == "email" || f.Format == "date":
 		return f.Format
@@ -217,11 +217,11 @@ func entryType(f serve.FormField) string {
 }
 
 // presetText is what a field has by default.
-func presetText(f serve.FormField) string {
+func presetText(f api.FormField) string {
 	if text := jsonx.Text(f.Default); text != "" {
 		return text
 	}
-	if f.Kind == serve.FieldNumber || f.Kind == serve.FieldInteger {
+	if f.Kind == api.FieldNumber || f.Kind == api.FieldInteger {
 		return string(f.Default)
 	}
 	return ""

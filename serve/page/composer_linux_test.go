@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/internal/test/browser"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // covered lists what in the conversation has the composer over it once it has the
@@ -48,7 +48,7 @@ func TestNothingBelowTheComposer(t *testing.T) {
 	r.settled(path)
 	for i := range 12 {
 		content := fmt.Sprintf("%q", fmt.Sprintf("Fix the rounding, part %d", i))
-		if _, err := r.server.Service().Send(t.Context(), ada, id, serve.NewPrompt{Content: []byte(content)}); err != nil {
+		if _, err := r.server.Service().Send(t.Context(), ada, id, api.NewPrompt{Content: []byte(content)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/internal/test/browser"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // endLogins logs everybody out.
@@ -23,7 +23,7 @@ func (r *rig) endLogins() {
 }
 
 // logIn pastes the link for a user into the login form that is shown.
-func (r *rig) logIn(b *browser.Browser, u serve.User) {
+func (r *rig) logIn(b *browser.Browser, u api.User) {
 	r.t.Helper()
 	b.Wait(r.t, `document.documentElement.dataset.screen === "login" && document.getElementById("token")`)
 	b.Eval(r.t, `document.getElementById("token").focus()`)
@@ -36,7 +36,7 @@ func (r *rig) logIn(b *browser.Browser, u serve.User) {
 // the next login of the same person, and can be sent. Nobody else who logs in there sees
 // it, and then it is gone for good.
 func TestTypedWhenTheLoginEnds(t *testing.T) {
-	bob := serve.User{Name: "bob", Role: serve.Operator}
+	bob := api.User{Name: "bob", Role: api.Operator}
 	r := newRig(t)
 	path := r.begin("shop-api", "hello")
 	r.settled(path)
@@ -80,7 +80,7 @@ func TestTypedWhenTheLoginEnds(t *testing.T) {
 			c.out(b)
 			r.logIn(b, bob)
 			b.Want(t, prompt+`?.value ?? ""`, "") // where the login leads
-			for _, u := range []serve.User{bob, ada} {
+			for _, u := range []api.User{bob, ada} {
 				b.Load(t, r.http.URL+c.where)
 				b.Wait(t, `document.body.dataset.user === "`+u.Name+`"`)
 				b.Want(t, prompt+`.value`, "")
@@ -112,9 +112,9 @@ func TestSomebodyElseLogsInElsewhere(t *testing.T) {
 	b.Load(t, r.http.URL+path)
 	b.Eval(t, `document.getElementById("prompt").focus()`)
 	b.Type("ada's secret")
-	b.Eval(t, `fetch("/login", {method: "POST", body: new URLSearchParams({token: "`+r.link(serve.User{Name: "bob", Role: serve.Operator})+`"}), redirect: "manual"})`)
+	b.Eval(t, `fetch("/login", {method: "POST", body: new URLSearchParams({token: "`+r.link(api.User{Name: "bob", Role: api.Operator})+`"}), redirect: "manual"})`)
 	title := "Something happens"
-	if _, err := r.server.Service().Change(t.Context(), ada, strings.TrimPrefix(path, "/c/"), serve.Change{Title: &title}, ""); err != nil {
+	if _, err := r.server.Service().Change(t.Context(), ada, strings.TrimPrefix(path, "/c/"), api.Change{Title: &title}, ""); err != nil {
 		t.Fatal(err)
 	}
 	b.Wait(t, `document.body?.dataset.user === "bob"`)

@@ -13,6 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/serve/page"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -43,9 +44,9 @@ func ExampleNew() {
 	agents, err := serve.New(f, serve.Options{
 		Records: db, Project: "shop", Presets: presets, Page: page.New,
 		// Your own logins decide who somebody is.
-		Authenticate: func(r *http.Request) (serve.User, bool) {
+		Authenticate: func(r *http.Request) (api.User, bool) {
 			name, password, _ := r.BasicAuth()
-			return serve.User{Name: name, Role: serve.Operator}, name == "ada" && password == "lovelace"
+			return api.User{Name: name, Role: api.Operator}, name == "ada" && password == "lovelace"
 		},
 	})
 	if err != nil {

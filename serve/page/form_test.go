@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/approval"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
 // elicit lets an MCP server ask for something in a conversation.
-func (r *rig) elicit(path, input string) serve.Approval {
+func (r *rig) elicit(path, input string) api.Approval {
 	r.t.Helper()
 	key := strings.Replace(strings.TrimPrefix(path, "/c/"), "~", "/", 1)
 	q, err := approval.NewQuestions(r.db, "p").Ask(r.t.Context(), approval.Question{
@@ -51,7 +51,7 @@ func TestFillInForms(t *testing.T) {
 			t.Errorf("the inbox has no %q", want)
 		}
 	}
-	post := func(a *serve.Approval, form url.Values) (int, string) {
+	post := func(a *api.Approval, form url.Values) (int, string) {
 		form.Set("digest", a.Digest)
 		form.Set("decision", "answer")
 		reply, err := c.PostForm(r.http.URL+"/a/"+a.ID, form)
@@ -111,7 +111,7 @@ func TestReleaseWithForms(t *testing.T) {
 		t.Error("a question that can be deferred can be released")
 	}
 	a := r.elicit(path, `{"mcp_server_name":"crm","message":"Log in there","mode":"url","url":"https://crm.example/login"}`)
-	if _, inbox := get(t, r.client(serve.User{Name: "eve", Role: serve.Approver}), r.http.URL+"/"); strings.Contains(inbox, button) || !strings.Contains(inbox, "holds a process") {
+	if _, inbox := get(t, r.client(api.User{Name: "eve", Role: api.Approver}), r.http.URL+"/"); strings.Contains(inbox, button) || !strings.Contains(inbox, "holds a process") {
 		t.Error("an approver is offered to release a process")
 	}
 	if _, inbox := get(t, c, r.http.URL+"/"); strings.Count(inbox, button) != 1 {
@@ -144,7 +144,7 @@ func TestPlanWithItsText(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, err := r.server.Service().Approval(t.Context(), ada, q.ID)
-	if err != nil || a.Kind != serve.KindPlan || !strings.HasPrefix(a.Plan, "1. **Count**") || a.PlanPath == "" {
+	if err != nil || a.Kind != api.KindPlan || !strings.HasPrefix(a.Plan, "1. **Count**") || a.PlanPath == "" {
 		t.Errorf("%+v, %v", a, err)
 	}
 	const text = "<strong>Count</strong> the bolts"

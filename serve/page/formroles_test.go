@@ -8,7 +8,7 @@ import (
 
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/internal/uuid"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // formRoles is who may send which form, written by hand: v is a viewer, a an approver,
@@ -32,15 +32,15 @@ func TestFormsNeedRoles(t *testing.T) {
 	a := r.pending(1)[0]
 	service := r.server.Service()
 	queued := uuid.New()
-	if _, err := service.Send(t.Context(), ada, conversation, serve.NewPrompt{ID: queued, Content: []byte(`"and then"`)}); err != nil {
+	if _, err := service.Send(t.Context(), ada, conversation, api.NewPrompt{ID: queued, Content: []byte(`"and then"`)}); err != nil {
 		t.Fatal(err)
 	}
 	form := url.Values{
 		"digest": {a.Digest}, "decision": {"nothing"}, "preset": {"shop-api"}, "prompt": {queued}, "id": {uuid.New()},
 		"message": {uuid.New()}, "model": {"claude-opus-4-5"}, "seq": {"1"}, "do": {"resume"},
 	}
-	for caller, role := range map[string]serve.Role{"v": serve.Viewer, "a": serve.Approver, "o": serve.Operator} {
-		c := r.client(serve.User{Name: "eve", Role: role})
+	for caller, role := range map[string]api.Role{"v": api.Viewer, "a": api.Approver, "o": api.Operator} {
+		c := r.client(api.User{Name: "eve", Role: role})
 		for to, who := range formRoles {
 			if caller == "o" && strings.Contains(who, "o") {
 				continue // TestDecideWithForms and others send it
@@ -67,7 +67,7 @@ func TestFormsNeedRoles(t *testing.T) {
 	if err != nil || len(prompts) != 2 {
 		t.Errorf("the prompts are %+v, %v; want both as they were", prompts, err)
 	}
-	if still := r.pending(1)[0]; still.State != serve.ApprovalPending {
+	if still := r.pending(1)[0]; still.State != api.ApprovalPending {
 		t.Errorf("the approval is %s", still.State)
 	}
 }
@@ -95,7 +95,7 @@ func TestFormNeedsItsDigest(t *testing.T) {
 	} else if status, _ := read(t, reply); status != http.StatusConflict {
 		t.Errorf("without a digest: status %d", status)
 	}
-	if still := r.pending(1)[0]; still.State != serve.ApprovalPending {
+	if still := r.pending(1)[0]; still.State != api.ApprovalPending {
 		t.Fatalf("the approval is %s", still.State)
 	}
 	if reply, err := c.PostForm(r.http.URL+"/a/"+a.ID, url.Values{"digest": {a.Digest}, "decision": {"allow"}}); err != nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/claude-agent-go/claude/internal/form"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/show"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // bad is a form that cannot be used.
 func bad(detail string) error {
-	return &serve.Problem{Title: "The form cannot be used", Status: http.StatusBadRequest, Detail: detail}
+	return &api.Problem{Title: "The form cannot be used", Status: http.StatusBadRequest, Detail: detail}
 }
 
 // decide decides an approval. The button says what: allow, deny, answer, edit,
@@ -27,19 +27,19 @@ func (p *page) decide(q *request) error {
 		return err
 	}
 	id, sent := q.PathValue("id"), q.PostForm
-	d := serve.Decision{Digest: sent.Get("digest")}
+	d := api.Decision{Digest: sent.Get("digest")}
 	verb, which, _ := strings.Cut(sent.Get("decision"), " ")
-	switch d.Decision = serve.DecisionKind(verb); verb {
+	switch d.Decision = api.DecisionKind(verb); verb {
 	case "allow":
 	case "deny":
 		d.Message, d.Stop = sent.Get("message"), sent.Get("stop") != ""
 	case "edit":
-		d.Decision, d.Input = serve.DecideAllow, json.RawMessage(sent.Get("input"))
+		d.Decision, d.Input = api.DecideAllow, json.RawMessage(sent.Get("input"))
 		if !json.Valid(d.Input) {
 			return bad("The edited input is not JSON. Go back and fix it; nothing was decided.")
 		}
 	case "remember":
-		d.Decision = serve.DecideAllow
+		d.Decision = api.DecideAllow
 		n, err := strconv.Atoi(which)
 		if err != nil {
 			return bad("The rule to remember has no number. Load the page again.")
@@ -61,7 +61,7 @@ func (p *page) decide(q *request) error {
 // answer reads the answers to questions: q0 holds labels, w0 own words. The
 // fields of a form of an MCP server are f0 and so on; one that the page cannot
 // show is JSON.
-func (p *page) answer(q *request, d *serve.Decision, sent url.Values) error {
+func (p *page) answer(q *request, d *api.Decision, sent url.Values) error {
 	if sent.Has("fields") {
 		a, err := p.service.Approval(q.Context(), q.user, q.PathValue("id"))
 		if err != nil {
@@ -81,7 +81,7 @@ func (p *page) answer(q *request, d *serve.Decision, sent url.Values) error {
 		return bad("The form names no questions. Load the page again.")
 	}
 	for i := range n {
-		a := serve.QuestionAnswer{Question: i, Choose: sent["q"+strconv.Itoa(i)], Write: strings.TrimSpace(sent.Get("w" + strconv.Itoa(i)))}
+		a := api.QuestionAnswer{Question: i, Choose: sent["q"+strconv.Itoa(i)], Write: strings.TrimSpace(sent.Get("w" + strconv.Itoa(i)))}
 		if len(a.Choose) == 0 && a.Write == "" {
 			return bad("Question " + strconv.Itoa(i+1) + " has no answer. Go back and choose one; nothing was decided.")
 		}
@@ -91,7 +91,7 @@ func (p *page) answer(q *request, d *serve.Decision, sent url.Values) error {
 }
 
 // filled reads the fields of a form.
-func filled(a *serve.Approval, values url.Values) (json.RawMessage, error) {
+func filled(a *api.Approval, values url.Values) (json.RawMessage, error) {
 	if a.Form == nil || a.Form.URL != "" {
 		return nil, nil
 	}
@@ -125,7 +125,7 @@ func (p *page) create(q *request) error {
 	if err := q.ParseForm(); err != nil {
 		return err
 	}
-	c, err := p.service.Create(q.Context(), q.user, serve.NewConversation{
+	c, err := p.service.Create(q.Context(), q.user, api.NewConversation{
 		Preset: q.PostForm.Get("preset"), Prompt: q.PostForm.Get("prompt"), Dir: q.PostForm.Get("dir"), Shared: q.PostForm.Get("shared") != "",
 	})
 	if err != nil {
@@ -145,8 +145,8 @@ func (p *page) prompt(q *request) error {
 	if strings.TrimSpace(text) == "" {
 		return bad("The prompt is empty.")
 	}
-	delivery := serve.Delivery(q.PostForm.Get("delivery"))
-	if delivery != "" && delivery != serve.DeliveryQueue && delivery != serve.DeliverySteer {
+	delivery := api.Delivery(q.PostForm.Get("delivery"))
+	if delivery != "" && delivery != api.DeliveryQueue && delivery != api.DeliverySteer {
 		return bad("The form names no way to deliver the prompt. Load the page again.")
 	}
 	content, err := jsonx.Marshal(text)
@@ -154,10 +154,10 @@ func (p *page) prompt(q *request) error {
 		return err
 	}
 	// The id is the form's, so that a second tap does not send it twice.
-	if _, err := p.service.Send(q.Context(), q.user, q.PathValue("id"), serve.NewPrompt{ID: q.PostForm.Get("id"), Content: content, Delivery: delivery}); err != nil {
+	if _, err := p.service.Send(q.Context(), q.user, q.PathValue("id"), api.NewPrompt{ID: q.PostForm.Get("id"), Content: content, Delivery: delivery}); err != nil {
 		return err
 	}
-	if delivery == serve.DeliverySteer {
+	if delivery == api.DeliverySteer {
 		return p.done(q, q.to(), "steers")
 	}
 	return p.done(q, q.to(), "sent")
@@ -194,8 +194,8 @@ func (p *page) retry(q *request) error {
 
 // rewindView is what restoring files to before a prompt would change.
 type rewindView struct {
-	serve.Conversation
-	serve.Rewound
+	api.Conversation
+	api.Rewound
 	Message string
 	Prompt  string // what it says
 }
@@ -207,7 +207,7 @@ func (p *page) rewind(q *request) error {
 		return err
 	}
 	id := q.PathValue("id")
-	ask := serve.RewindRequest{Message: q.PostForm.Get("message"), DryRun: q.PostForm.Get("sure") == ""}
+	ask := api.RewindRequest{Message: q.PostForm.Get("message"), DryRun: q.PostForm.Get("sure") == ""}
 	c, err := p.service.Conversation(q.Context(), q.user, id)
 	if err != nil {
 		return err
@@ -240,8 +240,8 @@ func (p *page) fork(q *request) error {
 	if err != nil {
 		return err
 	}
-	c, err := p.service.Create(q.Context(), q.user, serve.NewConversation{
-		Preset: from.Preset, Title: "Copy of " + from.Title, Dir: from.Dir, Fork: &serve.ForkFrom{Conversation: from.ID},
+	c, err := p.service.Create(q.Context(), q.user, api.NewConversation{
+		Preset: from.Preset, Title: "Copy of " + from.Title, Dir: from.Dir, Fork: &api.ForkFrom{Conversation: from.ID},
 	})
 	if err != nil {
 		return err
@@ -260,7 +260,7 @@ func (p *page) read(q *request) error {
 	if err != nil || seq < 1 {
 		return bad("The form does not say what was read. Load the page again.")
 	}
-	if err := p.service.MarkRead(q.Context(), q.user, q.PathValue("id"), serve.ReadMark{Seq: seq}); err != nil {
+	if err := p.service.MarkRead(q.Context(), q.user, q.PathValue("id"), api.ReadMark{Seq: seq}); err != nil {
 		return err
 	}
 	return p.done(q, q.to(), "read")
@@ -271,7 +271,7 @@ func (p *page) choose(q *request) error {
 	if err := q.ParseForm(); err != nil {
 		return err
 	}
-	var change serve.Change
+	var change api.Change
 	if q.PostForm.Has("model") {
 		model := q.PostForm.Get("model")
 		change.Model = &model

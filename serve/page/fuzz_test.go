@@ -15,7 +15,7 @@ import (
 
 	"github.com/claude-agent-go/claude/internal/terminal"
 	"github.com/claude-agent-go/claude/internal/test/long"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // hostileTexts act, hide or mislead wherever they are not taken as text.
@@ -53,13 +53,13 @@ func everywhere(t testing.TB, p *page, text string) string {
 		map[string]any{"type": "tool_result", "tool_use_id": "1", "content": text, "is_error": true}, map[string]any{"type": "tool_result", "tool_use_id": "2", "content": text},
 		map[string]any{"type": "text", "text": text},
 	}}, "tool_use_result": map[string]any{"structuredPatch": []any{map[string]any{"oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "lines": []any{"-" + text, "+x " + text}}}}}
-	events := []serve.Event{
-		{Seq: 1, At: at, Type: serve.EventPrompt, Prompt: &serve.Prompt{ID: "v", By: text, Text: text, State: "queued"}},
-		{Seq: 2, At: at, Type: serve.EventMessage, Message: str(said)},
-		{Seq: 3, At: at, Type: serve.EventApproval, Approval: &serve.ApprovalNote{ID: "a", ToolUseID: "1", State: serve.ApprovalAllowed, DecidedBy: text, DecidedAt: at}},
-		{Seq: 4, At: at, Type: serve.EventMessage, Message: str(done)},
-		{Seq: 5, At: at, Type: serve.EventNotice, Notice: &serve.Notice{Text: text, User: text}},
-		{Seq: 6, At: at, Type: serve.EventTurn, Turn: &serve.Turn{Prompt: "v", State: "failed", Error: text}},
+	events := []api.Event{
+		{Seq: 1, At: at, Type: api.EventPrompt, Prompt: &api.Prompt{ID: "v", By: text, Text: text, State: "queued"}},
+		{Seq: 2, At: at, Type: api.EventMessage, Message: str(said)},
+		{Seq: 3, At: at, Type: api.EventApproval, Approval: &api.ApprovalNote{ID: "a", ToolUseID: "1", State: api.ApprovalAllowed, DecidedBy: text, DecidedAt: at}},
+		{Seq: 4, At: at, Type: api.EventMessage, Message: str(done)},
+		{Seq: 5, At: at, Type: api.EventNotice, Notice: &api.Notice{Text: text, User: text}},
+		{Seq: 6, At: at, Type: api.EventTurn, Turn: &api.Turn{Prompt: "v", State: "failed", Error: text}},
 	}
 	var out strings.Builder
 	show := func(name string, v any) {
@@ -72,19 +72,19 @@ func everywhere(t testing.TB, p *page, text string) string {
 		show("item", it)
 	}
 	for _, kind := range []struct {
-		kind  serve.ApprovalKind
+		kind  api.ApprovalKind
 		tool  string
 		input any
-	}{{serve.KindTool, text, map[string]any{text: text}}, {serve.KindTool, "Bash", map[string]any{"command": text}}, {serve.KindTool, "Edit", edit}, {serve.KindPlan, "ExitPlanMode", map[string]any{"plan": text}}, {serve.KindQuestion, "AskUserQuestion", ask}, {serve.KindElicitation, "elicitation", map[string]any{"message": text}}} {
-		for _, state := range []serve.ApprovalState{serve.ApprovalPending, serve.ApprovalDenied} {
-			c := newCard(&serve.Approval{
+	}{{api.KindTool, text, map[string]any{text: text}}, {api.KindTool, "Bash", map[string]any{"command": text}}, {api.KindTool, "Edit", edit}, {api.KindPlan, "ExitPlanMode", map[string]any{"plan": text}}, {api.KindQuestion, "AskUserQuestion", ask}, {api.KindElicitation, "elicitation", map[string]any{"message": text}}} {
+		for _, state := range []api.ApprovalState{api.ApprovalPending, api.ApprovalDenied} {
+			c := newCard(&api.Approval{
 				ID: "a", Conversation: "ada~1", Kind: kind.kind, Tool: kind.tool, Title: text, Reason: text, Input: str(kind.input), Digest: "d", Dir: "/srv/" + text, Plan: text,
 				Diff: "", Suggestions: []string{text, text}, AgentID: text, State: state, DecidedBy: text, DecidedAt: at, Rule: text, Message: text, MayDecide: true, HoldsProcess: true,
-			}, serve.User{Name: text, Role: serve.Admin}, text, "/")
+			}, api.User{Name: text, Role: api.Admin}, text, "/")
 			show("card", &c)
 		}
 	}
-	show("row", serve.Conversation{ID: "ada~1", Title: text, Preset: "shop", Owner: text, State: serve.Idle, Created: at})
+	show("row", api.Conversation{ID: "ada~1", Title: text, Preset: "shop", Owner: text, State: api.Idle, Created: at})
 	for _, e := range events {
 		out.WriteString(p.HTML(&e))
 	}
@@ -232,24 +232,24 @@ func TestLongTexts(t *testing.T) {
 		return map[string]any{"questions": []any{map[string]any{"question": "Q?", "header": "H", "options": []any{map[string]any{"label": label, "description": description}}}}}
 	}
 	short := input(map[string]string{"command": "ls"})
-	for name, a := range map[string]serve.Approval{
-		"tool":        {Kind: serve.KindTool, Tool: endless, Input: short},
-		"rule":        {Kind: serve.KindTool, Tool: "Bash", Input: short, Suggestions: []string{"Bash(ls)", endless}},
-		"directory":   {Kind: serve.KindTool, Tool: "Bash", Input: short, Dir: endless},
-		"reason":      {Kind: serve.KindTool, Tool: "Bash", Input: short, Reason: endless},
-		"command":     {Kind: serve.KindTool, Tool: "Bash", Input: input(map[string]string{"command": endless})},
-		"path":        {Kind: serve.KindTool, Tool: "Edit", Input: input(map[string]string{"file_path": endless, "old_string": "a", "new_string": "b"})},
-		"content":     {Kind: serve.KindTool, Tool: "Write", Input: input(map[string]string{"file_path": "/a", "content": endless})},
-		"other input": {Kind: serve.KindTool, Tool: "Bash", Input: input(map[string]string{"command": "ls", "then": endless})},
-		"plan":        {Kind: serve.KindPlan, Tool: "ExitPlanMode", Plan: endless, Input: input(map[string]string{})},
-		"question":    {Kind: serve.KindQuestion, Tool: "AskUserQuestion", Input: input(option(endless, "d"))},
-		"description": {Kind: serve.KindQuestion, Tool: "AskUserQuestion", Input: input(option("a", endless))},
-		"message":     {Kind: serve.KindElicitation, Tool: "elicitation", Input: input(map[string]string{"message": endless})},
-		"form":        {Kind: serve.KindElicitation, Tool: "elicitation", Input: input(map[string]string{"message": "m", "requested_schema": endless}), Form: &serve.Form{Fields: []serve.FormField{{Title: endless, Kind: "text"}}}},
-		"value":       {Kind: serve.KindElicitation, Tool: "elicitation", Input: input(map[string]string{"message": "m", "requested_schema": endless}), Form: &serve.Form{Fields: []serve.FormField{{Title: "t", Kind: "choice", Options: []serve.FormOption{{Value: endless, Title: "a"}}}}}},
+	for name, a := range map[string]api.Approval{
+		"tool":        {Kind: api.KindTool, Tool: endless, Input: short},
+		"rule":        {Kind: api.KindTool, Tool: "Bash", Input: short, Suggestions: []string{"Bash(ls)", endless}},
+		"directory":   {Kind: api.KindTool, Tool: "Bash", Input: short, Dir: endless},
+		"reason":      {Kind: api.KindTool, Tool: "Bash", Input: short, Reason: endless},
+		"command":     {Kind: api.KindTool, Tool: "Bash", Input: input(map[string]string{"command": endless})},
+		"path":        {Kind: api.KindTool, Tool: "Edit", Input: input(map[string]string{"file_path": endless, "old_string": "a", "new_string": "b"})},
+		"content":     {Kind: api.KindTool, Tool: "Write", Input: input(map[string]string{"file_path": "/a", "content": endless})},
+		"other input": {Kind: api.KindTool, Tool: "Bash", Input: input(map[string]string{"command": "ls", "then": endless})},
+		"plan":        {Kind: api.KindPlan, Tool: "ExitPlanMode", Plan: endless, Input: input(map[string]string{})},
+		"question":    {Kind: api.KindQuestion, Tool: "AskUserQuestion", Input: input(option(endless, "d"))},
+		"description": {Kind: api.KindQuestion, Tool: "AskUserQuestion", Input: input(option("a", endless))},
+		"message":     {Kind: api.KindElicitation, Tool: "elicitation", Input: input(map[string]string{"message": endless})},
+		"form":        {Kind: api.KindElicitation, Tool: "elicitation", Input: input(map[string]string{"message": "m", "requested_schema": endless}), Form: &api.Form{Fields: []api.FormField{{Title: endless, Kind: "text"}}}},
+		"value":       {Kind: api.KindElicitation, Tool: "elicitation", Input: input(map[string]string{"message": "m", "requested_schema": endless}), Form: &api.Form{Fields: []api.FormField{{Title: "t", Kind: "choice", Options: []api.FormOption{{Value: endless, Title: "a"}}}}}},
 	} {
-		a.ID, a.State, a.MayDecide = "1", serve.ApprovalPending, true
-		c := newCard(&a, serve.User{}, "where", "/")
+		a.ID, a.State, a.MayDecide = "1", api.ApprovalPending, true
+		c := newCard(&a, api.User{}, "where", "/")
 		var html strings.Builder
 		if err := p.templates.ExecuteTemplate(&html, "card", &c); err != nil {
 			t.Fatal(err)
@@ -261,7 +261,7 @@ func TestLongTexts(t *testing.T) {
 			t.Errorf("%s: the full text is not full", name)
 		}
 	}
-	c := newCard(&serve.Approval{Kind: serve.KindTool, Tool: "Bash", Input: short, Dir: "/srv", Reason: "because", Suggestions: []string{"Bash(ls)"}}, serve.User{}, "where", "/")
+	c := newCard(&api.Approval{Kind: api.KindTool, Tool: "Bash", Input: short, Dir: "/srv", Reason: "because", Suggestions: []string{"Bash(ls)"}}, api.User{}, "where", "/")
 	if c.Cut {
 		t.Error("a card that shows everything says that it does not")
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 var (
@@ -29,7 +29,7 @@ func TestEarlierConversations(t *testing.T) {
 		} else {
 			want[title] = true
 		}
-		if _, err := r.server.Service().Create(t.Context(), ada, serve.NewConversation{Preset: "docs", Title: title}); err != nil {
+		if _, err := r.server.Service().Create(t.Context(), ada, api.NewConversation{Preset: "docs", Title: title}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/show"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // filter is what somebody wants to see of the inbox. It is in the address, so it
@@ -16,11 +16,11 @@ import (
 type filter struct {
 	Text   string
 	Preset string
-	Kind   serve.ApprovalKind
+	Kind   api.ApprovalKind
 }
 
 func filterOf(query url.Values) filter {
-	return filter{Text: strings.TrimSpace(query.Get("q")), Preset: query.Get("preset"), Kind: serve.ApprovalKind(query.Get("kind"))}
+	return filter{Text: strings.TrimSpace(query.Get("q")), Preset: query.Get("preset"), Kind: api.ApprovalKind(query.Get("kind"))}
 }
 
 // On reports whether it leaves anything out.
@@ -40,12 +40,12 @@ func (f filter) address() string {
 // Kinds are those to choose from.
 func (f filter) Kinds() []kindChoice {
 	return []kindChoice{
-		{serve.KindTool, "approvals"}, {serve.KindQuestion, "questions"}, {serve.KindPlan, "plans"}, {serve.KindElicitation, "forms"},
+		{api.KindTool, "approvals"}, {api.KindQuestion, "questions"}, {api.KindPlan, "plans"}, {api.KindElicitation, "forms"},
 	}
 }
 
 type kindChoice struct {
-	Kind serve.ApprovalKind
+	Kind api.ApprovalKind
 	Name string
 }
 
@@ -54,18 +54,18 @@ type inboxView struct {
 	Waiting int    // cards, with those that the filter hides
 	More    bool   // wait than are counted
 	Filter  filter // of the cards
-	Presets []serve.PresetInfo
-	Live    []serve.Conversation // that do something now
-	Fresh   []serve.Conversation // that have something new, and wait for nobody
-	Older   int                  // as many more have something new
-	Today   string               // what was spent
-	Begin   bool                 // nobody has begun a conversation yet
+	Presets []api.PresetInfo
+	Live    []api.Conversation // that do something now
+	Fresh   []api.Conversation // that have something new, and wait for nobody
+	Older   int                // as many more have something new
+	Today   string             // what was spent
+	Begin   bool               // nobody has begun a conversation yet
 }
 
 // inbox shows what waits. With a filter it shows only that: the conversations that
 // work or have something new have a search of their own.
 func (p *page) inbox(q *request) error {
-	pending, err := p.service.Approvals(q.Context(), q.user, serve.ApprovalQuery{State: serve.ApprovalPending, Limit: maxCards})
+	pending, err := p.service.Approvals(q.Context(), q.user, api.ApprovalQuery{State: api.ApprovalPending, Limit: maxCards})
 	if err != nil {
 		return err
 	}
@@ -82,8 +82,8 @@ func (p *page) inbox(q *request) error {
 		Begin: len(all.Conversations) == 0, Today: show.Money(all.SpentUSD),
 	}
 	if view.Filter.On() {
-		pending, err = p.service.Approvals(q.Context(), q.user, serve.ApprovalQuery{
-			State: serve.ApprovalPending, Limit: maxCards, Text: view.Filter.Text, Preset: view.Filter.Preset, Kind: view.Filter.Kind,
+		pending, err = p.service.Approvals(q.Context(), q.user, api.ApprovalQuery{
+			State: api.ApprovalPending, Limit: maxCards, Text: view.Filter.Text, Preset: view.Filter.Preset, Kind: view.Filter.Kind,
 		})
 		if err != nil {
 			return err
@@ -103,10 +103,10 @@ func (p *page) inbox(q *request) error {
 }
 
 // rows are the conversations below the cards.
-func (v *inboxView) rows(all []serve.Conversation) {
+func (v *inboxView) rows(all []api.Conversation) {
 	for _, c := range all {
 		switch {
-		case c.State == serve.Running || c.State == serve.Starting || c.State == serve.Queued || c.State == serve.Failed:
+		case c.State == api.Running || c.State == api.Starting || c.State == api.Queued || c.State == api.Failed:
 			v.Live = append(v.Live, c)
 		case c.Unread && c.Pending == 0 && !c.Archived:
 			v.Fresh = append(v.Fresh, c)

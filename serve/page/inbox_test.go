@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // cardID finds the approvals on a screen.
@@ -27,7 +27,7 @@ func cards(screen string) (ids []string) {
 func TestFilterInbox(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	bob := serve.User{Name: "bob", Role: serve.Operator}
+	bob := api.User{Name: "bob", Role: api.Operator}
 	names := make(map[string]string) // of approvals
 	for _, c := range []struct{ name, preset, prompt string }{
 		{"edit", "shop-api", "Fix the rounding"}, {"question", "shop-api", "Which database?"}, {"bash", "docs", "Clean the handbook"},
@@ -39,7 +39,7 @@ func TestFilterInbox(t *testing.T) {
 			}
 		}
 	}
-	if _, err := r.server.Service().Create(t.Context(), bob, serve.NewConversation{Preset: "docs", Prompt: "Clean the secret cellar"}); err != nil {
+	if _, err := r.server.Service().Create(t.Context(), bob, api.NewConversation{Preset: "docs", Prompt: "Clean the secret cellar"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range r.pending(4) { // ada is an admin
@@ -47,7 +47,7 @@ func TestFilterInbox(t *testing.T) {
 			names[a.ID] = "private"
 		}
 	}
-	admin, eve := r.client(ada), r.client(serve.User{Name: "eve", Role: serve.Approver})
+	admin, eve := r.client(ada), r.client(api.User{Name: "eve", Role: api.Approver})
 	for _, c := range []struct{ query, admin, others string }{
 		{"", "edit question bash private", "edit question bash"},
 		{"q=ROUNDING", "edit", "edit"},                                           // the title

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/internal/test/browser"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // at waits for a screen.
@@ -115,7 +115,7 @@ func TestKeys(t *testing.T) {
 	b.Wait(t, `document.querySelectorAll(".card").length === 1`)
 	b.Press("o")
 	at(t, b, "conversation")
-	for i, want := range []serve.ApprovalState{serve.ApprovalAllowed, serve.ApprovalAllowed, serve.ApprovalPending} {
+	for i, want := range []api.ApprovalState{api.ApprovalAllowed, api.ApprovalAllowed, api.ApprovalPending} {
 		if a, err := r.server.Service().Approval(t.Context(), ada, ids[i]); err != nil || a.State != want {
 			t.Errorf("the approval %d is %s (%v), want %s", i, a.State, err, want)
 		}
@@ -178,7 +178,7 @@ func TestSecondTap(t *testing.T) {
 		window.again = new Promise(done => new MutationObserver((_, seen) => { seen.disconnect(); tap(); done(document.querySelector(".card form").ariaBusy) }).observe(document.querySelector(".cards"), { childList: true })); tap()`)
 	b.Want(t, `window.again`, nil)
 	b.Want(t, `document.querySelectorAll(".card").length`, 1)
-	if a, err := r.server.Service().Approval(t.Context(), ada, second); err != nil || a.State != serve.ApprovalPending {
+	if a, err := r.server.Service().Approval(t.Context(), ada, second); err != nil || a.State != api.ApprovalPending {
 		t.Errorf("the second approval is %s (%v)", a.State, err)
 	}
 	b.Wait(t, `performance.now() - document.querySelector(".card").dataset.born > 400`)

@@ -34,6 +34,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/leak"
 	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/serve/page"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -106,7 +107,7 @@ func playServer(dir string) error {
 	if err != nil {
 		return err
 	}
-	token, err := serve.IssueToken(ctx, db, "p", serve.NewToken{Name: "test", User: "ada", Role: serve.Operator})
+	token, err := serve.IssueToken(ctx, db, "p", api.NewToken{Name: "test", User: "ada", Role: api.Operator})
 	if err != nil {
 		return err
 	}
@@ -256,13 +257,13 @@ func (k *killable) want(method, path string, body, into any) {
 }
 
 // asked begins a conversation and returns the approval that it comes to.
-func (k *killable) asked(deferred bool) serve.Approval {
+func (k *killable) asked(deferred bool) api.Approval {
 	k.t.Helper()
-	var own serve.Conversation
-	k.want("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Prompt: "Build it"}, &own)
-	var found serve.Approval
+	var own api.Conversation
+	k.want("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Prompt: "Build it"}, &own)
+	var found api.Approval
 	k.until("the approval", func() bool {
-		var list serve.List[serve.Approval]
+		var list api.List[api.Approval]
 		k.want("GET", "/v1/approvals?state=pending", nil, &list)
 		if len(list.Items) == 1 {
 			found = list.Items[0]
@@ -289,14 +290,14 @@ func (k *killable) until(what string, is func() bool) {
 func (k *killable) answered(id string) {
 	k.t.Helper()
 	k.until("the end of the turn", func() bool {
-		var own serve.Conversation
+		var own api.Conversation
 		k.want("GET", "/v1/conversations/"+id, nil, &own)
-		var list serve.List[serve.Approval]
+		var list api.List[api.Approval]
 		k.want("GET", "/v1/approvals?state=pending", nil, &list)
 		if len(list.Items) > 0 {
 			k.t.Fatalf("a person is asked again: %+v", list.Items)
 		}
-		return own.State == serve.Idle && own.Queued == 0
+		return own.State == api.Idle && own.Queued == 0
 	})
 }
 
@@ -315,7 +316,7 @@ func TestKilledBetweenDecisionAndResume(t *testing.T) {
 			}
 			first := spawn(t, dir, tool, "PAGE_TEST_DIE=0", "PAGE_TEST_PATIENCE="+patience)
 			asked := first.asked(deferred)
-			if status, text := first.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}); status != 0 {
+			if status, text := first.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest}); status != 0 {
 				t.Fatalf("the server outlived the decision: %d %s", status, text)
 			}
 			first.gone()
@@ -324,9 +325,9 @@ func TestKilledBetweenDecisionAndResume(t *testing.T) {
 			}
 			next := spawn(t, dir, tool)
 			next.answered(asked.Conversation)
-			var now serve.Approval
+			var now api.Approval
 			next.want("GET", "/v1/approvals/"+asked.ID, nil, &now)
-			if n := tool.runs.Load(); n != 1 || now.State != serve.ApprovalAllowed || now.Outcome != serve.OutcomeRan || now.DecidedBy != "ada" {
+			if n := tool.runs.Load(); n != 1 || now.State != api.ApprovalAllowed || now.Outcome != api.OutcomeRan || now.DecidedBy != "ada" {
 				t.Errorf("the tool ran %d times: %+v", n, now)
 			}
 			// Once it has run it never does again, whatever happens to servers.
@@ -352,16 +353,16 @@ func TestKilledAtEachWrite(t *testing.T) {
 			dir, tool := t.TempDir(), newOutside(t)
 			first := spawn(t, dir, tool, "PAGE_TEST_DIE="+strconv.Itoa(writes))
 			asked := first.asked(false)
-			first.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest})
+			first.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest})
 			first.gone()
 			next := spawn(t, dir, tool)
 			next.answered(asked.Conversation)
-			var now serve.Approval
+			var now api.Approval
 			next.want("GET", "/v1/approvals/"+asked.ID, nil, &now)
 			switch n := tool.runs.Load(); {
-			case n == 1 && (now.Outcome == serve.OutcomeRan || now.Outcome == serve.OutcomeUnknown):
-			case n == 0 && now.Outcome == serve.OutcomeUnknown: // it was released, and could have begun
-			case n == 0 && now.Outcome == serve.OutcomeWithdrawn: // its process had not learned the decision
+			case n == 1 && (now.Outcome == api.OutcomeRan || now.Outcome == api.OutcomeUnknown):
+			case n == 0 && now.Outcome == api.OutcomeUnknown: // it was released, and could have begun
+			case n == 0 && now.Outcome == api.OutcomeWithdrawn: // its process had not learned the decision
 			default:
 				t.Errorf("the tool ran %d times, and the approval is %+v", n, now)
 			}
@@ -380,15 +381,15 @@ func TestKilledWhileTheToolRuns(t *testing.T) {
 	defer close(tool.hold)
 	first := spawn(t, dir, tool)
 	asked := first.asked(false)
-	var now serve.Approval
-	first.want("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}, &now)
+	var now api.Approval
+	first.want("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest}, &now)
 	<-tool.begun
 	first.kill()
 
 	next := spawn(t, dir, tool)
 	next.answered(asked.Conversation)
 	next.want("GET", "/v1/approvals/"+asked.ID, nil, &now)
-	if n := tool.runs.Load(); n != 1 || now.Outcome != serve.OutcomeUnknown || now.State != serve.ApprovalAllowed {
+	if n := tool.runs.Load(); n != 1 || now.Outcome != api.OutcomeUnknown || now.State != api.ApprovalAllowed {
 		t.Errorf("the tool ran %d times, and the approval is %+v", n, now)
 	}
 	if status, text := next.do("GET", "/a/"+asked.ID, nil); status != http.StatusOK || !strings.Contains(text, "nobody knows whether it finished") {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // Two hundred conversations at once, of which fifty wait for a person, with the
@@ -30,7 +30,7 @@ func TestManyConversations(t *testing.T) {
 			prompt = fmt.Sprintf("Clean build %d", i)
 		}
 		begun.Go(func() {
-			if _, err := r.server.Service().Create(t.Context(), ada, serve.NewConversation{Preset: "shop-api", Prompt: prompt}); err != nil {
+			if _, err := r.server.Service().Create(t.Context(), ada, api.NewConversation{Preset: "shop-api", Prompt: prompt}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -44,7 +44,7 @@ func TestManyConversations(t *testing.T) {
 	var decided sync.WaitGroup
 	for _, a := range r.pending(asking - 5) {
 		decided.Go(func() {
-			if _, err := r.server.Service().Decide(t.Context(), ada, a.ID, serve.Decision{Decision: "allow", Digest: a.Digest}); err != nil {
+			if _, err := r.server.Service().Decide(t.Context(), ada, a.ID, api.Decision{Decision: "allow", Digest: a.Digest}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -70,13 +70,13 @@ func answered(t *testing.T, r *rig, n int) {
 	t.Helper()
 	seen := make(map[string]bool)
 	for cursor := ""; ; {
-		list, err := r.server.Service().Conversations(t.Context(), ada, serve.ConversationQuery{Limit: 200, Cursor: cursor})
+		list, err := r.server.Service().Conversations(t.Context(), ada, api.ConversationQuery{Limit: 200, Cursor: cursor})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range list.Items {
 			r.settled("/c/" + c.ID)
-			messages, err := r.server.Service().Messages(t.Context(), ada, c.ID, serve.MessageQuery{})
+			messages, err := r.server.Service().Messages(t.Context(), ada, c.ID, api.MessageQuery{})
 			if err != nil {
 				t.Fatal(err)
 			}

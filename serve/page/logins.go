@@ -3,11 +3,11 @@ package page
 import (
 	"net/http"
 
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 type loginsView struct {
-	Items []serve.LoginInfo
+	Items []api.LoginInfo
 	// Others says that there are logins of other users.
 	Others bool
 }

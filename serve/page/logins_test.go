@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 var logOut = regexp.MustCompile(`action="(/logins/[^"]+/end)"`)
@@ -16,7 +16,7 @@ var logOut = regexp.MustCompile(`action="(/logins/[^"]+/end)"`)
 func TestLoginsOnPage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	bob := serve.User{Name: "bob", Role: serve.Viewer}
+	bob := api.User{Name: "bob", Role: api.Viewer}
 	lost, desk, root := r.client(bob), r.client(bob), r.client(ada)
 	forms := func(c *http.Client, want int) []string {
 		t.Helper()
@@ -35,7 +35,7 @@ func TestLoginsOnPage(t *testing.T) {
 	if all := forms(root, 2); len(all) != 2 {
 		t.Errorf("an admin can end %q", all)
 	}
-	eve := r.client(serve.User{Name: "eve", Role: serve.Operator})
+	eve := r.client(api.User{Name: "eve", Role: api.Operator})
 	forms(eve, 0)
 	if status, _ := post(t, eve, r.http.URL+theirs, nil); status != http.StatusNotFound {
 		t.Errorf("somebody else's login ends with %d", status)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/fleet"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // The cost screen lists what is over budget, with links, and a conversation that is held
@@ -15,14 +15,14 @@ func TestOverBudgetOnPage(t *testing.T) {
 	r.presets[0].Options.MaxBudgetUSD = 0.06 // three answers
 	over := r.begin("shop-api", "Fix the rounding")
 	edit := r.pending(1)[0]
-	if _, err := r.server.Service().Decide(t.Context(), ada, edit.ID, serve.Decision{Decision: "allow", Digest: edit.Digest}); err != nil {
+	if _, err := r.server.Service().Decide(t.Context(), ada, edit.ID, api.Decision{Decision: "allow", Digest: edit.Digest}); err != nil {
 		t.Fatal(err)
 	}
 	r.settled(over)
 	held := r.begin("docs", "slow please, and then more")
 	id := strings.TrimPrefix(held, "/c/")
 	for range 6 {
-		if _, err := r.server.Service().Send(t.Context(), ada, id, serve.NewPrompt{Content: []byte(`"again"`)}); err != nil {
+		if _, err := r.server.Service().Send(t.Context(), ada, id, api.NewPrompt{Content: []byte(`"again"`)}); err != nil {
 			t.Fatal(err)
 		}
 	}

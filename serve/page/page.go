@@ -13,6 +13,7 @@ import (
 
 	"github.com/claude-agent-go/claude/internal/show"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // page is the handler.
@@ -88,7 +89,7 @@ func (p *page) Route(r *http.Request) string {
 type request struct {
 	*http.Request
 	w    http.ResponseWriter
-	user serve.User
+	user api.User
 }
 
 // maxForm is how large a form may be; a decision may edit an input.
@@ -114,7 +115,7 @@ func (p *page) handle(do func(*request) error) http.HandlerFunc {
 type frame struct {
 	Title   string
 	Screen  string // inbox, conversation, history, cost, logins, new, problem, login
-	User    serve.User
+	User    api.User
 	Waiting int    // approvals in the inbox
 	Notice  string // what was just done
 	Stream  string // the address of the stream of events that this screen follows
@@ -126,7 +127,7 @@ type frame struct {
 func (p *page) render(q *request, status int, f frame) error {
 	f.User, f.Now = q.user, time.Now().UTC()
 	if f.Screen != "inbox" { // which has counted them already
-		list, err := p.service.Approvals(q.Context(), q.user, serve.ApprovalQuery{State: serve.ApprovalPending, Limit: maxCards})
+		list, err := p.service.Approvals(q.Context(), q.user, api.ApprovalQuery{State: api.ApprovalPending, Limit: maxCards})
 		if err != nil {
 			return err
 		}
@@ -186,9 +187,9 @@ func (p *page) done(q *request, to, did string) error {
 func (p *page) problem(q *request, err error) {
 	problem, ok := asProblem(err)
 	if !ok {
-		problem = &serve.Problem{Title: "Something went wrong in the server", Status: http.StatusInternalServerError, Detail: "Its log has the details. Try again."}
+		problem = &api.Problem{Title: "Something went wrong in the server", Status: http.StatusInternalServerError, Detail: "Its log has the details. Try again."}
 		if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
-			problem = &serve.Problem{Title: "The form is too large", Status: http.StatusRequestEntityTooLarge, Detail: "Send less at a time."}
+			problem = &api.Problem{Title: "The form is too large", Status: http.StatusRequestEntityTooLarge, Detail: "Send less at a time."}
 		}
 	}
 	view := problemView{Title: line(problem.Title), Successor: problem.Successor, Conversation: problem.Conversation}
@@ -209,7 +210,7 @@ type problemView struct {
 }
 
 func (p *page) nothing(q *request) error {
-	return &serve.Problem{Title: "There is nothing here", Status: http.StatusNotFound, Detail: "The address may be mistyped, or what it named is gone."}
+	return &api.Problem{Title: "There is nothing here", Status: http.StatusNotFound, Detail: "The address may be mistyped, or what it named is gone."}
 }
 
 // local returns a path of this page that a form or a link names, with its query, or
@@ -223,4 +224,4 @@ func local(path, other string) string {
 }
 
 // asProblem finds the problem in an error.
-func asProblem(err error) (*serve.Problem, bool) { return errors.AsType[*serve.Problem](err) }
+func asProblem(err error) (*api.Problem, bool) { return errors.AsType[*api.Problem](err) }

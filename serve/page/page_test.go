@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/internal/test/long"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 func newJar(t *testing.T) http.CookieJar {
@@ -69,7 +69,7 @@ func TestDecideWithForms(t *testing.T) {
 	if status, body := read(t, reply); status != http.StatusOK || reply.Request.URL.Path != "/" || !strings.Contains(body, "Allowed.") {
 		t.Errorf("the decision ends with %d at %s", status, reply.Request.URL)
 	}
-	other := r.client(serve.User{Name: "bob", Role: serve.Approver})
+	other := r.client(api.User{Name: "bob", Role: api.Approver})
 	form.Set("decision", "deny")
 	if reply, err = other.PostForm(r.http.URL+"/a/"+a.ID, form); err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func (r *rig) settled(path string) {
 		r.t.Fatal(err)
 	}
 	for e := range follow {
-		if e.Type == serve.EventTurn {
+		if e.Type == api.EventTurn {
 			return
 		}
 	}
@@ -163,7 +163,7 @@ func TestBadForms(t *testing.T) {
 			t.Errorf("%s: %d", name, status)
 		}
 	}
-	if now := r.pending(1)[0]; now.State != serve.ApprovalPending {
+	if now := r.pending(1)[0]; now.State != api.ApprovalPending {
 		t.Errorf("the approval is %s", now.State)
 	}
 	nobody := &http.Client{Jar: newJar(t)}
@@ -180,7 +180,7 @@ func TestBadForms(t *testing.T) {
 	if status, text := get(t, c, r.http.URL+"/a/"+a.ID+"/full"); status != http.StatusOK || !strings.Contains(text, "rm -rf build && make all") || strings.Contains(text, "<") {
 		t.Errorf("the full text is %d, %s", status, text)
 	}
-	viewer := r.client(serve.User{Name: "eve", Role: serve.Viewer})
+	viewer := r.client(api.User{Name: "eve", Role: api.Viewer})
 	reply, err := viewer.PostForm(r.http.URL+"/a/"+a.ID, url.Values{"digest": {a.Digest}, "decision": {"allow"}})
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/approval"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // edited begins a conversation that edits a file, and returns its path.
@@ -17,7 +17,7 @@ func (r *rig) edited() string {
 	r.t.Helper()
 	path := r.begin("shop-api", "Fix the rounding in price.go: 0.29 becomes 28 cents")
 	for range r.fleet.Approvals().Watch(r.t.Context(), approval.Filter{}) {
-		list, err := r.server.Service().Approvals(r.t.Context(), ada, serve.ApprovalQuery{State: serve.ApprovalPending, Conversation: strings.TrimPrefix(path, "/c/")})
+		list, err := r.server.Service().Approvals(r.t.Context(), ada, api.ApprovalQuery{State: api.ApprovalPending, Conversation: strings.TrimPrefix(path, "/c/")})
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -25,7 +25,7 @@ func (r *rig) edited() string {
 			continue
 		}
 		a := list.Items[0]
-		if _, err := r.server.Service().Decide(r.t.Context(), ada, a.ID, serve.Decision{Decision: "allow", Digest: a.Digest}); err != nil {
+		if _, err := r.server.Service().Decide(r.t.Context(), ada, a.ID, api.Decision{Decision: "allow", Digest: a.Digest}); err != nil {
 			r.t.Fatal(err)
 		}
 		break
@@ -60,7 +60,7 @@ func TestRewindWithForms(t *testing.T) {
 		return res.StatusCode, string(body)
 	}
 	button := regexp.MustCompile(`name="message" value="([^"]+)"`)
-	if _, body := fetch(r.client(serve.User{Name: "eve", Role: serve.Approver}), nil); button.MatchString(body) {
+	if _, body := fetch(r.client(api.User{Name: "eve", Role: api.Approver}), nil); button.MatchString(body) {
 		t.Error("an approver is offered to restore files")
 	}
 	browser := r.client(ada)

@@ -22,6 +22,7 @@ import (
 	"github.com/claude-agent-go/claude/host"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/serve/page"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -184,17 +185,17 @@ func (r *rig) reply(c *claudetest.ModelCall) claudetest.Reply {
 // begin begins a conversation and returns its path.
 func (r *rig) begin(preset, prompt string) string {
 	r.t.Helper()
-	c, err := r.server.Service().Create(r.t.Context(), ada, serve.NewConversation{Preset: preset, Prompt: prompt, Shared: true})
+	c, err := r.server.Service().Create(r.t.Context(), ada, api.NewConversation{Preset: preset, Prompt: prompt, Shared: true})
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	return "/c/" + c.ID
 }
 
-var ada = serve.User{Name: "ada", Role: serve.Admin}
+var ada = api.User{Name: "ada", Role: api.Admin}
 
 // link is a link that logs in.
-func (r *rig) link(u serve.User) string {
+func (r *rig) link(u api.User) string {
 	r.t.Helper()
 	link, err := r.server.LoginLink(r.t.Context(), r.http.URL, u)
 	if err != nil {
@@ -204,7 +205,7 @@ func (r *rig) link(u serve.User) string {
 }
 
 // client is a browser without a script.
-func (r *rig) client(u serve.User) *http.Client {
+func (r *rig) client(u api.User) *http.Client {
 	r.t.Helper()
 	token, err := r.server.Service().IssueLogin(r.t.Context(), u)
 	if err != nil {
@@ -224,10 +225,10 @@ func (r *rig) client(u serve.User) *http.Client {
 }
 
 // pending waits for approvals of a tool and returns them.
-func (r *rig) pending(n int) []serve.Approval {
+func (r *rig) pending(n int) []api.Approval {
 	r.t.Helper()
 	for range r.fleet.Approvals().Watch(r.t.Context(), approval.Filter{}) {
-		list, err := r.server.Service().Approvals(r.t.Context(), ada, serve.ApprovalQuery{State: serve.ApprovalPending})
+		list, err := r.server.Service().Approvals(r.t.Context(), ada, api.ApprovalQuery{State: api.ApprovalPending})
 		if err != nil {
 			r.t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // What one screen shows at most.
@@ -125,11 +126,11 @@ func (p *page) full(q *request) error {
 }
 
 type conversationView struct {
-	serve.Conversation
+	api.Conversation
 	Items   []*item
 	Earlier int // items that are not shown
 	Cards   []card
-	Queue   []serve.Prompt
+	Queue   []api.Prompt
 	Models  []string
 	Modes   []string
 	Busy    bool
@@ -154,7 +155,7 @@ func (p *page) conversation(q *request) error {
 	if err != nil {
 		return err
 	}
-	pending, err := p.service.Approvals(q.Context(), q.user, serve.ApprovalQuery{State: serve.ApprovalPending, Conversation: id, Limit: maxCards})
+	pending, err := p.service.Approvals(q.Context(), q.user, api.ApprovalQuery{State: api.ApprovalPending, Conversation: id, Limit: maxCards})
 	if err != nil {
 		return err
 	}
@@ -168,17 +169,17 @@ func (p *page) conversation(q *request) error {
 	}
 	c.Title = line(c.Title)
 	c.Reason, _ = show.Text(c.Reason, maxReason)
-	view := conversationView{Conversation: c, Queue: queue(prompts), Seq: seq, NewID: uuid.New(), May: q.user.Role.Covers(serve.Operator)}
-	view.Steer = c.State == serve.Running || c.State == serve.Waiting
-	view.Interrupt = view.Steer || c.State == serve.Deferred
-	view.Busy = view.Interrupt || c.State == serve.Starting
+	view := conversationView{Conversation: c, Queue: queue(prompts), Seq: seq, NewID: uuid.New(), May: q.user.Role.Covers(api.Operator)}
+	view.Steer = c.State == api.Running || c.State == api.Waiting
+	view.Interrupt = view.Steer || c.State == api.Deferred
+	view.Busy = view.Interrupt || c.State == api.Starting
 	view.Fork = view.May && !view.Busy && (c.Turns > 0 || c.Resumed != "")
-	view.End = view.May && c.State == serve.Idle && c.Owner != ""
+	view.End = view.May && c.State == api.Idle && c.Owner != ""
 	t := newTimeline(c.Dir, events)
 	for _, preset := range info.Presets {
 		if preset.Name == c.Preset {
 			view.Models, view.Modes = preset.Models, preset.Modes
-			if preset.Rewind && view.May && c.State == serve.Idle {
+			if preset.Rewind && view.May && c.State == api.Idle {
 				t.offerRewind("/c/" + url.PathEscape(id) + "/rewind")
 			}
 		}
@@ -194,7 +195,7 @@ func (p *page) conversation(q *request) error {
 }
 
 type changesView struct {
-	serve.Conversation
+	api.Conversation
 	Files          []*changedFile
 	Added, Removed int
 }
@@ -219,18 +220,18 @@ func (p *page) changes(q *request) error {
 }
 
 type historyView struct {
-	Items    []serve.Conversation
+	Items    []api.Conversation
 	Next     string // the address of the next page, with the same filters
-	Query    serve.ConversationQuery
-	States   []serve.State
-	Sessions []serve.SessionInfo
+	Query    api.ConversationQuery
+	States   []api.State
+	Sessions []api.SessionInfo
 }
 
 func (p *page) history(q *request) error {
 	form := q.URL.Query()
 	view := historyView{
-		Query:  serve.ConversationQuery{Text: form.Get("q"), State: serve.State(form.Get("state")), Archived: form.Get("archived") != "", Cursor: form.Get("cursor")},
-		States: []serve.State{serve.Idle, serve.Queued, serve.Starting, serve.Running, serve.Waiting, serve.Deferred, serve.Failed, serve.Ended},
+		Query:  api.ConversationQuery{Text: form.Get("q"), State: api.State(form.Get("state")), Archived: form.Get("archived") != "", Cursor: form.Get("cursor")},
+		States: []api.State{api.Idle, api.Queued, api.Starting, api.Running, api.Waiting, api.Deferred, api.Failed, api.Ended},
 	}
 	list, err := p.service.Conversations(q.Context(), q.user, view.Query)
 	if err != nil {
@@ -244,14 +245,14 @@ func (p *page) history(q *request) error {
 	for i := range view.Items {
 		view.Items[i].Title = line(view.Items[i].Title)
 	}
-	if q.user.Role == serve.Admin && view.Query == (serve.ConversationQuery{}) {
+	if q.user.Role == api.Admin && view.Query == (api.ConversationQuery{}) {
 		view.Sessions = p.sessions(q)
 	}
 	return p.render(q, http.StatusOK, frame{Title: "Conversations", Screen: "history", Stream: "/v1/feed", Body: view})
 }
 
 // sessions are those on the server's disk. Not every server shows them.
-func (p *page) sessions(q *request) []serve.SessionInfo {
+func (p *page) sessions(q *request) []api.SessionInfo {
 	info, err := p.service.Info(q.Context(), q.user)
 	if err != nil || !slices.Contains(info.Features, "sessions") {
 		return nil
@@ -268,7 +269,7 @@ func (p *page) sessions(q *request) []serve.SessionInfo {
 }
 
 type newView struct {
-	Presets []serve.PresetInfo
+	Presets []api.PresetInfo
 	Preset  string
 	Prompt  string
 }
@@ -282,26 +283,26 @@ func (p *page) newConversation(q *request) error {
 }
 
 type costView struct {
-	By    serve.UsageGroup
+	By    api.UsageGroup
 	Days  int
 	Rows  []costRow
-	Total serve.UsageRow
-	Held  []serve.Held
-	Over  []serve.OverBudget
+	Total api.UsageRow
+	Held  []api.Held
+	Over  []api.OverBudget
 }
 
 type costRow struct {
-	serve.UsageRow
+	api.UsageRow
 	Name  string
 	Share int // of the largest, in percent
 }
 
 func (p *page) cost(q *request) error {
-	view := costView{By: serve.UsageGroup(q.URL.Query().Get("by")), Days: 30}
-	if !slices.Contains(serve.UsageGroups(), view.By) {
-		view.By = serve.ByDay
+	view := costView{By: api.UsageGroup(q.URL.Query().Get("by")), Days: 30}
+	if !slices.Contains(api.UsageGroups(), view.By) {
+		view.By = api.ByDay
 	}
-	usage, err := p.service.Usage(q.Context(), q.user, serve.UsageQuery{From: time.Now().UTC().AddDate(0, 0, -view.Days), By: []serve.UsageGroup{view.By}})
+	usage, err := p.service.Usage(q.Context(), q.user, api.UsageQuery{From: time.Now().UTC().AddDate(0, 0, -view.Days), By: []api.UsageGroup{view.By}})
 	if err != nil {
 		return err
 	}
@@ -318,7 +319,7 @@ func (p *page) cost(q *request) error {
 		view.Rows = append(view.Rows, r)
 	}
 	slices.SortStableFunc(view.Rows, func(a, b costRow) int {
-		if view.By == serve.ByDay {
+		if view.By == api.ByDay {
 			return strings.Compare(b.Name, a.Name)
 		}
 		return cmp.Compare(b.CostUSD, a.CostUSD)

@@ -3,7 +3,7 @@ package page
 import (
 	"net/url"
 
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // session makes a conversation of a session on the server's disk. The button says
@@ -13,12 +13,12 @@ func (p *page) session(q *request) error {
 		return err
 	}
 	id := q.PathValue("id")
-	ask, did := serve.NewConversation{Preset: q.PostForm.Get("preset")}, "resumed"
+	ask, did := api.NewConversation{Preset: q.PostForm.Get("preset")}, "resumed"
 	switch q.PostForm.Get("do") {
 	case "resume":
 		ask.Resume = id
 	case "fork":
-		ask.Fork, did = &serve.ForkFrom{Session: id}, "copied"
+		ask.Fork, did = &api.ForkFrom{Session: id}, "copied"
 	default:
 		return bad("The form does not say whether to resume the session or to fork it. Load the page again.")
 	}

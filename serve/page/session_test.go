@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // session puts a session of the CLI on the server's disk.
@@ -55,7 +55,7 @@ func TestSessionsWithForms(t *testing.T) {
 	if strings.Contains(list, away) {
 		t.Error("the list has a session of a directory that no preset has")
 	}
-	eve := r.client(serve.User{Name: "eve", Role: serve.Operator})
+	eve := r.client(api.User{Name: "eve", Role: api.Operator})
 	if _, list := get(t, eve, r.http.URL+"/h"); strings.Contains(list, talk) {
 		t.Error("an operator sees the sessions of the person whose disk it is")
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // begun waits until a CLI has a prompt.
@@ -20,7 +20,7 @@ func (r *rig) begun(path, text string) {
 		r.t.Fatal(err)
 	}
 	for e := range follow {
-		if e.Type == serve.EventPrompt && e.Prompt.Text == text && e.Prompt.State == "running" {
+		if e.Type == api.EventPrompt && e.Prompt.Text == text && e.Prompt.State == "running" {
 			return
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // While a turn runs, a second button sends the prompt to it: before those that
@@ -37,7 +37,7 @@ func TestSteerWithForms(t *testing.T) {
 			t.Errorf("%q: status %d, %s", delivery, status, body)
 		}
 	}
-	if _, err := r.server.Service().Decide(t.Context(), ada, asked.ID, serve.Decision{Decision: "allow", Digest: asked.Digest}); err != nil {
+	if _, err := r.server.Service().Decide(t.Context(), ada, asked.ID, api.Decision{Decision: "allow", Digest: asked.Digest}); err != nil {
 		t.Fatal(err)
 	}
 	events, err := r.server.Service().Follow(t.Context(), ada, strings.TrimPrefix(path, "/c/"), 0)
@@ -45,10 +45,10 @@ func TestSteerWithForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	for e := range events {
-		if e.Type == serve.EventTurn && e.Turn.Prompt == waits {
+		if e.Type == api.EventTurn && e.Turn.Prompt == waits {
 			t.Error("the prompt that waits has ended before the one that steers")
 		}
-		if e.Type == serve.EventTurn && e.Turn.Prompt == steers {
+		if e.Type == api.EventTurn && e.Turn.Prompt == steers {
 			break
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/show"
 	"github.com/claude-agent-go/claude/internal/terminal"
 	"github.com/claude-agent-go/claude/message"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // item is something in a conversation.
@@ -43,7 +43,7 @@ type toolRow struct {
 	Diff              *show.Diff
 	Path              string
 	Questions         []show.Question
-	Approval          *serve.ApprovalNote
+	Approval          *api.ApprovalNote
 
 	input json.RawMessage
 	began time.Time
@@ -55,12 +55,12 @@ type timeline struct {
 	dir     string // the working directory
 	items   []*item
 	tools   map[string]*toolRow
-	prompts map[string]serve.Prompt
-	notes   map[string]serve.ApprovalNote // by tool call
+	prompts map[string]api.Prompt
+	notes   map[string]api.ApprovalNote // by tool call
 }
 
-func newTimeline(dir string, events []serve.Event) *timeline {
-	t := &timeline{dir: dir, tools: make(map[string]*toolRow), prompts: make(map[string]serve.Prompt), notes: make(map[string]serve.ApprovalNote)}
+func newTimeline(dir string, events []api.Event) *timeline {
+	t := &timeline{dir: dir, tools: make(map[string]*toolRow), prompts: make(map[string]api.Prompt), notes: make(map[string]api.ApprovalNote)}
 	for i := range events {
 		t.take(&events[i])
 	}
@@ -79,19 +79,19 @@ func newTimeline(dir string, events []serve.Event) *timeline {
 }
 
 // take adds what an event says.
-func (t *timeline) take(e *serve.Event) {
+func (t *timeline) take(e *api.Event) {
 	key := fmt.Sprintf("e%d", e.Seq)
 	switch e.Type {
-	case serve.EventMessage:
+	case api.EventMessage:
 		t.message(e, key)
-	case serve.EventPrompt:
+	case api.EventPrompt:
 		t.prompts[e.Prompt.ID] = *e.Prompt
-	case serve.EventTurn:
+	case api.EventTurn:
 		delete(t.prompts, e.Turn.Prompt)
 		t.turn(e, key)
-	case serve.EventApproval:
+	case api.EventApproval:
 		t.notes[e.Approval.ToolUseID] = *e.Approval
-	case serve.EventNotice:
+	case api.EventNotice:
 		t.add(&item{Key: key, Kind: "notice", At: e.At, By: line(e.Notice.User), Text: line(e.Notice.Text)})
 	}
 }
@@ -106,7 +106,7 @@ func (t *timeline) add(it *item) {
 	t.items = slices.Insert(t.items, last, it)
 }
 
-func (t *timeline) turn(e *serve.Event, key string) {
+func (t *timeline) turn(e *api.Event, key string) {
 	it := &item{Key: key, Kind: "turn", At: e.At, Text: string(e.Turn.State), Bad: e.Turn.State == "failed"}
 	if e.Turn.PartOf != "" {
 		it.Text += " in the turn that it steers"
@@ -124,7 +124,7 @@ func (t *timeline) turn(e *serve.Event, key string) {
 }
 
 // message adds what was said.
-func (t *timeline) message(e *serve.Event, key string) {
+func (t *timeline) message(e *api.Event, key string) {
 	m, _ := message.Decode(e.Message) // what cannot be read is not shown
 	switch m := m.(type) {
 	case *message.User:
@@ -156,7 +156,7 @@ func agentOf(m message.Message) string {
 	return line(sub.Type)
 }
 
-func (t *timeline) block(e *serve.Event, block message.Block, key, agent string) {
+func (t *timeline) block(e *api.Event, block message.Block, key, agent string) {
 	switch b := block.(type) {
 	case *message.TextBlock:
 		if strings.TrimSpace(b.Text) != "" {
@@ -198,7 +198,7 @@ func newToolRow(b *message.ToolUseBlock, dir string) *toolRow {
 }
 
 // result adds how a call ended.
-func (t *timeline) result(e *serve.Event, m *message.User, result *message.ToolResultBlock) {
+func (t *timeline) result(e *api.Event, m *message.User, result *message.ToolResultBlock) {
 	row := t.tools[result.ToolUseID]
 	if row == nil {
 		return
@@ -234,15 +234,15 @@ func shortPath(dir, path string) string {
 }
 
 // judge adds what people decided about a call.
-func (r *toolRow) judge(note *serve.ApprovalNote) {
+func (r *toolRow) judge(note *api.ApprovalNote) {
 	switch {
-	case note.State == serve.ApprovalPending:
+	case note.State == api.ApprovalPending:
 		r.State = "waiting"
 	case note.Outcome == "unknown":
 		r.State = "unknown"
-	case note.State == serve.ApprovalDenied:
+	case note.State == api.ApprovalDenied:
 		r.State = "denied"
-	case note.State == serve.ApprovalExpired, note.State == serve.ApprovalWithdrawn:
+	case note.State == api.ApprovalExpired, note.State == api.ApprovalWithdrawn:
 		if !r.done {
 			r.State = string(note.State)
 		}
@@ -264,8 +264,8 @@ func (r *toolRow) Tone() string {
 
 // queue returns the prompts that wait, the oldest first, and the one at which the
 // conversation is stuck. They can be taken back.
-func queue(prompts []serve.Prompt) []serve.Prompt {
-	var out []serve.Prompt
+func queue(prompts []api.Prompt) []api.Prompt {
+	var out []api.Prompt
 	for _, p := range prompts {
 		if p.State == "queued" || p.State == "stuck" {
 			p.Text = show.Short(terminal.Clean(p.Text))
@@ -318,11 +318,11 @@ func (t *timeline) changes(gone map[string]bool) []*changedFile {
 }
 
 // HTML implements [serve.Page]: the markup of a message by itself.
-func (p *page) HTML(e *serve.Event) string {
-	if e.Type != serve.EventMessage {
+func (p *page) HTML(e *api.Event) string {
+	if e.Type != api.EventMessage {
 		return ""
 	}
-	t := newTimeline("", []serve.Event{*e})
+	t := newTimeline("", []api.Event{*e})
 	var out strings.Builder
 	for _, it := range t.items {
 		if p.templates.ExecuteTemplate(&out, "item", it) != nil {

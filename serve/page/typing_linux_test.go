@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/approval"
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -48,7 +48,7 @@ func TestTypingOnACard(t *testing.T) {
 		t.Helper()
 		a, err := r.server.Service().Approval(t.Context(), ada, id)
 		if err == nil {
-			_, err = r.server.Service().Decide(t.Context(), serve.User{Name: "bob", Role: serve.Admin}, id, serve.Decision{Decision: "allow", Digest: a.Digest})
+			_, err = r.server.Service().Decide(t.Context(), api.User{Name: "bob", Role: api.Admin}, id, api.Decision{Decision: "allow", Digest: a.Digest})
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // A screen that could not be loaded when something happened is loaded again, although
@@ -65,11 +65,11 @@ func TestFormThatFails(t *testing.T) {
 	refuse.Store(&get)
 	b.Eval(t, `document.querySelector("[data-key-a]").click()`)
 	until(t, b, "the decision", func() bool {
-		list, err := r.server.Service().Approvals(t.Context(), ada, serve.ApprovalQuery{})
+		list, err := r.server.Service().Approvals(t.Context(), ada, api.ApprovalQuery{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return list.Items[0].State == serve.ApprovalAllowed
+		return list.Items[0].State == api.ApprovalAllowed
 	})
 	b.Wait(t, `!document.querySelector("form[aria-busy=true]")`)
 	b.Want(t, `document.querySelector(".unsent").hidden`, true)
@@ -89,7 +89,7 @@ func TestRefusedPromptSaysWhy(t *testing.T) {
 	b.Eval(t, `document.getElementById("prompt").focus()`)
 	b.Type("one more thing")
 	ended := true
-	if _, err := r.server.Service().Change(t.Context(), ada, strings.TrimPrefix(path, "/c/"), serve.Change{Archived: &ended}, ""); err != nil {
+	if _, err := r.server.Service().Change(t.Context(), ada, strings.TrimPrefix(path, "/c/"), api.Change{Archived: &ended}, ""); err != nil {
 		t.Fatal(err)
 	}
 	b.Wait(t, `document.querySelector(".head .state.ended")`)

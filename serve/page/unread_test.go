@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // readForm is the form by which somebody without a script says what they have
@@ -19,7 +19,7 @@ var readForm = regexp.MustCompile(`action="(/c/[^"]+/read)"><input type="hidden"
 func TestUnread(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	bob := r.client(serve.User{Name: "bob", Role: serve.Viewer})
+	bob := r.client(api.User{Name: "bob", Role: api.Viewer})
 	c := r.client(ada)
 	path := r.begin("shop-api", "hello")
 	r.settled(path)
@@ -66,7 +66,7 @@ func TestUnread(t *testing.T) {
 		t.Error("what was read can be read again")
 	}
 	again := "hello again"
-	if _, err := r.server.Service().Change(t.Context(), serve.User{Name: "ada", Role: serve.Admin}, strings.TrimPrefix(path, "/c/"), serve.Change{Title: &again}, ""); err != nil {
+	if _, err := r.server.Service().Change(t.Context(), api.User{Name: "ada", Role: api.Admin}, strings.TrimPrefix(path, "/c/"), api.Change{Title: &again}, ""); err != nil {
 		t.Fatal(err)
 	}
 	if !marked(c) {

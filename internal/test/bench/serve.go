@@ -23,6 +23,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/test/cputime"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	web "github.com/claude-agent-go/claude/serve/page"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -161,12 +162,12 @@ func servedReaders(ctx context.Context, b *bench) ([]row, error) {
 	defer s.Close()
 	served := httptest.NewServer(s)
 	defer served.Close()
-	ada := serve.User{Name: "ada", Role: serve.Operator}
-	own, err := s.Service().Create(ctx, ada, serve.NewConversation{Preset: "shop", Title: "busy"})
+	ada := api.User{Name: "ada", Role: api.Operator}
+	own, err := s.Service().Create(ctx, ada, api.NewConversation{Preset: "shop", Title: "busy"})
 	if err != nil {
 		return nil, err
 	}
-	token, err := serve.IssueToken(ctx, db, "p", serve.NewToken{Name: "bench", User: ada.Name, Role: ada.Role})
+	token, err := serve.IssueToken(ctx, db, "p", api.NewToken{Name: "bench", User: ada.Name, Role: ada.Role})
 	if err != nil {
 		return nil, err
 	}
@@ -188,12 +189,12 @@ func servedReaders(ctx context.Context, b *bench) ([]row, error) {
 
 // produce makes events at the rate that is measured, and waits until all of them
 // were seen.
-func produce(ctx context.Context, s *serve.Service, u serve.User, id string, events int, process *readerProcess) error {
+func produce(ctx context.Context, s *serve.Service, u api.User, id string, events int, process *readerProcess) error {
 	tick := time.NewTicker(time.Second / serveRate)
 	defer tick.Stop()
 	for i := range events {
 		title := fmt.Sprint("change ", i) // one event, unlike other changes
-		if _, err := s.Change(ctx, u, id, serve.Change{Title: &title}, ""); err != nil {
+		if _, err := s.Change(ctx, u, id, api.Change{Title: &title}, ""); err != nil {
 			return err
 		}
 		<-tick.C

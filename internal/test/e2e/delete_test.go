@@ -25,6 +25,7 @@ import (
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -168,7 +169,7 @@ func TestRealDeleteOverHTTP(t *testing.T) {
 	}
 	defer closeFleet(t, f)
 	s, err := serve.New(f, serve.Options{Records: records, Project: "p", Presets: presets, Logger: harness.Logger(t),
-		Authenticate: func(*http.Request) (serve.User, bool) { return serve.User{Name: "ada", Role: serve.Operator}, true }})
+		Authenticate: func(*http.Request) (api.User, bool) { return api.User{Name: "ada", Role: api.Operator}, true }})
 	if err != nil {
 		t.Fatal(err)
 	}

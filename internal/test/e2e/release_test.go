@@ -11,6 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -59,7 +60,7 @@ func TestRealRelease(t *testing.T) {
 	if info, err := f.Get(t.Context(), "bob/1"); err != nil || info.State != fleet.Pending {
 		t.Errorf("the other conversation: %+v, %v", info, err)
 	}
-	root := serve.User{Name: "root", Role: serve.Admin}
+	root := api.User{Name: "root", Role: api.Admin}
 	if err := s.Service().Release(t.Context(), root, "ada~1"); err != nil {
 		t.Fatal(err)
 	}

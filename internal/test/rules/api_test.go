@@ -57,7 +57,7 @@ func apiRules() []rule {
 			"control/c.go":    source("package control", "type Usage struct{}", "type Effort string", "type Task struct{}"),
 			"host/h.go":       source("package host", "type Options struct{}", "type Usage int"),
 			"internal/x/x.go": source("package x", "type Task struct{}"),
-			"serve/s.go":      source("package serve", "type Task struct{}"),
+			"serve/api/s.go":  source("package api", "type Task struct{}"),
 		},
 		want: []string{"type Usage is in claude, control, host"},
 	}}
@@ -83,7 +83,8 @@ func sharedNames() map[string]string {
 // Go, and may have the names that others have.
 func ownVocabulary() map[string]string {
 	return map[string]string{
-		"serve": "the nouns of a JSON API, named in its OpenAPI document",
+		"serve":     "a server and its parts, which nobody takes for those of a library",
+		"serve/api": "the nouns of a JSON API, named in its OpenAPI document",
 	}
 }
 

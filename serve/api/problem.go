@@ -1,7 +1,8 @@
-package serve
+package api
 
-// Problem is an error as clients see it, in the form of RFC 9457. It is an error
-// of this package's functions as well.
+// Problem is an error as clients see it, in the form of RFC 9457. The
+// methods of serve.Service and of the client return it as an error: errors.AsType
+// finds it.
 type Problem struct {
 	// Type is a relative address, such as /problems/not-found.
 	Type   string `json:"type"`

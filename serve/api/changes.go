@@ -1,4 +1,4 @@
-package serve
+package api
 
 // Changes are the edits of a conversation, as the CLI reports them. What commands
 // and subagents change is not among them, nor what a rewind took back.
