@@ -18,6 +18,8 @@ import (
 
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/permission/policy"
+	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/client"
 )
 
 // start runs "claudectl serve" until the test ends, and returns a browser that is
@@ -207,18 +209,11 @@ func TestServeLoginAndToken(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), "GET", base+"/v1/server", nil)
+	c, err := client.New(client.Options{URL: base, Token: token})
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	var info struct{ User struct{ Name, Role string } }
-	if err := json.NewDecoder(res.Body).Decode(&info); err != nil || info.User.Name != "bob" || info.User.Role != "viewer" {
+	if info, err := c.Info(t.Context()); err != nil || info.User.Name != "bob" || info.User.Role != api.Viewer {
 		t.Errorf("%+v, %v", info, err)
 	}
 }

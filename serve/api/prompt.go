@@ -113,3 +113,9 @@ type ModelUsage struct {
 	Provider                            string  `json:"provider,omitzero"`
 	CostBasis                           string  `json:"costBasis,omitzero"`
 }
+
+// Text returns the content of a prompt that is nothing but a text.
+func Text(text string) json.RawMessage {
+	data, _ := json.Marshal(text) // a string always encodes
+	return data
+}

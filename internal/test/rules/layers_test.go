@@ -14,7 +14,7 @@ import (
 func layers() [][]string {
 	return [][]string{
 		{"internal/filelock", "internal/jsonx", "internal/matcher", "internal/ndjson", "internal/regular", "internal/scratch", "internal/telemetry", "internal/terminal", "internal/uuid", "internal/docs", "internal/test/long", "serve/api"},
-		{"internal/edit", "internal/markdown", "internal/schema", "internal/secret", "internal/transcript", "internal/test/npm"},
+		{"internal/edit", "internal/markdown", "serve/client", "internal/schema", "internal/secret", "internal/transcript", "internal/test/npm"},
 		{"internal/form", "internal/proc", "permission", "store", "internal/test/officialsdk"},
 		{"control", "internal/recordform", "internal/show", "permission/policy"},
 		{"message", "hook", "fleet/internal/outcomelog"},

@@ -1,0 +1,270 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/claude-agent-go/claude/serve/api"
+)
+
+// Options say which server a client talks to, and as whom. URL and Token are needed.
+type Options struct {
+	// URL is the address of the server, such as https://agents.example.com. Its paths
+	// begin at the root.
+	URL string
+	// Token is a bearer token.
+	Token string
+	// Insecure allows http to other machines than this one. Who listens on the way
+	// then reads the token.
+	Insecure bool
+	// HTTP sends the requests. It follows no redirects, whatever it says, and its
+	// Timeout should be 0: streams have no end. Nil: [http.DefaultClient].
+	HTTP *http.Client
+	// Patience is how long the client tries to reach a server that does not answer.
+	// 0: one minute.
+	Patience time.Duration
+}
+
+// Client talks to a server. Its methods may be called from any goroutine. It holds
+// nothing that must be closed.
+type Client struct {
+	base     string
+	token    string
+	http     *http.Client
+	patience time.Duration
+}
+
+// New makes a client. It does not talk to the server yet.
+func New(o Options) (*Client, error) {
+	u, err := url.Parse(o.URL)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return nil, errors.New("claude: client: Options.URL is not an address such as https://agents.example.com")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "":
+		return nil, errors.New("claude: client: Options.URL has more than a scheme and a host")
+	case u.Scheme == "http" && !o.Insecure && !loopback(u.Hostname()):
+		return nil, errors.New("claude: client: Options.URL is http to another machine, which shows the token to everybody on the way: use https, or set Insecure")
+	case o.Token == "":
+		return nil, errors.New("claude: client: Options.Token is missing")
+	case strings.ContainsFunc(o.Token, func(c rune) bool { return c <= ' ' || c > '~' }):
+		return nil, errors.New("claude: client: Options.Token has characters that no token has")
+	}
+	own := http.Client{}
+	if o.HTTP != nil {
+		own = *o.HTTP
+	}
+	// The token is for this server and not for one that it names.
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c := &Client{base: u.Scheme + "://" + u.Host, token: o.Token, http: &own, patience: o.Patience}
+	if c.patience <= 0 {
+		c.patience = time.Minute
+	}
+	return c, nil
+}
+
+// loopback reports whether a host is this machine.
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback() || host == "localhost"
+}
+
+// What a client reads of an answer at most.
+const (
+	maxAnswer  = 64 << 20
+	maxProblem = 1 << 20
+)
+
+// request is something to ask the server.
+type request struct {
+	method, path string
+	query        url.Values
+	body         any
+	// repeat allows to send it again, and keyed with an Idempotency-Key.
+	repeat, keyed bool
+}
+
+// do sends a request, if need be again, and decodes the answer into out, unless that is
+// nil.
+func (c *Client) do(ctx context.Context, r request, out any) error {
+	var body []byte
+	if r.body != nil {
+		var err error
+		if body, err = json.Marshal(r.body); err != nil {
+			return fmt.Errorf("claude: client: %w", err)
+		}
+	}
+	key := ""
+	if r.keyed {
+		key = rand.Text()
+	}
+	begun := time.Now()
+	for attempt := 0; ; attempt++ {
+		err := c.once(ctx, &r, body, key, out)
+		if err == nil || attempt > 0 && r.method == http.MethodDelete && isStatus(err, http.StatusNotFound) {
+			return nil // an earlier attempt has deleted it
+		}
+		wait, again := pause(err, attempt)
+		if !r.repeat || !again || time.Since(begun)+wait > c.patience {
+			return err
+		}
+		if sleep(ctx, wait) != nil {
+			return err
+		}
+	}
+}
+
+// isStatus reports whether an error is a problem with a status.
+func isStatus(err error, status int) bool {
+	p, ok := errors.AsType[*api.Problem](err)
+	return ok && p.Status == status
+}
+
+// inProgress is the type of problem of a request whose first attempt is still at work.
+const inProgress = "/problems/in-progress"
+
+// pause reports whether an error may pass, and how long to wait before the next attempt.
+func pause(err error, attempt int) (time.Duration, bool) {
+	wait := min(100*time.Millisecond<<min(attempt, 10), 5*time.Second)
+	p, ok := errors.AsType[*api.Problem](err)
+	if !ok {
+		return wait, errors.Is(err, errUnreached)
+	}
+	switch {
+	case p.Type == inProgress, p.Status == http.StatusBadGateway && p.Type == blank, p.Status == http.StatusServiceUnavailable, p.Status == http.StatusGatewayTimeout:
+		return max(wait, time.Duration(p.RetryAfter)*time.Second), true
+	}
+	return 0, false
+}
+
+// sleep waits for a time, or returns why ctx has ended.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}
+
+// errUnreached is the error of a request that has no whole answer.
+var errUnreached = errors.New("the server did not answer")
+
+// unreached is an error on the way to the server, or back.
+func unreached(err error) error {
+	if netErr, ok := errors.AsType[*url.Error](err); ok {
+		err = netErr.Err // the address is that of the options
+	}
+	return fmt.Errorf("claude: client: %w: %w", errUnreached, err)
+}
+
+// once sends a request once.
+func (c *Client) once(ctx context.Context, r *request, body []byte, key string, out any) error {
+	res, err := c.send(ctx, r, body, key, "")
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode/100 != 2 {
+		return problemOf(res)
+	}
+	limited := &io.LimitedReader{R: res.Body, N: maxAnswer + 1}
+	data, err := io.ReadAll(limited)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return unreached(err)
+	case limited.N == 0:
+		return fmt.Errorf("claude: client: %s %s: the answer has more than %d bytes", r.method, r.path, maxAnswer)
+	case out == nil:
+		return nil
+	}
+	if text, ok := out.(*string); ok && !isJSON(res) {
+		*text = string(data)
+		return nil
+	}
+	if err := json.Unmarshal(data, out); err != nil {
+		return fmt.Errorf("claude: client: %s %s: the answer is not what the API says: %w", r.method, r.path, err)
+	}
+	return nil
+}
+
+func isJSON(res *http.Response) bool {
+	kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	return err == nil && kind == "application/json"
+}
+
+// send sends a request and returns the answer, whatever its status is.
+func (c *Client) send(ctx context.Context, r *request, body []byte, key, accept string) (*http.Response, error) {
+	address := c.base + r.path
+	if len(r.query) > 0 {
+		address += "?" + r.query.Encode()
+	}
+	var reader io.Reader
+	if body != nil {
+		reader = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, address, reader)
+	if err != nil {
+		return nil, fmt.Errorf("claude: client: %s is not a path", r.path)
+	}
+	h := req.Header
+	h.Set("Authorization", "Bearer "+c.token)
+	if body != nil {
+		h.Set("Content-Type", "application/json")
+	}
+	if key != "" {
+		h.Set("Idempotency-Key", key)
+	}
+	if accept != "" {
+		h.Set("Accept", accept)
+	}
+	res, err := c.http.Do(req)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, unreached(err)
+	}
+	return res, nil
+}
+
+// blank is the type of problems that are no more than their status (RFC 9457).
+const blank = "about:blank"
+
+// problemOf reads the problem of an answer.
+func problemOf(res *http.Response) *api.Problem {
+	var p api.Problem
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")) // any error means another kind
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxProblem))
+	if kind == "application/problem+json" && err == nil && json.Unmarshal(data, &p) == nil && p.Status == res.StatusCode {
+		return &p
+	}
+	title := http.StatusText(res.StatusCode)
+	if title == "" {
+		title = fmt.Sprintf("Status %d", res.StatusCode)
+	}
+	return &api.Problem{Type: blank, Title: title, Status: res.StatusCode, Detail: "the answer is not one of this API: check the address, and what is in between"}
+}
+
+// join makes the path of something with an id.
+func join(parts ...string) string {
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString("/" + url.PathEscape(p))
+	}
+	return b.String()
+}
