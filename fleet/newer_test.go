@@ -150,7 +150,8 @@ func onlyRecordOf(t *testing.T, db store.Records, kind, word string) (only store
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(r.Key.Name+string(r.Value), word) {
+		whole := strings.Contains("/"+r.Key.Name+"/", "/"+word+"/") || strings.Contains(string(r.Value), `"`+word+`"`)
+		if whole { // ids may contain the word by chance
 			only = r
 		}
 	}

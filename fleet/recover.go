@@ -132,7 +132,7 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 		if err := w.f.dropEnded(ctx, w.c.key, p, &o, w.lease.Fence); err != nil {
 			return sleep, err
 		}
-		w.f.ended(w.c, p)
+		w.out(p)
 		return sleep, errEnded
 	}
 	if p.Rewind != nil {

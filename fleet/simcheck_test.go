@@ -47,7 +47,7 @@ func (w *world) check(ctx context.Context, f *fleet.Fleet, keys []string) {
 	for _, key := range keys {
 		w.checkTranscript(ctx, f, key)
 		if info, err := f.Get(ctx, key); err == nil && math.Abs(borne[key]+w.refusals(&info)-info.Cost.USD) > 1e-9 {
-			w.fault("the prompts of %s bear $%v of $%v", key, borne[key], info.Cost.USD)
+			w.fault("the prompts of %s bear $%v of $%v, others $%v", key, borne[key], info.Cost.USD, info.Unprompted.USD)
 		}
 	}
 }

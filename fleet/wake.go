@@ -475,6 +475,7 @@ func (w *waking) conclude(ctx context.Context, p *queued, o *Ticket) error {
 func (w *waking) out(p *queued) {
 	w.f.ended(w.c, p)
 	w.steered.forget(p.ID)
+	delete(w.queue, p.ID)
 }
 
 // deferred lets a prompt wait for a person. The CLI must not be sent anything
