@@ -130,6 +130,6 @@ func (w *waking) endIfExpired(ctx context.Context, p *queued, q *approval.Questi
 		return err
 	}
 	w.worked(p, TraceOutcome{Status: Expired})
-	w.steered.forget(p.ID)
+	w.out(p)
 	return errEnded
 }

@@ -317,6 +317,9 @@ func (w *waking) countLost(ctx context.Context, prompt string) error {
 		answer = main.answers[n-1].id
 	}
 	return w.change(ctx, func(rec *record) error {
+		if rec.Through != mark {
+			return errUnchanged // a write without an answer has taken effect
+		}
 		rec.Through = mark.advance(answer, last)
 		w.book(rec, ledgerOf(lost, rec.Cost.Models), prompt)
 		return nil
