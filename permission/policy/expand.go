@@ -192,7 +192,7 @@ func (e expander) part(part syntax.WordPart, quoted bool) []string {
 		if e.values != nil && printsDirectory(p) {
 			return []string{"~+"}
 		}
-		if e.values != nil && (printsItself(p) || e.written && readsFile(p)) {
+		if e.values != nil && (printsItself(p, e.work) || e.written && readsFile(p)) {
 			e.obscured("")
 		}
 	case *syntax.ProcSubst:

@@ -14,8 +14,8 @@ const (
 	maxScript  = 128 << 10 // bytes of a command
 	maxNesting = 200       // brackets and keywords inside each other
 	maxInner   = 12        // scripts inside scripts
-	maxWork    = 384 << 10 // bytes of words that are looked at, scripts inside included
-	costOfText = 320       // what each script inside counts beside its bytes
+	maxWork    = 320 << 10 // bytes of words that are looked at, scripts inside included
+	costOfText = 448       // what each script inside counts beside its bytes
 )
 
 // script is what a text for the shell may run, as far as that can be known
@@ -335,7 +335,7 @@ func (s *script) statement(stmt *syntax.Stmt) {
 		case syntax.WordHdoc:
 			in.add(expander{}.text(r.Word))
 			for _, value := range files.word(r.Word) {
-				s.mention(value, false)
+				s.files = append(s.files, shellFile{name: value})
 			}
 		case syntax.DplIn, syntax.DplOut:
 			if r.Op == syntax.DplIn {

@@ -19,6 +19,7 @@ type knowledge struct {
 	texts                map[string]bool     // variables that may hold more than numbers
 	arrays               map[string]bool     // variables that may be arrays
 	built                map[string]bool     // variables that the text puts together in more ways than are looked at
+	held                 int                 // how many values they are
 	functions            []string
 	vague                bool // operators may do other things than they usually do
 	anyCase              bool // wildcards may fit letters of the other case
@@ -69,23 +70,20 @@ func (k *knowledge) option(name string) {
 
 // size grows with what is known.
 func (k *knowledge) size() int {
-	n := len(k.functions)
-	for _, is := range []bool{k.vague, k.anyCase, k.dots} {
+	n := k.held + len(k.functions) + len(k.texts) + len(k.arrays) + len(k.built)
+	for _, is := range [...]bool{k.vague, k.anyCase, k.dots, k.tellsFiles, k.tellsAll} {
 		if is {
 			n++
 		}
 	}
-	for _, values := range k.vars {
-		n += 1 + len(values)
-	}
-	for _, set := range []map[string]bool{k.texts, k.arrays, k.built} {
-		for _, is := range set {
-			if is {
-				n++
-			}
-		}
-	}
 	return n
+}
+
+// note sets what is true of a variable.
+func note(set map[string]bool, name string, is bool) {
+	if is {
+		set[name] = true
+	}
 }
 
 // learner looks at a text once.
@@ -100,27 +98,34 @@ type learner struct {
 // feed notes which commands may read what the text itself says: by a
 // here-document, from a substitution, or from another number.
 func (l *learner) feed(stmt *syntax.Stmt) {
+	made, writes := false, false
 	for _, r := range stmt.Redirs {
-		made := r.Hdoc != nil || r.Op == syntax.WordHdoc || r.Op == syntax.DplIn
-		if r.Op == syntax.RdrIn && r.Word != nil {
-			made = made || printsItself(r.Word) || strings.HasPrefix(r.Word.Lit(), "/dev/") || strings.HasPrefix(r.Word.Lit(), "/proc/") || l.tellsFiles
+		switch {
+		case r.Hdoc != nil || r.Op == syntax.WordHdoc || r.Op == syntax.DplIn:
+			made = true
+		case r.Op == syntax.RdrIn && r.Word != nil:
+			made = made || l.tellsFiles || strings.HasPrefix(r.Word.Lit(), "/dev/") || strings.HasPrefix(r.Word.Lit(), "/proc/") || printsItself(r.Word, &l.left)
+		case r.Op != syntax.DplOut:
+			writes = true
 		}
-		if made {
-			l.feeds(stmt)
-			if call, ok := stmt.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 {
-				name := base(call.Args[0].Lit())
-				l.tellsAll = l.tellsAll || slices.Contains(l.functions, name) || listed(" exec eval source . builtin command ", name)
-			}
-		}
-		if r.Op != syntax.RdrIn && r.Op != syntax.DplIn && r.Op != syntax.DplOut && r.Hdoc == nil && r.Op != syntax.WordHdoc && printsItself(stmt) {
-			l.tellsFiles = true
+	}
+	l.tellsFiles = l.tellsFiles || writes && printsItself(stmt, &l.left)
+	if made {
+		l.feeds(stmt)
+		if call, ok := stmt.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+			name := base(call.Args[0].Lit())
+			l.tellsAll = l.tellsAll || slices.Contains(l.functions, name) || listed(" exec eval source . builtin command ", name)
 		}
 	}
 	if call, ok := stmt.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 {
 		name := call.Args[0].Lit()
-		l.fed[call] = l.fed[call] || l.tellsAll || slices.ContainsFunc(call.Args, func(w *syntax.Word) bool { return strings.HasPrefix(w.Lit(), "-") && strings.Contains(w.Lit(), "u") })
+		if l.tellsAll || listed(" read mapfile readarray builtin command ", name) && slices.ContainsFunc(call.Args, func(w *syntax.Word) bool { return strings.HasPrefix(w.Lit(), "-") && strings.Contains(w.Lit(), "u") }) {
+			l.fed[call] = true
+		}
 		for _, a := range call.Assigns {
-			l.local[a] = name == "read" && a.Name != nil && a.Name.Value == "IFS"
+			if name == "read" && a.Name != nil && a.Name.Value == "IFS" {
+				l.local[a] = true
+			}
 		}
 	}
 }
@@ -131,14 +136,19 @@ func (l *learner) feeds(node syntax.Node) {
 		if call, ok := node.(*syntax.CallExpr); ok {
 			l.fed[call] = true
 		}
-		return true
+		return l.spend(2)
 	})
 }
 
 // printsItself reports whether a part of the text prints what the text says.
-func printsItself(node syntax.Node) bool {
+// It takes what it needs of the work, and is broad when nothing is left.
+func printsItself(node syntax.Node, work *int) bool {
 	found := false
 	syntax.Walk(node, func(node syntax.Node) bool {
+		if found || !spend(work, 2) {
+			found = true
+			return false
+		}
 		switch n := node.(type) {
 		case *syntax.Redirect:
 			found = found || n.Op == syntax.WordHdoc || n.Hdoc != nil
@@ -178,6 +188,7 @@ func (l *learner) put(name string, number bool, values ...string) {
 			l.give(name, false)
 		case l.spend(len(v)):
 			l.vars[name] = append(l.vars[name], v)
+			l.held++
 			l.changed = append(l.changed, name)
 		}
 	}
@@ -186,8 +197,8 @@ func (l *learner) put(name string, number bool, values ...string) {
 	if name == "BASH_ARGV0" {
 		l.put("0", number, values...)
 	}
-	l.texts[name] = l.texts[name] || !number
-	l.built[name] = l.built[name] || l.dark
+	note(l.texts, name, !number)
+	note(l.built, name, l.dark)
 }
 
 // give says that a variable may hold anything. It is built if the text puts it
@@ -196,6 +207,7 @@ func (l *learner) give(name string, further bool) {
 	l.built[name] = true
 	if anything := string(anyWords); !slices.Contains(l.vars[name], anything) && (further || len(l.vars[name]) <= maxValues+1) {
 		l.vars[name] = append(l.vars[name], anything)
+		l.held++
 	}
 }
 
@@ -228,7 +240,7 @@ func (l *learner) visit(node syntax.Node) bool {
 	case *syntax.Stmt:
 		l.feed(n)
 	case *syntax.BinaryCmd:
-		if (n.Op == syntax.Pipe || n.Op == syntax.PipeAll) && printsItself(n.X) {
+		if (n.Op == syntax.Pipe || n.Op == syntax.PipeAll) && printsItself(n.X, &l.left) {
 			l.feeds(n.Y)
 		}
 	case *syntax.CallExpr:
@@ -247,7 +259,7 @@ func (l *learner) assigned(e expander, n *syntax.Assign) {
 		return
 	}
 	name := n.Name.Value
-	l.arrays[name] = l.arrays[name] || n.Array != nil || n.Index != nil
+	note(l.arrays, name, n.Array != nil || n.Index != nil)
 	if n.Array != nil {
 		for _, elem := range n.Array.Elems {
 			l.put(name, l.isNumber(elem.Value), e.word(elem.Value)...)
@@ -298,7 +310,7 @@ func (l *learner) called(e expander, n *syntax.CallExpr) {
 			for _, variable := range names {
 				l.dark = l.dark || name == "printf" || name == "getopts" || l.fed[n]
 				l.put(variable, false, string(anyWords))
-				l.arrays[variable] = l.arrays[variable] || arrays
+				note(l.arrays, variable, arrays)
 			}
 		case "shopt", "setopt", "unsetopt", "set":
 			for _, word := range own[1:] {
@@ -330,7 +342,7 @@ func (l *learner) declares(command string, args []string) {
 		if name = strings.TrimSuffix(name, "+"); ok {
 			l.put(name, digits.MatchString(value), value)
 		}
-		l.arrays[name] = l.arrays[name] || hasLetter(options, "aA")
+		note(l.arrays, name, hasLetter(options, "aA"))
 		if hasLetter(options, "luc") { // the shell changes what is assigned
 			l.give(name, true)
 		}
