@@ -114,6 +114,9 @@ func (c *recorded) Write(b []byte) (int, error) { return c.in.Write(b) }
 func (c *recorded) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.out.note(b[:n])
+	if err != nil {
+		c.hide.end() // not when the process has ended: its output may still be unread
+	}
 	return n, err
 }
 
@@ -132,7 +135,6 @@ func (c *recorded) Wait() error {
 			code = -1
 		}
 		c.t.add(DirMeta, fmt.Appendf(nil, `{"exit_code":%d}`, code))
-		c.hide.end()
 	})
 	return err
 }

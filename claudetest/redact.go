@@ -40,12 +40,12 @@ func (h *hider) next(e TranscriptEntry) {
 	} else {
 		h.lines.Other(e, line)
 	}
-	if h.ended { // the process has, its output is still being read
+	if h.ended { // the output has; what follows is not streamed
 		h.lines.End()
 	}
 }
 
-// end passes on what was held back.
+// end is called when the output has ended. It passes on what was held back.
 func (h *hider) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -109,6 +109,8 @@ func (r *outcomeReader) follow(ctx context.Context) error {
 		more, err := r.read(ctx)
 		wait := r.f.opts.Poll
 		switch {
+		case !more: // first: a loop that was left must not be called again
+			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case errors.Is(err, outcomelog.ErrTooOld):
@@ -118,8 +120,6 @@ func (r *outcomeReader) follow(ctx context.Context) error {
 		case err != nil:
 			r.f.opts.Logger.Warn("outcomes could not be read", "error", err)
 			wait, attempt, changed = retryDelay(attempt), attempt+1, nil
-		case !more:
-			return nil
 		default:
 			attempt = 0
 		}

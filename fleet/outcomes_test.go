@@ -279,3 +279,25 @@ func TestOutcomesOutage(t *testing.T) {
 		}
 	})
 }
+
+// A loop may be left while its context is over.
+func TestOutcomesLeftWhenCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := open(t, store.Memory(), newScripted(), nil)
+		defer closeFleet(t, f)
+		ask(t, f, "ada", "hello")
+		ctx, cancel := context.WithCancel(t.Context())
+		heard := 0
+		for _, err := range f.Outcomes(ctx, "") {
+			if err != nil {
+				t.Error(err)
+			}
+			heard++
+			cancel()
+			break
+		}
+		if heard != 1 {
+			t.Errorf("%d outcomes", heard)
+		}
+	})
+}
