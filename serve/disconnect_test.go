@@ -185,3 +185,33 @@ func TestDecisionOfOneWhoLeft(t *testing.T) {
 		}
 	})
 }
+
+// interrupting is a fleet that does something of its own with each interrupt.
+type interrupting struct {
+	*fleet.Fleet
+	interrupt func(ctx context.Context, key string) error
+}
+
+func (i interrupting) Interrupt(ctx context.Context, key string) error { return i.interrupt(ctx, key) }
+
+// An interrupt whose client leaves when it has begun is finished and written down.
+func TestInterruptOfOneWhoLeft(t *testing.T) {
+	t.Parallel()
+	ctx, leave := context.WithCancel(t.Context())
+	r := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations {
+		return interrupting{f, func(ctx context.Context, key string) error {
+			leave()
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return f.Interrupt(ctx, key)
+		}}
+	})
+	ada := r.as("ada", api.Operator)
+	own := ada.begin("tool 1")
+	ada.pending(1)
+	if err := r.server.Service().Interrupt(ctx, operator, own.ID); err != nil {
+		t.Errorf("it failed: %v", err)
+	}
+	ada.follow("/v1/conversations/"+own.ID+"/events", func(e sse) bool { return e.event == "notice" })
+}

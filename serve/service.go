@@ -365,7 +365,7 @@ func (s *Service) look(ctx context.Context, n *note) (api.Conversation, error) {
 // Interrupt stops the turn of a conversation, or withdraws the question that it
 // waits for.
 func (s *Service) Interrupt(ctx context.Context, u api.User, id string) error {
-	return s.command(ctx, u, id, "interrupted the turn", func(n *note) error {
+	return s.command(ctx, u, id, "interrupted the turn", func(ctx context.Context, n *note) error {
 		info, err := s.fleet.Get(ctx, n.Key)
 		if errors.Is(err, fleet.ErrUnknown) || err == nil && (info.Queued == 0 || info.State == fleet.Stuck) {
 			return idle.because("there is nothing to interrupt")
@@ -379,22 +379,26 @@ func (s *Service) Interrupt(ctx context.Context, u api.User, id string) error {
 
 // Retry lets a conversation that has failed try again.
 func (s *Service) Retry(ctx context.Context, u api.User, id string) error {
-	return s.command(ctx, u, id, "lets the conversation try again", func(n *note) error {
+	return s.command(ctx, u, id, "lets the conversation try again", func(ctx context.Context, n *note) error {
 		return s.fleet.Retry(ctx, n.Key)
 	})
 }
 
-// command does something with a conversation and writes down who did it.
-func (s *Service) command(ctx context.Context, u api.User, id, what string, do func(*note) error) error {
+// command does something with a conversation and writes down who did it. Once begun, it
+// does not end with the request: done by half, it would forget its Idempotency-Key, and
+// the repetition would hit the next turn.
+func (s *Service) command(ctx context.Context, u api.User, id, what string, do func(context.Context, *note) error) error {
 	n, err := s.act(ctx, u, id, api.Operator)
-	if err == nil {
-		err = do(&n)
-	}
-	if err == nil {
-		err = s.notice(ctx, u, n.Key, what)
-	}
 	if err != nil {
 		return problemOf(err)
+	}
+	ctx, cancel := lasting(ctx)
+	defer cancel()
+	if err := do(ctx, &n); err != nil {
+		return problemOf(err)
+	}
+	if err := s.notice(ctx, u, n.Key, what); err != nil { // it is done anyway
+		s.opts.Logger.Warn("serve: a command is not in the log of its conversation", "command", what, "conversation", n.Key, "error", err)
 	}
 	return nil
 }

@@ -90,8 +90,11 @@ type request struct {
 	method, path string
 	query        url.Values
 	body         any
-	// repeat allows to send it again, and keyed with an Idempotency-Key.
+	// repeat allows the request to be sent again; keyed adds an Idempotency-Key.
 	repeat, keyed bool
+	// acts is set for what hits whatever runs at the time: sent again after it may have
+	// happened, it would hit something else.
+	acts bool
 }
 
 // do sends a request, if need be again, and decodes the answer into out, unless that is
@@ -115,6 +118,9 @@ func (c *Client) do(ctx context.Context, r request, out any) error {
 			return nil // an earlier attempt has deleted it
 		}
 		wait, again := pause(err, attempt)
+		if r.acts && isType(err, storeSilent) {
+			return err // it may have happened, and its key is forgotten
+		}
 		if !r.repeat || !again || time.Since(begun)+wait > c.patience {
 			return err
 		}
@@ -130,8 +136,18 @@ func isStatus(err error, status int) bool {
 	return ok && p.Status == status
 }
 
-// inProgress is the type of problem of a request whose first attempt is still at work.
-const inProgress = "/problems/in-progress"
+// isType reports whether an error is a problem of a type.
+func isType(err error, kind string) bool {
+	p, ok := errors.AsType[*api.Problem](err)
+	return ok && p.Type == kind
+}
+
+// inProgress is the type of problem of a request whose first attempt is still at work, and
+// storeSilent that of one that may or may not have happened.
+const (
+	inProgress  = "/problems/in-progress"
+	storeSilent = "/problems/store-silent"
+)
 
 // pause reports whether an error may pass, and how long to wait before the next attempt.
 func pause(err error, attempt int) (time.Duration, bool) {

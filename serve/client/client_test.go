@@ -111,6 +111,22 @@ func TestSentOnce(t *testing.T) {
 	})
 }
 
+// An interrupt that may have happened is not sent again: it would hit the next turn. A
+// prompt is, because its key makes its id.
+func TestInterruptInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		doubt := says(http.StatusServiceUnavailable, problemKind, `{"type":"/problems/store-silent","title":"Silent","status":503,"retry_after":5}`)
+		c, r := scripted(t, doubt, says(http.StatusNoContent, "", ""))
+		if err := c.Interrupt(t.Context(), "ada~1"); !isStatus(503)(err) || len(r.asked) != 1 {
+			t.Errorf("%v after %d attempts", err, len(r.asked))
+		}
+		c, r = scripted(t, doubt, says(http.StatusAccepted, "application/json", `{"id":"p"}`))
+		if _, err := c.Send(t.Context(), "ada~1", api.NewPrompt{}); err != nil || len(r.asked) != 2 {
+			t.Errorf("%v after %d attempts", err, len(r.asked))
+		}
+	})
+}
+
 // Problems are typed, also those of something in between; what is refused is not sent
 // again, and no error has the token.
 func TestProblems(t *testing.T) {

@@ -120,17 +120,17 @@ func (f *follower) connect(ctx context.Context, yield func(api.Event) bool) erro
 			}
 			return unreached(err)
 		}
-		silence.Reset(quiet)
-		f.reached = time.Now()
 		if frame.retry > 0 {
 			f.delay = frame.retry
 		}
-		if frame.event == "" {
-			continue
+		silence.Stop() // the time that the loop's body takes is not the server's
+		if frame.event != "" {
+			if done, err := f.take(&frame, yield); done || err != nil {
+				return err
+			}
 		}
-		if done, err := f.take(&frame, yield); done || err != nil {
-			return err
-		}
+		f.reached = time.Now()
+		silence.Reset(quiet)
 	}
 }
 

@@ -323,3 +323,28 @@ func isStatus(status int) func(error) bool {
 		return ok && p.Status == status
 	}
 }
+
+// The body of the loop may take its time: a healthy stream is not cut meanwhile, and what
+// comes after a pause longer than the patience is followed as before.
+func TestFollowSlowly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, r := scripted(t, silent(recorded[0]+recorded[1]), says(http.StatusOK, stream, streamed(2)))
+		var seqs []int64
+		for e, err := range c.Follow(t.Context(), "ada~1", 0) {
+			if err != nil {
+				t.Fatalf("after %v: %v", seqs, err)
+			}
+			if e.Type == api.EventSynced {
+				break
+			}
+			seqs = append(seqs, e.Seq)
+			<-time.After(10 * time.Minute)
+			if e.Seq == 1 && r.asked[0].Context().Err() != nil {
+				t.Error("the stream is cut while the body works")
+			}
+		}
+		if !slices.Equal(seqs, []int64{1, 2, 3, 4, 5}) || len(r.asked) != 2 {
+			t.Errorf("%v by %d requests", seqs, len(r.asked))
+		}
+	})
+}

@@ -194,7 +194,7 @@ func post[T any](ctx context.Context, c *Client, path string, body any) (T, erro
 
 // act lets a conversation do something.
 func (c *Client) act(ctx context.Context, id, what string) error {
-	return c.do(ctx, request{method: http.MethodPost, path: join("v1", "conversations", id, what), repeat: true, keyed: true}, nil)
+	return c.do(ctx, request{method: http.MethodPost, path: join("v1", "conversations", id, what), repeat: true, keyed: true, acts: true}, nil)
 }
 
 // remove deletes something.
