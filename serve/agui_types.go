@@ -85,7 +85,7 @@ type RunEvent struct {
 	Messages []RunSaid `json:"messages,omitempty"`
 
 	// Name and Value are of an event beyond the protocol: claude.conversation
-	// is a [.Conversation], claude.turn a [.Turn], claude.notice a [.Notice].
+	// is an [api.Conversation], claude.turn an [api.Turn], claude.notice an [api.Notice].
 	Name  string `json:"name,omitzero"`
 	Value any    `json:"value,omitempty"`
 
@@ -155,7 +155,7 @@ type Interrupt struct {
 	// ResponseSchema describes the payload of an answer.
 	ResponseSchema json.RawMessage `json:"responseSchema,omitzero"`
 	ExpiresAt      *time.Time      `json:"expiresAt,omitempty"`
-	// Metadata has the [.Approval], as "approval".
+	// Metadata has the [api.Approval], as "approval".
 	Metadata map[string]any `json:"metadata,omitempty"`
 }
 

@@ -18,7 +18,7 @@
 //
 // # Users
 //
-// A [.User] has a name and a [.Role]. A conversation has an owner. Until it is
+// An [api.User] has a name and an [api.Role]. A conversation has an owner. Until it is
 // shared, only its owner and admins can see it: everybody else gets the same
 // answer as for one that does not exist. All users see what is shared, and may
 // act on it if their role allows. If you can see a conversation you can see its
@@ -30,7 +30,7 @@
 // and its types, and the OpenAPI document at /openapi.json is made from it.
 // JSON members are named by the tags of the types in package serve/api. Unknown
 // members are refused in requests, and clients should ignore them in replies.
-// Lists are pages of a [.List]. Errors are a [.Problem] in application/problem+json
+// Lists are pages of an [api.List]. Errors are an [api.Problem] in application/problem+json
 // and say what to do. A POST may carry an Idempotency-Key: sent again within 24
 // hours it does nothing and gets the same answer, unless the conversation that the
 // answer is about was deleted since. POST /v1/tokens refuses one: its
@@ -39,7 +39,7 @@
 // # Events
 //
 // GET /v1/conversations/{id}/events is a stream of server-sent events. Those
-// that last ([.Event] with a Seq) are numbered in each conversation, from 1 and
+// that last ([api.Event] with a Seq) are numbered in each conversation, from 1 and
 // without gaps, and are stored before they are sent. A client loads the
 // conversation, whose last_seq says where it stands, and its messages, and then
 // follows the stream after that number. Text that is being written comes as

@@ -16,9 +16,9 @@ const (
 	eventPause = 100 * time.Millisecond
 )
 
-// follow yields the events after a number, then [.EventSynced], and then what
+// follow yields the events after a number, then [api.EventSynced], and then what
 // happens, until ctx ends. A place that the log does not have yields
-// [.EventReset] and ends. Nothing waits for a reader: one that is slow gets
+// [api.EventReset] and ends. Nothing waits for a reader: one that is slow gets
 // more at a time.
 func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[logEvent] {
 	return func(yield func(logEvent) bool) {

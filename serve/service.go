@@ -17,7 +17,7 @@ import (
 )
 
 // Service is what users may do, for the API and for the page. Each method takes
-// the user, and does only what that user may: the errors are a [.Problem], and
+// the user, and does only what that user may: the errors are an [api.Problem], and
 // what a user may not see is not found. All methods may be called from any
 // goroutine.
 type Service struct {

@@ -99,7 +99,7 @@ func (s *Service) question(ctx context.Context, u api.User, id string, least api
 }
 
 // Decide decides an approval. Repeating the same decision changes nothing. If
-// somebody has already decided otherwise, the error is a [.Problem] with the
+// somebody has already decided otherwise, the error is an [api.Problem] with the
 // approval as it now is.
 func (s *Service) Decide(ctx context.Context, u api.User, id string, d api.Decision) (api.Approval, error) {
 	q, err := s.question(ctx, u, id, api.Approver)

@@ -16,7 +16,7 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// ETag identifies what a [.Change] can change of a conversation, for the ifMatch of
+// ETag identifies what an [api.Change] can change of a conversation, for the ifMatch of
 // [Service.Change]. It may be called from any goroutine.
 func ETag(c *api.Conversation) string {
 	data, _ := jsonx.Marshal(api.Changed{ // plain values always encode

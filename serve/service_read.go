@@ -126,8 +126,8 @@ func (s *Service) Log(ctx context.Context, u api.User, id string) ([]api.Event, 
 }
 
 // Follow yields the events of a conversation after a number, then one of type
-// [.EventSynced], and then what happens, until ctx ends or the loop is left. An
-// [.EventReset] is the last one: the place is not known. The error is for a
+// [api.EventSynced], and then what happens, until ctx ends or the loop is left. An
+// [api.EventReset] is the last one: the place is not known. The error is for a
 // conversation that the user may not see.
 func (s *Service) Follow(ctx context.Context, u api.User, id string, after int64) (iter.Seq[api.Event], error) {
 	events, err := s.follow(ctx, u, id, after)
@@ -169,7 +169,7 @@ func (s *Service) follow(ctx context.Context, u api.User, id string, after int64
 const feedPause = 100 * time.Millisecond
 
 // Feed yields the approvals that wait for a person, in one event of type
-// [.EventPending], and then hints about conversations that have changed, until
+// [api.EventPending], and then hints about conversations that have changed, until
 // ctx ends or the loop is left. Only the newest hint of each conversation is
 // yielded, so nothing is lost by reading slowly. Only for somebody who is thousands of
 // conversations behind does it end by itself: they begin again.

@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,14 +27,15 @@ type Options struct {
 	URL string
 	// Token is a bearer token.
 	Token string
-	// Insecure allows http to other machines than this one. Who listens on the way
-	// then reads the token.
+	// Insecure allows plain http to machines other than this one. Anyone on the path can
+	// then read the token.
 	Insecure bool
 	// HTTP sends the requests. It follows no redirects, whatever it says, and its
 	// Timeout should be 0: streams have no end. Nil: [http.DefaultClient].
 	HTTP *http.Client
-	// Patience is how long the client tries to reach a server that does not answer.
-	// 0: one minute.
+	// Patience is how long the client tries to reach a server that does not answer, and
+	// how long it waits for one answer. 0: 90 seconds, which outlives the minute for which
+	// a server that crashed holds the Idempotency-Key of a request.
 	Patience time.Duration
 }
 
@@ -68,7 +71,7 @@ func New(o Options) (*Client, error) {
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c := &Client{base: u.Scheme + "://" + u.Host, token: o.Token, http: &own, patience: o.Patience}
 	if c.patience <= 0 {
-		c.patience = time.Minute
+		c.patience = 90 * time.Second
 	}
 	return c, nil
 }
@@ -95,6 +98,9 @@ type request struct {
 	// acts is set for what hits whatever runs at the time: sent again after it may have
 	// happened, it would hit something else.
 	acts bool
+	// vanishes is set for a deletion of something that only its users delete: if it is
+	// gone after an attempt that may have arrived, that attempt has deleted it.
+	vanishes bool
 }
 
 // do sends a request, if need be again, and decodes the answer into out, unless that is
@@ -111,12 +117,13 @@ func (c *Client) do(ctx context.Context, r request, out any) error {
 	if r.keyed {
 		key = rand.Text()
 	}
-	begun := time.Now()
+	begun, arrived := time.Now(), false
 	for attempt := 0; ; attempt++ {
 		err := c.once(ctx, &r, body, key, out)
-		if err == nil || attempt > 0 && r.method == http.MethodDelete && isStatus(err, http.StatusNotFound) {
-			return nil // an earlier attempt has deleted it
+		if err == nil || arrived && r.vanishes && isStatus(err, http.StatusNotFound) {
+			return nil
 		}
+		arrived = arrived || mayHaveArrived(err)
 		wait, again := pause(err, attempt)
 		if r.acts && isType(err, storeSilent) {
 			return err // it may have happened, and its key is forgotten
@@ -124,10 +131,17 @@ func (c *Client) do(ctx context.Context, r request, out any) error {
 		if !r.repeat || !again || time.Since(begun)+wait > c.patience {
 			return err
 		}
-		if sleep(ctx, wait) != nil {
-			return err
+		if over := sleep(ctx, wait); over != nil {
+			return fmt.Errorf("claude: client: %w; before that: %w", over, err)
 		}
 	}
+}
+
+// mayHaveArrived reports whether the server may have seen a request that failed: not if
+// there was no connection.
+func mayHaveArrived(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return !ok || op.Op != "dial"
 }
 
 // isStatus reports whether an error is a problem with a status.
@@ -158,9 +172,14 @@ func pause(err error, attempt int) (time.Duration, bool) {
 	}
 	switch {
 	case p.Type == inProgress, p.Status == http.StatusBadGateway && p.Type == blank, p.Status == http.StatusServiceUnavailable, p.Status == http.StatusGatewayTimeout:
-		return max(wait, time.Duration(p.RetryAfter)*time.Second), true
+		return max(wait, retryAfter(p)), true
 	}
 	return 0, false
+}
+
+// retryAfter is how long a server asks to wait, a day at most.
+func retryAfter(p *api.Problem) time.Duration {
+	return time.Duration(min(p.RetryAfter, 24*60*60)) * time.Second
 }
 
 // sleep waits for a time, or returns why ctx has ended.
@@ -186,8 +205,10 @@ func unreached(err error) error {
 	return fmt.Errorf("claude: client: %w: %w", errUnreached, err)
 }
 
-// once sends a request once.
+// once sends a request once, and waits for the whole answer.
 func (c *Client) once(ctx context.Context, r *request, body []byte, key string, out any) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.patience, unreached(fmt.Errorf("there is no whole answer after %v", c.patience)))
+	defer cancel()
 	res, err := c.send(ctx, r, body, key, "")
 	if err != nil {
 		return err
@@ -208,7 +229,10 @@ func (c *Client) once(ctx context.Context, r *request, body []byte, key string, 
 	case out == nil:
 		return nil
 	}
-	if text, ok := out.(*string); ok && !isJSON(res) {
+	if text, ok := out.(*string); ok {
+		if kind := kindOf(res); kind != "text/x-diff" {
+			return fmt.Errorf("claude: client: %s is not a patch but %q: check the address, and what is in between", r.path, kind)
+		}
 		*text = string(data)
 		return nil
 	}
@@ -218,9 +242,13 @@ func (c *Client) once(ctx context.Context, r *request, body []byte, key string, 
 	return nil
 }
 
-func isJSON(res *http.Response) bool {
+// kindOf is the media type of an answer, empty if it has none that can be read.
+func kindOf(res *http.Response) string {
 	kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	return err == nil && kind == "application/json"
+	if err != nil {
+		return ""
+	}
+	return kind
 }
 
 // send sends a request and returns the answer, whatever its status is.
@@ -264,16 +292,20 @@ const blank = "about:blank"
 // problemOf reads the problem of an answer.
 func problemOf(res *http.Response) *api.Problem {
 	var p api.Problem
-	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")) // any error means another kind
+	after := 0
+	if n, err := strconv.ParseUint(res.Header.Get("Retry-After"), 10, 31); err == nil { // not a date, which few send
+		after = int(n)
+	}
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxProblem))
-	if kind == "application/problem+json" && err == nil && json.Unmarshal(data, &p) == nil && p.Status == res.StatusCode {
+	if kindOf(res) == "application/problem+json" && err == nil && json.Unmarshal(data, &p) == nil && p.Status == res.StatusCode {
+		p.RetryAfter = max(p.RetryAfter, after)
 		return &p
 	}
 	title := http.StatusText(res.StatusCode)
 	if title == "" {
 		title = fmt.Sprintf("Status %d", res.StatusCode)
 	}
-	return &api.Problem{Type: blank, Title: title, Status: res.StatusCode, Detail: "the answer is not one of this API: check the address, and what is in between"}
+	return &api.Problem{Type: blank, Title: title, Status: res.StatusCode, RetryAfter: after, Detail: "the answer is not one of this API: check the address, and what is in between"}
 }
 
 // join makes the path of something with an id.

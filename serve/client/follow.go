@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"mime"
+	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"time"
@@ -23,8 +23,8 @@ var ErrReset = errors.New("claude: client: the server does not keep events from 
 // ping every ten seconds.
 const quiet = 35 * time.Second
 
-// Follow yields the events of a conversation after a number, 0 for all, then one of
-// type [api.EventSynced], and then what happens, until ctx ends or the loop is left. A
+// Follow yields the events of a conversation after a number, 0 for all that the server
+// keeps (the last 10,000), then one of type [api.EventSynced], and then what happens, until ctx ends or the loop is left. A
 // connection that is cut is made again. Each event with a number is yielded once, in
 // order and without gaps, however often and wherever the stream is cut. Text that is
 // being written has no number: after a cut, [api.EventPartial] repeats all of it.
@@ -42,7 +42,7 @@ func (c *Client) Follow(ctx context.Context, id string, after int64) iter.Seq2[a
 			case ctx.Err() != nil:
 				err = context.Cause(ctx)
 			case err == nil || f.passes(err):
-				wait := f.pause()
+				wait := f.pause(err)
 				if time.Since(f.reached)+wait <= c.patience {
 					if err = sleep(ctx, wait); err == nil {
 						continue
@@ -66,7 +66,7 @@ type follower struct {
 	left    bool          // the loop was left
 	reached time.Time     // when the server last answered
 	delay   time.Duration // between attempts, as the server wishes
-	failed  int           // attempts since something came
+	failed  int           // attempts since something new came
 }
 
 // passes reports whether to connect again after an error.
@@ -79,13 +79,20 @@ func (f *follower) passes(err error) bool {
 }
 
 // pause is how long to wait before the next attempt: not at all after a connection that
-// has worked, and then longer and longer.
-func (f *follower) pause() time.Duration {
+// was cut and is the first, or has brought something new; then longer and longer, and as
+// long as the server asks for.
+func (f *follower) pause(err error) time.Duration {
 	f.failed++
-	if f.failed == 1 {
+	p, refused := errors.AsType[*api.Problem](err)
+	if f.failed == 1 && !refused {
 		return 0
 	}
-	return min(f.delay<<min(f.failed-2, 4), max(f.delay, 30*time.Second))
+	wait := min(f.delay<<min(max(f.failed-2, 0), 4), max(f.delay, 30*time.Second))
+	wait += rand.N(wait/2 + 1) // those who were cut together come back one by one
+	if refused {
+		wait = max(wait, retryAfter(p))
+	}
+	return wait
 }
 
 // connect follows one connection until it ends. A connection that the server has ended
@@ -101,11 +108,10 @@ func (f *follower) connect(ctx context.Context, yield func(api.Event) bool) erro
 		return err
 	}
 	defer res.Body.Close()
-	f.reached = time.Now()
 	if res.StatusCode != http.StatusOK {
 		return problemOf(res)
 	}
-	if kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type")); err != nil || kind != "text/event-stream" {
+	if kindOf(res) != "text/event-stream" {
 		return fmt.Errorf("claude: client: %s is not a stream of events: check the address, and what is in between", f.path)
 	}
 	frames := newFrames(res.Body)
@@ -128,8 +134,8 @@ func (f *follower) connect(ctx context.Context, yield func(api.Event) bool) erro
 			if done, err := f.take(&frame, yield); done || err != nil {
 				return err
 			}
+			f.reached = time.Now()
 		}
-		f.reached = time.Now()
 		silence.Reset(quiet)
 	}
 }
@@ -149,18 +155,16 @@ func (f *follower) take(frame *frame, yield func(api.Event) bool) (done bool, er
 		f.failed = 0
 		return false, nil
 	case e.Type == api.EventSynced && f.synced:
-		f.failed = 0
 		return false, nil
 	case e.Type == api.EventSynced:
-		f.synced = true
+		f.synced, f.failed = true, 0
 	case e.Seq > 0 && e.Seq <= f.last:
 		return false, nil // it is known
 	case e.Seq > f.last+1:
 		return true, unreached(fmt.Errorf("event %d came after event %d", e.Seq, f.last))
 	}
-	f.failed = 0
 	if e.Seq > 0 {
-		f.last = e.Seq
+		f.last, f.failed = e.Seq, 0
 	}
 	f.left = !yield(e)
 	return f.left, nil

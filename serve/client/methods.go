@@ -46,7 +46,7 @@ func (c *Client) Change(ctx context.Context, id string, ch api.Change) (api.Conv
 
 // Delete deletes a conversation and everything that was said in it.
 func (c *Client) Delete(ctx context.Context, id string) error {
-	return c.remove(ctx, join("v1", "conversations", id))
+	return c.remove(ctx, join("v1", "conversations", id), true)
 }
 
 // Messages returns a page of messages. Next of the list is Before, or After, of the
@@ -61,8 +61,9 @@ func (c *Client) Messages(ctx context.Context, id string, q api.MessageQuery) (a
 
 // MarkRead notes how far you have read a conversation.
 func (c *Client) MarkRead(ctx context.Context, id string, m api.ReadMark) error {
-	// A mark does not move back, so it may be set again.
-	return c.do(ctx, request{method: http.MethodPost, path: join("v1", "conversations", id, "read"), body: m, repeat: true}, nil)
+	// A mark does not move back, so it may be set again. One without a number is that of
+	// the end, which moves on.
+	return c.do(ctx, request{method: http.MethodPost, path: join("v1", "conversations", id, "read"), body: m, repeat: m.Seq > 0}, nil)
 }
 
 // Changes returns the edits of a conversation, of one prompt if it is not empty.
@@ -94,7 +95,7 @@ func (c *Client) Prompts(ctx context.Context, id string) ([]api.Prompt, error) {
 
 // CancelPrompt takes back a prompt that has not begun.
 func (c *Client) CancelPrompt(ctx context.Context, id, prompt string) error {
-	return c.remove(ctx, join("v1", "conversations", id, "prompts", prompt))
+	return c.remove(ctx, join("v1", "conversations", id, "prompts", prompt), true)
 }
 
 // Interrupt stops the turn of a conversation, or withdraws the question that it waits
@@ -162,9 +163,10 @@ func (c *Client) IssueToken(ctx context.Context, t api.NewToken) (api.CreatedTok
 	return out, err
 }
 
-// RevokeToken revokes a bearer token.
+// RevokeToken revokes a bearer token. If its answer was lost on the way, the error may be a
+// [*api.Problem] with the status 404 although it was revoked: no other token has the id.
 func (c *Client) RevokeToken(ctx context.Context, id string) error {
-	return c.remove(ctx, join("v1", "tokens", id))
+	return c.remove(ctx, join("v1", "tokens", id), false)
 }
 
 // Logins lists the browsers that are logged in.
@@ -173,9 +175,10 @@ func (c *Client) Logins(ctx context.Context) ([]api.LoginInfo, error) {
 	return list.Items, err
 }
 
-// EndLogin ends a login.
+// EndLogin ends a login. As with [Client.RevokeToken], a 404 may come after an answer that
+// was lost.
 func (c *Client) EndLogin(ctx context.Context, id string) error {
-	return c.remove(ctx, join("v1", "logins", id))
+	return c.remove(ctx, join("v1", "logins", id), false)
 }
 
 // get asks for something.
@@ -197,9 +200,10 @@ func (c *Client) act(ctx context.Context, id, what string) error {
 	return c.do(ctx, request{method: http.MethodPost, path: join("v1", "conversations", id, what), repeat: true, keyed: true, acts: true}, nil)
 }
 
-// remove deletes something.
-func (c *Client) remove(ctx context.Context, path string) error {
-	return c.do(ctx, request{method: http.MethodDelete, path: path, repeat: true}, nil)
+// remove deletes something. With vanishes it may be gone after an attempt whose answer was
+// lost; what must be known to be revoked is not taken for it.
+func (c *Client) remove(ctx context.Context, path string, vanishes bool) error {
+	return c.do(ctx, request{method: http.MethodDelete, path: path, repeat: true, vanishes: vanishes}, nil)
 }
 
 // pages yields the items of all pages of a list.
