@@ -40,8 +40,12 @@ func (j *judgedCalls) put(toolUse string, call judgedCall) {
 	if j.calls == nil {
 		j.calls = make(map[string]judgedCall)
 	}
-	if _, again := j.calls[toolUse]; !again {
+	if old, again := j.calls[toolUse]; !again {
 		j.order = append(j.order, toolUse)
+	} else if len(old.guards)+len(call.guards) > 0 {
+		// An id that comes twice may name two calls: it is unknown whose input is changed.
+		call.guards = slices.Concat(old.guards, call.guards)
+		call.severalForms = true
 	}
 	j.calls[toolUse] = call
 	if len(j.order) > judgedKept {

@@ -108,7 +108,11 @@ func (g *group) note() {
 	for _, pid := range processes() {
 		if id, err := unix.Getpgid(pid); err == nil && led.has(pid) {
 			if p, err := os.FindProcess(pid); err == nil {
-				g.noted.groups[id].members.keep(p)
+				if noted, led := g.noted.groups[id]; led { // it may have moved since
+					noted.members.keep(p)
+				} else {
+					_ = p.Release()
+				}
 			}
 		}
 	}
