@@ -110,6 +110,9 @@ func (s *script) evaluateNames(name string, args []string) {
 	if !ok && (len(options) > 0 || !printsFormat(name, args)) || slices.ContainsFunc(names, badName) {
 		s.fail("%s fills a name that is not known before it runs", name)
 	}
+	if slices.ContainsFunc(names, decides) {
+		s.fail("%s fills a variable that is run", name)
+	}
 }
 
 // printsFormat reports whether printf begins with a format of which enough is
@@ -143,6 +146,12 @@ func (s *script) declarations(name string, args []string) {
 		}
 		if (arrays || s.arrays[variable] || shellArray.MatchString(variable)) && (strings.HasPrefix(value, "(") || strings.IndexFunc(value, isUnknown) == 0) {
 			s.fail("%s expands the elements of an array", name)
+		}
+		if renaming.MatchString(variable) {
+			s.fail("%s is assigned to", variable)
+		}
+		if strings.Contains(word, "=") { // in quotes the parser does not see an assignment
+			s.set(variable, value)
 		}
 	}
 }

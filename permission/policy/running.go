@@ -121,6 +121,7 @@ var running = []runningOption{
 	{" make gmake ", option("E", 1, "eval"), runsCode, ""},
 	{" make gmake ", regexp.MustCompile(`(?s)^(?:MAKEFLAGS|MFLAGS|GNUMAKEFLAGS|MAKEFILES|\.SHELLFLAGS)[:+?!]*=.`), runsCode, ""},
 	{" make gmake ", regexp.MustCompile(`(?s)^(?:SHELL|MAKE|CC|CXX|CPP|LD|AR|AS|RM|MV|CP|INSTALL|[A-Z_]*(?:CMD|COMMAND|PROG|PROGRAM|EXEC|RUN|RUNNER|WRAPPER|EDITOR|LAUNCHER))[:+?!]*=(.+)$`), runsScript, ""},
+	{" make gmake ", regexp.MustCompile(`(?s)^[A-Za-z_.]+(![ \t]*=|[:+?]*=.*\$[({][ \t]*[a-z-]+[ \t])`), runsCode, ""},
 	{" make gmake ", regexp.MustCompile(`^[A-Za-z_.]+[:+?!]*=`), runsAny, ""},
 	{" cmake ", word("-E"), runsRest, ""},
 	{" cmake ctest cpack ", regexp.MustCompile(`^-(P|S|SP|C)$`), runsAny, ""},
@@ -290,7 +291,7 @@ func (s *script) certainWords(words []string) {
 
 // commandSetting are the settings of git that name a program, or more of its
 // arguments.
-var commandSetting = regexp.MustCompile(`(?i)(editor|pager|cmd|command|helper|program|fsmonitor|external|textconv|clean|smudge|process|driver|askpass|gitproxy|uploadpack|receivepack|viewer|browser|hook|exec|smtpserver|difffilter|tunnel|httpd|\.path|submodule\..*\.update)$|(?i)packobjectshook|sendmail`)
+var commandSetting = regexp.MustCompile(`(?i)(editor|pager|cmd|command|helper|program|fsmonitor|external|textconv|clean|smudge|process|driver|askpass|gitproxy|uploadpack|receivepack|viewer|browser|hook|exec|smtpserver|difffilter|tunnel|httpd|\.path|submodule\..*\.update)$|(?i)packobjectshook|sendmail|^pager\.`)
 
 // gitSettings reads a setting: the next word for -c, and for config a name and a
 // value.
@@ -315,6 +316,9 @@ func (s *script) gitSettings(m, rest []string) {
 }
 
 func (s *script) gitSetting(key, value string) {
+	if strings.Contains(key+"="+value, "ext::") || strings.EqualFold(key, "protocol.ext.allow") {
+		s.fail("git runs a remote of its own kind, ext::")
+	}
 	if value == "" || !commandSetting.MatchString(key) {
 		return
 	}

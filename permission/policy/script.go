@@ -262,6 +262,8 @@ func (s *script) walk(node syntax.Node) {
 			s.assign(n)
 		case *syntax.DeclClause:
 			s.declare(n)
+		case *syntax.WordIter:
+			s.iterates(n)
 		case *syntax.ArrayElem:
 			if n.Index != nil {
 				s.arithmetic(n.Index)

@@ -391,7 +391,7 @@ var (
 	optional       = regexp.MustCompile(`^(NODE_OPTIONS|RUBYOPT|LESS|MORE|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS)$`)
 	harmlessOption = regexp.MustCompile(`^((--(max-old-space-size=\d+|no-warnings|no-deprecation|enable-source-maps|experimental-vm-modules|unhandled-rejections=\w+)|-[A-Zacefijmnqrsuvwx]+|-W\w*|-X\w*)( |$))*$`)
 	// These are commands.
-	commandVariable = regexp.MustCompile(`^(GIT_)?(EDITOR|PAGER|ASKPASS)$|^(GIT_(SSH|SSH_COMMAND|EXTERNAL_DIFF|PROXY_COMMAND)|VISUAL|FCEDIT|BROWSER|MANPAGER|SYSTEMD_(PAGER|EDITOR)|DELTA_PAGER|BAT_PAGER|GH_(EDITOR|PAGER|BROWSER)|LESSOPEN|LESSCLOSE|PROMPT_COMMAND|(SSH|SUDO)_ASKPASS|RSYNC_RSH|CVS_RSH|SVN_(EDITOR|SSH|MERGE)|HGEDITOR|HGMERGE|HG|KUBE_EDITOR|KUBECTL_EXTERNAL_DIFF|HOMEBREW_(EDITOR|BROWSER)|RUSTC|RUSTC_WRAPPER|RUSTC_WORKSPACE_WRAPPER|CMAKE_\w+_LAUNCHER|TAR_LONGLINK_100|FZF_DEFAULT_COMMAND|SHELL|MAKE|TERMINAL|DPKG_\w+|NPM_CONFIG_(SHELL|SCRIPT_SHELL|EDITOR)|npm_config_(shell|script_shell|editor))$`)
+	commandVariable = regexp.MustCompile(`^(GIT_)?(EDITOR|PAGER|ASKPASS)$|^(GIT_(SSH|SSH_COMMAND|EXTERNAL_DIFF|PROXY_COMMAND)|GOAUTH|VISUAL|FCEDIT|BROWSER|MANPAGER|SYSTEMD_(PAGER|EDITOR)|DELTA_PAGER|BAT_PAGER|GH_(EDITOR|PAGER|BROWSER)|LESSOPEN|LESSCLOSE|PROMPT_COMMAND|(SSH|SUDO)_ASKPASS|RSYNC_RSH|CVS_RSH|SVN_(EDITOR|SSH|MERGE)|HGEDITOR|HGMERGE|HG|KUBE_EDITOR|KUBECTL_EXTERNAL_DIFF|HOMEBREW_(EDITOR|BROWSER)|RUSTC|RUSTC_WRAPPER|RUSTC_WORKSPACE_WRAPPER|CMAKE_\w+_LAUNCHER|TAR_LONGLINK_100|FZF_DEFAULT_COMMAND|SHELL|MAKE|TERMINAL|DPKG_\w+|NPM_CONFIG_(SHELL|SCRIPT_SHELL|EDITOR)|npm_config_(shell|script_shell|editor))$`)
 	// These are options by which programs run something.
 	runningFlag = regexp.MustCompile(`(?i)(^|\s|-)-?(toolexec|exec|vettool|wrapper|plugin|javaagent|agentlib|agentpath|XX:On\w*Error|require|import|loader|eval|init-hook|preview|bind|checkpoint-action|to-command|use-compress-program|extld|specs)\b`)
 	// These hold commands, or options of programs that run something.
@@ -413,6 +413,31 @@ func (s *script) variable(a *syntax.Assign, prefix bool) {
 	}
 	for _, value := range (expander{}).assigned(a.Value) {
 		s.set(name, value)
+	}
+}
+
+// decides reports whether the value of a variable is run, or decides what is.
+func decides(name string) bool {
+	for _, kind := range []*regexp.Regexp{renaming, prompts, loading, optional, commandVariable} {
+		if kind.MatchString(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// iterates reads the values that a loop gives to its variable.
+func (s *script) iterates(n *syntax.WordIter) {
+	if !decides(n.Name.Value) {
+		return
+	}
+	for _, item := range n.Items {
+		for _, value := range (expander{}).word(item) {
+			s.set(n.Name.Value, value)
+		}
+	}
+	if len(n.Items) == 0 || renaming.MatchString(n.Name.Value) {
+		s.fail("a loop fills %s, which is run", n.Name.Value)
 	}
 }
 
@@ -509,6 +534,9 @@ func (s *script) param(p *syntax.ParamExp) {
 		for _, value := range (expander{values: s.vars, wordReading: s.reading()}).word(p.Repl.With) {
 			s.mention(value, false)
 		}
+	}
+	if p.Exp != nil && (p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull) && p.Param != nil && decides(p.Param.Value) {
+		s.fail("an expansion assigns to %s, which is run", p.Param.Value)
 	}
 	if p.Exp != nil && p.Exp.Op == syntax.OtherParamOps {
 		s.fail("the value of a variable is expanded again")
