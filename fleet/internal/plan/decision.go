@@ -1,0 +1,97 @@
+package plan
+
+// Rules are the limits that the owner was given.
+type Rules struct {
+	// Attempts is how often a prompt may begin without progress, and Resets how often
+	// progress begins the count anew.
+	Attempts, Resets int
+}
+
+// Decision is what the owner does next: a line, changes, or a step, and only one of them.
+type Decision struct {
+	// Line is appended to the transcript, nil if none is. It is appended once, however
+	// often it is tried.
+	Line Line
+	// Changes are made all or none.
+	Changes []Change
+	// Step is taken if there is neither a line nor a change.
+	Step Step
+	// Prompt is what the step is about. It is written down as begun before a CLI can see
+	// it, with the count and the place that it has here.
+	Prompt Prompt
+	// Tell are calls that the model must read of with the prompt.
+	Tell []string
+}
+
+// Step is what the owner does when everything is written down.
+type Step int
+
+// The steps of an owner.
+const (
+	Sleep  Step = iota // nothing is to be done
+	Send               // give the prompt to a CLI
+	Finish             // let a CLI make the deferred call
+	Resume             // let a CLI continue the turn
+	Await              // let the CLI answer the prompt, which it has
+	Rewind             // let a CLI restore files
+	Erase              // remove what is left of a deleted conversation
+)
+
+// Line is a line for the transcript.
+type Line interface{ line() }
+
+// Defer is the line that the CLI writes when a call is deferred: it makes the turn wait at
+// the call of a question.
+type Defer struct{ Question string }
+
+// Note tells the model of calls that it does not remember and whose outcome is unknown.
+type Note struct{ Calls []string }
+
+func (Defer) line() {}
+func (Note) line()  {}
+
+// Change is a change of records.
+type Change interface{ change() }
+
+// End gives a prompt its outcome and takes it out of the queue.
+type End struct {
+	Prompt string
+	As     Outcome
+	// Of is the prompt whose turn took it in, if that is why.
+	Of string
+}
+
+// Settle ends a question whose call may have run.
+type Settle struct {
+	Question string
+	Result   Result
+}
+
+// Withdraw ends a question whose call will not be made. A decision that it has is kept as
+// not used, for its person to see.
+type Withdraw struct{ Question string }
+
+// Wait lets a prompt rest until its question is decided. It has got somewhere: attempts
+// count from zero.
+type Wait struct{ Prompt, Question string }
+
+// Stick gives a conversation up at a prompt.
+type Stick struct{ Prompt string }
+
+// Free lets a conversation continue that was stuck.
+type Free struct{}
+
+// Settled means that the questions that turns have left are over.
+type Settled struct{}
+
+// Keep puts calls on record that only their questions had.
+type Keep struct{ Calls []string }
+
+func (End) change()      {}
+func (Settle) change()   {}
+func (Withdraw) change() {}
+func (Wait) change()     {}
+func (Stick) change()    {}
+func (Free) change()     {}
+func (Settled) change()  {}
+func (Keep) change()     {}

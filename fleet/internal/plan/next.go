@@ -1,0 +1,212 @@
+package plan
+
+import "slices"
+
+// Next decides what the owner of a conversation does next.
+func Next(s State, r Rules) Decision {
+	if s.Conversation.Deleted {
+		return Decision{Step: Erase}
+	}
+	for _, p := range s.Prompts { // a mark was decided before anything else
+		if p.Cancelled {
+			return s.end(p, Cancelled, "")
+		}
+	}
+	if at := s.Conversation.Stuck; at != "" {
+		stuckAt := func(p Prompt) bool { return p.ID == at && !p.Interrupted }
+		if slices.ContainsFunc(s.Prompts, stuckAt) {
+			return Decision{Step: Sleep}
+		}
+		return changes(Free{})
+	}
+	begun := func(p Prompt) bool { return p.Sent }
+	if s.Conversation.Unsettled && !slices.ContainsFunc(s.Prompts, begun) {
+		return changes(append(s.endQuestions(), Settled{})...)
+	}
+	return s.choose(r)
+}
+
+// choose finds the prompt that comes next. One that a CLI has begun with is ended before
+// another is sent: after a crash that may be one that was to steer a turn, while an older
+// one has never reached its CLI.
+func (s *State) choose(r Rules) Decision {
+	var unseen *Decision
+	for _, p := range s.ordered() {
+		if unseen != nil && !p.Sent {
+			break
+		}
+		d := s.stand(p, r)
+		if p.Sent && d.Step == Send {
+			if unseen == nil {
+				unseen = &d
+			}
+			continue
+		}
+		return s.begin(d, r)
+	}
+	if unseen != nil {
+		return s.begin(*unseen, r)
+	}
+	return Decision{Step: Sleep}
+}
+
+// ordered returns the queue: first what a CLI may have seen, then what steers, then the
+// others as they came.
+func (s *State) ordered() []Prompt {
+	rank := func(p Prompt) int {
+		switch {
+		case p.Sent:
+			return 0
+		case p.Steer:
+			return 1
+		}
+		return 2
+	}
+	all := slices.Clone(s.Prompts)
+	slices.SortStableFunc(all, func(a, b Prompt) int { return rank(a) - rank(b) })
+	return all
+}
+
+// begin gives a conversation up whose prompt has begun too often. Otherwise the attempt is
+// counted before it begins: a prompt that kills its process must be given up, whatever
+// crashes.
+func (s *State) begin(d Decision, r Rules) Decision {
+	if d.Line != nil || d.Changes != nil {
+		return d
+	}
+	switch d.Step {
+	case Send, Finish, Resume, Rewind:
+		if d.Prompt.Begun >= r.Attempts {
+			return changes(Stick{d.Prompt.ID})
+		}
+		d.Prompt.Begun++
+		d.Prompt.Sent, d.Prompt.Question = true, ""
+	}
+	return d
+}
+
+// stand decides about one prompt.
+func (s *State) stand(p Prompt, r Rules) Decision {
+	if _, ended := s.Outcomes[p.ID]; ended {
+		return changes(End{Prompt: p.ID, As: s.Outcomes[p.ID]})
+	}
+	switch {
+	case p.Rewind && p.Begun >= r.Attempts:
+		return changes(End{Prompt: p.ID, As: Failed})
+	case p.Rewind:
+		return Decision{Step: Rewind, Prompt: p}
+	case !p.Sent && p.Interrupted:
+		return s.end(p, Interrupted, "")
+	case !p.Sent && s.Conversation.Overspent:
+		return Decision{Step: Sleep}
+	case !p.Sent:
+		return Decision{Step: Send, Prompt: p, Tell: s.lost()}
+	case p.Given:
+		return Decision{Step: Await, Prompt: p}
+	}
+	turn := s.Transcript.Turns[p.ID]
+	if d, ok := s.keepLost(turn); ok {
+		return d
+	}
+	if p.Interrupted && turn.Standing != Done {
+		return s.end(p, Interrupted, "")
+	}
+	if of := s.Outcomes[turn.Of]; turn.Of != p.ID && of.stops() {
+		return changes(End{Prompt: p.ID, As: of, Of: turn.Of})
+	}
+	if c := s.settle(turn); c != nil {
+		return changes(c...)
+	}
+	p = p.progressed(turn, r)
+	switch turn.Standing {
+	case Done:
+		return changes(End{Prompt: p.ID, As: Answered, Of: turn.Of})
+	case Deferred:
+		return s.deferred(p, turn)
+	case Cut:
+		return s.cut(p, turn)
+	}
+	return Decision{Step: Send, Prompt: p, Tell: s.lost()}
+}
+
+// end ends a prompt before its turn does, and with it the questions of the turn: nobody
+// will ask them again. A conversation that is stuck at it is free.
+func (s *State) end(p Prompt, as Outcome, of string) Decision {
+	var all []Change
+	if lost := s.unrecorded(); p.Sent && lost != nil {
+		all = append(all, Keep{lost})
+	}
+	if p.Sent {
+		all = append(all, s.endQuestions()...)
+	}
+	if s.Conversation.Stuck == p.ID {
+		all = append(all, Free{})
+	}
+	return changes(append(all, End{Prompt: p.ID, As: as, Of: of})...)
+}
+
+// progressed begins to count anew if the turn has made progress since it was looked at
+// last, but only so many times: a turn that says one sentence and dies would otherwise be
+// paid for without end.
+func (p Prompt) progressed(turn Turn, r Rules) Prompt {
+	if turn.Last == "" || turn.Last == p.Since {
+		return p
+	}
+	p.Since = turn.Last
+	if p.Begun > 0 && p.Resets < r.Resets {
+		p.Begun, p.Resets = 0, p.Resets+1
+	}
+	return p
+}
+
+// deferred decides about a turn that waits at a call.
+func (s *State) deferred(p Prompt, turn Turn) Decision {
+	q := s.about(turn.Open)
+	var others []Change
+	for _, other := range s.Questions {
+		if other.waits() && (q == nil || other.ID != q.ID) {
+			others = append(others, Withdraw{other.ID})
+		}
+	}
+	switch {
+	case others != nil:
+		return changes(others...)
+	case q != nil && q.Stage == Over && q.Overdue:
+		return s.end(p, Expired, "")
+	case q == nil || q.Stage != Open:
+		return Decision{Step: Finish, Prompt: p}
+	case p.Question != q.ID || p.Begun != 0:
+		return changes(Wait{p.ID, q.ID})
+	}
+	return Decision{Step: Sleep}
+}
+
+// cut decides about a turn that broke off. If it did while a person was asked about a call
+// that never began, and no other call lacks a result, the call becomes a deferred one.
+// Otherwise the CLI continues the turn, and shows the model that the outcome of each such
+// call is unknown: a deferral would make it forget the others, of which some may have run,
+// and any note that follows them.
+func (s *State) cut(p Prompt, turn Turn) Decision {
+	if q := s.about(turn.Open); q != nil && q.waits() && len(turn.Open) == 1 && !turn.Noted {
+		return Decision{Line: Defer{q.ID}}
+	}
+	var all []Change
+	for _, q := range s.Questions {
+		if q.waits() {
+			all = append(all, Withdraw{q.ID})
+		}
+	}
+	return Decision{Step: Resume, Prompt: p}
+}
+
+// about returns the question about one of the calls, nil if nobody was asked.
+func (s *State) about(calls []string) (found *Question) {
+	for i, q := range s.Questions {
+		if slices.Contains(calls, q.Call) && (found == nil || q.waits()) {
+			found = &s.Questions[i]
+		}
+	}
+	return found
+}
+
+func changes(all ...Change) Decision { return Decision{Changes: all} }

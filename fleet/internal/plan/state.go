@@ -1,0 +1,135 @@
+package plan
+
+// State is all that is stored of a conversation.
+type State struct {
+	Conversation Conversation
+	// Prompts is the queue, in the order of acceptance.
+	Prompts []Prompt
+	// Questions are those of this conversation, also those that are over.
+	Questions []Question
+	// Calls were let go, and were not in the transcript then.
+	Calls []string
+	// Outcomes has those of prompts that have ended, as far as turns of the queue are
+	// concerned.
+	Outcomes map[string]Outcome
+	// Transcript is what the transcript of its session shows.
+	Transcript Facts
+}
+
+// Conversation is the record of a conversation.
+type Conversation struct {
+	// Deleted means that its deletion has begun.
+	Deleted bool
+	// Stuck is the prompt at which it was given up, empty if it was not.
+	Stuck string
+	// Unsettled means that a turn has ended and its questions could not be.
+	Unsettled bool
+	// Overspent means that nothing new may begin.
+	Overspent bool
+}
+
+// Prompt is a prompt of the queue. It is there until it has its outcome.
+type Prompt struct {
+	ID string
+	// Sent means that a CLI may have seen it, and Given that the CLI of this owner has it.
+	Sent, Given bool
+	// Steer means that a turn that runs may take it in.
+	Steer bool
+	// Rewind means that it restores files instead of saying something.
+	Rewind bool
+	// Cancelled and Interrupted are marks: decided, and still to be done.
+	Cancelled, Interrupted bool
+	// Begun counts the attempts without progress, and Resets how often progress has set
+	// that back. Since is the message that did so last.
+	Begun, Resets int
+	Since         string
+	// Question is the one that it waits for.
+	Question string
+}
+
+// Outcome is how a prompt has ended.
+type Outcome int
+
+// The outcomes of prompts.
+const (
+	Pending Outcome = iota
+	Answered
+	Failed
+	Cancelled
+	Interrupted
+	Expired
+)
+
+// stops reports whether prompts that the turn took in end in the same way.
+func (o Outcome) stops() bool { return o == Cancelled || o == Interrupted || o == Expired }
+
+// Question is a call that a person must decide about.
+type Question struct {
+	ID, Call string
+	Stage    Stage
+	// Overdue means that it is over because nobody has decided it in time.
+	Overdue bool
+	// Aside means that a note must not name its call: it is that of a sub-agent, or asks
+	// for something else than a tool.
+	Aside bool
+}
+
+// Stage is how far a question has come.
+type Stage int
+
+// The stages of a question.
+const (
+	Open     Stage = iota
+	Decided        // by a person
+	Released       // its call may run
+	Over
+)
+
+// waits reports whether its call has not been let go.
+func (q *Question) waits() bool { return q.Stage == Open || q.Stage == Decided }
+
+// Facts is what a transcript shows.
+type Facts struct {
+	// Turns has the prompts that it has.
+	Turns map[string]Turn
+	// Calls has the calls that it has, and how they ended.
+	Calls map[string]Result
+	// Noted has the calls that a note names as unknown.
+	Noted map[string]bool
+}
+
+// Turn is how far the transcript has come with a prompt.
+type Turn struct {
+	Standing Standing
+	// Of is the prompt that began the turn: this one, or the one whose turn took it in.
+	Of string
+	// Open are the calls of its last answer without a result.
+	Open []string
+	// Noted means that a note follows those calls. A deferral would continue from
+	// before it, and the model would not read it.
+	Noted bool
+	// Last is the last message of the model or of a tool, empty if there is none.
+	Last string
+}
+
+// Standing is how far a turn has come.
+type Standing int
+
+// The standings of turns.
+const (
+	Unseen   Standing = iota // the transcript does not have the prompt
+	Cut                      // it broke off
+	Deferred                 // it waits at a call
+	Done                     // it was answered
+)
+
+// Result is how a call ended.
+type Result int
+
+// The results of calls.
+const (
+	None Result = iota // it is not known yet
+	Ran
+	Refused // or failed
+	Lost    // nobody knows
+)
