@@ -17,7 +17,7 @@ import (
 // TOKEN, SECRET or PASSWORD. Values of fewer than eight bytes are not secrets
 // unless Secrets names them.
 //
-// Secrets are found however JSON escapes them, and also if a model streams them in
+// Secrets are found however JSON escapes them, even when a model streams them in
 // pieces: the lines of a block are held until it ends.
 type Redaction struct {
 	// Secrets are further texts to hide.
