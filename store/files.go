@@ -127,7 +127,31 @@ func (s *FileStore) layout(r *os.Root, create bool) error {
 	if !create {
 		return nil
 	}
-	return s.replace(r, layoutFile, fmt.Appendln(nil, filesVersion))
+	return s.markLayout(r)
+}
+
+// markLayout writes the version, unless another program has written one since: then that
+// is the one that counts. Projects may be writable in a directory that is not; it goes
+// without a version, and so does one on a disk without links.
+func (s *FileStore) markLayout(r *os.Root) error {
+	temporary := "." + rand.Text()
+	err := s.replace(r, temporary, fmt.Appendln(nil, filesVersion))
+	if err == nil {
+		err = errors.Join(r.Link(temporary, layoutFile), r.Remove(temporary))
+	}
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		text, err := r.ReadFile(layoutFile)
+		if err != nil {
+			return fail(err)
+		}
+		return CheckLayout(string(text), filesVersion)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, errors.ErrUnsupported):
+		return nil
+	case err != nil:
+		return fail(err)
+	}
+	return s.syncFolder(r, ".")
 }
 
 func fail(err error) error { return fmt.Errorf("claude: store: %w", err) }

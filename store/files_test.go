@@ -403,3 +403,20 @@ func TestFilesBusy(t *testing.T) {
 		})
 	}
 }
+
+// A version that another program writes at the same moment is not written over. Here it is
+// one that cannot be read, so nothing is stored.
+func TestFilesLayoutTaken(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	mark := filepath.Join(dir, ".layout")
+	if err := os.Symlink("nowhere", mark); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Files(dir).Append(t.Context(), key, store.Batch{Entries: []store.Entry{[]byte(`{"uuid":"a"}`)}}); err == nil {
+		t.Error("it was stored")
+	}
+	if to, err := os.Readlink(mark); err != nil || to != "nowhere" {
+		t.Errorf("the mark is %q (%v)", to, err)
+	}
+}

@@ -2,7 +2,7 @@
 // other: a streamed answer, a hook, a permission, a tool in Go, an interrupt, the cost.
 //
 // Two commands show it. "go run ./cmd/demo" is the first thing that a newcomer runs, so
-// it links little: from empty caches, the time is that of the compiler. claudectl demo
+// it links little: with empty caches, nearly all of the wait is compiling. claudectl demo
 // has the same with options.
 package demo
 

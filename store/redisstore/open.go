@@ -77,23 +77,30 @@ func (s *Store) Close() error { return s.db.Close() }
 const layoutVersion = 1
 
 // client returns the client, if the layout of what is on the server is known. A server
-// that says nothing has the first version. It is told so; if that fails, because it is
-// full or only lends itself to reading, the next one does it.
+// that says nothing has the first version. The version is then written; if that fails
+// because the server is full or read-only, a later client writes it.
 func (s *Store) client(ctx context.Context) (redis.UniversalClient, error) {
 	if s.checked.Load() {
 		return s.db, nil
 	}
 	at := s.base + ":layout"
 	text, err := s.db.Get(ctx, at).Result()
-	switch {
-	case err == redis.Nil:
-		s.db.SetNX(ctx, at, layoutVersion, 0)
-	case err != nil:
-		return nil, err
-	default:
-		if err := store.CheckLayout(text, layoutVersion); err != nil {
-			return nil, err
+	if err == redis.Nil {
+		set, failed := s.db.SetNX(ctx, at, layoutVersion, 0).Result()
+		if _, refused := errors.AsType[redis.Error](failed); set || refused {
+			s.checked.Store(true)
+			return s.db, nil
 		}
+		if failed != nil {
+			return nil, failed
+		}
+		text, err = s.db.Get(ctx, at).Result() // another program was faster
+	}
+	if err == nil {
+		err = store.CheckLayout(text, layoutVersion)
+	}
+	if err != nil {
+		return nil, err
 	}
 	s.checked.Store(true)
 	return s.db, nil

@@ -206,7 +206,12 @@ func (s *Store) probe(ctx context.Context) error {
 	if _, err := s.putRaw(ctx, name, []byte("3"), o.etag); err != nil {
 		return fmt.Errorf("%w: a condition that holds: %w", ErrUnconditional, err)
 	}
-	if _, err := s.putRaw(ctx, layoutObject, fmt.Append(nil, layoutVersion), ""); err != nil && !errors.Is(err, errTaken) {
+	_, err = s.putRaw(ctx, layoutObject, fmt.Append(nil, layoutVersion), "")
+	if errors.Is(err, errTaken) { // another program has written one since
+		s.checked.Store(false)
+		err = s.layout(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	s.probed.Store(true)

@@ -156,6 +156,12 @@ func TestGate(t *testing.T) {
 		"fails":  {once, false, []string{"the first time\n", "failed: example.com/p TestOnce\n", "1 passed, 1 failed, 0 skipped\n"}},
 		"panics": {`func TestTwo(*testing.T) { panic("oh") }`, false, []string{"panic: oh", "died: example.com/p\n"}},
 		"leaves": {`func TestMain(m *testing.M) { m.Run(); os.Exit(3) }`, false, []string{"died: example.com/p\n", "1 passed, 0 failed, 0 skipped\n"}},
+		"leaves once": {`func TestMain(m *testing.M) {
+	m.Run()
+	if os.Mkdir("been", 0o777) == nil {
+		os.Exit(3)
+	}
+}`, false, []string{"died: example.com/p\n"}},
 		"broken": {`func TestTwo() {}`, false, []string{"wrong signature for TestTwo", "died: example.com/p\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -167,7 +173,8 @@ func TestGate(t *testing.T) {
 				}
 			}
 			var out strings.Builder
-			good := gate(t.Context(), &out, []part{{"all", [][]run{{{dir: dir, packages: []string{"./..."}}}}}})
+			r := run{dir: dir, packages: []string{"./..."}} // twice, and one failure is enough
+			good := gate(t.Context(), &out, []part{{"all", [][]run{{r, r}}}})
 			if good != test.good {
 				t.Errorf("judged %v, want %v", good, test.good)
 			}

@@ -104,10 +104,18 @@ func (res *results) settle(pkg string) {
 	}
 }
 
-// add adds what another command said.
+// add adds what another command said. A package may run twice: what has failed once, or
+// never ended, does not pass any more.
 func (res *results) add(other *results) {
-	maps.Copy(res.outcome, other.outcome)
-	maps.Copy(res.output, other.output)
+	bad := func(id testID, _ string) bool { return res.outcome[id] == "fail" || res.outcome[id] == "run" }
+	now := maps.Clone(other.outcome)
+	maps.DeleteFunc(now, bad)
+	for id, lines := range other.output {
+		if !bad(id, "") {
+			res.output[id] = lines
+		}
+	}
+	maps.Copy(res.outcome, now)
 	maps.Copy(res.took, other.took)
 	res.ok = append(res.ok, other.ok...)
 	res.build = append(res.build, other.build...)

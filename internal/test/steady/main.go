@@ -60,17 +60,21 @@ func (p *plan) run(ctx context.Context, w io.Writer) (bool, error) {
 	fmt.Fprintf(w, "%d test binaries, compiled in %.0f s\n", len(binaries), time.Since(begin).Seconds())
 	defer busy(p.loops)()
 	var failures table
+	rounds := 0
 	for round := 1; round <= p.times && ctx.Err() == nil; round++ {
 		begin := time.Now()
 		outcomes := p.round(ctx, binaries)
 		failed := failures.add(outcomes)
+		if ctx.Err() == nil || failed > 0 {
+			rounds = round
+		}
 		fmt.Fprintf(w, "round %d of %d: %.0f s, %.0f s of CPU, %d failed\n",
 			round, p.times, time.Since(begin).Seconds(), cpu(outcomes).Seconds(), failed)
 		if round == 1 {
 			dearest(w, outcomes)
 		}
 	}
-	failures.print(w, p.times)
+	failures.print(w, rounds)
 	return len(failures) == 0 && ctx.Err() == nil, ctx.Err()
 }
 

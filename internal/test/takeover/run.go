@@ -309,6 +309,9 @@ func start(as role) (*process, error) {
 	return p, nil
 }
 
+// errHangs is the error of a process whose fleet does not close.
+var errHangs = errors.New("the process does not end")
+
 // end lets a process end in order.
 func (p *process) end() error {
 	_ = p.in.Close() // it may have ended
@@ -316,7 +319,7 @@ func (p *process) end() error {
 	case <-p.over:
 	case <-time.After(bound):
 		p.kill()
-		return errors.New("the process does not end")
+		return errHangs
 	}
 	if p.err != nil {
 		return fmt.Errorf("the process ends with %w: %s", p.err, p.errs.String())
@@ -347,8 +350,12 @@ func (r *run) untilDead(ctx context.Context, first *process) (dead bool, err err
 			first.kill()
 			return false, fmt.Errorf("%w: %s", err, first.errs.String())
 		}
-		if err := first.end(); err == nil {
+		err = first.end()
+		if err == nil {
 			return false, nil // it may also die when it gives the conversation up
+		}
+		if errors.Is(err, errHangs) {
+			return true, fmt.Errorf("the first fleet does not close: %w: %s", err, first.errs.String())
 		}
 	}
 	if first.cmd.ProcessState.Exited() {
