@@ -302,8 +302,8 @@ func (qs *Questions) scan(ctx context.Context, conversation string) iter.Seq2[ve
 }
 
 // isForeign reports whether a record that cannot be read is left to the newer version of this
-// program that has written it. One that asks about a certain conversation must not pass by
-// its questions.
+// program that has written it. A caller that asks about one conversation must not miss any
+// of its questions.
 func isForeign(r store.Record, err error, conversation string) bool {
 	return errors.Is(err, store.ErrNewer) && (conversation == "" || jsonx.Text(jsonx.Member(r.Value, "conversation")) != conversation)
 }

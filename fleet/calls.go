@@ -25,7 +25,7 @@ import (
 //
 // Of a call of a subagent the model learns by what the agent reports in the end. An agent
 // in the background dies with the machine and reports nothing. So its calls stay in the
-// record until the agent is over.
+// record until the line by which the agent reports is stored.
 
 // kindCalls is the kind of the records of calls that were let go, one for each conversation.
 const kindCalls = "calls"
@@ -41,19 +41,37 @@ type calledTool struct {
 	Tool   string `json:"tool"`
 	Digest string `json:"digest"`
 	Agent  string `json:"agent,omitzero"` // the subagent that made it
+	// Earlier counts the calls of the subagent before this one that are not kept.
+	Earlier int `json:"earlier,omitzero"`
 }
 
 // isToldBy reports whether the model learns of a call by a line of its conversation: it has
 // the call, or a note about it, or it reports how the subagent ended that made it.
 func (c *calledTool) isToldBy(line []byte) bool {
-	if bytes.Contains(line, []byte(c.ID)) {
+	if mentions(line, c.ID) {
 		return true
 	}
-	if c.Agent == "" || !bytes.Contains(line, []byte(c.Agent)) {
+	if c.Agent == "" || !mentions(line, c.Agent) {
 		return false
 	}
 	return bytes.Contains(line, []byte("task-notification")) ||
 		bytes.Contains(line, []byte(`"agentId"`)) && !bytes.Contains(line, []byte(`"async_launched"`))
+}
+
+// mentions reports whether a line has an id, and not only a longer one that begins with it.
+// What stands before an id may be a letter: that of an escape.
+func mentions(line []byte, id string) bool {
+	for {
+		_, rest, found := bytes.Cut(line, []byte(id))
+		if !found || len(rest) == 0 || !isIDByte(rest[0]) {
+			return found
+		}
+		line = line[len(line)-len(rest)-len(id)+1:]
+	}
+}
+
+func isIDByte(b byte) bool {
+	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '_' || b == '-'
 }
 
 // maxAgentCalls is how many calls of one subagent are kept, the last ones. An agent may make
@@ -75,7 +93,9 @@ func withCall(pending []calledTool, c calledTool) []calledTool {
 	}
 	if n > maxAgentCalls {
 		first := slices.IndexFunc(next, is)
+		earlier := next[first].Earlier + 1
 		next = slices.Delete(next, first, first+1)
+		next[slices.IndexFunc(next, is)].Earlier = earlier
 	}
 	return next
 }
@@ -143,13 +163,6 @@ func (c *calls) begin() {
 	c.older, c.stored = c.stored, nil
 }
 
-// agentEnded notes that a subagent is over: what it reports reaches the model.
-func (c *calls) agentEnded(agent string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.pending = slices.DeleteFunc(c.pending, func(call calledTool) bool { return call.Agent == agent && agent != "" })
-}
-
 // untold returns the calls that the model does not know of.
 func (c *calls) untold() []calledTool {
 	c.mu.Lock()
@@ -166,7 +179,7 @@ func (w *waking) letGo(ctx context.Context, in *hook.PreToolUseInput) error {
 	if in.AgentID == "" && (c.stored[in.ToolUseID] || c.older[in.ToolUseID]) || slices.ContainsFunc(c.pending, is) {
 		return nil
 	}
-	next := withCall(c.pending, calledTool{in.ToolUseID, in.ToolName, approval.Digest(in.ToolInput), in.AgentID})
+	next := withCall(c.pending, calledTool{ID: in.ToolUseID, Tool: in.ToolName, Digest: approval.Digest(in.ToolInput), Agent: in.AgentID})
 	err := w.f.putCalls(ctx, w.c.key, c, next, w.lease.Fence)
 	if errors.Is(err, store.ErrConflict) { // a write of our own whose reply was lost
 		if _, err = w.f.readCalls(ctx, w.c.key, c); err == nil {

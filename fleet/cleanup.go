@@ -38,17 +38,22 @@ func (f *Fleet) cleanUp() {
 }
 
 // forgetOld removes the outcomes and the questions that are older than
-// Options.Keep, and what is as old in the log of outcomes. Those of a prompt that is still in the queue stay: they say that
-// it must not run again, or what it waits for.
+// Options.Keep, and what is as old in the log of outcomes. Those of a prompt that is still
+// in the queue stay: they say that it must not run again, or what it waits for.
 func (f *Fleet) forgetOld(ctx context.Context) error {
 	now, err := f.store.Now(ctx)
-	if err == nil {
-		err = f.trimLog(ctx, now)
-	}
-	if err != nil || f.opts.Keep == KeepForever {
+	if err != nil {
 		return err
 	}
-	before := now.Add(-f.opts.Keep)
+	err = f.trimLog(ctx, now)
+	if f.opts.Keep != KeepForever {
+		err = errors.Join(err, f.forgetBefore(ctx, now.Add(-f.opts.Keep)))
+	}
+	return err
+}
+
+// forgetBefore removes the outcomes and the questions from before a time.
+func (f *Fleet) forgetBefore(ctx context.Context, before time.Time) error {
 	// Whatever ended before then and is in the queue was accepted long ago, so
 	// prompts that come from now on do not matter.
 	prompts, busy := make(map[string]bool), make(map[string]bool)
@@ -78,6 +83,6 @@ func (f *Fleet) forgetOld(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err = f.inbox.Forget(ctx, before, func(q *approval.Question) bool { return busy[q.Conversation] })
+	_, err := f.inbox.Forget(ctx, before, func(q *approval.Question) bool { return busy[q.Conversation] })
 	return err
 }

@@ -68,7 +68,9 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 		closing: make(chan struct{}), missed: make(chan struct{}, 1), active: make(map[string]*conversation), seated: make(map[*conversation]bool), waitlist: newWaitlist(), turn: time.Second, overdue: newOverdue(),
 		rates: make(rates), shared: make(rates),
 	}
-	f.log = outcomelog.New(f.store, o.Project)
+	f.log = outcomelog.New(f.store, o.Project, func(name string, err error) {
+		o.Logger.Warn("the mark of an outcome cannot be read, and stays", "conversation", keyAt(name), "error", err)
+	})
 	f.newer.log = o.Logger
 	f.ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if err := f.checkFirst(ctx); err != nil {

@@ -81,6 +81,7 @@ func (w *waking) count(ctx context.Context, r *message.Result, prompt string) er
 // a mode that were changed by the CLI. It is asked once for each result.
 func (w *waking) counting(r *message.Result, prompt string) func(*record) error {
 	turn, id, heard, at := w.turnOf(r), w.session.ID(), w.heard, w.newest.get()
+	agents := w.session.Activity().Agents > 0
 	return func(rec *record) error {
 		moved := w.moved && w.own.modeOf(rec.Mode) != w.mode
 		if rec.Counted == r.UUID && (id == "" || id == rec.Session) && !moved {
@@ -93,7 +94,7 @@ func (w *waking) counting(r *message.Result, prompt string) func(*record) error 
 			rec.moveTo(id)
 		}
 		if rec.Counted != r.UUID {
-			rec.Counted, rec.Through = r.UUID, rec.Through.advance(heard, at)
+			rec.Counted, rec.Through = r.UUID, rec.Through.advance(heard, at, agents)
 			w.book(rec, turn, prompt)
 		}
 		return nil

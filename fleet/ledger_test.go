@@ -274,3 +274,33 @@ func TestCostOfBackground(t *testing.T) {
 		bills(t, f, first, second)
 	})
 }
+
+// What an agent in the background says after the result of its turn is counted, even if its
+// process dies and the main conversation has said nothing more.
+func TestCostOfBackgroundCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newBiller(0)
+		cli.CLI = claudetest.New(
+			claudetest.Delegate("general-purpose", "Count the files.",
+				claudetest.UseTool("Bash", map[string]any{"command": "ls"}).After(10*time.Second), claudetest.Say("Three.").After(time.Hour)),
+			claudetest.Say("An agent counts them."),
+		)
+		m := start(t, db, cli.scripted, cli.allow)
+		first := send(t, m.fleet, "ada", "count")
+		<-time.After(30 * time.Second)
+		costs(t, m.fleet, first, 1)
+		crash(t, m)
+		cli.CLI = claudetest.New(claudetest.Say("Yes."))
+		m = start(t, db, cli.scripted, cli.allow)
+		defer func() { closeFleet(t, m.fleet) }()
+		second := send(t, m.fleet, "ada", "sure?")
+		<-time.After(5 * time.Minute)
+		if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.Answered {
+			t.Fatalf("%+v", o)
+		}
+		info, err := m.fleet.Get(t.Context(), "ada")
+		if err != nil || outputOf(info.Cost) != 4*answerTokens {
+			t.Errorf("four answers are counted as %+v, %v", info.Cost, err)
+		}
+	})
+}

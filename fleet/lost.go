@@ -29,10 +29,15 @@ type through struct {
 	// At is the time of the last line, also of subagents: those that work in the
 	// background have answers on both sides of a result.
 	At time.Time `json:"at,omitzero"`
+	// Agents says that some were at work in the background. Then they may have answers
+	// behind the mark although the main conversation has none.
+	Agents bool `json:"agents,omitzero"`
 }
 
-// advance returns the mark after more was counted.
-func (t through) advance(answer string, at time.Time) through {
+// advance returns the mark after more was counted. agents says whether some are at work
+// in the background.
+func (t through) advance(answer string, at time.Time, agents bool) through {
+	t.Agents = agents
 	if answer != "" {
 		t.Answer = answer
 	}
@@ -193,10 +198,10 @@ func (t *mainTape) lost() []*paid {
 	return nil
 }
 
-// lostBy returns which answers of subagents are not in the ledgers, given those of the
-// main conversation, which are its last: all of an agent that a
-// lost answer has started, and of others what they have said after the mark. An agent may
-// begin with what the main conversation has said; that is not its own.
+// lostBy returns the answers of subagents that the ledgers lack. lost are the uncounted
+// answers at the end of the main conversation. An agent that one of them started counts in
+// full; any other counts from the mark on. An agent may begin with what the main
+// conversation has said; that is not its own.
 func lostBy(agents []*tape, main *mainTape, lost []*paid, mark through) []*paid {
 	started := make(map[string]bool) // by the ids of calls and agents
 	for i, a := range main.answers {
@@ -276,8 +281,9 @@ func (l Ledger) priced(said map[string]message.ModelUsage) Ledger {
 	}
 	l.Unpriced = nil
 	for model, u := range was {
-		if _, reported := saidOf(model, said); reported.CostUSD > 0 {
-			u.CostUSD, _ = price.Of(model, price.Usage(u), reported)
+		_, reported := saidOf(model, said)
+		if usd, known := price.Of(model, price.Usage(u), reported); known && reported.CostUSD > 0 {
+			u.CostUSD = usd
 			l = l.plus(Ledger{USD: u.CostUSD, Models: map[string]message.ModelUsage{model: u}})
 		} else {
 			l = l.plus(Ledger{Unpriced: map[string]message.ModelUsage{model: u}})
@@ -320,7 +326,7 @@ func (w *waking) countLost(ctx context.Context, prompt string) error {
 		if rec.Through != mark {
 			return errUnchanged // a write without an answer has taken effect
 		}
-		rec.Through = mark.advance(answer, last)
+		rec.Through = mark.advance(answer, last, false)
 		w.book(rec, ledgerOf(lost, rec.Cost.Models), prompt)
 		return nil
 	})
@@ -357,8 +363,8 @@ const lastLook = 20
 // resumes the session. Mostly the last answer is the one that was counted last, and
 // nothing more is read.
 func (w *waking) countLeft(ctx context.Context, t *history.Transcript) error {
-	mark := w.rec.Through.Answer
-	if mark == "" {
+	mark := w.rec.Through
+	if mark.Answer == "" {
 		return nil
 	}
 	last := ""
@@ -370,7 +376,7 @@ func (w *waking) countLeft(ctx context.Context, t *history.Transcript) error {
 			last = a.ID
 		}
 	}
-	if last == mark {
+	if last == mark.Answer && !mark.Agents {
 		return nil
 	}
 	return w.countLost(ctx, "")

@@ -72,7 +72,7 @@ func (f *Fleet) withReleased(ctx context.Context, key string, all []calledTool) 
 		}
 		is := func(c calledTool) bool { return c.ID == q.ToolUseID }
 		if q.Tool != approval.ElicitationTool && !slices.ContainsFunc(all, is) {
-			all = append(all, calledTool{q.ToolUseID, q.Tool, q.Digest, q.Agent})
+			all = append(all, calledTool{ID: q.ToolUseID, Tool: q.Tool, Digest: q.Digest, Agent: q.Agent})
 		}
 	}
 	return all, nil
@@ -129,6 +129,9 @@ func noteOf(lost []calledTool) string {
 		if c.Agent != "" {
 			fmt.Fprintf(&b, ", by the agent %s, which has ended with the machine", c.Agent)
 		}
+		if c.Earlier > 0 {
+			fmt.Fprintf(&b, ", and %d earlier calls by this agent", c.Earlier)
+		}
 		b.WriteByte('\n')
 	}
 	b.WriteString("Check their effects before you make such a call again.")
@@ -144,8 +147,7 @@ func isBehindNote(lines iter.Seq2[json.RawMessage, error], calls []string) (behi
 			return false, err
 		}
 		isNote := bytes.Contains(line, []byte(noteHead)) && jsonx.Text(jsonx.Member(line, "type")) == "attachment"
-		mentions := func(id string) bool { return bytes.Contains(line, []byte(id)) }
-		behind = isNote || behind && !slices.ContainsFunc(calls, mentions)
+		behind = isNote || behind && !slices.ContainsFunc(calls, func(id string) bool { return mentions(line, id) })
 	}
 	return behind, nil
 }
@@ -207,7 +209,9 @@ func (w *waking) tellWithPrompt(lost []calledTool) hook.Hook {
 	return hook.UserPromptSubmit(func(context.Context, *hook.UserPromptSubmitInput) (out *hook.PromptOutput, err error) {
 		once.Do(func() {
 			untold := w.going.untold()
-			still := slices.DeleteFunc(slices.Clone(lost), func(c calledTool) bool { return !slices.Contains(untold, c) })
+			still := slices.DeleteFunc(slices.Clone(lost), func(c calledTool) bool {
+				return !slices.ContainsFunc(untold, func(u calledTool) bool { return u.ID == c.ID })
+			})
 			if len(still) > 0 {
 				out = &hook.PromptOutput{AdditionalContext: noteOf(still)}
 			}

@@ -10,10 +10,10 @@ import (
 )
 
 // A prompt that has ended is four changes in the store: what it has cost, its outcome, a
-// mark for the log of outcomes, and that it is out of the queue. A store that can makes them at once. In any other,
-// and whenever something was changed in between, they are made one after another, in
-// this order: somebody who dies half way has then counted the cost once, and what has
-// an outcome is never run again.
+// mark for the log of outcomes, and that it is out of the queue. A store that supports it
+// makes all four in one change. In any other, and whenever something was changed in
+// between, they are made one after another, in this order: a process that dies half way
+// has then counted the cost once, and what has an outcome is never run again.
 
 // errSeparately means that changes were not made at once, and must be made one by one.
 var errSeparately = errors.New("the changes are to be made one by one")

@@ -34,8 +34,8 @@ type PromptOutcome struct {
 // a service that restarts needs no list of prompts of its own. The zero Cursor is the
 // oldest outcome that the store has.
 //
-// Every prompt that [Fleet.Wait] would return an outcome of is yielded at least once,
-// in the order of each conversation; only one that is cancelled before it begins may come
+// Every prompt for which [Fleet.Wait] would return an outcome is yielded at least once
+// if all processes of the fleet are of a version that has Outcomes, in the order of each conversation; only one that is cancelled before it begins may come
 // earlier than others that ended just before. One whose conversation gets stuck on it is
 // yielded with [PromptStuck] while it is, and again when it ends. Deletions are yielded
 // too. After a crash, an outcome may come twice: compare Ticket.Prompt.
@@ -51,8 +51,11 @@ type PromptOutcome struct {
 // begin again with the zero Cursor, and ask [Fleet.Prompt] about prompts of which you
 // have heard nothing.
 //
-// A store that cannot be read is asked again. Errors: [ErrCursorTooOld], [ErrClosed],
-// those of records that cannot be read, ctx.
+// A store that cannot be reached is asked again. An outcome whose record is damaged or of
+// a newer version comes with [store.ErrDamaged] or [store.ErrNewer], and with its Cursor,
+// Key, and the Prompt, Status and Ended of its ticket: continue the loop for those behind
+// it. All other errors end the loop, and have no Cursor: [ErrCursorTooOld], [ErrClosed],
+// those of a log that cannot be read, ctx.
 func (f *Fleet) Outcomes(ctx context.Context, after Cursor) iter.Seq2[PromptOutcome, error] {
 	return f.outcomesOf(ctx, after, func(string) bool { return true })
 }
@@ -177,6 +180,10 @@ func (r *outcomeReader) show(ctx context.Context, e *outcomelog.Entry) (more boo
 			o.Ticket = Ticket{Prompt: e.Prompt, Status: PromptStatus(e.Status), Ended: e.At}
 		}
 	}
+	if errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrNewer) {
+		o.Ticket = Ticket{Prompt: e.Prompt, Status: PromptStatus(e.Status), Ended: e.At}
+		return r.yield(o, err), nil // one record must not end the outcomes of all others
+	}
 	if err != nil {
 		return true, err
 	}
@@ -204,15 +211,22 @@ func (f *Fleet) dropEnded(ctx context.Context, key string, p *queued, o *Ticket,
 	if err = separately(err); !errors.Is(err, errSeparately) {
 		return err
 	}
-	if err := f.log.PutMark(ctx, mark, fence); err != nil {
+	if _, err = f.store.GetRecord(ctx, drop.Key); errors.Is(err, store.ErrNotFound) {
+		return nil // the process that took it out of the queue has marked it before
+	}
+	if err == nil {
+		err = f.log.PutMark(ctx, mark, fence)
+	}
+	if err != nil {
 		return fmt.Errorf("claude: fleet: mark the outcome of prompt %s: %w", p.ID, err)
 	}
 	return f.drop(ctx, p, fence)
 }
 
-// markDeleted marks a conversation as deleted.
+// markDeleted marks a conversation as deleted. The name has the fencing token: a key that
+// is used again can be deleted again before the first mark is collected.
 func (f *Fleet) markDeleted(ctx context.Context, key string, now time.Time, fence store.Fence) error {
-	mark, err := f.log.Mark(place(key)+"/deleted", outcomelog.Entry{Key: key, At: now}, fence)
+	mark, err := f.log.Mark(fmt.Sprintf("%s/deleted-%d", place(key), fence.Token), outcomelog.Entry{Key: key, At: now}, fence)
 	if err != nil {
 		return err
 	}

@@ -287,6 +287,7 @@ func TestOutcomesLeftWhenCancelled(t *testing.T) {
 		defer closeFleet(t, f)
 		ask(t, f, "ada", "hello")
 		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
 		heard := 0
 		for _, err := range f.Outcomes(ctx, "") {
 			if err != nil {
@@ -298,6 +299,66 @@ func TestOutcomesLeftWhenCancelled(t *testing.T) {
 		}
 		if heard != 1 {
 			t.Errorf("%d outcomes", heard)
+		}
+	})
+}
+
+// An outcome that cannot be read comes with its error and its cursor, and all others come
+// too. A mark that cannot be read keeps back no other.
+func TestOutcomesUnreadable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := store.Memory()
+		f := open(t, db, newScripted(), nil)
+		defer closeFleet(t, f)
+		id := send(t, f, "ada", "hello")
+		if _, err := f.Wait(t.Context(), "ada", id); err != nil {
+			t.Fatal(err)
+		}
+		rewrite(t, db, "outcome", newerBy)
+		ask(t, f, "bob", "hello")
+		mark := store.RecordKey{Project: "p", Kind: "ended", Name: "c/x/" + id}
+		if _, err := db.PutRecord(t.Context(), mark, []byte("{"), 0, store.Fence{}); err != nil {
+			t.Fatal(err)
+		}
+		var behind fleet.Cursor
+		for o, err := range f.Outcomes(t.Context(), "") {
+			if o.Key == "bob" {
+				if err != nil || behind == "" {
+					t.Errorf("%+v, %v, behind %q", o, err, behind)
+				}
+				break
+			}
+			if behind = o.Cursor; !errors.Is(err, store.ErrNewer) || o.Key != "ada" || o.Ticket.Prompt != id || o.Ticket.Status != fleet.Answered || o.Ticket.Ended.IsZero() {
+				t.Fatalf("%+v, %v", o, err)
+			}
+		}
+		for o, err := range f.Outcomes(t.Context(), behind) {
+			if err != nil || o.Key != "bob" {
+				t.Errorf("behind it: %+v, %v", o, err)
+			}
+			break
+		}
+		if _, err := db.GetRecord(t.Context(), mark); err != nil {
+			t.Errorf("the mark that cannot be read: %v", err)
+		}
+	})
+}
+
+// A key that is deleted twice is reported twice, even to a reader that comes late.
+func TestOutcomesOfDeletedTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := open(t, store.Memory(), newScripted(), nil)
+		defer closeFleet(t, f)
+		for range 2 {
+			ask(t, f, "ada", "hello")
+			if err := f.Delete(t.Context(), "ada"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var h heard
+		go h.follow(t.Context(), f, "")
+		if got, want := h.take(), []string{`ada answered ""`, "ada deleted", `ada answered ""`, "ada deleted"}; !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
 		}
 	})
 }

@@ -57,8 +57,7 @@ type waking struct {
 	traceDone func(TraceOutcome) map[string]string // of the step; nil if nobody follows it
 }
 
-// see takes note of the permission mode, of agents that have ended, and of the last
-// answer.
+// see takes note of the permission mode and of the last answer.
 func (w *waking) see(m message.Message) {
 	var mode permission.Mode
 	switch m := m.(type) {
@@ -66,8 +65,6 @@ func (w *waking) see(m message.Message) {
 		mode = m.PermissionMode
 	case *message.Status:
 		mode = m.PermissionMode
-	case *message.TaskNotification:
-		w.going.agentEnded(m.TaskID)
 	case *message.Assistant:
 		if m.ParentToolUseID == "" && m.Model != syntheticModel && m.ID != "" {
 			w.heard = m.ID

@@ -130,7 +130,7 @@ func (r rate) factor(u message.Usage) float64 {
 	return f
 }
 
-// Usage returns the tokens of a model as those of one answer.
+// Usage returns the tokens and searches of a model as those of one answer.
 func Usage(m message.ModelUsage) message.Usage {
 	return message.Usage{
 		InputTokens: m.InputTokens, OutputTokens: m.OutputTokens,
@@ -138,6 +138,7 @@ func Usage(m message.ModelUsage) message.Usage {
 		CacheCreation: message.CacheCreation{
 			Ephemeral5mInputTokens: m.CacheCreationEphemeral5mInputTokens, Ephemeral1hInputTokens: m.CacheCreationEphemeral1hInputTokens,
 		},
+		ServerToolUse: message.ServerToolUse{WebSearchRequests: m.WebSearchRequests},
 	}
 }
 

@@ -29,6 +29,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -101,10 +102,16 @@ type Log struct {
 	store   Records
 	project string
 	numbers atomic.Int64
+
+	unreadable func(name string, err error)
+	reported   sync.Map // the names of marks that cannot be read
 }
 
-// New returns the log of a project.
-func New(s Records, project string) *Log { return &Log{store: s, project: project} }
+// New returns the log of a project. unreadable is told once of each mark that cannot be
+// read. Such marks stay: a newer version may have made them.
+func New(s Records, project string, unreadable func(name string, err error)) *Log {
+	return &Log{store: s, project: project, unreadable: unreadable}
+}
 
 func (l *Log) key(kind, name string) store.RecordKey {
 	return store.RecordKey{Project: l.project, Kind: kind, Name: name}
@@ -140,11 +147,14 @@ type mark struct {
 func (l *Log) scan(ctx context.Context) (marks []mark, err error) {
 	for r, err := range l.store.ScanRecords(ctx, l.project, KindMark, "") {
 		m := mark{key: r.Key, revision: r.Revision}
-		if err == nil {
-			err = decode(r, &m.Entry)
-		}
 		if err != nil {
 			return nil, err
+		}
+		if err := decode(r, &m.Entry); err != nil { // all others are collected
+			if _, before := l.reported.LoadOrStore(r.Key.Name, true); !before {
+				l.unreadable(r.Key.Name, err)
+			}
+			continue
 		}
 		marks = append(marks, m)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -100,7 +101,7 @@ func TestNothingIsLost(t *testing.T) {
 				db := store.Memory()
 				faults := []storetest.StoreFault{storetest.Fail, storetest.LostReply, storetest.Duplicate, storetest.Late, storetest.Later}
 				open := func(seed uint64) *Log {
-					return New(over(storetest.Faulty(db, storetest.Seeded(seed, rate, faults...)), atOnce), "p")
+					return New(over(storetest.Faulty(db, storetest.Seeded(seed, rate, faults...)), atOnce), "p", nil)
 				}
 				var all sync.WaitGroup
 				for n := range conversations {
@@ -141,7 +142,7 @@ func TestNothingIsLost(t *testing.T) {
 // filled returns a log with so many entries, one for each hour.
 func filled(t *testing.T, db store.Records, n int) *Log {
 	t.Helper()
-	l := New(over(db, true), "p")
+	l := New(over(db, true), "p", nil)
 	for i := range n {
 		c, err := l.Mark(fmt.Sprintf("c/ada/%03d", i), Entry{Key: "ada", Prompt: fmt.Sprint(i), At: time.Unix(0, 0).Add(time.Duration(i) * time.Hour)}, store.Fence{Token: 1})
 		if err == nil {
@@ -183,7 +184,7 @@ func TestTrim(t *testing.T) {
 			t.Errorf("place %d: %v, want %v", at, err, want)
 		}
 	}
-	empty := New(over(store.Memory(), true), "p")
+	empty := New(over(store.Memory(), true), "p", nil)
 	for at, want := range map[int64]error{0: nil, 1: store.ErrInvalid, pageSize: store.ErrInvalid} {
 		if got, err := empty.Read(t.Context(), at); !errors.Is(err, want) || len(got) > 0 {
 			t.Errorf("of an empty log, place %d: %v, %v; want %v", at, got, err, want)
@@ -308,5 +309,41 @@ func TestUnknownMembers(t *testing.T) {
 	}
 	if marks, err := l.scan(t.Context()); err != nil || !slices.ContainsFunc(marks, func(m mark) bool { return m.key == c.Key }) {
 		t.Errorf("the mark is gone: %v, %v", marks, err)
+	}
+}
+
+// A mark that cannot be read is reported once, stays, and keeps back no other.
+func TestUnreadableMark(t *testing.T) {
+	db := store.Memory()
+	var reported []string
+	l := New(over(db, true), "p", func(name string, err error) {
+		if !errors.Is(err, store.ErrDamaged) {
+			t.Error(err)
+		}
+		reported = append(reported, name)
+	})
+	if _, err := db.PutRecord(t.Context(), l.key(KindMark, "c/ada/1"), []byte("{"), 0, store.Fence{}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		c, err := l.Mark("c/bob/"+strconv.Itoa(i), Entry{Key: "bob", Prompt: strconv.Itoa(i)}, store.Fence{})
+		if err == nil {
+			err = l.PutMark(t.Context(), c, store.Fence{})
+		}
+		if err == nil {
+			err = l.Collect(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := l.Read(t.Context(), 0); err != nil || len(got) != 2 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if !slices.Equal(reported, []string{"c/ada/1"}) {
+		t.Errorf("reported %q", reported)
+	}
+	if _, err := db.GetRecord(t.Context(), l.key(KindMark, "c/ada/1")); err != nil {
+		t.Error(err)
 	}
 }
