@@ -131,8 +131,8 @@ func (s *FileStore) layout(r *os.Root, create bool) error {
 }
 
 // markLayout writes the version, unless another program has written one since: then that
-// is the one that counts. Projects may be writable in a directory that is not; it goes
-// without a version, and so does one on a disk without links.
+// is the one that counts. A directory stays without a version if only
+// its projects are writable, or if its disk has no links.
 func (s *FileStore) markLayout(r *os.Root) error {
 	temporary := "." + rand.Text()
 	err := s.replace(r, temporary, fmt.Appendln(nil, filesVersion))
