@@ -16,7 +16,8 @@ import (
 // dealt with; it dies now and then, also between the two, and starts again on any machine.
 type service struct {
 	w    *world
-	rng  *rand.Rand
+	rng  *rand.Rand // of the service itself
+	luck *rand.Rand // of what happens to it
 	stop func()
 
 	mu     sync.Mutex
@@ -29,7 +30,7 @@ type service struct {
 
 func newService(w *world, seed uint64) *service {
 	return &service{
-		w: w, rng: rand.New(rand.NewPCG(seed, 12)), stop: func() {},
+		w: w, rng: rand.New(rand.NewPCG(seed, 12)), luck: rand.New(rand.NewPCG(seed, 13)), stop: func() {},
 		seen: make(map[string][]fleet.PromptStatus), order: make(map[string][]string), texts: make(map[string]string),
 	}
 }
@@ -89,11 +90,11 @@ func (s *service) take(o *fleet.PromptOutcome) {
 
 // anywhere restarts the service now and then.
 func (s *service) anywhere(ctx context.Context) {
-	switch n := s.rng.IntN(8); {
+	switch n := s.luck.IntN(8); {
 	case n == 0:
 		s.restart(ctx, nil)
 	case n < 3 && len(s.w.fleets) > 0:
-		s.restart(ctx, s.w.fleets[s.rng.IntN(len(s.w.fleets))])
+		s.restart(ctx, s.w.fleets[s.luck.IntN(len(s.w.fleets))])
 	}
 }
 

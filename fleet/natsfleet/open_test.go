@@ -150,7 +150,7 @@ func TestStreamIsRefused(t *testing.T) {
 	good := ours.CachedInfo().Config
 	for want, change := range map[string]func(*jetstream.StreamConfig){
 		"not a stream of a fleet":           func(c *jetstream.StreamConfig) { c.Metadata = nil },
-		"it has version 7, and this is":     func(c *jetstream.StreamConfig) { c.Metadata = map[string]string{"claude-fleet-version": "7"} },
+		"it has version 7, and this program knows":     func(c *jetstream.StreamConfig) { c.Metadata = map[string]string{"claude-fleet-version": "7"} },
 		"changed its setting max_age":       func(c *jetstream.StreamConfig) { c.MaxAge, c.Duplicates = time.Hour, time.Minute },
 		"changed its setting discard":       func(c *jetstream.StreamConfig) { c.Discard = jetstream.DiscardOld },
 		"setting max_msgs_per_subject":      func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 1 },

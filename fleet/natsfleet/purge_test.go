@@ -69,7 +69,7 @@ func (b bells) make(t *testing.T, js jetstream.JetStream, replicas int) (jetstre
 	t.Helper()
 	conf := jetstream.StreamConfig{Name: b.name, Subjects: []string{b.name + ".>"}, AllowRollup: true, Replicas: replicas}
 	if b.how == "marker" {
-		conf.AllowMsgTTL, conf.SubjectDeleteMarkerTTL = true, 10*time.Second // no message expires before that
+		conf.AllowMsgTTL, conf.SubjectDeleteMarkerTTL = true, 3*time.Second // no message expires before that
 	}
 	if b.how == "keyvalue" { // the stream of a bucket
 		conf.Name, conf.Subjects = "KV_"+b.name, []string{"$KV." + b.name + ".>"}
@@ -79,14 +79,14 @@ func (b bells) make(t *testing.T, js jetstream.JetStream, replicas int) (jetstre
 	if err != nil {
 		t.Fatal(err)
 	}
-	cons, err := s.CreateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: "bells", AckPolicy: jetstream.AckExplicitPolicy, AckWait: 30 * time.Second, MaxAckPending: -1})
+	cons, err := s.CreateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: "bells", AckPolicy: jetstream.AckExplicitPolicy, AckWait: 5 * time.Second, MaxAckPending: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 10 {
 		m := &nats.Msg{Subject: b.subject(i), Header: make(nats.Header)}
 		if b.how == "marker" && i == b.which {
-			m.Header.Set("Nats-TTL", "10s")
+			m.Header.Set("Nats-TTL", "3s")
 		}
 		if _, err := js.PublishMsg(t.Context(), m); err != nil {
 			t.Fatal(err)
