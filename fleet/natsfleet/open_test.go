@@ -149,16 +149,16 @@ func TestStreamIsRefused(t *testing.T) {
 	}
 	good := ours.CachedInfo().Config
 	for want, change := range map[string]func(*jetstream.StreamConfig){
-		"not a stream of a fleet":           func(c *jetstream.StreamConfig) { c.Metadata = nil },
-		"it has version 7, and this program knows":     func(c *jetstream.StreamConfig) { c.Metadata = map[string]string{"claude-fleet-version": "7"} },
-		"changed its setting max_age":       func(c *jetstream.StreamConfig) { c.MaxAge, c.Duplicates = time.Hour, time.Minute },
-		"changed its setting discard":       func(c *jetstream.StreamConfig) { c.Discard = jetstream.DiscardOld },
-		"setting max_msgs_per_subject":      func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 1 },
-		"changed its setting allow_direct":  func(c *jetstream.StreamConfig) { c.AllowDirect = false },
-		"changed its setting allow_atomic":  func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false },
-		"changed its setting republish":     func(c *jetstream.StreamConfig) { c.RePublish = nil },
-		"changed its setting subjects":      func(c *jetstream.StreamConfig) { c.Subjects = append(c.Subjects, "claude.extra") },
-		"changed its setting allow_rollup_": func(c *jetstream.StreamConfig) { c.AllowRollup = false },
+		"not a stream of a fleet":                  func(c *jetstream.StreamConfig) { c.Metadata = nil },
+		"it has version 7, and this program knows": func(c *jetstream.StreamConfig) { c.Metadata = map[string]string{"claude-fleet-version": "7"} },
+		"changed its setting max_age":              func(c *jetstream.StreamConfig) { c.MaxAge, c.Duplicates = time.Hour, time.Minute },
+		"changed its setting discard":              func(c *jetstream.StreamConfig) { c.Discard = jetstream.DiscardOld },
+		"setting max_msgs_per_subject":             func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 1 },
+		"changed its setting allow_direct":         func(c *jetstream.StreamConfig) { c.AllowDirect = false },
+		"changed its setting allow_atomic":         func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false },
+		"changed its setting republish":            func(c *jetstream.StreamConfig) { c.RePublish = nil },
+		"changed its setting subjects":             func(c *jetstream.StreamConfig) { c.Subjects = append(c.Subjects, "claude.extra") },
+		"changed its setting allow_rollup_":        func(c *jetstream.StreamConfig) { c.AllowRollup = false },
 	} {
 		bad := good
 		bad.Subjects = append([]string(nil), good.Subjects...)

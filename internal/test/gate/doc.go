@@ -11,7 +11,10 @@
 // CLI. The program prints the packages that passed, the output of what did not,
 // and last of all how many tests passed, failed and were skipped.
 //
-// A test that fails beside the others and passes alone is not forgiven: such a test
-// measures the machine, or has found something rare. internal/test/steady explains how
-// to make it steady.
+// On a machine that runs everything at once, a test can fail for reasons that have
+// nothing to do with the code. If only a few tests failed, each of them is run
+// again alone, three times. If it passes every time, the suite passes, and the
+// output calls the test unsteady. That is a bug of the test, or a rare one of the
+// code: mend it next. A data race, a test binary that died, and a test that also
+// fails alone are never forgiven.
 package main
