@@ -8,7 +8,7 @@ import (
 
 // run reads a simple command: what it is, and what it starts.
 func (s *script) run(words []string, in input) {
-	if s.unread != "" || len(words) == 0 || !s.spend(len(strings.Join(words, " "))) {
+	if s.unread != "" || len(words) == 0 || !s.spend(costOfCall+len(strings.Join(words, " "))) {
 		return
 	}
 	name := base(words[0])

@@ -14,8 +14,9 @@ const (
 	maxScript  = 128 << 10 // bytes of a command
 	maxNesting = 200       // brackets and keywords inside each other
 	maxInner   = 12        // scripts inside scripts
-	maxWork    = 320 << 10 // bytes of words that are looked at, scripts inside included
-	costOfText = 448       // what each script inside counts beside its bytes
+	maxWork    = 256 << 10 // bytes of words that are looked at beside those of the text, scripts inside included
+	costOfText = 512       // what each script inside counts beside its bytes
+	costOfCall = 192       // and each command
 )
 
 // script is what a text for the shell may run, as far as that can be known
@@ -66,7 +67,7 @@ type shellFile struct {
 // readScript reads a text for the shell. What a script inside of it does to
 // variables counts everywhere, so it is read again until that is known.
 func readScript(text string) *script {
-	k, left := newKnowledge(), maxWork
+	k, left := newKnowledge(), maxWork+len(text)
 	for range learnings {
 		s := &script{left: left, knowledge: k}
 		s.guarded(text)
