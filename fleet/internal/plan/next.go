@@ -196,6 +196,9 @@ func (s *State) cut(p Prompt, turn Turn) Decision {
 			all = append(all, Withdraw{q.ID})
 		}
 	}
+	if all != nil {
+		return changes(all...)
+	}
 	return Decision{Step: Resume, Prompt: p}
 }
 
