@@ -351,34 +351,6 @@ func (w *waking) turn(ctx context.Context, s step, p *queued) (r *message.Result
 	return r, nil
 }
 
-// beginBound is how long a CLI may do nothing that has something to continue.
-const beginBound = 20 * time.Second
-
-// errNotBegun means that the CLI does not know what to continue.
-var errNotBegun = errors.New("claude: fleet: the CLI did not continue the turn")
-
-// mustBegin gives up a CLI that was to continue a turn and does nothing. One whose
-// result waits for the store is done, and its result is read when the store is back.
-// So it must be idle at two looks, with nothing in between and everything stored at
-// both: the reader has then had the time to read all there is.
-func mustBegin(ctx context.Context, cancel context.CancelCauseFunc, s *claude.Session) {
-	atOnce, ended := context.WithCancel(ctx)
-	ended()
-	var before claude.Activity
-	for looked := false; pause(ctx, beginBound/2); {
-		a := s.Activity()
-		if !a.Idle() || s.Flush(atOnce) != nil {
-			looked = false
-			continue
-		}
-		if looked && a.Since.Equal(before.Since) {
-			cancel(errNotBegun)
-			return
-		}
-		looked, before = true, a
-	}
-}
-
 // result writes down how a turn ended: what it has cost, and its outcome or what
 // it waits for.
 func (w *waking) result(ctx context.Context, p *queued, r *message.Result) error {
