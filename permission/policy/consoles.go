@@ -176,14 +176,29 @@ func (s *script) spelled(args []*syntax.Word) {
 		if spells(w.Parts) {
 			s.fail("%s gets options that are not known before", name)
 		}
+		if _, plain := literalText(w); plain {
+			continue
+		}
 		for _, value := range (expander{values: s.vars, wordReading: s.reading()}).word(w) {
 			for _, field := range strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == '\t' || r == '\n' }) {
-				if _, plain := literalText(w); !plain && strings.HasPrefix(field, "-") && s.runsArguments(name, []string{name, field}) {
+				if s.tellsToRun(name, field, args) {
 					s.fail("%s gets options that are not known before", name)
 				}
 			}
 		}
 	}
+}
+
+// tellsToRun reports whether a word that an expansion becomes makes a program run
+// something: by itself if it is an option, else with the words around it.
+func (s *script) tellsToRun(name, field string, args []*syntax.Word) bool {
+	if strings.HasPrefix(field, "-") {
+		return s.runsArguments(name, []string{name, field})
+	}
+	return slices.ContainsFunc(running, func(r runningOption) bool {
+		return r.how == runsScript && strings.Contains(field, "=") && listed(r.programs, name) && r.argument.MatchString(field) &&
+			(r.only == "" || slices.ContainsFunc(args, func(w *syntax.Word) bool { return w.Lit() == r.only }))
+	})
 }
 
 // messages are the options after which a text is a text.

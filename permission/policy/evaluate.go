@@ -22,12 +22,7 @@ func (s *script) evaluate(name string, words []string) {
 		}
 		s.certain(strings.Join(args, " "))
 	case "source", ".":
-		if len(args) > 0 && args[0] == "--" {
-			args = args[1:]
-		}
-		if len(args) > 0 {
-			s.runFile(args[0])
-		}
+		s.source(name, args)
 	case "trap":
 		s.trap(args)
 	case "alias", "hash":
@@ -73,6 +68,24 @@ func (s *script) evaluate(name string, words []string) {
 		}
 	default:
 		s.evaluateNames(name, args)
+	}
+}
+
+// source reads the arguments of source. Its option -p, which bash has since 5.3,
+// says where it looks for the file.
+func (s *script) source(name string, args []string) {
+	options, rest, ok := getopt(name, args)
+	if len(rest) == 0 && !ok {
+		s.fail("%s gets options that are not known before it runs", name)
+	}
+	if len(rest) == 0 {
+		return
+	}
+	s.runFile(rest[0])
+	for _, o := range options {
+		for dir := range strings.SplitSeq(o.value, ":") {
+			s.runFile(dir + "/" + rest[0])
+		}
 	}
 }
 

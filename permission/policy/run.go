@@ -170,9 +170,12 @@ func (s *script) tool(name string, words []string, in input) {
 		s.fail("run-parts runs all that is in a directory")
 	case "npx", "pnpx":
 		s.scriptOptions(words)
-	case "make", "gmake", "ninja", "npm", "pnpm", "yarn", "just", "task", "rake", "cmake", "docker", "podman":
+	case "cmake", "make", "gmake", "ninja", "npm", "pnpm", "yarn", "just", "task", "rake", "docker", "podman":
 		s.ran = append(s.ran, "Makefile", "makefile", "GNUmakefile", "package.json", "build.ninja", "justfile", "Taskfile.yml", "Rakefile", "CMakeLists.txt", ".npmrc", "*.c", "*.cc", "*.cpp", "*.mk", "*.js", "*.go")
 		s.scripts = true
+		if at := slices.Index(words, "--"); name == "cmake" && at > 0 && slices.Contains(words[:at], "--build") {
+			s.command(append([]string{"make"}, words[at+1:]...), in) // its arguments, or those of its kin
+		}
 		if listed(" npm pnpm yarn ", name) && slices.ContainsFunc(words, func(w string) bool { return w == "exec" || w == "x" || w == "dlx" }) {
 			s.scriptOptions(words)
 		}

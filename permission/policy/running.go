@@ -84,7 +84,8 @@ var running = []runningOption{
 	{" hg ", regexp.MustCompile(`^(alias|--e[a-z]*|--ssh|--rem).*`), runsKnown, ""},
 	{" svn svnadmin ", option("", 4, "editor-cmd", "diff-cmd", "diff3-cmd", "merge-cmd"), runsScript, ""},
 	{" svn ", option("", 8, "config-option"), runsCode, ""},
-	{" gh ", regexp.MustCompile(`^(alias|extension|ext|config)$`), runsKnown, ""},
+	{" gh ", regexp.MustCompile(`^(extension|ext)$`), runsKnown, ""},
+	{" gh ", word("alias config"), runsSetting, ""},
 	{" find ", regexp.MustCompile(`^-(exec|ok)`), runsKnown, ""},
 	{" fd ", regexp.MustCompile(`^(-[a-zA-Z]*[xX]|--exec)`), runsKnown, ""},
 	{" tar bsdtar cpio ", option("IF", 2, "to-command", "use-compress-program", "info-script", "new-volume-script", "rsh-command", "rmt-command"), runsScript, ""},
@@ -116,8 +117,11 @@ var running = []runningOption{
 	{" go ", regexp.MustCompile(`(?s)extld|^(?:GOFLAGS|CC|CXX|AR|FC|PKG_CONFIG|GCCGO)=`), runsKnown, ""},
 	{" dlv ", word("exec"), runsRest, ""},
 	{" dlv ", regexp.MustCompile(`^--(init|backend)`), runsCode, ""},
+	{" gcc g++ cc c++ clang clang++ ", word("-wrapper"), runsSetting, ""},
 	{" gcc g++ cc c++ clang clang++ ld ar nm ranlib strip objdump ", regexp.MustCompile(`^-(wrapper|B|f?plugin|-plugin|specs|fuse-ld|Xclang)`), runsKnown, ""},
 	{" rustc cargo ", regexp.MustCompile(`(?s)^(?:-C|--codegen=?)?\s*linker=(.*)$`), runsScript, ""},
+	{" rustc cargo ", regexp.MustCompile(`(?s)^(?:-[CZ]|--codegen=?)?\s*(?:pre-|post-)?link-args?=(.*)$`), runsSetting, ""},
+	{" cargo ", regexp.MustCompile(`(?s)^--config(?:=|$)(.*)$`), runsSetting, ""},
 	{" make gmake ", option("E", 1, "eval"), runsCode, ""},
 	{" make gmake ", regexp.MustCompile(`(?s)^(?:MAKEFLAGS|MFLAGS|GNUMAKEFLAGS|MAKEFILES|\.SHELLFLAGS)[:+?!]*=.`), runsCode, ""},
 	{" make gmake ", regexp.MustCompile(`(?s)^(?:SHELL|MAKE|CC|CXX|CPP|LD|AR|AS|RM|MV|CP|INSTALL|[A-Z_]*(?:CMD|COMMAND|PROG|PROGRAM|EXEC|RUN|RUNNER|WRAPPER|EDITOR|LAUNCHER))[:+?!]*=(.+)$`), runsScript, ""},
@@ -137,7 +141,10 @@ var running = []runningOption{
 	{" npm pnpm yarn ", regexp.MustCompile(`(?s)^(exec|x|dlx|create|init|explore|node|config|set|pkg|set-script|edit)$`), runsAny, ""},
 	{" npm pnpm yarn npx ", option("", 3, "script-shell", "shell", "editor", "browser", "viewer", "git", "node-gyp"), runsScript, ""},
 	{" npm pnpm yarn npx ", option("", 8, "node-options"), runsCode, ""},
-	{" cargo rustup poetry uv bundle mix rake dotnet tox ", regexp.MustCompile(`(?s)^(run|exec|--config.*|x|tool|watch|cmd|do)$`), runsAny, ""},
+	{" npm pnpm yarn ", word("set-script"), runsSetting, ""},
+	{" npm pnpm yarn ", regexp.MustCompile(`(?s)^[^=]*(?:scripts|hooks?|lint-staged)[^=]*[.\]][^=]*=(.*)$`), runsScript, "pkg"},
+	{" npm pnpm yarn ", regexp.MustCompile(`(?s)^[^=]*(?:scripts|hooks?|lint-staged)[^=]*=\s*[{\[].*$`), runsCode, "pkg"},
+	{" cargo rustup poetry uv bundle mix rake dotnet tox ", regexp.MustCompile(`(?s)^(run|exec|x|tool|watch|cmd|do)$`), runsAny, ""},
 	{" cargo ", option("xs", 4, "exec", "shell"), runsScript, "watch"},
 	{" mix ", word("cmd"), runsRest, ""},
 	{" mix ", regexp.MustCompile(`(?s)^(-e|--eval|--rpc-eval|eval|-e.+)$`), runsCode, ""},
@@ -254,10 +261,14 @@ func (s *script) knowArguments(name string, words []string, how runsHow) {
 func (s *script) runs(name string, r runningOption, m, rest []string) {
 	switch r.how {
 	case runsScript:
+		line := s.certainLine
+		if shellSetting.MatchString(m[0]) {
+			line = s.shellLine
+		}
 		if len(m) > 1 && m[1] != "" {
-			s.certainLine(m[1])
+			line(m[1])
 		} else if len(rest) > 0 {
-			s.certainLine(rest[0])
+			line(rest[0])
 		}
 	case runsRest:
 		if len(rest) == 1 && strings.ContainsAny(rest[0], " \t\n;|&<>$`'\"\\*?[") {
@@ -266,9 +277,7 @@ func (s *script) runs(name string, r runningOption, m, rest []string) {
 		}
 		s.certainWords(rest)
 	case runsSetting:
-		if name == "git" {
-			s.gitSettings(m, rest)
-		}
+		s.setting(name, m, rest)
 	case runsCode:
 		s.fail("%s runs code that is not read", name)
 	}
@@ -350,7 +359,7 @@ func (s *script) certainLine(text string) {
 		}
 	}
 	s.scripts = true
-	if _, ok := languageOf(base(words[0])); ok {
+	if takesOver(words) {
 		s.fail("%s runs what it is given", words[0])
 	}
 }

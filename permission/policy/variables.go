@@ -391,7 +391,7 @@ var (
 	optional       = regexp.MustCompile(`^(NODE_OPTIONS|RUBYOPT|LESS|MORE|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS)$`)
 	harmlessOption = regexp.MustCompile(`^((--(max-old-space-size=\d+|no-warnings|no-deprecation|enable-source-maps|experimental-vm-modules|unhandled-rejections=\w+)|-[A-Zacefijmnqrsuvwx]+|-W\w*|-X\w*)( |$))*$`)
 	// These are commands.
-	commandVariable = regexp.MustCompile(`^(GIT_)?(EDITOR|PAGER|ASKPASS)$|^(GIT_(SSH|SSH_COMMAND|EXTERNAL_DIFF|PROXY_COMMAND)|GOAUTH|VISUAL|FCEDIT|BROWSER|MANPAGER|SYSTEMD_(PAGER|EDITOR)|DELTA_PAGER|BAT_PAGER|GH_(EDITOR|PAGER|BROWSER)|LESSOPEN|LESSCLOSE|PROMPT_COMMAND|(SSH|SUDO)_ASKPASS|RSYNC_RSH|CVS_RSH|SVN_(EDITOR|SSH|MERGE)|HGEDITOR|HGMERGE|HG|KUBE_EDITOR|KUBECTL_EXTERNAL_DIFF|HOMEBREW_(EDITOR|BROWSER)|RUSTC|RUSTC_WRAPPER|RUSTC_WORKSPACE_WRAPPER|CMAKE_\w+_LAUNCHER|TAR_LONGLINK_100|FZF_DEFAULT_COMMAND|SHELL|MAKE|TERMINAL|DPKG_\w+|NPM_CONFIG_(SHELL|SCRIPT_SHELL|EDITOR)|npm_config_(shell|script_shell|editor))$`)
+	commandVariable = regexp.MustCompile(`^(GIT_)?(EDITOR|PAGER|ASKPASS)$|^(GIT_(SSH|SSH_COMMAND|EXTERNAL_DIFF|PROXY_COMMAND)|GOAUTH|VISUAL|FCEDIT|BROWSER|MANPAGER|SYSTEMD_(PAGER|EDITOR)|DELTA_PAGER|BAT_PAGER|GH_(EDITOR|PAGER|BROWSER)|LESSOPEN|LESSCLOSE|PROMPT_COMMAND|(SSH|SUDO)_ASKPASS|RSYNC_RSH|CVS_RSH|SVN_(EDITOR|SSH|MERGE)|HGEDITOR|HGMERGE|HG|KUBE_EDITOR|KUBECTL_EXTERNAL_DIFF|HOMEBREW_(EDITOR|BROWSER)|(CARGO_BUILD_)?(RUSTC|RUSTDOC|RUSTC_WRAPPER|RUSTC_WORKSPACE_WRAPPER)|CARGO_TARGET_\w+_(RUNNER|LINKER)|CMAKE_\w+_LAUNCHER|TAR_LONGLINK_100|FZF_DEFAULT_COMMAND|SHELL|MAKE|TERMINAL|DPKG_\w+|NPM_CONFIG_(SHELL|SCRIPT_SHELL|EDITOR)|npm_config_(shell|script_shell|editor))$`)
 	// These are options by which programs run something.
 	runningFlag = regexp.MustCompile(`(?i)(^|\s|-)-?(toolexec|exec|vettool|wrapper|plugin|javaagent|agentlib|agentpath|XX:On\w*Error|require|import|loader|eval|init-hook|preview|bind|checkpoint-action|to-command|use-compress-program|extld|specs)\b`)
 	// These hold commands, or options of programs that run something.
@@ -458,6 +458,12 @@ func (s *script) set(name, value string) {
 	case name == "GIT_SEQUENCE_EDITOR":
 		s.sequenceEditor(value)
 		s.certainLine(value)
+	case compilerFlags.MatchString(name) && !runningFlag.MatchString(value):
+		s.command(append([]string{"rustc"}, strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == 0x1f })...), input{})
+	case cargoAlias.MatchString(name):
+		s.command(append([]string{"cargo"}, strings.Fields(value)...), input{})
+	case shellSetting.MatchString(name) && static(value):
+		s.shellLine(value)
 	case commandVariable.MatchString(name):
 		s.commandLine(value)
 		if value = strings.TrimLeft(value, "|-!"); value != "" && (static(value) || !whollyUnknown(value)) {
