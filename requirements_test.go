@@ -10,6 +10,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/test/leak"
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // The handshake goes one way: a CLI that sends initialize itself is refused, and the
@@ -53,6 +54,7 @@ func TestComplaintsAboutFlags(t *testing.T) {
 // A CLI that never names its version delays a start by seconds, not minutes. What is
 // left of the bound is time for a slow machine.
 func TestChildVersionProbeIsBounded(t *testing.T) {
+	long.Test(t, "waits until the probe is given up")
 	leak.Check(t)
 	const bound = 20 * time.Second
 	o := childCLI(t, "modest")

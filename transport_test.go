@@ -178,6 +178,7 @@ func TestChildThatIgnoresEverything(t *testing.T) {
 // What a CLI leaves behind that ends in good order is gone when Close returns,
 // even if it takes no hint.
 func TestChildLeavesNothing(t *testing.T) {
+	long.Test(t, "waits for the time between SIGTERM and SIGKILL")
 	for name, holds := range map[string]string{"with its output": "yes", "without": ""} {
 		t.Run(name, func(t *testing.T) {
 			o := childCLI(t, "leaver")
@@ -219,22 +220,26 @@ func TestChildStartErrors(t *testing.T) {
 		change func(*claude.Options)
 		check  func(error) bool
 		text   string
+		waits  bool // it does not end by itself
 	}{
-		{"crash", "crash", nil, is(claude.ErrExited), "out of luck"},
-		{"silence", "silent", func(o *claude.Options) { o.Timeouts.Initialize = 100 * time.Millisecond }, is(claude.ErrInitializeTimeout), "100ms"},
-		{"silence of an old version", "silent", nil, is(claude.ErrUnsupportedVersion), "1.0.40"},
-		{"refused, and left behind", "quitter", nil, is(claude.ErrInitializeRefused), "no thanks"},
-		{"unknown flag from us", "old", nil, is(claude.ErrUnsupportedVersion), "--session-id"},
-		{"missing program", "crash", func(o *claude.Options) { o.CLIPath = missing }, is(claude.ErrNotFound), missing},
-		{"not a program", "crash", func(o *claude.Options) { o.CLIPath = file }, is(claude.ErrSpawn), file},
-		{"nothing in PATH", "crash", func(o *claude.Options) { o.CLIPath = ""; o.Env = []string{"PATH=" + t.TempDir()} }, is(claude.ErrNotFound), "claude"},
+		{"crash", "crash", nil, is(claude.ErrExited), "out of luck", false},
+		{"silence", "silent", func(o *claude.Options) { o.Timeouts.Initialize = 100 * time.Millisecond }, is(claude.ErrInitializeTimeout), "100ms", false},
+		{"silence of an old version", "silent", nil, is(claude.ErrUnsupportedVersion), "1.0.40", true},
+		{"refused, and left behind", "quitter", nil, is(claude.ErrInitializeRefused), "no thanks", true},
+		{"unknown flag from us", "old", nil, is(claude.ErrUnsupportedVersion), "--session-id", false},
+		{"missing program", "crash", func(o *claude.Options) { o.CLIPath = missing }, is(claude.ErrNotFound), missing, false},
+		{"not a program", "crash", func(o *claude.Options) { o.CLIPath = file }, is(claude.ErrSpawn), file, false},
+		{"nothing in PATH", "crash", func(o *claude.Options) { o.CLIPath = ""; o.Env = []string{"PATH=" + t.TempDir()} }, is(claude.ErrNotFound), "claude", false},
 		{"missing directory", "crash", func(o *claude.Options) { o.Cwd = missing }, func(err error) bool {
 			bad, ok := errors.AsType[*claude.OptionError](err)
 			return ok && bad.Field == "Cwd"
-		}, missing},
+		}, missing, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.waits {
+				long.Test(t, "waits for the time between SIGTERM and SIGKILL")
+			}
 			o := childCLI(t, tt.role)
 			if tt.change != nil {
 				tt.change(o)

@@ -2,4 +2,7 @@
 
 package claudetest_test
 
-const stride = 1
+import "github.com/claude-agent-go/claude/internal/test/long"
+
+// stride thins out what is tested byte by byte on the quick level.
+func stride() int { return long.Pick(16, 1) }

@@ -154,7 +154,7 @@ func TestSessionsChunked(t *testing.T) {
 					messages = append(messages, e.Msg)
 				}
 			}
-			for _, size := range []int{1 * stride, 2 * stride, 3 * stride, 7, 61, 4096, 1 << 30} {
+			for _, size := range []int{1 * stride(), 2 * stride(), 3 * stride(), 7, 61, 4096, 1 << 30} {
 				got := heard(t, len(messages), &tape{lines: []([]byte){slices.Concat(bytes.Join(lines, []byte("\n")), []byte("\n"))}, put: func(w io.Writer, all []byte) {
 					for piece := range slices.Chunk(all, size) {
 						w.Write(piece)
@@ -210,7 +210,7 @@ func TestSessionsEverySplit(t *testing.T) {
 	long := []byte(`{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"` + strings.Repeat("é", 100<<10) + `"}]}}`)
 	splits := 0
 	for _, line := range append(lines, long) {
-		step := stride
+		step := stride()
 		if len(line) > 64<<10 {
 			step = len(line) / 40
 		}

@@ -107,7 +107,7 @@ func TestExpiredFreesQueue(t *testing.T) {
 // Many questions that expire at once need no slots: those are busy with turns.
 func TestManyExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := long.Pick(20, 60)
+		n := long.Pick(8, 60)
 		cli := newScripted()
 		f := open(t, store.Memory(), cli, func(o *fleet.Options) {
 			shortLived(10 * time.Minute)(o)

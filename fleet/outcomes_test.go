@@ -13,6 +13,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -217,7 +218,7 @@ func (a *ahead) Now(ctx context.Context) (time.Time, error) {
 // Outcomes are kept for a while. Then a cursor from before is refused, even if outcomes
 // themselves are kept forever.
 func TestOutcomesTooOld(t *testing.T) {
-	for _, keep := range []time.Duration{time.Hour, fleet.KeepForever} {
+	for _, keep := range []time.Duration{time.Hour, fleet.KeepForever}[:long.Pick(1, 2)] {
 		synctest.Test(t, func(t *testing.T) {
 			db := &ahead{MemoryStore: store.Memory()}
 			f := open(t, db, newScripted(), func(o *fleet.Options) { o.Keep, o.Poll = keep, time.Hour })

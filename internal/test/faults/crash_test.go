@@ -49,7 +49,7 @@ func TestCrash(t *testing.T) {
 			for range 2 * runtime.GOMAXPROCS(0) {
 				workers.Go(func() {
 					for i := next.Add(1) - 1; !t.Failed(); i = next.Add(1) - 1 {
-						step := int(i) * long.Pick(4, 1)
+						step := int(i) * long.Pick(8, 1)
 						if step >= crashSteps {
 							return
 						}

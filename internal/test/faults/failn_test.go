@@ -260,7 +260,7 @@ func TestFail(t *testing.T) {
 // failEach tries a fault at each event there is.
 func failEach(t *testing.T, sc scenario, tr injectedFault) (injected int64) {
 	t.Helper()
-	for tr.at = 1; tr.at < 500; tr.at += int64(long.Pick(5, 1)) {
+	for tr.at = 1; tr.at < 500; tr.at += int64(long.Pick(9, 1)) {
 		got := attempt(t, sc, tr)
 		if !got.reached {
 			return injected

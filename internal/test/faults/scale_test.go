@@ -10,6 +10,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/internal/test/leak"
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -115,7 +116,7 @@ func (e *endless) Wait() error { <-e.done; return nil }
 
 // A long session keeps nothing of what it has handed out.
 func TestManyMessages(t *testing.T) {
-	const n = 100_000
+	n := long.Pick(20_000, 100_000)
 	e := &endless{messages: n, done: make(chan struct{}), asked: make(chan struct{})}
 	var early int64
 	seen := 0
@@ -151,13 +152,14 @@ func TestManyCycles(t *testing.T) {
 		cycle()
 	}
 	memory, goroutines := heap(), runtime.NumGoroutine()
-	for range 1000 {
+	n := long.Pick(300, 1000)
+	for range n {
 		cycle()
 	}
-	if grown := heap() - memory; grown > 1<<20 {
-		t.Errorf("%d bytes more alive after 1000 sessions", grown)
+	if grown := heap() - memory; grown > int64(n)<<10 {
+		t.Errorf("%d bytes more alive after %d sessions", grown, n)
 	}
 	if grown := runtime.NumGoroutine() - goroutines; grown > 10 { // some are on their way out
-		t.Errorf("%d goroutines more after 1000 sessions", grown)
+		t.Errorf("%d goroutines more after %d sessions", grown, n)
 	}
 }

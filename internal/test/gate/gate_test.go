@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // events writes what go test -json says about package p: each of lines is an
@@ -196,6 +198,9 @@ func TestGate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name != "passes" && name != "panics" {
+				long.Test(t, "compiles a module for each case")
+			}
 			dir := t.TempDir()
 			for file, text := range map[string]string{"go.mod": "module example.com/p\n\ngo 1.26\n", "p_test.go": head + test.source} {
 				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o666); err != nil {

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"go/ast"
 	"go/build"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -28,11 +30,18 @@ func declarations(dir, name string) ([]place, error) {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Contains(text, []byte(name[strings.LastIndexByte(name, '.')+1:])) {
+			continue // to parse it would be for nothing
+		}
 		if ours, err := build.Default.MatchFile(dir, filepath.Base(path)); err != nil || !ours {
 			continue
 		}
 		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		file, err := parser.ParseFile(fset, path, text, parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}

@@ -168,6 +168,7 @@ func TestSampleStaysTheSame(t *testing.T) {
 
 // A mutant that was accepted and no longer exists hides nothing, but says so.
 func TestAcceptedExist(t *testing.T) {
+	long.Test(t, "loads every package that has mutants")
 	known, err := readAccepted()
 	if err != nil {
 		t.Fatal(err)

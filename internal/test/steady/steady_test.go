@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // TestSteady runs the tests of a module that it makes up.
@@ -38,6 +40,9 @@ func TestSteady(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name != "unsteady" {
+				long.Test(t, "compiles a module for each case")
+			}
 			dir := t.TempDir()
 			for file, text := range map[string]string{"go.mod": "module example.com/p\n\ngo 1.26\n", "p_test.go": head + test.source} {
 				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o666); err != nil {
