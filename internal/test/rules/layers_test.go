@@ -14,8 +14,8 @@ import (
 func layers() [][]string {
 	return [][]string{
 		{"internal/filelock", "internal/jsonx", "internal/matcher", "internal/ndjson", "internal/regular", "internal/scratch", "internal/telemetry", "internal/terminal", "internal/uuid", "internal/docs", "internal/test/long", "serve/api"},
-		{"internal/edit", "internal/markdown", "serve/client", "internal/schema", "internal/secret", "internal/transcript", "internal/test/npm"},
-		{"internal/form", "internal/proc", "permission", "store", "internal/test/officialsdk"},
+		{"internal/edit", "internal/markdown", "serve/client", "internal/schema", "internal/secret", "internal/transcript", "internal/test/npm", "acp/schema"},
+		{"internal/form", "internal/proc", "permission", "store", "internal/test/officialsdk", "acp/internal/rpc"},
 		{"control", "internal/recordform", "internal/show", "permission/policy"},
 		{"message", "hook", "fleet/internal/outcomelog", "fleet/internal/plan"},
 		{"internal/brief", "internal/price", "internal/wire", "internal/operation", "internal/lease", "history"},
@@ -33,6 +33,7 @@ func layers() [][]string {
 // module. Nobody but the tests may import them.
 func separateLayers() map[string][]string {
 	return map[string][]string{
+		"acp/internal/schemagen":        {"internal/test/npm"},
 		"internal/test/cputime":         nil,
 		"internal/test/bench":           {".", "claudetest", "fleet", "history", "hook", "internal/proc", "internal/test/cputime", "internal/test/npm", "internal/test/officialsdk", "internal/test/realcli", "internal/uuid", "message", "permission", "serve", "serve/api", "serve/page", "store", "tool"},
 		"internal/test/browser":         {"internal/test/long", "internal/test/npm"},
