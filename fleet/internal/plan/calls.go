@@ -20,27 +20,15 @@ func (s *State) lost() []string {
 	})
 }
 
-// unrecorded returns the lost calls that only their questions have.
-func (s *State) unrecorded() []string {
-	lost := s.lost()
-	lost = slices.DeleteFunc(lost, func(id string) bool { return slices.Contains(s.Calls, id) })
-	if len(lost) == 0 {
-		return nil
+// keepLost puts the lost calls on record that only their questions have. The model may read
+// of them with a later prompt, and the questions end before that. While a CLI of this owner
+// works on a turn, its calls are not lost.
+func (s *State) keepLost() (Decision, bool) {
+	if slices.ContainsFunc(s.Prompts, func(p Prompt) bool { return p.Given }) {
+		return Decision{}, false
 	}
-	return lost
-}
-
-// keepLost lets the lost calls of a turn be told: by a note if the turn will be continued.
-// Otherwise they come with the next prompt, and until then must be on record: their
-// questions end before that.
-func (s *State) keepLost(turn Turn) (Decision, bool) {
-	if lost := s.lost(); turn.Standing == Cut && len(lost) > 0 {
-		return Decision{Line: Note{lost}}, true
-	}
-	if lost := s.unrecorded(); lost != nil {
-		return changes(Keep{lost}), true
-	}
-	return Decision{}, false
+	lost := slices.DeleteFunc(s.lost(), func(id string) bool { return slices.Contains(s.Calls, id) })
+	return changes(Keep{lost}), len(lost) > 0
 }
 
 // settle ends the questions about calls that a process which is gone has let go or asked

@@ -22,13 +22,15 @@
 // The tests explore every order of events, crashes and takeovers for small conversations
 // and hold these to be true:
 //
-//   - Kept: nothing that was accepted is lost.
+//   - Kept: nothing that was accepted is lost, and each prompt ends as what has happened
+//     to it.
 //   - Ordered: prompts begin in the order in which they were accepted, steering ones
 //     aside, and none while the turn of another is not over.
 //   - Not blind: a tool runs again only if the model can read that it may have run.
 //   - Gated: a call that needs a person begins only after an allowing decision about it.
 //   - Used or told: a decision is used, or stored as not used for its person to see.
-//   - Questions end: at rest every question is over, or its prompt waits for it.
+//   - Questions end: at rest every question is over, or its prompt waits for it. And while
+//     a CLI works, none is open that the CLI will not ask.
 //   - Prompts end: at rest every prompt has an outcome, waits for a person, or its
 //     conversation is stuck.
 //   - Rest: it is reached from everywhere, if nothing more goes wrong.

@@ -94,7 +94,7 @@ func (s *scene) people() {
 		s.add(people, "deny", func(w *world) string { w.s.q.stage = Decided; return "" })
 		s.add(people, "time passes", func(w *world) string { w.s.q.stage, w.s.q.overdue = Over, true; return "" })
 	}
-	if p := s.s.p[0]; p.in == 1 && p.sent && !p.cancelled && !s.acked && s.s.stuck == 0 {
+	if p := s.s.p[0]; p.in == 1 && p.sent && !p.cancelled && !s.acked { // it may be stuck since they looked
 		s.add(people, "interrupt A", func(w *world) string { w.s.p[0].interrupted, w.acked = true, true; return "" })
 	}
 }
@@ -148,6 +148,8 @@ func (a *actor) acquire(other owner) {
 func (a *actor) plans() {
 	d := Next(a.state(), limits)
 	switch {
+	case a.s.deleted != 0 && d.Step != Erase:
+		a.do(byItself, "plans after the deletion", func(w *world, o *owner) string { return "Deleted: there is something to do" })
 	case d.Line != nil:
 		a.do(byItself, "plans a line", func(w *world, o *owner) string { o.planned, o.line = true, true; return "" })
 	case d.Changes != nil:
@@ -200,7 +202,7 @@ func (a *actor) begins() {
 			return ""
 		}
 		p := &w.s.p[i]
-		p.begun, p.resets = uint8(d.Prompt.Begun), uint8(d.Prompt.Resets)
+		p.begun, p.resets = counted(d.Prompt.Begun, limits.Attempts), counted(d.Prompt.Resets, limits.Resets)
 		p.sent, p.waits, p.moved = true, false, false
 		*o = owner{has: true, step: d.Step, turn: uint8(i + 1)}
 		for c := range 2 {
@@ -226,13 +228,21 @@ func (a *actor) begins() {
 	}
 }
 
+// counted is a count in a world: behind its limit it stays, or rules that
+// count without end would have worlds without end.
+func counted(n, limit int) uint8 { return uint8(min(n, limit+1)) }
+
 // order returns what is wrong if a prompt begins now.
 func (a *actor) order(i int, step Step) string {
 	p, other := a.s.p[i], a.s.p[1-i]
 	before := other.in == 1 && !other.cancelled
 	switch {
-	case p.interrupted:
+	case p.interrupted, i == 1 && a.t.mid && (a.s.p[0].interrupted || a.s.p[0].out.stops()):
 		return "Stopped: a turn continues that was interrupted"
+	case !a.s.q.over() && !(step == Finish && a.t.d && a.t.r[0] == None):
+		return "Questions end: a CLI works, and one is open that it will not ask"
+	case step == Finish && a.s.q.asked && a.s.q.stage == Over && a.s.q.overdue && a.t.d:
+		return "Prompts end: a CLI works on one whose question has expired"
 	case before && p.late && !p.steer && !p.sent && !other.steer:
 		return "Ordered: a prompt overtakes one that was accepted before it"
 	case before && step == Send && other.sent && a.t.u[1-i] && !a.t.e[1-i]:
@@ -296,10 +306,10 @@ func (a *actor) stores(t int) {
 // can end.
 func (a *actor) storesCalls() (ready bool) {
 	m := a.mine
-	if a.s.p[0].interrupted && (m.phase[0] == asks || m.phase[1] == asks || m.phase[0] == letGo || m.phase[1] == letGo) {
+	if a.s.p[0].interrupted && (m.phase[0].going() || m.phase[1].going()) {
 		a.do(byItself, "interrupts the CLI", func(w *world, o *owner) string {
 			for c := range 2 {
-				if o.phase[c] == asks || o.phase[c] == letGo {
+				if o.phase[c].going() {
 					o.phase[c] = refused
 				}
 			}
@@ -356,7 +366,7 @@ func (a *actor) steersTurn() {
 	if p.in == 1 && p.steer && !p.sent && !p.cancelled && a.mine.given == 0 && !a.s.p[0].interrupted {
 		a.do(byItself, "gives B to the CLI", func(w *world, o *owner) string {
 			q := &w.s.p[1]
-			q.sent, q.moved, q.begun, o.given = true, false, q.begun+1, 1
+			q.sent, q.moved, q.begun, o.given = true, false, counted(int(q.begun)+1, limits.Attempts), 1
 			return ""
 		})
 	}
@@ -398,7 +408,7 @@ func (a *actor) gate() {
 	}
 	a.do(byItself, "acts on the decision", func(w *world, o *owner) string {
 		if q.stage == Decided && q.allowed {
-			w.s.q.stage, w.s.calls[0], o.phase[0] = Released, true, letGo
+			w.s.q.stage, o.phase[0] = Released, freed
 			return a.afterInterrupt()
 		}
 		if q.stage != Over {
@@ -439,11 +449,13 @@ func (a *actor) calls() {
 			a.runs(c)
 		}
 	}
-	if m.phase[1] == asks && a.fenced {
-		a.do(byItself, "lets call 1 go", func(w *world, o *owner) string {
-			o.phase[1], w.s.calls[1] = letGo, true
-			return a.afterInterrupt()
-		})
+	for c, from := range [2]phase{freed, asks} {
+		if m.phase[c] == from && a.fenced {
+			a.do(byItself, "lets "+callNames[c]+" go", func(w *world, o *owner) string {
+				o.phase[c], w.s.calls[c] = letGo, !a.t.c[c]
+				return a.afterInterrupt()
+			})
+		}
 	}
 	if m.phase[0] == asks && !a.odd {
 		a.do(people, "another hook denies call 0", func(w *world, o *owner) string { o.phase[0], w.odd = refused, true; return "" })

@@ -80,10 +80,14 @@ type phase uint8
 const (
 	idle    phase = iota
 	asks          // its hook waits
+	freed         // its question is released, and it is not on record
 	letGo         // the hook has allowed it
 	hasRun        // and the tool has run
 	refused       // or it was denied
 )
+
+// going reports whether a call has begun and not ended.
+func (p phase) going() bool { return p == asks || p == freed || p == letGo }
 
 var limits = Rules{Attempts: 2, Resets: 1}
 
@@ -190,14 +194,14 @@ func (w *world) apply(all []Change) (broken string) {
 		case End:
 			i := indexOf(c.Prompt)
 			p := &w.s.p[i]
-			if of := indexOf(c.Of); c.Of != "" && of != i && w.s.p[of].out != c.As && w.s.p[of].in == 2 {
-				broken = "Together: what a turn took in ends otherwise than the turn"
-			}
+			broken = w.endsAs(i, c.As)
 			*p = prompt{in: 2, late: p.late, steer: p.steer, interrupted: p.interrupted, out: c.As}
-			if c.As == Pending {
-				broken = "Kept: a prompt is gone without an outcome"
-			}
 		case Settle:
+			if r := w.t.r[0]; w.s.q.stage != Released {
+				broken = "Used or told: a question is settled whose call was not let go"
+			} else if c.Result != r && (r != None || c.Result != Lost) {
+				broken = "Used or told: a call is said to have ended otherwise than it did"
+			}
 			w.s.q.stage = Over
 		case Withdraw:
 			if w.s.q.stage == Released {
@@ -239,6 +243,32 @@ func (w *world) append(l Line) {
 			w.t.after = w.t.after || w.t.c[c] && w.t.r[c] == None
 		}
 	}
+}
+
+// endsAs returns what is wrong if a prompt ends in a way.
+func (w *world) endsAs(i int, as Outcome) string {
+	p, of := w.s.p[i], i
+	if i == 1 && w.t.mid {
+		of = 0
+		if turn := w.s.p[0]; turn.in == 2 && turn.out.stops() && turn.out != as {
+			return "Together: what a turn took in ends otherwise than the turn"
+		}
+	}
+	right := false
+	switch turn := w.s.p[of]; as {
+	case Answered:
+		right = w.t.e[of]
+	case Cancelled:
+		right = p.cancelled || turn.out == Cancelled
+	case Interrupted:
+		right = (p.interrupted || turn.out == Interrupted) && !(w.t.u[i] && w.t.e[of])
+	case Expired:
+		right = w.s.q.overdue && w.t.d || turn.out == Expired
+	}
+	if !right {
+		return "Kept: a prompt ends otherwise than what has happened to it"
+	}
+	return ""
 }
 
 func indexOf(prompt string) int {

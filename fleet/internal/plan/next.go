@@ -7,6 +7,9 @@ func Next(s State, r Rules) Decision {
 	if s.Conversation.Deleted {
 		return Decision{Step: Erase}
 	}
+	if d, ok := s.keepLost(); ok { // before the questions about them end
+		return d
+	}
 	for _, p := range s.Prompts { // a mark was decided before anything else
 		if p.Cancelled {
 			return s.end(p, Cancelled, "")
@@ -105,8 +108,8 @@ func (s *State) stand(p Prompt, r Rules) Decision {
 		return Decision{Step: Await, Prompt: p}
 	}
 	turn := s.Transcript.Turns[p.ID]
-	if d, ok := s.keepLost(turn); ok {
-		return d
+	if lost := s.lost(); turn.Standing == Cut && len(lost) > 0 { // even when it was interrupted, for those after it
+		return Decision{Line: Note{lost}}
 	}
 	if p.Interrupted && turn.Standing != Done {
 		return s.end(p, Interrupted, "")
@@ -133,9 +136,6 @@ func (s *State) stand(p Prompt, r Rules) Decision {
 // will ask them again. A conversation that is stuck at it is free.
 func (s *State) end(p Prompt, as Outcome, of string) Decision {
 	var all []Change
-	if lost := s.unrecorded(); p.Sent && lost != nil {
-		all = append(all, Keep{lost})
-	}
 	if p.Sent {
 		all = append(all, s.endQuestions()...)
 	}
