@@ -76,15 +76,15 @@ func TestCallbackCancelled(t *testing.T) {
 		}
 	}
 	bubble(t, play, func(t *testing.T, o *claude.Options) {
-		ended := make(chan error, 1)
+		ended := make(chan context.Context, 1)
 		o.CanUseTool = func(ctx context.Context, _ *permission.Request) (permission.Decision, error) {
 			<-ctx.Done()
-			ended <- ctx.Err()
+			ended <- ctx
 			return permission.Allow(), nil
 		}
 		s := connect(t, o)
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Error(err)
+		if ctx := <-ended; !errors.Is(ctx.Err(), context.Canceled) || !errors.Is(context.Cause(ctx), claude.ErrWithdrawn) {
+			t.Error(ctx.Err(), context.Cause(ctx))
 		}
 		synctest.Wait()
 		finish(t, s)

@@ -47,6 +47,9 @@ var (
 	// by a permission denied with permission.DenyAndStop. It matches a
 	// [*ResultError].
 	ErrInterrupted = errors.New("claude: turn interrupted")
+	// ErrWithdrawn is the cause of a callback's context, see [context.Cause], when
+	// the CLI withdrew its request: nothing waits for the answer any more.
+	ErrWithdrawn = peer.ErrCancelled
 )
 
 // Reasons of a [StartError].

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/ndjson"
+	"github.com/claude-agent-go/claude/internal/secret"
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
@@ -78,6 +79,25 @@ type TraceStart struct {
 	// [Launch]. They do not include the secrets in Env.
 	Secrets []string
 }
+
+// Redactor returns what hides the secrets of the session, those in Env included.
+func (s *TraceStart) Redactor() *Redactor {
+	set := secret.FromEnv(s.Env)
+	set.AddValues(s.Secrets...)
+	return &Redactor{set}
+}
+
+// Redactor replaces the secrets that a session knows of, and whatever has the form
+// of one, such as an API key. It never changes: goroutines may share it.
+type Redactor struct{ secrets *secret.Set }
+
+// Text returns at most limit bytes of a text. No secret begins before the cut and is
+// shown in part.
+func (r *Redactor) Text(text string, limit int) string { return r.secrets.Head([]byte(text), limit) }
+
+// JSON is Text for JSON, which may be broken: it also hides members by their names,
+// such as "password".
+func (r *Redactor) JSON(line []byte, limit int) string { return r.secrets.HeadJSON(line, limit) }
 
 // TraceCallback is one call to user code.
 type TraceCallback struct {

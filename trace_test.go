@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -208,4 +209,28 @@ type transportFunc func(context.Context, *claude.Launch) (claude.Conn, error)
 
 func (f transportFunc) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
 	return f(ctx, l)
+}
+
+// A library that records what was said leaves out what the session keeps secret.
+func TestTraceRedactor(t *testing.T) {
+	start := &claude.TraceStart{
+		Env:     []string{"SHOP_TOKEN=from-the-environment", "HOME=/home/visible-user"},
+		Secrets: []string{"from-the-options"},
+	}
+	r := start.Redactor()
+	for text, want := range map[string]string{
+		"a from-the-environment b": "a [redacted] b",
+		"a from-the-options b":     "a [redacted] b",
+		"/home/visible-user":       "/home/visible-user",
+	} {
+		if got := r.Text(text, 100); got != want {
+			t.Errorf("Text(%q) = %q, want %q", text, got, want)
+		}
+	}
+	if got := r.Text("abc from-the-options", 10); len(got) > 20 || strings.Contains(got, "from") {
+		t.Errorf("a secret is shown in part: %q", got)
+	}
+	if got := r.JSON([]byte(`{"password":"short","n":1}`), 100); strings.Contains(got, "short") || !strings.Contains(got, `"n":1`) {
+		t.Errorf("JSON = %s", got)
+	}
 }

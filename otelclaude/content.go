@@ -3,10 +3,10 @@ package otelclaude
 import "encoding/json"
 
 // cut returns a text without its secrets, and no longer than the limit.
-func (s *session) cut(text string) string { return s.secrets.Head([]byte(text), s.limit) }
+func (s *session) cut(text string) string { return s.secrets.Text(text, s.limit) }
 
 // cutJSON is cut for JSON.
-func (s *session) cutJSON(line []byte) string { return s.secrets.HeadJSON(line, s.limit) }
+func (s *session) cutJSON(line []byte) string { return s.secrets.JSON(line, s.limit) }
 
 // clean returns the text of an error without what was said, unless that is to be
 // recorded: such texts repeat inputs.

@@ -3,7 +3,7 @@ module github.com/claude-agent-go/claude/otelclaude
 go 1.26.0
 
 require (
-	github.com/claude-agent-go/claude v0.0.0
+	github.com/claude-agent-go/claude v0.1.0
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/exporters/stdout/stdouttrace v1.47.0
 	go.opentelemetry.io/otel/metric v1.47.0

@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/internal/telemetry"
+	"github.com/claude-agent-go/claude/telemetry"
 )
 
 // Config says how sessions are observed. The zero value, or a nil pointer, uses

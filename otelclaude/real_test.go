@@ -19,7 +19,6 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
-	"github.com/claude-agent-go/claude/internal/telemetry"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/otelclaude"
@@ -245,7 +244,11 @@ func TestRealFlushesOnSIGTERM(t *testing.T) {
 // terminate sends SIGTERM to the CLI.
 func terminate(t *testing.T, env []string) {
 	t.Helper()
-	path, _ := telemetry.Lookup(env, "PID_FILE")
+	i := slices.IndexFunc(env, func(entry string) bool { return strings.HasPrefix(entry, "PID_FILE=") })
+	if i < 0 {
+		t.Fatal("no PID_FILE in the environment")
+	}
+	path := strings.TrimPrefix(env[i], "PID_FILE=")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -1,12 +1,12 @@
 package otelclaude
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"go/token"
 	"reflect"
-	"strings"
 	"sync"
 	"time"
 
@@ -15,9 +15,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/internal/peer"
-	"github.com/claude-agent-go/claude/internal/secret"
-	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -41,7 +38,7 @@ type session struct {
 	tasks     map[string]string     // the calls by the ids of their tasks
 	callbacks map[string]*callback  // by request id
 	spending  message.Spending
-	secrets   *secret.Set
+	secrets   *claude.Redactor // nil unless content is recorded
 	// work is what the fleet traces, nil without a fleet. answers says that the model
 	// has said something in this process.
 	work    *work
@@ -74,8 +71,7 @@ func (in *instrumentation) begin(ctx context.Context, start *claude.TraceStart) 
 	s.link = trace.Link{SpanContext: s.starting.SpanContext()}
 	start.Env = in.environ(s.ctx, start.Env)
 	if in.content {
-		s.secrets = secret.FromEnv(start.Env)
-		s.secrets.AddValues(start.Secrets...)
+		s.secrets = start.Redactor()
 	}
 	return s
 }
@@ -122,7 +118,7 @@ func errorType(err error) string {
 		return errClosed
 	case errors.Is(err, claude.ErrInterrupted):
 		return errInterrupted
-	case errors.Is(err, peer.ErrCancelled):
+	case errors.Is(err, claude.ErrWithdrawn):
 		return errWithdrawn
 	}
 	if _, ok := errors.AsType[*claude.StartError](err); ok {
@@ -213,7 +209,7 @@ func (s *session) awaited(c *callback) bool {
 
 // frameRead takes a line of the CLI.
 func (s *session) frameRead(line []byte) {
-	if wire.IsPartialMessage(line) {
+	if isPartial(line) {
 		return
 	}
 	if isControl(line) {
@@ -252,9 +248,14 @@ func (s *session) frameRead(line []byte) {
 	}
 }
 
+// isPartial reports whether a line is a piece of an answer, as the CLI begins them.
+func isPartial(line []byte) bool {
+	return bytes.HasPrefix(line, []byte(`{"type":"stream_event","`))
+}
+
 // isControl reports whether a line is not a message.
 func isControl(line []byte) bool {
-	return strings.HasPrefix(string(line[:min(len(line), 17)]), `{"type":"control_`)
+	return bytes.HasPrefix(line, []byte(`{"type":"control_`))
 }
 
 // requestDone records a control operation that has ended.

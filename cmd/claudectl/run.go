@@ -11,11 +11,11 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/control"
-	"github.com/claude-agent-go/claude/internal/telemetry"
 	"github.com/claude-agent-go/claude/internal/terminal"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/telemetry"
 )
 
 // runCommand is "claudectl run".

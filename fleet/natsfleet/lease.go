@@ -3,12 +3,12 @@ package natsfleet
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -59,7 +59,7 @@ func (s *Store) Acquire(ctx context.Context, project, name, who string, ttl time
 // if there is one.
 func (s *Store) acquire(ctx context.Context, l store.Lease, both bool) (store.Lease, error) {
 	name, prefix := l.Name, s.layout.lease(l.Project, l.Name)
-	me := owner{Nonce: uuid.New(), Owner: l.Owner, TTL: l.TTL}
+	me := owner{Nonce: rand.Text(), Owner: l.Owner, TTL: l.TTL}
 	for {
 		// Read the epoch before taking the lease: an owner that is suspended in
 		// between, and wakes after another has taken over, must not replace

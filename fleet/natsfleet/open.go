@@ -3,6 +3,7 @@ package natsfleet
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,7 +15,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -192,7 +192,7 @@ func OpenStore(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{nc: nc, layout: layout{o.Name}, stream: o.Name, id: uuid.New(), writes: newSerial(), held: make(map[store.Fence]holding)}
+	s := &Store{nc: nc, layout: layout{o.Name}, stream: o.Name, id: rand.Text(), writes: newSerial(), held: make(map[store.Fence]holding)}
 	s.place(&o)
 	s.refusals.watch(nc, func() error {
 		if !nc.IsConnected() {

@@ -1,12 +1,11 @@
 package natsfleet
 
 import (
+	"crypto/rand"
 	"fmt"
 	"strings"
 
 	"github.com/nats-io/nats.go"
-
-	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
 // Live text is not stored, and a frame of it may be larger than a message of the
@@ -25,7 +24,7 @@ func (s *Store) pieces(subject string, frame []byte) []*nats.Msg {
 	if len(frame) <= size {
 		return []*nats.Msg{{Subject: subject, Data: frame}}
 	}
-	id, count := uuid.New(), (len(frame)+size-1)/size
+	id, count := rand.Text(), (len(frame)+size-1)/size
 	var all []*nats.Msg
 	for i := range count {
 		m := &nats.Msg{Subject: subject, Header: make(nats.Header), Data: frame[i*size : min((i+1)*size, len(frame))]}

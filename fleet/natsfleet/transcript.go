@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"iter"
 	"strconv"
 	"strings"
 
-	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -86,7 +86,7 @@ func (s streamed) parts(k store.Key, b store.Batch) []outgoing {
 	data := bytes.Join(lines, []byte("\n"))
 	id := b.ID
 	if id == "" {
-		id = onceMark + uuid.New() // a write that is repeated may land twice
+		id = onceMark + rand.Text() // a write that is repeated may land twice
 	}
 	part := s.part()
 	n := (len(data) + part - 1) / part

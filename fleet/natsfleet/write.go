@@ -2,6 +2,7 @@ package natsfleet
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -70,7 +70,7 @@ func (s *Store) write(ctx context.Context, messages ...outgoing) (seq uint64, er
 	if len(messages) > maxBatch {
 		return 0, fmt.Errorf("%w: %w: it has %d messages of %d bytes, and a batch has at most %d", ErrTooLarge, store.ErrInvalid, len(messages), s.part(), maxBatch)
 	}
-	nonce := uuid.New()
+	nonce := rand.Text()
 	unknown := false
 	last := messages[len(messages)-1]
 	err = s.withRetry(ctx, boundFor(size(messages)), func(ctx context.Context) (err error) {
@@ -103,7 +103,7 @@ const maxBatch = 1000
 
 // attempt stores messages once.
 func (s *Store) attempt(ctx context.Context, nonce string, messages []outgoing) (uint64, error) {
-	batch := uuid.New()
+	batch := rand.Text()
 	for i, m := range messages {
 		msg := m.encode(s.stream, nonce)
 		if len(messages) > 1 {

@@ -3,7 +3,7 @@ module github.com/claude-agent-go/claude/store/redisstore
 go 1.26.0
 
 require (
-	github.com/claude-agent-go/claude v0.0.0
+	github.com/claude-agent-go/claude v0.1.0
 	github.com/redis/go-redis/v9 v9.23.0
 )
 

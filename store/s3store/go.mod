@@ -6,7 +6,7 @@ require (
 	github.com/aws/aws-sdk-go-v2 v1.47.5
 	github.com/aws/aws-sdk-go-v2/credentials v1.20.13
 	github.com/aws/aws-sdk-go-v2/service/s3 v1.114.6
-	github.com/claude-agent-go/claude v0.0.0
+	github.com/claude-agent-go/claude v0.1.0
 	github.com/johannesboyne/gofakes3 v1.2.0
 )
 

@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -56,13 +56,16 @@ func (s *Store) List(ctx context.Context, project string) iter.Seq2[store.Sessio
 	}
 }
 
+// sessionID is the form of the id of a session: a UUID, as the CLI writes it.
+var sessionID = regexp.MustCompile(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)
+
 // listed returns the objects that a folder has for sessions, by their ids.
 func (s *Store) listed(ctx context.Context, folder string, each func(id string, modified time.Time, size int64)) error {
 	for o, err := range s.list(ctx, folder) {
 		if err != nil {
 			return err
 		}
-		if id := strings.TrimPrefix(*o.Key, folder); uuid.Valid(id) {
+		if id := strings.TrimPrefix(*o.Key, folder); sessionID.MatchString(id) {
 			each(id, aws.ToTime(o.LastModified), aws.ToInt64(o.Size))
 		}
 	}

@@ -3,7 +3,7 @@ module github.com/claude-agent-go/claude/store/sqlstore
 go 1.26.0
 
 require (
-	github.com/claude-agent-go/claude v0.0.0
+	github.com/claude-agent-go/claude v0.1.0
 	github.com/jackc/pgx/v5 v5.11.0
 	modernc.org/sqlite v1.61.0
 )

@@ -60,7 +60,7 @@ func plain() []plainTests {
 // so that none of them runs alone at the end.
 func slowest() []string {
 	return []string{
-		"./serve/page", "./internal/test/faults", "./serve", "./cmd/claudectl", "./internal/test/bench",
+		"./serve/page", "./internal/test/faults", "./internal/release", "./serve", "./cmd/claudectl", "./internal/test/bench",
 		"./.", "./fleet", "./examples/service", "./internal/proc", "./store", "./internal/test/mutation",
 	}
 }

@@ -48,6 +48,8 @@ func conductRules() []rule {
 				"var lock = sync.Mutex{}",
 				"var cache = make(map[string]int)",
 				`var ErrFine = errors.New("fine")`,
+				"var ErrTheirs = peer.ErrCancelled",
+				"var theirs = peer.Table",
 				`var form = regexp.MustCompile("a")`,
 				`var errWrapped = fmt.Errorf("more: %w", ErrFine)`,
 				"var kind = reflect.TypeFor[int]()",
@@ -64,7 +66,7 @@ func conductRules() []rule {
 				`func set() { table["b"] = 2; ErrMoved = nil; bumped[0]++; use(&shared); moved = ""; local := fixed; local[0] = 1; _ = table["a"] }`),
 			"hook/h.go": source("package hook", "func f() { fixed[0] = 1 }"),
 		},
-		want: []string{"counter", "enabled", "table", "lock", "cache", "ptr", "ErrMoved", "bumped", "shared", "moved"},
+		want: []string{"counter", "enabled", "table", "lock", "cache", "ptr", "theirs", "ErrMoved", "bumped", "shared", "moved"},
 	}}
 }
 
@@ -180,6 +182,8 @@ func isConstant(value ast.Expr) bool {
 		}
 		pkg, ok := sel.X.(*ast.Ident)
 		return ok && slices.Contains([]string{"errors.New", "fmt.Errorf", "regexp.MustCompile", "reflect.TypeFor"}, pkg.Name+"."+sel.Sel.Name)
+	case *ast.SelectorExpr: // an error of another package, offered here
+		return strings.HasPrefix(v.Sel.Name, "Err")
 	case *ast.CompositeLit:
 		sel, ok := v.Type.(*ast.SelectorExpr)
 		return !ok || !isIdent(sel.X, "sync") && !isIdent(sel.X, "atomic")

@@ -13,7 +13,7 @@ import (
 // packages of strictly lower layers.
 func layers() [][]string {
 	return [][]string{
-		{"internal/filelock", "internal/jsonx", "internal/matcher", "internal/ndjson", "internal/regular", "internal/scratch", "internal/telemetry", "internal/terminal", "internal/uuid", "internal/docs", "internal/test/long", "serve/api"},
+		{"internal/filelock", "internal/jsonx", "internal/matcher", "internal/ndjson", "internal/regular", "internal/scratch", "internal/terminal", "internal/uuid", "internal/docs", "internal/test/long", "serve/api", "telemetry"},
 		{"internal/edit", "internal/markdown", "serve/client", "internal/schema", "internal/secret", "internal/transcript", "internal/test/npm", "acp/schema"},
 		{"internal/form", "internal/proc", "permission", "store", "internal/test/officialsdk", "acp/internal/rpc"},
 		{"control", "internal/recordform", "internal/show", "permission/policy"},
@@ -34,6 +34,7 @@ func layers() [][]string {
 func separateLayers() map[string][]string {
 	return map[string][]string{
 		"acp/internal/schemagen":        {"internal/test/npm"},
+		"internal/release":              nil,
 		"internal/test/cputime":         nil,
 		"internal/test/bench":           {".", "claudetest", "fleet", "history", "hook", "internal/proc", "internal/test/cputime", "internal/test/npm", "internal/test/officialsdk", "internal/test/realcli", "internal/uuid", "message", "permission", "serve", "serve/api", "serve/page", "store", "tool"},
 		"internal/test/browser":         {"internal/test/long", "internal/test/npm"},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
+	"go/token"
 	"io/fs"
 	"path"
 	"regexp"
@@ -177,6 +178,10 @@ func (m *module) snippet(file, name, first, last string) (string, error) {
 			return "", fmt.Errorf("no statement of %s after that begins with %q", name, last)
 		}
 		return cut(f, m.fset.Position(begin.Pos()).Line, m.fset.Position(end.End()).Line), nil
+	}
+	other := &module{fsys: m.fsys, fset: token.NewFileSet()} // a file of another module
+	if err := other.add(file); err == nil {
+		return other.snippet(file, name, first, last)
 	}
 	return "", fmt.Errorf("there is no %s", file)
 }

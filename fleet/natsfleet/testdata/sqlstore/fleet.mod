@@ -3,8 +3,8 @@ module github.com/claude-agent-go/claude/fleet/natsfleet
 go 1.26.0
 
 require (
-	github.com/claude-agent-go/claude v0.0.0
-	github.com/claude-agent-go/claude/store/sqlstore v0.0.0
+	github.com/claude-agent-go/claude v0.1.0
+	github.com/claude-agent-go/claude/store/sqlstore v0.1.0
 	github.com/nats-io/jwt/v2 v2.8.2
 	github.com/nats-io/nats-server/v2 v2.15.2
 	github.com/nats-io/nats.go v1.55.0

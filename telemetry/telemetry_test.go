@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/claude-agent-go/claude/internal/telemetry"
+	"github.com/claude-agent-go/claude/telemetry"
 )
 
 func TestApply(t *testing.T) {

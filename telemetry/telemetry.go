@@ -1,6 +1,14 @@
-// Package telemetry knows the variables by which the CLI is told about traces:
-// the span that its own spans belong to, and where to send them. It knows
-// nothing of OpenTelemetry's packages.
+// Package telemetry makes the CLI export its own spans, metrics and logs, and join
+// the trace of its caller. It edits the environment of the CLI and needs none of
+// OpenTelemetry's packages; module otelclaude, which records sessions, builds on it.
+//
+//	exporter := telemetry.Exporter{Endpoint: "http://localhost:4318"}
+//	if err := exporter.Check(); err != nil {
+//		return err
+//	}
+//	opts.Env = exporter.Apply(opts.Env)
+//
+// Nothing here keeps state: all functions may be called from any goroutine.
 package telemetry
 
 import (
@@ -18,12 +26,13 @@ const (
 	GRPC         = "grpc"
 )
 
-// Exporter is where the CLI sends its spans, metrics and logs.
+// Exporter is where the CLI sends its spans, metrics and logs. Its methods change
+// nothing, so any number of goroutines may share one.
 type Exporter struct {
 	Endpoint string // the URL of an OTLP receiver
 	Protocol string // empty: HTTPProtobuf
 	Headers  map[string]string
-	Content  bool // also what was said
+	Content  bool // also prompts, answers, and the input and output of tools
 }
 
 // Check reports what is wrong with an exporter.
@@ -87,9 +96,9 @@ func (e Exporter) Apply(env []string) []string {
 			set = append(set, [2]string{name, "1"})
 		}
 	}
-	env = Without(env, drop...)
+	env = without(env, drop...)
 	for _, v := range set {
-		env = append(Without(env, v[0]), v[0]+"="+v[1])
+		env = append(without(env, v[0]), v[0]+"="+v[1])
 	}
 	return env
 }
@@ -105,16 +114,16 @@ func (e Exporter) headers() string {
 	return strings.Join(pairs, ",")
 }
 
-// Without returns an environment without some variables.
-func Without(env []string, names ...string) []string {
+// without returns an environment without some variables.
+func without(env []string, names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains(names, name)
 	})
 }
 
-// Lookup returns the value of a variable. Of several the last one counts.
-func Lookup(env []string, name string) (value string, ok bool) {
+// lookup returns the value of a variable. Of several the last one counts.
+func lookup(env []string, name string) (value string, ok bool) {
 	for _, entry := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
 			return value, true
@@ -124,19 +133,19 @@ func Lookup(env []string, name string) (value string, ok bool) {
 }
 
 // Propagate returns an environment with the variables of a trace context, such
-// as TRACEPARENT. A context that env has already stays if somebody chose it; if
-// it is merely the one of this process, in environ, it was inherited and is
-// replaced. With no variables an inherited context is removed.
+// as TRACEPARENT. A context that env already has was chosen and stays, unless it is
+// the one of this process, in environ: that one was inherited and is replaced. With
+// no variables an inherited context is removed.
 func Propagate(env, environ []string, context map[string]string) []string {
 	names := [...]string{"TRACEPARENT", "TRACESTATE"}
 	for _, name := range names {
-		value, set := Lookup(env, name)
-		inherited, _ := Lookup(environ, name)
+		value, set := lookup(env, name)
+		inherited, _ := lookup(environ, name)
 		if set && value != inherited {
 			return env
 		}
 	}
-	env = Without(env, names[:]...)
+	env = without(env, names[:]...)
 	for _, name := range names {
 		if value := context[name]; value != "" {
 			env = append(env, name+"="+value)
