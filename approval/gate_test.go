@@ -259,17 +259,17 @@ func TestGateDoesNotDeferBeforeAQueuedPrompt(t *testing.T) {
 }
 
 // The call of a subagent is lost if it is deferred: it is waited for, and then
-// denied.
+// denied. Nobody can decide it for longer than its process waits, even if that dies.
 func TestGateOfSubagents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := approval.Options{Needs: func(_ context.Context, in *hook.PreToolUseInput) (string, bool) { return "", in.ToolName == "Bash" }}
+		o := approval.Options{Patience: time.Minute, Lifetime: time.Hour, Needs: func(_ context.Context, in *hook.PreToolUseInput) (string, bool) { return "", in.ToolName == "Bash" }}
 		g := guard(t, store.Memory(), o,
 			claudetest.DelegateAndWait("general-purpose", "Build it.", claudetest.UseTools(call("toolu_1")), claudetest.Say("I could not.")),
 			claudetest.Say("Done."))
 		defer g.Close()
 		results := g.start()
-		if q := g.only(); q.Agent == "" {
-			t.Errorf("the question does not name the subagent: %+v", q)
+		if q := g.only(); q.Agent == "" || !q.HoldsProcess || q.Deadline.Sub(q.Asked) != time.Minute {
+			t.Errorf("the question does not name the subagent, or can be decided for %v: %+v", q.Deadline.Sub(q.Asked), q)
 		}
 		if r := <-results; r.DeferredToolUse != nil || r.Text != "Done." {
 			t.Errorf("result %q, deferred %v", r.Text, r.DeferredToolUse != nil)

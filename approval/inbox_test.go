@@ -153,6 +153,22 @@ func TestBadQuestions(t *testing.T) {
 }
 
 // Asked again, by another process, the question is found with its answer.
+// The id of a question keeps conversation and call apart, wherever one ends and the other
+// begins: else a decision about one call would let another one run.
+func TestQuestionsDoNotMeet(t *testing.T) {
+	in := approval.NewQuestions(store.Memory(), "p")
+	seen := make(map[string]string)
+	for _, of := range [][2]string{{"user-4", "2toolu_1"}, {"user-42", "toolu_1"}, {"user-42t", "oolu_1"}} {
+		q := question(of[1])
+		q.Conversation = of[0]
+		q = ask(t, in, q)
+		if q.Conversation != of[0] || seen[q.ID] != "" {
+			t.Errorf("%q has the question of %q", of, seen[q.ID])
+		}
+		seen[q.ID] = of[0]
+	}
+}
+
 func TestAskAgain(t *testing.T) {
 	stores(t, func(t *testing.T, r store.Records) {
 		q := ask(t, approval.NewQuestions(r, "p"), question("toolu_1"))

@@ -98,3 +98,22 @@ func TestUsedDecision(t *testing.T) {
 		}
 	}
 }
+
+// A decision that its person never looks at is kept for thirty days longer than others,
+// and not for ever.
+func TestUnusedDecisionIsForgotten(t *testing.T) {
+	stores(t, func(t *testing.T, r store.Records) {
+		in := approval.NewQuestions(r, "p")
+		steps(decide(allow), withdraw(approval.Withdrawn))(t, in, ask(t, in, question("toolu_1")))
+		now, err := r.Now(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, days := range []int{1, 29, 31} {
+			n, err := in.Forget(t.Context(), now.AddDate(0, 0, days), nil)
+			if want := i / 2; err != nil || n != want {
+				t.Errorf("after %d days %d questions are forgotten, %v, want %d", days, n, err, want)
+			}
+		}
+	})
+}
