@@ -24,3 +24,18 @@ func TestContinuedSessions(t *testing.T) {
 		}
 	}
 }
+
+// A session that names an odd successor is listed like any other, wherever it is, and does
+// not end the list.
+func TestOddSuccessor(t *testing.T) {
+	for _, home := range homes() {
+		t.Run(home.name, func(t *testing.T) {
+			h, put := home.open(t)
+			put(sid(1), "", exchange(sid(1), "", "one", "1")+`{"type":"continued-in","continuedInSessionId":"../elsewhere"}`+"\n")
+			put(sid(2), "", exchange(sid(2), "", "two", "2"))
+			if got := list(t, h, history.Query{}); len(got) != 2 {
+				t.Errorf("listed %q", titles(got))
+			}
+		})
+	}
+}

@@ -2,6 +2,7 @@ package history_test
 
 import (
 	"errors"
+	"io/fs"
 	"testing"
 
 	"github.com/claude-agent-go/claude/history"
@@ -35,6 +36,12 @@ func TestForkInto(t *testing.T) {
 				if err != nil || info.ID != id {
 					t.Errorf("there is also %+v, %v", info, err)
 				}
+			}
+			if _, err := h.Fork(t.Context(), id, history.ForkOptions{Into: into, ID: fork}); !errors.Is(err, fs.ErrExist) {
+				t.Errorf("into a session that is there: %v", err)
+			}
+			if tr, err := into.Read(t.Context(), fork); err != nil || tr.Len() != 2 {
+				t.Errorf("the session that was there: %+v, %v", tr, err)
 			}
 			if _, err := h.Fork(t.Context(), id, history.ForkOptions{Into: history.Disk(t.TempDir())}); !errors.Is(err, errors.ErrUnsupported) {
 				t.Errorf("into another disk: %v", err)

@@ -81,3 +81,40 @@ func TestNoPermission(t *testing.T) {
 		})
 	}
 }
+
+// A session that cannot be removed whole keeps its transcript, so that it is found and
+// deleted when that is possible.
+func TestDeleteInTwoAttempts(t *testing.T) {
+	config := configWith(t, map[string]string{
+		sid(1) + ".jsonl": exchange(sid(1), "", "one", "1"),
+		"//projects/-work/" + sid(1) + "/subagents/agent-abc.jsonl": exchange(sid(1), "", "look", "seen"),
+	})
+	folder := filepath.Join(config, "projects", "-work", sid(1), "subagents")
+	modes := func(agents os.FileMode) {
+		err := filepath.WalkDir(filepath.Dir(config), func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			return os.Chmod(path, 0o777)
+		})
+		if err := errors.Join(err, os.Chmod(folder, agents)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := history.Disk(config)
+	modes(0o555)
+	asNobody(t, func() {
+		if _, err := h.Delete(t.Context(), sid(1)); !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("Delete = %v, want that it is not permitted", err)
+		}
+		if info, err := h.Info(t.Context(), sid(1)); err != nil || info.Title != "one" {
+			t.Errorf("after that: %+v, %v", info, err)
+		}
+	})
+	modes(0o777)
+	asNobody(t, func() {
+		if removed, err := h.Delete(t.Context(), sid(1)); err != nil || removed.Files != 2 {
+			t.Errorf("Delete again = %+v, %v", removed, err)
+		}
+	})
+}

@@ -44,3 +44,50 @@ func TestFilesCommitAfterData(t *testing.T) {
 		t.Errorf("Load = %s", got)
 	}
 }
+
+// A batch that comes again is on the disk when Append returns, like any other: the process
+// that has written it may have died before it was synced.
+func TestFilesSyncRepeatedBatch(t *testing.T) {
+	k, dir := crashKey(), t.TempDir()
+	b := crashBatch(`{"uuid":"1"}`)
+	b.ID = "first"
+	died := Files(dir)
+	died.NoSync = true
+	if err := died.Append(t.Context(), k, b); err != nil {
+		t.Fatal(err)
+	}
+	errDisk := errors.New("input/output error")
+	for _, ending := range []string{dataEnd, commitsEnd} {
+		s := Files(dir)
+		s.fsync = func(f *os.File) error {
+			if strings.HasSuffix(f.Name(), ending) {
+				return errDisk
+			}
+			return f.Sync()
+		}
+		if err := s.Append(t.Context(), k, b); !errors.Is(err, errDisk) {
+			t.Errorf("%s is not on the disk: Append = %v", ending, err)
+		}
+	}
+}
+
+// A record is dropped when its folder is on the disk without it: else it would be there
+// again after a crash of the machine.
+func TestFilesSyncDroppedRecord(t *testing.T) {
+	s := Files(t.TempDir())
+	k := RecordKey{Project: "p", Kind: "k", Name: "n"}
+	revision, err := s.PutRecord(t.Context(), k, []byte("{}"), 0, Fence{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	errDisk := errors.New("input/output error")
+	s.fsync = func(f *os.File) error {
+		if _, err := s.GetRecord(t.Context(), k); errors.Is(err, ErrNotFound) {
+			return errDisk
+		}
+		return f.Sync()
+	}
+	if err := s.DropRecord(t.Context(), k, revision, Fence{}); !errors.Is(err, errDisk) {
+		t.Errorf("the folder is not on the disk: DropRecord = %v", err)
+	}
+}

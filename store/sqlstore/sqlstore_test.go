@@ -137,52 +137,53 @@ func TestNewerTables(t *testing.T) {
 	}
 }
 
-func TestPrune(t *testing.T) {
-	for name, source := range map[string]string{"SQLite": "sqlite:" + filepath.Join(t.TempDir(), "s.db"), "Postgres": server.Postgres(t, 15)} {
-		t.Run(name, func(t *testing.T) {
-			s := open(t, source)
-			key := func(n int) store.Key {
-				return store.Key{Project: "p", Session: fmt.Sprintf("00000000-0000-4000-8000-%012d", n)}
-			}
-			put := func(k store.Key) {
-				if err := s.Append(t.Context(), k, store.Batch{Entries: []store.Entry{[]byte(`{"type":"tag"}`)}}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for n := range 3 {
-				put(key(n))
-			}
-			now, err := s.Now(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			for later := now; !later.After(now.Add(2 * time.Millisecond)); {
-				if later, err = s.Now(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-			}
-			put(key(1)) // again
-			sub := key(2)
-			sub.Sub = "subagents/agent-1"
-			put(sub) // a sub-agent counts
-			n, err := s.Prune(t.Context(), "p", now.Add(time.Millisecond))
-			if err != nil || n != 1 {
-				t.Errorf("Prune = %d, %v", n, err)
-			}
-			var left []string
-			for item, err := range s.List(t.Context(), "p") {
-				if err != nil {
-					t.Fatal(err)
-				}
-				left = append(left, item.ID[35:])
-			}
-			if got := strings.Join(left, " "); got != "1 2" {
-				t.Errorf("left: %s", got)
-			}
-			if n, err := s.Prune(t.Context(), "other", now.Add(time.Hour)); n != 0 || err != nil {
-				t.Errorf("Prune of another project = %d, %v", n, err)
-			}
-		})
+func TestPrune(t *testing.T) { prune(t, "sqlite:"+filepath.Join(t.TempDir(), "s.db")) }
+
+func TestPrunePostgres(t *testing.T) { prune(t, server.Postgres(t, 15)) }
+
+// prune lets the sessions of a data source be pruned that nobody has appended to.
+func prune(t *testing.T, source string) {
+	s := open(t, source)
+	key := func(n int) store.Key {
+		return store.Key{Project: "p", Session: fmt.Sprintf("00000000-0000-4000-8000-%012d", n)}
+	}
+	put := func(k store.Key) {
+		if err := s.Append(t.Context(), k, store.Batch{Entries: []store.Entry{[]byte(`{"type":"tag"}`)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 3 {
+		put(key(n))
+	}
+	now, err := s.Now(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for later := now; !later.After(now.Add(2 * time.Millisecond)); {
+		if later, err = s.Now(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(key(1)) // again
+	sub := key(2)
+	sub.Sub = "subagents/agent-1"
+	put(sub) // a sub-agent counts
+	n, err := s.Prune(t.Context(), "p", now.Add(time.Millisecond))
+	if err != nil || n != 1 {
+		t.Errorf("Prune = %d, %v", n, err)
+	}
+	var left []string
+	for item, err := range s.List(t.Context(), "p") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		left = append(left, item.ID[35:])
+	}
+	if got := strings.Join(left, " "); got != "1 2" {
+		t.Errorf("left: %s", got)
+	}
+	if n, err := s.Prune(t.Context(), "other", now.Add(time.Hour)); n != 0 || err != nil {
+		t.Errorf("Prune of another project = %d, %v", n, err)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 func tails() []contract {
 	return []contract{
 		{"reading on yields the rest", readOn},
+		{"reading on in a store that cannot yields the rest", readOnPlain},
 		{"reading on in nothing is not found", readOnNothing},
 		{"reading on does not pass by the Load of a store that embeds this one", readOnEmbedded},
 	}
@@ -63,6 +64,23 @@ func readOn(s *subject) {
 	}
 	if more := collect(s.t, store.LoadAfter(s.t.Context(), s.Store, k, rest[0].Place)); len(more) != 0 {
 		s.t.Errorf("%d entries behind the end", len(more))
+	}
+}
+
+// readOnPlain reads on in the store as one that has nothing but Append and Load.
+func readOnPlain(s *subject) {
+	k, plain := s.session(), struct{ store.Store }{s.Store}
+	s.append(k, line("one"), line("two"), line("three"))
+	all := collect(s.t, store.LoadAfter(s.t.Context(), plain, k, 0))
+	if len(all) != 3 {
+		s.t.Fatalf("%d entries", len(all))
+	}
+	for n, e := range all {
+		rest := collect(s.t, store.LoadAfter(s.t.Context(), plain, k, e.Place))
+		same := func(a, b store.PlacedEntry) bool { return a.Place == b.Place && string(a.Entry) == string(b.Entry) }
+		if !slices.EqualFunc(rest, all[n+1:], same) {
+			s.t.Errorf("behind entry %d: %v, want %v", n, rest, all[n+1:])
+		}
 	}
 }
 
