@@ -224,10 +224,21 @@ func (l *faultRun) connect(ctx context.Context) (*claude.Session, error) {
 	return s, err
 }
 
-// TestFail runs every scenario with every fault: the first event fails, then
-// the second, and so on until nothing is left to fail; once for that event
+// TestFail runs every scenario with every fault at every ninth event.
+func TestFail(t *testing.T) { fail(t, 9) }
+
+// TestFailEverywhere runs every scenario with every fault at every event. The race
+// detector would make it twenty times slower; it has TestFail.
+func TestFailEverywhere(t *testing.T) {
+	long.Test(t, "runs thousands of sessions")
+	fail(t, 1)
+}
+
+// fail runs every scenario with every fault: the first event fails, then the next that
+// is step events later, and so on until nothing is left to fail; once for that event
 // alone and, where that differs, once for all from then on.
-func TestFail(t *testing.T) {
+func fail(t *testing.T, step int64) {
+	t.Helper()
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	each := func(kind string, f func(*testing.T, scenario)) {
@@ -248,19 +259,19 @@ func TestFail(t *testing.T) {
 	var injected int64
 	for _, kind := range slices.Concat(readFaults, writeFaults, anyFaults, startFaults, callbackFaults, harmless) {
 		each(kind, func(t *testing.T, sc scenario) {
-			injected += failEach(t, sc, injectedFault{kind: kind})
+			injected += failEach(t, sc, injectedFault{kind: kind}, step)
 			if slices.Contains(callbackFaults, kind) { // others are for good anyway
-				injected += failEach(t, sc, injectedFault{kind: kind, persistent: true})
+				injected += failEach(t, sc, injectedFault{kind: kind, persistent: true}, step)
 			}
 		})
 	}
 	t.Logf("%d faults injected", injected)
 }
 
-// failEach tries a fault at each event there is.
-func failEach(t *testing.T, sc scenario, tr injectedFault) (injected int64) {
+// failEach tries a fault at every step-th event there is.
+func failEach(t *testing.T, sc scenario, tr injectedFault, step int64) (injected int64) {
 	t.Helper()
-	for tr.at = 1; tr.at < 500; tr.at += int64(long.Pick(9, 1)) {
+	for tr.at = 1; tr.at < 500; tr.at += step {
 		got := attempt(t, sc, tr)
 		if !got.reached {
 			return injected

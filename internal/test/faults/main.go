@@ -65,7 +65,7 @@ func render(all []chapter) string {
 		"`go run ./internal/test/faults` generates this page from `internal/test/faults/ledger.txt`; a test fails if a test named here no longer exists.\n\n" +
 		"After every fault, the same must be true: no goroutine, descriptor, process or temporary file is left, every waiting call has returned, and a second `Close` returns at once. " +
 		"`internal/test/leak` counts what processes leave behind; a test in a `testing/synctest` bubble cannot end while a goroutine is left.\n\n" +
-		"Three tests cover whole families of faults: `TestCrash` (a CLI that goes wrong before each step of a session, in seven ways), `TestFail` (the N-th read, write, start, callback or context fails, for every N in 14 scenarios) and `TestSimulation` (seeded schedules) in `internal/test/faults`.\n\n" +
+		"Three tests cover whole families of faults: `TestCrash` (a CLI that goes wrong before each step of a session, in seven ways), `TestFail` and `TestFailEverywhere` (the N-th read, write, start, callback or context fails, for every N in 14 scenarios) and `TestSimulation` (seeded schedules) in `internal/test/faults`.\n\n" +
 		"Tests without a package name are in the root package.\n")
 	for _, c := range all {
 		shown := 0

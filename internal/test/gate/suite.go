@@ -49,6 +49,8 @@ func plain() []plainTests {
 		{pkg: "internal/mirror", tests: []string{"TestDownIsBounded", "TestSlowIsBounded"}},
 		{pkg: "internal/transcript", tests: []string{"TestHostileCompactions", "TestHostileFiles", "TestIndexIsSmall", "TestLineTooLong"}},
 		{pkg: "serve/page", tests: []string{"FuzzEverywhere", "TestHostileEverywhere", "TestHugeOutput", "TestLongTexts", "TestLongTextsEverywhere"}},
+		// Thousands of sessions that fail; TestFail, a sample, has the race detector.
+		{pkg: "internal/test/faults", tests: []string{"TestFailEverywhere"}},
 		// The end of an output of which every beginning is tried.
 		{pkg: "internal/proc", tests: []string{"TestTailNeverStartsInSecret"}},
 		// A parser against thousands of texts, which are run in real shells.
