@@ -1,10 +1,11 @@
 package fleet
 
 import (
-	"maps"
+	"context"
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/internal/restore"
@@ -18,8 +19,12 @@ const tempVar = "CLAUDE_CODE_TMPDIR"
 // as the options of its conversations have shown.
 type temporary struct {
 	mu   sync.Mutex
-	dirs map[string]bool
+	dirs []string // the one that was named last comes last
 }
+
+// maxTemps is how many directories are kept in mind. If each conversation has its own,
+// those of the longest sleepers are forgotten, and learned again when they wake.
+const maxTemps = 256
 
 // learn takes note of the directory that options name.
 func (t *temporary) learn(o *claude.Options) {
@@ -32,17 +37,33 @@ func (t *temporary) add(dir string) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.dirs == nil {
-		t.dirs = make(map[string]bool)
+	t.dirs = slices.DeleteFunc(t.dirs, func(other string) bool { return other == dir })
+	t.dirs = append(t.dirs, dir)
+	if len(t.dirs) > maxTemps {
+		t.dirs = slices.Delete(t.dirs, 0, len(t.dirs)-maxTemps)
 	}
-	t.dirs[dir] = true
+}
+
+const (
+	// sweepSoon is when the second sweep comes. By then, what a process that was killed
+	// had started has written its last file, and the folder with it counts as left.
+	sweepSoon = 3 * time.Minute
+	// sweepEvery is how often a sweep follows: a CLI may have outlived its process.
+	sweepEvery = time.Hour
+)
+
+// keepSwept sweeps from time to time until ctx ends.
+func (t *temporary) keepSwept(ctx context.Context) {
+	for wait := sweepSoon; pause(ctx, wait); wait = sweepEvery {
+		t.sweep()
+	}
 }
 
 // sweep removes what processes that were killed have left of their CLIs.
 func (t *temporary) sweep() {
 	t.add(os.Getenv(tempVar))
 	t.mu.Lock()
-	dirs := slices.Collect(maps.Keys(t.dirs))
+	dirs := slices.Clone(t.dirs)
 	t.mu.Unlock()
 	scratch.Sweep(dirs...)
 }

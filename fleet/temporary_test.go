@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/claude-agent-go/claude"
@@ -54,4 +55,25 @@ func TestSweepsChosenDirectory(t *testing.T) {
 			t.Errorf("%s is still there: %v", dir, err)
 		}
 	}
+}
+
+// What the CLI of a killed program makes again after the first sweep is removed by a later
+// one, though nothing is done in the meantime.
+func TestSweepsWhatIsMadeAgain(t *testing.T) {
+	own := t.TempDir()
+	t.Setenv("CLAUDE_CODE_TMPDIR", own)
+	synctest.Test(t, func(t *testing.T) {
+		f := open(t, store.Memory(), newScripted(), nil)
+		defer closeFleet(t, f)
+		<-time.After(30 * time.Second)
+		dir := leftBehind(t, own)
+		now := time.Now()
+		if err := os.Chtimes(dir, now, now); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(5 * time.Minute)
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("it is still there: %v", err)
+		}
+	})
 }
