@@ -33,6 +33,9 @@ const kindCalls = "calls"
 // letGo are the calls of a conversation that were let go before the transcript had them.
 type letGo struct {
 	Calls []calledTool `json:"calls"`
+
+	// Unknown are members that a newer program has added.
+	Unknown jsonx.Unknown `json:",embed"`
 }
 
 // calledTool is a call of a tool, and the digest of its input.
@@ -43,6 +46,9 @@ type calledTool struct {
 	Agent  string `json:"agent,omitzero"` // the subagent that made it
 	// Earlier counts the calls of the subagent before this one that are not kept.
 	Earlier int `json:"earlier,omitzero"`
+
+	// Unknown are members that a newer program has added.
+	Unknown jsonx.Unknown `json:",embed"`
 }
 
 // isToldBy reports whether the model learns of a call by a line of its conversation: it has
@@ -103,7 +109,8 @@ func withCall(pending []calledTool, c calledTool) []calledTool {
 // calls are the calls of a conversation that is awake.
 type calls struct {
 	mu       sync.Mutex
-	revision int64 // of the record, 0 if the store has none
+	revision int64         // of the record, 0 if the store has none
+	unknown  jsonx.Unknown // members of the record that a newer program has added
 	// pending are the calls that were let go and that the model does not know of, as far
 	// as the transcript says. The record has them, and maybe more.
 	pending []calledTool
@@ -191,7 +198,7 @@ func (w *waking) letGo(ctx context.Context, in *hook.PreToolUseInput) error {
 
 // putCalls makes calls the pending ones.
 func (f *Fleet) putCalls(ctx context.Context, key string, c *calls, next []calledTool, fence store.Fence) error {
-	revision, err := f.put(ctx, kindCalls, place(key), &letGo{next}, c.revision, fence)
+	revision, err := f.put(ctx, kindCalls, place(key), &letGo{next, c.unknown}, c.revision, fence)
 	if err == nil {
 		c.pending, c.revision = next, revision
 	}
@@ -202,7 +209,7 @@ func (f *Fleet) putCalls(ctx context.Context, key string, c *calls, next []calle
 func (f *Fleet) readCalls(ctx context.Context, key string, c *calls) ([]calledTool, error) {
 	r, err := f.store.GetRecord(ctx, f.recordKey(kindCalls, place(key)))
 	if errors.Is(err, store.ErrNotFound) {
-		c.revision = 0
+		c.revision, c.unknown = 0, nil
 		return nil, nil
 	}
 	if err != nil {
@@ -212,7 +219,7 @@ func (f *Fleet) readCalls(ctx context.Context, key string, c *calls) ([]calledTo
 	if err := decode(r, &now); err != nil {
 		return nil, err
 	}
-	c.revision = r.Revision
+	c.revision, c.unknown = r.Revision, now.Unknown
 	return now.Calls, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // An id is not found in a longer one.
@@ -51,5 +52,31 @@ func TestPriced(t *testing.T) {
 	only := message.ModelUsage{WebSearchRequests: 1, CostUSD: 0.01} // no price of tokens follows
 	if l := was.priced(map[string]message.ModelUsage{"new": only}); len(l.Unpriced) != 1 || l.USD != 0 {
 		t.Errorf("%+v", l)
+	}
+}
+
+// Members that a newer program has added to the record of calls, and to a call, are there
+// after another call is added.
+func TestUnknownMembersOfCallsSurvive(t *testing.T) {
+	db := store.Memory()
+	f := &Fleet{opts: Options{Store: db, Project: "p"}, store: newAnnouncer(db, nil)}
+	at := f.recordKey(kindCalls, place("ada"))
+	const written = `{"v":1,"calls":[{"id":"toolu_1","tool":"Bash","digest":"d","future":{"a":1}}],"since":[2]}`
+	if _, err := db.PutRecord(t.Context(), at, []byte(written), 0, store.Fence{}); err != nil {
+		t.Fatal(err)
+	}
+	var c calls
+	pending, err := f.readCalls(t.Context(), "ada", &c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.putCalls(t.Context(), "ada", &c, withCall(pending, calledTool{ID: "toolu_2", Tool: "Read"}), store.Fence{}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := db.GetRecord(t.Context(), at)
+	for _, want := range []string{`"toolu_1"`, `"future":{"a":1}`, `"toolu_2"`, `"since":[2]`} {
+		if err != nil || !strings.Contains(string(r.Value), want) {
+			t.Errorf("%s lacks %s, %v", r.Value, want, err)
+		}
 	}
 }

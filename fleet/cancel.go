@@ -151,7 +151,7 @@ func (f *Fleet) endBegun(ctx context.Context, rec *record, p *queued) (o Ticket,
 
 // cancelled is the outcome of a prompt that is marked.
 func (p *queued) cancelled(rec *record) Ticket {
-	return Ticket{Prompt: p.ID, Status: Cancelled, Error: "it was cancelled", Cost: rec.Spent[p.ID], Ended: p.Cancelled}
+	return Ticket{Prompt: p.ID, Status: Cancelled, Error: "it was cancelled", Cost: rec.Spent[p.ID].Ledger, Ended: p.Cancelled}
 }
 
 // endCancelled gives a prompt that is marked its outcome, ends the questions of its turn,

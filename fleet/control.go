@@ -130,7 +130,7 @@ func (f *Fleet) ticket(ctx context.Context, key, id string) (Ticket, record, err
 
 // standing is how a prompt stands that has no outcome.
 func (f *Fleet) standing(ctx context.Context, p *queued, rec *record) Ticket {
-	o := Ticket{Prompt: p.ID, Status: Queued, Cost: rec.Spent[p.ID]}
+	o := Ticket{Prompt: p.ID, Status: Queued, Cost: rec.Spent[p.ID].Ledger}
 	switch at := rec.Stuck; {
 	case !p.Cancelled.IsZero():
 		return p.cancelled(rec)

@@ -101,7 +101,7 @@ func (f *Fleet) expire(ctx context.Context, q *approval.Question) {
 // endExpired ends a prompt that waits for a question which has expired. The questions of
 // its turn go first: if this breaks off, the prompt says that there is something to do.
 func (f *Fleet) endExpired(ctx context.Context, rec *record, p *queued, fence store.Fence) error {
-	o := Ticket{Prompt: p.ID, Status: Expired, Question: p.Question, Error: "nobody decided about its call in time", Session: rec.Session, Cost: rec.Spent[p.ID]}
+	o := Ticket{Prompt: p.ID, Status: Expired, Question: p.Question, Error: "nobody decided about its call in time", Session: rec.Session, Cost: rec.Spent[p.ID].Ledger}
 	if err := f.endQuestions(ctx, rec, fence); err != nil {
 		return err
 	}

@@ -299,7 +299,7 @@ func (f *Fleet) interruptAsleep(ctx context.Context, key, prompt string) error {
 // endInterrupted ends a prompt that is marked and that no CLI works on. Its questions go
 // first: if this breaks off, the prompt says that there is something to do.
 func (f *Fleet) endInterrupted(ctx context.Context, rec *record, p *queued, fence store.Fence) (Ticket, error) {
-	o := Ticket{Prompt: p.ID, Status: Failed, Interrupted: true, Error: "it was interrupted", Session: rec.Session, Cost: rec.Spent[p.ID]}
+	o := Ticket{Prompt: p.ID, Status: Failed, Interrupted: true, Error: "it was interrupted", Session: rec.Session, Cost: rec.Spent[p.ID].Ledger}
 	if err := f.endQuestions(ctx, rec, fence); err != nil {
 		return o, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -52,6 +53,24 @@ func plusModels(sum, more map[string]message.ModelUsage) map[string]message.Mode
 		sum[name] = u
 	}
 	return sum
+}
+
+// keptLedger is a ledger in a record.
+type keptLedger struct {
+	Ledger
+
+	// Unknown are members that a newer program has added.
+	Unknown jsonx.Unknown `json:",embed"`
+}
+
+func (l keptLedger) plus(more Ledger) keptLedger {
+	l.Ledger = l.Ledger.plus(more)
+	return l
+}
+
+func (l keptLedger) priced(said map[string]message.ModelUsage) keptLedger {
+	l.Ledger = l.Ledger.priced(said)
+	return l
 }
 
 // tiny is by how much sums of the same costs may differ.
@@ -105,7 +124,7 @@ func (w *waking) counting(r *message.Result, prompt string) func(*record) error 
 // have their outcomes. If such a prompt has answers without a price, the turns
 // that answer no prompt bear them: its outcome does not change any more.
 func (w *waking) book(rec *record, turn Ledger, prompt string) {
-	maps.DeleteFunc(rec.Spent, func(id string, l Ledger) bool {
+	maps.DeleteFunc(rec.Spent, func(id string, l keptLedger) bool {
 		over := id != prompt && !w.queue[id]
 		if over {
 			rec.Unprompted = rec.Unprompted.plus(Ledger{Unpriced: l.Unpriced})
@@ -117,7 +136,7 @@ func (w *waking) book(rec *record, turn Ledger, prompt string) {
 		rec.Unprompted = rec.Unprompted.plus(turn)
 	} else {
 		if rec.Spent == nil {
-			rec.Spent = make(map[string]Ledger)
+			rec.Spent = make(map[string]keptLedger)
 		}
 		rec.Spent[prompt] = rec.Spent[prompt].plus(turn)
 	}

@@ -93,7 +93,7 @@ func (f *Fleet) queueStates(prompts iter.Seq2[store.Record, error]) (map[string]
 func (f *Fleet) info(rec *record, q queueState) ConversationInfo {
 	info := ConversationInfo{
 		Key: rec.Key, State: Asleep, Session: rec.Session, Created: rec.Created, Title: rec.Title, Labels: maps.Clone(rec.Labels),
-		Model: rec.Model, Mode: rec.Mode, Cost: rec.Cost, Unprompted: rec.Unprompted, Unsettled: rec.Unsettled,
+		Model: rec.Model, Mode: rec.Mode, Cost: rec.Cost.Ledger, Unprompted: rec.Unprompted.Ledger, Unsettled: rec.Unsettled,
 		Queued: q.queued, Question: q.question,
 	}
 	live, _ := f.liveSession(rec.Key)

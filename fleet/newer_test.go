@@ -185,3 +185,31 @@ func TestUnknownMembersSurvive(t *testing.T) {
 		}
 	})
 }
+
+// Members that a newer program has added to the ledgers of a conversation are there after
+// a turn is booked.
+func TestUnknownMembersOfLedgersSurvive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := store.Memory()
+		f := open(t, db, newScripted(), nil)
+		ask(t, f, "ada", "one")
+		before, err := f.Get(t.Context(), "ada")
+		if err != nil {
+			t.Fatal(err)
+		}
+		closeFleet(t, f)
+		const more = `"cost":{"future":{"a":[1]},`
+		rewrite(t, db, "conversation", func(value string) string { return strings.Replace(value, `"cost":{`, more, 1) })
+		f = open(t, db, newScripted(), nil)
+		defer closeFleet(t, f)
+		ask(t, f, "ada", "two")
+		value := string(onlyRecord(t, db, "conversation").Value)
+		_, cost, _ := strings.Cut(value, `"cost":{`)
+		if cost, _, _ = strings.Cut(cost, `"counted"`); !strings.Contains(cost, `"future":{"a":[1]}`) {
+			t.Errorf("after a turn: %s", value)
+		}
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.Cost.Turns != 2 || info.Cost.USD <= before.Cost.USD {
+			t.Errorf("%+v, %v", info.Cost, err)
+		}
+	})
+}

@@ -58,7 +58,7 @@ func (w *waking) answeredAtOnce(ctx context.Context, p *queued, r *message.Resul
 		return errSeparately
 	}
 	o := w.ticket(r)
-	o.Session, o.Prompt, o.Cost = rec.Session, p.ID, rec.Spent[p.ID]
+	o.Session, o.Prompt, o.Cost = rec.Session, p.ID, rec.Spent[p.ID].Ledger
 	var err error
 	if o.Ended, err = w.f.clock.about(ctx, w.f.store); err != nil {
 		return err

@@ -34,16 +34,16 @@ type record struct {
 	Title  string            `json:"title,omitzero"`
 	Labels map[string]string `json:"labels,omitempty"`
 	Stuck  *stuck            `json:"stuck,omitzero"`
-	Cost   Ledger            `json:"cost"`
+	Cost   keptLedger        `json:"cost"`
 	// Counted is the id of the last result in Cost.
 	Counted string `json:"counted,omitzero"`
 	// Through is how far the transcripts of Session are in Cost.
 	Through through `json:"through,omitzero"`
 	// Spent is what prompts without an outcome have cost so far, by their ids. It
 	// is written together with Cost, so a crash takes neither away.
-	Spent map[string]Ledger `json:"spent,omitempty"`
+	Spent map[string]keptLedger `json:"spent,omitempty"`
 	// Unprompted is, of Cost, what turns have cost that answer no prompt.
-	Unprompted Ledger `json:"unprompted,omitzero"`
+	Unprompted keptLedger `json:"unprompted,omitzero"`
 	// Unsettled is why questions of its turns have not ended, empty if they have.
 	Unsettled string `json:"unsettled,omitzero"`
 	// Deleted is when its deletion began.

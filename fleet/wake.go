@@ -432,7 +432,7 @@ func (w *waking) conclude(ctx context.Context, p *queued, o *Ticket) error {
 	if err != nil {
 		return err
 	}
-	o.Ended, o.Prompt, o.Cost = now, p.ID, w.rec.Spent[p.ID]
+	o.Ended, o.Prompt, o.Cost = now, p.ID, w.rec.Spent[p.ID].Ledger
 	if err := w.f.end(ctx, w.c.key, p, *o, w.lease.Fence); err != nil {
 		return err
 	}
