@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"iter"
 	"strings"
 	"sync"
 
@@ -115,6 +116,21 @@ func (a *announcer) Append(ctx context.Context, k store.Key, b store.Batch) erro
 		a.announce(at)
 	}
 	return a.report(b.Fence, err)
+}
+
+// Load implements [store.Store]. Each entry extends the time of a call that is bounded.
+func (a *announcer) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, error] {
+	all := a.Fleet.Load(ctx, k)
+	if !extends(ctx) {
+		return all
+	}
+	return func(yield func(store.Entry, error) bool) {
+		for e, err := range all {
+			if changed(ctx, err); !yield(e, err) {
+				return
+			}
+		}
+	}
 }
 
 // Renew implements [store.Leaser].

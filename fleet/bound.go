@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
@@ -93,10 +94,40 @@ func pauseBound(ctx context.Context) (unbounded context.Context, resume func()) 
 	return ctx, func() {}
 }
 
-// changed extends the time of a call that has just changed the store.
+// changed extends the time of a call that has just changed the store, or has got the next
+// of many things that it reads.
 func changed(ctx context.Context, err error) {
 	if b, ok := ctx.Value(boundKey{}).(*storeBound); ok && b.extend != nil && err == nil {
 		b.extend()
+	}
+}
+
+// extends reports whether a context has a bound that what is done extends.
+func extends(ctx context.Context) bool {
+	b, ok := ctx.Value(boundKey{}).(*storeBound)
+	return ok && b.extend != nil
+}
+
+// boundSeq bounds each step of a loop over what the store has. What the loop does with an
+// item does not count.
+func boundSeq[T any](f *Fleet, parent context.Context, seq func(ctx context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		ctx, end := f.boundEach(parent, "")
+		var err error
+		defer func() { end(&err) }()
+		var item T
+		for item, err = range seq(ctx) {
+			if err != nil {
+				end(&err)
+				yield(item, err)
+				return
+			}
+			_, resume := pauseBound(ctx)
+			if !yield(item, nil) {
+				return
+			}
+			resume()
+		}
 	}
 }
 
@@ -110,6 +141,10 @@ func (i boundedInbox) Get(ctx context.Context, id string) (q approval.Question, 
 	ctx, end := i.f.bound(ctx, "")
 	defer end(&err)
 	return i.Inbox.Get(ctx, id)
+}
+
+func (i boundedInbox) List(ctx context.Context, filter approval.Filter) iter.Seq2[approval.Question, error] {
+	return boundSeq(i.f, ctx, func(ctx context.Context) iter.Seq2[approval.Question, error] { return i.Inbox.List(ctx, filter) })
 }
 
 func (i boundedInbox) Decide(ctx context.Context, id string, a approval.Answer) (q approval.Question, err error) {

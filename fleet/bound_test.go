@@ -114,6 +114,14 @@ func TestCallsEndWhileTheStoreHangs(t *testing.T) {
 		"Get":       func(ctx context.Context, f *fleet.Fleet, _, _ string) error { _, err := f.Get(ctx, "ada"); return err },
 		"Interrupt": func(ctx context.Context, f *fleet.Fleet, _, _ string) error { return f.Interrupt(ctx, "ada") },
 		"Retry":     func(ctx context.Context, f *fleet.Fleet, _, _ string) error { return f.Retry(ctx, "ada") },
+		"List":      func(ctx context.Context, f *fleet.Fleet, _, _ string) error { return firstError(f.List(ctx)) },
+		"List of a tenant": func(ctx context.Context, f *fleet.Fleet, _, _ string) error {
+			return firstError(f.Tenant("acme").List(ctx))
+		},
+		"Fork": func(ctx context.Context, f *fleet.Fleet, _, _ string) error { return f.Fork(ctx, "ada", "eve", "") },
+		"questions": func(ctx context.Context, f *fleet.Fleet, _, _ string) error {
+			return firstError(f.Approvals().List(ctx, approval.Filter{}))
+		},
 		"question": func(ctx context.Context, f *fleet.Fleet, _, question string) error {
 			_, err := f.Approvals().Get(ctx, question)
 			return err
@@ -142,6 +150,89 @@ func TestCallsEndWhileTheStoreHangs(t *testing.T) {
 	for name, do := range reads {
 		try(name, do, 0, 10*time.Second, func(h *hanging) { h.reads.Store(true) })
 	}
+}
+
+// Resume does not hang with the store either.
+func TestResumeEndsWhileTheStoreHangs(t *testing.T) {
+	for name, block := range map[string]func(*hanging){
+		"reads":   func(h *hanging) { h.reads.Store(true) },
+		"changes": func(h *hanging) { h.changes.Store(true) },
+	} {
+		for how, from := range map[string]func(*disk) fleet.ResumeFrom{"whole": (*disk).from, "fork": (*disk).fork} {
+			t.Run(name+", "+how, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					h, f, _, _ := openHanging(t, 0)
+					defer closeFleet(t, f)
+					d := newDisk(t, "hello")
+					block(h)
+					begin := time.Now()
+					err := f.Resume(t.Context(), "bob", from(d))
+					if took := time.Since(begin); !errors.Is(err, fleet.ErrTimeout) || took > 30*time.Second {
+						t.Errorf("%v after %v", err, took)
+					}
+					h.reads.Store(false)
+					h.changes.Store(false)
+				})
+			})
+		}
+	}
+}
+
+// firstError is the error with which a loop ends.
+func firstError[T any](all iter.Seq2[T, error]) error {
+	for _, err := range all {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// slowly is a store that takes a while for each record of a scan.
+type slowly struct {
+	store.Fleet
+	each time.Duration
+}
+
+func (s *slowly) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		for r, err := range s.Fleet.ScanRecords(ctx, project, kind, after) {
+			select {
+			case <-time.After(s.each):
+			case <-ctx.Done():
+				yield(store.Record{}, ctx.Err())
+				return
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// A list that takes longer than the store may take for one thing is not cut off, neither
+// because there is much to read nor because its reader is slow.
+func TestLongList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := open(t, &slowly{store.Memory(), 3 * time.Second}, nil, func(o *fleet.Options) {
+			o.Session, o.MaxLive, o.StoreTimeout, o.Poll = nil, fleet.NoCLIs, 10*time.Second, time.Hour
+		})
+		defer closeFleet(t, f)
+		for _, key := range []string{"a", "b", "c", "d", "e", "f"} {
+			send(t, f, key, "hello")
+		}
+		n := 0
+		for _, err := range f.List(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+			<-time.After(time.Minute)
+		}
+		if n != 6 {
+			t.Errorf("%d conversations", n)
+		}
+	})
 }
 
 // A Send whose write hangs returns an error with the id of the prompt, even when it has

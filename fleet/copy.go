@@ -58,7 +58,7 @@ func (f *Fleet) copyTo(ctx context.Context, rec *record, copy func(ctx context.C
 			return err // the conversation may come yet, and needs its session
 		}
 	}
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), min(time.Minute, f.opts.StoreTimeout))
 	defer stop()
 	if left := f.finishCopy(ctx, c); left != nil {
 		f.opts.Logger.Warn("the next fleet to open looks whether the copy of a session is needed", "conversation", rec.Key, "session", rec.Session, "error", left)

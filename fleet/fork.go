@@ -16,8 +16,10 @@ import (
 // original is unchanged, and may be running.
 //
 // Errors: [ErrUnknown], [ErrExists] for the new key, [history.ErrNotFound] if
-// the message does not exist, [history.ErrEmpty] if nothing was said yet.
-func (f *Fleet) Fork(ctx context.Context, key, newKey, upTo string) error {
+// the message does not exist, [history.ErrEmpty] if nothing was said yet, [ErrTimeout].
+func (f *Fleet) Fork(ctx context.Context, key, newKey, upTo string) (err error) {
+	ctx, end := f.boundEach(ctx, key)
+	defer end(&err)
 	rec, err := f.loadRecord(ctx, key)
 	if err != nil {
 		return err

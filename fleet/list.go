@@ -26,28 +26,34 @@ func (q *queueState) add(p *queued) {
 // List yields the conversations in the order of their keys. It reads the store in two
 // passes, however many conversations there are: first the prompts that wait, then the
 // conversations. Those that only a newer version of this program can read are left out.
+// It waits for each of them no longer than Options.StoreTimeout.
 func (f *Fleet) List(ctx context.Context) iter.Seq2[ConversationInfo, error] {
-	return f.list(ctx, func(kind string) iter.Seq2[store.Record, error] {
+	return f.list(ctx, func(ctx context.Context, kind string) iter.Seq2[store.Record, error] {
 		return f.store.ScanRecords(ctx, f.opts.Project, kind, "")
 	})
 }
 
 // listTenant yields the conversations of a tenant, and reads nothing of others.
 func (f *Fleet) listTenant(ctx context.Context, tenant string) iter.Seq2[ConversationInfo, error] {
-	return f.list(ctx, func(kind string) iter.Seq2[store.Record, error] {
+	return f.list(ctx, func(ctx context.Context, kind string) iter.Seq2[store.Record, error] {
 		return store.ScanBelow(ctx, f.opts.Store, f.opts.Project, kind, tenantPlace(tenant))
 	})
 }
 
 // list yields the conversations that a scan finds.
-func (f *Fleet) list(ctx context.Context, scan func(kind string) iter.Seq2[store.Record, error]) iter.Seq2[ConversationInfo, error] {
+func (f *Fleet) list(ctx context.Context, scan func(ctx context.Context, kind string) iter.Seq2[store.Record, error]) iter.Seq2[ConversationInfo, error] {
+	return boundSeq(f, ctx, func(ctx context.Context) iter.Seq2[ConversationInfo, error] { return f.infos(ctx, scan) })
+}
+
+func (f *Fleet) infos(ctx context.Context, scan func(ctx context.Context, kind string) iter.Seq2[store.Record, error]) iter.Seq2[ConversationInfo, error] {
 	return func(yield func(ConversationInfo, error) bool) {
-		queues, err := f.queueStates(scan(kindPrompt))
+		queues, err := f.queueStates(ctx, scan(ctx, kindPrompt))
 		if err != nil {
 			yield(ConversationInfo{}, err)
 			return
 		}
-		for r, err := range scan(kindConversation) {
+		for r, err := range scan(ctx, kindConversation) {
+			changed(ctx, err)
 			var rec record
 			if err == nil {
 				err = decode(r, &rec)
@@ -67,9 +73,10 @@ func (f *Fleet) list(ctx context.Context, scan func(kind string) iter.Seq2[store
 }
 
 // queueStates returns what a list shows of prompts, by conversation.
-func (f *Fleet) queueStates(prompts iter.Seq2[store.Record, error]) (map[string]queueState, error) {
+func (f *Fleet) queueStates(ctx context.Context, prompts iter.Seq2[store.Record, error]) (map[string]queueState, error) {
 	queues := make(map[string]queueState)
 	for r, err := range prompts {
+		changed(ctx, err)
 		var p queued
 		if err == nil {
 			err = decode(r, &p)

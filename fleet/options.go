@@ -115,8 +115,9 @@ type Options struct {
 	Poll time.Duration
 	// StoreTimeout is how long a call waits for the store: 10 s. Send, Prompt,
 	// Cancel, Interrupt, Get, Retry, SetModel, SetPermissionMode and decisions
-	// take no longer than that; Delete, which makes many changes, waits that long
-	// for each. The error then matches [ErrTimeout]; that of Send is
+	// take no longer than that; Delete and Fork, which make many changes, and List
+	// wait that long for each. Resume does too, but not for what it copies. Loops that wait for news, such as Wait, Events and Outcomes, ask again
+	// until their context ends. The error then matches [ErrTimeout]; that of Send is
 	// an [*InDoubtError] if the prompt may have been accepted.
 	StoreTimeout time.Duration
 	// Journal is the directory for what the store does not take; see

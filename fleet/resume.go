@@ -103,8 +103,10 @@ func (e *SessionOpenError) Is(target error) bool { return target == ErrSessionOp
 // process works on it in the store; [store.ErrConflict] if the store has another
 // session with its id; [store.ErrDamaged] if something is missing in the middle of
 // it, or if it is too large to be restored from a store, with 10,000 subagents or
-// 2 GiB at most.
-func (f *Fleet) Resume(ctx context.Context, key string, from ResumeFrom) error {
+// 2 GiB at most; [ErrTimeout], which bounds everything but the copy itself.
+func (f *Fleet) Resume(ctx context.Context, key string, from ResumeFrom) (err error) {
+	ctx, end := f.boundEach(ctx, key)
+	defer end(&err)
 	if err := f.resume(ctx, key, &from); err != nil {
 		if _, named := errors.AsType[*ConversationError](err); named {
 			return err
@@ -139,6 +141,8 @@ func (f *Fleet) resume(ctx context.Context, key string, from *ResumeFrom) error 
 		return err
 	}
 	return f.copyTo(ctx, &rec, func(ctx context.Context, session string) error {
+		_, resume := pauseBound(ctx) // it is read from a disk
+		defer resume()
 		_, err := from.Disk.Fork(ctx, from.Session, history.ForkOptions{UpTo: from.UpTo, ID: session, Into: history.In(f.store, f.opts.Project)})
 		return err
 	})
@@ -172,6 +176,7 @@ func (f *Fleet) resumeSame(ctx context.Context, from *ResumeFrom, rec *record) (
 		return err
 	}
 	defer f.giveBack(ctx, own)
+	_, resume := pauseBound(ctx) // it is read from a disk
 	if err := checkClosed(ctx, from); err != nil {
 		return err
 	}
@@ -181,6 +186,7 @@ func (f *Fleet) resumeSame(ctx context.Context, from *ResumeFrom, rec *record) (
 	if err := checkClosed(ctx, from); err != nil { // a CLI may have come during the copy
 		return err
 	}
+	resume()
 	// The lease of the session may be lost, and with it the right to make a conversation
 	// of it, while nobody has asked for that of the conversation.
 	_, err = f.put(ctx, kindConversation, place(rec.Key), rec, 0, lease.Fence)
@@ -209,6 +215,7 @@ func checkClosed(ctx context.Context, from *ResumeFrom) error {
 // holderOf returns the key of the conversation that has a session, "" if none has.
 func (f *Fleet) holderOf(ctx context.Context, session string) (key string, err error) {
 	for r, err := range f.store.ScanRecords(ctx, f.opts.Project, kindConversation, "") {
+		changed(ctx, err)
 		var rec record
 		if err == nil {
 			err = decode(r, &rec)
