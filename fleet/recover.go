@@ -60,7 +60,7 @@ func (w *waking) next(ctx context.Context) (step, *queued, error) {
 		all = append(all, p)
 		w.queue[p.ID] = true
 	}
-	if signalled && len(all) > 1 {
+	if len(all) > 1 && (signalled || slices.ContainsFunc(all, (*queued).steers)) {
 		w.c.signalMore() // one of the others may steer the turn
 	}
 	if err := w.endCancelled(ctx, &rec, cancelled); err != nil {

@@ -64,6 +64,10 @@ func (p *queued) rank() int {
 	return 2
 }
 
+// steers reports whether a prompt is to steer a turn, and no CLI has it. If it was taken
+// back, no signal comes for it.
+func (p *queued) steers() bool { return p.Steer && !p.Sent }
+
 // given reports whether the CLI that runs has been given a prompt; any, if the id
 // is empty.
 func (w *waking) given(id string) bool {

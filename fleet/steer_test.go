@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/host"
@@ -277,5 +279,57 @@ func TestSteerBesideQuestion(t *testing.T) {
 		answered(t, m.fleet, first, "heard tool")
 		answered(t, m.fleet, second, "heard tool, and vet")
 		sameStrings(t, "the history", promptsOf(t, m.fleet), "tool", "and vet")
+	})
+}
+
+// A prompt that is taken back does not count as begun: it can be taken back more often
+// than a prompt has attempts, and is answered in the end.
+func TestSteerTakenBackThreeTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const calls = 4
+		cli, made := newSteerable(), 0
+		cli.CLI = claudetest.NewCLI(&claudetest.Script{
+			Tools: map[string]host.RunFunc{"Bash": cli.run},
+			Model: func(c *claudetest.ModelCall) claudetest.Reply {
+				if made == calls {
+					return cli.model(c)
+				}
+				made++
+				return claudetest.UseTools(claudetest.ScriptedCall{ID: fmt.Sprintf("toolu_%d", made), Name: "Bash", Input: json.RawMessage(`{"command":"make"}`)})
+			},
+		})
+		m := start(t, store.Memory(), cli.scripted, func(o *fleet.Options) {
+			o.Attempts, o.Gate = 3, &approval.Options{Patience: 10 * time.Minute}
+			o.Store = &slowly{o.Store, time.Second} // the prompt comes when the next call is made, and is not taken in before it
+		})
+		defer func() { closeFleet(t, m.fleet) }()
+		first := send(t, m.fleet, "ada", "tool")
+		second := ""
+		for n := range calls {
+			if n == 0 {
+				second = steer(t, m.fleet, "and vet")
+			}
+			<-time.After(2 * time.Minute) // until the next call waits
+			q := question(t, m.fleet)
+			if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.Running {
+				t.Fatalf("the CLI was not given it the %d. time: %+v", n+1, o)
+			}
+			<-time.After(20 * time.Minute) // until the call is deferred
+			if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.Queued {
+				t.Fatalf("it was not taken back the %d. time: %+v", n+1, o)
+			}
+			if n < calls-1 {
+				decide(t, m.fleet, q, permission.Allow())
+			} else if err := m.fleet.Interrupt(t.Context(), "ada"); err != nil { // then it is a prompt like any other
+				t.Fatal(err)
+			}
+		}
+		<-time.After(10 * time.Minute)
+		if o := outcome(t, m.fleet, "ada", first); !o.Interrupted {
+			t.Errorf("the prompt of the turn: %+v", o)
+		}
+		if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.Answered || !strings.HasSuffix(o.Text, "and vet") {
+			t.Errorf("the prompt that steers: %+v", o)
+		}
 	})
 }

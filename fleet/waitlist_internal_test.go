@@ -59,6 +59,22 @@ func TestBusyConversationWaitsBehindOthers(t *testing.T) {
 	}
 }
 
+// A conversation that gives its slot up in the middle of its prompts, one of which came
+// before those of another conversation, waits behind that one.
+func TestBusyConversationLosesItsPlace(t *testing.T) {
+	f := &Fleet{opts: Options{MaxLive: 1}, closed: true, waitlist: newWaitlist(), seated: make(map[*conversation]bool), active: make(map[string]*conversation)}
+	busy := &conversation{key: "busy", wakeup: make(chan struct{}, 1), awake: true, left: make(chan struct{})}
+	f.waitlist.slot(busy, 1, 0)
+	f.tally(0, 1)
+	f.mark(busy) // a prompt comes while it works
+	other := &conversation{key: "other", wakeup: make(chan struct{}, 1)}
+	f.mark(other)
+	f.leave(busy, 0)
+	if next := f.next(time.Now().Add(time.Second)); next != other {
+		t.Errorf("%s is next", next.key)
+	}
+}
+
 // A step of the scheduler costs next to nothing however many conversations wait.
 func TestStepCost(t *testing.T) {
 	const waiting, steps = 10_000, 2_000
