@@ -22,7 +22,6 @@ func (f *Fleet) cleanUp() {
 	}
 	for wait := time.Minute; pause(f.ctx, wait); {
 		wait = every
-		f.temps.sweep() // again: a CLI may have outlived its process for a while
 		_, err := f.store.Acquire(f.ctx, f.opts.Project, cleaning, f.opts.Owner, every)
 		if held, ok := errors.AsType[*store.HeldError](err); ok {
 			wait = max(time.Minute, min(every, held.For))
@@ -38,14 +37,14 @@ func (f *Fleet) cleanUp() {
 }
 
 // forgetOld removes the outcomes and the questions that are older than
-// Options.Keep, and what is as old in the log of outcomes. Those of a prompt that is still
+// Options.Keep, what is as old in the log of outcomes, the sums of past days, and rates. Those of a prompt that is still
 // in the queue stay: they say that it must not run again, or what it waits for.
 func (f *Fleet) forgetOld(ctx context.Context) error {
 	now, err := f.store.Now(ctx)
 	if err != nil {
 		return err
 	}
-	err = f.trimLog(ctx, now)
+	err = errors.Join(f.trimLog(ctx, now), f.days.forget(ctx, now), f.tenants.forget(ctx, now))
 	if f.opts.Keep != KeepForever {
 		err = errors.Join(err, f.forgetBefore(ctx, now.Add(-f.opts.Keep)))
 	}

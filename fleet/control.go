@@ -51,8 +51,11 @@ type ConversationInfo struct {
 	// Unprompted is the part of Cost that no prompt bears: turns that the CLI
 	// began by itself, because an agent in the background had ended.
 	Unprompted Ledger
-	// BudgetUSD is what it may cost, if it is held because it has cost as much.
+	// BudgetUSD is the budget that is spent, if it is held: what it may cost, or, with
+	// HeldUntil, what its tenant or the fleet may cost on a day.
 	BudgetUSD float64
+	// HeldUntil is when the day ends whose budget is spent, if it is held for that.
+	HeldUntil time.Time
 	// Usage is what its CLI uses at the moment; zero if none runs in this
 	// process, or if it cannot be measured.
 	Usage ProcessUsage
@@ -73,19 +76,19 @@ func (f *Fleet) Get(ctx context.Context, key string) (info ConversationInfo, err
 		}
 		q.add(p)
 	}
-	return f.info(&rec, q), nil
+	return f.info(ctx, &rec, q), nil
 }
 
 // holdBudget notes that a conversation is held, if its budget is spent. Its CLI may
 // still be there, and does nothing.
-func (f *Fleet) holdBudget(rec *record, info *ConversationInfo) {
-	err := f.budget(rec)
-	if err == nil {
+func (f *Fleet) holdBudget(ctx context.Context, rec *record, info *ConversationInfo) {
+	err := f.budget(ctx, rec)
+	if err == nil || errors.Is(err, errUncounted) {
 		return
 	}
 	info.State = Held
 	if spent, ok := errors.AsType[*BudgetError](err); ok {
-		info.BudgetUSD = spent.OfUSD
+		info.BudgetUSD, info.HeldUntil = spent.OfUSD, spent.Resets
 	}
 }
 

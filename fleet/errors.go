@@ -16,8 +16,8 @@ var (
 	// ErrOverloaded means that too many prompts are waiting. The error is an
 	// [*OverloadedError].
 	ErrOverloaded = errors.New("too many prompts are waiting")
-	// ErrBudget means that the conversation has cost as much as it may. The
-	// error is a [*BudgetError].
+	// ErrBudget means that the conversation has cost as much as it may, or that the
+	// budget of the day is spent. The error is a [*BudgetError].
 	ErrBudget = errors.New("budget is spent")
 	// ErrStuck means that the conversation needs somebody to look at it. The
 	// error is a [*StuckError].
@@ -105,17 +105,32 @@ func (e *OverloadedError) Error() string {
 // Is reports whether target is [ErrOverloaded].
 func (e *OverloadedError) Is(target error) bool { return target == ErrOverloaded }
 
-// BudgetError means that a conversation has cost as much as it may. It matches
-// [ErrBudget].
+// BudgetError means that a conversation, a tenant or the fleet has cost as much as it
+// may. It matches [ErrBudget].
 type BudgetError struct {
-	Key     string
-	CostUSD float64 // what it has cost
-	OfUSD   float64 // what it may cost
+	Key     string  // the conversation whose budget is spent
+	Tenant  string  // the tenant, if it is its budget of the day; both are empty for that of the fleet
+	CostUSD float64 // what was spent
+	OfUSD   float64 // what may be spent
+	// Resets is when the day ends to which the budget belongs: then prompts that wait
+	// continue by themselves. It is zero for the budget of a conversation.
+	Resets time.Time
 }
 
-// Error says what it has cost.
+// Error says whose budget is spent, and when there is a new one.
 func (e *BudgetError) Error() string {
-	return fmt.Sprintf("claude: fleet: conversation %q: the %v: %.2f of %.2f US dollars", e.Key, ErrBudget, e.CostUSD, e.OfUSD)
+	where := "the fleet"
+	switch {
+	case e.Key != "":
+		where = fmt.Sprintf("conversation %q", e.Key)
+	case e.Tenant != "":
+		where = fmt.Sprintf("tenant %q", e.Tenant)
+	}
+	text := fmt.Sprintf("claude: fleet: %s: the %v: %.2f of %.2f US dollars", where, ErrBudget, e.CostUSD, e.OfUSD)
+	if !e.Resets.IsZero() {
+		text += fmt.Sprintf(" for the day; it begins anew at %s", e.Resets.UTC().Format(time.RFC3339))
+	}
+	return text
 }
 
 // Is reports whether target is [ErrBudget].

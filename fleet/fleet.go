@@ -22,6 +22,9 @@ type Fleet struct {
 	clock clock
 	log   *outcomelog.Log
 
+	days    *days        // nil without a budget for a day
+	tenants *tenantRates // nil without a rate of tenants
+
 	overdue *overdue
 	newer   newerRecords
 	temps   temporary
@@ -52,7 +55,6 @@ type Fleet struct {
 	last     time.Time              // when the last prompt was accepted
 	turn     time.Duration          // how long turns take
 	rates    rates                  // of conversations
-	shared   rates                  // of tenants
 }
 
 // Open starts a fleet on what its store has: prompts that were accepted and not
@@ -66,11 +68,13 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 	f := &Fleet{
 		opts: o, store: newAnnouncer(o.Store, o.Trace), inbox: approval.NewQuestions(o.Store, o.Project),
 		closing: make(chan struct{}), missed: make(chan struct{}, 1), active: make(map[string]*conversation), seated: make(map[*conversation]bool), waitlist: newWaitlist(), turn: time.Second, overdue: newOverdue(),
-		rates: make(rates), shared: make(rates),
+		rates: make(rates),
 	}
 	f.log = outcomelog.New(f.store, o.Project, func(name string, err error) {
 		o.Logger.Warn("the mark of an outcome cannot be read, and stays", "conversation", keyAt(name), "error", err)
 	})
+	f.days = newDays(&f.opts, f.store, &f.clock)
+	f.tenants = newTenantRates(&f.opts, f.store, &f.clock)
 	f.newer.log = o.Logger
 	f.ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if err := f.checkFirst(ctx); err != nil {
@@ -101,6 +105,10 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 		f.running.Go(f.watchDecisions)
 		f.running.Go(f.endOverdue)
 		f.running.Go(f.cleanUp)
+		f.running.Go(func() { f.temps.keepSwept(f.ctx) })
+		if f.days != nil {
+			f.running.Go(f.newDay)
+		}
 	}
 	return f, nil
 }
@@ -145,7 +153,7 @@ func (f *Fleet) send(ctx context.Context, key string, p Prompt, carrier map[stri
 	if err == nil && !known && c == nil {
 		var limits ConversationLimits
 		if limits, err = f.limits(key); err == nil {
-			c, err = f.reserve(key, limits.Rate)
+			c, err = f.reserve(ctx, key, limits.Rate)
 		}
 	} else if c != nil && (err != nil || known) {
 		f.giveRoom(c)
@@ -192,7 +200,7 @@ func (f *Fleet) admit(ctx context.Context, key string, q *queued) (known bool, n
 		return false, now, rec.stuckError()
 	}
 	if q.Rewind == nil { // which costs nothing
-		err = f.budget(&rec)
+		err = f.budget(ctx, &rec)
 	}
 	return false, now, err
 }
@@ -222,8 +230,24 @@ func (f *Fleet) tick(now time.Time) time.Time {
 	return now
 }
 
-// reserve makes room for a prompt in the queues.
-func (f *Fleet) reserve(key string, rate Rate) (*conversation, error) {
+// reserve makes room for a prompt in the queues, and counts it.
+func (f *Fleet) reserve(ctx context.Context, key string, rate Rate) (*conversation, error) {
+	c, err := f.makeRoom(key, rate)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.tenants.take(ctx, key); err != nil {
+		f.mu.Lock()
+		f.rates.giveBack(rate, key)
+		f.mu.Unlock()
+		f.giveRoom(c)
+		return nil, err
+	}
+	return c, nil
+}
+
+// makeRoom is reserve without the rate of the tenant, which the store counts.
+func (f *Fleet) makeRoom(key string, rate Rate) (*conversation, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := f.conversation(key)
@@ -240,9 +264,9 @@ func (f *Fleet) reserve(key string, rate Rate) (*conversation, error) {
 		f.forget(c)
 		return nil, &OverloadedError{Queued: n, Wait: f.wait(f.queued / 10)}
 	}
-	if err := f.limit(key, rate, time.Now()); err != nil {
+	if wait := f.rates.take(rate, key, time.Now()); wait > 0 {
 		f.forget(c)
-		return nil, err
+		return nil, &OverloadedError{Key: key, Wait: wait}
 	}
 	c.reserved++
 	f.tally(1, 0)

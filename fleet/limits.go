@@ -1,9 +1,9 @@
 package fleet
 
 import (
+	"context"
 	"fmt"
 	"math"
-	"time"
 )
 
 // ConversationLimits are what a conversation may use. A zero field means the
@@ -56,32 +56,15 @@ func (f *Fleet) limits(key string) (ConversationLimits, error) {
 	return l, nil
 }
 
-// budget returns an error if a conversation has cost as much as it may.
-func (f *Fleet) budget(rec *record) error {
+// budget returns an error if a conversation has cost as much as it may, or if the budget
+// of the day is spent.
+func (f *Fleet) budget(ctx context.Context, rec *record) error {
 	l, err := f.limits(rec.Key)
 	if err != nil {
 		return err
 	}
 	if l.BudgetUSD > 0 && rec.Cost.USD >= l.BudgetUSD {
-		return &BudgetError{rec.Key, rec.Cost.USD, l.BudgetUSD}
+		return &BudgetError{Key: rec.Key, CostUSD: rec.Cost.USD, OfUSD: l.BudgetUSD}
 	}
-	return nil
-}
-
-// limit counts a prompt, unless prompts come too fast.
-func (f *Fleet) limit(key string, rate Rate, now time.Time) error {
-	tenant := TenantOf(key)
-	if wait := f.rates.full(rate, key, now); wait > 0 {
-		return &OverloadedError{Key: key, Wait: wait}
-	}
-	if tenant == "" {
-		f.rates.take(rate, key, now)
-		return nil
-	}
-	if wait := f.shared.full(f.opts.TenantRate, tenant, now); wait > 0 {
-		return &OverloadedError{Tenant: tenant, Wait: wait}
-	}
-	f.rates.take(rate, key, now)
-	f.shared.take(f.opts.TenantRate, tenant, now)
-	return nil
+	return f.days.allow(ctx, rec.Key)
 }

@@ -3,7 +3,10 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -109,14 +112,75 @@ func TestRate(t *testing.T) {
 	})
 }
 
+// Two processes take no more prompts of a tenant together than its rate allows, and a
+// process that begins later knows what was taken before.
+func TestTenantRateShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, rate := store.Memory(), func(o *fleet.Options) { o.TenantRate = fleet.Rate{Prompts: 6, Per: time.Minute} }
+		a, b := apart(t, db, newScripted(), rate)
+		defer closeFleet(t, b)
+		var accepted atomic.Int32
+		try := func(f *fleet.Fleet, key string) (wait time.Duration) {
+			_, err := f.Send(t.Context(), key, fleet.Prompt{Text: "x"})
+			if full, ok := errors.AsType[*fleet.OverloadedError](err); ok && full.Tenant == "acme" {
+				return full.Wait
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			accepted.Add(1)
+			return 0
+		}
+		var all sync.WaitGroup
+		for i := range 30 {
+			all.Go(func() { try([]*fleet.Fleet{a, b}[i%2], "acme/"+string(rune('a'+i%5))) })
+		}
+		all.Wait()
+		if n := accepted.Load(); n != 6 {
+			t.Errorf("%d prompts were accepted", n)
+		}
+		closeFleet(t, a)
+		c := open(t, db, newScripted(), rate)
+		defer closeFleet(t, c)
+		if wait := try(c, "acme/z"); wait <= 0 || wait > 10*time.Second {
+			t.Errorf("a new process waits %v", wait)
+		}
+		<-time.After(10 * time.Second)
+		if try(c, "acme/z") != 0 || try(b, "acme/z") == 0 {
+			t.Errorf("after the wait, not one but %d prompts are accepted", accepted.Load()-6)
+		}
+	})
+}
+
+// If the rate of a tenant cannot be counted, its prompts are refused, and others are not.
+func TestTenantRateUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &failing{store.Memory(), func(_, kind string) bool { return kind == "rate" }}
+		f := open(t, db, newScripted(), func(o *fleet.Options) {
+			o.Rate, o.TenantRate = fleet.Rate{Prompts: 1, Per: time.Hour}, fleet.Rate{Prompts: 6, Per: time.Minute}
+		})
+		defer closeFleet(t, f)
+		for range 2 { // the rate of the conversation does not count it
+			if _, err := f.Send(t.Context(), "acme/a", fleet.Prompt{Text: "x"}); !errors.Is(err, errFailing) {
+				t.Errorf("sent: %v", err)
+			}
+		}
+		if got := ask(t, f, "ada", "hello"); got != "heard hello" {
+			t.Errorf("answer %q", got)
+		}
+	})
+}
+
 // Limits that mean nothing are refused at Open.
 func TestBadLimits(t *testing.T) {
 	for name, change := range map[string]func(*fleet.Options){
-		"BudgetUSD":    func(o *fleet.Options) { o.BudgetUSD = -1 },
-		"MaxMemory":    func(o *fleet.Options) { o.MaxMemory = -1 },
-		"MaxProcesses": func(o *fleet.Options) { o.MaxProcesses = -1 },
-		"Rate":         func(o *fleet.Options) { o.Rate.Prompts = 3 },
-		"TenantRate":   func(o *fleet.Options) { o.TenantRate = fleet.Rate{Prompts: -1, Per: time.Second} },
+		"BudgetUSD":          func(o *fleet.Options) { o.BudgetUSD = -1 },
+		"MaxMemory":          func(o *fleet.Options) { o.MaxMemory = -1 },
+		"MaxProcesses":       func(o *fleet.Options) { o.MaxProcesses = -1 },
+		"DayBudgetUSD":       func(o *fleet.Options) { o.DayBudgetUSD = -1 },
+		"TenantDayBudgetUSD": func(o *fleet.Options) { o.TenantDayBudgetUSD = math.NaN() },
+		"Rate":               func(o *fleet.Options) { o.Rate.Prompts = 3 },
+		"TenantRate":         func(o *fleet.Options) { o.TenantRate = fleet.Rate{Prompts: -1, Per: time.Second} },
 	} {
 		o := fleet.Options{Store: store.Memory(), Project: "p", Session: func(context.Context, string) (*claude.Options, error) { return nil, nil }}
 		change(&o)

@@ -65,7 +65,7 @@ func (f *Fleet) infos(ctx context.Context, scan func(ctx context.Context, kind s
 				yield(ConversationInfo{}, err)
 				return
 			}
-			if rec.Deleted.IsZero() && !yield(f.info(&rec, queues[rec.Key]), nil) {
+			if rec.Deleted.IsZero() && !yield(f.info(ctx, &rec, queues[rec.Key]), nil) {
 				return
 			}
 		}
@@ -97,7 +97,7 @@ func (f *Fleet) queueStates(ctx context.Context, prompts iter.Seq2[store.Record,
 }
 
 // info describes a conversation in a list.
-func (f *Fleet) info(rec *record, q queueState) ConversationInfo {
+func (f *Fleet) info(ctx context.Context, rec *record, q queueState) ConversationInfo {
 	info := ConversationInfo{
 		Key: rec.Key, State: Asleep, Session: rec.Session, Created: rec.Created, Title: rec.Title, Labels: maps.Clone(rec.Labels),
 		Model: rec.Model, Mode: rec.Mode, Cost: rec.Cost.Ledger, Unprompted: rec.Unprompted.Ledger, Unsettled: rec.Unsettled,
@@ -120,7 +120,7 @@ func (f *Fleet) info(rec *record, q queueState) ConversationInfo {
 		info.State = Pending
 	}
 	if info.Queued > 0 && !q.begun && (info.State == Awake || info.State == Pending) {
-		f.holdBudget(rec, &info)
+		f.holdBudget(ctx, rec, &info)
 	}
 	return info
 }

@@ -53,7 +53,7 @@ func (f *Fleet) sendNow(ctx context.Context, key string, q *queued) (reserved *c
 	if err != nil {
 		return nil, err
 	}
-	if c, err = f.reserve(key, limits.Rate); err != nil {
+	if c, err = f.reserve(ctx, key, limits.Rate); err != nil {
 		return nil, err
 	}
 	o := &offer{p: q, answer: make(chan error, 1)}
@@ -124,7 +124,7 @@ func (w *waking) rest() {
 // last read of it is still true in this.
 func (w *waking) ready() bool {
 	known := w.rec.revision != 0 && w.rec.Stuck == nil && w.rec.Unsettled == "" && !w.inDoubt
-	return known && w.session != nil && !w.given("") && !w.over() && w.f.budget(&w.rec) == nil
+	return known && w.session != nil && !w.given("") && !w.over() && w.f.budget(w.f.ctx, &w.rec) == nil
 }
 
 // decline ends the rest, and lets a prompt that was offered be queued.

@@ -65,9 +65,24 @@ type Options struct {
 	// begins, and new ones are refused with a [*BudgetError]. Waiting prompts
 	// are kept for a fleet with a larger budget. 0 means no limit.
 	BudgetUSD float64
+	// DayBudgetUSD is what all conversations together may cost on a day in UTC, and
+	// TenantDayBudgetUSD what those of each tenant may. When it is spent, running
+	// turns finish, new prompts are refused with a [*BudgetError] that says when the
+	// day ends, and waiting ones are held until then. Turns that run at the same time
+	// may exceed it together, and what other processes spend is seen two seconds late.
+	// A turn counts on the day on which it ends. Set the same budgets in all processes
+	// that share the store: one that has none counts nothing. 0 means no limit.
+	DayBudgetUSD, TenantDayBudgetUSD float64
+	// TenantDayBudgetOf returns the budget of a single tenant, 0 for
+	// TenantDayBudgetUSD. It is called often, and must answer at once.
+	TenantDayBudgetOf func(tenant string) float64
 	// Rate limits the prompts of each conversation, and TenantRate those of
 	// each tenant. Prompts that come too fast are refused with an
-	// [*OverloadedError]. The zero Rate means no limit.
+	// [*OverloadedError]. The zero Rate means no limit. Each process counts Rate
+	// for itself. TenantRate is counted in the store, by its clock, for all processes
+	// together; where it is not exact, it lets fewer prompts through: one whose Send
+	// fails after it was counted still counts, and one that many processes keep from
+	// being counted is refused.
 	Rate, TenantRate Rate
 	// MaxMemory is how many bytes the CLI of a conversation and everything it
 	// has started may use together, and MaxProcesses how many processes they
@@ -116,9 +131,10 @@ type Options struct {
 	// StoreTimeout is how long a call waits for the store: 10 s. Send, Prompt,
 	// Cancel, Interrupt, Get, Retry, SetModel, SetPermissionMode and decisions
 	// take no longer than that; Delete and Fork, which make many changes, and List
-	// wait that long for each. Resume does too, but not for what it copies. Loops that wait for news, such as Wait, Events and Outcomes, ask again
-	// until their context ends. The error then matches [ErrTimeout]; that of Send is
-	// an [*InDoubtError] if the prompt may have been accepted.
+	// wait that long for each. Resume does too, but not for what it copies. Loops
+	// that wait for news, such as Wait, Events and Outcomes, ask again until their
+	// context ends. The error then matches [ErrTimeout]; that of Send is an
+	// [*InDoubtError] if the prompt may have been accepted.
 	StoreTimeout time.Duration
 	// Journal is the directory for what the store does not take; see
 	// [claude.StoreOptions].
@@ -138,6 +154,11 @@ const KeepForever = time.Duration(-1)
 // minTTL is the shortest lease: it must be renewed in time by a busy process.
 const minTTL = time.Second
 
+// dayBudgets returns the budgets of a day.
+func (o *Options) dayBudgets() dayBudgets {
+	return dayBudgets{o.DayBudgetUSD, o.TenantDayBudgetUSD, o.TenantDayBudgetOf}
+}
+
 // check refuses options that cannot work, and fills in the others.
 func (o *Options) check() error {
 	switch {
@@ -150,6 +171,9 @@ func (o *Options) check() error {
 	}
 	if err := (&ConversationLimits{o.BudgetUSD, o.Rate, o.MaxMemory, o.MaxProcesses}).check(); err != nil {
 		return fmt.Errorf("claude: fleet: Options.%w", err)
+	}
+	if b := o.dayBudgets(); b.check() != nil {
+		return fmt.Errorf("claude: fleet: Options.%w", b.check())
 	}
 	if !o.TenantRate.valid() {
 		return fmt.Errorf("claude: fleet: Options.TenantRate: %v is not a rate", o.TenantRate)

@@ -63,14 +63,24 @@ func (w *waking) answeredAtOnce(ctx context.Context, p *queued, r *message.Resul
 	if o.Ended, err = w.f.clock.about(ctx, w.f.store); err != nil {
 		return err
 	}
+	usd := rec.Cost.USD - w.rec.Cost.USD
+	day, err := w.f.days.charge(ctx, &rec, usd)
+	if err != nil {
+		return err
+	}
 	conversation, err := w.f.changeTo(kindConversation, place(w.c.key), &rec, rec.revision)
 	if err != nil {
 		return err
 	}
-	next, err := w.f.endAtOnce(ctx, w.c.key, p, o, w.lease.Fence, conversation)
+	changes := []store.RecordChange{conversation}
+	if day != nil {
+		changes = append(changes, *day)
+	}
+	next, err := w.f.endAtOnce(ctx, w.c.key, p, o, w.lease.Fence, changes...)
 	if err != nil {
 		return err
 	}
+	w.f.days.charged(&rec, usd)
 	rec.revision = next[0]
 	w.rec = rec
 	w.out(p)

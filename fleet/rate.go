@@ -3,10 +3,12 @@ package fleet
 import (
 	"fmt"
 	"time"
+
+	"github.com/claude-agent-go/claude/fleet/internal/ratelimit"
 )
 
 // Rate is how many prompts are accepted in a time. The zero Rate means no
-// limit. A process counts what it accepts itself.
+// limit.
 type Rate struct {
 	Prompts int
 	Per     time.Duration
@@ -20,29 +22,26 @@ func (l Rate) valid() bool {
 	return l == Rate{} || l.Prompts > 0 && l.Per >= time.Duration(l.Prompts)
 }
 
-// rates counts prompts by name. It keeps one time for each name: when the prompts
-// so far would be due if they came evenly.
-type rates map[string]time.Time
-
-// full returns how long to wait until the rate allows another prompt, 0 if it
-// does now.
-func (r rates) full(limit Rate, name string, now time.Time) time.Duration {
-	if limit.Prompts == 0 || !r[name].After(now) {
-		return 0
-	}
-	return max(0, r[name].Sub(now)-(limit.Per-limit.each()))
+// limit is the rate as a limit. It must not be the zero Rate.
+func (l Rate) limit() ratelimit.Limit {
+	return ratelimit.Limit{Each: l.Per / time.Duration(l.Prompts), Per: l.Per}
 }
 
-// take counts a prompt. Names that say nothing any more are forgotten.
-func (r rates) take(limit Rate, name string, now time.Time) {
-	if limit.Prompts == 0 {
-		return
+// rates counts the prompts of conversations in this process. It keeps one time for each:
+// when the prompts so far would be due if they came evenly.
+type rates map[string]time.Time
+
+// take counts a prompt, and returns 0, or returns how long to wait if the rate does not
+// allow it. Keys that say nothing any more are forgotten.
+func (r rates) take(rate Rate, key string, now time.Time) (wait time.Duration) {
+	if rate.Prompts == 0 {
+		return 0
 	}
-	due := r[name]
-	if due.Before(now) {
-		due = now
+	due, wait := rate.limit().Take(r[key], now)
+	if wait > 0 {
+		return wait
 	}
-	r[name] = due.Add(limit.each())
+	r[key] = due
 	if len(r)%1024 == 0 {
 		for other, due := range r {
 			if due.Before(now) {
@@ -50,6 +49,12 @@ func (r rates) take(limit Rate, name string, now time.Time) {
 			}
 		}
 	}
+	return 0
 }
 
-func (l Rate) each() time.Duration { return l.Per / time.Duration(l.Prompts) }
+// giveBack takes back the last prompt that was counted: it was refused for another reason.
+func (r rates) giveBack(rate Rate, key string) {
+	if due, ok := r[key]; ok && rate.Prompts > 0 {
+		r[key] = due.Add(-rate.limit().Each)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/claude-agent-go/claude/fleet/internal/dayspend"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/recordform"
 	"github.com/claude-agent-go/claude/permission"
@@ -44,6 +45,8 @@ type record struct {
 	Spent map[string]keptLedger `json:"spent,omitempty"`
 	// Unprompted is, of Cost, what turns have cost that answer no prompt.
 	Unprompted keptLedger `json:"unprompted,omitzero"`
+	// Today is what it has cost on its last day, if there is a budget for a day.
+	Today dayspend.Today `json:"today,omitzero"`
 	// Unsettled is why questions of its turns have not ended, empty if they have.
 	Unsettled string `json:"unsettled,omitzero"`
 	// Deleted is when its deletion began.
@@ -153,12 +156,13 @@ func (f *Fleet) changeAnyRecord(ctx context.Context, key string, fence store.Fen
 		if err != nil {
 			return rec, err
 		}
+		cost := rec.Cost.USD
 		if err := do(&rec); errors.Is(err, errUnchanged) {
 			return rec, nil
 		} else if err != nil {
 			return rec, err
 		}
-		rec.revision, err = f.put(ctx, kindConversation, place(key), &rec, rec.revision, fence)
+		rec.revision, err = f.putConversation(ctx, &rec, cost, fence)
 		if !errors.Is(err, store.ErrConflict) {
 			return rec, err
 		}

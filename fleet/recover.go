@@ -142,7 +142,10 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 		if err := w.endIfInterrupted(ctx, p); err != nil {
 			return sleep, err
 		}
-		if err := w.f.budget(&w.rec); err != nil {
+		if err := w.f.budget(ctx, &w.rec); errors.Is(err, errUncounted) {
+			return sleep, err
+		} else if err != nil {
+			w.f.days.hold(w.c.key, err)
 			w.f.publish(w.c, p.ID, nil, err)
 			return sleep, nil
 		}

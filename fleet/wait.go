@@ -10,9 +10,9 @@ import (
 
 // Wait returns how a prompt ended, as soon as it has, whichever process has sent it and
 // runs it. If it was not answered, the error is a [*FailedError]. A prompt
-// that waits for a person is waited for: days, if ctx allows. One that cannot get any
-// further without an operator is not: then the error is a [*StuckError] or a
-// [*BudgetError], and the ticket shows how the prompt stands. A prompt that the
+// that waits for a person, or for the next day because the budget of this one is spent,
+// is waited for: days, if ctx allows. One that cannot get any further without an
+// operator is not: then the error is a [*StuckError] or a [*BudgetError], and the ticket shows how the prompt stands. A prompt that the
 // conversation does not have, or not anymore (see Options.Keep), is [ErrUnknown].
 //
 // When ctx ends, the error is its cause, and the ticket is what was last known. The
@@ -28,7 +28,7 @@ func (f *Fleet) Wait(ctx context.Context, key, id string) (Ticket, error) {
 		t, rec, err := f.ticket(ctx, key, id)
 		if err == nil {
 			last = t
-			if over, err := f.reached(&rec, t); over {
+			if over, err := f.reached(ctx, &rec, t); over {
 				return t, err
 			}
 		} else if final(err) {
@@ -45,7 +45,7 @@ func (f *Fleet) Wait(ctx context.Context, key, id string) (Ticket, error) {
 
 // reached reports whether there is nothing more to wait for, and the error that it ends
 // with.
-func (f *Fleet) reached(rec *record, t Ticket) (over bool, err error) {
+func (f *Fleet) reached(ctx context.Context, rec *record, t Ticket) (over bool, err error) {
 	switch {
 	case t.Status == Answered:
 		return true, nil
@@ -54,7 +54,10 @@ func (f *Fleet) reached(rec *record, t Ticket) (over bool, err error) {
 	case t.Status == Waiting:
 		return false, nil
 	}
-	err = f.halted(rec, t)
+	err = f.halted(ctx, rec, t)
+	if spent, ok := errors.AsType[*BudgetError](err); ok && !spent.Resets.IsZero() {
+		return false, nil
+	}
 	return err != nil, err
 }
 

@@ -16,7 +16,9 @@ import (
 // all messages if the conversation runs in this process, otherwise only the
 // result. The result comes last. If it is an error, a [*FailedError] follows. If
 // the prompt gets no further by itself, the last thing is a [*DeferredError], because
-// it waits for a person, a [*StuckError] or a [*BudgetError].
+// it waits for a person, a [*StuckError] or a [*BudgetError]. A prompt that the budget of
+// a day holds back also ends the loop with a BudgetError, and continues when the day is
+// over.
 //
 // If you leave the loop, you only stop watching: the prompt was accepted and
 // will be answered. This differs from [claude.Session.Run].
@@ -84,7 +86,7 @@ func (f *Fleet) follow(ctx context.Context, key, id string, w *watcher, yield fu
 				f.conclude(key, o, shown, yield)
 				return
 			}
-			if err := f.halted(&rec, o); err != nil {
+			if err := f.halted(ctx, &rec, o); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -94,14 +96,16 @@ func (f *Fleet) follow(ctx context.Context, key, id string, w *watcher, yield fu
 
 // halted returns why a prompt without an outcome does not get any further until
 // somebody does something about it, nil if it does.
-func (f *Fleet) halted(rec *record, o Ticket) error {
+func (f *Fleet) halted(ctx context.Context, rec *record, o Ticket) error {
 	switch {
 	case rec.Stuck != nil:
 		return rec.stuckError()
 	case o.Status == Waiting:
 		return &DeferredError{rec.Key, o.Prompt, o.Question}
 	case o.Status == Queued:
-		return f.budget(rec)
+		if err := f.budget(ctx, rec); !errors.Is(err, errUncounted) {
+			return err
+		}
 	}
 	return nil
 }

@@ -24,6 +24,9 @@ const missingAdvice = "The Claude Code CLI is not installed on the server: insta
 
 // heldAdvice says why the prompts of a conversation wait.
 func heldAdvice(info *fleet.ConversationInfo) string {
+	if !info.HeldUntil.IsZero() {
+		return fmt.Sprintf("The budget of the day, $%.2f, is spent: its prompts are kept, and run after midnight UTC.", info.BudgetUSD)
+	}
 	if info.BudgetUSD == 0 {
 		return "The limits of this conversation are not valid on the server: its prompts are kept, and run once they are."
 	}

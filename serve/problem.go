@@ -57,7 +57,7 @@ var (
 	unusable       = problemKind{"session-unusable", http.StatusUnprocessableEntity, "The session cannot be continued here"}
 	keyReused      = problemKind{"key-reused", http.StatusUnprocessableEntity, "The Idempotency-Key was used for another request"}
 	full           = problemKind{"full", http.StatusTooManyRequests, "Too many prompts are waiting"}
-	budget         = problemKind{"budget", http.StatusTooManyRequests, "The budget of the day is spent"}
+	budget         = problemKind{"budget", http.StatusTooManyRequests, "The budget is spent"}
 	limited        = problemKind{"limited", http.StatusTooManyRequests, "Too many attempts"}
 	cliMissing     = problemKind{"cli-missing", http.StatusBadGateway, "The Claude Code CLI is not installed on the server"}
 	cliFailed      = problemKind{"cli-failed", http.StatusBadGateway, "The CLI could not be started, or failed"}
@@ -119,6 +119,9 @@ func describe(err error) *api.Problem {
 		}
 		return p
 	}
+	if spent, ok := errors.AsType[*fleet.BudgetError](err); ok {
+		return overBudget(spent, time.Now())
+	}
 	if ended, ok := errors.AsType[*fleet.FailedError](err); ok {
 		if ended.Ticket.Status == fleet.Cancelled {
 			return takenBack.because("nothing has changed; try again")
@@ -160,6 +163,16 @@ func describe(err error) *api.Problem {
 		return badRequest.because("%s", err)
 	}
 	return internal.because("the server's log has the details; try again")
+}
+
+// overBudget says that a budget of the fleet is spent.
+func overBudget(spent *fleet.BudgetError, now time.Time) *api.Problem {
+	if spent.Resets.IsZero() {
+		return budget.because("the conversation has cost $%.2f of the $%.2f that it may", spent.CostUSD, spent.OfUSD)
+	}
+	p := budget.because("$%.2f of the $%.2f for this day are spent; send it again after midnight UTC, with the same id", spent.CostUSD, spent.OfUSD)
+	p.RetryAfter = max(1, int(spent.Resets.Sub(now)/time.Second)+1)
+	return p
 }
 
 // write sends a problem.

@@ -1,7 +1,9 @@
 package serve
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve/api"
@@ -35,5 +37,23 @@ func TestInDoubtNamesThePrompt(t *testing.T) {
 	}
 	if got := problemOf(&fleet.ConversationError{Key: "a/b", Reason: fleet.ErrTimeout}); !storeSilent.is(got) || got.Prompt != "" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A budget of the fleet that is spent is not a failure of the server, and that of a day says
+// when to come back.
+func TestProblemOfBudget(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 17, 23, 0, 0, 0, time.UTC)
+	day := overBudget(&fleet.BudgetError{CostUSD: 7, OfUSD: 5, Resets: now.Add(time.Hour)}, now)
+	if !budget.is(day) || day.RetryAfter != 3601 || !strings.Contains(day.Detail, "$7.00 of the $5.00") {
+		t.Errorf("a day: %+v", day)
+	}
+	if own := problemOf(&fleet.BudgetError{Key: "a/b", CostUSD: 7, OfUSD: 5}); !budget.is(own) || own.RetryAfter != 0 || strings.Contains(own.Detail, "midnight") {
+		t.Errorf("a conversation: %+v", own)
+	}
+	held := fleet.ConversationInfo{BudgetUSD: 5, HeldUntil: now}
+	if advice := heldAdvice(&held); !strings.Contains(advice, "$5.00") || !strings.Contains(advice, "midnight") {
+		t.Error(advice)
 	}
 }

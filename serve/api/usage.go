@@ -28,8 +28,9 @@ type OverBudget struct {
 	CostUSD float64 `json:"cost_usd"`
 }
 
-// Held is a conversation that has cost as much as it may, which is
-// BudgetUSD of the fleet. Its prompts are kept, and run once it may cost more.
+// Held is a conversation that has cost as much as it may, which is BudgetUSD of the
+// fleet, or that waits because a budget of the day is spent. Its prompts are kept, and
+// run once it may cost more, or on the next day.
 type Held struct {
 	Conversation string  `json:"conversation"`
 	Title        string  `json:"title"`
@@ -37,7 +38,8 @@ type Held struct {
 	Preset       string  `json:"preset,omitzero"`
 	Queued       int     `json:"queued"` // prompts that wait
 	CostUSD      float64 `json:"cost_usd"`
-	// BudgetUSD is what it may cost. Missing: the server's limits are not valid.
+	// BudgetUSD is what it may cost, or what may be spent on a day if that is why it
+	// waits. Missing: the server's limits are not valid.
 	BudgetUSD float64 `json:"budget_usd,omitzero"`
 }
 

@@ -17,7 +17,7 @@ func layers() [][]string {
 		{"internal/edit", "internal/markdown", "serve/client", "internal/schema", "internal/secret", "internal/transcript", "internal/test/npm", "acp/schema"},
 		{"internal/form", "internal/proc", "permission", "store", "internal/test/officialsdk", "acp/internal/rpc"},
 		{"control", "internal/recordform", "internal/show", "permission/policy"},
-		{"message", "hook", "fleet/internal/outcomelog", "fleet/internal/plan"},
+		{"message", "hook", "fleet/internal/outcomelog", "fleet/internal/dayspend", "fleet/internal/ratelimit", "fleet/internal/plan"},
 		{"internal/brief", "internal/price", "internal/wire", "internal/operation", "internal/lease", "history"},
 		{"internal/peer", "internal/inbox", "internal/mirror", "internal/restore"},
 		{".", "host"},

@@ -1,0 +1,227 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet/internal/dayspend"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// dayBudgets are what a fleet and its tenants may spend on a day.
+type dayBudgets struct {
+	fleet, tenant float64                     // 0: no limit
+	of            func(tenant string) float64 // the budgets of single tenants, nil: all have the same
+}
+
+// check refuses budgets that mean nothing.
+func (b *dayBudgets) check() error {
+	for name, usd := range map[string]float64{"DayBudgetUSD": b.fleet, "TenantDayBudgetUSD": b.tenant} {
+		if usd < 0 || math.IsNaN(usd) {
+			return fmt.Errorf("%s: %v is not a budget", name, usd)
+		}
+	}
+	return nil
+}
+
+// any reports whether there is a budget, and so something to be counted.
+func (b *dayBudgets) any() bool { return b.fleet > 0 || b.tenant > 0 || b.of != nil }
+
+// ofTenant returns the budget of a tenant, 0 if it has none.
+func (b *dayBudgets) ofTenant(tenant string) (usd float64, err error) {
+	if b.of != nil {
+		usd = b.of(tenant)
+	}
+	if usd < 0 || math.IsNaN(usd) {
+		return 0, fmt.Errorf("Options.TenantDayBudgetOf: %v is not a budget", usd)
+	}
+	if usd == 0 {
+		usd = b.tenant
+	}
+	return usd, nil
+}
+
+// spent returns a [*BudgetError] if a conversation may spend nothing more today.
+func (b *dayBudgets) spent(key string, s dayspend.Sums) error {
+	if tenant := TenantOf(key); tenant != "" {
+		usd, err := b.ofTenant(tenant)
+		if err != nil {
+			return &ConversationError{key, err}
+		}
+		if cost := s.Tenants[tenant]; usd > 0 && cost >= usd {
+			return &BudgetError{Tenant: tenant, CostUSD: cost, OfUSD: usd, Resets: s.Day.Ends()}
+		}
+	}
+	if b.fleet > 0 && s.USD >= b.fleet {
+		return &BudgetError{CostUSD: s.USD, OfUSD: b.fleet, Resets: s.Day.Ends()}
+	}
+	return nil
+}
+
+// days are the budgets of a day, and what was spent of them. Nil: there are none.
+type days struct {
+	dayBudgets
+	book  *dayspend.Book
+	clock *clock
+	store *announcer
+	held  heldToday
+}
+
+// newDays returns nil if there are no budgets of a day.
+func newDays(o *Options, s *announcer, c *clock) *days {
+	d := &days{dayBudgets: o.dayBudgets(), clock: c, store: s}
+	if !d.any() {
+		return nil
+	}
+	d.book = dayspend.New(s, o.Project, func(ctx context.Context, folder string) iter.Seq2[store.Record, error] {
+		return store.ScanBelow(ctx, o.Store, o.Project, dayspend.Kind, folder)
+	})
+	return d
+}
+
+// errUncounted means that the store does not say what was spent. Then nothing begins.
+var errUncounted = errors.New("what was spent today is not known")
+
+// allow returns an error if a conversation may spend nothing more today, or errUncounted.
+func (d *days) allow(ctx context.Context, key string) error {
+	if d == nil {
+		return nil
+	}
+	now, err := d.clock.about(ctx, d.store)
+	if err == nil {
+		var s dayspend.Sums
+		if s, err = d.book.Sums(ctx, dayspend.Of(now)); err == nil {
+			return d.spent(key, s)
+		}
+	}
+	return &ConversationError{key, fmt.Errorf("%w: %w", errUncounted, err)}
+}
+
+// charge notes in the record of a conversation what it costs today, and returns the
+// change of records that goes with it; nil if there is none.
+func (d *days) charge(ctx context.Context, rec *record, usd float64) (*store.RecordChange, error) {
+	if d == nil || usd <= 0 {
+		return nil, nil
+	}
+	now, err := d.clock.about(ctx, d.store)
+	if err != nil {
+		return nil, err
+	}
+	rec.Today = rec.Today.Plus(dayspend.Of(now), usd)
+	c, err := d.book.Change(ctx, place(rec.Key), rec.Created, rec.Today)
+	if err != nil {
+		return nil, err
+	}
+	return &c, nil
+}
+
+// charged notes that a charge is stored.
+func (d *days) charged(rec *record, usd float64) {
+	if d != nil && usd > 0 {
+		d.book.Note(TenantOf(rec.Key), rec.Today.Day, usd)
+	}
+}
+
+// putConversation writes the record of a conversation, and what it costs today if it has
+// cost more than before. In a store that makes no changes at once, the day comes first:
+// after a crash in between, the turn is counted again, and the sum of the day is the same.
+func (f *Fleet) putConversation(ctx context.Context, rec *record, before float64, fence store.Fence) (int64, error) {
+	usd := rec.Cost.USD - before
+	day, err := f.days.charge(ctx, rec, usd)
+	if err != nil {
+		return 0, err
+	}
+	if day == nil {
+		return f.put(ctx, kindConversation, place(rec.Key), rec, rec.revision, fence)
+	}
+	conversation, err := f.changeTo(kindConversation, place(rec.Key), rec, rec.revision)
+	if err != nil {
+		return 0, err
+	}
+	next, err := f.store.ChangeRecords(ctx, []store.RecordChange{conversation, *day}, fence)
+	if errors.Is(err, errors.ErrUnsupported) {
+		next = make([]int64, 1)
+		if _, err = f.store.PutRecord(ctx, day.Key, day.Value, day.Revision, fence); err == nil {
+			next[0], err = f.put(ctx, kindConversation, place(rec.Key), rec, rec.revision, fence)
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	f.days.charged(rec, usd)
+	return next[0], nil
+}
+
+// heldToday are conversations with prompts that wait for the next day, and when that
+// begins.
+type heldToday struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+// add notes a conversation, if err is that the budget of its day is spent.
+func (h *heldToday) add(key string, err error) {
+	spent, ok := errors.AsType[*BudgetError](err)
+	if !ok || spent.Resets.IsZero() {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.until == nil {
+		h.until = make(map[string]time.Time)
+	}
+	h.until[key] = spent.Resets
+}
+
+// over takes out the conversations whose day is over.
+func (h *heldToday) over(now time.Time) (keys []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for key, until := range h.until {
+		if !now.Before(until) {
+			keys = append(keys, key)
+			delete(h.until, key)
+		}
+	}
+	return keys
+}
+
+// hold keeps a conversation in mind that must wait for the next day, if err says so.
+func (d *days) hold(key string, err error) {
+	if d != nil {
+		d.held.add(key, err)
+	}
+}
+
+// clockLook is how often the clock of the store is looked at for the end of a day. A
+// timer until midnight would be late on a machine that was suspended.
+const clockLook = time.Minute
+
+// newDay wakes, at the beginning of each day, the conversations that had to wait for it.
+func (f *Fleet) newDay() {
+	for wait := time.Duration(0); pause(f.ctx, wait); {
+		wait = clockLook
+		if now, err := f.clock.about(f.ctx, f.store); err == nil {
+			for _, key := range f.days.held.over(now) {
+				f.want(key)
+			}
+			wait = min(wait, dayspend.Of(now).Ends().Sub(now))
+		}
+	}
+}
+
+// keepDays is for how long the sums of days are kept: longer than clocks differ.
+const keepDays = 48 * time.Hour
+
+// forget removes the sums of days that are over.
+func (d *days) forget(ctx context.Context, now time.Time) error {
+	if d == nil {
+		return nil
+	}
+	return d.book.Forget(ctx, dayspend.Of(now.Add(-keepDays)))
+}

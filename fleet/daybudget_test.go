@@ -1,0 +1,247 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"math"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// failing is a store in memory that fails for records of some kinds. It makes no changes
+// at once.
+type failing struct {
+	*store.MemoryStore
+	fails func(method, kind string) bool
+}
+
+var errFailing = errors.New("the store fails")
+
+func (s *failing) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+	if s.fails("GetRecord", k.Kind) {
+		return store.Record{}, errFailing
+	}
+	return s.MemoryStore.GetRecord(ctx, k)
+}
+
+func (s *failing) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+	if s.fails("PutRecord", k.Kind) {
+		return 0, errFailing
+	}
+	return s.MemoryStore.PutRecord(ctx, k, value, revision, f)
+}
+
+func (s *failing) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
+	if s.fails("ScanRecords", kind) {
+		return func(yield func(store.Record, error) bool) { yield(store.Record{}, errFailing) }
+	}
+	return s.MemoryStore.ScanRecords(ctx, project, kind, after)
+}
+
+// overDay is the error of a Send that a budget of the day refuses.
+func overDay(t *testing.T, f *fleet.Fleet, key string) *fleet.BudgetError {
+	t.Helper()
+	_, err := f.Send(t.Context(), key, fleet.Prompt{Text: "more"})
+	spent, ok := errors.AsType[*fleet.BudgetError](err)
+	if !ok || !errors.Is(err, fleet.ErrBudget) || spent.CostUSD < spent.OfUSD {
+		t.Fatalf("%s may spend more: %v", key, err)
+	}
+	return spent
+}
+
+// When the budget of a day is spent, new prompts are refused until midnight, and those
+// that wait begin by themselves then.
+func TestDayBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli := newScripted()
+		f := open(t, store.Memory(), cli, func(o *fleet.Options) { o.DayBudgetUSD = 1e-9 })
+		defer closeFleet(t, f)
+		midnight := time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
+		release := cli.pause()
+		first, second := send(t, f, "ada", "one"), send(t, f, "ada", "two")
+		synctest.Wait()
+		release()
+		<-time.After(5 * time.Minute)
+		if o := outcome(t, f, "ada", first); o.Status != fleet.Answered {
+			t.Errorf("the first prompt: %+v", o)
+		}
+		spent := overDay(t, f, "bob")
+		if spent.Key != "" || spent.Tenant != "" || !spent.Resets.Equal(midnight) || spent.OfUSD != 1e-9 {
+			t.Errorf("%+v", spent)
+		}
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.Held || info.Queued != 1 || !info.HeldUntil.Equal(midnight) || info.BudgetUSD != 1e-9 {
+			t.Errorf("%+v, %v", info, err)
+		}
+		if live, _ := cli.counts(); live != 0 || cli.started() != 1 {
+			t.Errorf("%d CLIs run, %d were started", live, cli.started())
+		}
+		ended := make(chan error, 1)
+		go func() {
+			_, err := f.Wait(t.Context(), "ada", second)
+			ended <- err
+		}()
+		<-time.After(time.Until(midnight) - time.Second)
+		select {
+		case err := <-ended:
+			t.Fatalf("ended on the same day: %v", err)
+		default:
+		}
+		<-time.After(time.Minute)
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Errorf("on the next day: %v", err)
+			}
+		default:
+			t.Fatal("it did not begin on the next day")
+		}
+		overDay(t, f, "ada") // it has cost something
+	})
+}
+
+// A tenant that has spent its budget stops no other. One can have a budget of its own.
+func TestDayBudgetOfTenant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := open(t, store.Memory(), newScripted(), func(o *fleet.Options) {
+			o.TenantDayBudgetUSD = 1e-9
+			o.TenantDayBudgetOf = func(tenant string) float64 {
+				if tenant == "rich" {
+					return 1000
+				}
+				return 0
+			}
+		})
+		defer closeFleet(t, f)
+		for _, key := range []string{"acme/a", "rich/a", "ada"} {
+			ask(t, f, key, "hello")
+		}
+		spent := overDay(t, f, "acme/b")
+		if spent.Tenant != "acme" || spent.Key != "" || spent.OfUSD != 1e-9 || spent.Resets.IsZero() {
+			t.Errorf("%+v", spent)
+		}
+		for _, key := range []string{"rich/b", "rich/a", "ada", "other/a"} {
+			if got := ask(t, f, key, "more"); got == "" {
+				t.Errorf("%s was not answered", key)
+			}
+		}
+	})
+}
+
+// Two processes share a budget. A conversation that is deleted has cost what it has cost,
+// and so has the one that follows under its key.
+func TestDayBudgetShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newScripted()
+		small := func(o *fleet.Options) { o.DayBudgetUSD = 1000 }
+		a, b := open(t, db, cli, small), open(t, db, cli, func(o *fleet.Options) { o.DayBudgetUSD = 1e-9 })
+		defer closeFleet(t, a)
+		defer closeFleet(t, b)
+		ask(t, a, "ada", "hello")
+		<-time.After(3 * time.Second)
+		once := overDay(t, b, "bob").CostUSD
+		if info, err := a.Get(t.Context(), "ada"); err != nil || math.Abs(info.Cost.USD-once) > 1e-12 {
+			t.Errorf("$%v are counted, %+v, %v", once, info.Cost, err)
+		}
+		if err := a.Delete(t.Context(), "ada"); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(3 * time.Second)
+		if left := overDay(t, b, "bob").CostUSD; left != once {
+			t.Errorf("$%v are left of $%v after the deletion", left, once)
+		}
+		ask(t, a, "ada", "hello")
+		<-time.After(3 * time.Second)
+		if twice := overDay(t, b, "bob").CostUSD; math.Abs(twice-2*once) > 1e-9 {
+			t.Errorf("$%v for two turns of $%v", twice, once)
+		}
+	})
+}
+
+// In a store that makes no changes at once, a failure between the two writes of a turn
+// counts it neither twice nor not at all.
+func TestDayBudgetOneByOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var failed atomic.Int32
+		db := &failing{store.Memory(), func(method, kind string) bool {
+			return method == "PutRecord" && kind == "conversation" && failed.Load() > 0 && failed.Add(-1) >= 0
+		}}
+		cli := newScripted()
+		f := open(t, db, cli, func(o *fleet.Options) { o.DayBudgetUSD = 1e-9 })
+		defer closeFleet(t, f)
+		release := cli.pause()
+		id := send(t, f, "ada", "hello")
+		<-time.After(time.Second)
+		failed.Store(3)
+		release()
+		<-time.After(time.Minute)
+		if o := outcome(t, f, "ada", id); o.Status != fleet.Answered || failed.Load() > 0 {
+			t.Fatalf("%+v, %d failures are left", o, failed.Load())
+		}
+		info, err := f.Get(t.Context(), "ada")
+		if spent := overDay(t, f, "bob").CostUSD; err != nil || math.Abs(spent-info.Cost.USD) > 1e-12 {
+			t.Errorf("$%v are counted, of %+v, %v", spent, info.Cost, err)
+		}
+	})
+}
+
+// If the store does not say what was spent, no prompt is accepted and none begins. When
+// it does, all continues.
+func TestDayBudgetUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		db := &failing{store.Memory(), func(_, kind string) bool { return down.Load() && kind == "day" }}
+		cli := newScripted()
+		f := open(t, db, cli, func(o *fleet.Options) { o.DayBudgetUSD = 1000 })
+		defer closeFleet(t, f)
+		release := cli.pause()
+		send(t, f, "ada", "one")
+		waits := send(t, f, "ada", "two")
+		<-time.After(time.Second)
+		down.Store(true)
+		if _, err := f.Send(t.Context(), "bob", fleet.Prompt{Text: "x"}); err == nil {
+			<-time.After(3 * time.Second) // the sum may have been known
+			if _, err = f.Send(t.Context(), "bob", fleet.Prompt{Text: "x"}); err == nil || errors.Is(err, fleet.ErrBudget) {
+				t.Errorf("accepted: %v", err)
+			}
+		}
+		release()
+		<-time.After(10 * time.Minute)
+		if o := outcome(t, f, "ada", waits); o.Status != fleet.Queued {
+			t.Errorf("it began: %+v", o)
+		}
+		down.Store(false)
+		<-time.After(10 * time.Minute)
+		if o := outcome(t, f, "ada", waits); o.Status != fleet.Answered {
+			t.Errorf("it did not begin: %+v", o)
+		}
+	})
+}
+
+// The sums of days that are over are removed.
+func TestDaysRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := store.Memory()
+		f := open(t, db, newScripted(), func(o *fleet.Options) { o.DayBudgetUSD = 1000 })
+		defer closeFleet(t, f)
+		for range 6 {
+			ask(t, f, "ada", "hello")
+			<-time.After(24 * time.Hour)
+		}
+		n := 0
+		for _, err := range db.ScanRecords(t.Context(), "p", "day", "") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		if n == 0 || n > 4 {
+			t.Errorf("%d days are kept", n)
+		}
+	})
+}

@@ -1,0 +1,151 @@
+package dayspend_test
+
+import (
+	"context"
+	"iter"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet/internal/dayspend"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// A day is one of UTC, wherever the time was taken, and ends at its midnight.
+func TestDay(t *testing.T) {
+	east := time.FixedZone("east", 10*3600)
+	at := time.Date(2026, 3, 1, 9, 59, 59, 0, east)
+	if d := dayspend.Of(at); d != "2026-02-28" || !d.Ends().Equal(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)) {
+		t.Errorf("%s, ends %v", d, d.Ends())
+	}
+	if d := dayspend.Of(at.Add(time.Second)); d != "2026-03-01" {
+		t.Errorf("a second later it is %s", d)
+	}
+	if !dayspend.Day("").Ends().IsZero() {
+		t.Error("no day has an end")
+	}
+}
+
+// What a conversation costs is added up for one day only.
+func TestToday(t *testing.T) {
+	var now dayspend.Today
+	now = now.Plus("2026-11-17", 1).Plus("2026-11-17", 2)
+	if now.USD != 3 {
+		t.Errorf("%+v", now)
+	}
+	if now = now.Plus("2026-11-18", 4); now.Day != "2026-11-18" || now.USD != 4 {
+		t.Errorf("the next day: %+v", now)
+	}
+}
+
+// book is a book over a store that counts its scans.
+func book(s *store.MemoryStore, scans *int) *dayspend.Book {
+	return dayspend.New(s, "p", func(ctx context.Context, folder string) iter.Seq2[store.Record, error] {
+		*scans++
+		return store.ScanBelow(ctx, s, "p", dayspend.Kind, folder)
+	})
+}
+
+func put(t *testing.T, s *store.MemoryStore, b *dayspend.Book, place string, created time.Time, now dayspend.Today) {
+	t.Helper()
+	c, err := b.Change(t.Context(), place, created, now)
+	if err == nil {
+		_, err = s.PutRecord(t.Context(), c.Key, c.Value, c.Revision, store.Fence{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func sums(t *testing.T, b *dayspend.Book, day dayspend.Day) dayspend.Sums {
+	t.Helper()
+	s, err := b.Sums(t.Context(), day)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// The sum of a day is that of its conversations, of a tenant that of its own. To write
+// the same again adds nothing; a conversation that was deleted and begun anew does.
+// What others write is seen after two seconds, without a scan for each question.
+func TestSums(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := store.Memory()
+		var scans, others int
+		b, other := book(s, &scans), book(s, &others)
+		const day = "2026-11-17"
+		first, second := time.Unix(1, 0), time.Unix(2, 0)
+		put(t, s, b, "t/acme/a", first, dayspend.Today{Day: day, USD: 1})
+		put(t, s, b, "t/acme/a", first, dayspend.Today{Day: day, USD: 3})
+		put(t, s, b, "t/acme/a", first, dayspend.Today{Day: day, USD: 3})
+		put(t, s, b, "t/acme/a", second, dayspend.Today{Day: day, USD: 10})
+		put(t, s, b, "t/other/a", first, dayspend.Today{Day: day, USD: 100})
+		put(t, s, b, "c/ada", first, dayspend.Today{Day: day, USD: 1000})
+		put(t, s, b, "c/ada", first, dayspend.Today{Day: "2026-11-16", USD: 5000})
+		if got := sums(t, b, day); got.USD != 1113 || got.Tenants["acme"] != 13 || got.Tenants["other"] != 100 || len(got.Tenants) != 2 {
+			t.Errorf("%+v", got)
+		}
+		put(t, s, other, "c/bob", first, dayspend.Today{Day: day, USD: 10000})
+		b.Note("acme", day, 1)
+		b.Note("acme", "2026-11-16", 7)
+		if got := sums(t, b, day); got.USD != 1114 || got.Tenants["acme"] != 14 || scans != 1 {
+			t.Errorf("with what was noted here: %+v, %d scans", got, scans)
+		}
+		<-time.After(2 * time.Second)
+		if got := sums(t, b, day); got.USD != 11113 || scans != 2 { // the note was not written
+			t.Errorf("after a while: %+v, %d scans", got, scans)
+		}
+		if got := sums(t, b, "2026-11-16"); got.USD != 5000 || scans != 3 {
+			t.Errorf("another day: %+v, %d scans", got, scans)
+		}
+	})
+}
+
+// What is noted while a scan runs is not lost: the scan may have missed it.
+func TestNotedDuringScan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := store.Memory()
+		const day = "2026-11-17"
+		var b *dayspend.Book
+		scans := 0
+		b = dayspend.New(s, "p", func(ctx context.Context, folder string) iter.Seq2[store.Record, error] {
+			scans++
+			if scans == 1 {
+				return func(func(store.Record, error) bool) {
+					put(t, s, b, "c/ada", time.Unix(1, 0), dayspend.Today{Day: day, USD: 1})
+					b.Note("", day, 1)
+				}
+			}
+			return store.ScanBelow(ctx, s, "p", dayspend.Kind, folder)
+		})
+		sums(t, b, day)
+		if got := sums(t, b, day); got.USD != 1 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// Days that are over are removed, and no others.
+func TestForget(t *testing.T) {
+	s := store.Memory()
+	var scans int
+	b := book(s, &scans)
+	for _, day := range []dayspend.Day{"2026-11-14", "2026-11-15", "2026-11-16"} {
+		put(t, s, b, "c/ada", time.Unix(1, 0), dayspend.Today{Day: day, USD: 1})
+		put(t, s, b, "t/acme/a", time.Unix(1, 0), dayspend.Today{Day: day, USD: 1})
+	}
+	if err := b.Forget(t.Context(), "2026-11-16"); err != nil {
+		t.Fatal(err)
+	}
+	left := 0
+	for _, err := range s.ScanRecords(t.Context(), "p", dayspend.Kind, "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		left++
+	}
+	if got := sums(t, b, "2026-11-16"); left != 2 || got.USD != 2 {
+		t.Errorf("%d records are left, %+v", left, got)
+	}
+}

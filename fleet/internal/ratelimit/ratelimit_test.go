@@ -1,0 +1,146 @@
+package ratelimit_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet/internal/ratelimit"
+	"github.com/claude-agent-go/claude/store"
+)
+
+var fourAMinute = ratelimit.Limit{Each: 15 * time.Second, Per: time.Minute}
+
+// A burst is let through, then one event after each interval. After a while there is a
+// burst again.
+func TestLimit(t *testing.T) {
+	begin := time.Unix(1000, 0)
+	var due time.Time
+	take := func(after time.Duration) (wait time.Duration) {
+		due, wait = fourAMinute.Take(due, begin.Add(after))
+		return wait
+	}
+	for n := range 4 {
+		if wait := take(0); wait != 0 {
+			t.Fatalf("event %d waits %v", n, wait)
+		}
+	}
+	for _, c := range []struct{ after, wait time.Duration }{
+		{0, 15 * time.Second}, {0, 15 * time.Second}, {5 * time.Second, 10 * time.Second},
+		{15 * time.Second, 0}, {15 * time.Second, 15 * time.Second}, {time.Hour, 0}, {time.Hour, 0}, {time.Hour, 0}, {time.Hour, 0}, {time.Hour, 15 * time.Second},
+	} {
+		if wait := take(c.after); wait != c.wait {
+			t.Errorf("after %v: %v, want %v", c.after, wait, c.wait)
+		}
+	}
+}
+
+// A clock that was far ahead holds nobody up for longer than one interval.
+func TestLimitAhead(t *testing.T) {
+	now := time.Unix(1000, 0)
+	due, wait := fourAMinute.Take(now.Add(24*time.Hour), now)
+	if wait != fourAMinute.Each {
+		t.Errorf("waits %v", wait)
+	}
+	if _, wait = fourAMinute.Take(due, now.Add(fourAMinute.Each)); wait != 0 {
+		t.Errorf("then waits %v", wait)
+	}
+}
+
+// Two processes together take no more than the limit, however they compete, and all of
+// it.
+func TestShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := store.Memory()
+		processes := []*ratelimit.Shared{ratelimit.NewShared(db, "p"), ratelimit.NewShared(db, "p")}
+		now := time.Now()
+		for round := range 3 {
+			var let, refused atomic.Int32
+			var all sync.WaitGroup
+			for i := range 40 {
+				all.Go(func() {
+					wait, err := processes[i%2].Take(t.Context(), "acme", fourAMinute, now)
+					switch {
+					case err != nil:
+						t.Error(err)
+					case wait == 0:
+						let.Add(1)
+					case wait < 0 || wait > 15*time.Second:
+						t.Errorf("waits %v", wait)
+					default:
+						refused.Add(1)
+					}
+				})
+			}
+			all.Wait()
+			if let.Load() != 4 || refused.Load() != 36 {
+				t.Errorf("round %d: %d let through, %d refused", round, let.Load(), refused.Load())
+			}
+			now = now.Add(time.Minute)
+		}
+		if wait, err := processes[0].Take(t.Context(), "other", fourAMinute, now.Add(-time.Minute)); wait != 0 || err != nil {
+			t.Errorf("another name: %v, %v", wait, err)
+		}
+	})
+}
+
+// outrun is a store in which somebody else always writes first.
+type outrun struct {
+	*store.MemoryStore
+	tries int
+}
+
+func (s *outrun) PutRecord(context.Context, store.RecordKey, []byte, int64, store.Fence) (int64, error) {
+	s.tries++
+	return 0, store.ErrConflict
+}
+
+// Who is always outrun is refused after a few attempts, and an error is passed on.
+func TestSharedOutrun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &outrun{MemoryStore: store.Memory()}
+		s := ratelimit.NewShared(db, "p")
+		if wait, err := s.Take(t.Context(), "acme", fourAMinute, time.Now()); wait != fourAMinute.Each || err != nil || db.tries != 8 {
+			t.Errorf("%v, %v after %d attempts", wait, err, db.tries)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		over := errors.New("over")
+		cancel(over)
+		if _, err := s.Take(ctx, "acme", fourAMinute, time.Now()); !errors.Is(err, over) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// Records that limit nothing are removed, and others stay. One that was removed is made
+// anew.
+func TestForget(t *testing.T) {
+	db := store.Memory()
+	s := ratelimit.NewShared(db, "p")
+	old, now := time.Unix(1000, 0), time.Unix(100000, 0)
+	for name, at := range map[string]time.Time{"old": old, "new": now} {
+		if _, err := s.Take(t.Context(), name, fourAMinute, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Forget(t.Context(), now.Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for r, err := range db.ScanRecords(t.Context(), "p", ratelimit.Kind, "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, r.Key.Name)
+	}
+	if len(names) != 1 || names[0] != "new" {
+		t.Errorf("left: %q", names)
+	}
+	if wait, err := s.Take(t.Context(), "old", fourAMinute, now); wait != 0 || err != nil {
+		t.Errorf("%v, %v", wait, err)
+	}
+}
