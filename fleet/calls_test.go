@@ -3,7 +3,9 @@ package fleet_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -62,6 +64,116 @@ func TestLostCallIsTold(t *testing.T) {
 		}
 		if left := allRecords(t, db, "calls"); len(left) != 0 {
 			t.Errorf("after the deletion: %q", left)
+		}
+	})
+}
+
+// A conversation whose machine has died after it let a call go is deleted with the record of
+// that call.
+func TestDeleteAfterLostCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := store.Memory()
+		var m *machine
+		var ran atomic.Int32
+		cli := unseenCLI(&m, &ran)
+		m = start(t, db, cli, func(o *fleet.Options) { o.Gate = nil })
+		send(t, m.fleet, "ada", "work")
+		<-time.After(2 * time.Second)
+		crash(t, m)
+		if ran.Load() != 1 || len(allRecords(t, db, "calls")) != 1 {
+			t.Fatalf("the tool ran %d times, and the records are %q", ran.Load(), allRecords(t, db, "calls"))
+		}
+		<-time.After(time.Minute) // its lease has ended
+		f := open(t, db, nil, withoutCLIs)
+		defer closeFleet(t, f)
+		if err := f.Delete(t.Context(), "ada"); err != nil {
+			t.Fatal(err)
+		}
+		if names := left(t, db); len(names) != 0 {
+			t.Errorf("after the deletion: %q", names)
+		}
+	})
+}
+
+// replacing is a store in which another process takes the lease of a conversation just
+// before its owner lets a call go. The line with the call is not stored before.
+type replacing struct {
+	*store.MemoryStore
+	mu    sync.Mutex
+	lease store.Lease // of the conversation
+	until time.Time   // of the other owner, zero before that
+}
+
+func (r *replacing) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (store.Lease, error) {
+	l, err := r.MemoryStore.Acquire(ctx, project, name, owner, ttl)
+	if err == nil && strings.HasPrefix(name, "fleet/") {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.lease = l
+	}
+	return l, err
+}
+
+func (r *replacing) Append(ctx context.Context, k store.Key, b store.Batch) error {
+	r.mu.Lock()
+	early := r.until.IsZero()
+	r.mu.Unlock()
+	for _, e := range b.Entries {
+		if early && strings.Contains(string(e), `"tool_use"`) {
+			return errors.New("not yet")
+		}
+	}
+	return r.MemoryStore.Append(ctx, k, b)
+}
+
+func (r *replacing) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+	r.mu.Lock()
+	if k.Kind == "calls" && r.until.IsZero() {
+		r.until = time.Now().Add(time.Minute)
+		err := r.Release(ctx, r.lease)
+		if err == nil {
+			_, err = r.MemoryStore.Acquire(ctx, r.lease.Project, r.lease.Name, "another", time.Minute)
+		}
+		if err != nil {
+			r.mu.Unlock()
+			return 0, err
+		}
+	}
+	r.mu.Unlock()
+	return r.MemoryStore.PutRecord(ctx, k, value, revision, f)
+}
+
+// A call of a process that was replaced a moment ago does not begin: what lets it go is
+// written under the lease.
+func TestReplacedOwnerLetsNothingGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &replacing{MemoryStore: store.Memory()}
+		var began []time.Time
+		cli := &scripted{CLI: claudetest.NewCLI(&claudetest.Script{
+			Model: func(c *claudetest.ModelCall) claudetest.Reply {
+				if len(c.ToolResults) > 0 {
+					return claudetest.Say("done")
+				}
+				return read("toolu_1")
+			},
+			Tools: map[string]host.RunFunc{"Read": func(context.Context, json.RawMessage) (host.ToolOutput, error) {
+				db.mu.Lock()
+				defer db.mu.Unlock()
+				began = append(began, time.Now())
+				return host.TextOutput("a"), nil
+			}},
+		})}
+		f := open(t, struct{ store.Fleet }{db}, cli, nil)
+		send(t, f, "ada", "work")
+		<-time.After(30 * time.Second)
+		closeFleet(t, f)
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		if db.until.IsZero() {
+			t.Error("nothing was let go")
+		}
+		for _, at := range began {
+			t.Errorf("a call began %v before the other owner's lease ends", db.until.Sub(at))
 		}
 	})
 }

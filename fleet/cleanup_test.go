@@ -24,6 +24,7 @@ func TestKeep(t *testing.T) {
 		})
 		defer closeFleet(t, f)
 		settled := decideOn(t, f, "ada", "tool 1")
+		needed := decideOn(t, f, "bob", "tool 3")
 		waits := deferredBy(t, f, "bob", "tool 2")
 		p := fleet.Prompt{ID: "00000000-0000-4000-8000-000000000008", Text: "hello"}
 		if _, err := f.Send(t.Context(), "ada", p); err != nil {
@@ -43,6 +44,9 @@ func TestKeep(t *testing.T) {
 		}
 		if q, err := f.Approvals().Get(t.Context(), settled); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("a settled question: %+v, %v", q, err)
+		}
+		if q, err := f.Approvals().Get(t.Context(), needed); err != nil {
+			t.Errorf("a question of a conversation whose prompt is in the queue: %+v, %v", q, err)
 		}
 		if o := outcome(t, f, "bob", waits.Prompt); o.Status != fleet.Waiting {
 			t.Errorf("a prompt that waits: %+v", o)

@@ -20,7 +20,7 @@ import (
 // its questions, and its transcripts.
 func left(t *testing.T, db store.Fleet) (names []string) {
 	t.Helper()
-	for _, kind := range []string{"conversation", "prompt", "outcome", "deletion", "copying", "rules"} {
+	for _, kind := range []string{"conversation", "prompt", "outcome", "deletion", "copying", "rules", "calls"} {
 		for r, err := range db.ScanRecords(t.Context(), "p", kind, "") {
 			if err != nil {
 				t.Fatal(err)
@@ -207,7 +207,7 @@ func TestFork(t *testing.T) {
 		f := open(t, db, newScripted(), nil)
 		defer closeFleet(t, f)
 		ask(t, f, "acme/ada", "one")
-		if err := f.SetModel(t.Context(), "acme/ada", "opus"); err != nil {
+		if err := errors.Join(f.SetModel(t.Context(), "acme/ada", "opus"), f.SetPermissionMode(t.Context(), "acme/ada", permission.ModePlan)); err != nil {
 			t.Fatal(err)
 		}
 		var first string
@@ -230,7 +230,7 @@ func TestFork(t *testing.T) {
 				t.Errorf("%s: %q, want %q", key, got, want)
 			}
 		}
-		if info, err := f.Get(t.Context(), "acme/some"); err != nil || info.Model != "opus" || info.Cost.Turns != 1 {
+		if info, err := f.Get(t.Context(), "acme/some"); err != nil || info.Model != "opus" || info.Mode != permission.ModePlan || info.Cost.Turns != 1 {
 			t.Errorf("%+v, %v", info, err)
 		}
 		before := len(left(t, db))

@@ -99,6 +99,14 @@ func TestTenantInbox(t *testing.T) {
 		for q, err := range other.List(t.Context(), approval.Filter{}) {
 			t.Errorf("%+v, %v", q, err)
 		}
+		for name, read := range map[string]func() (approval.Question, error){
+			"Get":         func() (approval.Question, error) { return other.Get(t.Context(), q.ID) },
+			"Acknowledge": func() (approval.Question, error) { return other.Acknowledge(t.Context(), q.ID, "ada") },
+		} {
+			if got, err := read(); !errors.Is(err, fleet.ErrForeign) || got.ID != "" {
+				t.Errorf("%s of another tenant: %+v, %v", name, got, err)
+			}
+		}
 		_, err = f.Tenant("acme").Approvals().Decide(t.Context(), q.ID, approval.Answer{Decision: permission.Allow(), By: "ada", Digest: q.Digest})
 		if err != nil {
 			t.Error(err)

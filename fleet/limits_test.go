@@ -171,6 +171,27 @@ func TestTenantRateUnknown(t *testing.T) {
 	})
 }
 
+// A prompt that is refused because its tenant sends too fast does not count against its
+// conversation: the rate is that of what is accepted.
+func TestRefusedPromptsDoNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := open(t, store.Memory(), newScripted(), func(o *fleet.Options) {
+			o.Rate = fleet.Rate{Prompts: 2, Per: time.Hour}
+			o.TenantRate = fleet.Rate{Prompts: 1, Per: time.Minute}
+		})
+		defer closeFleet(t, f)
+		for n, want := range []string{"", "acme", "acme", ""} {
+			if n == 3 {
+				<-time.After(time.Minute)
+			}
+			_, err := f.Send(t.Context(), "acme/a", fleet.Prompt{Text: "x"})
+			if refused, ok := errors.AsType[*fleet.OverloadedError](err); ok != (want != "") || ok && refused.Tenant != want {
+				t.Errorf("prompt %d: %v", n, err)
+			}
+		}
+	})
+}
+
 // Limits that mean nothing are refused at Open.
 func TestBadLimits(t *testing.T) {
 	for name, change := range map[string]func(*fleet.Options){

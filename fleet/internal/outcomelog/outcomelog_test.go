@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -262,6 +263,54 @@ func TestSettled(t *testing.T) {
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s: %q, want %s", name, got, c.want)
+		}
+	}
+}
+
+// blind is a store whose scans for marks overlook some, which were made before others that
+// they find. Each scan overlooks the next of names.
+type blind struct {
+	records
+	names [][]string
+	scans int
+}
+
+func (b *blind) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
+	all := b.records.ScanRecords(ctx, project, kind, after)
+	if kind != KindMark || b.scans >= len(b.names) {
+		return all
+	}
+	overlooked := b.names[b.scans]
+	b.scans++
+	return func(yield func(store.Record, error) bool) {
+		for r, err := range all {
+			if !slices.Contains(overlooked, r.Key.Name) && !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// A conversation is in order although each scan overlooks a mark that was made before
+// another one which it finds.
+func TestOverlookedMarks(t *testing.T) {
+	db := &blind{records: over(store.Memory(), true), names: [][]string{{"c/a/0", "c/a/2", "c/a/3"}, {"c/a/2"}}}
+	l := New(db, "p", nil)
+	if err := writer(t.Context(), l, "a", 1, 0, 4); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := l.Collect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	entries, err := l.Read(t.Context(), 0)
+	if err != nil || len(entries) != 4 {
+		t.Fatalf("%+v, %v", entries, err)
+	}
+	for n, e := range entries {
+		if e.Prompt != fmt.Sprint(n) {
+			t.Errorf("prompt %s is at place %d", e.Prompt, n)
 		}
 	}
 }
