@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/claude-agent-go/claude/fleet/internal/outcomelog"
+	"github.com/claude-agent-go/claude/fleet/internal/shrink"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -66,7 +67,7 @@ func (a *announcer) listenAt(at string) (t *topic, end func()) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if t.listeners--; t.listeners == 0 {
-			drop(&a.topics, &a.most, at)
+			shrink.Drop(&a.topics, &a.most, at)
 		}
 	}
 }

@@ -222,7 +222,7 @@ func (f *Fleet) liveSession(key string) (*claude.Session, bool) {
 	if c == nil {
 		return nil, false
 	}
-	return c.session, c.awake
+	return c.session, c.Awake
 }
 
 // starts reports whether the CLI of a conversation is being started here.

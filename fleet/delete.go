@@ -79,12 +79,12 @@ func (f *Fleet) stop(ctx context.Context, key string) (*conversation, error) {
 		return nil, ErrClosed
 	}
 	c := f.conversation(key)
-	if c.stopped {
+	if c.Stopped {
 		f.mu.Unlock()
 		return nil, &ConversationError{key, ErrDeleted}
 	}
-	c.stopped = true
-	f.waitlist.put(c, time.Now())
+	c.Stopped = true
+	f.waitlist.Put(c, time.Now())
 	c.watching++
 	close(c.stop)
 	left := c.left
@@ -105,9 +105,9 @@ func (f *Fleet) stop(ctx context.Context, key string) (*conversation, error) {
 func (f *Fleet) unstop(c *conversation) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c.stopped = false
+	c.Stopped = false
 	c.stop = make(chan struct{})
-	f.waitlist.put(c, time.Now())
+	f.waitlist.Put(c, time.Now())
 	c.watching--
 	f.forget(c)
 	f.schedule()

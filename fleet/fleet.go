@@ -10,6 +10,7 @@ import (
 
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet/internal/outcomelog"
+	"github.com/claude-agent-go/claude/fleet/internal/slots"
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
@@ -44,17 +45,17 @@ type Fleet struct {
 	closed bool
 	// active are the conversations that are awake, or have prompts that wait.
 	active   map[string]*conversation
-	most     int                    // of them, see drop
-	queued   int                    // prompts that wait, of all conversations
-	live     int                    // slots that are taken
-	seated   map[*conversation]bool // those that have them
-	waitlist *waitlist              // those that need one
-	order    uint64                 // counts who was wanted or served
-	asks     bool                   // the store is being asked for leases
-	timer    *time.Timer            // for the next conversation that has to wait
-	last     time.Time              // when the last prompt was accepted
-	turn     time.Duration          // how long turns take
-	rates    rates                  // of conversations
+	most     int                        // of them, see [shrink.Drop]
+	queued   int                        // prompts that wait, of all conversations
+	live     int                        // slots that are taken
+	seated   map[*conversation]bool     // those that have them
+	waitlist *slots.List[*conversation] // those that need one
+	order    uint64                     // counts who was wanted or served
+	asks     bool                       // the store is being asked for leases
+	timer    *time.Timer                // for the next conversation that has to wait
+	last     time.Time                  // when the last prompt was accepted
+	turn     time.Duration              // how long turns take
+	rates    rates                      // of conversations
 }
 
 // Open starts a fleet on what its store has: prompts that were accepted and not
@@ -67,7 +68,7 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 	}
 	f := &Fleet{
 		opts: o, store: newAnnouncer(o.Store, o.Trace), inbox: approval.NewQuestions(o.Store, o.Project),
-		closing: make(chan struct{}), missed: make(chan struct{}, 1), active: make(map[string]*conversation), seated: make(map[*conversation]bool), waitlist: newWaitlist(), turn: time.Second, overdue: newOverdue(),
+		closing: make(chan struct{}), missed: make(chan struct{}, 1), active: make(map[string]*conversation), seated: make(map[*conversation]bool), waitlist: slots.New[*conversation](), turn: time.Second, overdue: newOverdue(),
 		rates: make(rates),
 	}
 	f.log = outcomelog.New(f.store, o.Project, func(name string, err error) {
@@ -255,7 +256,7 @@ func (f *Fleet) makeRoom(key string, rate Rate) (*conversation, error) {
 	case f.closed:
 		f.forget(c)
 		return nil, ErrClosed
-	case c.stopped:
+	case c.Stopped:
 		return nil, &ConversationError{key, ErrDeleted}
 	case len(c.waiting)+c.reserved >= f.opts.Queue:
 		return nil, &OverloadedError{Key: key, Queued: len(c.waiting) + c.reserved, Wait: f.wait(1)}
@@ -339,7 +340,7 @@ func (f *Fleet) look(ctx context.Context) error {
 			f.mark(c)
 		}
 	}
-	f.waitlist.reconsider(time.Now())
+	f.waitlist.Reconsider(time.Now())
 	f.schedule()
 	return nil
 }
@@ -365,7 +366,7 @@ func (f *Fleet) stuckHere() (keys []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for key, c := range f.active {
-		if c.stuck && !c.wanted && len(c.waiting) > 0 {
+		if c.stuck && !c.Wanted && len(c.waiting) > 0 {
 			keys = append(keys, key)
 		}
 	}
@@ -389,13 +390,13 @@ func (f *Fleet) knownPrompts() map[string]bool {
 // else has ended it.
 func (f *Fleet) done(key, name string) {
 	c := f.active[key]
-	if c == nil || c.awake {
+	if c == nil || c.Awake {
 		return
 	}
 	f.remove(c, name)
 	if len(c.waiting) == 0 {
-		c.wanted = false
-		f.waitlist.put(c, time.Now())
+		c.Wanted = false
+		f.waitlist.Put(c, time.Now())
 	}
 	f.forget(c)
 }

@@ -132,5 +132,5 @@ func (w *waking) awaitWork(ctx context.Context, s *claude.Session) bool {
 func (w *waking) wanted() bool {
 	w.f.mu.Lock()
 	defer w.f.mu.Unlock()
-	return w.c.wanted || w.c.offered != nil
+	return w.c.Wanted || w.c.offered != nil
 }

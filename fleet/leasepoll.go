@@ -24,20 +24,20 @@ func (f *Fleet) askForLeases(now time.Time) {
 	if f.asks {
 		return
 	}
-	c := f.waitlist.takeLeased(now)
+	c := f.waitlist.TakeLeased(now)
 	if c == nil {
 		return
 	}
-	f.asks, c.asking, c.left = true, true, make(chan struct{})
+	f.asks, c.Asking, c.left = true, true, make(chan struct{})
 	f.running.Go(func() {
 		again := f.askForLease(f.ctx, c.key)
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		close(c.left)
-		f.asks, c.asking, c.left = false, false, nil
+		f.asks, c.Asking, c.left = false, false, nil
 		now := time.Now()
-		c.held, c.after = again > 0, now.Add(again)
-		f.waitlist.put(c, now)
+		c.Held, c.After = again > 0, now.Add(again)
+		f.waitlist.Put(c, now)
 		f.forget(c)
 		f.schedule()
 	})
@@ -67,9 +67,9 @@ func (f *Fleet) askForLease(ctx context.Context, key string) time.Duration {
 func (f *Fleet) noticeReleased(at string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if c := f.active[keyAt(at)]; c != nil && c.held {
-		c.held, c.after = false, time.Time{}
-		f.waitlist.put(c, time.Now())
+	if c := f.active[keyAt(at)]; c != nil && c.Held {
+		c.Held, c.After = false, time.Time{}
+		f.waitlist.Put(c, time.Now())
 		f.schedule()
 	}
 }

@@ -35,8 +35,8 @@ func TestNoCLIsForgets(t *testing.T) {
 		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if len(f.active) != 0 || len(f.waitlist.lines) != 0 {
-			t.Errorf("%d conversations and %d tenants are in memory", len(f.active), len(f.waitlist.lines))
+		if len(f.active) != 0 || f.waitlist.Tenants() != 0 {
+			t.Errorf("%d conversations and %d tenants are in memory", len(f.active), f.waitlist.Tenants())
 		}
 	})
 }

@@ -76,7 +76,7 @@ func (f *Fleet) noticeConversation(ch store.Change) {
 	if c == nil || ours {
 		return
 	}
-	if !c.awake {
+	if !c.Awake {
 		c.recheckAll() // it may be stuck now
 	}
 	if len(c.waiting) > 0 {

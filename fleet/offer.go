@@ -34,7 +34,7 @@ var errDeclined = errors.New("the prompt is to be queued")
 // takesOffers reports whether the conversation is between two turns, and nothing is
 // known to wait. The lock of the fleet is held.
 func (c *conversation) takesOffers() bool {
-	return c.resting && c.offered == nil && !c.wanted && !c.stopped && len(c.waiting) == 0 && c.reserved == 0
+	return c.resting && c.offered == nil && !c.Wanted && !c.Stopped && len(c.waiting) == 0 && c.reserved == 0
 }
 
 // sendNow lets a conversation that is between two turns begin with a prompt. If it
@@ -142,7 +142,7 @@ func (w *waking) decline() {
 func (w *waking) offered() *offer {
 	w.f.mu.Lock()
 	o := w.c.offered
-	busy := w.c.wanted || len(w.c.waiting) > 0
+	busy := w.c.Wanted || len(w.c.waiting) > 0
 	if o != nil && !busy {
 		w.c.resting, w.c.offered = false, nil
 	}

@@ -6,35 +6,27 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/fleet/internal/shrink"
+	"github.com/claude-agent-go/claude/fleet/internal/slots"
 )
 
 // conversation is what is known here of a conversation that is awake or has
 // prompts. The lock of the fleet guards it.
 type conversation struct {
+	slots.Seat // how it waits for a slot
+
 	key      string
 	waiting  []string // the names of its prompts that have no outcome, in order
 	reserved int      // prompts that are about to be accepted
 	// accepted are those of waiting that were accepted here, and that the store has
 	// not announced yet.
 	accepted map[string]bool
-	// wanted says that there may be something to do that the one who runs the
-	// conversation has not seen.
-	wanted bool
-	since  uint64    // its place among those that are wanted
-	after  time.Time // it is not to be woken before
-	held   bool      // another process had its lease when it was last tried
-	stuck  bool      // it was when its record was last read; somebody may free it anywhere
-	asking bool      // the store is being asked for its lease
-	awake  bool
-	in     *indexedHeap[*conversation] // where it waits for a slot; nil: nowhere
-	at     int                         // its place there
-	left   chan struct{}               // closed when it gives its slot or its lease back; nil if it has none
-	stop   chan struct{}               // closed when its work must end
-	// stopped says that nothing may begin, because it is being deleted.
-	stopped bool
-	token   int64         // of its lease, 0 if this process does not have it
-	wakeup  chan struct{} // one slot: there may be something to do
-	more    chan struct{} // one slot: a prompt has come, which may steer the turn
+	stuck    bool          // it was when its record was last read; somebody may free it anywhere
+	left     chan struct{} // closed when it gives its slot or its lease back; nil if it has none
+	stop     chan struct{} // closed when its work must end
+	token    int64         // of its lease, 0 if this process does not have it
+	wakeup   chan struct{} // one slot: there may be something to do
+	more     chan struct{} // one slot: a prompt has come, which may steer the turn
 
 	session     *claude.Session // while a CLI runs
 	starting    bool            // a CLI is being started
@@ -57,7 +49,7 @@ type conversation struct {
 func (f *Fleet) conversation(key string) *conversation {
 	c := f.active[key]
 	if c == nil {
-		c = &conversation{key: key, wakeup: make(chan struct{}, 1), more: make(chan struct{}, 1), stop: make(chan struct{}), watchers: make(map[string][]*watcher)}
+		c = &conversation{key: key, Seat: slots.Seat{Tenant: TenantOf(key)}, wakeup: make(chan struct{}, 1), more: make(chan struct{}, 1), stop: make(chan struct{}), watchers: make(map[string][]*watcher)}
 		f.active[key] = c
 	}
 	return c
@@ -66,8 +58,8 @@ func (f *Fleet) conversation(key string) *conversation {
 // forget removes a conversation that sleeps from memory if nothing is known of
 // it that the store does not know.
 func (f *Fleet) forget(c *conversation) {
-	if !c.awake && !c.asking && len(c.waiting) == 0 && c.reserved == 0 && !c.wanted && c.watching == 0 {
-		drop(&f.active, &f.most, c.key)
+	if !c.Awake && !c.Asking && len(c.waiting) == 0 && c.reserved == 0 && !c.Wanted && c.watching == 0 {
+		shrink.Drop(&f.active, &f.most, c.key)
 	}
 }
 
@@ -92,7 +84,7 @@ func (f *Fleet) learn(c *conversation, p *queued) bool {
 func (f *Fleet) nothingNew(c *conversation) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.notified && !c.wanted && len(c.waiting) == 0
+	return f.notified && !c.Wanted && len(c.waiting) == 0
 }
 
 // signalMore lets the turn that runs look for prompts that steer it.
@@ -137,10 +129,10 @@ func (f *Fleet) mark(c *conversation) {
 	if f.opts.MaxLive == NoCLIs {
 		return
 	}
-	if !c.wanted {
+	if !c.Wanted {
 		f.order++
-		c.wanted, c.since = true, f.order
-		f.waitlist.put(c, time.Now())
+		c.Wanted, c.Since = true, f.order
+		f.waitlist.Put(c, time.Now())
 	}
 	signal(c.wakeup)
 }
@@ -159,11 +151,11 @@ func (f *Fleet) schedule() {
 		if c == nil {
 			break
 		}
-		c.awake, c.left, c.after = true, make(chan struct{}), time.Time{}
+		c.Awake, c.left, c.After = true, make(chan struct{}), time.Time{}
 		f.seated[c] = true
 		f.order++
-		f.waitlist.slot(c, 1, f.order)
-		f.waitlist.put(c, now)
+		f.waitlist.Slot(c, 1, f.order)
+		f.waitlist.Put(c, now)
 		f.tally(0, 1)
 		f.awake.Go(func() { f.run(c) })
 	}
@@ -172,7 +164,9 @@ func (f *Fleet) schedule() {
 }
 
 // next is the conversation that gets the next slot, nil if none needs one.
-func (f *Fleet) next(now time.Time) *conversation { return f.waitlist.next(now, f.runs) }
+func (f *Fleet) next(now time.Time) *conversation {
+	return f.waitlist.Next(now, func(c *conversation) bool { return f.runs(c.key) })
+}
 
 // runs reports whether this process may run a conversation.
 func (f *Fleet) runs(key string) bool { return f.opts.Runs == nil || f.opts.Runs(key) }
@@ -204,7 +198,7 @@ func (f *Fleet) setTimer(now time.Time) {
 	if f.timer != nil {
 		f.timer.Stop()
 	}
-	due, ok := f.waitlist.due(!f.asks) // leases are asked for one after another
+	due, ok := f.waitlist.Due(!f.asks) // leases are asked for one after another
 	if !ok {
 		return
 	}
@@ -221,16 +215,16 @@ func (f *Fleet) leave(c *conversation, again time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	close(c.left)
-	c.awake, c.left, c.session, c.token = false, nil, nil, 0
+	c.Awake, c.left, c.session, c.token = false, nil, nil, 0
 	delete(f.seated, c)
 	f.tally(0, -1)
 	if again >= 0 {
-		c.wanted = false // behind the waiting ones
-		c.after = time.Now().Add(again)
+		c.Wanted = false // behind the waiting ones
+		c.After = time.Now().Add(again)
 		f.mark(c)
 	}
-	f.waitlist.put(c, time.Now())
-	f.waitlist.slot(c, -1, 0) // last: a tenant that has nothing more is forgotten
+	f.waitlist.Put(c, time.Now())
+	f.waitlist.Slot(c, -1, 0) // last: a tenant that has nothing more is forgotten
 	f.forget(c)
 	f.schedule()
 }

@@ -97,7 +97,7 @@ func (f *Fleet) use(c *conversation) (again time.Duration) {
 	if err != nil {
 		held, isHeld := errors.AsType[*store.HeldError](err)
 		f.mu.Lock()
-		c.wanted, c.held = true, isHeld
+		c.Wanted, c.Held = true, isHeld
 		if isHeld {
 			c.interrupted = "" // another process runs its turns
 		}
@@ -197,7 +197,7 @@ func (w *waking) look() (step, *queued, error) {
 	}
 	w.decline()
 	w.f.mu.Lock()
-	w.c.wanted, w.c.stuck = false, false
+	w.c.Wanted, w.c.stuck = false, false
 	w.f.mu.Unlock()
 	return w.next(w.f.ctx)
 }

@@ -13,11 +13,11 @@ import (
 // packages of strictly lower layers.
 func layers() [][]string {
 	return [][]string{
-		{"internal/filelock", "internal/jsonx", "internal/matcher", "internal/ndjson", "internal/regular", "internal/scratch", "internal/terminal", "internal/uuid", "internal/docs", "internal/test/long", "serve/api", "telemetry"},
+		{"internal/filelock", "internal/jsonx", "internal/matcher", "internal/ndjson", "internal/regular", "internal/scratch", "internal/terminal", "internal/uuid", "internal/docs", "internal/test/long", "serve/api", "telemetry", "fleet/internal/shrink"},
 		{"internal/edit", "internal/markdown", "serve/client", "internal/schema", "internal/secret", "internal/transcript", "internal/test/npm", "acp/schema"},
 		{"internal/form", "internal/proc", "permission", "store", "internal/test/officialsdk", "acp/internal/rpc"},
 		{"control", "internal/recordform", "internal/show", "permission/policy"},
-		{"message", "hook", "fleet/internal/outcomelog", "fleet/internal/dayspend", "fleet/internal/ratelimit", "fleet/internal/plan"},
+		{"message", "hook", "fleet/internal/outcomelog", "fleet/internal/dayspend", "fleet/internal/ratelimit", "fleet/internal/plan", "fleet/internal/slots"},
 		{"internal/brief", "internal/price", "internal/wire", "internal/operation", "internal/lease", "history"},
 		{"internal/peer", "internal/inbox", "internal/mirror", "internal/restore"},
 		{".", "host"},

@@ -1,13 +1,14 @@
-package fleet
+// Package shrink removes members of maps and slices, and gives memory back.
+//
+// Maps and slices keep the room that they needed when they were largest. A fleet may
+// have ten thousand conversations that wait, and an hour later none, so what shrinks to
+// a small part of its room moves to a smaller one.
+package shrink
 
 import (
 	"maps"
 	"slices"
 )
-
-// Maps and slices keep the room that they needed when they were largest. A fleet may
-// have ten thousand conversations that wait, and an hour later none, so what shrinks to
-// a small part of its room moves to a smaller one.
 
 const (
 	smallRoom = 64 // which is not worth a move
@@ -17,10 +18,10 @@ const (
 // roomy reports whether so many members are few for a room.
 func roomy(members, room int) bool { return room > smallRoom && members <= room/roomKept }
 
-// drop removes a member from a map. The most that it had since it moved is kept in most,
+// Drop removes a member from a map. The most that it had since it moved is kept in most,
 // so all who remove members of a map must do it here. A loop over the map stays right: it
-// sees those that were there when it moved.
-func drop[K comparable, V any](m *map[K]V, most *int, k K) {
+// sees those that were there when it moved. The caller holds the lock of the map.
+func Drop[K comparable, V any](m *map[K]V, most *int, k K) {
 	*most = max(*most, len(*m))
 	delete(*m, k)
 	if !roomy(len(*m), *most) {
@@ -31,8 +32,8 @@ func drop[K comparable, V any](m *map[K]V, most *int, k K) {
 	*m, *most = left, len(left)
 }
 
-// dropLast removes the last item of a slice, and returns it.
-func dropLast[T any](s *[]T) T {
+// Last removes the last item of a slice, and returns it.
+func Last[T any](s *[]T) T {
 	last := len(*s) - 1
 	x := (*s)[last]
 	clear((*s)[last:])

@@ -1,0 +1,51 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet/internal/slots"
+)
+
+// A conversation that got its slot and has more to do waits behind those that came while
+// it was busy.
+func TestBusyConversationWaitsBehindOthers(t *testing.T) {
+	f := &Fleet{opts: Options{MaxLive: 1}, waitlist: slots.New[*conversation]()}
+	now := time.Now()
+	all := make([]*conversation, 3)
+	for i := range all {
+		all[i] = &conversation{key: fmt.Sprintf("c%d", i), wakeup: make(chan struct{}, 1)}
+		f.mark(all[i])
+	}
+	var order []string
+	for range 7 { // each gets the slot, has more to do, and gives it back
+		c := f.next(now)
+		order = append(order, c.key)
+		c.Awake, c.Wanted = true, false
+		f.waitlist.Put(c, now)
+		f.mark(c)
+		c.Awake = false
+		f.waitlist.Put(c, now)
+	}
+	if want := []string{"c0", "c1", "c2", "c0", "c1", "c2", "c0"}; !slices.Equal(order, want) {
+		t.Errorf("they got the slot in the order %q", order)
+	}
+}
+
+// A conversation that gives its slot up in the middle of its prompts, one of which came
+// before those of another conversation, waits behind that one.
+func TestBusyConversationLosesItsPlace(t *testing.T) {
+	f := &Fleet{opts: Options{MaxLive: 1}, closed: true, waitlist: slots.New[*conversation](), seated: make(map[*conversation]bool), active: make(map[string]*conversation)}
+	busy := &conversation{key: "busy", Seat: slots.Seat{Awake: true}, wakeup: make(chan struct{}, 1), left: make(chan struct{})}
+	f.waitlist.Slot(busy, 1, 0)
+	f.tally(0, 1)
+	f.mark(busy) // a prompt comes while it works
+	other := &conversation{key: "other", wakeup: make(chan struct{}, 1)}
+	f.mark(other)
+	f.leave(busy, 0)
+	if next := f.next(time.Now().Add(time.Second)); next != other {
+		t.Errorf("%s is next", next.key)
+	}
+}
