@@ -2,9 +2,11 @@ package fleet_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
@@ -48,8 +50,32 @@ func (w *world) check(ctx context.Context, f *fleet.Fleet, keys []string) {
 		w.checkTranscript(ctx, f, key)
 		if info, err := f.Get(ctx, key); err == nil && math.Abs(borne[key]+w.refusals(&info)-info.Cost.USD) > 1e-9 {
 			w.fault("the prompts of %s bear $%v of $%v, others $%v", key, borne[key], info.Cost.USD, info.Unprompted.USD)
+		} else if days := w.days(ctx, key); err == nil && (days < info.Cost.USD-1e-9 || days > info.Cost.USD+1e-9 && len(info.Cost.Unpriced) == 0) {
+			// A result that was lost before it was booked may have named the price.
+			w.fault("$%v of %s are in the budgets of days, of $%v", days, key, info.Cost.USD)
 		}
 	}
+}
+
+// days is what counts of a conversation in the budgets of all days.
+func (w *world) days(ctx context.Context, key string) (sum float64) {
+	place := "/c/" + key + "/"
+	if fleet.TenantOf(key) != "" {
+		place = "/t/" + key + "/"
+	}
+	for r, err := range w.db.ScanRecords(ctx, "p", "day", "") {
+		var one struct{ USD float64 }
+		if err == nil {
+			err = json.Unmarshal(r.Value, &one)
+		}
+		if err != nil {
+			w.fault("days: %v", err)
+		}
+		if strings.Contains(r.Key.Name, place) {
+			sum += one.USD
+		}
+	}
+	return sum
 }
 
 // checkCancelled checks that a prompt that was cancelled has that outcome, and that

@@ -420,6 +420,7 @@ func (w *world) open(ctx context.Context, calm bool) {
 	o := fleet.Options{
 		Store: faulty(w.db, m), Project: "p", Owner: m.name, Journal: w.dir, Logger: quiet,
 		Elsewhere: w.elsewhere, MaxLive: m.slots, IdleAfter: 20 * time.Second, Grace: 10 * time.Second, Attempts: 3 + w.rng.IntN(4),
+		DayBudgetUSD: 1000, // which is never spent, but counted
 		Gate: &approval.Options{
 			Patience:   30 * time.Second,
 			Lifetime:   w.lifetime,

@@ -103,7 +103,7 @@ type Book struct {
 
 	mu    sync.Mutex
 	sums  Sums
-	at    time.Time // of the last scan
+	until time.Time // sums are fresh
 	noted int       // counts calls of Note
 }
 
@@ -112,11 +112,15 @@ func New(s Records, project string, below func(ctx context.Context, folder strin
 	return &Book{store: s, project: project, below: below, scanning: make(chan struct{}, 1)}
 }
 
-// fresh is for how long sums are used. What other processes spend is seen that late.
-const fresh = 2 * time.Second
+// fresh is for how long sums are used, at least: what other processes spend is seen that
+// late. If a scan takes long, it is restTimes as long.
+const (
+	fresh     = 2 * time.Second
+	restTimes = 20
+)
 
 // Sums returns the sums of a day: of what all processes have written until about two
-// seconds ago, and of what this one has spent since. The caller must not change them.
+// seconds ago, and of what this one has spent since.
 func (b *Book) Sums(ctx context.Context, day Day) (Sums, error) {
 	if s, ok := b.known(day); ok {
 		return s, nil
@@ -133,7 +137,7 @@ func (b *Book) Sums(ctx context.Context, day Day) (Sums, error) {
 	b.mu.Lock()
 	noted := b.noted
 	b.mu.Unlock()
-	s := Sums{Day: day, Tenants: make(map[string]float64)}
+	begin, s := time.Now(), Sums{Day: day, Tenants: make(map[string]float64)}
 	for r, err := range b.below(ctx, string(day)) {
 		var one spent
 		if err == nil {
@@ -146,9 +150,9 @@ func (b *Book) Sums(ctx context.Context, day Day) (Sums, error) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.sums, b.at = s, time.Now()
-	if noted != b.noted {
-		b.at = time.Time{} // the scan may have missed what was noted meanwhile
+	b.sums, b.until = s, time.Time{}
+	if noted == b.noted { // or the scan may have missed something
+		b.until = time.Now().Add(max(fresh, restTimes*time.Since(begin)))
 	}
 	return b.sums.clone(), nil
 }
@@ -157,7 +161,7 @@ func (b *Book) Sums(ctx context.Context, day Day) (Sums, error) {
 func (b *Book) known(day Day) (Sums, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.sums.Day != day || b.at.IsZero() || time.Since(b.at) >= fresh {
+	if b.sums.Day != day || !time.Now().Before(b.until) {
 		return Sums{}, false
 	}
 	return b.sums.clone(), true

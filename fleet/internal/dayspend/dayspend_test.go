@@ -102,6 +102,26 @@ func TestSums(t *testing.T) {
 	})
 }
 
+// A store that takes long to sum up is not asked all the time.
+func TestSlowSums(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		scans := 0
+		b := dayspend.New(store.Memory(), "p", func(context.Context, string) iter.Seq2[store.Record, error] {
+			scans++
+			<-time.After(time.Second)
+			return func(func(store.Record, error) bool) {}
+		})
+		begin := time.Now()
+		for time.Since(begin) < 210*time.Second {
+			sums(t, b, "2026-11-17")
+			<-time.After(100 * time.Millisecond)
+		}
+		if scans < 9 || scans > 11 {
+			t.Errorf("%d scans in 210 seconds", scans)
+		}
+	})
+}
+
 // What is noted while a scan runs is not lost: the scan may have missed it.
 func TestNotedDuringScan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
