@@ -108,6 +108,9 @@ func (s *Shared) Take(ctx context.Context, name string, l Limit, now time.Time) 
 		return 0, context.Cause(ctx)
 	}
 	for attempt := range attempts {
+		if ctx.Err() != nil { // both may have been ready
+			return 0, context.Cause(ctx)
+		}
 		was, err := s.read(ctx, name)
 		if err != nil {
 			return 0, err
