@@ -223,7 +223,9 @@ func spells(parts []syntax.WordPart) bool {
 					case *syntax.CallExpr:
 						if len(n.Args) > 0 {
 							name, _ := literalText(n.Args[0])
-							found = found || listed(" echo printf ", base(name))
+							echoes, _ := wordReading{}.telling(expander{}.words(n.Args))
+							_, interprets := languageOf(base(name))
+							found = found || echoes && (!interprets || listed(" awk gawk mawk nawk sed gsed ", base(name)))
 						}
 					}
 					return true

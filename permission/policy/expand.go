@@ -37,7 +37,10 @@ type wordReading struct {
 	vague bool            // operators may do other things than they usually do
 	split []string        // characters at which words are split, if the text sets them
 	// written says that the text writes files with what it says.
-	written bool
+	written   bool
+	functions []string // that the text defines
+	paths     bool     // it says where programs are
+	moved     bool     // it says where temporary files are
 }
 
 // words are the words that the shell would make of these, as far as that is
@@ -189,10 +192,10 @@ func (e expander) part(part syntax.WordPart, quoted bool) []string {
 		}
 		return []string{string(anyText)}
 	case *syntax.CmdSubst:
-		if e.values != nil && printsDirectory(p) {
-			return []string{"~+"}
+		if value, ok := e.printed(p); ok && e.values != nil {
+			return []string{value}
 		}
-		if e.values != nil && (printsItself(p, e.work) || e.written && readsFile(p)) {
+		if e.values != nil && (e.printsItself(p, e.work) || e.written && readsFile(p)) {
 			e.obscured("")
 		}
 	case *syntax.ProcSubst:
@@ -225,16 +228,6 @@ func readsFile(c *syntax.CmdSubst) bool {
 		return true
 	})
 	return found
-}
-
-// printsDirectory reports whether a substitution is the directory that the shell
-// is in.
-func printsDirectory(c *syntax.CmdSubst) bool {
-	if len(c.Stmts) != 1 || len(c.Stmts[0].Redirs) > 0 {
-		return false
-	}
-	call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr)
-	return ok && len(call.Args) > 0 && len(call.Assigns) == 0 && call.Args[0].Lit() == "pwd"
 }
 
 // escaped is a text with escapes, which can spell anything. For the names of files,

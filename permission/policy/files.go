@@ -20,14 +20,19 @@ func (s *script) name(words []string) {
 		if i > 0 || strings.Contains(word, "/") {
 			output := i > 0 && (outputOption.MatchString(words[i-1]) || outputOption.MatchString(word))
 			operand := i > at && !strings.HasPrefix(word, "-")
-			s.files = append(s.files, shellFile{word, writes || output, opens && operand || output})
+			file := shellFile{word, writes || output, opens && operand || output, listed(creators, program)}
+			s.files = append(s.files, file)
+			for _, name := range decoded(program, words, i) {
+				file.name = name
+				s.files = append(s.files, file)
+			}
 			if _, value, ok := strings.Cut(word, "="); ok && (output || program == "dd") {
-				s.files = append(s.files, shellFile{value, writes || output, true})
+				s.files = append(s.files, shellFile{name: value, writes: writes || output, opens: true})
 			}
 			if at := strings.IndexFunc(word, isSpreadOrText); at == 0 || at > 0 && word[0] == '-' {
 				s.blind = s.blind || writes
 				if output {
-					s.files = append(s.files, shellFile{word[at:], true, true})
+					s.files = append(s.files, shellFile{name: word[at:], writes: true, opens: true})
 				}
 			}
 		}
@@ -38,7 +43,7 @@ func (s *script) name(words []string) {
 		}
 	}
 	if slices.ContainsFunc(words, func(w string) bool { return listOption(program).MatchString(w) }) {
-		s.files = append(s.files, shellFile{string(anyText), writes, true})
+		s.files = append(s.files, shellFile{name: string(anyText), writes: writes, opens: true})
 	}
 	s.search(words)
 	switch base(words[0]) {
@@ -84,6 +89,7 @@ var (
 	namesInFile = regexp.MustCompile(`^--files0?-f`)
 	namesForSum = regexp.MustCompile(`^--` + abbreviated("files0-from", 1) + `(=|$)`)
 	namesForTar = regexp.MustCompile(`^(-T|--` + abbreviated("files-from", 2) + `(=|$)|-[a-zA-Z]*T$)`)
+	namesForGit = regexp.MustCompile(`^--` + abbreviated("pathspec-from-file", 9) + `(=|$)`)
 	always      = regexp.MustCompile(``)
 )
 
@@ -99,6 +105,8 @@ func listOption(program string) *regexp.Regexp {
 		return namesForTar
 	case "cpio":
 		return always
+	case "git":
+		return namesForGit
 	}
 	return namesInFile
 }
@@ -139,6 +147,9 @@ func (s *script) writes(name string, words []string, open bool) {
 	default:
 		return
 	}
+	if name == "split" && slices.ContainsFunc(words, splitFilter.MatchString) {
+		return // a program takes the pieces
+	}
 	s.pieces = s.pieces || strings.HasSuffix(name, "split")
 	for i, word := range words[1:] {
 		if strings.ContainsAny(word, " \n") && !listed(makers, name) || name == "rsync" && remoteShell.MatchString(words[i]) {
@@ -149,6 +160,9 @@ func (s *script) writes(name string, words []string, open bool) {
 		}
 	}
 }
+
+// splitFilter is the option of split that a command follows, or is joined to.
+var splitFilter = regexp.MustCompile(`^--f`)
 
 // remoteShell is the option of rsync that a program follows.
 var remoteShell = regexp.MustCompile(`^(-[a-zA-Z]*e|--rsh)$`)

@@ -119,7 +119,7 @@ func (a *surroundings) denies(f shellFile) bool {
 	if whollyUnknown(f.name) {
 		// It could be any file. That counts where it is certainly one.
 		return f.opens && slices.ContainsFunc(a.rules.rules, func(rule rule) bool {
-			return rule.paths != nil && (rule.ToolName == "Read" || f.writes)
+			return rule.paths != nil && (rule.ToolName == "Read" && !f.makes || f.writes && rule.ToolName != "Read")
 		})
 	}
 	if a.anyCase && strings.ContainsFunc(f.name, func(r rune) bool { return isUnknown(r) }) {
@@ -144,7 +144,7 @@ func (a *surroundings) denies(f shellFile) bool {
 		}
 	}
 	for i, rule := range a.rules.rules {
-		if rule.paths == nil || rule.ToolName != "Read" && !f.writes {
+		if rule.paths == nil || rule.ToolName != "Read" && !f.writes || rule.ToolName == "Read" && f.makes && !static(f.name) {
 			continue
 		}
 		fits := func(p []step) bool { return rule.paths.matchFrom(a.fronts[i], p, true, broad, a.effort) }

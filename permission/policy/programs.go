@@ -113,11 +113,12 @@ func special(name string) bool {
 }
 
 // Programs that change files they are given; that show what is in them; whose
-// operands are all files that they change; and that make a file out of another
-// one or of what they read.
+// operands are all files that they change; that make a file out of another one or
+// of what they read; and that make one without reading any.
 const (
 	writers  = " touch mkdir rm rmdir unlink shred mv cp ln install rsync tee truncate dd split csplit sed perl ed ex vi vim nano emacs patch sort uniq xxd chmod chown chgrp tar bsdtar cpio ar zip unzip gzip gunzip bzip2 xz zstd git curl wget scp sponge mktemp mkfifo mknod link rename prettier gofmt goimports black jq yq flock script sqlite3 "
 	readers  = " cat head tail tac nl od xxd hexdump base64 base32 strings less more cp mv ln link scp rsync dd install source . sort uniq cut paste rev fold fmt pr expand unexpand join column look tsort shuf diff diff3 sdiff cmp comm tee tar bsdtar zip gzip bzip2 xz zstd zcat bzcat xzcat split csplit ar "
 	changers = " rm rmdir unlink shred touch truncate chmod chown chgrp mkdir mkfifo mknod tee dd gzip bzip2 xz zstd "
+	creators = " mkdir touch mkfifo "
 	makers   = " split csplit cp mv ln install tee dd link rsync scp sponge mkfifo curl wget patch rename sort uniq xxd openssl strip objcopy patchelf iconv gunzip unxz bunzip2 unzip ar "
 )

@@ -318,7 +318,7 @@ func (s *script) started(st starter, words []string, i int, in input) {
 		s.fail("%s starts what is not known before", base(words[0]))
 		return
 	}
-	if name := base(inner[0]); s.told && base(words[0]) == "xargs" && slices.ContainsFunc(running, func(r runningOption) bool { return r.how != runsAny && listed(r.programs, name) }) {
+	if name := base(inner[0]); s.told && base(words[0]) == "xargs" && s.mayRun(name) {
 		s.fail("%s gets options that are not known before", name)
 	}
 	if mark := replaced(words[:i]); mark != "" {
@@ -340,6 +340,15 @@ func (s *script) started(st starter, words []string, i int, in input) {
 		}
 	}
 	s.command(inner, in)
+}
+
+// mayRun reports whether what comes by a pipe may make a program run something.
+func (s *script) mayRun(name string) bool {
+	return slices.ContainsFunc(running, func(r runningOption) bool {
+		return r.how != runsAny && listed(r.programs, name) && (s.formed || slices.ContainsFunc(s.echoed, func(w string) bool {
+			return !plainLine.MatchString(w) || slices.ContainsFunc(strings.Fields(w), r.argument.MatchString)
+		}))
+	})
 }
 
 // shellStarters hand all their words to a shell, as one text.

@@ -230,6 +230,9 @@ func (s *script) runsArguments(name string, words []string) bool {
 		}
 	}
 	s.knowArguments(name, words, how)
+	if name == "split" && runs {
+		s.namePieces(words)
+	}
 	for _, f := range list {
 		if s.unread != "" || !s.spend(costOfText/4) {
 			break
@@ -237,6 +240,18 @@ func (s *script) runsArguments(name string, words []string) bool {
 		s.runs(name, f.option, f.match, words[f.at:])
 	}
 	return runs
+}
+
+// namePieces notes what split puts into FILE for its filter: names that begin with
+// its last operand, or with x.
+func (s *script) namePieces(words []string) {
+	for _, prefix := range append(operands(words), "x") {
+		if value := prefix + string(anyName); !slices.Contains(s.vars["FILE"], value) && len(s.vars["FILE"]) < maxValues {
+			s.vars["FILE"] = append(s.vars["FILE"], value)
+			s.held++
+			s.later = true
+		}
+	}
 }
 
 // knowArguments makes a command unreadable whose arguments are not known.

@@ -43,6 +43,7 @@ type script struct {
 	piped     int      // how many pipes lead here
 	told      bool     // what comes by a pipe is what the text says
 	formed    bool     // and other than it stands there
+	echoed    []string // the words that come by the pipe, unless they are formed
 	inner     int      // how many scripts are around
 	left      int      // of maxWork
 	learned   bool     // what the text itself does to variables is known
@@ -62,6 +63,7 @@ type shellFile struct {
 	name   string
 	writes bool // by what is known of the command
 	opens  bool // certainly: a word that nobody knows may be this file
+	makes  bool // and is only made by the command, which does not read it
 }
 
 // readScript reads a text for the shell. What a script inside of it does to
@@ -305,16 +307,19 @@ func (s *script) pipe(n *syntax.BinaryCmd) {
 		return
 	}
 	told := s.told
-	s.told = told || slices.ContainsFunc(s.commands[from:to], func(c command) bool { return listed(" echo printf ", base(c.words[0])) })
-	lists, formed := s.lists, s.formed
+	s.told = told || slices.ContainsFunc(s.commands[from:to], func(c command) bool { return s.reading().echoes(c.words) })
+	lists, formed, echoed := s.lists, s.formed, s.echoed
 	s.formed = formed || s.told && slices.ContainsFunc(s.commands[from:to], func(c command) bool {
 		return base(c.words[0]) != "echo" || !allStatic(c.words) || slices.Contains(c.words, "-e")
 	})
-	s.lists = listedBy(s.commands[from:to])
+	s.lists, s.echoed = listedBy(s.commands[from:to]), nil
+	for _, c := range s.commands[from:to] {
+		s.echoed = append(s.echoed, c.words[1:]...)
+	}
 	s.piped++
 	s.walk(n.Y)
 	s.piped--
-	s.told, s.lists, s.formed = told, lists, formed
+	s.told, s.lists, s.formed, s.echoed = told, lists, formed, echoed
 	if slices.ContainsFunc(s.commands[to:], func(c command) bool { return c.open }) {
 		for i := range s.commands[from:to] {
 			s.commands[from+i].open = true
@@ -348,7 +353,7 @@ func (s *script) statement(stmt *syntax.Stmt) {
 		default:
 			writes := r.Op != syntax.RdrIn && r.Op != syntax.DplIn
 			for _, name := range files.word(r.Word) {
-				s.files = append(s.files, shellFile{name, writes, true})
+				s.files = append(s.files, shellFile{name: name, writes: writes, opens: true})
 				if r.N != nil && r.Op == syntax.RdrIn { // it may be a directory, with a number from now on
 					s.enter(name)
 				}
@@ -387,7 +392,7 @@ func (s *script) statement(stmt *syntax.Stmt) {
 	s.name(names)
 	if (s.told || len(in.texts) > 0) && listed(" xargs gxargs parallel ", base(program)) && (s.formed || joinsMark(names)) {
 		writes := slices.ContainsFunc(names, func(w string) bool { return listed(writers, base(w)) })
-		s.files = append(s.files, shellFile{string(anyText), writes, true})
+		s.files = append(s.files, shellFile{name: string(anyText), writes: writes, opens: true})
 	}
 	s.spelled(call.Args)
 	e := expander{}

@@ -23,6 +23,7 @@ func (s *script) search(words []string) {
 			return listed(readers, base(w)) || listed(changers, base(w)) || listed(shells, base(w))
 		})
 		if at < 0 {
+			s.handed(words[1:], s.lists, false)
 			return
 		}
 		names := s.lists
@@ -47,11 +48,11 @@ func (s *script) handed(inner, names []string, deletes bool) {
 		return slices.ContainsFunc(inner, func(w string) bool { return listed(list, base(w)) })
 	}
 	opens := does(readers) || does(changers) || does(shells) || deletes
-	if !opens {
-		return
-	}
 	for _, name := range names {
-		s.files = append(s.files, shellFile{name, deletes || does(writers), true})
+		// For a program that may not open it only names count, not where it is searched.
+		if opens || !strings.ContainsFunc(name, isSpreadOrText) && strings.Trim(base(name), string([]rune{anyName, anyPart})) != "" {
+			s.files = append(s.files, shellFile{name: name, writes: deletes || does(writers), opens: opens})
+		}
 	}
 }
 
@@ -64,7 +65,7 @@ func found(words []string) []string {
 		switch w := words[i]; {
 		case w == "-name" && i+1 < len(words):
 			i++
-			patterns = append(patterns, unescape(words[i]))
+			patterns = append(patterns, ownPattern(words[i]))
 		case listed(" -o -or ! -not , -path -wholename -regex -iname -ipath -iregex ", w) || !static(w):
 			simple = false
 		case strings.HasPrefix(w, "-"):
@@ -81,7 +82,7 @@ func found(words []string) []string {
 			all = append(all, place+"/"+string(anyText))
 			continue
 		}
-		name := closeSets(patterns[0])
+		name := patterns[0]
 		all = append(all, place+"/"+name, place+"/"+string(anyText)+"/"+name)
 	}
 	return all

@@ -57,7 +57,7 @@ func (s *script) learn(file *syntax.File, text string) {
 
 // reading is how the shell reads words, as far as it is known.
 func (k *knowledge) reading() wordReading {
-	return wordReading{lists: k.arrays, vague: k.vague, split: k.vars["IFS"], written: k.tellsFiles}
+	return wordReading{lists: k.arrays, vague: k.vague, split: k.vars["IFS"], written: k.tellsFiles, functions: k.functions, paths: k.texts["PATH"], moved: k.texts["TMPDIR"]}
 }
 
 // option notes what an option of the shell changes.
@@ -104,12 +104,15 @@ func (l *learner) feed(stmt *syntax.Stmt) {
 		case r.Hdoc != nil || r.Op == syntax.WordHdoc || r.Op == syntax.DplIn:
 			made = true
 		case r.Op == syntax.RdrIn && r.Word != nil:
-			made = made || l.tellsFiles || strings.HasPrefix(r.Word.Lit(), "/dev/") || strings.HasPrefix(r.Word.Lit(), "/proc/") || printsItself(r.Word, &l.left)
+			made = made || l.tellsFiles || strings.HasPrefix(r.Word.Lit(), "/dev/") || strings.HasPrefix(r.Word.Lit(), "/proc/") || l.reading().printsItself(r.Word, &l.left)
 		case r.Op != syntax.DplOut:
 			writes = true
 		}
 	}
-	l.tellsFiles = l.tellsFiles || writes && printsItself(stmt, &l.left)
+	l.tellsFiles = l.tellsFiles || writes && l.reading().prints(stmt, &l.left, func(words []string) bool {
+		echoes, _ := l.reading().telling(words)
+		return echoes
+	})
 	if made {
 		l.feeds(stmt)
 		if call, ok := stmt.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 {
@@ -138,41 +141,6 @@ func (l *learner) feeds(node syntax.Node) {
 		}
 		return l.spend(2)
 	})
-}
-
-// printsItself reports whether a part of the text prints what the text says.
-// It takes what it needs of the work, and is broad when nothing is left.
-func printsItself(node syntax.Node, work *int) bool {
-	found := false
-	syntax.Walk(node, func(node syntax.Node) bool {
-		if found || !spend(work, 2) {
-			found = true
-			return false
-		}
-		switch n := node.(type) {
-		case *syntax.Redirect:
-			found = found || n.Op == syntax.WordHdoc || n.Hdoc != nil
-		case *syntax.CallExpr:
-			if len(n.Args) > 0 {
-				name, known := literalText(n.Args[0])
-				found = found || !known || listed(tellers, base(name)) || listed(" basename dirname ", name) && cutsText(n.Args[1:])
-			}
-		}
-		return true
-	})
-	return found
-}
-
-// tellers are programs that print what they are told.
-const tellers = " echo printf print expr seq yes env printenv base64 base32 xxd python python3 perl ruby node php tee "
-
-// cutsText reports whether basename or dirname cut a name that the text says.
-func cutsText(args []*syntax.Word) bool {
-	if len(args) == 0 {
-		return false
-	}
-	_, known := literalText(args[0])
-	return known
 }
 
 // put notes values of a variable.
@@ -240,7 +208,7 @@ func (l *learner) visit(node syntax.Node) bool {
 	case *syntax.Stmt:
 		l.feed(n)
 	case *syntax.BinaryCmd:
-		if (n.Op == syntax.Pipe || n.Op == syntax.PipeAll) && printsItself(n.X, &l.left) {
+		if (n.Op == syntax.Pipe || n.Op == syntax.PipeAll) && l.reading().printsItself(n.X, &l.left) {
 			l.feeds(n.Y)
 		}
 	case *syntax.CallExpr:
