@@ -13,7 +13,8 @@ const maxHeld = 32 << 20
 // the pieces of a streamed block. While a block is streamed, lines are held back; if
 // the whole of it has a secret, its first piece has all of its text, without the
 // secret, and the others have none. A block that is longer than what can be held
-// is cut off. E is what belongs to a line, such as its time. It is for one goroutine.
+// is cut off, and so are those that have not stopped when a message or a turn ends:
+// nothing waits for them any longer. E is what belongs to a line, such as its time. It is for one goroutine.
 type Lines[E any] struct {
 	set   *Set
 	emit  func(about E, line []byte)
@@ -63,6 +64,9 @@ func (l *Lines[E]) Next(about E, line []byte) {
 	p, streamed := pieceOf(line)
 	switch {
 	case !streamed:
+		if p.Type == "result" {
+			l.cutOff()
+		}
 		l.Other(about, line)
 		return
 	case p.Event.Type == "content_block_delta":
@@ -72,8 +76,10 @@ func (l *Lines[E]) Next(about E, line []byte) {
 		line = l.piece(p, line)
 	case p.Event.Type == "content_block_stop":
 		l.close(func(k blockKey) bool { return k == p.key() }, false)
-	default: // a message begins or ends
-		l.close(func(k blockKey) bool { return k.parent == p.Parent }, false)
+	case p.Event.Type == "content_block_start":
+		l.over(func(k blockKey) bool { return k == p.key() })
+	case p.Event.Type == "message_start" || p.Event.Type == "message_stop":
+		l.over(func(k blockKey) bool { return k.parent == p.Parent })
 	}
 	l.add(about, line)
 	l.release()
@@ -113,6 +119,12 @@ func (l *Lines[E]) cutOff() {
 	}
 	l.close(func(blockKey) bool { return true }, true)
 	l.release()
+}
+
+// over ends blocks that have not stopped, though others begin in their place.
+func (l *Lines[E]) over(which func(blockKey) bool) {
+	l.close(which, true)
+	l.close(which, false) // and what comes under their names is shown again
 }
 
 // close ends blocks. One that is cut off may end inside of a secret.
@@ -191,9 +203,10 @@ type piece struct {
 	} `json:"event"`
 }
 
-// pieceOf reads a line of a streamed message.
+// pieceOf reads a line of a streamed message, or one that ends a turn, which is not
+// ok.
 func pieceOf(line []byte) (p piece, ok bool) {
-	if !bytes.Contains(line, []byte(`"stream_event"`)) {
+	if !bytes.Contains(line, []byte(`"stream_event"`)) && !bytes.Contains(line, []byte(`"result"`)) {
 		return p, false
 	}
 	if err := jsonx.Unmarshal(line, &p); err != nil && !jsonx.Mismatch(err) {

@@ -114,6 +114,36 @@ func TestStreamedOrder(t *testing.T) {
 	}
 }
 
+// Only the end of a block, of its message or of the turn ends a block. Other events
+// come in its middle, and one that never stops holds nothing back after the result.
+func TestStreamedWithoutStop(t *testing.T) {
+	const key = "correct-horse-battery"
+	var s Set
+	s.AddValues(key)
+	event := func(kind string) string {
+		return fmt.Sprintf(`{"type":"stream_event","event":{"type":%q,"index":0},"parent_tool_use_id":null}`, kind)
+	}
+	pieces := deltas("text_delta", "text", "a correct-ho", "rse-battery b")
+	again := deltas("text_delta", "text", "c")
+	result := `{"type":"result","subtype":"success"}`
+	for _, kind := range []string{"ping", "message_delta", "error", "something_new"} {
+		if _, got := streamedThrough(&s, 0, []string{pieces[0], event(kind), pieces[1], pieces[2]}, false); got != "a [redacted] b" {
+			t.Errorf("%s inside of a block: %q", kind, got)
+		}
+	}
+	for name, end := range map[string]string{"a turn": result, "a message": event("message_stop"), "the next message": event("message_start"), "the next block": event("content_block_start")} {
+		lines := []string{pieces[0], end, event("message_start"), again[0], again[1]}
+		out, got := streamedThrough(&s, 0, lines, false)
+		if len(out) != len(lines) || strings.Contains(got, "correct") || !strings.HasSuffix(got, "c") {
+			t.Errorf("%s ends the block: %q in %d lines of %d", name, got, len(out), len(lines))
+		}
+	}
+	out, _ := streamedThrough(&s, 0, []string{pieces[0], `{"type":"user"}`, result, `{"type":"system"}`}, false)
+	if len(out) != 4 {
+		t.Errorf("%d lines of 4 after the result", len(out))
+	}
+}
+
 func FuzzLines(f *testing.F) {
 	f.Add("a text with ", "", byte(1))
 	f.Add(`{"a":"`, `"}`, byte(3))

@@ -21,6 +21,12 @@
 // lines are about the process: {"stderr":"a line"}, {"exit_code":1},
 // {"exit_code":137,"signal":"killed"} and {"lost_bytes":4096}.
 //
+// Secrets are hidden, also those that are spread over the pieces of a streamed
+// block. So the lines of a block, and those behind them, are written when the block
+// stops; of one that never stops, when its message or the turn ends, at 32 MiB, or at
+// the end of the output. What then may be the beginning of a secret is hidden too,
+// and later pieces of the block are recorded without their text.
+//
 // Up to 64 MiB wait for a slow disk; then bytes are left out and counted. After
 // the first failed write nothing more is written. Neither affects the session.
 package tee
