@@ -58,10 +58,16 @@ func (g *group) signalLeftovers(sig syscall.Signal, led ledGroups, rest leftover
 	return g.signalEach(sig, func(pid int) bool { return g.hasMember(pid) || g.marked(pid) || led.has(pid) }, rest)
 }
 
-// ledGroups are the groups that marked processes lead, with the session of each.
+// ledGroups are the groups that marked processes lead, by their number.
 // A shell of the CLI leads one, so what it has started with another environment is
 // found as long as the shell lives.
-type ledGroups map[int]int
+type ledGroups map[int]ledGroup
+
+// ledGroup is how a group is recognized when its leader has gone.
+type ledGroup struct {
+	session int
+	seen    uint64 // when, in the ticks of [startOf]
+}
 
 // ledGroups looks for them. The group of this process is never one.
 func (g *group) ledGroups() ledGroups {
@@ -71,7 +77,7 @@ func (g *group) ledGroups() ledGroups {
 			continue
 		}
 		if session, err := unix.Getsid(pid); err == nil {
-			led[pid] = session
+			led[pid] = ledGroup{session, ticks()}
 		}
 	}
 	return led
@@ -86,7 +92,7 @@ type notedGroups struct {
 }
 
 type notedGroup struct {
-	session int
+	ledGroup
 	members leftovers
 }
 
@@ -101,9 +107,9 @@ func (g *group) note() {
 	if g.noted.groups == nil {
 		g.noted.groups = make(map[int]notedGroup)
 	}
-	for id, session := range led {
+	for id, group := range led {
 		g.noted.groups[id].members.release() // of an earlier look
-		g.noted.groups[id] = notedGroup{session, leftovers{}}
+		g.noted.groups[id] = notedGroup{group, leftovers{}}
 	}
 	for _, pid := range processes() {
 		if id, err := unix.Getpgid(pid); err == nil && led.has(pid) {
@@ -125,7 +131,7 @@ func (n *notedGroups) addTo(led ledGroups) {
 	for id, noted := range n.groups {
 		for pid, p := range noted.members {
 			if now, err := unix.Getpgid(pid); err == nil && now == id && p.Signal(syscall.Signal(0)) == nil {
-				led[id] = noted.session
+				led[id] = noted.ledGroup
 			}
 		}
 		noted.members.release()
@@ -134,18 +140,44 @@ func (n *notedGroups) addTo(led ledGroups) {
 }
 
 // has reports whether a process is in one of the groups and has not exited. A group
-// that took the number of one that is gone is in another session.
+// that took the number of one that is gone is in another session, or, if it leads a
+// session itself, has a leader that began later.
 func (l ledGroups) has(pid int) bool {
 	id, err := unix.Getpgid(pid)
 	if err != nil {
 		return false
 	}
-	session, ok := l[id]
+	group, ok := l[id]
 	if !ok {
 		return false
 	}
 	now, err := unix.Getsid(pid)
-	return err == nil && now == session && !exited(pid)
+	return err == nil && now == group.session && startOf(id) <= group.seen && !exited(pid)
+}
+
+// startOf returns when a process began, 0 if it is not there: in hundredths of a
+// second since the machine started.
+func startOf(pid int) uint64 {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0
+	}
+	// The name of the program may hold any character; the 20th field behind it.
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 20 {
+		return 0
+	}
+	start, _ := strconv.ParseUint(string(fields[19]), 10, 64)
+	return start
+}
+
+// ticks is now, as startOf counts.
+func ticks() uint64 {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
+		return 1<<64 - 1 // then numbers are trusted
+	}
+	return uint64(now.Sec)*100 + uint64(now.Nsec)/1e7
 }
 
 // processes returns the numbers of all processes but this one.
