@@ -133,6 +133,9 @@ func (c *chainCall) run(ctx context.Context) (json.RawMessage, error) {
 	if err := jsonx.Unambiguous(c.body.Input); err != nil {
 		return nil, unreadable(err) // it is taken apart here, and by each hook
 	}
+	if c.round != nil && c.round.twice {
+		return nil, errTwice // of two inputs, the guards would see one
+	}
 	c.remember()
 	for stage := hook.StageHook; stage <= hook.StageRelease; stage++ {
 		err := c.askAll(ctx, func(i int, h *hook.Hook) bool { return h.Stage == stage && !c.looks[i].asked })

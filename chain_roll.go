@@ -132,18 +132,23 @@ func (s *Session) matcherCallback(in *peer.Incoming, h hook.Hook, unread error) 
 
 func (c *matcherCall) run(ctx context.Context) (json.RawMessage, error) {
 	switch {
-	case c.unread != nil:
+	case c.round == nil && c.unread != nil:
 		return nil, unreadable(c.unread)
 	case c.round == nil:
 		return nil, errNoToolUse
 	}
+	// It waits even if it cannot be read: the round is not forgotten before the
+	// hooks that it fits were asked, nor kept if they never are.
 	select {
 	case <-c.round.complete:
 	case <-ctx.Done():
 		c.session.running.roll.drop(c.round)
 		return nil, context.Cause(ctx)
 	}
-	if c.round.twice {
+	switch {
+	case c.unread != nil:
+		return nil, unreadable(c.unread)
+	case c.round.twice:
 		return nil, errTwice
 	}
 	return json.RawMessage(noOpinion), nil

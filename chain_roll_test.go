@@ -75,7 +75,7 @@ func TestChainMatchers(t *testing.T) {
 				{"u-1", "hook_1", "t1", "Bash", echo}, {"u-2", "hook_1", "t1", "Bash", `{"command":"rm"}`},
 				{"u-3", "hook_chain", "t1", "Bash", echo},
 			}, nil,
-			[]string{"all Bash echo", "guard Bash rm"}, []string{"u-1", "u-2"},
+			nil, []string{"u-1", "u-2", "u-3"},
 		},
 		"without an id": {
 			[]request{{"u-1", "hook_1", "", "Bash", echo}, {"u-2", "hook_chain", "", "Bash", echo}}, nil,
