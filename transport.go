@@ -50,7 +50,9 @@ type Conn interface {
 	// A Conn may also have a method Kill() error, which ends the CLI at once
 	// and silently; Session.Abort uses it in place of Stop. And it may
 	// have a method PID() int, the number of a process of this system that the
-	// CLI is; Session.PID returns it.
+	// CLI is; Session.PID returns it. A method Note() is called once before the
+	// CLI is asked to end, to find what it has started while it still shows;
+	// a Conn that wraps another passes it on.
 
 	// Wait blocks until the CLI has ended and reports how: nil for exit code
 	// 0, otherwise an error, preferably with a method ExitCode() int like that

@@ -139,6 +139,14 @@ func (c *recorded) Wait() error {
 	return err
 }
 
+// Note lets the Conn behind look at what the CLI has started, before the CLI is
+// asked to end.
+func (c *recorded) Note() {
+	if n, ok := c.Conn.(interface{ Note() }); ok {
+		n.Note()
+	}
+}
+
 // StderrTail returns the end of what the CLI wrote to standard error, if the
 // Conn behind keeps it.
 func (c *recorded) StderrTail() string {

@@ -50,3 +50,27 @@ func TestRecordStreamedSecretAfterExit(t *testing.T) {
 		t.Errorf("%d pieces in:\n%s", n, got)
 	}
 }
+
+// noting is a Conn that counts how often it is to look at what the CLI has started.
+type noting struct {
+	ended
+	notes *int
+}
+
+func (n noting) Start(context.Context, *claude.Launch) (claude.Conn, error) { return n, nil }
+func (n noting) Note()                                                      { *n.notes++ }
+
+// What a Conn does before the CLI is asked to end, it does behind a recording too.
+func TestRecordPassesNoteOn(t *testing.T) {
+	notes := 0
+	for _, behind := range []claude.Transport{noting{ended{strings.NewReader("")}, &notes}, ended{strings.NewReader("")}} {
+		conn, err := claudetest.Record(behind, io.Discard, nil).Start(t.Context(), &claude.Launch{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.(interface{ Note() }).Note()
+	}
+	if notes != 1 {
+		t.Errorf("noted %d times", notes)
+	}
+}
