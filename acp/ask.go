@@ -1,0 +1,265 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/claude-agent-go/claude/acp/internal/translate"
+	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// The answers that an editor offers.
+const (
+	optionOnce   = "allow-once"
+	optionAlways = "allow-with-updates"
+	optionReject = "reject"
+
+	exitDefault = "exit-plan-default"
+	exitEdits   = "exit-plan-accept-edits"
+	exitBypass  = "exit-plan-bypass"
+)
+
+// asker puts questions of the CLI before the person at the editor.
+type asker struct {
+	editor  *Editor
+	session schema.SessionID
+	shown   translate.Shown
+	first   permission.Func // asked before; nil: none
+	bypass  bool            // bypassPermissions may be chosen
+}
+
+// decide is the permission callback of a session. Whatever does not end with a
+// clear answer denies.
+func (a asker) decide(ctx context.Context, req *permission.Request) (permission.Decision, error) {
+	if a.first != nil {
+		d, err := a.first(ctx, req)
+		if err != nil || d.Behavior() != "" {
+			return d, err
+		}
+	}
+	if req.ToolName == "AskUserQuestion" {
+		return a.questions(ctx, req)
+	}
+	outcome, err := a.editor.RequestPermission(ctx, &schema.RequestPermissionRequest{
+		SessionID: a.session, ToolCall: a.call(req), Options: permissionOptions(req, a.bypass),
+	})
+	if err != nil {
+		return permission.Decision{}, fmt.Errorf("the editor did not answer: %w", err)
+	}
+	return decisionOf(req, outcome, a.bypass), nil
+}
+
+func (a asker) call(req *permission.Request) schema.ToolCallUpdate {
+	up := a.shown.Update(req.ToolUseID, req.ToolName, req.Input)
+	if req.BlockedPath != "" && up.Locations == nil {
+		up.Locations = []schema.ToolCallLocation{{Path: req.BlockedPath}}
+	}
+	if req.MCPServer != nil {
+		up.Meta = map[string]any{"claudeCode": map[string]any{"toolName": req.ToolName, "mcpServer": map[string]any{"name": req.MCPServer.Name, "source": req.MCPServer.Source}}}
+	}
+	return up
+}
+
+// permissionOptions returns the answers to a question about a call.
+func permissionOptions(req *permission.Request, bypass bool) []schema.PermissionOption {
+	if req.ToolName == "ExitPlanMode" {
+		options := []schema.PermissionOption{
+			{OptionID: exitDefault, Name: "Yes, and ask before edits", Kind: schema.PermissionOptionKindAllowOnce},
+			{OptionID: exitEdits, Name: "Yes, and accept edits", Kind: schema.PermissionOptionKindAllowAlways},
+		}
+		if bypass {
+			options = append(options, schema.PermissionOption{OptionID: exitBypass, Name: "Yes, and bypass permissions", Kind: schema.PermissionOptionKindAllowAlways})
+		}
+		return append(options, schema.PermissionOption{OptionID: optionReject, Name: "No, keep planning", Kind: schema.PermissionOptionKindRejectOnce})
+	}
+	options := []schema.PermissionOption{{OptionID: optionOnce, Name: "Yes", Kind: schema.PermissionOptionKindAllowOnce}}
+	if u, ok := always(req); ok {
+		options = append(options, schema.PermissionOption{OptionID: optionAlways, Name: alwaysName(u), Kind: schema.PermissionOptionKindAllowAlways})
+	}
+	return append(options, schema.PermissionOption{OptionID: optionReject, Name: "No", Kind: schema.PermissionOptionKindRejectOnce})
+}
+
+// always returns the suggestion that "always" stands for. The CLI suggests
+// several ways to answer a question for good, from a rule about one command to a
+// mode that accepts all edits; a person who is shown one of them must not get the
+// others.
+func always(req *permission.Request) (u permission.Update, ok bool) {
+	if len(req.Suggestions) == 0 || req.SuppressAlwaysAllow || req.ServerPolicyAskOnly && req.MCPServer != nil {
+		return permission.Update{}, false
+	}
+	if i := slices.IndexFunc(req.Suggestions, func(u permission.Update) bool { return len(u.Rules) > 0 }); i >= 0 {
+		return req.Suggestions[i], true
+	}
+	return req.Suggestions[0], true
+}
+
+// alwaysName says what a suggestion would allow.
+func alwaysName(u permission.Update) string {
+	switch {
+	case u.Mode == permission.ModeAcceptEdits:
+		return "Yes, and accept all edits during this session"
+	case u.Mode != "":
+		return fmt.Sprintf("Yes, and change to mode %s", u.Mode)
+	case len(u.Rules) > 0:
+		return "Yes, and don't ask again for " + u.Rules[0].String()
+	case len(u.Directories) > 0:
+		return "Yes, and allow " + u.Directories[0] + " from now on"
+	}
+	return "Yes, and don't ask again"
+}
+
+// decisionOf returns the decision that an answer means.
+func decisionOf(req *permission.Request, outcome schema.RequestPermissionOutcome, bypass bool) permission.Decision {
+	if outcome.Cancelled != nil {
+		return permission.DenyAndStop("The turn was cancelled.")
+	}
+	if outcome.Selected == nil {
+		return permission.Deny("The editor gave no answer that can be read.")
+	}
+	plan := req.ToolName == "ExitPlanMode"
+	switch id := outcome.Selected.OptionID; {
+	case id == optionOnce && !plan:
+		return permission.Allow()
+	case id == optionAlways && !plan:
+		if u, ok := always(req); ok {
+			return permission.Allow(u)
+		}
+	case id == exitDefault && plan:
+		return permission.Allow(permission.SetMode(permission.ModeDefault, permission.ToSession))
+	case id == exitEdits && plan:
+		return permission.Allow(permission.SetMode(permission.ModeAcceptEdits, permission.ToSession))
+	case id == exitBypass && plan && bypass:
+		return permission.Allow(permission.SetMode(permission.ModeBypassPermissions, permission.ToSession))
+	case id == optionReject:
+		return permission.Deny("The user refused this call.")
+	}
+	return permission.Deny("The editor chose an answer that was not offered.")
+}
+
+var errUnanswered = errors.New("the user did not answer")
+
+// questions asks what the model wants to know: in a form if the editor has them,
+// else one by one.
+func (a asker) questions(ctx context.Context, req *permission.Request) (permission.Decision, error) {
+	list, err := req.Questions()
+	if err != nil {
+		return permission.Decision{}, err
+	}
+	answers := req.Answers()
+	if elicits(a.editor) {
+		resp, err := a.editor.Elicit(ctx, questionForm(a.session, req, list))
+		if err == nil {
+			err = readForm(answers, list, resp)
+		}
+		if errors.Is(err, errUnanswered) {
+			return permission.Deny("The user did not answer the questions."), nil
+		}
+		if err != nil {
+			return permission.Decision{}, err
+		}
+		return answers.Decision()
+	}
+	for i, q := range list {
+		var options []schema.PermissionOption
+		for n, o := range q.Options {
+			options = append(options, schema.PermissionOption{OptionID: schema.PermissionOptionID(fmt.Sprintf("answer-%d", n)), Name: o.Label, Kind: schema.PermissionOptionKindAllowOnce})
+		}
+		options = append(options, schema.PermissionOption{OptionID: optionReject, Name: "Don't answer", Kind: schema.PermissionOptionKindRejectOnce})
+		call := a.call(req)
+		call.Title = &q.Text
+		outcome, err := a.editor.RequestPermission(ctx, &schema.RequestPermissionRequest{SessionID: a.session, ToolCall: call, Options: options})
+		switch {
+		case err != nil:
+			return permission.Decision{}, err
+		case outcome.Cancelled != nil:
+			return permission.DenyAndStop("The turn was cancelled."), nil
+		case outcome.Selected == nil:
+			return permission.Deny("The user did not answer the questions."), nil
+		}
+		var n int
+		if _, err := fmt.Sscanf(string(outcome.Selected.OptionID), "answer-%d", &n); err != nil || n < 0 || n >= len(q.Options) {
+			return permission.Deny("The user did not answer the questions."), nil
+		}
+		answers.ChooseAt(i, n)
+	}
+	return answers.Decision()
+}
+
+// questionForm is a form with a choice and a free text for each question.
+func questionForm(session schema.SessionID, req *permission.Request, list []permission.Question) *schema.CreateElicitationRequest {
+	properties := make(map[string]schema.ElicitationPropertySchema)
+	for i, q := range list {
+		var options []schema.EnumOption
+		for _, o := range q.Options {
+			options = append(options, schema.EnumOption{Const: o.Label, Title: o.Label, Description: &o.Description})
+		}
+		title := orName(q.Header, q.Text)
+		field := schema.ElicitationPropertySchema{String: &schema.StringPropertySchema{Title: &title, Description: &q.Text, OneOf: options}}
+		if q.MultiSelect {
+			field = schema.ElicitationPropertySchema{Array: &schema.MultiSelectPropertySchema{Title: &title, Description: &q.Text,
+				Items: schema.MultiSelectItems{Titled: &schema.TitledMultiSelectItems{AnyOf: options}}}}
+		}
+		properties[fmt.Sprintf("question_%d", i)] = field
+		properties[fmt.Sprintf("question_%d_custom", i)] = schema.ElicitationPropertySchema{String: &schema.StringPropertySchema{
+			Title: new("Other"), Description: new("Your own answer, instead of those above")}}
+	}
+	message := "Claude has a question."
+	if len(list) > 0 {
+		message = list[0].Text
+	}
+	return &schema.CreateElicitationRequest{
+		Mode: "form", SessionID: session, ToolCallID: schema.ToolCallID(req.ToolUseID), Message: message,
+		RequestedSchema: schema.ElicitationSchema{Type: "object", Properties: properties},
+	}
+}
+
+// readForm takes the answers of a form. A text of one's own wins.
+func readForm(answers *permission.Answers, list []permission.Question, resp *schema.CreateElicitationResponse) error {
+	if resp.Action != "accept" {
+		return errUnanswered
+	}
+	for i := range list {
+		value := resp.Content[fmt.Sprintf("question_%d", i)]
+		var labels []string
+		switch own := jsonx.Text(resp.Content[fmt.Sprintf("question_%d_custom", i)]); {
+		case own != "":
+			answers.WriteAt(i, own)
+		case jsonx.Text(value) != "":
+			answers.Choose(list[i].Text, jsonx.Text(value))
+		case jsonx.Unmarshal(value, &labels) == nil && len(labels) > 0:
+			answers.Choose(list[i].Text, labels...)
+		default:
+			return errUnanswered
+		}
+	}
+	return nil
+}
+
+// elicit puts the question of an MCP server before the person.
+func (a asker) elicit(ctx context.Context, e *control.Elicitation) (control.ElicitationAnswer, error) {
+	req := &schema.CreateElicitationRequest{Mode: "form", SessionID: a.session, Message: e.Message}
+	if e.Mode == control.ElicitationURL {
+		if a.editor.Capabilities().Elicitation.URL == nil {
+			return control.Decline(), nil
+		}
+		req.Mode, req.URL, req.ElicitationID = "url", &e.URL, schema.ElicitationID(e.ElicitationID)
+	} else if err := jsonx.Unmarshal(e.RequestedSchema, &req.RequestedSchema); err != nil {
+		return control.Decline(), err
+	}
+	resp, err := a.editor.Elicit(ctx, req)
+	if err != nil {
+		return control.Decline(), err
+	}
+	switch resp.Action {
+	case "accept":
+		return control.Accept(resp.Content), nil
+	case "cancel":
+		return control.Cancel(), nil
+	}
+	return control.Decline(), nil
+}

@@ -1,0 +1,83 @@
+package acp
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+func selected(id schema.PermissionOptionID) schema.RequestPermissionOutcome {
+	return schema.RequestPermissionOutcome{Selected: &schema.SelectedPermissionOutcome{OptionID: id}}
+}
+
+// TestDecision says what each answer means. What was not offered denies.
+func TestDecision(t *testing.T) {
+	rule := permission.AllowRule("Bash", "make *", permission.ToLocalSettings)
+	edits := permission.SetMode(permission.ModeAcceptEdits, permission.ToSession)
+	bash := &permission.Request{ToolName: "Bash", Suggestions: []permission.Update{edits, rule}}
+	edit := &permission.Request{ToolName: "Edit", Suggestions: []permission.Update{edits}}
+	never := &permission.Request{ToolName: "Bash", Suggestions: []permission.Update{rule}, SuppressAlwaysAllow: true}
+	plan := &permission.Request{ToolName: "ExitPlanMode"}
+	for _, test := range []struct {
+		name    string
+		req     *permission.Request
+		outcome schema.RequestPermissionOutcome
+		bypass  bool
+		want    permission.Behavior
+		updates string
+		stops   bool
+	}{
+		{"once", bash, selected("allow-once"), false, "allow", `[]`, false},
+		{"always is the rule alone", bash, selected("allow-with-updates"), false, "allow", `[{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"make *"}],"behavior":"allow","destination":"localSettings"}]`, false},
+		{"always without a rule", edit, selected("allow-with-updates"), false, "allow", `[{"type":"setMode","mode":"acceptEdits","destination":"session"}]`, false},
+		{"always that was not offered", never, selected("allow-with-updates"), false, "deny", `[]`, false},
+		{"reject", bash, selected("reject"), false, "deny", `[]`, false},
+		{"cancelled", bash, schema.RequestPermissionOutcome{Cancelled: new(schema.Empty)}, false, "deny", `[]`, true},
+		{"nothing", bash, schema.RequestPermissionOutcome{}, false, "deny", `[]`, false},
+		{"unknown option", bash, selected("yes please"), false, "deny", `[]`, false},
+		{"option of another tool", bash, selected("exit-plan-bypass"), true, "deny", `[]`, false},
+		{"plan", plan, selected("exit-plan-default"), false, "allow", `[{"type":"setMode","mode":"default","destination":"session"}]`, false},
+		{"plan, once", plan, selected("allow-once"), false, "deny", `[]`, false},
+		{"plan, bypass", plan, selected("exit-plan-bypass"), true, "allow", `[{"type":"setMode","mode":"bypassPermissions","destination":"session"}]`, false},
+		{"plan, bypass that was not offered", plan, selected("exit-plan-bypass"), false, "deny", `[]`, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := decisionOf(test.req, test.outcome, test.bypass)
+			updates, err := json.Marshal(append([]permission.Update{}, d.Updates()...))
+			if d.Behavior() != test.want || err != nil || string(updates) != test.updates || d.Interrupts() != test.stops {
+				t.Errorf("%s with %s, stops %v, %v", d.Behavior(), updates, d.Interrupts(), err)
+			}
+			for _, o := range permissionOptions(test.req, test.bypass) {
+				if o.OptionID == "exit-plan-bypass" && !test.bypass {
+					t.Error("bypass is offered")
+				}
+			}
+		})
+	}
+}
+
+// TestContent refuses what the model cannot read.
+func TestContent(t *testing.T) {
+	for text, ok := range map[string]bool{
+		`[{"type":"text","text":"hi"}]`: true,
+		`[{"type":"image","mimeType":"image/png","data":"AAAA"},{"type":"text","text":"hi"}]`: true,
+		`[{"type":"resource_link","uri":"file:///a/b.txt","name":"b.txt"}]`:                   true,
+		`[{"type":"resource","resource":{"uri":"file:///a","text":"x"}}]`:                     true,
+		`[{"type":"resource","resource":{"uri":"file:///a","blob":"AAAA"}}]`:                  false,
+		`[{"type":"audio","mimeType":"audio/wav","data":"AAAA"},{"type":"text","text":"hi"}]`: false,
+		`[{"type":"image","mimeType":"image/png","data":"no base64"}]`:                        false,
+		`[{"type":"smell"}]`: false,
+		`[]`:                 false,
+	} {
+		var prompt []schema.ContentBlock
+		if err := json.Unmarshal([]byte(text), &prompt); err != nil {
+			t.Fatal(err)
+		}
+		blocks, err := contentOf(prompt)
+		if (err == nil) != ok || ok && len(blocks) < len(prompt) {
+			t.Errorf("%s: %v, %v", text, blocks, err)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package acp
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/claude-agent-go/claude/acp/internal/rpc"
+	"github.com/claude-agent-go/claude/acp/schema"
+)
+
+// Backend is what an agent offers to an editor. Serve calls its methods from
+// several goroutines at once, and never before the editor has introduced itself.
+// Contexts end when the editor withdraws a request and when it is gone; methods
+// must return soon after. An error that is a *schema.Error reaches the editor as
+// it is, any other as an internal error with its text.
+type Backend interface {
+	// Initialize returns what the agent is and can do. Serve sets the version of
+	// the protocol.
+	Initialize(ctx context.Context, e *Editor) (*schema.InitializeResponse, error)
+	// Authenticate signs in by one of the methods that Initialize has named.
+	Authenticate(ctx context.Context, e *Editor, method schema.AuthMethodID) error
+	// Logout signs out.
+	Logout(ctx context.Context) error
+	// New begins a session.
+	New(ctx context.Context, e *Editor, req *schema.NewSessionRequest) (AgentSession, error)
+	// Load opens an earlier session and shows what was said to the editor before
+	// it returns. Resume opens one without showing it.
+	Load(ctx context.Context, e *Editor, req *schema.LoadSessionRequest) (AgentSession, error)
+	Resume(ctx context.Context, e *Editor, req *schema.ResumeSessionRequest) (AgentSession, error)
+	// List lists earlier sessions, and Delete removes one that is not open.
+	List(ctx context.Context, req *schema.ListSessionsRequest) (*schema.ListSessionsResponse, error)
+	Delete(ctx context.Context, id schema.SessionID) error
+}
+
+// AgentSession is an open session of a [Backend]. Its methods may be called from
+// any goroutine, but Serve never calls Prompt while another Prompt runs.
+type AgentSession interface {
+	// ID names the session to the editor.
+	ID() schema.SessionID
+	// Modes and Config describe what the editor can choose; either may be nil.
+	Modes() *schema.SessionModeState
+	Config() []schema.SessionConfigOption
+	// Opened is called once, when the editor knows the session: from then on
+	// updates may be sent.
+	Opened(ctx context.Context)
+	// Prompt runs a turn and returns how it ended, after all its updates. When
+	// ctx ends, it stops the turn and returns schema.StopReasonCancelled.
+	Prompt(ctx context.Context, req *schema.PromptRequest) (*schema.PromptResponse, error)
+	SetMode(ctx context.Context, mode schema.SessionModeID) error
+	// SetConfig changes an option and returns all of them.
+	SetConfig(ctx context.Context, req *schema.SetSessionConfigOptionRequest) ([]schema.SessionConfigOption, error)
+	// Close ends the session and what it has started, in bounded time.
+	Close() error
+}
+
+// Editor is the program on the other side of a connection. Its methods may be
+// called from any goroutine, as long as the connection lasts; afterwards they
+// return an error.
+type Editor struct {
+	conn *rpc.Conn
+	init schema.InitializeRequest
+}
+
+// Capabilities returns what the editor can do. The value must not be changed.
+func (e *Editor) Capabilities() *schema.ClientCapabilities { return &e.init.ClientCapabilities }
+
+// Info returns the editor's name and version, nil if it has not said them.
+func (e *Editor) Info() *schema.Implementation { return e.init.ClientInfo }
+
+// Update shows something in a session. It returns when it is written.
+func (e *Editor) Update(ctx context.Context, id schema.SessionID, update schema.SessionUpdate) error {
+	return e.conn.Notify(ctx, schema.MethodClientSessionUpdate, schema.SessionNotification{SessionID: id, Update: update})
+}
+
+// RequestPermission asks the person about a tool call. When ctx ends, the
+// question is withdrawn.
+func (e *Editor) RequestPermission(ctx context.Context, req *schema.RequestPermissionRequest) (schema.RequestPermissionOutcome, error) {
+	var resp schema.RequestPermissionResponse
+	err := e.conn.Call(ctx, schema.MethodClientSessionRequestPermission, req, &resp)
+	return resp.Outcome, err
+}
+
+// Elicit asks the person to fill in a form or to visit an address. Only editors
+// with that capability can.
+func (e *Editor) Elicit(ctx context.Context, req *schema.CreateElicitationRequest) (*schema.CreateElicitationResponse, error) {
+	var resp schema.CreateElicitationResponse
+	err := e.conn.Call(ctx, schema.MethodClientElicitationCreate, req, &resp)
+	return &resp, err
+}
+
+// Call sends any request, such as an extension, whose method begins with "_".
+// The answer is decoded into result unless that is nil.
+func (e *Editor) Call(ctx context.Context, method string, params, result any) error {
+	return e.conn.Call(ctx, method, params, result)
+}
+
+// Notify sends any notification.
+func (e *Editor) Notify(ctx context.Context, method string, params any) error {
+	return e.conn.Notify(ctx, method, params)
+}
+
+// errorf returns an error with a code of the protocol.
+func errorf(code schema.ErrorCode, form string, args ...any) *schema.Error {
+	return &schema.Error{Code: code, Message: fmt.Sprintf(form, args...)}
+}

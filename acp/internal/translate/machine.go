@@ -1,0 +1,362 @@
+package translate
+
+import (
+	"encoding/json"
+	"maps"
+
+	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// Machine translates the messages of one session. It is not safe for concurrent
+// use.
+type Machine struct {
+	Shown
+	// Compaction and Notices say that the editor shows compactions and notices
+	// as such.
+	Compaction, Notices bool
+	// Window is the size of the context window. It is learned from results;
+	// before, usage is not reported unless it is set.
+	Window int
+
+	progress   message.Progress
+	calls      map[string]*shownCall // by tool use id, until the result
+	streamed   string                // the answer that is being streamed
+	streams    map[string]bool       // answers that were streamed and are not whole yet
+	used       int                   // tokens of the last model call in this turn
+	model      string
+	compacting string // id of the compaction, "" if there is none
+	failed     map[string]bool
+}
+
+// shownCall is a call that the editor knows.
+type shownCall struct {
+	tool   string
+	hidden bool // shown as a plan
+}
+
+// Add returns the updates of a message, in order.
+func (m *Machine) Add(msg message.Message) []schema.SessionUpdate {
+	planned := m.progress.Add(msg)
+	var out []schema.SessionUpdate
+	switch msg := msg.(type) {
+	case *message.StreamEvent:
+		out = m.event(msg)
+	case *message.Assistant:
+		out = m.assistant(msg)
+	case *message.User:
+		out = m.results(msg)
+	case *message.Result:
+		out = m.result(msg)
+	case *message.Init:
+		out = m.init(msg)
+	case *message.CommandsChanged:
+		out = []schema.SessionUpdate{Commands(msg.Commands)}
+	case *message.SessionTitle:
+		out = []schema.SessionUpdate{{SessionInfoUpdate: &schema.SessionInfoUpdate{Title: &msg.Title}}}
+	case *message.Status:
+		out = m.status(msg)
+	case *message.CompactBoundary:
+		out = m.compacted(msg)
+	default:
+		out = m.notice(msg)
+	}
+	if planned {
+		if plan, ok := m.plan(); ok {
+			out = append(out, plan)
+		}
+	}
+	return out
+}
+
+// Commands returns the update that lists slash commands.
+func Commands(commands []control.Command) schema.SessionUpdate {
+	list := []schema.AvailableCommand{}
+	for _, c := range commands {
+		a := schema.AvailableCommand{Name: c.Name, Description: c.Description}
+		if c.ArgumentHint != "" {
+			a.Input = &schema.AvailableCommandInput{Hint: &c.ArgumentHint}
+		}
+		list = append(list, a)
+	}
+	return schema.SessionUpdate{AvailableCommandsUpdate: &schema.AvailableCommandsUpdate{AvailableCommands: list}}
+}
+
+// init reports MCP servers that failed, each once.
+func (m *Machine) init(msg *message.Init) (out []schema.SessionUpdate) {
+	m.used = 0
+	for _, s := range msg.MCPServers {
+		if s.Status != control.MCPFailed || m.failed[s.Name] {
+			continue
+		}
+		if m.failed == nil {
+			m.failed = make(map[string]bool)
+		}
+		m.failed[s.Name] = true
+		out = append(out, schema.SessionUpdate{AgentMessageChunk: &schema.ContentChunk{
+			Content: TextBlock("**MCP server \"" + s.Name + "\" failed to start:** its tools are not available in this session."),
+			Meta:    map[string]any{"claudeCode": map[string]any{"kind": "mcpServerStatus", "server": s.Name, "status": "failed"}},
+		}})
+	}
+	return out
+}
+
+// event shows an answer as it is written.
+func (m *Machine) event(msg *message.StreamEvent) []schema.SessionUpdate {
+	if msg.ParentToolUseID != "" {
+		return nil
+	}
+	switch msg.EventType {
+	case message.EventMessageStart:
+		m.streamed, m.model = msg.MessageID, msg.Model
+		if m.streams == nil {
+			m.streams = make(map[string]bool)
+		}
+		m.streams[msg.MessageID] = true
+		return m.usage(msg.Usage)
+	case message.EventMessageDelta:
+		return m.usage(msg.Usage)
+	case message.EventBlockStart:
+		if use, ok := msg.ContentBlock.(*message.ToolUseBlock); ok {
+			return m.begin(use.ID, use.Name, nil, "")
+		}
+	case message.EventBlockDelta:
+		if msg.Delta == nil {
+			return nil
+		}
+		switch msg.Delta.Type {
+		case message.DeltaText:
+			return m.chunk(msg.Delta.Text, false, m.streamed)
+		case message.DeltaThinking:
+			return m.chunk(msg.Delta.Thinking, true, m.streamed)
+		}
+	}
+	return nil
+}
+
+func (m *Machine) chunk(text string, thought bool, id string) []schema.SessionUpdate {
+	if text == "" {
+		return nil
+	}
+	c := &schema.ContentChunk{Content: TextBlock(text), MessageID: schema.MessageID(id)}
+	if thought {
+		return []schema.SessionUpdate{{AgentThoughtChunk: c}}
+	}
+	return []schema.SessionUpdate{{AgentMessageChunk: c}}
+}
+
+// assistant shows what was not streamed, and completes the calls that were.
+func (m *Machine) assistant(msg *message.Assistant) (out []schema.SessionUpdate) {
+	parent := msg.ParentToolUseID
+	id := msg.ID
+	if msg.Model == "<synthetic>" || id == "" {
+		id = msg.UUID
+	}
+	whole := m.streams[msg.ID] && msg.Model != "<synthetic>"
+	for _, b := range msg.Content {
+		switch b := b.(type) {
+		case *message.TextBlock:
+			if parent == "" && !whole {
+				out = append(out, m.chunk(b.Text, false, id)...)
+			}
+		case *message.ThinkingBlock:
+			if parent == "" && !whole {
+				out = append(out, m.chunk(b.Thinking, true, id)...)
+			}
+		case *message.ToolUseBlock:
+			out = append(out, m.begin(b.ID, b.Name, b.Input, parent)...)
+		}
+	}
+	if msg.StopReason != "" {
+		delete(m.streams, msg.ID)
+	}
+	return out
+}
+
+// begin shows a call: first without its input, as the model begins to write it,
+// then with it.
+func (m *Machine) begin(id, tool string, raw json.RawMessage, parent string) []schema.SessionUpdate {
+	known := m.calls[id]
+	if known == nil {
+		if m.calls == nil {
+			m.calls = make(map[string]*shownCall)
+		}
+		m.calls[id] = &shownCall{tool: tool, hidden: keepsList(tool)}
+	}
+	if keepsList(tool) {
+		return nil
+	}
+	c := m.Describe(id, tool, raw)
+	meta := metaOf(tool, nil)
+	if parent != "" {
+		meta["claudeCode"].(map[string]any)["parentToolUseId"] = parent
+	}
+	if known != nil {
+		if raw == nil {
+			return nil
+		}
+		up := &schema.ToolCallUpdate{ToolCallID: schema.ToolCallID(id), RawInput: raw, Title: &c.Title, Content: c.Content, Locations: c.Locations, Meta: meta}
+		if m.isTerminal(tool) {
+			up.Content = nil // it was shown
+		}
+		return []schema.SessionUpdate{{ToolCallUpdate: up}}
+	}
+	call := &schema.ToolCall{
+		ToolCallID: schema.ToolCallID(id), Name: &tool, Title: c.Title, Kind: c.Kind, Status: schema.ToolCallStatusPending,
+		Content: orEmpty(c.Content), Locations: c.Locations, RawInput: raw, Meta: meta,
+	}
+	if raw == nil {
+		call.RawInput = json.RawMessage("{}")
+	}
+	if m.isTerminal(tool) {
+		meta["terminal_info"] = map[string]any{"terminal_id": id}
+	}
+	return []schema.SessionUpdate{{ToolCall: call}}
+}
+
+func (m *Machine) isTerminal(tool string) bool {
+	return m.Terminal && (tool == "Bash" || tool == "PowerShell")
+}
+
+func orEmpty(c []schema.ToolCallContent) []schema.ToolCallContent {
+	if c == nil {
+		return []schema.ToolCallContent{}
+	}
+	return c
+}
+
+// metaOf names the tool behind a call, as editors that know Claude expect it.
+func metaOf(tool string, more map[string]any) map[string]any {
+	own := map[string]any{"toolName": tool}
+	maps.Copy(own, more)
+	return map[string]any{"claudeCode": own}
+}
+
+// usage reports how full the context is, if that has changed in this turn.
+func (m *Machine) usage(u *message.Usage) []schema.SessionUpdate {
+	if u == nil {
+		return nil
+	}
+	used := u.InputTokens + u.OutputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens
+	if used == 0 || used == m.used {
+		return nil
+	}
+	m.used = used
+	if m.Window == 0 {
+		return nil
+	}
+	return []schema.SessionUpdate{{UsageUpdate: &schema.UsageUpdate{Used: int64(used), Size: int64(m.Window), Meta: map[string]any{"_claude/model": m.model}}}}
+}
+
+// result reports the cost at the end of a turn.
+func (m *Machine) result(msg *message.Result) []schema.SessionUpdate {
+	clear(m.streams)
+	if u, ok := msg.ModelUsage[m.model]; ok && u.ContextWindow > 0 {
+		m.Window = u.ContextWindow
+	}
+	if m.used == 0 || m.Window == 0 {
+		return nil
+	}
+	up := &schema.UsageUpdate{Used: int64(m.used), Size: int64(m.Window), Cost: &schema.Cost{Amount: msg.TotalCostUSD, Currency: "USD"}, Meta: map[string]any{"_claude/model": m.model}}
+	if msg.Origin != nil {
+		up.Meta["_claude/origin"] = map[string]any{"kind": msg.Origin.Kind}
+	}
+	m.used = 0
+	return []schema.SessionUpdate{{UsageUpdate: up}}
+}
+
+// plan shows the to-do list.
+func (m *Machine) plan() (schema.SessionUpdate, bool) {
+	todos := m.progress.Todos()
+	if todos == nil {
+		return schema.SessionUpdate{}, false
+	}
+	entries := []schema.PlanEntry{}
+	for _, t := range todos {
+		e := schema.PlanEntry{Content: t.Text, Priority: schema.PlanEntryPriorityMedium, Status: schema.PlanEntryStatus(t.Status)}
+		if t.Status == message.TodoInProgress && t.Active != "" {
+			e.Content = t.Active
+		}
+		entries = append(entries, e)
+	}
+	return schema.SessionUpdate{Plan: &schema.Plan{Entries: entries}}, true
+}
+
+// status follows a compaction and changes of the permission mode.
+func (m *Machine) status(msg *message.Status) (out []schema.SessionUpdate) {
+	switch {
+	case msg.Status == "compacting" && m.compacting == "":
+		m.compacting = msg.UUID
+		if m.Compaction {
+			return []schema.SessionUpdate{{CompactionUpdate: &schema.CompactionUpdate{CompactionID: schema.CompactionID(m.compacting), Status: schema.CompactionStatusInProgress}}}
+		}
+		return []schema.SessionUpdate{{ToolCall: &schema.ToolCall{ToolCallID: schema.ToolCallID(m.compacting), Title: "Compact conversation",
+			Kind: schema.ToolKindThink, Status: schema.ToolCallStatusInProgress, Meta: metaOf("compact", nil)}}}
+	case msg.Status != "compacting" && m.compacting != "" && (msg.CompactResult != "" || msg.CompactError != ""):
+		status, failed := schema.ToolCallStatusCompleted, msg.CompactError != ""
+		if failed {
+			status = schema.ToolCallStatusFailed
+		}
+		if m.Compaction {
+			up := &schema.CompactionUpdate{CompactionID: schema.CompactionID(m.compacting), Status: schema.CompactionStatus(status)}
+			if failed {
+				up.Error = &msg.CompactError
+			}
+			out = []schema.SessionUpdate{{CompactionUpdate: up}}
+		} else {
+			up := &schema.ToolCallUpdate{ToolCallID: schema.ToolCallID(m.compacting), Status: status, Meta: metaOf("compact", nil)}
+			if failed {
+				up.Content = text(msg.CompactError)
+			}
+			out = []schema.SessionUpdate{{ToolCallUpdate: up}}
+		}
+		if failed {
+			m.compacting = ""
+		}
+	}
+	return out
+}
+
+// compacted reports what a compaction has dropped.
+func (m *Machine) compacted(msg *message.CompactBoundary) (out []schema.SessionUpdate) {
+	if m.compacting != "" && !m.Compaction {
+		raw, _ := jsonx.Marshal(map[string]any{
+			"trigger": msg.Metadata.Trigger, "preTokens": msg.Metadata.PreTokens,
+			"postTokens": msg.Metadata.PostTokens, "durationMs": msg.Metadata.DurationMS,
+		})
+		out = append(out, schema.SessionUpdate{ToolCallUpdate: &schema.ToolCallUpdate{ToolCallID: schema.ToolCallID(m.compacting), RawOutput: raw, Meta: metaOf("compact", nil)}})
+	}
+	m.compacting = ""
+	if msg.Metadata.PostTokens > 0 && m.Window > 0 {
+		out = append(out, schema.SessionUpdate{UsageUpdate: &schema.UsageUpdate{Used: int64(msg.Metadata.PostTokens), Size: int64(m.Window)}})
+	}
+	return out
+}
+
+// notice shows what the CLI wants a person to know, if the editor has a place
+// for it.
+func (m *Machine) notice(msg message.Message) []schema.SessionUpdate {
+	if !m.Notices {
+		return nil
+	}
+	n := &schema.Notice{Severity: schema.NoticeSeverityInfo}
+	switch msg := msg.(type) {
+	case *message.Informational:
+		n.Title = msg.Content
+		if msg.Level == message.LevelWarning {
+			n.Severity = schema.NoticeSeverityWarning
+		}
+	case *message.Notification:
+		n.Title = msg.Text
+	case *message.ModelFallback:
+		n.Severity, n.Title = schema.NoticeSeverityWarning, msg.Content
+	case *message.APIRetry:
+		n.Severity, n.Title = schema.NoticeSeverityWarning, "The API call failed and is tried again."
+	}
+	if n.Title == "" {
+		return nil
+	}
+	return []schema.SessionUpdate{{Notice: n}}
+}

@@ -1,0 +1,278 @@
+package acp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/acp/internal/translate"
+	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// closing is how long a CLI may take to end by itself when its session closes:
+// an editor that is gone must not leave one behind.
+const closing = 2 * time.Second
+
+// listPage is how many sessions a reply to session/list has.
+const listPage = 50
+
+// Local is a [Backend] that starts a CLI on this machine for each session. The
+// zero value offers Claude Code as it is. It may serve any number of connections
+// at once, and must not be changed meanwhile.
+type Local struct {
+	// Options are those of every session: tools, hooks, MCP servers, model and so
+	// on. The working directory, the session and what asks the editor are set for
+	// each session. A zero SystemPrompt means Claude Code's own. Nil: defaults.
+	//
+	// If CanUseTool is set, it is asked before the editor, which decides what it
+	// passes.
+	Options *claude.Options
+	// Policy returns what decides before the CLI and the editor are asked, for a
+	// session in a directory: what it denies does not run in any mode, and what
+	// it allows is not asked. It is a [hook.Guard]. Nil: none.
+	Policy func(dir string) permission.Func
+	// Name and Title are how the agent introduces itself. Empty: those of this
+	// module.
+	Name, Title string
+	// Login is the command line of this program that signs in, below its own
+	// name, as in "acp", "--login". Nil: signing in is not offered.
+	Login []string
+	// Logger logs what happens. Nil: nothing is logged.
+	Logger *slog.Logger
+}
+
+// Initialize describes the agent.
+func (l *Local) Initialize(_ context.Context, e *Editor) (*schema.InitializeResponse, error) {
+	resp := &schema.InitializeResponse{
+		AgentCapabilities: schema.AgentCapabilities{
+			LoadSession:        true,
+			PromptCapabilities: schema.PromptCapabilities{Image: true, EmbeddedContext: true},
+			MCPCapabilities:    schema.MCPCapabilities{HTTP: true, SSE: true},
+			SessionCapabilities: schema.SessionCapabilities{
+				AdditionalDirectories: new(schema.SessionAdditionalDirectoriesCapabilities),
+				Close:                 new(schema.SessionCloseCapabilities), Delete: new(schema.SessionDeleteCapabilities),
+				List: new(schema.SessionListCapabilities), Resume: new(schema.SessionResumeCapabilities),
+			},
+		},
+		AgentInfo:   &schema.Implementation{Name: cmp.Or(l.Name, "claude-agent-go"), Title: new(cmp.Or(l.Title, "Claude Agent")), Version: claude.Version},
+		AuthMethods: []schema.AuthMethod{},
+	}
+	if l.Login != nil && (e.Capabilities().Auth.Terminal || e.Capabilities().Meta["terminal-auth"] == true) {
+		for _, account := range [...]struct{ id, name, description, flag string }{
+			{"claude-ai-login", "Claude Subscription", "Use a Claude subscription", "--claudeai"},
+			{"console-login", "Anthropic Console", "Use the API, billed by usage", "--console"},
+		} {
+			resp.AuthMethods = append(resp.AuthMethods, schema.AuthMethod{Terminal: &schema.AuthMethodTerminal{
+				ID: schema.AuthMethodID(account.id), Name: account.name, Description: &account.description,
+				Args: append(slices.Clone(l.Login), account.flag),
+			}})
+		}
+	}
+	return resp, nil
+}
+
+// Authenticate refuses: a person signs in in a terminal.
+func (l *Local) Authenticate(_ context.Context, _ *Editor, method schema.AuthMethodID) error {
+	return errorf(schema.ErrorCodeInvalidParams, "%q does not sign in by a request: run the command of the method in a terminal", method)
+}
+
+// Logout refuses: what signed in is the CLI, for all programs of this user.
+func (l *Local) Logout(context.Context) error {
+	return errorf(schema.ErrorCodeMethodNotFound, `sign out with "claude auth logout"`)
+}
+
+// New starts a CLI for a new session.
+func (l *Local) New(ctx context.Context, e *Editor, req *schema.NewSessionRequest) (AgentSession, error) {
+	id := uuid.New()
+	return l.connect(ctx, e, id, req.Cwd, req.AdditionalDirectories, req.MCPServers, func(o *claude.Options) { o.SessionID = id })
+}
+
+// Load shows an earlier conversation and starts a CLI that continues it.
+func (l *Local) Load(ctx context.Context, e *Editor, req *schema.LoadSessionRequest) (AgentSession, error) {
+	id := string(req.SessionID)
+	transcript, err := l.history().Read(ctx, id)
+	if err != nil {
+		return nil, historyError(req.SessionID, err)
+	}
+	m := newMachine(e, req.Cwd)
+	for stored, err := range transcript.Messages(ctx, history.Page{}) {
+		if err != nil {
+			return nil, historyError(req.SessionID, err)
+		}
+		if stored.Summary {
+			continue
+		}
+		for _, up := range m.Replay(stored.UUID, stored.Message) {
+			if err := e.Update(ctx, req.SessionID, up); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return l.connect(ctx, e, id, req.Cwd, req.AdditionalDirectories, req.MCPServers, func(o *claude.Options) { o.Resume = id })
+}
+
+// Resume starts a CLI that continues an earlier conversation.
+func (l *Local) Resume(ctx context.Context, e *Editor, req *schema.ResumeSessionRequest) (AgentSession, error) {
+	id := string(req.SessionID)
+	if _, err := l.history().Info(ctx, id); err != nil {
+		return nil, historyError(req.SessionID, err)
+	}
+	return l.connect(ctx, e, id, req.Cwd, req.AdditionalDirectories, req.MCPServers, func(o *claude.Options) { o.Resume = id })
+}
+
+// List lists the sessions of a directory, or all, the newest first.
+func (l *Local) List(ctx context.Context, req *schema.ListSessionsRequest) (*schema.ListSessionsResponse, error) {
+	q := history.Query{Limit: listPage + 1, Archived: history.ExcludeArchived}
+	if req.Cwd != nil {
+		q.Dir = *req.Cwd
+	}
+	if req.Cursor != nil {
+		n, err := strconv.Atoi(*req.Cursor)
+		if err != nil || n < 0 {
+			return nil, errorf(schema.ErrorCodeInvalidParams, "the cursor is not one of this agent")
+		}
+		q.Offset = n
+	}
+	resp := &schema.ListSessionsResponse{Sessions: []schema.SessionInfo{}}
+	for info, err := range l.history().List(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		if len(resp.Sessions) == listPage {
+			resp.NextCursor = new(strconv.Itoa(q.Offset + listPage))
+			break
+		}
+		resp.Sessions = append(resp.Sessions, schema.SessionInfo{
+			SessionID: schema.SessionID(info.ID), Cwd: info.Dir, Title: &info.Title,
+			UpdatedAt: new(info.Modified.UTC().Format(time.RFC3339Nano)),
+		})
+	}
+	return resp, nil
+}
+
+// Delete removes a session from the disk.
+func (l *Local) Delete(ctx context.Context, id schema.SessionID) error {
+	_, err := l.history().Delete(ctx, string(id))
+	return historyError(id, err)
+}
+
+func historyError(id schema.SessionID, err error) error {
+	for _, missing := range [...]error{history.ErrNotFound, history.ErrInvalidID, history.ErrEmpty, claude.ErrNoSession} {
+		if errors.Is(err, missing) {
+			return notFound(id)
+		}
+	}
+	return err
+}
+
+// history returns the sessions of the CLI's own environment.
+func (l *Local) history() *history.History {
+	if l.Options == nil || l.Options.Env == nil {
+		return history.Disk("")
+	}
+	dir := ""
+	for _, entry := range l.Options.Env {
+		name, value, _ := strings.Cut(entry, "=")
+		switch {
+		case name == "CLAUDE_CONFIG_DIR" && value != "":
+			return history.Disk(value)
+		case name == "HOME":
+			dir = filepath.Join(value, ".claude")
+		}
+	}
+	return history.Disk(dir)
+}
+
+func newMachine(e *Editor, cwd string) *translate.Machine {
+	m := &translate.Machine{Shown: translate.Shown{Cwd: cwd, Terminal: e.Capabilities().Meta["terminal_output"] == true}}
+	if s := e.Capabilities().Session; s != nil {
+		m.Compaction, m.Notices = s.Compaction != nil, s.Notices != nil
+	}
+	return m
+}
+
+// connect starts the CLI of a session.
+func (l *Local) connect(ctx context.Context, e *Editor, id, cwd string, dirs []string, servers []schema.MCPServer, set func(*claude.Options)) (AgentSession, error) {
+	var opts claude.Options
+	if l.Options != nil {
+		opts = *l.Options
+	}
+	opts.Cwd, opts.PartialMessages = cwd, true
+	opts.AddDirs = slices.Concat(opts.AddDirs, dirs)
+	opts.SessionID, opts.Resume, opts.Continue, opts.ForkSession = "", "", false, false
+	if p := opts.SystemPrompt; p.Text == "" && p.Sections == nil {
+		opts.SystemPrompt.Preset = true
+	}
+	if opts.Timeouts.Close == 0 {
+		opts.Timeouts.Close = closing
+	}
+	var err error
+	if opts.MCPServers, err = mcpServers(opts.MCPServers, servers); err != nil {
+		return nil, err
+	}
+	if l.Policy != nil {
+		opts.Hooks = append(slices.Clone(opts.Hooks), hook.Guard("", l.Policy(cwd)))
+	}
+	s := &localSession{id: schema.SessionID(id), editor: e, machine: newMachine(e, cwd), history: l.history(), log: l.Logger}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.asker = asker{editor: e, session: s.id, shown: s.machine.Shown, first: opts.CanUseTool, bypass: opts.AllowBypassPermissions}
+	opts.CanUseTool = s.decide
+	if elicits(e) && opts.OnElicitation == nil {
+		opts.OnElicitation = s.asker.elicit
+	}
+	set(&opts)
+	if s.cli, err = claude.Connect(ctx, &opts); err != nil {
+		return nil, historyError(s.id, err)
+	}
+	s.choices = newChoices(s.cli.Info(), &opts, e)
+	return s, nil
+}
+
+func elicits(e *Editor) bool {
+	return e.Capabilities().Elicitation != nil && e.Capabilities().Elicitation.Form != nil
+}
+
+// mcpServers adds the editor's servers to the agent's own, which win.
+func mcpServers(own claude.MCPServers, servers []schema.MCPServer) (claude.MCPServers, error) {
+	all := make(claude.MCPServers)
+	for i, s := range servers {
+		switch {
+		case s.Stdio != nil:
+			env := make(map[string]string)
+			for _, v := range s.Stdio.Env {
+				env[v.Name] = v.Value
+			}
+			all[s.Stdio.Name] = claude.StdioServer{Command: s.Stdio.Command, Args: s.Stdio.Args, Env: env}
+		case s.HTTP != nil:
+			all[s.HTTP.Name] = claude.HTTPServer{URL: s.HTTP.URL, Headers: headers(s.HTTP.Headers)}
+		case s.SSE != nil:
+			all[s.SSE.Name] = claude.SSEServer{URL: s.SSE.URL, Headers: headers(s.SSE.Headers)}
+		default:
+			return nil, errorf(schema.ErrorCodeInvalidParams, "MCP server %d is of an unknown kind: stdio, http and sse are supported", i)
+		}
+	}
+	maps.Copy(all, own)
+	return all, nil
+}
+
+func headers(list []schema.HTTPHeader) map[string]string {
+	m := make(map[string]string)
+	for _, h := range list {
+		m[h.Name] = h.Value
+	}
+	return m
+}

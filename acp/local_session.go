@@ -1,0 +1,261 @@
+package acp
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/acp/internal/translate"
+	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// stopping is how long a cancelled turn may take to report its end. After that
+// it is left, which ends it without a report.
+const stopping = 5 * time.Second
+
+// localSession is a CLI behind a session of an editor. One goroutine at a time
+// reads what it says: that of the prompt, and between prompts the idle one.
+type localSession struct {
+	asker
+	id      schema.SessionID
+	editor  *Editor
+	cli     *claude.Session
+	history *history.History
+	log     *slog.Logger
+
+	reading  sync.Mutex         // held by the reader
+	machine  *translate.Machine // of the reader
+	mu       sync.Mutex
+	choices  choices
+	title    string
+	stopIdle context.CancelFunc // nil: no idle reader
+	idled    chan struct{}      // closed when the idle reader has left
+	closed   bool
+}
+
+func (s *localSession) ID() schema.SessionID { return s.id }
+
+func (s *localSession) Modes() *schema.SessionModeState { return s.chosen().modes() }
+
+func (s *localSession) Config() []schema.SessionConfigOption { return s.chosen().options() }
+
+func (s *localSession) chosen() choices {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.choices
+}
+
+// Opened lists the commands and begins to read.
+func (s *localSession) Opened(ctx context.Context) {
+	s.send(ctx, translate.Commands(s.cli.Commands()))
+	s.startIdle()
+}
+
+func (s *localSession) send(ctx context.Context, updates ...schema.SessionUpdate) {
+	for _, up := range updates {
+		if err := s.editor.Update(ctx, s.id, up); err != nil {
+			s.log.Debug("acp: an update was not written", "session", s.id, "error", err)
+			return
+		}
+	}
+}
+
+// startIdle reads what the CLI says between prompts, such as the turns that
+// background work starts.
+func (s *localSession) startIdle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.stopIdle != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	idled := make(chan struct{})
+	s.stopIdle, s.idled = cancel, idled
+	go func() {
+		defer close(idled)
+		s.reading.Lock()
+		defer s.reading.Unlock()
+		for msg, err := range s.cli.Messages(ctx) {
+			if err != nil {
+				return
+			}
+			s.show(ctx, msg)
+		}
+	}()
+}
+
+// endIdle returns when the idle reader has left.
+func (s *localSession) endIdle() {
+	s.mu.Lock()
+	stop, idled := s.stopIdle, s.idled
+	s.stopIdle = nil
+	s.mu.Unlock()
+	if stop != nil {
+		stop()
+		<-idled
+	}
+}
+
+// show sends the updates of a message.
+func (s *localSession) show(ctx context.Context, msg message.Message) {
+	s.send(context.WithoutCancel(ctx), s.machine.Add(msg)...)
+	mode := permission.Mode("")
+	switch msg := msg.(type) {
+	case *message.Status:
+		mode = msg.PermissionMode
+	case *message.Init:
+		mode = msg.PermissionMode
+	}
+	s.mu.Lock()
+	changed := mode != "" && mode != s.choices.mode
+	if changed {
+		s.choices.mode = mode
+	}
+	now := s.choices
+	s.mu.Unlock()
+	if changed {
+		s.send(ctx, schema.SessionUpdate{CurrentModeUpdate: &schema.CurrentModeUpdate{CurrentModeID: schema.SessionModeID(mode)}},
+			schema.SessionUpdate{ConfigOptionUpdate: &schema.ConfigOptionUpdate{ConfigOptions: now.options()}})
+	}
+}
+
+// Prompt runs a turn.
+func (s *localSession) Prompt(ctx context.Context, req *schema.PromptRequest) (*schema.PromptResponse, error) {
+	blocks, err := contentOf(req.Prompt)
+	if err != nil {
+		return nil, err
+	}
+	s.endIdle()
+	defer s.startIdle()
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	turn, leave := context.WithCancel(context.WithoutCancel(ctx))
+	defer leave()
+	defer context.AfterFunc(ctx, func() { s.interrupt(turn, leave) })()
+	var result *message.Result
+	var problem message.AssistantError
+	var runErr error
+	for msg, err := range s.cli.RunMessage(turn, message.NewUser(blocks...)) {
+		if err != nil {
+			runErr = err
+			break
+		}
+		s.show(turn, msg)
+		switch msg := msg.(type) {
+		case *message.Assistant:
+			if msg.Error != "" && msg.ParentToolUseID == "" {
+				problem = msg.Error
+			}
+		case *message.Result:
+			result = msg
+		}
+	}
+	s.retitle(turn)
+	if ctx.Err() != nil && (result == nil || result.Failed()) {
+		return &schema.PromptResponse{StopReason: schema.StopReasonCancelled}, nil
+	}
+	return responseOf(result, problem, runErr)
+}
+
+// interrupt stops a turn. One that does not report its end in time is left.
+func (s *localSession) interrupt(turn context.Context, leave context.CancelFunc) {
+	bounded, cancel := context.WithTimeout(turn, stopping)
+	defer cancel()
+	if _, err := s.cli.InterruptAll(bounded); err != nil {
+		leave()
+		return
+	}
+	<-bounded.Done() // the turn has ended, or takes too long
+	leave()
+}
+
+// retitle shows the title of the session when it has changed.
+func (s *localSession) retitle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	info, err := s.history.Info(ctx, string(s.id))
+	if err != nil || info.Title == s.title {
+		return
+	}
+	s.title = info.Title
+	s.send(ctx, schema.SessionUpdate{SessionInfoUpdate: &schema.SessionInfoUpdate{Title: &info.Title, UpdatedAt: new(info.Modified.UTC().Format(time.RFC3339Nano))}})
+}
+
+// SetMode changes the permission mode.
+func (s *localSession) SetMode(ctx context.Context, mode schema.SessionModeID) error {
+	options, err := s.change(ctx, configMode, raw(mode))
+	if err == nil {
+		s.send(ctx, schema.SessionUpdate{ConfigOptionUpdate: &schema.ConfigOptionUpdate{ConfigOptions: options}})
+	}
+	return err
+}
+
+// SetConfig changes an option.
+func (s *localSession) SetConfig(ctx context.Context, req *schema.SetSessionConfigOptionRequest) ([]schema.SessionConfigOption, error) {
+	options, err := s.change(ctx, req.ConfigID, req.Value)
+	if err == nil && req.ConfigID == configMode {
+		s.send(ctx, schema.SessionUpdate{CurrentModeUpdate: &schema.CurrentModeUpdate{CurrentModeID: schema.SessionModeID(s.chosen().mode)}})
+	}
+	return options, err
+}
+
+// change checks a choice, keeps it and tells the CLI. If the CLI refuses, the
+// choice is taken back.
+func (s *localSession) change(ctx context.Context, id schema.SessionConfigID, value []byte) ([]schema.SessionConfigOption, error) {
+	s.mu.Lock()
+	before := s.choices
+	after, err := before.with(id, value)
+	if err == nil {
+		s.choices = after
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.apply(ctx, id, after); err != nil {
+		s.mu.Lock()
+		s.choices = before
+		s.mu.Unlock()
+		return nil, errorf(schema.ErrorCodeInternalError, "the CLI refused: %v", err)
+	}
+	return after.options(), nil
+}
+
+func (s *localSession) apply(ctx context.Context, id schema.SessionConfigID, c choices) error {
+	switch id {
+	case configMode:
+		return s.cli.SetPermissionMode(ctx, c.mode)
+	case configModel:
+		model := c.model
+		if model == "default" {
+			model = ""
+		}
+		return s.cli.SetModel(ctx, model)
+	case configEffort:
+		var level any
+		if c.effort != "" {
+			level = c.effort
+		}
+		return s.cli.SetSettings(ctx, map[string]any{"effortLevel": level})
+	}
+	thinking := claude.Thinking{Mode: claude.ThinkingAdaptive}
+	if !c.thinking {
+		thinking.Mode = claude.ThinkingDisabled
+	}
+	return s.cli.SetThinking(ctx, thinking)
+}
+
+// Close ends the CLI.
+func (s *localSession) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	err := s.cli.Close()
+	s.endIdle()
+	return err
+}

@@ -1,0 +1,409 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/claude-agent-go/claude/acp/internal/rpc"
+	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+// maxSessions is how many sessions a connection may have open.
+const maxSessions = 64
+
+// errCancelled is the cause of a prompt's context after session/cancel.
+var errCancelled = errors.New("the turn was cancelled")
+
+// Serve speaks the protocol over a connection until the editor closes it or ctx
+// ends, and closes rw. All sessions are closed when it returns. The end of the
+// connection is not an error.
+func Serve(ctx context.Context, rw io.ReadWriteCloser, b Backend) error {
+	return serve(ctx, rw, b, rpc.Limits{}, slog.New(slog.DiscardHandler))
+}
+
+func serve(ctx context.Context, rw io.ReadWriteCloser, b Backend, limits rpc.Limits, log *slog.Logger) error {
+	s := &server{backend: b, log: log, sessions: make(map[schema.SessionID]*openSession)}
+	conn := rpc.New(ctx, rw, s, limits, log)
+	s.editor = &Editor{conn: conn}
+	gone := make(chan struct{})
+	go func() { // sessions end as soon as the editor does, not when its requests have
+		defer close(gone)
+		<-conn.Done()
+		s.closeAll()
+	}()
+	err := conn.Serve(ctx)
+	<-gone
+	s.closeAll() // one that was being opened
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// Stdio returns the connection of a program that an editor has started: its
+// standard input and output. Nothing else may write to standard output.
+func Stdio() io.ReadWriteCloser { return stdio{os.Stdin, os.Stdout} }
+
+type stdio struct {
+	io.Reader
+	io.Writer
+}
+
+func (stdio) Close() error { return errors.Join(os.Stdin.Close(), os.Stdout.Close()) }
+
+// server is the state of one connection.
+type server struct {
+	backend Backend
+	editor  *Editor
+	log     *slog.Logger
+
+	mu          sync.Mutex
+	initialized bool
+	closed      bool
+	opening     int
+	sessions    map[schema.SessionID]*openSession
+}
+
+// openSession is a session that the editor knows.
+type openSession struct {
+	AgentSession
+	cancel context.CancelCauseFunc // of the turn that runs, else nil
+}
+
+// Notify handles session/cancel. Other notifications are not ours.
+func (s *server) Notify(method string, params json.RawMessage) {
+	if method != schema.MethodAgentSessionCancel {
+		return
+	}
+	var req schema.CancelNotification
+	if jsonx.Unmarshal(params, &req) != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if open := s.sessions[req.SessionID]; open != nil && open.cancel != nil {
+		open.cancel(errCancelled)
+	}
+}
+
+// Request returns the work of a request. What must happen in the order of
+// requests happens here; the rest in the work.
+func (s *server) Request(method string, params json.RawMessage) rpc.Work {
+	if method == schema.MethodAgentInitialize {
+		return s.initialize(params)
+	}
+	s.mu.Lock()
+	ready := s.initialized
+	s.mu.Unlock()
+	if !ready {
+		return refuse(errorf(schema.ErrorCodeInvalidRequest, "send initialize before %s", method))
+	}
+	switch method {
+	case schema.MethodAgentAuthenticate:
+		return do(params, func(ctx context.Context, req *schema.AuthenticateRequest) (any, error) {
+			return &schema.AuthenticateResponse{}, s.backend.Authenticate(ctx, s.editor, req.MethodID)
+		})
+	case schema.MethodAgentLogout:
+		return do(params, func(ctx context.Context, _ *schema.LogoutRequest) (any, error) {
+			return &schema.LogoutResponse{}, s.backend.Logout(ctx)
+		})
+	case schema.MethodAgentSessionNew, schema.MethodAgentSessionLoad, schema.MethodAgentSessionResume:
+		return s.open(method, params)
+	case schema.MethodAgentSessionList:
+		return do(params, func(ctx context.Context, req *schema.ListSessionsRequest) (any, error) {
+			return s.backend.List(ctx, req)
+		})
+	case schema.MethodAgentSessionDelete:
+		return do(params, func(ctx context.Context, req *schema.DeleteSessionRequest) (any, error) {
+			if err := s.close(req.SessionID); err != nil {
+				return nil, err
+			}
+			return &schema.DeleteSessionResponse{}, s.backend.Delete(ctx, req.SessionID)
+		})
+	case schema.MethodAgentSessionClose:
+		return do(params, func(_ context.Context, req *schema.CloseSessionRequest) (any, error) {
+			if _, err := s.session(req.SessionID); err != nil {
+				return nil, err
+			}
+			return &schema.CloseSessionResponse{}, s.close(req.SessionID)
+		})
+	case schema.MethodAgentSessionPrompt:
+		return s.prompt(params)
+	case schema.MethodAgentSessionSetMode:
+		return do(params, func(ctx context.Context, req *schema.SetSessionModeRequest) (any, error) {
+			open, err := s.session(req.SessionID)
+			if err != nil {
+				return nil, err
+			}
+			return &schema.SetSessionModeResponse{}, open.SetMode(ctx, req.ModeID)
+		})
+	case schema.MethodAgentSessionSetConfigOption:
+		return do(params, func(ctx context.Context, req *schema.SetSessionConfigOptionRequest) (any, error) {
+			open, err := s.session(req.SessionID)
+			if err != nil {
+				return nil, err
+			}
+			options, err := open.SetConfig(ctx, req)
+			return &schema.SetSessionConfigOptionResponse{ConfigOptions: options}, err
+		})
+	}
+	e := errorf(schema.ErrorCodeMethodNotFound, "there is no method %q in this agent", method)
+	e.Data, _ = jsonx.Marshal(map[string]string{"method": method})
+	return refuse(e)
+}
+
+// refuse returns work that fails.
+func refuse(err error) rpc.Work {
+	return func(context.Context) (any, func(), error) { return nil, nil, err }
+}
+
+// do returns work that decodes its parameters first.
+func do[T any](params json.RawMessage, work func(context.Context, *T) (any, error)) rpc.Work {
+	return func(ctx context.Context) (any, func(), error) {
+		req, err := decode[T](params)
+		if err != nil {
+			return nil, nil, err
+		}
+		result, err := work(ctx, req)
+		return result, nil, err
+	}
+}
+
+func decode[T any](params json.RawMessage) (*T, error) {
+	req := new(T)
+	if params == nil {
+		params = json.RawMessage("{}")
+	}
+	if err := jsonx.Unmarshal(params, req); err != nil {
+		return nil, errorf(schema.ErrorCodeInvalidParams, "the parameters cannot be read: %v", err)
+	}
+	return req, nil
+}
+
+// initialize introduces the two sides. The agent answers with its own version,
+// whatever the editor has asked for: an editor that does not speak it closes the
+// connection.
+func (s *server) initialize(params json.RawMessage) rpc.Work {
+	var req schema.InitializeRequest
+	err := jsonx.Unmarshal(params, &req)
+	if !jsonx.Present(jsonx.Member(params, "protocolVersion")) || err != nil && !jsonx.Mismatch(err) {
+		return refuse(errorf(schema.ErrorCodeInvalidParams, "initialize needs a protocolVersion; this agent speaks %d", schema.Version))
+	}
+	s.mu.Lock()
+	twice := s.initialized
+	if !twice {
+		s.initialized, s.editor.init = true, req
+	}
+	s.mu.Unlock()
+	if twice {
+		return refuse(errorf(schema.ErrorCodeInvalidRequest, "the connection is initialized already"))
+	}
+	return func(ctx context.Context) (any, func(), error) {
+		resp, err := s.backend.Initialize(ctx, s.editor)
+		if err != nil {
+			return nil, nil, err
+		}
+		resp.ProtocolVersion = schema.Version
+		return resp, nil, nil
+	}
+}
+
+// session returns an open session.
+func (s *server) session(id schema.SessionID) (*openSession, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if open := s.sessions[id]; open != nil {
+		return open, nil
+	}
+	return nil, notFound(id)
+}
+
+func notFound(id schema.SessionID) *schema.Error {
+	e := errorf(schema.ErrorCodeResourceNotFound, "there is no such session: begin one with session/new, or open one of session/list with session/load")
+	e.Data, _ = jsonx.Marshal(map[string]schema.SessionID{"sessionId": id})
+	return e
+}
+
+// prompt reserves the turn in the order of requests, so that a cancel which
+// follows finds it.
+func (s *server) prompt(params json.RawMessage) rpc.Work {
+	req, err := decode[schema.PromptRequest](params)
+	if err != nil {
+		return refuse(err)
+	}
+	turn, cancel := context.WithCancelCause(context.Background())
+	s.mu.Lock()
+	open := s.sessions[req.SessionID]
+	busy := open != nil && open.cancel != nil
+	if open != nil && !busy {
+		open.cancel = cancel
+	}
+	s.mu.Unlock()
+	if open == nil {
+		cancel(nil)
+		return refuse(notFound(req.SessionID))
+	}
+	if busy {
+		cancel(nil)
+		return refuse(errorf(schema.ErrorCodeInvalidRequest, "a turn of this session is running: wait for its end, or send session/cancel"))
+	}
+	return func(ctx context.Context) (any, func(), error) {
+		defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
+		defer func() {
+			s.mu.Lock()
+			open.cancel = nil
+			s.mu.Unlock()
+			cancel(nil)
+		}()
+		resp, err := open.Prompt(turn, req)
+		if err != nil && turn.Err() != nil {
+			if _, own := errors.AsType[*schema.Error](err); !own {
+				return &schema.PromptResponse{StopReason: schema.StopReasonCancelled}, nil, nil
+			}
+		}
+		return resp, nil, err
+	}
+}
+
+// open begins or opens a session.
+func (s *server) open(method string, params json.RawMessage) rpc.Work {
+	return func(ctx context.Context) (any, func(), error) {
+		if err := s.reserve(); err != nil {
+			return nil, nil, err
+		}
+		session, err := s.begin(ctx, method, params)
+		if err = s.add(session, err); err != nil {
+			return nil, nil, err
+		}
+		opened := func() { session.Opened(context.WithoutCancel(ctx)) }
+		switch method {
+		case schema.MethodAgentSessionNew:
+			return &schema.NewSessionResponse{SessionID: session.ID(), Modes: session.Modes(), ConfigOptions: session.Config()}, opened, nil
+		case schema.MethodAgentSessionLoad:
+			return &schema.LoadSessionResponse{Modes: session.Modes(), ConfigOptions: session.Config()}, opened, nil
+		}
+		return &schema.ResumeSessionResponse{Modes: session.Modes(), ConfigOptions: session.Config()}, opened, nil
+	}
+}
+
+// begin asks the back-end for a session. One that is open already is closed
+// first, unless a turn runs in it.
+func (s *server) begin(ctx context.Context, method string, params json.RawMessage) (AgentSession, error) {
+	switch method {
+	case schema.MethodAgentSessionNew:
+		req, err := decode[schema.NewSessionRequest](params)
+		if err = errors.Join(err, checkCwd(req, func() string { return req.Cwd })); err != nil {
+			return nil, err
+		}
+		return s.backend.New(ctx, s.editor, req)
+	case schema.MethodAgentSessionLoad:
+		req, err := decode[schema.LoadSessionRequest](params)
+		if err = errors.Join(err, checkCwd(req, func() string { return req.Cwd })); err != nil {
+			return nil, err
+		}
+		if err := s.reopen(req.SessionID); err != nil {
+			return nil, err
+		}
+		return s.backend.Load(ctx, s.editor, req)
+	}
+	req, err := decode[schema.ResumeSessionRequest](params)
+	if err = errors.Join(err, checkCwd(req, func() string { return req.Cwd })); err != nil {
+		return nil, err
+	}
+	if err := s.reopen(req.SessionID); err != nil {
+		return nil, err
+	}
+	return s.backend.Resume(ctx, s.editor, req)
+}
+
+func checkCwd[T any](req *T, cwd func() string) error {
+	if req == nil || filepath.IsAbs(cwd()) {
+		return nil
+	}
+	e := errorf(schema.ErrorCodeInvalidParams, "cwd must be an absolute path")
+	e.Data, _ = jsonx.Marshal(map[string]string{"cwd": cwd()})
+	return e
+}
+
+// reopen closes a session that is to be opened again.
+func (s *server) reopen(id schema.SessionID) error {
+	s.mu.Lock()
+	open := s.sessions[id]
+	busy := open != nil && open.cancel != nil
+	s.mu.Unlock()
+	if busy {
+		return errorf(schema.ErrorCodeInvalidRequest, "a turn of this session is running: wait for its end, or send session/cancel")
+	}
+	return s.close(id)
+}
+
+func (s *server) reserve() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.opening+len(s.sessions) >= maxSessions {
+		return errorf(schema.ErrorCodeInvalidRequest, "%d sessions are open, which is the limit: close one with session/close", maxSessions)
+	}
+	s.opening++
+	return nil
+}
+
+// add keeps a session that was opened, or closes it if it came too late.
+func (s *server) add(session AgentSession, err error) error {
+	s.mu.Lock()
+	s.opening--
+	if err != nil {
+		s.mu.Unlock()
+		return err
+	}
+	_, twice := s.sessions[session.ID()]
+	late := s.closed
+	if !late && !twice {
+		s.sessions[session.ID()] = &openSession{AgentSession: session}
+	}
+	s.mu.Unlock()
+	if late || twice {
+		session.Close()
+		return errorf(schema.ErrorCodeInvalidRequest, "the session is open already")
+	}
+	return nil
+}
+
+// close ends a session; one that is not open is left alone.
+func (s *server) close(id schema.SessionID) error {
+	s.mu.Lock()
+	open := s.sessions[id]
+	delete(s.sessions, id)
+	if open != nil && open.cancel != nil {
+		open.cancel(errCancelled)
+	}
+	s.mu.Unlock()
+	if open == nil {
+		return nil
+	}
+	return open.Close()
+}
+
+// closeAll ends all sessions at once.
+func (s *server) closeAll() {
+	s.mu.Lock()
+	s.closed = true
+	all := s.sessions
+	s.sessions = make(map[schema.SessionID]*openSession)
+	s.mu.Unlock()
+	var wait sync.WaitGroup
+	for id, open := range all {
+		wait.Go(func() {
+			if err := open.Close(); err != nil {
+				s.log.Warn("acp: a session did not close", "session", id, "error", err)
+			}
+		})
+	}
+	wait.Wait()
+}
