@@ -90,6 +90,48 @@ func TestStreamOfOneWhoMayNoLonger(t *testing.T) {
 	}
 }
 
+// A stream ends as well when its reader has another role than the one that it was opened
+// with, even a lesser one that could open it.
+func TestStreamOfAnotherRole(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		var demoted atomic.Bool
+		r := newService(t, store.Memory(), root, func(*fleet.Options) {}, func(o *serve.Options) {
+			o.Authenticate = func(*http.Request) (api.User, bool) {
+				if demoted.Load() {
+					return api.User{Name: operator.Name, Role: api.Viewer}, true
+				}
+				return operator, true
+			}
+		})
+		own, err := r.server.Service().Create(t.Context(), operator, api.NewConversation{Preset: "shop"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/v1/conversations/"+own.ID+"/events", nil)
+		w, ended := httptest.NewRecorder(), make(chan struct{})
+		go func() {
+			defer close(ended)
+			r.server.ServeHTTP(w, request)
+		}()
+		<-time.After(time.Minute)
+		demoted.Store(true)
+		<-time.After(31 * time.Second)
+		synctest.Wait()
+		select {
+		case <-ended:
+		default:
+			t.Error("the stream is still open")
+			_ = r.server.Close()
+			<-ended
+		}
+		if got := w.Body.String(); !strings.Contains(got, "may no longer") {
+			t.Errorf("the stream ends with %s", got)
+		}
+	})
+}
+
 // A run of AG-UI ends when the token that it was begun with is revoked, although
 // its turn continues.
 func TestRunOfOneWhoMayNoLonger(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -76,8 +77,12 @@ func TestStreamCutAtEachEvent(t *testing.T) {
 	again := newRig(t, db, nil)
 	check(again.as("ada", api.Operator), "in the next server")
 
-	for _, lost := range []string{"9999", "x", "-1"} {
-		events := again.as("ada", api.Operator).follow(path, func(sse) bool { return false }, "Last-Event-ID", lost)
+	end, err := strconv.Atoi(whole[len(whole)-1].id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lost := range []string{strconv.Itoa(end + 1), "9999", "x", "-1"} {
+		events := again.as("ada", api.Operator).follow(path, func(e sse) bool { return e.event == "synced" }, "Last-Event-ID", lost)
 		if len(events) != 1 || events[0].event != "reset" || events[0].id != "" {
 			t.Errorf("after %s: %v", lost, events)
 		}

@@ -222,6 +222,15 @@ func TestETag(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	ada.turnsOf(own.ID, 1)
+	tag = first.header.Get("ETag")
+	for _, change := range []string{`{"mode":""}`, `{"model":""}`, `{"labels":["a","b"]}`, `{"shared":true}`, `{"title":"Three"}`, `{"title":"One"}`} {
+		next := ada.do("PATCH", at, change, "If-Match", tag)
+		want[api.Conversation](ada, next, http.StatusOK)
+		if next.header.Get("ETag") == tag {
+			t.Errorf("%s leaves the tag as it was", change)
+		}
+		tag = next.header.Get("ETag")
+	}
 	want[api.Conversation](ada, ada.do("PATCH", at, `{"archived":true}`), http.StatusOK)
 	if list := get[api.List[api.Conversation]](ada, "/v1/conversations"); len(list.Items) != 0 {
 		t.Errorf("an archived conversation is listed")

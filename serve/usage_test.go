@@ -111,11 +111,26 @@ func TestUsageReadsNoLogs(t *testing.T) {
 	}
 }
 
+// zoned is a store whose clock shows the time of a zone in which it is another day than in
+// UTC.
+type zoned struct{ store.Records }
+
+func (z zoned) Now(ctx context.Context) (time.Time, error) {
+	now, err := z.Records.Now(ctx)
+	west, east := time.FixedZone("west", -12*60*60), time.FixedZone("east", 12*60*60)
+	if now.UTC().Hour() < 12 {
+		return now.In(west), err
+	}
+	return now.In(east), err
+}
+
 // A preset that has spent its budget of the day takes no prompts, and says when
 // it will; others do.
 func TestDailyBudget(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, store.Memory(), func(o *serve.Options) {
+	db := store.Memory()
+	r := newRig(t, db, func(o *serve.Options) {
+		o.Records = zoned{db}
 		rich := o.Presets[0]
 		rich.Name = "rich"
 		o.Presets[0].DailyUSD = 0.000001

@@ -18,7 +18,7 @@ import (
 func TestNewRefuses(t *testing.T) {
 	for _, o := range []client.Options{
 		{}, {URL: "agents.example", Token: secret}, {URL: "ftp://agents.example", Token: secret}, {URL: "https://", Token: secret},
-		{URL: "http://agents.example", Token: secret}, {URL: "http://127.0.0.1.example", Token: secret}, {URL: "https://ada:pw@agents.example", Token: secret},
+		{URL: "http://agents.example", Token: secret}, {URL: "http://127.0.0.1.example", Token: secret}, {URL: "http://localhost.example", Token: secret}, {URL: "https://ada:pw@agents.example", Token: secret},
 		{URL: "https://agents.example/v1", Token: secret}, {URL: "https://agents.example?t=" + secret, Token: secret},
 		{URL: "https://agents.example"}, {URL: "https://agents.example", Token: secret + "\n"}, {URL: "https://agents.example\x7f/" + secret, Token: secret},
 	} {

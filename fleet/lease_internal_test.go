@@ -1,0 +1,49 @@
+package fleet
+
+import (
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/lease"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// A process that was suspended, and does not know yet whether it still owns its
+// conversation, lets no call begin and writes none down, even if nobody has taken its
+// place so far.
+func TestCallInDoubt(t *testing.T) {
+	for name, c := range map[string]struct {
+		suspended time.Duration
+		records   int
+	}{"sure": {0, 1}, "in doubt": {time.Minute, 0}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db := store.Memory()
+				held, err := lease.Acquire(t.Context(), db, "p", leaseName(place("ada")), "machine", 30*time.Second)
+				if err != nil {
+					t.Fatal(err)
+				}
+				w := &waking{
+					f: &Fleet{opts: Options{Project: "p"}, store: newAnnouncer(db, nil)}, c: &conversation{key: "ada"},
+					lease: &owned{Held: held, lost: make(chan struct{})},
+				}
+				<-time.After(c.suspended)
+				out, err := w.release(t.Context(), &hook.PreToolUseInput{ToolBase: hook.ToolBase{ToolName: "Bash", ToolUseID: "toolu_1", ToolInput: json.RawMessage(`{}`)}})
+				denied := out != nil && out.Decision == hook.PermissionDeny
+				if err != nil || denied != (c.records == 0) {
+					t.Errorf("%+v, %v", out, err)
+				}
+				n := 0
+				for range db.ScanRecords(t.Context(), "p", kindCalls, "") {
+					n++
+				}
+				if n != c.records {
+					t.Errorf("%d records of calls", n)
+				}
+			})
+		})
+	}
+}
