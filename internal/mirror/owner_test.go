@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -138,15 +139,23 @@ type invalid struct{ store.Store }
 
 func (invalid) Append(context.Context, store.Key, store.Batch) error { return store.ErrInvalid }
 
-// A batch that can never be stored is given up at once.
+// A batch that can never be stored is given up at once, and reported once, however often
+// it is tried.
 func TestInvalidBatchGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := New(config(invalid{store.Memory()}, t.TempDir()))
+		cfg := config(invalid{store.Memory()}, t.TempDir())
+		var reports atomic.Int32
+		cfg.OnNotStored = func(store.Key, *store.NotStoredError) { reports.Add(1) }
+		m := New(cfg)
 		m.Start()
 		begin := time.Now()
 		m.Put(frame("", `{"uuid":"1"}`))
 		if err := m.Wait(t.Context(), 1); !errors.Is(err, store.ErrInvalid) || time.Since(begin) > 10*time.Second {
 			t.Errorf("Wait = %v after %v", err, time.Since(begin))
+		}
+		<-time.After(5 * maxPause)
+		if n := reports.Load(); n != 1 {
+			t.Errorf("it was reported %d times", n)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
