@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet/internal/ratelimit"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -44,7 +45,7 @@ func (f *Fleet) forgetOld(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(f.trimLog(ctx, now), f.days.forget(ctx, now), f.tenants.forget(ctx, now))
+	err = errors.Join(f.trimLog(ctx, now), f.days.forget(ctx, now), ratelimit.Forget(ctx, f.store, f.opts.Project, now.Add(-keepRates)))
 	if f.opts.Keep != KeepForever {
 		err = errors.Join(err, f.forgetBefore(ctx, now.Add(-f.opts.Keep)))
 	}

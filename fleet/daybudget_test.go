@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -161,6 +163,80 @@ func TestDayBudgetShared(t *testing.T) {
 			t.Errorf("$%v for two turns of $%v", twice, once)
 		}
 	})
+}
+
+// A turn that a deletion cuts off costs what the model has billed until then.
+func TestDayBudgetDeletedMidTurn(t *testing.T) {
+	for _, marked := range []bool{false, true} { // whether a turn was counted before
+		for _, damaged := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBiller(3, 2)
+				db := &unloadable{Fleet: store.Memory()}
+				f := open(t, db, b.scripted, func(o *fleet.Options) {
+					b.allow(o)
+					o.DayBudgetUSD = 1000
+					usual := o.Session
+					o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
+						own, err := usual(ctx, key)
+						own.Model = "claude-sonnet-5"
+						return own, err
+					}
+				})
+				defer closeFleet(t, f)
+				want, cut := 0.0, answerUSD // two answers: the list has half the price of the script
+				if marked {
+					b.answer, b.holds = 3, map[int]bool{}
+					ask(t, f, "ada", "hello")
+					b.mu.Lock()
+					b.answer, b.holds = 0, map[int]bool{2: true}
+					b.mu.Unlock()
+					want, cut = answerUSD, 2*answerUSD
+				}
+				if !damaged {
+					want += cut
+				}
+				send(t, f, "ada", "work")
+				<-b.held
+				<-time.After(time.Second) // until the last line is stored
+				db.fails.Store(damaged)
+				if err := f.Delete(t.Context(), "ada"); err != nil {
+					t.Fatal(err)
+				}
+				if got := spentOnDays(t, db); math.Abs(got-want) > 1e-9 {
+					t.Errorf("$%.5f are counted, want $%.5f (counted before: %v, transcript cannot be read: %v)", got, want, marked, damaged)
+				}
+			})
+		}
+	}
+}
+
+// unloadable is a store whose transcripts can fail.
+type unloadable struct {
+	store.Fleet
+	fails atomic.Bool
+}
+
+func (s *unloadable) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, error] {
+	if s.fails.Load() {
+		return func(yield func(store.Entry, error) bool) { yield(nil, errFailing) }
+	}
+	return s.Fleet.Load(ctx, k)
+}
+
+// spentOnDays is the sum of all days in a store.
+func spentOnDays(t *testing.T, s store.Records) (usd float64) {
+	t.Helper()
+	for r, err := range s.ScanRecords(t.Context(), "p", "day", "") {
+		var one struct{ USD float64 }
+		if err == nil {
+			err = json.Unmarshal(r.Value, &one)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		usd += one.USD
+	}
+	return usd
 }
 
 // In a store that makes no changes at once, a failure between the two writes of a turn

@@ -60,6 +60,9 @@ func (f *Fleet) deleteStopped(ctx context.Context, key string) (err error) {
 	if err != nil {
 		return &ConversationError{key, err}
 	}
+	if err := f.countDeleted(ctx, key, lease.Fence); err != nil {
+		f.opts.Logger.Warn("a conversation is deleted, and not all that it has cost today is counted", "conversation", key, "error", err)
+	}
 	err = f.erase(ctx, key, lease.Fence)
 	if err := lease.release(ctx); err != nil {
 		f.opts.Logger.Warn("a lease could not be given back, it will expire", "conversation", key, "error", err)

@@ -114,7 +114,7 @@ func (w *waking) counting(r *message.Result, prompt string) func(*record) error 
 		}
 		if rec.Counted != r.UUID {
 			rec.Counted, rec.Through = r.UUID, rec.Through.advance(heard, at, agents)
-			w.book(rec, turn, prompt)
+			book(rec, turn, prompt, w.queue)
 		}
 		return nil
 	}
@@ -122,10 +122,11 @@ func (w *waking) counting(r *message.Result, prompt string) func(*record) error 
 
 // book adds a turn to the ledgers of a record, and forgets those of prompts that
 // have their outcomes. If such a prompt has answers without a price, the turns
-// that answer no prompt bear them: its outcome does not change any more.
-func (w *waking) book(rec *record, turn Ledger, prompt string) {
+// that answer no prompt bear them: its outcome does not change any more. queue has the
+// prompts without an outcome.
+func book(rec *record, turn Ledger, prompt string, queue map[string]bool) {
 	maps.DeleteFunc(rec.Spent, func(id string, l keptLedger) bool {
-		over := id != prompt && !w.queue[id]
+		over := id != prompt && !queue[id]
 		if over {
 			rec.Unprompted = rec.Unprompted.plus(Ledger{Unpriced: l.Unpriced})
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -295,19 +296,49 @@ func (l Ledger) priced(said map[string]message.ModelUsage) Ledger {
 // countLost counts the answers that no result has counted, when no CLI runs: they belong
 // to the prompt, whose turn broke off, or to none.
 func (w *waking) countLost(ctx context.Context, prompt string) error {
-	mark := w.rec.Through
-	if w.session != nil || w.rec.Session == "" || prompt == "" && mark.Answer == "" {
+	if w.session != nil {
 		return nil
 	}
-	k := store.Key{Project: w.f.opts.Project, Session: w.rec.Session}
-	main, err := readMain(w.f.store.Load(ctx, k), mark, prompt)
-	if err != nil {
+	lost, err := w.f.lostAnswers(ctx, &w.rec, prompt)
+	if err != nil || lost == nil {
 		return err
 	}
-	lost, last := main.lost(), main.last
-	agents, err := w.f.agentTapes(ctx, k)
+	return w.change(ctx, func(rec *record) error { return lost.count(rec, prompt, w.queue) })
+}
+
+// lostAnswers are answers of a session that are not in the ledgers.
+type lostAnswers struct {
+	answers []*paid
+	from    through // the mark behind which they are
+	to      through // the mark once they are counted
+}
+
+// count adds them to the ledgers of a record, unless its mark has moved: then a write
+// without an answer has taken effect.
+func (l *lostAnswers) count(rec *record, prompt string, queue map[string]bool) error {
+	if rec.Through != l.from {
+		return errUnchanged
+	}
+	rec.Through = l.to
+	book(rec, ledgerOf(l.answers, rec.Cost.Models), prompt, queue)
+	return nil
+}
+
+// lostAnswers reads those of a conversation of which no CLI runs, nil if there are none.
+func (f *Fleet) lostAnswers(ctx context.Context, rec *record, prompt string) (*lostAnswers, error) {
+	mark := rec.Through
+	if rec.Session == "" || prompt == "" && mark.Answer == "" {
+		return nil, nil
+	}
+	k := store.Key{Project: f.opts.Project, Session: rec.Session}
+	main, err := readMain(f.store.Load(ctx, k), mark, prompt)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	lost, last := main.lost(), main.last
+	agents, err := f.agentTapes(ctx, k)
+	if err != nil {
+		return nil, err
 	}
 	for _, t := range agents {
 		if t.last.After(last) {
@@ -316,20 +347,48 @@ func (w *waking) countLost(ctx context.Context, prompt string) error {
 	}
 	lost = slices.Concat(lost, lostBy(agents, main, lost, mark))
 	if len(lost) == 0 {
-		return nil
+		return nil, nil
 	}
 	answer := ""
 	if n := len(main.answers); n > 0 {
 		answer = main.answers[n-1].id
 	}
-	return w.change(ctx, func(rec *record) error {
-		if rec.Through != mark {
-			return errUnchanged // a write without an answer has taken effect
-		}
-		rec.Through = mark.advance(answer, last, false)
-		w.book(rec, ledgerOf(lost, rec.Cost.Models), prompt)
+	return &lostAnswers{lost, mark, mark.advance(answer, last, false)}, nil
+}
+
+// countDeleted counts the lost answers of a conversation that is about to be deleted, in
+// the budgets of the day: a turn that a deletion cuts off is paid for as well.
+func (f *Fleet) countDeleted(ctx context.Context, key string, fence store.Fence) error {
+	if f.days == nil {
 		return nil
-	})
+	}
+	rec, err := f.loadRecord(ctx, key)
+	if errors.Is(err, ErrDeleted) || errors.Is(err, ErrUnknown) {
+		return nil // it was counted when its deletion began
+	}
+	if err != nil {
+		return err
+	}
+	prompts, queue := []string(nil), make(map[string]bool)
+	for p, err := range f.pending(ctx, key) {
+		if err != nil {
+			return err
+		}
+		queue[p.ID] = true
+		if p.Sent {
+			prompts = append(prompts, p.ID)
+		}
+	}
+	for _, prompt := range append(prompts, "") { // the last are turns that answer none
+		lost, err := f.lostAnswers(ctx, &rec, prompt)
+		if err == nil && lost != nil {
+			rec, err = f.changeRecord(ctx, key, fence, func(rec *record) error { return lost.count(rec, prompt, queue) })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // agentTapes reads the transcripts of the subagents of a session.

@@ -38,10 +38,10 @@ func (r rates) take(rate Rate, key string, now time.Time) (wait time.Duration) {
 		return 0
 	}
 	due, wait := rate.limit().Take(r[key], now)
+	r[key] = due
 	if wait > 0 {
 		return wait
 	}
-	r[key] = due
 	if len(r)%1024 == 0 {
 		for other, due := range r {
 			if due.Before(now) {

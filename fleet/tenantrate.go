@@ -48,11 +48,3 @@ func (r *tenantRates) take(ctx context.Context, key string) error {
 
 // keepRates is for how long a rate is kept that limits nothing: longer than clocks differ.
 const keepRates = time.Hour
-
-// forget removes the rates of tenants that have sent nothing for a while.
-func (r *tenantRates) forget(ctx context.Context, now time.Time) error {
-	if r == nil {
-		return nil
-	}
-	return r.shared.Forget(ctx, now.Add(-keepRates))
-}

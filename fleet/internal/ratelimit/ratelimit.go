@@ -27,15 +27,19 @@ type Limit struct {
 	Each, Per time.Duration
 }
 
-// Take returns when the next event is due after one at now, and how long to wait until
-// the limit allows it: if that is not 0, the event does not count. A time that is too far
-// ahead was written by another clock, or under another limit, and holds up nobody for
-// longer than Each.
+// slack is how far the times of two callers may differ, because of their clocks or because
+// one of them had to wait.
+const slack = 10 * time.Second
+
+// Take returns the time to keep after an event at now, and how long to wait until the
+// limit allows it: if that is not 0, the event does not count. A time that is too far
+// ahead was written by another clock, or under another limit. It is cut, so that it holds
+// up an event for Each; the caller must keep it, or the next event finds the old one.
 func (l Limit) Take(due, now time.Time) (next time.Time, wait time.Duration) {
 	if due.Before(now) {
 		due = now
 	}
-	if latest := now.Add(l.Per); due.After(latest) {
+	if latest := now.Add(l.Per); due.After(latest.Add(slack)) {
 		due = latest
 	}
 	if wait = due.Sub(now) - (l.Per - l.Each); wait > 0 {
@@ -100,6 +104,9 @@ const (
 // the event is not counted either: it is one of too many at this moment. After an error,
 // it may have been counted.
 func (s *Shared) Take(ctx context.Context, name string, l Limit, now time.Time) (wait time.Duration, err error) {
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
 	turn := s.turns[maphash.String(s.seed, name)%uint64(len(s.turns))]
 	select {
 	case turn <- struct{}{}:
@@ -116,12 +123,15 @@ func (s *Shared) Take(ctx context.Context, name string, l Limit, now time.Time) 
 			return 0, err
 		}
 		next, wait := l.Take(was.Due, now)
-		if wait > 0 {
+		if wait > 0 && next.Equal(was.Due) {
 			return wait, nil
 		}
 		was.Due = next
 		err = s.write(ctx, name, was)
-		if err == nil || !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrNotFound) {
+		if err == nil {
+			return wait, nil
+		}
+		if !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrNotFound) {
 			return 0, err
 		}
 		if err := pause(ctx, rand.N(firstPause<<attempt)+time.Millisecond); err != nil {
@@ -132,7 +142,8 @@ func (s *Shared) Take(ctx context.Context, name string, l Limit, now time.Time) 
 }
 
 // read returns the time of a name, as it is known here or from the store. One that is not
-// the newest is too early, so it refuses nothing wrongly, and the write finds out.
+// the newest is too early, so it refuses nothing wrongly, or is cut, and the write finds
+// out. A damaged record counts as none, and the next write replaces it.
 func (s *Shared) read(ctx context.Context, name string) (t taken, err error) {
 	s.mu.Lock()
 	t, ok := s.known[name]
@@ -145,9 +156,12 @@ func (s *Shared) read(ctx context.Context, name string) (t taken, err error) {
 		return taken{}, nil
 	}
 	if err == nil {
-		t.revision = r.Revision
 		err = decode(r, &t)
 	}
+	if errors.Is(err, store.ErrDamaged) {
+		t, err = taken{}, nil
+	}
+	t.revision = r.Revision
 	return t, err
 }
 
@@ -174,24 +188,19 @@ func (s *Shared) key(name string) store.RecordKey {
 	return store.RecordKey{Project: s.project, Kind: Kind, Name: name}
 }
 
-// Forget removes the records that limit nothing since a time. Those of a newer version
-// stay.
-func (s *Shared) Forget(ctx context.Context, before time.Time) error {
-	for r, err := range s.store.ScanRecords(ctx, s.project, Kind, "") {
-		var t taken
-		if err == nil {
-			err = decode(r, &t)
-		}
-		if errors.Is(err, store.ErrNewer) {
-			continue
-		}
+// Forget removes the records of a project that limit nothing since a time, and damaged
+// ones. Those of a newer version stay.
+func Forget(ctx context.Context, s Records, project string, before time.Time) error {
+	for r, err := range s.ScanRecords(ctx, project, Kind, "") {
 		if err != nil {
 			return err
 		}
-		if !t.Due.Before(before) {
+		var t taken
+		err := decode(r, &t)
+		if errors.Is(err, store.ErrNewer) || err == nil && !t.Due.Before(before) {
 			continue
 		}
-		err := s.store.DropRecord(ctx, r.Key, r.Revision, store.Fence{})
+		err = s.DropRecord(ctx, r.Key, r.Revision, store.Fence{})
 		if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrConflict) {
 			return err
 		}

@@ -3,6 +3,7 @@ package ratelimit_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -39,15 +40,78 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// A clock that was far ahead holds nobody up for longer than one interval.
-func TestLimitAhead(t *testing.T) {
+// A time that is far ahead, of another clock or under another limit, holds up a name for
+// one interval, in every process: also in those that know it from before.
+func TestSharedAhead(t *testing.T) {
+	db := store.Memory()
+	a, b := ratelimit.NewShared(db, "p"), ratelimit.NewShared(db, "p")
 	now := time.Unix(1000, 0)
-	due, wait := fourAMinute.Take(now.Add(24*time.Hour), now)
-	if wait != fourAMinute.Each {
-		t.Errorf("waits %v", wait)
+	perDay := ratelimit.Limit{Each: 24 * time.Hour, Per: 24 * time.Hour}
+	take := func(s *ratelimit.Shared, l ratelimit.Limit, after, want time.Duration) {
+		t.Helper()
+		if wait, err := s.Take(t.Context(), "acme", l, now.Add(after)); wait != want || err != nil {
+			t.Errorf("after %v: waits %v, want %v (%v)", after, wait, want, err)
+		}
 	}
-	if _, wait = fourAMinute.Take(due, now.Add(fourAMinute.Each)); wait != 0 {
-		t.Errorf("then waits %v", wait)
+	take(a, perDay, 0, 0) // the next is due in a day
+	take(b, fourAMinute, 0, fourAMinute.Each)
+	take(b, fourAMinute, fourAMinute.Each, 0)
+	take(a, fourAMinute, fourAMinute.Each, fourAMinute.Each)
+	take(a, fourAMinute, 2*fourAMinute.Each, 0)
+}
+
+// A caller that had to wait, and comes with an earlier time, does not let more events
+// through.
+func TestSharedLate(t *testing.T) {
+	s, now, let := ratelimit.NewShared(store.Memory(), "p"), time.Unix(1000, 0), 0
+	for n := range 60 {
+		for _, at := range []time.Time{now.Add(time.Duration(n) * time.Second), now.Add(time.Duration(n-5) * time.Second)} {
+			wait, err := s.Take(t.Context(), "acme", fourAMinute, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if wait == 0 {
+				let++
+			}
+		}
+	}
+	if let != 4+3 {
+		t.Errorf("%d were let through in a minute", let)
+	}
+}
+
+// A damaged record is replaced, and removed with those that limit nothing. One of a newer
+// version stays, and refuses.
+func TestDamaged(t *testing.T) {
+	db := store.Memory()
+	s := ratelimit.NewShared(db, "p")
+	now := time.Unix(100000, 0)
+	for name, value := range map[string]string{"acme": `{"v":1,"due":7}`, "bad": `{"v":1,"due":7}`, "newer": `{"v":2}`} {
+		k := store.RecordKey{Project: "p", Kind: ratelimit.Kind, Name: name}
+		if _, err := db.PutRecord(t.Context(), k, []byte(value), 0, store.Fence{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n, want := range []time.Duration{0, 0, 0, 0, fourAMinute.Each} {
+		if wait, err := s.Take(t.Context(), "acme", fourAMinute, now); wait != want || err != nil {
+			t.Errorf("event %d: %v, %v", n, wait, err)
+		}
+	}
+	if _, err := s.Take(t.Context(), "newer", fourAMinute, now); !errors.Is(err, store.ErrNewer) {
+		t.Errorf("a newer record: %v", err)
+	}
+	if err := ratelimit.Forget(t.Context(), db, "p", now.Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for r, err := range db.ScanRecords(t.Context(), "p", ratelimit.Kind, "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, r.Key.Name)
+	}
+	if !slices.Equal(names, []string{"acme", "newer"}) {
+		t.Errorf("left: %q", names)
 	}
 }
 
@@ -127,7 +191,7 @@ func TestForget(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Forget(t.Context(), now.Add(-time.Hour)); err != nil {
+	if err := ratelimit.Forget(t.Context(), db, "p", now.Add(-time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
