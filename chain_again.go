@@ -140,7 +140,8 @@ func (s *Session) objection(ctx context.Context, in *peer.Incoming, ch change) (
 }
 
 // changes reports whether guards have to look at what an answer makes of an input.
-// To the CLI an empty input is the one it had.
+// To the CLI an empty input is the one it had; TestRealEmptyInputIsTheOneItHad has
+// measured that for a PermissionRequest hook. The permission callback cannot give one.
 func (s *Session) changes(updated, had json.RawMessage) bool {
 	return s.plan.chain != nil && s.plan.chain.again && jsonx.Present(updated) && !sameJSON(updated, json.RawMessage("{}")) && !sameJSON(updated, had)
 }

@@ -312,6 +312,36 @@ func TestRealGuardSeesWhatIsPutIn(t *testing.T) {
 	}
 }
 
+// TestRealEmptyInputIsTheOneItHad has a PermissionRequest hook allow a call with an empty
+// input. To the CLI that is the input which the guard has seen: nothing new runs, so
+// the guard is not asked again.
+func TestRealEmptyInputIsTheOneItHad(t *testing.T) {
+	t.Parallel()
+	realcli.Needs(t, "2.1.325", "a decision of a PermissionRequest hook")
+	r := realCLI(t, bash("touch one"), claudetest.Say("done"))
+	asked, sent := 0, false
+	r.opts.Trace = &claude.Trace{FrameWritten: func(line []byte) { sent = sent || strings.Contains(string(line), `"updatedInput":{}`) }}
+	r.opts.Hooks = []hook.Hook{
+		hook.Guard("Bash", func(context.Context, *permission.Request) (permission.Decision, error) {
+			asked++
+			return permission.Pass(), nil
+		}),
+		hook.PermissionRequest("", func(context.Context, *hook.PermissionRequestInput) (*hook.PermissionRequestOutput, error) {
+			return hook.Decide(permission.AllowWith(map[string]string{})), nil
+		}),
+	}
+	r.opts.CanUseTool = func(ctx context.Context, _ *permission.Request) (permission.Decision, error) {
+		<-ctx.Done() // the hook decides
+		return permission.Decision{}, context.Cause(ctx)
+	}
+	if _, err := r.connect(t).Ask(t.Context(), "go"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(r.opts.Cwd, "one")); err != nil || asked != 1 || !sent {
+		t.Errorf("the guard was asked %d times, an empty input was sent: %v, and: %v; the model read %+v", asked, sent, err, r.calls()[1].ToolResults)
+	}
+}
+
 // TestRealGuardOfOtherNames has guards of Bash beside a hook of everything. The CLI knows
 // tools by more names than one, so a guard must meet what it meets alone.
 func TestRealGuardOfOtherNames(t *testing.T) {
