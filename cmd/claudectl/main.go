@@ -35,6 +35,7 @@ type commands struct {
 	Inspect  inspectCommand  `cmd:"" help:"Show a recording as text, as JSON or as a page."`
 	Sessions sessionsCommand `cmd:"" help:"List, show and manage the sessions on this disk."`
 	Serve    serveCommand    `cmd:"" help:"Serve conversations, with an inbox of approvals, on HTTP."`
+	ACP      acpCommand      `cmd:"" name:"acp" help:"Be an agent for editors that speak the Agent Client Protocol."`
 	Fake     fakeCommand     `cmd:"" help:"Act as a CLI that plays a script or a recording."`
 	Parity   parityCommand   `cmd:"" help:"Show which parts of the official SDKs this build offers."`
 	Versions versionsCommand `cmd:"" help:"Show what each version of the CLI can do."`

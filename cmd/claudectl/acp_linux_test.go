@@ -1,0 +1,123 @@
+package main
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude/acp/acptest"
+	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/test/leak"
+	"github.com/claude-agent-go/claude/internal/test/realcli"
+)
+
+// TestRealACP is an editor that starts the program with the real CLI, and is gone
+// in the middle of a turn: by closing its end, and with the program killed. No
+// process may be left, and the session must open again.
+func TestRealACP(t *testing.T) {
+	cli := realcli.Need(t, realcli.Version)
+	for _, end := range []string{"closed", "killed"} {
+		t.Run(end, func(t *testing.T) {
+			mark := leak.Processes(t)
+			model := claudetest.NewModel(claudetest.Say("hello"), claudetest.Say(strings.Repeat("word ", 500)).Chunks(5, 50*time.Millisecond))
+			base, err := model.Start()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer model.Close()
+			env, home := realcli.Env(t, base)
+			env = append(env, asProgram+"=1", mark)
+			record := filepath.Join(home, "session.ndjson")
+			said := make(chan struct{}, 1000)
+			start := func() (*exec.Cmd, *acptest.Driver) {
+				cmd := exec.CommandContext(t.Context(), os.Args[0], "acp", "--cli", cli, "--record", record)
+				cmd.Env, cmd.Dir = env, home
+				stdin, err1 := cmd.StdinPipe()
+				stdout, err2 := cmd.StdoutPipe()
+				if err1 != nil || err2 != nil {
+					t.Fatal(err1, err2)
+				}
+				begin := time.Now()
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				d := acptest.Connect(struct {
+					io.Reader
+					io.WriteCloser
+				}{stdout, stdin}, acptest.Setup{OnUpdate: func(_ schema.SessionID, up schema.SessionUpdate) {
+					if up.AgentMessageChunk != nil {
+						said <- struct{}{}
+					}
+				}})
+				if err := d.Call(t.Context(), schema.MethodAgentInitialize, schema.InitializeRequest{ProtocolVersion: 1}, nil); err != nil {
+					t.Fatal(err)
+				}
+				t.Logf("initialize answered %v after the start", time.Since(begin))
+				return cmd, d
+			}
+			cmd, d := start()
+			id := d.New(t, home)
+			if _, err := d.Prompt(t.Context(), id, "Hello."); err != nil {
+				t.Fatal(err)
+			}
+			<-said
+			go d.Prompt(t.Context(), id, "Go.")
+			<-said
+			begin := time.Now()
+			if end == "killed" {
+				cmd.Process.Signal(syscall.SIGKILL)
+			}
+			d.Close()
+			if err := cmd.Wait(); err != nil && end == "closed" {
+				t.Errorf("exit: %v", err)
+			}
+			for len(leak.MarkedBy(mark)) > 0 {
+				if time.Since(begin) > 5*time.Second {
+					t.Fatalf("left after 5 s: %q", leak.MarkedBy(mark))
+				}
+			}
+			t.Logf("nothing left after %v", time.Since(begin))
+			if _, err := os.Stat(record); err != nil {
+				t.Error(err)
+			}
+			cmd, d = start()
+			if err := d.Call(t.Context(), schema.MethodAgentSessionLoad, schema.LoadSessionRequest{SessionID: id, Cwd: home}, nil); err != nil {
+				t.Errorf("load: %v", err)
+			}
+			if text := d.Text(id); !strings.HasPrefix(text, "hello") {
+				t.Errorf("loaded %q, want what was said", text)
+			}
+			d.Close()
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("exit: %v", err)
+			}
+		})
+	}
+}
+
+// TestPolicyFile reads rules for an editor, and refuses what it does not know.
+func TestPolicyFile(t *testing.T) {
+	for text, ok := range map[string]bool{
+		`{"deny":["Bash(rm:*)"],"allow":["Read"],"confine":true}`: true,
+		`{}`:                    true,
+		`{"denny":["Bash"]}`:    false,
+		`{"deny":["Bash("]}`:    false,
+		`{"deny":"Bash"}`:       false,
+		`{"deny":[],"deny":[]}`: false,
+		`deny`:                  false,
+	} {
+		name := filepath.Join(t.TempDir(), "policy.json")
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readPolicy(name); (err == nil) != ok {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

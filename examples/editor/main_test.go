@@ -1,0 +1,31 @@
+package main
+
+import (
+	"context"
+	"testing"
+
+	"github.com/claude-agent-go/claude/acp/acptest"
+	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/claudetest"
+)
+
+func TestAgent(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	cli := claudetest.New(
+		claudetest.UseTool("mcp__tickets__read", Ticket{"7"}),
+		claudetest.UseTool("Bash", map[string]string{"command": "git push"}),
+		claudetest.Say("It should be green."),
+	)
+	d := acptest.Start(t, agent(cli), acptest.Setup{Permission: func(context.Context, *schema.RequestPermissionRequest) schema.PermissionOptionID {
+		return "allow-once"
+	}})
+	id := d.New(t, t.TempDir())
+	if resp, err := d.Prompt(t.Context(), id, "Read ticket 7 and push."); err != nil || resp.StopReason != schema.StopReasonEndTurn {
+		t.Fatalf("%+v, %v", resp, err)
+	}
+	if got := d.Text(id); got != "It should be green." {
+		t.Errorf("said %q", got)
+	}
+	cli.Transcript().WantRan(t, "mcp__tickets__read")
+	cli.Transcript().WantDenied(t, "Bash", "People push")
+}
