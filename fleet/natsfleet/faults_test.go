@@ -101,16 +101,6 @@ func (c *workforce) all() way {
 	return all
 }
 
-func openNamed(t *testing.T, url, name string, b beside) *natsfleet.Store {
-	t.Helper()
-	s, err := natsfleet.OpenStore(t.Context(), b.options(natsfleet.Options{URL: url, Name: name, Logger: quiet()}, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s
-}
-
 // talk sends prompts to many conversations, and returns those that were accepted
 // when all of them have ended. Between two prompts it waits for as long as pause says.
 func (c *workforce) talk(conversations, prompts int, pause func() time.Duration) map[string][]sent {

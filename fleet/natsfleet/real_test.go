@@ -3,8 +3,6 @@
 package natsfleet_test
 
 import (
-	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,7 +12,6 @@ import (
 
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/claudetest"
-	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/fleet/natsfleet"
 	"github.com/claude-agent-go/claude/fleet/natsfleet/natstest"
 	"github.com/claude-agent-go/claude/internal/test/leak"
@@ -68,23 +65,6 @@ func noteModel(t *testing.T) (url string) {
 	}
 	t.Cleanup(func() { m.Close() })
 	return url
-}
-
-// deferred sends a prompt, and returns what it waits for.
-func deferred(t *testing.T, f *natsfleet.Client, key, prompt string) (id string, q approval.Question) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), bound)
-	defer cancel()
-	_, err := answer(ctx, f, key, prompt)
-	waits, ok := errors.AsType[*fleet.DeferredError](err)
-	if !ok {
-		t.Fatalf("%s: not deferred: %v", prompt, err)
-	}
-	q, err = f.Approvals().Get(t.Context(), waits.Question)
-	if err != nil || q.State != approval.Open {
-		t.Fatalf("%s: the question: %+v, %v", prompt, q, err)
-	}
-	return waits.Prompt, q
 }
 
 func allow(t *testing.T, f *natsfleet.Client, q approval.Question) {

@@ -98,8 +98,6 @@ func newParty(t *testing.T, url, dir string) *party {
 	return &party{s, w, t}
 }
 
-const chainTTL = 400 * time.Millisecond
-
 func (p *party) try(who string) (store.Lease, error) {
 	return p.Acquire(p.t.Context(), "p", "conversation", who, chainTTL)
 }
@@ -121,8 +119,6 @@ func (p *party) own(who string) store.Lease {
 		<-time.After(held.For)
 	}
 }
-
-var chainKey = store.Key{Project: "p", Session: "00000000-0000-4000-8000-000000000022"}
 
 // writes reports whether somebody can write to the store of the transcripts, and to
 // the stream.

@@ -116,7 +116,7 @@ func (p *player) play(ctx context.Context) {
 		if p.random.IntN(3) == 0 {
 			select {
 			case <-ctx.Done():
-			case <-time.After(time.Duration(p.random.IntN(int(10 * time.Second)))):
+			case <-time.After(time.Duration(p.random.Int64N(int64(10 * time.Second)))):
 			}
 		}
 		if p.random.IntN(5) > 0 {

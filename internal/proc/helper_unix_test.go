@@ -138,7 +138,9 @@ func starve() {
 	ready.Close()
 	tell.Close()
 	before := count()
-	limit := syscall.Rlimit{Cur: uint64(before + 2), Max: uint64(before + 2)}
+	limit := syscall.Rlimit{}
+	setLimit(&limit.Cur, before+2)
+	setLimit(&limit.Max, before+2)
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		panic(err)
 	}
@@ -147,3 +149,6 @@ func starve() {
 	fmt.Println(err)
 	fmt.Println(count()-before, "more open")
 }
+
+// setLimit sets a field of a limit, which is signed on FreeBSD.
+func setLimit[N int64 | uint64](field *N, n int) { *field = N(n) }

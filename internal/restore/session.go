@@ -14,9 +14,9 @@ import (
 
 // Bounds of what is taken from a store.
 const (
-	maxBytes = 2 << 30 // of a session
-	maxSubs  = 10_000
-	maxWalk  = 100 // sessions that are looked at for the last one
+	maxBytes int64 = 2 << 30 // of a session
+	maxSubs        = 10_000
+	maxWalk        = 100 // sessions that are looked at for the last one
 )
 
 // Source is where sessions come from.
@@ -105,7 +105,7 @@ func (s Source) Latest(ctx context.Context) (string, error) {
 type writer struct {
 	ctx  context.Context
 	root *os.Root
-	left int // bytes that may still be written
+	left int64 // bytes that may still be written
 }
 
 // transcript writes the transcript of a key to a file and, if it has some, what
@@ -154,7 +154,7 @@ func (w *writer) check(e store.Entry, chain *order) error {
 	if err := e.Check(); err != nil {
 		return err
 	}
-	if w.left -= len(e) + 1; w.left < 0 {
+	if w.left -= int64(len(e)) + 1; w.left < 0 {
 		return fmt.Errorf("the session has more than %d bytes", maxBytes)
 	}
 	return chain.add(e)

@@ -53,6 +53,7 @@ func separateLayers() map[string][]string {
 		"internal/test/inject":          {"internal/test/long"},
 		"internal/test/realcli":         {"internal/test/long"},
 		"internal/test/realstore":       {".", "approval", "claudetest", "fleet", "history", "internal/test/harness", "internal/test/leak", "internal/test/npm", "internal/test/realcli", "internal/uuid", "permission", "store"},
+		"internal/test/systems":         nil,
 		"internal/test/steady":          {"internal/test/long"},
 		"internal/test/server":          {"internal/test/long", "internal/test/npm"},
 		"internal/test/realcli/install": {"internal/test/realcli"},

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"sync"
+)
+
+// sources are files that were parsed. Most of them are the same on all systems.
+// Goroutines may share it.
+type sources struct {
+	fset *token.FileSet
+
+	mu    sync.Mutex
+	files map[extent]*source
+}
+
+// extent is a file, and how much of it is parsed.
+type extent struct {
+	name  string
+	whole bool
+}
+
+type source struct {
+	once sync.Once
+	file *ast.File
+	err  error
+}
+
+func newSources() *sources {
+	return &sources{fset: token.NewFileSet(), files: make(map[extent]*source)}
+}
+
+// parse parses a file, without what its functions do unless that is to be checked.
+func (s *sources) parse(name string, whole bool) (*ast.File, error) {
+	s.mu.Lock()
+	f := s.files[extent{name, whole}]
+	if f == nil {
+		f = new(source)
+		s.files[extent{name, whole}] = f
+	}
+	s.mu.Unlock()
+	f.once.Do(func() {
+		f.file, f.err = parser.ParseFile(s.fset, name, nil, parser.SkipObjectResolution)
+		if f.file == nil || whole {
+			return
+		}
+		for _, d := range f.file.Decls {
+			if d, ok := d.(*ast.FuncDecl); ok {
+				d.Body = nil
+			}
+		}
+	})
+	return f.file, f.err
+}
+
+// check checks the types of the module in dir, and of its tests, on a system. It
+// returns what is wrong.
+func check(ctx context.Context, files *sources, dir string, s system) (complaints []string, err error) {
+	packages, err := list(ctx, dir, s)
+	if err != nil {
+		return nil, err
+	}
+	c := &checker{files: files, system: s, sizes: types.SizesFor("gc", s.arch), known: make(map[string]*types.Package), checked: make(map[string]int)}
+	ours := 0
+	for _, p := range packages {
+		if p.generated() {
+			continue
+		}
+		if p.ours(dir) {
+			ours++
+			if p.Error != nil {
+				c.complaints = append(c.complaints, p.Error.Err)
+			}
+		}
+		c.check(p, p.ours(dir))
+	}
+	if ours == 0 {
+		return nil, fmt.Errorf("no package of %s is compiled on %s", dir, s)
+	}
+	return c.complaints, ctx.Err()
+}
+
+// checker checks packages on one system, one after the other.
+type checker struct {
+	files      *sources
+	system     system
+	sizes      types.Sizes
+	known      map[string]*types.Package // by their path, that of the test included
+	checked    map[string]int            // how many files of a package were checked to the end
+	complaints []string
+}
+
+// check checks a package. Of one that is not ours only the names matter, and so they
+// do when it is compiled again for a test with the same files.
+func (c *checker) check(p *listed, ours bool) {
+	var parsed []*ast.File
+	for _, name := range p.GoFiles {
+		f, err := c.files.parse(filepath.Join(p.Dir, name), ours)
+		if err != nil && ours {
+			c.complaints = append(c.complaints, err.Error())
+		}
+		if f != nil {
+			parsed = append(parsed, f)
+		}
+	}
+	again := c.checked[p.Dir] == len(parsed)
+	conf := types.Config{
+		Importer:         &importer{c.known, p.ImportMap},
+		Sizes:            c.sizes,
+		IgnoreFuncBodies: !ours || again,
+		Error: func(err error) {
+			if ours {
+				c.complaints = append(c.complaints, err.Error())
+			}
+		},
+	}
+	if p.Module != nil && p.Module.GoVersion != "" {
+		conf.GoVersion = "go" + p.Module.GoVersion
+	}
+	// Errors were reported one by one.
+	c.known[p.ImportPath], _ = conf.Check(p.ImportPath, c.files.fset, parsed, nil)
+	if ours && p.ForTest == "" {
+		c.checked[p.Dir] = len(parsed)
+	}
+}
+
+// importer finds what a package imports among those that were checked before it.
+type importer struct {
+	known   map[string]*types.Package
+	renamed map[string]string
+}
+
+func (i *importer) Import(path string) (*types.Package, error) {
+	if path == "unsafe" {
+		return types.Unsafe, nil
+	}
+	if other := i.renamed[path]; other != "" {
+		path = other
+	}
+	if p := i.known[path]; p != nil {
+		return p, nil
+	}
+	return nil, fmt.Errorf("%s is not among the packages", path)
+}
