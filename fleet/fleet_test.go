@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -139,11 +140,38 @@ func open(t *testing.T, s store.Fleet, cli claude.Transport, change func(*fleet.
 	if change != nil {
 		change(&o)
 	}
+	if db := memoryOf(o.Store); db != nil {
+		fleet.Shadow(&o, db, func(difference string) {
+			if difference != "" {
+				t.Errorf("the plan differs: %s", difference)
+			}
+		})
+	}
 	f, err := fleet.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// memoryOf returns the store in memory that a store wraps, which has no faults; nil if it
+// wraps none.
+func memoryOf(s store.Fleet) *store.MemoryStore {
+	if db, ok := s.(*store.MemoryStore); ok {
+		return db
+	}
+	v := reflect.Indirect(reflect.ValueOf(s))
+	if v.Kind() != reflect.Struct {
+		return nil
+	}
+	for _, name := range []string{"MemoryStore", "Fleet"} {
+		if f := v.FieldByName(name); f.IsValid() && !f.IsZero() {
+			if wrapped, ok := f.Interface().(store.Fleet); ok {
+				return memoryOf(wrapped)
+			}
+		}
+	}
+	return nil
 }
 
 func closeFleet(t *testing.T, f *fleet.Fleet) {

@@ -143,6 +143,9 @@ type Options struct {
 	Logger *slog.Logger
 	// Trace follows prompts. Nil: they are not traced.
 	Trace *PromptTrace
+
+	// looks replaces the look at a conversation, in tests of what is decided.
+	looks func(*waking) (step, *queued, error)
 }
 
 // NoCLIs is the MaxLive of a process that runs no conversations.

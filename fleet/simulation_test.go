@@ -63,6 +63,9 @@ func TestSimulation(t *testing.T) {
 		simulate(t, seed, dir, sum)
 	}
 	t.Logf("seeds 1 to %d: %v", *seedCount, sum)
+	if sum.looks == 0 {
+		t.Error("the plan has decided nothing")
+	}
 }
 
 // tally counts what happened in all worlds.
@@ -74,12 +77,13 @@ type tally struct {
 	marked                                                             int // turns that were not over when an interrupt was acknowledged
 	expired, unused                                                    int // prompts that nobody decided about in time, decisions that were not used
 	heard, twice                                                       int // outcomes that a service has seen, and again
+	looks                                                              int // at what is next, of which the plan has decided the same
 }
 
 func (s *tally) String() string {
 	return fmt.Sprintf("%d prompts, %d starts of the CLI, %d questions, %d tools run, %d crashes, %d outages, %d faults of the store, %d times stuck; "+
-		"%d prompts cancelled, %d of them stuck, %d too late, %d times with an error; %d interrupts, %d more while somebody was asked, %d turns stopped, %d of them later; %d prompts expired, %d decisions not used; %d outcomes seen by a service, %d more than once",
-		s.prompts, s.starts, s.questions, s.tools, s.crashes, s.outages, s.faults, s.stuck, s.cancelled, s.freed, s.begun, s.unsure, s.interrupted, s.withdrawn, s.stopped, s.marked, s.expired, s.unused, s.heard, s.twice)
+		"%d prompts cancelled, %d of them stuck, %d too late, %d times with an error; %d interrupts, %d more while somebody was asked, %d turns stopped, %d of them later; %d prompts expired, %d decisions not used; %d outcomes seen by a service, %d more than once; %d decisions as planned",
+		s.prompts, s.starts, s.questions, s.tools, s.crashes, s.outages, s.faults, s.stuck, s.cancelled, s.freed, s.begun, s.unsure, s.interrupted, s.withdrawn, s.stopped, s.marked, s.expired, s.unused, s.heard, s.twice, s.looks)
 }
 
 // simulate runs one seed. A goroutine that is left over is a deadlock of the
@@ -108,6 +112,7 @@ func simulate(t *testing.T, seed uint64, dir string, sum *tally) {
 	sum.crashes += w.crashes
 	sum.outages += w.outages
 	sum.faults += int(w.faults.Load())
+	sum.looks += int(w.looks.Load())
 	sum.questions += w.questions
 	sum.starts += w.starts
 	sum.stuck += w.stuck
@@ -139,6 +144,7 @@ type world struct {
 	lifetime time.Duration
 	closing  sync.WaitGroup
 	faults   atomic.Int64
+	looks    atomic.Int64 // at what is next, by a fleet and by the plan
 
 	sent                                       []sentPrompt
 	crashes, outages, questions, stuck, opened int
@@ -431,11 +437,20 @@ func (w *world) open(ctx context.Context, calm bool) {
 		},
 	}
 	w.followed.install(&o)
+	fleet.Shadow(&o, w.db, w.looked)
 	f, err := fleet.Open(ctx, o)
 	w.log("%s opens with %d slots, %.2f faults: %v", m.name, m.slots, m.rate, err)
 	if err == nil {
 		m.fleet = f
 		w.fleets = append(w.fleets, m)
+	}
+}
+
+// looked notes that a fleet and the plan have decided what is next.
+func (w *world) looked(difference string) {
+	w.looks.Add(1)
+	if difference != "" {
+		w.fault("the plan differs: %s", difference)
 	}
 }
 

@@ -199,6 +199,9 @@ func (w *waking) look() (step, *queued, error) {
 	w.f.mu.Lock()
 	w.c.Wanted, w.c.stuck = false, false
 	w.f.mu.Unlock()
+	if looks := w.f.opts.looks; looks != nil {
+		return looks(w)
+	}
 	return w.next(w.f.ctx)
 }
 
