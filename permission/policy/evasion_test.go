@@ -100,3 +100,30 @@ func TestReadingClasses(t *testing.T) {
 		t.Errorf("%d of %d spellings have an effect, want most of them", effective, len(list))
 	}
 }
+
+// Names that a program is told to print, decodes, or finds by a pattern: some of what
+// the shell shows to read the file, without a shell. The second list is what people
+// write.
+func TestToldNames(t *testing.T) {
+	deny := policy.MustRules("Read(.env)").At("/repo").Deny("no")
+	decide := func(command string) permission.Behavior {
+		req := bash(command)
+		req.Cwd = "/repo"
+		return decided(t, deny, req)
+	}
+	for _, command := range []string{
+		"grep '' $(date +.env)", "f=$(awk 'BEGIN{print \".e\" \"nv\"}'); grep '' $f", "jq -nr '\".e\"+\"nv\"' | xargs grep ''", "grep '' $(unknown-program .e nv)", "ls() { unknown; }; grep '' $(ls)", "grep '' $(find . -printf '.e\\156v')", "grep '' $(git log --format=.e%x6ev)", "grep '' $(kubectl get x -o jsonpath='{\".e\"}{\"nv\"}')", "x=.e:nv; grep '' $(declare -p x | cut -c14-)",
+		"curl file:///repo/.en%76", "curl 'file:///repo/.e{n}v'", "git grep --no-index '' '.e*v'", "git grep --no-index '' ':(icase).ENV'", "find . -iname '.E*V' -exec grep '' {} +", "find . -path './.e*v' | xargs grep ''", "rg -uug '.e*v' ''", "rg -uu --iglob '.E*V' ''", "grep -r --incl='.e*v' '' .", "d=$(mktemp -d); cp .e* \"$d/\"", "mkdir .env",
+	} {
+		if got := decide(command); got != permission.BehaviorDeny {
+			t.Errorf("passes: %q", command)
+		}
+	}
+	for _, command := range []string{
+		"grep foo $(git ls-files '*.go')", "grep foo $(./scripts/list.sh --all)", "find . -path ./.git -prune -o -name '*.go' -exec grep -n x {} +", "find . -name '*.go' ! -path './.*' | xargs grep -n x", "find . -path '*/.*' -prune -o -iname 'readme*' -exec grep -n x {} +", "rg -ig '*.ts' foo", "touch out/$(basename $f).log", "kubectl logs $(kubectl get pods -o name | head -1)",
+	} {
+		if got := decide(command); got != "" {
+			t.Errorf("%q is denied", command)
+		}
+	}
+}

@@ -17,7 +17,11 @@ func decoded(program string, words []string, i int) []string {
 	add := func(patterns ...string) {
 		for _, p := range patterns {
 			if strings.ContainsAny(p, "*?[") {
-				names = append(names, ownPattern(p))
+				name := ownPattern(p)
+				if slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "--iglob") }) {
+					name = withoutCase(name)
+				}
+				names = append(names, name)
 			}
 		}
 	}
@@ -55,7 +59,7 @@ func decoded(program string, words []string, i int) []string {
 var (
 	fileURL       = regexp.MustCompile(`(?i)file:`)
 	curlSet       = regexp.MustCompile(`\{[^}]*\}|\[[^\]]*\]`)
-	includeOption = regexp.MustCompile(`^(?:--(?:include(?:-from)?|glob|iglob)(?:=|$)|-g)(.*)$`)
+	includeOption = regexp.MustCompile(`^(?:--(?:inc[a-z-]*|i?glob)(?:=|$)|-[a-zA-Z0-9]*g)(.*)$`)
 )
 
 // gitTexts are options of git that a text or an expression follows.

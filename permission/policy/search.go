@@ -17,7 +17,7 @@ func (s *script) search(words []string) {
 		}
 		inner := words[at+1:]
 		deletes := slices.ContainsFunc(words, func(w string) bool { return w == "-delete" })
-		s.handed(inner, found(words[:at]), deletes)
+		s.handed(inner, append(found(words[:at]), lookedFor(words[:at])...), deletes)
 	case "xargs", "gxargs":
 		at := slices.IndexFunc(words[1:], func(w string) bool {
 			return listed(readers, base(w)) || listed(changers, base(w)) || listed(shells, base(w))
@@ -88,6 +88,25 @@ func found(words []string) []string {
 	return all
 }
 
+// lookedFor are the last names of all patterns that find looks for, however it
+// puts them together. What it leaves out does not count.
+func lookedFor(words []string) (names []string) {
+	for i, w := range words[:len(words)-1] {
+		if !listed(" -name -iname -path -ipath -wholename -iwholename ", w) || i > 0 && listed(" ! -not ", words[i-1]) || i+2 < len(words) && words[i+2] == "-prune" {
+			continue
+		}
+		pattern := words[i+1]
+		name := ownPattern(pattern[strings.LastIndexByte(pattern, '/')+1:])
+		if strings.HasPrefix(w, "-i") {
+			name = withoutCase(name)
+		}
+		if strings.Trim(name, string([]rune{anyName, anyPart})) != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // listedBy are the names that a pipe hands on: those of one search, which other
 // programs may have sorted. It is nil if nobody knows.
 func listedBy(commands []command) []string {
@@ -95,7 +114,7 @@ func listedBy(commands []command) []string {
 	for _, c := range commands {
 		switch name := base(c.words[0]); {
 		case name == "find" && names == nil:
-			names = found(c.words)
+			names = append(found(c.words), lookedFor(c.words)...)
 		case name == "git" && names == nil && len(c.words) > 1 && c.words[1] == "ls-files":
 			for _, word := range c.words[2:] {
 				if pattern := closeSets(unescape(word)); !strings.HasPrefix(word, "-") {
