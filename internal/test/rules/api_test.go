@@ -15,8 +15,8 @@ import (
 	"testing/fstest"
 )
 
-// apiFile has everything that programs can use of this module, one name a
-// line. A line that goes, or changes, breaks programs.
+// apiFile has everything that programs can use of this module and of those inside
+// of it, one name a line. A line that goes, or changes, breaks programs.
 const apiFile = "docs/api.txt"
 
 func apiRules() []rule {
@@ -34,7 +34,11 @@ func apiRules() []rule {
 				"type S struct { base }"),
 			"internal/x/x.go": source("package x", "func Inside() {}"),
 			"cmd/c/main.go":   source("package main", "func Main() {}"),
+			"a/b/go.mod":      source("module example.com/b"),
+			"a/b/b.go":        source("package b", "func Inner() {}", "func Gone() {}"),
+			"a/b/c/c.go":      source("package c", "func Below() {}"),
 			apiFile: source(
+				"a/b func Gone()", "a/b/c func Below()",
 				"claude const One E = \"one\"", "claude const Two = 2",
 				"claude field T.*B", "claude field T.A int",
 				"claude func As[V any](V) V", "claude func New(string, ...int) (*T, error)", "claude func Old()",
@@ -45,6 +49,7 @@ func apiRules() []rule {
 		},
 		want: []string{
 			"- claude func Old()",
+			"+ a/b func Inner()",
 			"- claude method (*T) Do(int) ",
 			"+ claude method (*T) Do(int, int)",
 			"go test ./internal/test/rules -update",
@@ -117,7 +122,7 @@ func checkAPI(m *module) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	was, is := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n"), m.api()
+	was, is := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n"), m.wholeAPI()
 	var diff []string
 	for _, line := range was {
 		if !slices.Contains(is, line) {
@@ -133,6 +138,28 @@ func checkAPI(m *module) []string {
 		diff = append(diff, "the API is not that of "+apiFile+": a line with - breaks programs. To accept it: go test ./internal/test/rules -update")
 	}
 	return diff
+}
+
+// wholeAPI lists what the public packages of the module, and of those inside of it,
+// export.
+func (m *module) wholeAPI() []string {
+	lines := m.api()
+	nested, err := m.nested()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for dir, other := range nested {
+		for _, line := range other.api() {
+			if rest, top := strings.CutPrefix(line, "claude "); top {
+				line = " " + rest
+			} else {
+				line = "/" + line
+			}
+			lines = append(lines, dir+line)
+		}
+	}
+	slices.Sort(lines)
+	return lines
 }
 
 // api lists what the public packages export.

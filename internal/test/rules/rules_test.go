@@ -60,7 +60,7 @@ func TestModule(t *testing.T) {
 
 // writeDocuments writes what is made from the source.
 func writeDocuments(t *testing.T, m *module) {
-	files := map[string]string{apiFile: strings.Join(m.api(), "\n") + "\n"}
+	files := map[string]string{apiFile: strings.Join(m.wholeAPI(), "\n") + "\n"}
 	for _, name := range m.documents() {
 		text, _ := m.filled(name)
 		files[name], _ = tabled(name, text)
