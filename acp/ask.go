@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/claude-agent-go/claude/acp/internal/translate"
 	"github.com/claude-agent-go/claude/acp/schema"
@@ -87,30 +87,49 @@ func permissionOptions(req *permission.Request, bypass bool) []schema.Permission
 // always returns the suggestion that "always" stands for. The CLI suggests
 // several ways to answer a question for good, from a rule about one command to a
 // mode that accepts all edits; a person who is shown one of them must not get the
-// others.
+// others. What cannot be named in full is not offered.
 func always(req *permission.Request) (u permission.Update, ok bool) {
-	if len(req.Suggestions) == 0 || req.SuppressAlwaysAllow || req.ServerPolicyAskOnly && req.MCPServer != nil {
+	if req.SuppressAlwaysAllow || req.ServerPolicyAskOnly && req.MCPServer != nil {
 		return permission.Update{}, false
 	}
-	if i := slices.IndexFunc(req.Suggestions, func(u permission.Update) bool { return len(u.Rules) > 0 }); i >= 0 {
-		return req.Suggestions[i], true
+	for _, s := range req.Suggestions {
+		switch {
+		case alwaysName(s) == "":
+		case s.Type == permission.UpdateAddRules:
+			return s, true
+		case !ok:
+			u, ok = s, true
+		}
 	}
-	return req.Suggestions[0], true
+	return u, ok
 }
 
-// alwaysName says what a suggestion would allow.
+// alwaysName describes all that a suggestion would allow, and whether it outlives
+// the session. It is empty for one that must not be offered.
 func alwaysName(u permission.Update) string {
+	var name string
 	switch {
-	case u.Mode == permission.ModeAcceptEdits:
-		return "Yes, and accept all edits during this session"
-	case u.Mode != "":
-		return fmt.Sprintf("Yes, and change to mode %s", u.Mode)
-	case len(u.Rules) > 0:
-		return "Yes, and don't ask again for " + u.Rules[0].String()
-	case len(u.Directories) > 0:
-		return "Yes, and allow " + u.Directories[0] + " from now on"
+	case u.Type == permission.UpdateAddRules && u.Behavior == permission.BehaviorAllow && len(u.Rules) > 0:
+		var rules []string
+		for _, r := range u.Rules {
+			rules = append(rules, r.String())
+		}
+		name = "Yes, and don't ask again for " + strings.Join(rules, ", ")
+	case u.Type == permission.UpdateAddDirectories && len(u.Directories) > 0:
+		name = "Yes, and allow " + strings.Join(u.Directories, ", ") + " from now on"
+	case u.Type == permission.UpdateSetMode && u.Mode == permission.ModeAcceptEdits && u.Destination == permission.ToSession:
+		name = "Yes, and accept all edits during this session"
+	case u.Type == permission.UpdateSetMode && u.Mode == permission.ModeAcceptEdits:
+		name = "Yes, and accept all edits"
+	case u.Type == permission.UpdateSetMode && u.Mode != "" && u.Mode != permission.ModeBypassPermissions:
+		name = fmt.Sprintf("Yes, and change to mode %s", u.Mode)
+	default:
+		return ""
 	}
-	return "Yes, and don't ask again"
+	if u.Destination != permission.ToSession {
+		name += " (saved)"
+	}
+	return name
 }
 
 // decisionOf returns the decision that an answer means.

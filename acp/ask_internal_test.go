@@ -58,6 +58,53 @@ func TestDecision(t *testing.T) {
 	}
 }
 
+// TestAlwaysName names all that "always" would allow, and offers nothing else.
+func TestAlwaysName(t *testing.T) {
+	two := permission.AllowRule("Bash", "make *", permission.ToSession)
+	two.Rules = append(two.Rules, permission.Rule{ToolName: "Bash", RuleContent: "curl *"})
+	replace := two
+	replace.Type = permission.UpdateReplaceRules
+	for _, test := range []struct {
+		name   string
+		update permission.Update
+		want   string // "": not offered
+	}{
+		{"every rule", two, "Yes, and don't ask again for Bash(make *), Bash(curl *)"},
+		{"saved rules", two.To(permission.ToUserSettings), "Yes, and don't ask again for Bash(make *), Bash(curl *) (saved)"},
+		{"every directory", permission.AddDirectories(permission.ToSession, "/a", "/b"), "Yes, and allow /a, /b from now on"},
+		{"saved directory", permission.AddDirectories(permission.ToProjectSettings, "/a"), "Yes, and allow /a from now on (saved)"},
+		{"edits", permission.SetMode(permission.ModeAcceptEdits, permission.ToSession), "Yes, and accept all edits during this session"},
+		{"saved edits", permission.SetMode(permission.ModeAcceptEdits, permission.ToLocalSettings), "Yes, and accept all edits (saved)"},
+		{"mode", permission.SetMode(permission.ModePlan, permission.ToSession), "Yes, and change to mode plan"},
+		{"bypass", permission.SetMode(permission.ModeBypassPermissions, permission.ToSession), ""},
+		{"rules that replace", replace, ""},
+		{"rules that deny", permission.DenyRule("Bash", "make *", permission.ToSession), ""},
+		{"no rules", permission.Update{Type: permission.UpdateAddRules, Behavior: permission.BehaviorAllow, Destination: permission.ToSession}, ""},
+		{"directories removed", permission.Update{Type: permission.UpdateRemoveDirectories, Directories: []string{"/a"}, Destination: permission.ToSession}, ""},
+		{"unknown shape", permission.Update{Raw: json.RawMessage(`{"type":"trustAll"}`)}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			req := &permission.Request{ToolName: "Bash", Suggestions: []permission.Update{test.update}}
+			got := ""
+			for _, o := range permissionOptions(req, true) {
+				if o.OptionID == optionAlways {
+					got = o.Name
+				}
+			}
+			if got != test.want {
+				t.Errorf("offered %q, want %q", got, test.want)
+			}
+			want := permission.BehaviorAllow
+			if test.want == "" {
+				want = permission.BehaviorDeny
+			}
+			if d := decisionOf(req, selected(optionAlways), true); d.Behavior() != want {
+				t.Errorf("decided %s, want %s", d.Behavior(), want)
+			}
+		})
+	}
+}
+
 // TestContent refuses what the model cannot read.
 func TestContent(t *testing.T) {
 	for text, ok := range map[string]bool{

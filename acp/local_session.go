@@ -18,6 +18,10 @@ import (
 // it is left, which ends it without a report.
 const stopping = 5 * time.Second
 
+// insisting is how long an interrupt may take to work before it is repeated. One
+// that overtakes its prompt meets an idle CLI, which ignores it.
+const insisting = 200 * time.Millisecond
+
 // localSession is a CLI behind a session of an editor. One goroutine at a time
 // reads what it says: that of the prompt, and between prompts the idle one.
 type localSession struct {
@@ -28,14 +32,17 @@ type localSession struct {
 	history *history.History
 	log     *slog.Logger
 
-	reading  sync.Mutex         // held by the reader
-	machine  *translate.Machine // of the reader
-	mu       sync.Mutex
-	choices  choices
-	title    string
-	stopIdle context.CancelFunc // nil: no idle reader
-	idled    chan struct{}      // closed when the idle reader has left
-	closed   bool
+	reading sync.Mutex         // held by the reader
+	machine *translate.Machine // of the reader
+	mu      sync.Mutex
+	choices choices
+	title   string
+	// prompting keeps the idle reader away: the editor may prompt before Opened
+	// has begun to read.
+	prompting bool
+	stopIdle  context.CancelFunc // nil: no idle reader
+	idled     chan struct{}      // closed when the idle reader has left
+	closed    bool
 }
 
 func (s *localSession) ID() schema.SessionID { return s.id }
@@ -70,7 +77,7 @@ func (s *localSession) send(ctx context.Context, updates ...schema.SessionUpdate
 func (s *localSession) startIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.stopIdle != nil {
+	if s.closed || s.prompting || s.stopIdle != nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -99,6 +106,23 @@ func (s *localSession) endIdle() {
 		stop()
 		<-idled
 	}
+}
+
+// beginPrompt makes the caller the reader.
+func (s *localSession) beginPrompt() {
+	s.mu.Lock()
+	s.prompting = true
+	s.mu.Unlock()
+	s.endIdle()
+	s.reading.Lock()
+}
+
+func (s *localSession) endPrompt() {
+	s.reading.Unlock()
+	s.mu.Lock()
+	s.prompting = false
+	s.mu.Unlock()
+	s.startIdle()
 }
 
 // show sends the updates of a message.
@@ -130,13 +154,23 @@ func (s *localSession) Prompt(ctx context.Context, req *schema.PromptRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	s.endIdle()
-	defer s.startIdle()
-	s.reading.Lock()
-	defer s.reading.Unlock()
+	s.beginPrompt()
+	defer s.endPrompt()
+	if ctx.Err() != nil {
+		return &schema.PromptResponse{StopReason: schema.StopReasonCancelled}, nil
+	}
 	turn, leave := context.WithCancel(context.WithoutCancel(ctx))
-	defer leave()
-	defer context.AfterFunc(ctx, func() { s.interrupt(turn, leave) })()
+	interrupted := make(chan struct{})
+	keep := context.AfterFunc(ctx, func() {
+		defer close(interrupted)
+		s.interrupt(turn, leave)
+	})
+	defer func() {
+		leave()
+		if !keep() {
+			<-interrupted // no interrupt may reach the next turn
+		}
+	}()
 	var result *message.Result
 	var problem message.AssistantError
 	var runErr error
@@ -162,16 +196,24 @@ func (s *localSession) Prompt(ctx context.Context, req *schema.PromptRequest) (*
 	return responseOf(result, problem, runErr)
 }
 
-// interrupt stops a turn. One that does not report its end in time is left.
+// interrupt stops a turn, and insists until it has ended. One that does not
+// report its end in time is left.
 func (s *localSession) interrupt(turn context.Context, leave context.CancelFunc) {
 	bounded, cancel := context.WithTimeout(turn, stopping)
 	defer cancel()
-	if _, err := s.cli.InterruptAll(bounded); err != nil {
-		leave()
-		return
+	defer leave()
+	again := time.NewTicker(insisting)
+	defer again.Stop()
+	for {
+		if _, err := s.cli.InterruptAll(bounded); err != nil {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-bounded.Done(): // the turn has ended, or takes too long
+			return
+		}
 	}
-	<-bounded.Done() // the turn has ended, or takes too long
-	leave()
 }
 
 // retitle shows the title of the session when it has changed.
