@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // A store that hangs, because a writer that was suspended holds its lock or because
@@ -127,6 +128,25 @@ func boundSeq[T any](f *Fleet, parent context.Context, seq func(ctx context.Cont
 				return
 			}
 			resume()
+		}
+	}
+}
+
+// stepwise is a store of which each record of a scan extends the time of a call that is
+// bounded, even when the call does not want the record.
+type stepwise struct{ store.Records }
+
+// ScanRecords implements [store.Records].
+func (s stepwise) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
+	all := s.Records.ScanRecords(ctx, project, kind, after)
+	if !extends(ctx) {
+		return all
+	}
+	return func(yield func(store.Record, error) bool) {
+		for r, err := range all {
+			if changed(ctx, err); !yield(r, err) {
+				return
+			}
 		}
 	}
 }

@@ -214,7 +214,8 @@ func (s *slowly) ScanRecords(ctx context.Context, project, kind, after string) i
 // because there is much to read nor because its reader is slow.
 func TestLongList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := open(t, &slowly{store.Memory(), 3 * time.Second}, nil, func(o *fleet.Options) {
+		db := store.Memory()
+		f := open(t, &slowly{db, 3 * time.Second}, nil, func(o *fleet.Options) {
 			o.Session, o.MaxLive, o.StoreTimeout, o.Poll = nil, fleet.NoCLIs, 10*time.Second, time.Hour
 		})
 		defer closeFleet(t, f)
@@ -231,6 +232,16 @@ func TestLongList(t *testing.T) {
 		}
 		if n != 6 {
 			t.Errorf("%d conversations", n)
+		}
+		// Nor because it has little of what there is to read.
+		questions := approval.NewQuestions(db, "p")
+		for _, tool := range []string{"a", "b", "c", "d", "e", "f"} {
+			if _, err := questions.Ask(t.Context(), approval.Question{Conversation: "a", Tool: "Bash", ToolUseID: tool, Input: []byte(`{}`)}, store.Fence{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for q, err := range f.Approvals().List(t.Context(), approval.Filter{States: []approval.State{approval.Gone}}) {
+			t.Errorf("%+v, %v", q, err)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet/internal/dayspend"
 	"github.com/claude-agent-go/claude/fleet/internal/ratelimit"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -38,14 +39,16 @@ func (f *Fleet) cleanUp() {
 }
 
 // forgetOld removes the outcomes and the questions that are older than
-// Options.Keep, what is as old in the log of outcomes, the sums of past days, and rates. Those of a prompt that is still
-// in the queue stay: they say that it must not run again, or what it waits for.
+// Options.Keep, and what is as old in the log of outcomes. Those of a prompt that is still
+// in the queue stay: they say that it must not run again, or what it waits for. It also
+// removes the sums of past days and old rates, whatever the options are: other processes
+// may have written them, or this program with the options of before.
 func (f *Fleet) forgetOld(ctx context.Context) error {
 	now, err := f.store.Now(ctx)
 	if err != nil {
 		return err
 	}
-	err = errors.Join(f.trimLog(ctx, now), f.days.forget(ctx, now), ratelimit.Forget(ctx, f.store, f.opts.Project, now.Add(-keepRates)))
+	err = errors.Join(f.trimLog(ctx, now), dayspend.Forget(ctx, f.store, f.opts.Project, dayspend.Of(now.Add(-keepDays))), ratelimit.Forget(ctx, f.store, f.opts.Project, now.Add(-keepRates)))
 	if f.opts.Keep != KeepForever {
 		err = errors.Join(err, f.forgetBefore(ctx, now.Add(-f.opts.Keep)))
 	}

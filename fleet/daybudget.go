@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"sync"
 	"time"
@@ -47,13 +48,13 @@ func (b *dayBudgets) ofTenant(tenant string) (usd float64, err error) {
 }
 
 // spent returns a [*BudgetError] if a conversation may spend nothing more today.
-func (b *dayBudgets) spent(key string, s dayspend.Sums) error {
+func (b *dayBudgets) spent(key string, s dayspend.Spent) error {
 	if tenant := TenantOf(key); tenant != "" {
 		usd, err := b.ofTenant(tenant)
 		if err != nil {
 			return &ConversationError{key, err}
 		}
-		if cost := s.Tenants[tenant]; usd > 0 && cost >= usd {
+		if cost := s.TenantUSD; usd > 0 && cost >= usd {
 			return &BudgetError{Tenant: tenant, CostUSD: cost, OfUSD: usd, Resets: s.Day.Ends()}
 		}
 	}
@@ -73,13 +74,19 @@ type days struct {
 }
 
 // newDays returns nil if there are no budgets of a day.
-func newDays(o *Options, s *announcer, c *clock) *days {
-	d := &days{dayBudgets: o.dayBudgets(), clock: c, store: s}
+func newDays(f *Fleet) *days {
+	o := &f.opts
+	d := &days{dayBudgets: o.dayBudgets(), clock: &f.clock, store: f.store}
 	if !d.any() {
 		return nil
 	}
-	d.book = dayspend.New(s, o.Project, func(ctx context.Context, folder string) iter.Seq2[store.Record, error] {
-		return store.ScanBelow(ctx, o.Store, o.Project, dayspend.Kind, folder)
+	below := func(folder string) iter.Seq2[store.Record, error] {
+		return boundSeq(f, f.ctx, func(ctx context.Context) iter.Seq2[store.Record, error] {
+			return store.ScanBelow(ctx, o.Store, o.Project, dayspend.Kind, folder)
+		})
+	}
+	d.book = dayspend.New(f.store, o.Project, below, func(name string, err error) {
+		o.Logger.Warn("what a conversation has cost on a day cannot be read, and does not count", "record", name, "error", err)
 	})
 	return d
 }
@@ -94,10 +101,13 @@ func (d *days) allow(ctx context.Context, key string) error {
 	}
 	now, err := d.clock.about(ctx, d.store)
 	if err == nil {
-		var s dayspend.Sums
-		if s, err = d.book.Sums(ctx, dayspend.Of(now)); err == nil {
+		var s dayspend.Spent
+		if s, err = d.book.Spent(ctx, dayspend.Of(now), TenantOf(key)); err == nil {
 			return d.spent(key, s)
 		}
+	}
+	if errors.Is(err, store.ErrNewer) {
+		err = errors.New(err.Error()) // it is not the conversation that is newer, and it must be tried again
 	}
 	return &ConversationError{key, fmt.Errorf("%w: %w", errUncounted, err)}
 }
@@ -123,7 +133,7 @@ func (d *days) charge(ctx context.Context, rec *record, usd float64) (*store.Rec
 // charged notes that a charge is stored.
 func (d *days) charged(rec *record, usd float64) {
 	if d != nil && usd > 0 {
-		d.book.Note(TenantOf(rec.Key), rec.Today.Day, usd)
+		d.book.Note(place(rec.Key), rec.Created, rec.Today)
 	}
 }
 
@@ -178,17 +188,20 @@ func (h *heldToday) add(key string, err error) {
 	h.until[key] = spent.Resets
 }
 
-// over takes out the conversations whose day is over.
-func (h *heldToday) over(now time.Time) (keys []string) {
+// all returns the conversations, and when their days end.
+func (h *heldToday) all() map[string]time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for key, until := range h.until {
-		if !now.Before(until) {
-			keys = append(keys, key)
-			delete(h.until, key)
-		}
+	return maps.Clone(h.until)
+}
+
+// drop forgets a conversation, unless it was noted again since for another day.
+func (h *heldToday) drop(key string, until time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.until[key].Equal(until) {
+		delete(h.until, key)
 	}
-	return keys
 }
 
 // hold keeps a conversation in mind that must wait for the next day, if err says so.
@@ -202,12 +215,25 @@ func (d *days) hold(key string, err error) {
 // timer until midnight would be late on a machine that was suspended.
 const clockLook = time.Minute
 
-// newDay wakes, at the beginning of each day, the conversations that had to wait for it.
+// release forgets and returns the conversations whose day is over, and those that may spend
+// more on the same day: their budget was raised, or the sum is less than it was.
+func (d *days) release(ctx context.Context, now time.Time) (keys []string) {
+	for key, until := range d.held.all() {
+		if !now.Before(until) || d.allow(ctx, key) == nil {
+			d.held.drop(key, until)
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// newDay wakes the conversations that had to wait for the next day, when it begins or when
+// they may spend more before that.
 func (f *Fleet) newDay() {
 	for wait := time.Duration(0); pause(f.ctx, wait); {
 		wait = clockLook
 		if now, err := f.clock.about(f.ctx, f.store); err == nil {
-			for _, key := range f.days.held.over(now) {
+			for _, key := range f.days.release(f.ctx, now) {
 				f.want(key)
 			}
 			wait = min(wait, dayspend.Of(now).Ends().Sub(now))
@@ -217,11 +243,3 @@ func (f *Fleet) newDay() {
 
 // keepDays is for how long the sums of days are kept: longer than clocks differ.
 const keepDays = 48 * time.Hour
-
-// forget removes the sums of days that are over.
-func (d *days) forget(ctx context.Context, now time.Time) error {
-	if d == nil {
-		return nil
-	}
-	return d.book.Forget(ctx, dayspend.Of(now.Add(-keepDays)))
-}

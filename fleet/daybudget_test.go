@@ -299,6 +299,144 @@ func TestDayBudgetUnknown(t *testing.T) {
 	})
 }
 
+// A conversation that had to wait begins on the same day if its budget is raised. A prompt
+// that is refused makes no conversation.
+func TestDayBudgetRaised(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var rich atomic.Bool
+		cli := newScripted()
+		f := open(t, store.Memory(), cli, func(o *fleet.Options) {
+			o.TenantDayBudgetOf = func(string) float64 {
+				if rich.Load() {
+					return 1000
+				}
+				return 1e-9
+			}
+		})
+		defer closeFleet(t, f)
+		release := cli.pause()
+		send(t, f, "acme/a", "one")
+		second := send(t, f, "acme/a", "two")
+		synctest.Wait()
+		release()
+		<-time.After(10 * time.Minute)
+		if o := outcome(t, f, "acme/a", second); o.Status != fleet.Queued {
+			t.Fatalf("%+v", o)
+		}
+		overDay(t, f, "acme/new")
+		if _, err := f.Send(t.Context(), "acme/new", fleet.Prompt{ID: "7b1d5c8e-6a3f-4e0b-9c55-0d2f8f1e2a11", Text: "x"}); !errors.Is(err, fleet.ErrBudget) || isInDoubt(err) {
+			t.Errorf("with an id: %v", err)
+		}
+		if _, err := f.Get(t.Context(), "acme/new"); !errors.Is(err, fleet.ErrUnknown) {
+			t.Errorf("a refused prompt has made a conversation: %v", err)
+		}
+		rich.Store(true)
+		<-time.After(2 * time.Minute)
+		if o := outcome(t, f, "acme/a", second); o.Status != fleet.Answered {
+			t.Errorf("the budget was raised: %+v", o)
+		}
+	})
+}
+
+// A store that hangs while it is asked what was spent holds up neither a caller that waits
+// for an answer, nor the fleet once the store works again.
+func TestDayBudgetHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &hangingDay{Fleet: store.Memory()}
+		cli := newScripted()
+		f := open(t, db, cli, func(o *fleet.Options) { o.DayBudgetUSD, o.StoreTimeout = 1000, 10*time.Second })
+		defer closeFleet(t, f)
+		release := cli.pause()
+		id := send(t, f, "ada", "hello")
+		<-time.After(3 * time.Second)
+		db.hangs.Store(true)
+		release()
+		begin := time.Now()
+		if _, err := f.Wait(t.Context(), "ada", id); err != nil || time.Since(begin) > time.Second {
+			t.Errorf("%v after %v", err, time.Since(begin))
+		}
+		if _, err := f.Send(t.Context(), "bob", fleet.Prompt{Text: "x"}); !errors.Is(err, fleet.ErrTimeout) || time.Since(begin) > 12*time.Second {
+			t.Errorf("%v after %v", err, time.Since(begin))
+		}
+		db.hangs.Store(false)
+		<-time.After(11 * time.Second)
+		begin = time.Now()
+		if ask(t, f, "bob", "hello"); time.Since(begin) > time.Second {
+			t.Errorf("answered after %v", time.Since(begin))
+		}
+	})
+}
+
+// hangingDay is a store whose scans of days can hang until their context ends, or fail as
+// if a newer program had written the store.
+type hangingDay struct {
+	store.Fleet
+	hangs, newer atomic.Bool
+}
+
+// Batches says that the changes at once are those of the store in it.
+func (s *hangingDay) Batches(of store.Records) bool { return of == store.Records(s) }
+
+// ChangeRecords implements [store.RecordBatcher].
+func (s *hangingDay) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
+	return store.Batcher(s.Fleet).ChangeRecords(ctx, changes, f)
+}
+
+func (s *hangingDay) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
+	if kind == "day" && s.hangs.Load() {
+		return func(yield func(store.Record, error) bool) { yield(store.Record{}, hang(ctx)) }
+	}
+	if kind == "day" && s.newer.Load() {
+		return func(yield func(store.Record, error) bool) { yield(store.Record{}, store.ErrNewer) }
+	}
+	return s.Fleet.ScanRecords(ctx, project, kind, after)
+}
+
+// What is newer about the sums of a day is not the conversation: it is not left to a newer
+// program for ever.
+func TestDayBudgetNewer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := &hangingDay{Fleet: store.Memory()}, newScripted()
+		f := open(t, db, cli, func(o *fleet.Options) { o.DayBudgetUSD = 1000 })
+		defer closeFleet(t, f)
+		release := cli.pause()
+		send(t, f, "ada", "one")
+		waits := send(t, f, "ada", "two")
+		<-time.After(3 * time.Second)
+		db.newer.Store(true)
+		release()
+		<-time.After(10 * time.Minute)
+		if o := outcome(t, f, "ada", waits); o.Status != fleet.Queued {
+			t.Errorf("it began: %+v", o)
+		}
+		db.newer.Store(false)
+		<-time.After(10 * time.Minute)
+		if o := outcome(t, f, "ada", waits); o.Status != fleet.Answered {
+			t.Errorf("it did not begin: %+v", o)
+		}
+	})
+}
+
+// The records of days and rates are removed by a fleet that has neither.
+func TestDaysRemovedWithoutOptions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := store.Memory()
+		f := open(t, db, newScripted(), func(o *fleet.Options) {
+			o.DayBudgetUSD, o.TenantRate = 1000, fleet.Rate{Prompts: 10, Per: time.Minute}
+		})
+		ask(t, f, "acme/a", "hello")
+		closeFleet(t, f)
+		f = open(t, db, newScripted(), nil)
+		defer closeFleet(t, f)
+		<-time.After(5 * 24 * time.Hour)
+		for _, kind := range []string{"day", "rate"} {
+			for r, err := range db.ScanRecords(t.Context(), "p", kind, "") {
+				t.Errorf("left: %s, %v", r.Key, err)
+			}
+		}
+	})
+}
+
 // The sums of days that are over are removed.
 func TestDaysRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

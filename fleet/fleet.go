@@ -67,17 +67,17 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 		return nil, err
 	}
 	f := &Fleet{
-		opts: o, store: newAnnouncer(o.Store, o.Trace), inbox: approval.NewQuestions(o.Store, o.Project),
+		opts: o, store: newAnnouncer(o.Store, o.Trace), inbox: approval.NewQuestions(stepwise{o.Store}, o.Project),
 		closing: make(chan struct{}), missed: make(chan struct{}, 1), active: make(map[string]*conversation), seated: make(map[*conversation]bool), waitlist: slots.New[*conversation](), turn: time.Second, overdue: newOverdue(),
 		rates: make(rates),
 	}
 	f.log = outcomelog.New(f.store, o.Project, func(name string, err error) {
 		o.Logger.Warn("the mark of an outcome cannot be read, and stays", "conversation", keyAt(name), "error", err)
 	})
-	f.days = newDays(&f.opts, f.store, &f.clock)
 	f.tenants = newTenantRates(&f.opts, f.store, &f.clock)
 	f.newer.log = o.Logger
 	f.ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	f.days = newDays(f)
 	if err := f.checkFirst(ctx); err != nil {
 		f.cancel()
 		return nil, err
@@ -185,13 +185,17 @@ func (f *Fleet) send(ctx context.Context, key string, p Prompt, carrier map[stri
 // conversation may know the prompt already. If it cannot be asked, the prompt is in
 // doubt: an earlier Send with this id may have been accepted.
 func (f *Fleet) admit(ctx context.Context, key string, q *queued) (known bool, now time.Time, err error) {
-	rec, now, err := f.recordAndTime(ctx, key)
+	may := func() error { return nil }
+	if q.Rewind == nil { // which costs nothing
+		may = func() error { return f.days.allow(ctx, key) }
+	}
+	rec, now, err := f.recordAndTime(ctx, key, may)
 	if err == nil && !q.fresh {
 		if known, err = f.known(ctx, key, q.ID); known {
 			return true, now, nil
 		}
 	}
-	if err != nil && !q.fresh && !errors.Is(err, ErrDeleted) {
+	if err != nil && !q.fresh && !errors.Is(err, ErrDeleted) && !errors.Is(err, ErrBudget) {
 		err = q.inDoubt(key, err)
 	}
 	if err != nil {
@@ -206,13 +210,18 @@ func (f *Fleet) admit(ctx context.Context, key string, q *queued) (known bool, n
 	return false, now, err
 }
 
-// recordAndTime makes a conversation unless it exists, and asks the store for the time
-// meanwhile: each is a request, and the caller of Send waits for both.
-func (f *Fleet) recordAndTime(ctx context.Context, key string) (rec record, now time.Time, err error) {
+// recordAndTime makes a conversation unless it exists or may refuses it, and asks the
+// store for the time meanwhile: each is a request, and the caller of Send waits for both.
+func (f *Fleet) recordAndTime(ctx context.Context, key string, may func() error) (rec record, now time.Time, err error) {
 	var wg sync.WaitGroup
 	var timeErr error
 	wg.Go(func() { now, timeErr = f.store.Now(ctx) })
-	rec, err = f.createRecord(ctx, key)
+	rec, err = f.loadRecord(ctx, key)
+	if errors.Is(err, ErrUnknown) {
+		if err = may(); err == nil { // what is refused leaves nothing behind
+			rec, err = f.newRecord(ctx, key)
+		}
+	}
 	wg.Wait()
 	if err == nil && timeErr != nil {
 		err = &ConversationError{key, timeErr}

@@ -84,8 +84,13 @@ func (w *waking) answeredAtOnce(ctx context.Context, p *queued, r *message.Resul
 	rec.revision = next[0]
 	w.rec = rec
 	w.out(p)
-	w.rest() // before others learn that it has ended, and send the next
-	w.told(p, o)
+	if w.f.days == nil {
+		w.rest() // before others learn that it has ended, and send the next
+		w.told(p, o)
+	} else {
+		w.told(p, o)
+		w.rest() // which asks the store what was spent today: nobody must wait for that
+	}
 	return nil
 }
 

@@ -123,11 +123,16 @@ func (f *Fleet) createRecord(ctx context.Context, key string) (record, error) {
 	if !errors.Is(err, ErrUnknown) {
 		return rec, err
 	}
+	return f.newRecord(ctx, key)
+}
+
+// newRecord makes a conversation that was not there.
+func (f *Fleet) newRecord(ctx context.Context, key string) (record, error) {
 	now, err := f.store.Now(ctx)
 	if err != nil {
 		return record{}, err
 	}
-	rec = record{Key: key, Created: now}
+	rec := record{Key: key, Created: now}
 	rec.revision, err = f.put(ctx, kindConversation, place(key), &rec, 0, store.Fence{})
 	if errors.Is(err, store.ErrConflict) { // somebody was faster
 		rec, err = f.loadRecord(ctx, key)

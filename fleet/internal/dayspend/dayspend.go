@@ -12,10 +12,10 @@ package dayspend
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -53,9 +53,11 @@ type Today struct {
 	Unknown jsonx.Unknown `json:",embed"`
 }
 
-// Plus returns what a conversation has cost on a day after it has cost more.
+// Plus returns what a conversation has cost on a day after it has cost more. If the clock
+// has just gone back over midnight, it counts on the day that had begun, whose record
+// would be lost otherwise.
 func (t Today) Plus(day Day, usd float64) Today {
-	if t.Day != day {
+	if t.Day != day && (t.Day == "" || Of(day.Ends()) != t.Day) {
 		t.Day, t.USD = day, 0
 	}
 	t.USD += usd
@@ -70,19 +72,41 @@ type spent struct {
 	Unknown jsonx.Unknown `json:",embed"`
 }
 
-// Sums are what conversations have cost on a day.
-type Sums struct {
-	Day     Day
-	USD     float64            // of all
-	Tenants map[string]float64 // of those that belong to a tenant, by its name
+// Spent is what conversations have cost on a day.
+type Spent struct {
+	Day       Day
+	USD       float64 // of all
+	TenantUSD float64 // of those of one tenant
 }
 
-// add counts more.
-func (s *Sums) add(tenant string, usd float64) {
-	s.USD += usd
-	if tenant != "" {
-		s.Tenants[tenant] += usd
+// sums add up the records of a day. A record holds the whole sum of its conversation, so
+// one that is met twice counts once.
+type sums struct {
+	day     Day
+	usd     float64
+	tenants map[string]float64
+	of      map[string]float64 // by the names of the records
+}
+
+func newSums(day Day) *sums {
+	return &sums{day: day, tenants: make(map[string]float64), of: make(map[string]float64)}
+}
+
+// set takes in a record. What a conversation has cost only grows: a smaller sum is older.
+func (s *sums) set(name string, usd float64) {
+	more := usd - s.of[name]
+	if !(more > 0) {
+		return
 	}
+	s.of[name] = usd
+	s.usd += more
+	if tenant := tenantIn(name); tenant != "" {
+		s.tenants[tenant] += more
+	}
+}
+
+func (s *sums) spent(tenant string) Spent {
+	return Spent{Day: s.day, USD: s.usd, TenantUSD: s.tenants[tenant]}
 }
 
 // Records is what a book needs of a store.
@@ -97,19 +121,29 @@ type Records interface {
 type Book struct {
 	store   Records
 	project string
-	below   func(ctx context.Context, folder string) iter.Seq2[store.Record, error]
-
-	scanning chan struct{} // one slot: taken during a scan
+	below   func(folder string) iter.Seq2[store.Record, error]
+	skipped func(name string, err error)
 
 	mu    sync.Mutex
-	sums  Sums
-	until time.Time // sums are fresh
-	noted int       // counts calls of Note
+	sums  *sums           // of the last scan, with what was noted since
+	until time.Time       // they are fresh
+	scan  *scan           // that runs, nil if none does
+	bad   map[string]bool // the records that were reported to skipped
 }
 
-// New returns the book of a project. below yields the records of Kind in a folder.
-func New(s Records, project string, below func(ctx context.Context, folder string) iter.Seq2[store.Record, error]) *Book {
-	return &Book{store: s, project: project, below: below, scanning: make(chan struct{}, 1)}
+// scan is a sum that is being made.
+type scan struct {
+	day   Day
+	noted map[string]float64 // meanwhile, by the names of the records: the scan may miss it
+	done  chan struct{}      // closed at its end, when the others are set
+	sums  *sums
+	err   error
+}
+
+// New returns the book of a project. below yields the records of Kind in a folder; it must
+// end if the store hangs. skipped is told once of each record that cannot be read.
+func New(s Records, project string, below func(folder string) iter.Seq2[store.Record, error], skipped func(name string, err error)) *Book {
+	return &Book{store: s, project: project, below: below, skipped: skipped, sums: newSums(""), bad: make(map[string]bool)}
 }
 
 // fresh is for how long sums are used, at least: what other processes spend is seen that
@@ -119,83 +153,121 @@ const (
 	restTimes = 20
 )
 
-// Sums returns the sums of a day: of what all processes have written until about two
-// seconds ago, and of what this one has spent since.
-func (b *Book) Sums(ctx context.Context, day Day) (Sums, error) {
-	if s, ok := b.known(day); ok {
-		return s, nil
-	}
-	select {
-	case b.scanning <- struct{}{}:
-		defer func() { <-b.scanning }()
-	case <-ctx.Done():
-		return Sums{}, context.Cause(ctx)
-	}
-	if s, ok := b.known(day); ok { // somebody else has just scanned
-		return s, nil
-	}
-	b.mu.Lock()
-	noted := b.noted
-	b.mu.Unlock()
-	begin, s := time.Now(), Sums{Day: day, Tenants: make(map[string]float64)}
-	for r, err := range b.below(ctx, string(day)) {
-		var one spent
-		if err == nil {
-			err = decode(r, &one)
+// Spent returns what a day has cost, and what a tenant has on it: what all processes have
+// written until about two seconds ago, and what this one has since. Those who ask at the
+// same time wait for one scan, each for as long as its context lasts.
+func (b *Book) Spent(ctx context.Context, day Day, tenant string) (Spent, error) {
+	for {
+		b.mu.Lock()
+		if b.sums.day == day && time.Now().Before(b.until) {
+			defer b.mu.Unlock()
+			return b.sums.spent(tenant), nil
 		}
+		if b.scan == nil {
+			b.scan = &scan{day: day, noted: make(map[string]float64), done: make(chan struct{})}
+			go b.run(b.scan)
+		}
+		s := b.scan
+		b.mu.Unlock()
+		select {
+		case <-s.done:
+		case <-ctx.Done():
+			return Spent{}, context.Cause(ctx)
+		}
+		switch {
+		case s.day != day: // the next scan is for this one
+		case s.err != nil:
+			return Spent{}, s.err
+		default:
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			return s.sums.spent(tenant), nil
+		}
+	}
+}
+
+// run makes a scan. It is not its callers': none of them ends it for the others.
+func (b *Book) run(s *scan) {
+	begin := time.Now()
+	all, err := b.add(s.day)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.scan = nil
+	s.sums, s.err = all, err
+	if err == nil {
+		for name, usd := range s.noted {
+			all.set(name, usd)
+		}
+		b.sums, b.until = all, time.Now().Add(max(fresh, restTimes*time.Since(begin)))
+	}
+	close(s.done)
+}
+
+// add adds up the records of a day. One that cannot be read does not stop all
+// conversations: of a newer one the sum counts if it is where it always was.
+func (b *Book) add(day Day) (*sums, error) {
+	all := newSums(day)
+	for r, err := range b.below(string(day)) {
 		if err != nil {
-			return Sums{}, err
+			return nil, err
 		}
-		s.add(tenantIn(r.Key.Name), one.USD)
+		var one spent
+		if err := decode(r, &one); err != nil {
+			if json.Unmarshal(jsonx.Member(r.Value, "usd"), &one.USD) != nil || !errors.Is(err, store.ErrNewer) {
+				one.USD = 0
+				b.skip(r.Key.Name, err)
+			}
+		}
+		all.set(r.Key.Name, one.USD)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.sums, b.until = s, time.Time{}
-	if noted == b.noted { // or the scan may have missed something
-		b.until = time.Now().Add(max(fresh, restTimes*time.Since(begin)))
-	}
-	return b.sums.clone(), nil
+	return all, nil
 }
 
-// known returns the sums of a day if they are fresh.
-func (b *Book) known(day Day) (Sums, bool) {
+// skip reports a record that cannot be read, once.
+func (b *Book) skip(name string, err error) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.sums.Day != day || !time.Now().Before(b.until) {
-		return Sums{}, false
+	told := b.bad[name]
+	b.bad[name] = true
+	b.mu.Unlock()
+	if !told {
+		b.skipped(name, err)
 	}
-	return b.sums.clone(), true
 }
 
-func (s Sums) clone() Sums {
-	s.Tenants = maps.Clone(s.Tenants)
-	return s
-}
-
-// Note counts what this process has just written.
-func (b *Book) Note(tenant string, day Day, usd float64) {
+// Note takes in what this process has just written by a [Book.Change].
+func (b *Book) Note(place string, created time.Time, t Today) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.noted++
-	if b.sums.Day == day {
-		b.sums.add(tenant, usd)
+	name := recordName(place, created, t.Day)
+	if b.sums.day == t.Day {
+		b.sums.set(name, t.USD)
 	}
+	if s := b.scan; s != nil && s.day == t.Day {
+		s.noted[name] = max(s.noted[name], t.USD)
+	}
+}
+
+// recordName is the name of the record of a conversation and a day.
+func recordName(place string, created time.Time, day Day) string {
+	return fmt.Sprintf("%s/%s/%016x", day, place, created.UnixNano())
 }
 
 // Change returns the change that writes what a conversation has cost on a day. place is
 // the folder of the conversation, and created distinguishes it from earlier ones at the
-// same place: those that were deleted have cost what they have cost.
+// same place: those that were deleted have cost what they have cost. It replaces a damaged
+// record: the conversation knows the whole sum.
 func (b *Book) Change(ctx context.Context, place string, created time.Time, t Today) (store.RecordChange, error) {
-	name := fmt.Sprintf("%s/%s/%016x", t.Day, place, created.UnixNano())
+	name := recordName(place, created, t.Day)
 	k := store.RecordKey{Project: b.project, Kind: Kind, Name: name}
 	r, err := b.store.GetRecord(ctx, k)
 	var now spent
 	if err == nil {
 		err = decode(r, &now)
-	} else if errors.Is(err, store.ErrNotFound) {
-		err = nil
 	}
-	if err != nil {
+	if errors.Is(err, store.ErrDamaged) {
+		now, err = spent{}, nil
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return store.RecordChange{}, err
 	}
 	now.USD = t.USD
@@ -206,9 +278,10 @@ func (b *Book) Change(ctx context.Context, place string, created time.Time, t To
 	return store.RecordChange{Key: k, Value: value, Revision: r.Revision}, nil
 }
 
-// Forget removes the records of days before one. Those of a newer version stay.
-func (b *Book) Forget(ctx context.Context, before Day) error {
-	for r, err := range b.store.ScanRecords(ctx, b.project, Kind, "") {
+// Forget removes the records of a project from days before one. Those of a newer version
+// stay.
+func Forget(ctx context.Context, s Records, project string, before Day) error {
+	for r, err := range s.ScanRecords(ctx, project, Kind, "") {
 		if err != nil {
 			return err
 		}
@@ -218,7 +291,7 @@ func (b *Book) Forget(ctx context.Context, before Day) error {
 		if errors.Is(decode(r, new(spent)), store.ErrNewer) {
 			continue
 		}
-		err := b.store.DropRecord(ctx, r.Key, r.Revision, store.Fence{})
+		err := s.DropRecord(ctx, r.Key, r.Revision, store.Fence{})
 		if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrConflict) {
 			return err
 		}

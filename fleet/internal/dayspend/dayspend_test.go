@@ -2,6 +2,7 @@ package dayspend_test
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"testing"
 	"testing/synctest"
@@ -36,14 +37,20 @@ func TestToday(t *testing.T) {
 	if now = now.Plus("2026-11-18", 4); now.Day != "2026-11-18" || now.USD != 4 {
 		t.Errorf("the next day: %+v", now)
 	}
+	if now = now.Plus("2026-11-17", 5); now.Day != "2026-11-18" || now.USD != 9 {
+		t.Errorf("the clock went back over midnight: %+v", now)
+	}
+	if now = now.Plus("2026-11-15", 5); now.Day != "2026-11-15" || now.USD != 5 {
+		t.Errorf("the clock was far ahead: %+v", now)
+	}
 }
 
 // book is a book over a store that counts its scans.
 func book(s *store.MemoryStore, scans *int) *dayspend.Book {
-	return dayspend.New(s, "p", func(ctx context.Context, folder string) iter.Seq2[store.Record, error] {
+	return dayspend.New(s, "p", func(folder string) iter.Seq2[store.Record, error] {
 		*scans++
-		return store.ScanBelow(ctx, s, "p", dayspend.Kind, folder)
-	})
+		return store.ScanBelow(context.Background(), s, "p", dayspend.Kind, folder)
+	}, noSkip)
 }
 
 func put(t *testing.T, s *store.MemoryStore, b *dayspend.Book, place string, created time.Time, now dayspend.Today) {
@@ -57,9 +64,11 @@ func put(t *testing.T, s *store.MemoryStore, b *dayspend.Book, place string, cre
 	}
 }
 
-func sums(t *testing.T, b *dayspend.Book, day dayspend.Day) dayspend.Sums {
+func noSkip(string, error) {}
+
+func sums(t *testing.T, b *dayspend.Book, day dayspend.Day, tenant string) dayspend.Spent {
 	t.Helper()
-	s, err := b.Sums(t.Context(), day)
+	s, err := b.Spent(t.Context(), day, tenant)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,20 +92,23 @@ func TestSums(t *testing.T) {
 		put(t, s, b, "t/other/a", first, dayspend.Today{Day: day, USD: 100})
 		put(t, s, b, "c/ada", first, dayspend.Today{Day: day, USD: 1000})
 		put(t, s, b, "c/ada", first, dayspend.Today{Day: "2026-11-16", USD: 5000})
-		if got := sums(t, b, day); got.USD != 1113 || got.Tenants["acme"] != 13 || got.Tenants["other"] != 100 || len(got.Tenants) != 2 {
-			t.Errorf("%+v", got)
+		if got, other := sums(t, b, day, "acme"), sums(t, b, day, "other"); got.USD != 1113 || got.TenantUSD != 13 || other.TenantUSD != 100 || scans != 1 {
+			t.Errorf("%+v, %+v, %d scans", got, other, scans)
 		}
 		put(t, s, other, "c/bob", first, dayspend.Today{Day: day, USD: 10000})
-		b.Note("acme", day, 1)
-		b.Note("acme", "2026-11-16", 7)
-		if got := sums(t, b, day); got.USD != 1114 || got.Tenants["acme"] != 14 || scans != 1 {
+		for range 2 { // even when the scan has seen it
+			b.Note("t/acme/a", first, dayspend.Today{Day: day, USD: 4})
+			b.Note("t/acme/a", first, dayspend.Today{Day: day, USD: 3})
+			b.Note("t/acme/a", first, dayspend.Today{Day: "2026-11-16", USD: 7})
+		}
+		if got := sums(t, b, day, "acme"); got.USD != 1114 || got.TenantUSD != 14 || scans != 1 {
 			t.Errorf("with what was noted here: %+v, %d scans", got, scans)
 		}
 		<-time.After(2 * time.Second)
-		if got := sums(t, b, day); got.USD != 11113 || scans != 2 { // the note was not written
+		if got := sums(t, b, day, ""); got.USD != 11113 || scans != 2 { // the note was not written
 			t.Errorf("after a while: %+v, %d scans", got, scans)
 		}
-		if got := sums(t, b, "2026-11-16"); got.USD != 5000 || scans != 3 {
+		if got := sums(t, b, "2026-11-16", ""); got.USD != 5000 || scans != 3 {
 			t.Errorf("another day: %+v, %d scans", got, scans)
 		}
 	})
@@ -106,14 +118,14 @@ func TestSums(t *testing.T) {
 func TestSlowSums(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		scans := 0
-		b := dayspend.New(store.Memory(), "p", func(context.Context, string) iter.Seq2[store.Record, error] {
+		b := dayspend.New(store.Memory(), "p", func(string) iter.Seq2[store.Record, error] {
 			scans++
 			<-time.After(time.Second)
 			return func(func(store.Record, error) bool) {}
-		})
+		}, noSkip)
 		begin := time.Now()
 		for time.Since(begin) < 210*time.Second {
-			sums(t, b, "2026-11-17")
+			sums(t, b, "2026-11-17", "")
 			<-time.After(100 * time.Millisecond)
 		}
 		if scans < 9 || scans > 11 {
@@ -122,26 +134,83 @@ func TestSlowSums(t *testing.T) {
 	})
 }
 
-// What is noted while a scan runs is not lost: the scan may have missed it.
+// What is noted while a scan runs counts once, whether the scan has seen it or not, and
+// the scan is as good as any other.
 func TestNotedDuringScan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := store.Memory()
 		const day = "2026-11-17"
 		var b *dayspend.Book
 		scans := 0
-		b = dayspend.New(s, "p", func(ctx context.Context, folder string) iter.Seq2[store.Record, error] {
+		b = dayspend.New(s, "p", func(folder string) iter.Seq2[store.Record, error] {
 			scans++
-			if scans == 1 {
-				return func(func(store.Record, error) bool) {
-					put(t, s, b, "c/ada", time.Unix(1, 0), dayspend.Today{Day: day, USD: 1})
-					b.Note("", day, 1)
+			return func(yield func(store.Record, error) bool) {
+				seen := dayspend.Today{Day: day, USD: 1}
+				put(t, s, b, "c/ada", time.Unix(1, 0), seen)
+				for r, err := range store.ScanBelow(context.Background(), s, "p", dayspend.Kind, folder) {
+					yield(r, err)
 				}
+				missed := dayspend.Today{Day: day, USD: 10}
+				put(t, s, b, "c/bob", time.Unix(1, 0), missed)
+				b.Note("c/ada", time.Unix(1, 0), seen)
+				b.Note("c/bob", time.Unix(1, 0), missed)
 			}
-			return store.ScanBelow(ctx, s, "p", dayspend.Kind, folder)
-		})
-		sums(t, b, day)
-		if got := sums(t, b, day); got.USD != 1 {
-			t.Errorf("%+v", got)
+		}, noSkip)
+		for range 2 {
+			if got := sums(t, b, day, ""); got.USD != 11 || scans != 1 {
+				t.Errorf("%+v after %d scans", got, scans)
+			}
+		}
+	})
+}
+
+// A caller that gives up leaves the scan to the others, and waits for it no longer.
+func TestScanIsShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		scans := 0
+		b := dayspend.New(store.Memory(), "p", func(string) iter.Seq2[store.Record, error] {
+			scans++
+			<-time.After(time.Minute)
+			return func(func(store.Record, error) bool) {}
+		}, noSkip)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begin := time.Now()
+		if _, err := b.Spent(ctx, "2026-11-17", ""); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != time.Second {
+			t.Errorf("%v after %v", err, time.Since(begin))
+		}
+		if sums(t, b, "2026-11-17", ""); scans != 1 || time.Since(begin) != time.Minute {
+			t.Errorf("%d scans, %v", scans, time.Since(begin))
+		}
+	})
+}
+
+// A record that cannot be read stops nothing. The sum of a newer one counts, and a damaged
+// one is replaced by the next turn of its conversation.
+func TestUnreadable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, scans := store.Memory(), 0
+		var skipped []string
+		b := dayspend.New(s, "p", func(folder string) iter.Seq2[store.Record, error] {
+			scans++
+			return store.ScanBelow(context.Background(), s, "p", dayspend.Kind, folder)
+		}, func(name string, _ error) { skipped = append(skipped, name) })
+		const day = "2026-11-17"
+		put(t, s, b, "c/ada", time.Unix(1, 0), dayspend.Today{Day: day, USD: 1})
+		for name, value := range map[string]string{"c/bob/0": `{"v":2,"usd":10}`, "c/eve/0": `{"v":2}`, "c/joe/0000000000000000": `{"v":1,"usd":"x"}`} {
+			if _, err := s.PutRecord(t.Context(), store.RecordKey{Project: "p", Kind: dayspend.Kind, Name: day + "/" + name}, []byte(value), 0, store.Fence{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			if got := sums(t, b, day, ""); got.USD != 11 || len(skipped) != 2 {
+				t.Errorf("%+v, skipped %q", got, skipped)
+			}
+			<-time.After(3 * time.Second)
+		}
+		put(t, s, b, "c/joe", time.Unix(0, 0), dayspend.Today{Day: day, USD: 100})
+		if got := sums(t, b, day, ""); got.USD != 111 || scans != 3 {
+			t.Errorf("%+v after %d scans", got, scans)
 		}
 	})
 }
@@ -155,7 +224,7 @@ func TestForget(t *testing.T) {
 		put(t, s, b, "c/ada", time.Unix(1, 0), dayspend.Today{Day: day, USD: 1})
 		put(t, s, b, "t/acme/a", time.Unix(1, 0), dayspend.Today{Day: day, USD: 1})
 	}
-	if err := b.Forget(t.Context(), "2026-11-16"); err != nil {
+	if err := dayspend.Forget(t.Context(), s, "p", "2026-11-16"); err != nil {
 		t.Fatal(err)
 	}
 	left := 0
@@ -165,7 +234,7 @@ func TestForget(t *testing.T) {
 		}
 		left++
 	}
-	if got := sums(t, b, "2026-11-16"); left != 2 || got.USD != 2 {
+	if got := sums(t, b, "2026-11-16", ""); left != 2 || got.USD != 2 {
 		t.Errorf("%d records are left, %+v", left, got)
 	}
 }

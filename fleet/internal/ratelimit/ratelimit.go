@@ -104,9 +104,6 @@ const (
 // the event is not counted either: it is one of too many at this moment. After an error,
 // it may have been counted.
 func (s *Shared) Take(ctx context.Context, name string, l Limit, now time.Time) (wait time.Duration, err error) {
-	if ctx.Err() != nil {
-		return 0, context.Cause(ctx)
-	}
 	turn := s.turns[maphash.String(s.seed, name)%uint64(len(s.turns))]
 	select {
 	case turn <- struct{}{}:
