@@ -129,13 +129,6 @@ func observe[I any, PI inputOf[I]](event Event, matcher string, fn func(context.
 // text that is not a JSON object, and an object that could be read in two ways.
 func decode[I any, PI inputOf[I]](event Event, raw json.RawMessage, toolUseID string) (PI, error) {
 	in := PI(new(I))
-	if fast, ok := any(in).(scanned); ok {
-		if fast.scan(raw) {
-			in.received(raw, toolUseID)
-			return in, nil
-		}
-		in = new(I) // without what was read of it
-	}
 	if !isObject(raw) {
 		return nil, fmt.Errorf("hook: input of %s is not a JSON object", event)
 	}

@@ -94,14 +94,6 @@ type MatchedRule struct {
 // names that differ only in case.
 func (r *Request) UnmarshalJSON(data []byte) error {
 	raw := append(json.RawMessage(nil), data...)
-	if r.scan(raw) {
-		return nil
-	}
-	return r.decode(raw)
-}
-
-// decode is the general way to read a request, which keeps raw in it.
-func (r *Request) decode(raw json.RawMessage) error {
 	if err := jsonx.BodyNames().Check(raw); err != nil && !errors.Is(err, jsonx.ErrNotObject) {
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 type Schema struct {
 	raw      json.RawMessage
 	resolved *jsonschema.Resolved
-	quick    *quick // nil: the schema is not simple
 }
 
 // For returns the schema of a type.
@@ -94,7 +93,7 @@ func Parse(raw json.RawMessage) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Schema{raw: raw, resolved: resolved, quick: newQuick(root)}, nil
+	return &Schema{raw: raw, resolved: resolved}, nil
 }
 
 // resolve makes a schema ready, if checking a value against it comes to an end.
@@ -119,7 +118,7 @@ func newSchema(root *jsonschema.Schema) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Schema{raw: raw, resolved: resolved, quick: newQuick(root)}, nil
+	return &Schema{raw: raw, resolved: resolved}, nil
 }
 
 // JSON returns the schema as it is sent. It must not be changed.
@@ -134,9 +133,6 @@ func (s *Schema) Dialect() string { return s.resolved.Schema().Schema }
 // Validate reports how a JSON value differs from the schema. A value that is
 // nested deeper than 512 levels fits none.
 func (s *Schema) Validate(data json.RawMessage) error {
-	if s.quick != nil && s.quick.fits(data) {
-		return nil
-	}
 	if tooDeep(data) {
 		return fmt.Errorf("nested deeper than %d levels", maxDepth)
 	}
