@@ -77,6 +77,7 @@ func TestDeleteAfterLostCall(t *testing.T) {
 		var ran atomic.Int32
 		cli := unseenCLI(&m, &ran)
 		m = start(t, db, cli, func(o *fleet.Options) { o.Gate = nil })
+		m.fails("Append") // so that the line of the call is not there
 		send(t, m.fleet, "ada", "work")
 		<-time.After(2 * time.Second)
 		crash(t, m)
