@@ -63,7 +63,8 @@ func (l Limits) orDefaults() Limits {
 // parting is how long a connection that ended waits for the work that it ended.
 const parting = 15 * time.Second
 
-// notice is how long the other side may take to read that a call is withdrawn.
+// notice is how long the other side may take to read that a call is withdrawn, or
+// one of many refusals.
 const notice = 5 * time.Second
 
 // Conn is a connection. Its methods may be called from any goroutine. Serve
@@ -95,15 +96,19 @@ func New(ctx context.Context, rw io.ReadWriteCloser, handler Handler, limits Lim
 	}
 	c.slots, c.refused = make(chan struct{}, c.limits.Running), make(chan struct{}, c.limits.Running)
 	c.ctx, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	c.writer.OnBroken = func(err error) {
+		c.log.Warn("acp: the output is broken", "error", err)
+		c.end(ErrClosed)
+	}
 	return c
 }
 
 // Done returns a channel that is closed when the connection has ended.
 func (c *Conn) Done() <-chan struct{} { return c.ctx.Done() }
 
-// Serve reads until the stream or ctx ends, then ends all requests, closes the
-// stream and waits for the work to return. The end of the stream is not an
-// error. If a Read of the stream cannot be interrupted by Close, the goroutine
+// Serve reads until the stream or ctx ends or the stream cannot be written any
+// more, then ends all requests, closes the stream and waits for the work to
+// return. The end of the stream, in either direction, is not an error. If a Read of the stream cannot be interrupted by Close, the goroutine
 // that reads stays until it returns.
 func (c *Conn) Serve(ctx context.Context) error {
 	ended := make(chan error, 1)
@@ -113,6 +118,7 @@ func (c *Conn) Serve(ctx context.Context) error {
 	case err = <-ended:
 	case <-ctx.Done():
 		err = context.Cause(ctx)
+	case <-c.ctx.Done(): // nothing can be answered any more
 	}
 	c.end(ErrClosed)
 	c.rw.Close()
@@ -135,7 +141,7 @@ func (c *Conn) read() error {
 	for {
 		line, err := lines.Next()
 		if tooLong, ok := errors.AsType[*ndjson.TooLongError](err); ok {
-			c.refuse(idOf(tooLong.Head), failure(schema.ErrorCodeInvalidRequest,
+			c.reject(broken(tooLong.Head), failure(schema.ErrorCodeInvalidRequest,
 				fmt.Sprintf("the message has %d bytes, at most %d are accepted", tooLong.Size, c.limits.Line)))
 			continue
 		}
@@ -160,7 +166,7 @@ func (c *Conn) handle(line []byte) {
 	switch {
 	case problem != nil:
 		c.log.Warn("acp: a line cannot be read", "bytes", len(line), "problem", problem.Message)
-		c.refuse(f.id, problem)
+		c.reject(f, problem)
 	case !f.isCall:
 		c.deliver(f)
 	case f.id == nil && f.method == schema.MethodCancelRequest:
@@ -215,7 +221,7 @@ func (c *Conn) run(ctx context.Context, work Work) (result any, after func(), er
 	defer func() {
 		if p := recover(); p != nil {
 			c.log.Error("acp: a request panicked", "panic", p)
-			result, after, err = nil, nil, failure(schema.ErrorCodeInternalError, "the agent failed: its log says how")
+			result, after, err = nil, nil, failure(schema.ErrorCodeInternalError, "the agent failed unexpectedly")
 		}
 	}()
 	return work(ctx)
@@ -246,6 +252,16 @@ func errorOf(ctx context.Context, err error) *schema.Error {
 	return failure(schema.ErrorCodeInternalError, err.Error())
 }
 
+// reject handles what cannot be read. If it seems to answer a call, that call
+// fails: an error with its id would look like the answer to a request of the
+// other side, and the call would wait for ever.
+func (c *Conn) reject(f frame, problem *schema.Error) {
+	if !f.isCall && f.id != nil && c.deliver(frame{id: f.id, failure: problem}) {
+		return
+	}
+	c.refuse(f.id, problem)
+}
+
 // refuse answers what could not be handled. Without an id the answer goes to
 // nobody in particular, as JSON-RPC wants it.
 func (c *Conn) refuse(id json.RawMessage, e *schema.Error) {
@@ -253,11 +269,22 @@ func (c *Conn) refuse(id json.RawMessage, e *schema.Error) {
 		id = json.RawMessage("null")
 	}
 	// The reader does not wait for a peer that is slow to read, unless it sends
-	// more nonsense than it takes refusals.
+	// more nonsense than it takes refusals. Then the connection ends: a reader
+	// that waits does not see that the peer is gone.
 	select {
 	case c.refused <- struct{}{}:
-	case <-c.ctx.Done():
-		return
+	default:
+		timer := time.NewTimer(notice)
+		defer timer.Stop()
+		select {
+		case c.refused <- struct{}{}:
+		case <-timer.C:
+			c.log.Warn("acp: the other side does not read its refusals", "waited", notice)
+			c.end(ErrClosed)
+			return
+		case <-c.ctx.Done():
+			return
+		}
 	}
 	c.works.Go(func() {
 		defer func() { <-c.refused }()
@@ -275,11 +302,12 @@ func (c *Conn) cancel(params json.RawMessage) {
 	}
 }
 
-// deliver hands a response to the call that waits for it.
-func (c *Conn) deliver(f frame) {
+// deliver hands a response to the call that waits for it, and reports whether
+// there is one.
+func (c *Conn) deliver(f frame) bool {
 	var id int64
 	if jsonx.Unmarshal(f.id, &id) != nil {
-		return
+		return false
 	}
 	c.mu.Lock()
 	waiter := c.pending[id]
@@ -287,9 +315,10 @@ func (c *Conn) deliver(f frame) {
 	c.mu.Unlock()
 	if waiter == nil {
 		c.log.Debug("acp: a response that nothing waits for", "id", id)
-		return
+		return false
 	}
 	waiter <- f // has room for one
+	return true
 }
 
 // Call sends a request and waits for its answer, which is decoded into result

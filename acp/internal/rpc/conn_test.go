@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/claude-agent-go/claude/acp/schema"
 )
@@ -84,7 +85,7 @@ func TestLines(t *testing.T) {
 		{"version", `{"jsonrpc":"1.0","id":1,"method":"echo"}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"a message must say \"jsonrpc\":\"2.0\""}}`},
 		{"method of a kind", `{"jsonrpc":"2.0","id":1,"method":5}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"the method must be a text"}}`},
 		{"nothing", `{"jsonrpc":"2.0","id":1}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"a message needs a method, a result or an error"}}`},
-		{"panic", `{"jsonrpc":"2.0","id":1,"method":"panic"}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the agent failed: its log says how"}}`},
+		{"panic", `{"jsonrpc":"2.0","id":1,"method":"panic"}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the agent failed unexpectedly"}}`},
 		{"long", `{"jsonrpc":"2.0","id":9,"method":"echo","params":"` + strings.Repeat("x", 4096) + `"}`, `{"jsonrpc":"2.0","id":9,"error":{"code":-32600,"message":"the message has 4148 bytes, at most 2048 are accepted"}}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -216,6 +217,94 @@ func TestEnd(t *testing.T) {
 			t.Errorf("Serve: %v, want that a request did not end", err)
 		}
 		close(stubborn)
+	})
+}
+
+// TestMalformedAnswer fails the call that a malformed line seems to answer, and
+// sends no error with its id.
+func TestMalformedAnswer(t *testing.T) {
+	for name, line := range map[string]string{
+		"nothing":    `{"jsonrpc":"2.0","id":1}`,
+		"no version": `{"id":1,"result":{}}`,
+		"twice":      `{"jsonrpc":"2.0","id":1,"result":{},"result":{}}`,
+		"cut off":    `{"jsonrpc":"2.0","id":1,"result":{"outco`,
+		"long":       `{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("x", 4096) + `"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, peer, lines := dial(t, Limits{Line: 2048}, echo{})
+			failed := make(chan error, 1)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			go func() { failed <- c.Call(ctx, "ask", nil, nil) }()
+			next(t, lines)
+			fmt.Fprintln(peer, `{"id":1,"method":"ask"}`) // a request of the peer, which may have the same id
+			if got := next(t, lines); !strings.Contains(got, `"id":1,"error"`) {
+				t.Errorf("a malformed request was answered with %s", got)
+			}
+			fmt.Fprintln(peer, line)
+			fmt.Fprintln(peer, `{"jsonrpc":"2.0","id":99,"method":"echo","params":1}`)
+			if got := next(t, lines); got != `{"jsonrpc":"2.0","id":99,"result":1}` {
+				t.Errorf("the peer got %s, want nothing but the answer to its request", got)
+			}
+			cancel()
+			if err := <-failed; errors.Is(err, context.Canceled) || err == nil {
+				t.Errorf("the call ended with %v, want the fault of its answer", err)
+			}
+		})
+	}
+}
+
+// TestBrokenOutput ends the connection when nothing can be written, although the
+// input stays open.
+func TestBrokenOutput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		input, feed := io.Pipe()
+		defer feed.Close()
+		_, output := io.Pipe()
+		output.Close()
+		rw := struct {
+			io.Reader
+			io.Writer
+			io.Closer
+		}{input, output, input}
+		c := New(t.Context(), rw, echo{}, Limits{}, slog.New(slog.DiscardHandler))
+		done := make(chan error, 1)
+		go func() { done <- c.Serve(context.Background()) }()
+		fmt.Fprintln(feed, `{"jsonrpc":"2.0","id":1,"method":"echo"}`)
+		synctest.Wait()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Errorf("Serve: %v", err)
+			}
+		default:
+			t.Fatal("the connection continues without an output")
+		}
+	})
+}
+
+// TestUnreadRefusals ends the connection of a peer that sends nonsense and reads
+// nothing.
+func TestUnreadRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		defer theirs.Close()
+		c := New(t.Context(), ours, echo{}, Limits{Running: 2}, slog.New(slog.DiscardHandler))
+		done := make(chan error, 1)
+		go func() { done <- c.Serve(context.Background()) }()
+		for range 3 {
+			fmt.Fprintln(theirs, "garbage")
+		}
+		start := time.Now()
+		select {
+		case err := <-done:
+			if err != nil || time.Since(start) != notice {
+				t.Errorf("Serve ended after %v with %v, want %v", time.Since(start), err, notice)
+			}
+		case <-time.After(time.Minute):
+			t.Error("the reader waits for a peer that does not read")
+			theirs.Close()
+		}
 	})
 }
 

@@ -27,7 +27,7 @@ var errBatch = errors.New("batches are not part of the protocol: send one messag
 func parse(line []byte) (frame, *schema.Error) {
 	var members map[string]json.RawMessage
 	if err := jsonx.Unmarshal(line, &members); err != nil || members == nil {
-		f := frame{id: idOf(line)}
+		f := broken(line)
 		switch {
 		case len(line) > 0 && line[0] == '[':
 			return f, failure(schema.ErrorCodeInvalidRequest, errBatch.Error())
@@ -37,11 +37,12 @@ func parse(line []byte) (frame, *schema.Error) {
 		return f, failure(schema.ErrorCodeParseError, "the line is not one JSON object")
 	}
 	f := frame{id: members["id"], params: members["params"], result: members["result"]}
+	_, f.isCall = members["method"]
 	_, hasID := members["id"]
 	if hasID && !jsonx.ID(f.id) {
 		null := string(f.id) == "null"
 		f.id = nil
-		if _, isCall := members["method"]; isCall {
+		if f.isCall {
 			return f, failure(schema.ErrorCodeInvalidRequest, "the id of a request must be a number or a text")
 		}
 		if !null {
@@ -51,9 +52,8 @@ func parse(line []byte) (frame, *schema.Error) {
 	if version := jsonx.Text(members["jsonrpc"]); version != "2.0" {
 		return f, failure(schema.ErrorCodeInvalidRequest, `a message must say "jsonrpc":"2.0"`)
 	}
-	if method, ok := members["method"]; ok {
-		f.isCall = true
-		if f.method = jsonx.Text(method); f.method == "" {
+	if f.isCall {
+		if f.method = jsonx.Text(members["method"]); f.method == "" {
 			return f, failure(schema.ErrorCodeInvalidRequest, "the method must be a text")
 		}
 		return f, nil
@@ -73,19 +73,23 @@ func parse(line []byte) (frame, *schema.Error) {
 	return f, nil
 }
 
-// idOf finds the id in a line that may be broken or cut off.
-func idOf(line []byte) json.RawMessage {
+// broken finds what can be known of a line that may be malformed or cut off: its
+// id, and whether it has a method.
+func broken(line []byte) (f frame) {
 	members, err := jsonx.Walk(line)
 	for err == nil {
 		var name, value []byte
 		if name, value, err = members.Next(); name == nil {
 			break
 		}
-		if err == nil && string(name) == "id" && jsonx.ID(value) {
-			return json.RawMessage(value)
+		switch {
+		case string(name) == "method":
+			f.isCall = true
+		case err == nil && string(name) == "id" && f.id == nil && jsonx.ID(value):
+			f.id = json.RawMessage(value)
 		}
 	}
-	return nil
+	return f
 }
 
 func failure(code schema.ErrorCode, text string) *schema.Error {
