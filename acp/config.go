@@ -130,6 +130,22 @@ func (c choices) levels() []claude.Effort {
 	return nil
 }
 
+// without takes a change back: what differs between before and after, unless it
+// has changed again since.
+func (c choices) without(after, before choices) choices {
+	undo(&c.mode, after.mode, before.mode)
+	undo(&c.model, after.model, before.model)
+	undo(&c.effort, after.effort, before.effort)
+	undo(&c.thinking, after.thinking, before.thinking)
+	return c
+}
+
+func undo[T comparable](now *T, after, before T) {
+	if *now == after {
+		*now = before
+	}
+}
+
 // with returns the choices after one has changed.
 func (c choices) with(id schema.SessionConfigID, value json.RawMessage) (choices, error) {
 	text := jsonx.Text(value)

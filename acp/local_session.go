@@ -261,11 +261,11 @@ func (s *localSession) change(ctx context.Context, id schema.SessionConfigID, va
 	}
 	if err := s.apply(ctx, id, after); err != nil {
 		s.mu.Lock()
-		s.choices = before
+		s.choices = s.choices.without(after, before)
 		s.mu.Unlock()
 		return nil, errorf(schema.ErrorCodeInternalError, "the CLI refused: %v", err)
 	}
-	return after.options(), nil
+	return s.chosen().options(), nil
 }
 
 func (s *localSession) apply(ctx context.Context, id schema.SessionConfigID, c choices) error {

@@ -7,8 +7,10 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"sync"
+	"syscall"
 
 	"github.com/claude-agent-go/claude/acp/internal/rpc"
 	"github.com/claude-agent-go/claude/acp/schema"
@@ -29,7 +31,7 @@ func Serve(ctx context.Context, rw io.ReadWriteCloser, b Backend) error {
 }
 
 func serve(ctx context.Context, rw io.ReadWriteCloser, b Backend, limits rpc.Limits, log *slog.Logger) error {
-	s := &server{backend: b, log: log, sessions: make(map[schema.SessionID]*openSession)}
+	s := &server{backend: b, log: log, sessions: make(map[schema.SessionID]*openSession), held: make(map[schema.SessionID]bool)}
 	conn := rpc.New(ctx, rw, s, limits, log)
 	s.editor = &Editor{conn: conn}
 	gone := make(chan struct{})
@@ -48,8 +50,13 @@ func serve(ctx context.Context, rw io.ReadWriteCloser, b Backend, limits rpc.Lim
 }
 
 // Stdio returns the connection of a program that an editor has started: its
-// standard input and output. Nothing else may write to standard output.
-func Stdio() io.ReadWriteCloser { return stdio{os.Stdin, os.Stdout} }
+// standard input and output. Nothing else may write to standard output. From then
+// on SIGPIPE does not end the program: it has sessions to close when its editor
+// is gone.
+func Stdio() io.ReadWriteCloser {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // not Ignore, which the CLIs would inherit
+	return stdio{os.Stdin, os.Stdout}
+}
 
 type stdio struct {
 	io.Reader
@@ -68,13 +75,15 @@ type server struct {
 	initialized bool
 	closed      bool
 	opening     int
+	held        map[schema.SessionID]bool // being opened, closed or deleted
 	sessions    map[schema.SessionID]*openSession
 }
 
 // openSession is a session that the editor knows.
 type openSession struct {
 	AgentSession
-	cancel context.CancelCauseFunc // of the turn that runs, else nil
+	cancel  context.CancelCauseFunc // of the turn that runs, else nil
+	changes queue                   // of mode and options
 }
 
 // Notify handles session/cancel. Other notifications are not ours.
@@ -122,34 +131,36 @@ func (s *server) Request(method string, params json.RawMessage) rpc.Work {
 		})
 	case schema.MethodAgentSessionDelete:
 		return do(params, func(ctx context.Context, req *schema.DeleteSessionRequest) (any, error) {
-			if err := s.close(req.SessionID); err != nil {
-				return nil, err
-			}
-			return &schema.DeleteSessionResponse{}, s.backend.Delete(ctx, req.SessionID)
+			return &schema.DeleteSessionResponse{}, s.hold(req.SessionID, func() error {
+				if err := s.close(req.SessionID); err != nil {
+					return err
+				}
+				return s.backend.Delete(ctx, req.SessionID)
+			})
 		})
 	case schema.MethodAgentSessionClose:
 		return do(params, func(_ context.Context, req *schema.CloseSessionRequest) (any, error) {
 			if _, err := s.session(req.SessionID); err != nil {
 				return nil, err
 			}
-			return &schema.CloseSessionResponse{}, s.close(req.SessionID)
+			return &schema.CloseSessionResponse{}, s.hold(req.SessionID, func() error { return s.close(req.SessionID) })
 		})
 	case schema.MethodAgentSessionPrompt:
 		return s.prompt(params)
 	case schema.MethodAgentSessionSetMode:
-		return do(params, func(ctx context.Context, req *schema.SetSessionModeRequest) (any, error) {
-			open, err := s.session(req.SessionID)
-			if err != nil {
-				return nil, err
-			}
+		req, err := decode[schema.SetSessionModeRequest](params)
+		if err != nil {
+			return refuse(err)
+		}
+		return s.change(req.SessionID, func(ctx context.Context, open AgentSession) (any, error) {
 			return &schema.SetSessionModeResponse{}, open.SetMode(ctx, req.ModeID)
 		})
 	case schema.MethodAgentSessionSetConfigOption:
-		return do(params, func(ctx context.Context, req *schema.SetSessionConfigOptionRequest) (any, error) {
-			open, err := s.session(req.SessionID)
-			if err != nil {
-				return nil, err
-			}
+		req, err := decode[schema.SetSessionConfigOptionRequest](params)
+		if err != nil {
+			return refuse(err)
+		}
+		return s.change(req.SessionID, func(ctx context.Context, open AgentSession) (any, error) {
 			options, err := open.SetConfig(ctx, req)
 			return &schema.SetSessionConfigOptionResponse{ConfigOptions: options}, err
 		})
@@ -231,6 +242,24 @@ func notFound(id schema.SessionID) *schema.Error {
 	return e
 }
 
+// change makes changes of a session one after the other, in the order of
+// requests: the last one the editor sent is the one that stays.
+func (s *server) change(id schema.SessionID, work func(context.Context, AgentSession) (any, error)) rpc.Work {
+	open, err := s.session(id)
+	if err != nil {
+		return refuse(err)
+	}
+	turn := open.changes.join()
+	return func(ctx context.Context) (any, func(), error) {
+		defer turn.leave()
+		if err := turn.wait(ctx); err != nil {
+			return nil, nil, err
+		}
+		result, err := work(ctx, open.AgentSession)
+		return result, nil, err
+	}
+}
+
 // prompt reserves the turn in the order of requests, so that a cancel which
 // follows finds it.
 func (s *server) prompt(params json.RawMessage) rpc.Work {
@@ -279,7 +308,8 @@ func (s *server) open(method string, params json.RawMessage) rpc.Work {
 			return nil, nil, err
 		}
 		session, err := s.begin(ctx, method, params)
-		if err = s.add(session, err); err != nil {
+		s.unreserve()
+		if err != nil {
 			return nil, nil, err
 		}
 		opened := func() { session.Opened(context.WithoutCancel(ctx)) }
@@ -293,7 +323,7 @@ func (s *server) open(method string, params json.RawMessage) rpc.Work {
 	}
 }
 
-// begin asks the back-end for a session. One that is open already is closed
+// begin asks the back-end for a session and keeps it. One that is open already is closed
 // first, unless a turn runs in it.
 func (s *server) begin(ctx context.Context, method string, params json.RawMessage) (AgentSession, error) {
 	switch method {
@@ -302,25 +332,23 @@ func (s *server) begin(ctx context.Context, method string, params json.RawMessag
 		if err = errors.Join(err, checkCwd(req, func() string { return req.Cwd })); err != nil {
 			return nil, err
 		}
-		return s.backend.New(ctx, s.editor, req)
+		session, err := s.backend.New(ctx, s.editor, req)
+		if err != nil {
+			return nil, err
+		}
+		return session, s.add(session)
 	case schema.MethodAgentSessionLoad:
 		req, err := decode[schema.LoadSessionRequest](params)
 		if err = errors.Join(err, checkCwd(req, func() string { return req.Cwd })); err != nil {
 			return nil, err
 		}
-		if err := s.reopen(req.SessionID); err != nil {
-			return nil, err
-		}
-		return s.backend.Load(ctx, s.editor, req)
+		return s.reopen(req.SessionID, func() (AgentSession, error) { return s.backend.Load(ctx, s.editor, req) })
 	}
 	req, err := decode[schema.ResumeSessionRequest](params)
 	if err = errors.Join(err, checkCwd(req, func() string { return req.Cwd })); err != nil {
 		return nil, err
 	}
-	if err := s.reopen(req.SessionID); err != nil {
-		return nil, err
-	}
-	return s.backend.Resume(ctx, s.editor, req)
+	return s.reopen(req.SessionID, func() (AgentSession, error) { return s.backend.Resume(ctx, s.editor, req) })
 }
 
 func checkCwd[T any](req *T, cwd func() string) error {
@@ -332,16 +360,43 @@ func checkCwd[T any](req *T, cwd func() string) error {
 	return e
 }
 
-// reopen closes a session that is to be opened again.
-func (s *server) reopen(id schema.SessionID) error {
+// reopen closes a session, if it is open and idle, and opens it.
+func (s *server) reopen(id schema.SessionID, begin func() (AgentSession, error)) (session AgentSession, err error) {
+	err = s.hold(id, func() error {
+		s.mu.Lock()
+		open := s.sessions[id]
+		busy := open != nil && open.cancel != nil
+		s.mu.Unlock()
+		if busy {
+			return errorf(schema.ErrorCodeInvalidRequest, "a turn of this session is running: wait for its end, or send session/cancel")
+		}
+		if err := s.close(id); err != nil {
+			return err
+		}
+		if session, err = begin(); err != nil {
+			return err
+		}
+		return s.add(session)
+	})
+	return session, err
+}
+
+// hold does what only one request at a time may do with a session: two that open
+// it would start two CLIs on the same conversation.
+func (s *server) hold(id schema.SessionID, work func() error) error {
 	s.mu.Lock()
-	open := s.sessions[id]
-	busy := open != nil && open.cancel != nil
+	held := s.held[id]
+	s.held[id] = true
 	s.mu.Unlock()
-	if busy {
-		return errorf(schema.ErrorCodeInvalidRequest, "a turn of this session is running: wait for its end, or send session/cancel")
+	if held {
+		return errorf(schema.ErrorCodeInvalidRequest, "another request is opening, closing or deleting this session: wait for its answer")
 	}
-	return s.close(id)
+	defer func() {
+		s.mu.Lock()
+		delete(s.held, id)
+		s.mu.Unlock()
+	}()
+	return work()
 }
 
 func (s *server) reserve() error {
@@ -354,14 +409,15 @@ func (s *server) reserve() error {
 	return nil
 }
 
-// add keeps a session that was opened, or closes it if it came too late.
-func (s *server) add(session AgentSession, err error) error {
+func (s *server) unreserve() {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.opening--
-	if err != nil {
-		s.mu.Unlock()
-		return err
-	}
+}
+
+// add keeps a session that was opened, or closes it if it came too late.
+func (s *server) add(session AgentSession) error {
+	s.mu.Lock()
 	_, twice := s.sessions[session.ID()]
 	late := s.closed
 	if !late && !twice {
