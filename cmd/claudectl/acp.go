@@ -11,7 +11,6 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/acp"
-	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/permission/policy"
@@ -61,7 +60,7 @@ func (a *acpCommand) Run(c *console) error {
 		local.Policy = decide
 	}
 	if a.Record != "" {
-		local.Options.Transport = recording(a.Record)
+		local.Options.Transport = recording{name: a.Record}
 	}
 	ctx, stop := signal.NotifyContext(c.ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -104,18 +103,6 @@ func readPolicy(name string) (func(dir string) permission.Func, error) {
 		}
 		return policy.First(append(funcs, allow.At(dir).Allow())...)
 	}, nil
-}
-
-// recording starts CLIs, each with a recording of its own.
-type recording string
-
-// Start creates the file and starts the CLI.
-func (name recording) Start(ctx context.Context, launch *claude.Launch) (claude.Conn, error) {
-	file, err := createNew(string(name))
-	if err != nil {
-		return nil, err
-	}
-	return claudetest.Record(nil, file, nil).Start(ctx, launch)
 }
 
 // editorStream is the connection to the editor.

@@ -5,11 +5,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/acp/acptest"
 	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
@@ -99,6 +102,42 @@ func TestRealACP(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRecordingClosed leaves no recording open after its session.
+func TestRecordingClosed(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "session.ndjson")
+	s, err := claude.Connect(t.Context(), &claude.Options{Transport: recording{name, claudetest.New(claudetest.Say("hello"))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !isOpen(t, name) {
+		t.Fatal("the recording is not open during the session")
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	for end := time.Now().Add(10 * time.Second); isOpen(t, name); runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatal("the recording is open 10 s after the session")
+		}
+	}
+	if data, err := os.ReadFile(name); err != nil || !strings.Contains(string(data), "exit_code") {
+		t.Errorf("the recording lacks its end: %v, %s", err, data)
+	}
+}
+
+// isOpen reports whether this process has a file open.
+func isOpen(t *testing.T, name string) bool {
+	t.Helper()
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(fds, func(fd os.DirEntry) bool {
+		target, err := os.Readlink("/proc/self/fd/" + fd.Name())
+		return err == nil && target == name
+	})
 }
 
 // TestPolicyFile reads rules for an editor, and refuses what it does not know.
