@@ -130,7 +130,7 @@ The limits: *split* reads the same pipe and only finds the ends of lines; *check
 
 ### Where the time of a round trip goes
 
-A round trip crosses the pipe twice, and each crossing wakes up a thread: that is the echo. What an SDK adds most is further wake-ups. To read on in another goroutine while the callback runs is one, and took as long as the echo itself; so callbacks that have returned at once before run on the reader (see decisions.md). To set a timer for each callback is another, and so is a goroutine for each tool call; both are avoided. The answer is written by the goroutine that ran the callback.
+A round trip crosses the pipe twice, and each crossing wakes up a thread: that is the echo. What an SDK adds most is further wake-ups. To read on in another goroutine while the callback runs is one, and took as long as the echo itself; so callbacks that have returned at once before run on the reader (see decisions/session.md). To set a timer for each callback is another, and so is a goroutine for each tool call; both are avoided. The answer is written by the goroutine that ran the callback.
 
 By a profile of permission requests, 29 % of the processor time is the system's: 23 % to write, 6 % to read. The Go scheduler, which puts the reader to sleep and wakes it up, has 9 %. These are the echo's as well. Decoding the request is 15 %, allocations 11 %, accepting the request and giving it a context 8 %, the record of what the session is doing 4 %, encoding the answer 4 %. The rest is what makes an answer safe: the deadline, and the check for a second answer. No piece is a fifth of what is above the echo, so the goal of 1.3× is not reached by taking away any one of them.
 

@@ -211,7 +211,7 @@ func checkEvents(m *module) []string {
 	}
 	last := len(gates) - 1
 	sentence := regexp.MustCompile(strings.Join(gates[:last], ", ") + " (and|or) " + gates[last])
-	for _, name := range []string{"README.md", "SECURITY.md", "docs/guide/hooks.md", "docs/guide/sessions.md", "docs/decisions.md", "hook/doc.go"} {
+	for _, name := range []string{"README.md", "SECURITY.md", "docs/guide/hooks.md", "docs/guide/sessions.md", "docs/decisions/gates.md", "hook/doc.go"} {
 		data, err := fs.ReadFile(m.fsys, name)
 		if err != nil {
 			continue
