@@ -209,7 +209,11 @@ func (x *shadow) state(ctx context.Context) (s plan.State, err error) {
 	if rec.Stuck != nil {
 		s.Conversation.Stuck = rec.Stuck.Prompt
 	}
-	s.Conversation.Overspent = x.w.f.budget(ctx, &rec) != nil
+	spent := x.w.f.budget(ctx, &rec)
+	if errors.Is(spent, errUncounted) { // the sums of the day are read from the store with faults
+		return s, spent
+	}
+	s.Conversation.Overspent = spent != nil
 	if s.Questions, err = x.questions(ctx); err != nil {
 		return s, err
 	}
