@@ -181,8 +181,8 @@ func (f *Fleet) send(ctx context.Context, key string, p Prompt, carrier map[stri
 	return q.ID, nil
 }
 
-// admit finds out whether a prompt may be queued, and asks the store for the time. The
-// conversation may know the prompt already. If it cannot be asked, the prompt is in
+// admit finds out whether a prompt may be queued, and at what time: behind all that were
+// accepted before. The conversation may know the prompt already. If it cannot be asked, the prompt is in
 // doubt: an earlier Send with this id may have been accepted.
 func (f *Fleet) admit(ctx context.Context, key string, q *queued) (known bool, now time.Time, err error) {
 	may := func() error { return nil }
@@ -206,6 +206,9 @@ func (f *Fleet) admit(ctx context.Context, key string, q *queued) (known bool, n
 	}
 	if q.Rewind == nil { // which costs nothing
 		err = f.budget(ctx, &rec)
+	}
+	if err == nil {
+		now, err = f.behind(ctx, key, now)
 	}
 	return false, now, err
 }

@@ -29,7 +29,8 @@
 // # Time and leases
 //
 // The clock is the server's, in whole seconds, so a lease may last a second
-// longer than it should, but never shorter.
+// longer than it should, but never shorter. A fleet lists the prompts whenever it
+// queues one, because the time alone does not order them.
 //
 // A write under a fence is as strict as in the other stores. A lease lists the
 // objects that its owner may write: the first write to each session or record
