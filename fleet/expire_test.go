@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -164,4 +165,47 @@ func TestExpiredCutOff(t *testing.T) {
 			t.Fatal("it never ended by itself")
 		}
 	}
+}
+
+// A process dies while a person is asked, and the next one breaks off when it has made the
+// call a deferred one and not yet said so in the question. The question expires anyway, and
+// frees the queue.
+func TestExpiredAfterBrokenRecovery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newScripted()
+		m := start(t, db, cli, shortLived(10*time.Minute))
+		first := send(t, m.fleet, "ada", "tool 1")
+		<-time.After(time.Second)
+		q := question(t, m.fleet)
+		crash(t, m)
+		var broken atomic.Bool
+		m = start(t, db, cli, func(o *fleet.Options) {
+			shortLived(10 * time.Minute)(o)
+			in := &interceptor{Fleet: o.Store}
+			in.set(func(k store.RecordKey, value []byte) error {
+				if k.Kind == approval.Kind && strings.Contains(string(value), `"deferred":true`) && !broken.Swap(true) {
+					return errors.New("the store is away")
+				}
+				return nil
+			}, nil)
+			o.Store = in
+		})
+		defer closeFleet(t, m.fleet)
+		second := send(t, m.fleet, "ada", "more")
+		<-time.After(2 * time.Minute)
+		if o := outcome(t, m.fleet, "ada", first); o.Status != fleet.Waiting || !broken.Load() {
+			t.Fatalf("after the crash: %+v, broken off: %t", o, broken.Load())
+		}
+		if now := question(t, m.fleet); now.ID != q.ID || !now.Deferred {
+			t.Errorf("the question that nobody waits for: %+v", now)
+		}
+		<-time.After(time.Until(q.Deadline) + 3*time.Second)
+		if o := outcome(t, m.fleet, "ada", first); o.Status != fleet.Expired {
+			t.Errorf("after the deadline: %+v", o)
+		}
+		<-time.After(time.Minute)
+		if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.Answered || len(cli.tools) != 0 {
+			t.Errorf("the prompt behind it: %+v, the tool ran with %q", o, cli.tools)
+		}
+	})
 }

@@ -398,8 +398,9 @@ func (f *Fleet) knownPrompts() map[string]bool {
 	return names
 }
 
-// done takes a prompt out of the queue of a conversation that sleeps here: somebody
-// else has ended it.
+// done takes a prompt out of the queue of a conversation that sleeps here: another
+// process has ended it. The conversation may have slept because of that prompt, so those
+// behind it are looked at. The caller schedules.
 func (f *Fleet) done(key, name string) {
 	c := f.active[key]
 	if c == nil || c.Awake {
@@ -409,6 +410,8 @@ func (f *Fleet) done(key, name string) {
 	if len(c.waiting) == 0 {
 		c.Wanted = false
 		f.waitlist.Put(c, time.Now())
+	} else {
+		f.mark(c)
 	}
 	f.forget(c)
 }

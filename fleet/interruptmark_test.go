@@ -172,6 +172,63 @@ func TestInterruptFoundByMark(t *testing.T) {
 	}
 }
 
+// When a process without CLIs ends the prompt at which a conversation sleeps, the worker
+// continues with those behind it, even if no question changes with that: this one is over.
+func TestInterruptElsewhereFreesQueue(t *testing.T) {
+	memory, told := store.Memory(), store.Memory()
+	for name, c := range map[string]struct {
+		memory *store.MemoryStore
+		db     store.Fleet
+		poll   time.Duration
+	}{
+		"a store that notifies": {told, &notifying{MemoryStore: told}, 24 * time.Hour},
+		"another":               {memory, memory, 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cli := newScripted()
+				worker := open(t, c.db, cli, func(o *fleet.Options) {
+					shortLived(10 * time.Minute)(o)
+					o.Poll = c.poll
+				})
+				defer closeFleet(t, worker)
+				client := open(t, c.db, nil, withoutCLIs)
+				defer closeFleet(t, client)
+				waits := deferredBy(t, worker, "ada", "tool 1")
+				behind := send(t, worker, "ada", "more")
+				<-time.After(time.Second)
+				// The worker takes no notice when a question expires that a process waits for.
+				rewriteQuestion(t, c.memory, waits.Question, `,"deferred":true`, "")
+				<-time.After(20 * time.Minute)
+				if o := outcome(t, client, "ada", waits.Prompt); o.Status != fleet.Waiting {
+					t.Fatalf("before the interrupt: %+v", o)
+				}
+				interrupt(t, client)
+				<-time.After(10 * time.Second)
+				if o := outcome(t, client, "ada", waits.Prompt); !o.Interrupted {
+					t.Errorf("the prompt that waited: %+v", o)
+				}
+				if o := outcome(t, client, "ada", behind); o.Status != fleet.Answered || len(cli.tools) != 0 {
+					t.Errorf("the prompt behind it: %+v, the tool ran with %q", o, cli.tools)
+				}
+			})
+		})
+	}
+}
+
+// rewriteQuestion replaces a part of what the store has of a question.
+func rewriteQuestion(t *testing.T, db *store.MemoryStore, id, part, by string) {
+	t.Helper()
+	k := store.RecordKey{Project: "p", Kind: approval.Kind, Name: id}
+	r, err := db.GetRecord(t.Context(), k)
+	if err != nil || !strings.Contains(string(r.Value), part) {
+		t.Fatalf("the question: %s, %v", r.Value, err)
+	}
+	if _, err := db.PutRecord(t.Context(), k, []byte(strings.Replace(string(r.Value), part, by, 1)), r.Revision, store.Fence{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A turn that nobody interrupts costs no write more, and a mark is one.
 func TestInterruptWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

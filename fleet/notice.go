@@ -112,6 +112,7 @@ func (f *Fleet) noticePrompt(ch store.Change) {
 	}
 	if ch.Dropped {
 		f.done(key, name)
+		f.schedule()
 		return
 	}
 	c := f.conversation(key)

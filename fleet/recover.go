@@ -316,6 +316,13 @@ func (w *waking) decided(ctx context.Context, p *queued, open []string) (step, e
 	if err != nil {
 		return sleep, err
 	}
+	if q != nil && q.State == approval.Open && !q.Deferred { // a recovery broke off before it said so
+		now, err := w.f.inbox.Defer(ctx, q.ID, w.lease.Fence)
+		if err != nil {
+			return sleep, err
+		}
+		q = &now
+	}
 	if err := w.endIfExpired(ctx, p, q); err != nil {
 		return sleep, err
 	}
