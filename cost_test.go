@@ -159,9 +159,9 @@ func costs(tb testing.TB) map[string]struct {
 		"assistant":   {6, frames(costAssistant)},
 		"tool result": {7, frames(costToolResult)},
 		"turn":        {16, frames(costResult, costInit)},
-		"permission":  {13, request(costPermission)},
+		"permission":  {15, request(costPermission)},
 		"hook":        {13, request(costHook)},
-		"tool call":   {33, request(costToolCall)},
+		"tool call":   {74, request(costToolCall)},
 		"control call": {28, func() {
 			if err := s.SetModel(tb.Context(), "opus"); err != nil {
 				tb.Fatal(err)

@@ -54,7 +54,7 @@ func published(t *testing.T, sentence string, numbers ...any) {
 		measured := number.(int)
 		tolerated := 0
 		if i == 1 && strings.Contains(sentence, "have the effect") {
-			tolerated = measured / 20
+			tolerated = max(measured/20, 10) // some are slow, and given up on a busy machine
 		}
 		if err != nil || said < measured-tolerated || said > measured+tolerated {
 			t.Errorf("SECURITY.md says %s: number %d is %d", found[0], i+1, measured)

@@ -39,9 +39,6 @@ func Run(t *testing.T, target Target) {
 		t.Run(name, func(t *testing.T) {
 			for _, c := range tests {
 				t.Run(c.name, func(t *testing.T) {
-					if name != "Layout" && name != "Owners" {
-						t.Parallel()
-					}
 					s := &subject{t: t, target: target, project: "test-" + strings.ToLower(rand.Text())}
 					s.Store = target.Open(t)
 					c.run(s)

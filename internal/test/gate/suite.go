@@ -44,6 +44,7 @@ func plain() []plainTests {
 		{pkg: "internal/test/rules"},
 		{pkg: "internal/wire"},
 		{pkg: "message"},
+		{pkg: "permission"},
 		// Files and lines of many megabytes; tests with the race detector read short ones.
 		{pkg: "history", tests: []string{"TestLargeFiles"}},
 		{pkg: "internal/mirror", tests: []string{"TestDownIsBounded", "TestSlowIsBounded"}},
