@@ -14,9 +14,9 @@ const (
 	maxScript  = 128 << 10 // bytes of a command
 	maxNesting = 200       // brackets and keywords inside each other
 	maxInner   = 12        // scripts inside scripts
-	maxWork    = 256 << 10 // bytes of words that are looked at beside those of the text, scripts inside included
+	maxWork    = 228 << 10 // bytes of words that are looked at beside those of the text, scripts inside included
 	costOfText = 512       // what each script inside counts beside its bytes
-	costOfCall = 192       // and each command
+	costOfCall = 320       // and each command
 )
 
 // script is what a text for the shell may run, as far as that can be known
