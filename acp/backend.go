@@ -8,7 +8,7 @@ import (
 	"github.com/claude-agent-go/claude/acp/schema"
 )
 
-// Backend is what an agent offers to an editor. Serve calls its methods from
+// Backend is an agent, as an editor uses it. Serve calls its methods from
 // several goroutines at once, and never before the editor has introduced itself.
 // Contexts end when the editor withdraws a request and when it is gone; methods
 // must return soon after. An error that is a *schema.Error reaches the editor as

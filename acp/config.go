@@ -19,7 +19,7 @@ const (
 	configThinking = "thinking"
 )
 
-// choices is what the person has chosen in a session, and what there is to
+// choices holds what the person has chosen in a session, and what there is to
 // choose. It is a plain value.
 type choices struct {
 	mode     permission.Mode

@@ -34,7 +34,7 @@ A policy decides in every mode, before the editor is asked. Paths are those of t
 	{"deny": ["Bash(git push:*)", "Read(.env)"], "allow": ["Bash(go test:*)"], "confine": true}`
 }
 
-// policyFile is what --policy names.
+// policyFile is the file that --policy names.
 type policyFile struct {
 	Deny    []string      `json:"deny"`
 	Allow   []string      `json:"allow"`

@@ -28,7 +28,7 @@ var (
 	dateForm    = regexp.MustCompile(`^ - \d{4}-\d{2}-\d{2}$`)
 )
 
-// plan is what a release changes, and what is in its way.
+// plan lists what a release changes, and the problems that stop it.
 type plan struct {
 	edits    map[string]string // the new texts of files, by name
 	tags     []string          // the root module's comes first

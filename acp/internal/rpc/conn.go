@@ -26,7 +26,7 @@ var (
 	ErrBusy = errors.New("too many calls wait for an answer")
 )
 
-// Work is what a request asks for. Its context ends when the request is
+// Work does what a request asks for. Its context ends when the request is
 // withdrawn and when the connection ends. The result is sent as JSON. after, if
 // not nil, runs when the answer is written.
 type Work func(ctx context.Context) (result any, after func(), err error)

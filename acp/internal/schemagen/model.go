@@ -86,7 +86,7 @@ func (s *schema) tag() (member, value string) {
 // keeps without a type.
 func (s *schema) isOpen() bool { return s.Title == "other" }
 
-// kind is what a definition turns into.
+// kind is the Go declaration that a definition becomes.
 type kind int
 
 const (

@@ -47,7 +47,7 @@ type input struct {
 	} `json:"questions"`
 }
 
-// Shown says how the machine shows calls: relative to a directory, and with
+// Shown configures how the machine shows calls: relative to a directory, and with
 // terminals for commands if the editor can show them.
 type Shown struct {
 	Cwd      string

@@ -72,7 +72,7 @@ type spent struct {
 	Unknown jsonx.Unknown `json:",embed"`
 }
 
-// Spent is what conversations have cost on a day.
+// Spent is the cost of conversations on a day.
 type Spent struct {
 	Day       Day
 	USD       float64 // of all
@@ -109,7 +109,7 @@ func (s *sums) spent(tenant string) Spent {
 	return Spent{Day: s.day, USD: s.usd, TenantUSD: s.tenants[tenant]}
 }
 
-// Records is what a book needs of a store.
+// Records is the part of a store that a book needs.
 type Records interface {
 	GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error)
 	ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error]

@@ -61,7 +61,7 @@ type taken struct {
 	revision int64 // 0: there is none
 }
 
-// Records is what a Shared needs of a store.
+// Records is the part of a store that a Shared needs.
 type Records interface {
 	GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error)
 	PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error)

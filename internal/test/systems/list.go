@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// system is what a program is compiled for.
+// system is an operating system and an architecture.
 type system struct{ os, arch string }
 
 func (s system) String() string { return s.os + "/" + s.arch }
