@@ -308,3 +308,43 @@ func TestOwnContextEndsFirst(t *testing.T) {
 		h.reads.Store(false)
 	})
 }
+
+// A prompt that waits until another of its conversation is written gives up when its own
+// time is over, and can be sent again then.
+func TestSendWaitsForAnotherNoLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &hanging{Fleet: store.Memory()}
+		f := open(t, h, newScripted(), nil)
+		defer closeFleet(t, f)
+		ask(t, f, "ada", "hello")
+		<-time.After(time.Hour) // it sleeps
+		h.prompts.Store(true)
+		slow, end := context.WithCancel(t.Context())
+		first := make(chan error, 1)
+		go func() {
+			_, err := f.Send(slow, "ada", fleet.Prompt{Text: "slow"})
+			first <- err
+		}()
+		synctest.Wait()
+		begin := time.Now()
+		short, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		const id = "7b1d5c8e-6a3f-4e0b-9c55-0d2f8f1e2a12"
+		_, err := f.Send(short, "ada", fleet.Prompt{ID: id, Text: "short"})
+		if !errors.Is(err, context.DeadlineExceeded) || !isInDoubt(err) || time.Since(begin) != 3*time.Second {
+			t.Errorf("after %v: %v", time.Since(begin), err)
+		}
+		h.prompts.Store(false)
+		end()
+		if err := <-first; !isInDoubt(err) {
+			t.Errorf("the first prompt: %v", err)
+		}
+		if _, err := f.Send(t.Context(), "ada", fleet.Prompt{ID: id, Text: "short"}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Minute)
+		if o := outcome(t, f, "ada", id); o.Status != fleet.Answered {
+			t.Errorf("sent again: %+v", o)
+		}
+	})
+}

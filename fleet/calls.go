@@ -106,19 +106,24 @@ func withCall(pending []calledTool, c calledTool) []calledTool {
 	return next
 }
 
-// calls are the calls of a conversation that is awake.
+// calls are the calls of a conversation that is awake. While one of them is written down,
+// the session continues to store lines, which note takes in.
 type calls struct {
-	mu       sync.Mutex
+	writing  token         // for reading and writing the record, with the three below
 	revision int64         // of the record, 0 if the store has none
 	unknown  jsonx.Unknown // members of the record that a newer program has added
+	looked   bool          // for calls of an earlier owner
+
+	mu sync.Mutex // guards what follows
 	// pending are the calls that were let go and that the model does not know of, as far
 	// as the transcript says. The record has them, and maybe more.
 	pending []calledTool
-	looked  bool // for those of an earlier owner
 	// stored and older are calls whose lines were stored in this turn and in the one
 	// before: most often the line comes after the call was let go.
 	stored, older map[string]bool
 }
+
+func newCalls() *calls { return &calls{writing: newToken()} }
 
 // callStore is the store of a session. It notes which calls are in the transcript.
 type callStore struct {
@@ -177,35 +182,70 @@ func (c *calls) untold() []calledTool {
 	return slices.Clone(c.pending)
 }
 
-// letGo writes down that a call is about to begin, unless the transcript has it.
-func (w *waking) letGo(ctx context.Context, in *hook.PreToolUseInput) error {
-	c := &w.going
+// with returns the pending calls and one more, false if that is not needed: the transcript
+// has the call, or it is pending. The lock is held.
+func (c *calls) with(call calledTool) (next []calledTool, needed bool) {
+	is := func(other calledTool) bool { return other.ID == call.ID }
+	if call.Agent == "" && (c.stored[call.ID] || c.older[call.ID]) || slices.ContainsFunc(c.pending, is) {
+		return nil, false
+	}
+	return withCall(c.pending, call), true
+}
+
+// toWrite returns what the record has to have before a call begins, false if it may begin.
+func (c *calls) toWrite(call calledTool) (next []calledTool, needed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	is := func(call calledTool) bool { return call.ID == in.ToolUseID }
-	if in.AgentID == "" && (c.stored[in.ToolUseID] || c.older[in.ToolUseID]) || slices.ContainsFunc(c.pending, is) {
+	return c.with(call)
+}
+
+// written notes a call that the record has. The transcript may have got it since, and
+// others that were pending.
+func (c *calls) written(call calledTool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if next, needed := c.with(call); needed {
+		c.pending = next
+	}
+}
+
+// letGo writes down that a call is about to begin, unless the transcript has it.
+func (w *waking) letGo(ctx context.Context, in *hook.PreToolUseInput) error {
+	c := w.going
+	call := calledTool{ID: in.ToolUseID, Tool: in.ToolName, Digest: approval.Digest(in.ToolInput), Agent: in.AgentID}
+	if _, needed := c.toWrite(call); !needed {
 		return nil
 	}
-	next := withCall(c.pending, calledTool{ID: in.ToolUseID, Tool: in.ToolName, Digest: approval.Digest(in.ToolInput), Agent: in.AgentID})
+	if err := c.writing.take(ctx); err != nil {
+		return err
+	}
+	defer c.writing.give()
+	next, needed := c.toWrite(call)
+	if !needed {
+		return nil
+	}
 	err := w.f.putCalls(ctx, w.c.key, c, next, w.lease.Fence)
 	if errors.Is(err, store.ErrConflict) { // a write of our own whose reply was lost
 		if _, err = w.f.readCalls(ctx, w.c.key, c); err == nil {
 			err = w.f.putCalls(ctx, w.c.key, c, next, w.lease.Fence)
 		}
 	}
-	return err
-}
-
-// putCalls makes calls the pending ones.
-func (f *Fleet) putCalls(ctx context.Context, key string, c *calls, next []calledTool, fence store.Fence) error {
-	revision, err := f.put(ctx, kindCalls, place(key), &letGo{next, c.unknown}, c.revision, fence)
 	if err == nil {
-		c.pending, c.revision = next, revision
+		c.written(call)
 	}
 	return err
 }
 
-// readCalls reads the record of the calls that were let go.
+// putCalls writes the record of calls. Its caller has the token.
+func (f *Fleet) putCalls(ctx context.Context, key string, c *calls, next []calledTool, fence store.Fence) error {
+	revision, err := f.put(ctx, kindCalls, place(key), &letGo{next, c.unknown}, c.revision, fence)
+	if err == nil {
+		c.revision = revision
+	}
+	return err
+}
+
+// readCalls reads the record of the calls that were let go. Its caller has the token.
 func (f *Fleet) readCalls(ctx context.Context, key string, c *calls) ([]calledTool, error) {
 	r, err := f.store.GetRecord(ctx, f.recordKey(kindCalls, place(key)))
 	if errors.Is(err, store.ErrNotFound) {
@@ -226,14 +266,16 @@ func (f *Fleet) readCalls(ctx context.Context, key string, c *calls) ([]calledTo
 // forgetCalls drops the record when a conversation goes to sleep and the model knows of
 // all calls: otherwise the next to wake it would have to read the whole transcript.
 func (w *waking) forgetCalls() {
-	c := &w.going
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.looked || c.revision == 0 || len(c.pending) > 0 || w.lease.isLost() {
-		return
-	}
+	c := w.going
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.f.ctx), askBound)
 	defer cancel()
+	if c.writing.take(ctx) != nil {
+		return // its record stays
+	}
+	defer c.writing.give()
+	if !c.looked || c.revision == 0 || len(c.untold()) > 0 || w.lease.isLost() {
+		return
+	}
 	err := w.f.store.DropRecord(ctx, w.f.recordKey(kindCalls, place(w.c.key)), c.revision, w.lease.Fence)
 	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrConflict) {
 		w.f.opts.Logger.Debug("the record of calls stays until the next sleep", "conversation", w.c.key, "error", err)

@@ -1,11 +1,18 @@
 package fleet
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/lease"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -79,4 +86,69 @@ func TestUnknownMembersOfCallsSurvive(t *testing.T) {
 			t.Errorf("%s lacks %s, %v", r.Value, want, err)
 		}
 	}
+}
+
+// slowCalls is a store that takes its time to write the record of calls.
+type slowCalls struct {
+	*store.MemoryStore
+	begun, goOn chan struct{}
+}
+
+func (s *slowCalls) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+	if k.Kind == kindCalls {
+		s.begun <- struct{}{}
+		<-s.goOn
+	}
+	return s.MemoryStore.PutRecord(ctx, k, value, revision, f)
+}
+
+// While a call is written down, the session stores lines and learns what the transcript
+// has, and another call gives up when its time is over. What was stored meanwhile is not
+// pending afterwards.
+func TestLetGoHoldsUpNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &slowCalls{store.Memory(), make(chan struct{}), make(chan struct{})}
+		held, err := lease.Acquire(t.Context(), db, "p", leaseName(place("ada")), "machine", 30*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &waking{
+			f: &Fleet{opts: Options{Project: "p"}, store: newAnnouncer(db, nil)}, c: &conversation{key: "ada"},
+			lease: &owned{Held: held, lost: make(chan struct{})}, going: newCalls(),
+		}
+		w.going.pending = []calledTool{{ID: "toolu_0", Tool: "Bash"}}
+		call := func(ctx context.Context, id string) error {
+			return w.letGo(ctx, &hook.PreToolUseInput{ToolBase: hook.ToolBase{ToolName: "Bash", ToolUseID: id, ToolInput: json.RawMessage(`{}`)}})
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- call(t.Context(), "toolu_1") }()
+		<-db.begun
+		if !w.going.mu.TryLock() {
+			close(db.goOn)
+			t.Fatal("the lock is held while the store writes")
+		}
+		w.going.mu.Unlock()
+		for _, id := range []string{"toolu_0", "toolu_1"} {
+			w.going.note(store.Entry(fmt.Sprintf(`{"message":{"content":[{"type":"tool_use","id":%q}]}}`, id)))
+		}
+		if err := call(t.Context(), "toolu_0"); err != nil {
+			t.Errorf("a call that the transcript has: %v", err)
+		}
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := call(short, "toolu_2"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a call whose time is over: %v", err)
+		}
+		close(db.goOn)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if left := w.going.untold(); len(left) > 0 {
+			t.Errorf("what the transcript has is pending: %+v", left)
+		}
+		r, err := db.GetRecord(t.Context(), w.f.recordKey(kindCalls, place("ada")))
+		if err != nil || !strings.Contains(string(r.Value), "toolu_1") || r.Revision != w.going.revision {
+			t.Errorf("the record: %s, revision %d, %v; known is %d", r.Value, r.Revision, err, w.going.revision)
+		}
+	})
 }

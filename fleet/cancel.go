@@ -103,6 +103,8 @@ func (f *Fleet) finishCancel(ctx context.Context, rec *record, p *queued, stuckH
 	}
 	if err != nil || stuckHere {
 		defer f.want(rec.Key)
+	} else {
+		defer f.wantWaiting(rec.Key) // those behind it, such as a rewind, which no budget holds
 	}
 	c := f.hold(rec.Key)
 	defer f.unhold(c)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -168,17 +169,24 @@ func (f *Fleet) send(ctx context.Context, key string, p Prompt, carrier map[stri
 	if known {
 		return q.ID, nil
 	}
-	// One after another, so that prompts are accepted in the order of their names.
-	c.accepting.Lock()
-	q.Accepted = f.tick(now)
-	q.name = place(key) + "/" + stamp(q.Accepted, q.ID)
-	err = f.accept(ctx, key, q)
-	c.accepting.Unlock()
+	err = f.acceptNext(ctx, c, q, now)
 	f.settle(c, q, err)
 	if err != nil {
 		return "", err
 	}
 	return q.ID, nil
+}
+
+// acceptNext writes a prompt down behind all that this process has accepted: one after
+// another, so that prompts are accepted in the order of their names.
+func (f *Fleet) acceptNext(ctx context.Context, c *conversation, q *queued, now time.Time) error {
+	if err := c.accepting.take(ctx); err != nil {
+		return q.inDoubt(c.key, err) // another Send with its id may be writing it
+	}
+	defer c.accepting.give()
+	q.Accepted = f.tick(now)
+	q.name = place(c.key) + "/" + stamp(q.Accepted, q.ID)
+	return f.accept(ctx, c.key, q)
 }
 
 // admit finds out whether a prompt may be queued, and at what time: behind all that were
@@ -323,11 +331,13 @@ func (f *Fleet) poll() {
 // ended.
 func (f *Fleet) look(ctx context.Context) error {
 	known := f.knownPrompts()
+	newer := make(map[string]bool)
 	for p, err := range f.pending(ctx, "") {
 		if err != nil {
 			return err
 		}
 		if p.newer {
+			newer[keyAt(p.name)] = true
 			continue
 		}
 		f.mu.Lock()
@@ -341,7 +351,7 @@ func (f *Fleet) look(ctx context.Context) error {
 		f.mu.Unlock()
 		delete(known, p.name)
 	}
-	freed := f.freed(ctx)
+	freed, left := f.freed(ctx), f.newer.prompts(newer)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for name := range known {
@@ -349,6 +359,11 @@ func (f *Fleet) look(ctx context.Context) error {
 	}
 	for _, key := range freed {
 		if c := f.active[key]; c != nil && c.stuck {
+			f.mark(c)
+		}
+	}
+	for _, key := range left {
+		if c := f.active[key]; c != nil && len(c.waiting) > 0 {
 			f.mark(c)
 		}
 	}
@@ -399,11 +414,18 @@ func (f *Fleet) knownPrompts() map[string]bool {
 }
 
 // done takes a prompt out of the queue of a conversation that sleeps here: another
-// process has ended it. The conversation may have slept because of that prompt, so those
-// behind it are looked at. The caller schedules.
+// process has ended it. The conversation may sleep because of that prompt, so those
+// behind it are looked at. One that is awake may be about to sleep because of it, and
+// looks once more. The caller schedules.
 func (f *Fleet) done(key, name string) {
 	c := f.active[key]
-	if c == nil || c.Awake {
+	if c == nil {
+		return
+	}
+	if c.Awake {
+		if len(c.waiting) > 1 && slices.Contains(c.waiting, name) {
+			f.mark(c)
+		}
 		return
 	}
 	f.remove(c, name)

@@ -28,7 +28,7 @@ func TestCallInDoubt(t *testing.T) {
 				}
 				w := &waking{
 					f: &Fleet{opts: Options{Project: "p"}, store: newAnnouncer(db, nil)}, c: &conversation{key: "ada"},
-					lease: &owned{Held: held, lost: make(chan struct{})},
+					lease: &owned{Held: held, lost: make(chan struct{})}, going: newCalls(),
 				}
 				<-time.After(c.suspended)
 				out, err := w.release(t.Context(), &hook.PreToolUseInput{ToolBase: hook.ToolBase{ToolName: "Bash", ToolUseID: "toolu_1", ToolInput: json.RawMessage(`{}`)}})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 
-	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -53,24 +52,6 @@ func plusModels(sum, more map[string]message.ModelUsage) map[string]message.Mode
 		sum[name] = u
 	}
 	return sum
-}
-
-// keptLedger is a ledger in a record.
-type keptLedger struct {
-	Ledger
-
-	// Unknown are members that a newer program has added.
-	Unknown jsonx.Unknown `json:",embed"`
-}
-
-func (l keptLedger) plus(more Ledger) keptLedger {
-	l.Ledger = l.Ledger.plus(more)
-	return l
-}
-
-func (l keptLedger) priced(said map[string]message.ModelUsage) keptLedger {
-	l.Ledger = l.Ledger.priced(said)
-	return l
 }
 
 // tiny is by how much sums of the same costs may differ.

@@ -33,6 +33,14 @@ type through struct {
 	// Agents says that some were at work in the background. Then they may have answers
 	// behind the mark although the main conversation has none.
 	Agents bool `json:"agents,omitzero"`
+
+	// Unknown are members that a newer program has added.
+	Unknown jsonx.Unknown `json:",embed"`
+}
+
+// is reports whether two marks are at the same place.
+func (t *through) is(other *through) bool {
+	return t.Answer == other.Answer && t.At.Equal(other.At) && t.Agents == other.Agents
 }
 
 // advance returns the mark after more was counted. agents says whether some are at work
@@ -316,7 +324,7 @@ type lostAnswers struct {
 // count adds them to the ledgers of a record, unless its mark has moved: then a write
 // without an answer has taken effect.
 func (l *lostAnswers) count(rec *record, prompt string, queue map[string]bool) error {
-	if rec.Through != l.from {
+	if !rec.Through.is(&l.from) {
 		return errUnchanged
 	}
 	rec.Through = l.to

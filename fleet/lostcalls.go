@@ -28,9 +28,11 @@ import (
 // findLost finds the calls of earlier owners that the model does not know of: once, before
 // the questions about them and their prompts end.
 func (w *waking) findLost(ctx context.Context, now *stored) error {
-	c := &w.going
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c := w.going
+	if err := c.writing.take(ctx); err != nil {
+		return err
+	}
+	defer c.writing.give()
 	if c.looked {
 		return nil
 	}
@@ -55,11 +57,14 @@ func (w *waking) findLost(ctx context.Context, now *stored) error {
 			return err
 		}
 	}
-	if c.pending = lost; added && len(lost) > 0 {
+	if added && len(lost) > 0 {
 		if err := w.f.putCalls(ctx, w.c.key, c, lost, w.lease.Fence); err != nil {
 			return err
 		}
 	}
+	c.mu.Lock()
+	c.pending = lost
+	c.mu.Unlock()
 	c.looked = true
 	return nil
 }

@@ -17,6 +17,23 @@ type newerRecords struct {
 
 	mu   sync.Mutex
 	seen map[string]bool
+	held map[string]bool // those with prompts of a newer version, at the last look at all prompts
+}
+
+// prompts takes the conversations that have prompts of a newer version, and returns those
+// that had some before and have none anymore: what waits behind them is for this program
+// again.
+func (n *newerRecords) prompts(now map[string]bool) (freed []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for key := range n.held {
+		if !now[key] {
+			delete(n.seen, key)
+			freed = append(freed, key)
+		}
+	}
+	n.held = now
+	return freed
 }
 
 // skips reports whether a scan over conversations passes a record because its version is

@@ -2,8 +2,10 @@ package fleet_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"log/slog"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -186,8 +188,8 @@ func TestUnknownMembersSurvive(t *testing.T) {
 	})
 }
 
-// Members that a newer program has added to the ledgers of a conversation are there after
-// a turn is booked.
+// Members that a newer program has added to the ledgers of a conversation, to a model in
+// them, or to the mark of what was counted are there after a turn is booked.
 func TestUnknownMembersOfLedgersSurvive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := store.Memory()
@@ -198,14 +200,37 @@ func TestUnknownMembersOfLedgersSurvive(t *testing.T) {
 			t.Fatal(err)
 		}
 		closeFleet(t, f)
-		const more = `"cost":{"future":{"a":[1]},`
-		rewrite(t, db, "conversation", func(value string) string { return strings.Replace(value, `"cost":{`, more, 1) })
+		rewrite(t, db, "conversation", func(value string) string {
+			for _, add := range []struct{ to, more string }{
+				{`"cost":\{`, `"future":{"a":[1]},`}, {`"models":\{"[^"]+":\{`, `"future":7,`}, {`"through":\{`, `"future":"x",`},
+			} {
+				at := regexp.MustCompile(add.to).FindStringIndex(value)
+				if at == nil {
+					t.Fatalf("%s lacks %s", value, add.to)
+				}
+				value = value[:at[1]] + add.more + value[at[1]:]
+			}
+			return value
+		})
 		f = open(t, db, newScripted(), nil)
 		defer closeFleet(t, f)
 		ask(t, f, "ada", "two")
 		value := string(onlyRecord(t, db, "conversation").Value)
-		_, cost, _ := strings.Cut(value, `"cost":{`)
-		if cost, _, _ = strings.Cut(cost, `"counted"`); !strings.Contains(cost, `"future":{"a":[1]}`) {
+		var kept struct {
+			Cost struct {
+				Future json.RawMessage
+				Models map[string]struct{ Future int }
+			}
+			Through struct{ Future string }
+		}
+		if err := json.Unmarshal([]byte(value), &kept); err != nil {
+			t.Fatal(err)
+		}
+		ofModels := 0
+		for _, m := range kept.Cost.Models {
+			ofModels += m.Future
+		}
+		if string(kept.Cost.Future) != `{"a":[1]}` || ofModels != 7 || kept.Through.Future != "x" {
 			t.Errorf("after a turn: %s", value)
 		}
 		if info, err := f.Get(t.Context(), "ada"); err != nil || info.Cost.Turns != 2 || info.Cost.USD <= before.Cost.USD {

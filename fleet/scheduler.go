@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/claude-agent-go/claude"
@@ -42,14 +41,14 @@ type conversation struct {
 	resting bool   // it is between two turns, and a prompt may be offered
 	offered *offer // the one that is
 
-	accepting sync.Mutex
+	accepting token // for writing prompts down, in the order of their names
 }
 
 // conversation returns a conversation, and keeps it in memory until forget.
 func (f *Fleet) conversation(key string) *conversation {
 	c := f.active[key]
 	if c == nil {
-		c = &conversation{key: key, Seat: slots.Seat{Tenant: TenantOf(key)}, wakeup: make(chan struct{}, 1), more: make(chan struct{}, 1), stop: make(chan struct{}), watchers: make(map[string][]*watcher)}
+		c = &conversation{key: key, Seat: slots.Seat{Tenant: TenantOf(key)}, wakeup: make(chan struct{}, 1), more: make(chan struct{}, 1), accepting: newToken(), stop: make(chan struct{}), watchers: make(map[string][]*watcher)}
 		f.active[key] = c
 	}
 	return c

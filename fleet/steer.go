@@ -19,7 +19,7 @@ import (
 // noted in the store as sent before the CLI can see it, so after a crash the
 // transcript says how far it got: taken in, begun, or never seen.
 type steered struct {
-	busy  chan struct{}      // one slot, held while prompts are given or taken back
+	busy  token              // for giving prompts and taking them back
 	mu    sync.Mutex         // guards what follows
 	shut  bool               // nothing more may be given
 	given map[string]*queued // by id, without an outcome
@@ -28,20 +28,8 @@ type steered struct {
 }
 
 func newSteered() *steered {
-	return &steered{busy: make(chan struct{}, 1), given: make(map[string]*queued), used: make(map[string]bool)}
+	return &steered{busy: newToken(), given: make(map[string]*queued), used: make(map[string]bool)}
 }
-
-// enter waits for the right to give or to take back, false if ctx ends first.
-func (s *steered) enter(ctx context.Context) bool {
-	select {
-	case s.busy <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func (s *steered) leave() { <-s.busy }
 
 // isFull reports whether the CLI gets no prompt now. It has at most one that it
 // has not begun with: it would put several into one turn, of which the transcript
@@ -131,10 +119,10 @@ func (w *waking) steering() (began, stop func()) {
 func (w *waking) give(session *claude.Session, s *steered) error {
 	ctx, cancel := context.WithTimeout(w.f.ctx, giveBound)
 	defer cancel()
-	if !s.enter(ctx) {
-		return context.Cause(ctx)
+	if err := s.busy.take(ctx); err != nil {
+		return err
 	}
-	defer s.leave()
+	defer s.busy.give()
 	for p, err := range w.f.waiting(ctx, w.c.key) {
 		if err != nil {
 			return err
@@ -176,10 +164,10 @@ func (w *waking) takeBack(ctx context.Context, session *claude.Session, s *steer
 	s.mu.Lock()
 	s.shut = true
 	s.mu.Unlock()
-	if !s.enter(ctx) {
+	if s.busy.take(ctx) != nil {
 		return
 	}
-	defer s.leave()
+	defer s.busy.give()
 	s.mu.Lock()
 	given := maps.Clone(s.given)
 	s.mu.Unlock()

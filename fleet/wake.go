@@ -48,7 +48,7 @@ type waking struct {
 	// It would be beside the queue, which is all that an offer looks at. So all others are queued.
 	inDoubt bool
 
-	going calls
+	going *calls
 
 	starts int // starts in a row that were too slow, of the prompt of the step
 
@@ -109,7 +109,7 @@ func (f *Fleet) use(c *conversation) (again time.Duration) {
 		return retryAfter
 	}
 	f.mu.Lock()
-	w := &waking{f: f, c: c, lease: lease, stop: c.stop}
+	w := &waking{f: f, c: c, lease: lease, stop: c.stop, going: newCalls()}
 	c.token = lease.Token
 	f.mu.Unlock()
 	w.setTurn(w.newTurn("", sleep))
@@ -579,7 +579,7 @@ func (w *waking) options(ctx context.Context, s step) (*claude.Options, error) {
 		o.Hooks = append(o.Hooks, w.tellWithPrompt(lost))
 	}
 	o.Store = &claude.StoreOptions{
-		Store: &callStore{w.f.store, &w.going, &w.newest}, Project: w.f.opts.Project, Fence: w.lease.Fence, Owner: w.f.opts.Owner, TTL: w.f.opts.TTL, Journal: w.f.opts.Journal,
+		Store: &callStore{w.f.store, w.going, &w.newest}, Project: w.f.opts.Project, Fence: w.lease.Fence, Owner: w.f.opts.Owner, TTL: w.f.opts.TTL, Journal: w.f.opts.Journal,
 		GiveUp:  claude.NoTimeout, // a result counts when it is stored, or the lease is lost
 		Private: true,
 	}
