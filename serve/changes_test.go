@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/host"
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -107,7 +108,15 @@ func TestChanges(t *testing.T) {
 	if patch.status != http.StatusOK || patch.header.Get("Content-Type") != "text/x-diff; charset=utf-8" || !strings.Contains(patch.header.Get("Content-Disposition"), "attachment") {
 		t.Errorf("status %d, %v", patch.status, patch.header)
 	}
+	t.Run("git", func(t *testing.T) {
+		long.Test(t, "needs git")
+		applies(t, patch.body, map[string]string{"sub/a.go": "one\nzwei\nthree", odd: "x\ny", "empty": ""})
+	})
+}
 
+// applies sees that git makes files of a patch.
+func applies(t *testing.T, patch []byte, files map[string]string) {
+	t.Helper()
 	tree := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(tree, "sub"), 0o755); err != nil {
 		t.Fatal(err)
@@ -116,11 +125,11 @@ func TestChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "git", "apply", "-")
-	cmd.Dir, cmd.Stdin = tree, bytes.NewReader(patch.body)
+	cmd.Dir, cmd.Stdin = tree, bytes.NewReader(patch)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s\n%s", err, out, patch.body)
+		t.Fatalf("%v: %s\n%s", err, out, patch)
 	}
-	for name, want := range map[string]string{"sub/a.go": "one\nzwei\nthree", odd: "x\ny", "empty": ""} {
+	for name, want := range files {
 		got, err := os.ReadFile(filepath.Join(tree, name))
 		if err != nil || string(got) != want {
 			t.Errorf("%q: %q, %v", name, got, err)

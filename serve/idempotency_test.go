@@ -88,7 +88,7 @@ func TestAnswersAreForgotten(t *testing.T) {
 	root := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		db := store.Memory()
-		newService(t, db, root, func(o *fleet.Options) { o.Poll = time.Hour }, nil)
+		newService(t, db, root, func(o *fleet.Options) { o.Poll, o.TTL = time.Hour, time.Hour }, nil)
 		now, err := db.Now(t.Context())
 		if err != nil {
 			t.Fatal(err)

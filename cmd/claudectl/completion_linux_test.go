@@ -100,9 +100,7 @@ func TestCompletionScripts(t *testing.T) {
 	} {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
-			if shell != "bash" {
-				long.Test(t, "needs "+shell)
-			}
+			long.Test(t, "needs "+shell)
 			path, err := exec.LookPath(shell)
 			if err != nil {
 				t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/internal/edit"
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 func TestOn(t *testing.T) {
@@ -64,9 +65,10 @@ func TestUnified(t *testing.T) {
 
 // The patch program makes the one text of the other.
 func TestUnifiedIsAPatch(t *testing.T) {
+	long.Test(t, "needs the patch program")
 	patch, err := exec.LookPath("patch")
 	if err != nil {
-		t.Skip("there is no patch program")
+		t.Fatal(err)
 	}
 	words := strings.Fields("a b c d e f g a b c d x y z q r s t u v")
 	for seed := range 12 {

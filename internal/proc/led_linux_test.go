@@ -6,11 +6,13 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/proc"
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // What a shell has started without the mark ends although the child ends that shell
 // first, when it is asked to end itself.
 func TestStopSweepsGroupsOfEndedLeaders(t *testing.T) {
+	long.Test(t, "needs bash")
 	for name, stop := range map[string]func(*proc.Process) error{
 		"stopped": (*proc.Process).Stop,
 		"end of input": func(p *proc.Process) error {

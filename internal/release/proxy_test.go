@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +21,7 @@ import (
 )
 
 // A newcomer gets every module by the commands that the documents name, and the
-// first program of each module's documents compiles. The tree is offered as a module
+// first program of each module's documents fits what they get. The tree is offered as a module
 // proxy would offer it after the release: with its own go.mod files, unchanged.
 func TestAnyoneCanGetIt(t *testing.T) {
 	long.Test(t, "downloads all dependencies")
@@ -107,13 +108,17 @@ func documented(t *testing.T, files []string) []string {
 type outsider struct {
 	t                *testing.T
 	proxy, work, bin string
+	checker          string // the program that checks types
 	env              []string
 }
 
 func newOutsider(t *testing.T) *outsider {
 	t.Helper()
 	root := t.TempDir()
-	o := &outsider{t: t, proxy: filepath.Join(root, "proxy"), bin: filepath.Join(root, "bin")}
+	o := &outsider{t: t, proxy: filepath.Join(root, "proxy"), bin: filepath.Join(root, "bin"), checker: filepath.Join(root, "systems")}
+	if out, err := exec.Command("go", "build", "-o", o.checker, modulePath+"/internal/test/systems").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 	env, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY", "GOCACHE").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -222,7 +227,11 @@ func (o *outsider) compile(dir, version string) {
 	o.module("first")
 	write(o.t, filepath.Join(o.work, path.Base(source)), text)
 	o.run("go", "get", path.Join(modulePath, dir)+"@"+version)
-	o.run("go", "vet", "-mod=mod", ".") // go mod tidy would also want what tests of dependencies import
+	// What is imported can be found, and its types fit. Code is not generated: of all
+	// drivers together that takes minutes of CPU. go mod tidy would also want what tests
+	// of dependencies import.
+	o.run("go", "list", "-mod=mod", "-deps", "-test", ".")
+	o.run(o.checker, "-C", o.work, "-only", runtime.GOOS+"/"+runtime.GOARCH, "-with", modulePath)
 	o.t.Logf("%s compiles with %s: %.1f s", source, path.Join(modulePath, dir), time.Since(begin).Seconds())
 }
 

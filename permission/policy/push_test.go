@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/permission/policy"
 )
@@ -15,9 +16,7 @@ import (
 // own, and none that reaches the remote one may pass a rule that denies pushing.
 func TestPushSpellings(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("needs git")
-	}
+	long.Test(t, "needs git and runs commands in a shell")
 	template := t.TempDir()
 	if err := gitRepository(template, []string{"init", "-q", "--template=", "--bare", "r.git"}, []string{"remote", "add", "origin", "./r.git"}); err != nil {
 		t.Fatal(err)

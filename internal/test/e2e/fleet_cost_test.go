@@ -78,7 +78,7 @@ func TestRealFleetCostOfTurnsThatBreakOff(t *testing.T) {
 			first, before := billing(t, cut.calls, held)
 			cut.run(t, first, dir, held)
 			second, after := billing(t, 0, nil)
-			f := second.fleet(t, store.Files(dir), fleet.Options{TTL: time.Second})
+			f := second.fleet(t, store.Files(dir), fleet.Options{})
 			defer closeFleet(t, f)
 			if _, err := lastText(f.RunPrompt(t.Context(), "ada", fleet.Prompt{ID: notedPrompt, Text: "work"})); err != nil {
 				t.Fatal(err)

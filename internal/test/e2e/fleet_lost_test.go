@@ -53,7 +53,7 @@ func TestRealFleetTellsOfLostCalls(t *testing.T) {
 			})
 			second := deadly(t)
 			second.opts.PermissionMode, second.opts.AllowBypassPermissions = permission.ModeBypassPermissions, true
-			o := fleet.Options{TTL: time.Second}
+			var o fleet.Options
 			if patience > 0 {
 				o.Gate = &approval.Options{Patience: 100 * time.Millisecond}
 			}

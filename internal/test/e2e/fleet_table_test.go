@@ -247,6 +247,7 @@ func TestRealFleetSuspended(t *testing.T) {
 		stored(t, store.Files(dir), "p", q.ToolUseID)
 		suspendOutsideOfWrites(t, host, store.Files(dir))
 		inbox.decide(t, q, permission.Allow())
+		free(t, store.Files(dir), "p", "fleet/c/ada")
 		second, text, err := takeOver(t, dir, "make a note", &approval.Options{Patience: time.Minute})
 		if err != nil || !strings.Contains(text, "It says:") {
 			t.Errorf("the answer: %q, %v", text, err)

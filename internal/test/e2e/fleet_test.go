@@ -172,6 +172,7 @@ func (r *real) killed(t *testing.T, dir, prompt string, patience time.Duration, 
 			t.Error(err)
 		}
 		_ = host.Wait() // it was killed
+		free(t, store.Files(dir), "p", "fleet/c/ada")
 		eventually(t, "the CLI outlives its program", func() bool { return len(leak.MarkedBy(r.mark)) == 0 })
 	}()
 	far(host.Process)
@@ -184,7 +185,7 @@ const notedPrompt = "00000000-0000-4000-8000-00000000f1ee"
 func playFleet() {
 	patience, _ := time.ParseDuration(os.Getenv("HOST_PATIENCE"))
 	o := fleet.Options{
-		Store: store.Files(os.Getenv("HOST_STORE")), Project: "p", Journal: os.Getenv("HOST_JOURNAL"), TTL: time.Second,
+		Store: store.Files(os.Getenv("HOST_STORE")), Project: "p", Journal: os.Getenv("HOST_JOURNAL"), TTL: 10 * time.Second, // see free
 		Session: func(context.Context, string) (*claude.Options, error) {
 			return &claude.Options{
 				CLIPath: os.Getenv("HOST_CLI"), Cwd: os.Getenv("HOST_DIR"),
@@ -204,6 +205,29 @@ func playFleet() {
 	for range f.RunPrompt(context.Background(), "ada", fleet.Prompt{ID: notedPrompt, Text: os.Getenv("HOST_PROMPT")}) {
 	}
 	select {} // it is killed
+}
+
+// free lets the lease of a program end that is dead or suspended: its time is up. So a
+// lease can be long enough for a busy machine, and no test waits for one.
+func free(t *testing.T, db *store.FileStore, project, name string) {
+	t.Helper()
+	for token := range int64(1000) { // the store counts them from 1
+		if err := db.Release(t.Context(), store.Lease{Fence: store.Fence{Project: project, Name: name, Token: token + 1}}); err != nil {
+			t.Fatal(err)
+		}
+		l, err := db.Acquire(t.Context(), project, name, "a test", time.Minute)
+		if errors.Is(err, store.ErrLeased) {
+			continue
+		}
+		if err == nil {
+			err = db.Release(t.Context(), l)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Fatalf("the lease of %s was given out too often", name)
 }
 
 // eventually waits until something holds.
@@ -274,7 +298,7 @@ func takeOver(t *testing.T, dir, prompt string, gate *approval.Options) (r *real
 	t.Helper()
 	r = machine(t)
 	r.opts.PermissionMode, r.opts.AllowBypassPermissions = permission.ModeBypassPermissions, true
-	f := r.fleet(t, store.Files(dir), fleet.Options{Gate: gate, TTL: time.Second})
+	f := r.fleet(t, store.Files(dir), fleet.Options{Gate: gate})
 	defer closeFleet(t, f)
 	if _, err := lastText(f.RunPrompt(t.Context(), "ada", fleet.Prompt{ID: notedPrompt, Text: prompt})); err != nil {
 		return r, "", err

@@ -143,7 +143,7 @@ func TestRealFleetInterruptOutlivesOwner(t *testing.T) {
 	})
 	second := machine(t)
 	second.opts.PermissionMode, second.opts.AllowBypassPermissions = permission.ModeBypassPermissions, true
-	f := second.fleet(t, store.Files(dir), fleet.Options{TTL: time.Second})
+	f := second.fleet(t, store.Files(dir), fleet.Options{})
 	defer closeFleet(t, f)
 	ticket, err := f.Wait(t.Context(), "ada", notedPrompt)
 	if _, failed := errors.AsType[*fleet.FailedError](err); !failed || !ticket.Interrupted || ticket.Status != fleet.Failed {

@@ -3,9 +3,10 @@
 //
 //	go run ./internal/test/gate
 //
-// The module comes first, without the packages that spend their time in the real
-// CLI; then come those and the other modules. The time of each part is printed:
-// eight minutes for the first, and twenty for everything, are what we allow.
+// Three lanes run side by side: the module with the race detector, the packages that
+// spend their time in the real CLI, and what needs no race detector, with the other
+// modules. The time of each command is printed, and its CPU. With the steps of .ci/run
+// before it, all may take twenty minutes on two cores.
 //
 // A suite passes if no test fails, none is skipped, and tests have met the real
 // CLI. The program prints the packages that passed, the output of what did not,

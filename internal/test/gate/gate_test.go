@@ -209,7 +209,7 @@ func TestGate(t *testing.T) {
 			}
 			var out strings.Builder
 			r := run{dir: dir, packages: []string{"./..."}} // twice, and one failure is enough
-			good := gate(t.Context(), &out, []part{{"all", [][]run{{r, r}}}})
+			good := gate(t.Context(), &out, [][]run{{r, r}})
 			if good != test.good {
 				t.Errorf("judged %v, want %v", good, test.good)
 			}
@@ -229,7 +229,7 @@ func TestGate(t *testing.T) {
 // overlooked.
 func TestNoTests(t *testing.T) {
 	var out strings.Builder
-	if gate(t.Context(), &out, []part{{"none", [][]run{{{dir: t.TempDir(), packages: []string{"./nowhere"}}}}}}) {
+	if gate(t.Context(), &out, [][]run{{{dir: t.TempDir(), packages: []string{"./nowhere"}}}}) {
 		t.Errorf("a suite without a module has passed:\n%s", &out)
 	}
 	if !strings.Contains(out.String(), "go.mod file not found") {

@@ -11,19 +11,19 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	parts, err := suite(ctx, ".")
+	lanes, err := suite(ctx, ".")
 	if err != nil {
 		fmt.Println("FAILED:", err)
 		os.Exit(1)
 	}
-	if !gate(ctx, os.Stdout, parts) {
+	if !gate(ctx, os.Stdout, lanes) {
 		os.Exit(1)
 	}
 }
 
 // gate runs and judges the tests.
-func gate(ctx context.Context, w io.Writer, parts []part) bool {
-	res := all(ctx, parts, w)
+func gate(ctx context.Context, w io.Writer, lanes [][]run) bool {
+	res := all(ctx, lanes, w)
 	return judge(w, res, func(id testID) bool { return alone(ctx, w, res.of[id.pkg], id) })
 }
 

@@ -63,8 +63,8 @@ func plain() []plainTests {
 // so that none of them runs alone at the end.
 func slowest() []string {
 	return []string{
-		"./serve/page", "./internal/test/faults", "./internal/release", "./serve", "./cmd/claudectl", "./internal/test/bench",
-		"./.", "./fleet", "./examples/service", "./internal/proc", "./store", "./internal/test/mutation",
+		"./serve/page", "./cmd/claudectl", "./fleet", "./internal/test/faults", "./serve", "./internal/release", "./internal/test/bench",
+		"./.", "./examples/service", "./internal/proc", "./store", "./internal/test/mutation",
 	}
 }
 
@@ -74,20 +74,15 @@ func starting() []string {
 	return []string{"./internal/test/e2e", "./claudetest", "./history", "./permission/policy"}
 }
 
-// part is a part of the suite, of which the time is printed.
-type part struct {
-	name  string
-	lanes [][]run // side by side, the commands of each one after the other
-}
-
 // plainTests are the tests of a package, or some of them.
 type plainTests struct {
 	pkg   string
 	tests []string // all if empty
 }
 
-// suite lists what is run, part by part. vet has its own step.
-func suite(ctx context.Context, root string) ([]part, error) {
+// suite lists what is run: lanes that run side by side, and the commands of each one after
+// the other. vet has its own step.
+func suite(ctx context.Context, root string) (lanes [][]run, err error) {
 	racing, err := packages(ctx, root)
 	if err != nil {
 		return nil, err
@@ -110,24 +105,21 @@ func suite(ctx context.Context, root string) ([]part, error) {
 	pattern := "^(" + strings.Join(names, "|") + ")$"
 	parts.limits = append(parts.limits, "-run="+pattern)
 	racing = slices.DeleteFunc(racing, func(pkg string) bool { return slices.Contains(starting(), pkg) })
-	// Tests wait for processes and timers a third of the time, so three packages at
-	// once keep two cores at work.
-	raced := run{dir: root, packages: racing, flags: []string{vet, "-race"}, limits: []string{"-p=3", "-timeout=10m", "-skip=" + pattern}}
-	withCLI := run{dir: root, packages: starting(), flags: raced.flags, limits: []string{"-p=2", "-timeout=14m", "-skip=" + pattern}}
+	// Tests wait for processes and timers half of the time, so four packages at once, two
+	// of them in this lane, keep two cores at work. The lanes take about equally long.
+	raced := run{dir: root, packages: racing, flags: []string{vet, "-race"}, limits: []string{"-p=2", "-timeout=14m", "-skip=" + pattern}}
+	withCLI := run{dir: root, packages: starting(), flags: raced.flags, limits: []string{"-p=1", "-timeout=14m", "-skip=" + pattern}}
 	// Other modules have drivers of their own, and the race detector makes a
 	// database that is written in Go crawl.
 	mods, err := modules(root)
 	if err != nil {
 		return nil, err
 	}
-	var others []run
+	others := []run{parts, whole}
 	for _, dir := range mods {
 		others = append(others, run{dir: dir, packages: []string{"./..."}, flags: []string{vet}, limits: []string{"-timeout=10m"}})
 	}
-	return []part{
-		{"the module", [][]run{{raced}, {parts, whole}}},
-		{"the real CLI and the other modules", [][]run{{withCLI}, others}},
-	}, nil
+	return [][]run{{raced}, {withCLI}, others}, nil
 }
 
 // rank is the place of a package among the slowest, or behind them all.
@@ -178,22 +170,12 @@ func packages(ctx context.Context, root string) ([]string, error) {
 	return list, nil
 }
 
-// all runs the parts and returns what their events said together.
-func all(ctx context.Context, parts []part, log io.Writer) *results {
+// all runs the lanes side by side and returns what their events said together.
+func all(ctx context.Context, lanes [][]run, log io.Writer) *results {
 	total := newResults()
-	for _, p := range parts {
-		begin := time.Now()
-		p.run(ctx, total, log)
-		fmt.Fprintf(log, "== %s: %.0f s\n", p.name, time.Since(begin).Seconds())
-	}
-	return total
-}
-
-// run runs the lanes side by side and adds what their events said to total.
-func (p part) run(ctx context.Context, total *results, log io.Writer) {
 	var mu sync.Mutex
 	var wait sync.WaitGroup
-	for _, lane := range p.lanes {
+	for _, lane := range lanes {
 		wait.Go(func() {
 			for _, r := range lane {
 				begin := time.Now()
@@ -206,6 +188,7 @@ func (p part) run(ctx context.Context, total *results, log io.Writer) {
 		})
 	}
 	wait.Wait()
+	return total
 }
 
 func (r run) String() string {

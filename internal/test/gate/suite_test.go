@@ -16,13 +16,9 @@ var root = filepath.Join("..", "..", "..")
 
 // TestSuite sees that every package of every module is tested once.
 func TestSuite(t *testing.T) {
-	parts, err := suite(t.Context(), root)
+	lanes, err := suite(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)
-	}
-	var lanes [][]run
-	for _, p := range parts {
-		lanes = append(lanes, p.lanes...)
 	}
 	times := make(map[string]int) // by the folder of a package, or of a module
 	for _, r := range slices.Concat(lanes...) {
@@ -55,11 +51,11 @@ func TestSuite(t *testing.T) {
 
 // TestSlowest sees that the slow packages exist and are the first to start.
 func TestSlowest(t *testing.T) {
-	parts, err := suite(t.Context(), root)
+	lanes, err := suite(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := parts[0].lanes[0][0].packages[:len(slowest())]; !slices.Equal(got, slowest()) {
+	if got := lanes[0][0].packages[:len(slowest())]; !slices.Equal(got, slowest()) {
 		t.Errorf("the first packages are %q, want %q", got, slowest())
 	}
 }
@@ -165,18 +161,16 @@ func concurrent(t *testing.T, dir string) (places []string) {
 
 // TestPlainOnce sees that a test without the race detector does not run with it too.
 func TestPlainOnce(t *testing.T) {
-	parts, err := suite(t.Context(), root)
+	lanes, err := suite(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range plain() {
 		for _, name := range p.tests {
 			times := 0
-			for _, part := range parts {
-				for _, r := range slices.Concat(part.lanes...) {
-					if slices.Contains(r.packages, "./"+p.pkg) && r.runs(name) {
-						times++
-					}
+			for _, r := range slices.Concat(lanes...) {
+				if slices.Contains(r.packages, "./"+p.pkg) && r.runs(name) {
+					times++
 				}
 			}
 			if times != 1 {

@@ -123,14 +123,14 @@ func count(t *testing.T, s store.Store, k store.Key) (n int) {
 // Owner reports whether this process was started to call [Own].
 func Owner() bool { return os.Getenv(ownCLI) != "" }
 
-// Own has a session with a short lease, and prints what happens to it. Call it from
+// Own has a session with a lease that a test can wait for, and prints what happens to it. Call it from
 // TestMain if [Owner] says so. It returns the exit code.
 func Own(s store.Store) int {
 	ctx := context.Background()
 	session, err := claude.Connect(ctx, &claude.Options{
 		CLIPath: os.Getenv(ownCLI), Cwd: os.Getenv(ownDir), Env: strings.Split(os.Getenv(ownEnv), separator),
 		Store: &claude.StoreOptions{Store: s, Project: os.Getenv(ownProject), Owner: "the first",
-			TTL: 2 * time.Second, Journal: os.Getenv(ownJournal)},
+			TTL: 10 * time.Second, Journal: os.Getenv(ownJournal)},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -59,10 +59,10 @@ func (s *sources) parse(name string, whole bool) (*ast.File, error) {
 	return f.file, f.err
 }
 
-// check checks the types of the module in dir, and of its tests, on a system. It
+// check checks the types of the packages in a scope, and of their tests, on a system. It
 // returns what is wrong.
-func check(ctx context.Context, files *sources, dir string, s system) (complaints []string, err error) {
-	packages, err := list(ctx, dir, s)
+func check(ctx context.Context, files *sources, within scope, s system) (complaints []string, err error) {
+	packages, err := list(ctx, within.dir, s)
 	if err != nil {
 		return nil, err
 	}
@@ -72,16 +72,17 @@ func check(ctx context.Context, files *sources, dir string, s system) (complaint
 		if p.generated() {
 			continue
 		}
-		if p.ours(dir) {
+		inside := within.has(p)
+		if inside {
 			ours++
 			if p.Error != nil {
 				c.complaints = append(c.complaints, p.Error.Err)
 			}
 		}
-		c.check(p, p.ours(dir))
+		c.check(p, inside)
 	}
 	if ours == 0 {
-		return nil, fmt.Errorf("no package of %s is compiled on %s", dir, s)
+		return nil, fmt.Errorf("no package of %s is compiled on %s", within.dir, s)
 	}
 	return c.complaints, ctx.Err()
 }

@@ -48,8 +48,15 @@ type listed struct {
 // command writes.
 func (p *listed) generated() bool { return strings.HasSuffix(p.ImportPath, ".test") }
 
-// ours reports whether a package belongs to the module in dir.
-func (p *listed) ours(dir string) bool { return p.Module != nil && p.Module.Dir == dir }
+// scope is what is checked to the last statement: the module in a folder, and what it
+// imports of modules whose path begins with a prefix, if there is one. Of all other
+// packages only the names matter.
+type scope struct{ dir, prefix string }
+
+// has reports whether a package is in the scope.
+func (s scope) has(p *listed) bool {
+	return p.Module != nil && (p.Module.Dir == s.dir || s.prefix != "" && strings.HasPrefix(p.Module.Path, s.prefix))
+}
 
 // list lists the packages of the module in dir, their tests, and whatever they import.
 // What is imported comes first.

@@ -18,6 +18,8 @@ import (
 
 func main() {
 	only := flag.String("only", "", "check only `SYSTEM`, such as windows/amd64")
+	root := flag.String("C", ".", "the `FOLDER` whose modules are checked")
+	with := flag.String("with", "", "check also what they import of modules whose path begins with `PATH`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -25,7 +27,7 @@ func main() {
 	if *only != "" {
 		some = slices.DeleteFunc(some, func(s system) bool { return s.String() != *only })
 	}
-	mods, err := modules(".")
+	mods, err := modules(*root)
 	if err == nil && len(some) == 0 {
 		err = fmt.Errorf("%s is not one of %v", *only, systems())
 	}
@@ -33,7 +35,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "systems:", err)
 		os.Exit(1)
 	}
-	if !checkAll(ctx, os.Stdout, mods, some) {
+	if !checkAll(ctx, os.Stdout, mods, some, *with) {
 		os.Exit(1)
 	}
 }
@@ -58,9 +60,9 @@ func modules(root string) (dirs []string, err error) {
 	return dirs, err
 }
 
-// checkAll checks all modules on all systems and prints what is wrong, and a line for
-// each system.
-func checkAll(ctx context.Context, w io.Writer, mods []string, some []system) bool {
+// checkAll checks all modules on all systems, with what they import of others whose path
+// begins with the prefix. It prints what is wrong, and a line for each system.
+func checkAll(ctx context.Context, w io.Writer, mods []string, some []system, with string) bool {
 	files, fine := newSources(), true
 	var mu sync.Mutex
 	var wait sync.WaitGroup
@@ -72,7 +74,7 @@ func checkAll(ctx context.Context, w io.Writer, mods []string, some []system) bo
 			begin := time.Now()
 			var complaints []string
 			for _, dir := range mods {
-				some, err := check(ctx, files, dir, s)
+				some, err := check(ctx, files, scope{dir, with}, s)
 				if err != nil {
 					some = append(some, err.Error())
 				}
