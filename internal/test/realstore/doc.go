@@ -1,5 +1,6 @@
 // Package realstore shows with the real CLI what a session in a store promises:
 // it continues on another machine, and an owner that has lost it writes nothing.
+// [SharedLimits] shows without a CLI what programs with one store have together.
 // It takes any store, so that the modules of the adapters, which have drivers of
 // their own, can call it from their tests.
 //

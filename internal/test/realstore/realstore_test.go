@@ -41,3 +41,13 @@ func TestRealSuspended(t *testing.T) {
 	owner.Env = append(os.Environ(), "STORE_DIR="+dir)
 	realstore.Suspended(t, store.Files(dir), owner)
 }
+
+func TestSharedLimits(t *testing.T) {
+	memory, dir := store.Memory(), t.TempDir()
+	for name, open := range map[string]func(*testing.T) store.Fleet{
+		"Memory": func(*testing.T) store.Fleet { return memory },
+		"Files":  func(*testing.T) store.Fleet { return store.Files(dir) },
+	} {
+		t.Run(name, func(t *testing.T) { realstore.SharedLimits(t, open) })
+	}
+}
