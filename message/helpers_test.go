@@ -141,7 +141,7 @@ func TestSpending(t *testing.T) {
 			t.Errorf("result %d: total %v, turn %v, want %v and %v", i, s.TotalUSD, s.TurnUSD, tt.total, tt.turn)
 		}
 	}
-	if s.Usage.InputTokens != 16 || s.Turns != 3 || s.ModelCalls != 4 || s.Models["m"].InputTokens != 16 || s.Models["m"].CostUSD != 1 || s.Models["n"].InputTokens != 4 {
+	if s.Usage.InputTokens != 16 || s.Turns != 3 || s.AgentTurns != 4 || s.Models["m"].InputTokens != 16 || s.Models["m"].CostUSD != 1 || s.Models["n"].InputTokens != 4 {
 		t.Errorf("got %+v", s)
 	}
 	if s.Add(say(t, `{"type":"system","subtype":"init"}`)[0]) {

@@ -42,6 +42,7 @@ var kinds = [...]kind{
 	{"prompt_suggestion", "", of[PromptSuggestion]},
 	{"conversation_reset", "", of[ConversationReset]},
 	{"command_lifecycle", "", of[CommandLifecycle]},
+	{"active_goal", "", of[ActiveGoal]},
 	{typeSystem, "init", of[Init]},
 	{typeSystem, "status", of[Status]},
 	{typeSystem, "compact_boundary", of[CompactBoundary]},

@@ -24,7 +24,10 @@ type Result struct {
 	StructuredOutput json.RawMessage `json:"structured_output,omitzero"`
 	StopReason       string          `json:"-"`
 
-	// NumTurns counts the model calls of the turn.
+	// NumTurns counts the agentic turns, as the CLI does: one, and one more for
+	// each message after that on the user's side, such as a tool's result. Often
+	// that is the number of model calls, but an interrupt counts as well, parallel
+	// results count one by one, and the calls of subagents are not included.
 	NumTurns int `json:"num_turns"`
 	// DurationMS is the time of the whole turn in milliseconds.
 	DurationMS int64 `json:"duration_ms"`

@@ -160,6 +160,35 @@ func (m ConversationReset) MarshalJSON() ([]byte, error) {
 	return encode(&w.Header, "conversation_reset", "", &w)
 }
 
+// ActiveGoal reports how far a goal is that was set with /goal. It comes each time
+// the CLI has checked the goal's condition.
+type ActiveGoal struct {
+	Header
+
+	// Goal is nil once the goal is met or given up.
+	Goal *Goal `json:"value"`
+}
+
+func (m *ActiveGoal) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
+
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
+func (m ActiveGoal) MarshalJSON() ([]byte, error) {
+	type plain ActiveGoal
+	return encode(&m.Header, "active_goal", "", (*plain)(&m))
+}
+
+// Goal is what the agent works towards until its condition holds.
+type Goal struct {
+	Condition string `json:"condition"`
+	// Iterations counts the checks so far.
+	Iterations int `json:"iterations"`
+	// SetAt is the CLI's time stamp of the moment in which the goal was set.
+	SetAt         int64 `json:"set_at"`
+	TokensAtStart int64 `json:"tokens_at_start"`
+	// LastReason is why the condition did not hold at the last check.
+	LastReason string `json:"last_reason,omitzero"`
+}
+
 // SessionTitle says that the session has a new title.
 type SessionTitle struct {
 	Header

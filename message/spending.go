@@ -24,8 +24,8 @@ type Spending struct {
 	Usage Usage
 	// Models has cost and tokens by model, subagents included.
 	Models map[string]ModelUsage
-	// Turns counts the results; ModelCalls counts the model calls they report.
-	Turns, ModelCalls int
+	// Turns counts the results; AgentTurns adds up their NumTurns.
+	Turns, AgentTurns int
 
 	sessions map[string]account // by id, as the last result has left them
 }
@@ -52,7 +52,7 @@ func (s *Spending) Add(m Message) bool {
 	s.Models = addModels(s.Models, turn.models, 1)
 	s.Usage.add(r.Usage)
 	s.Turns++
-	s.ModelCalls += r.NumTurns
+	s.AgentTurns += r.NumTurns
 	return true
 }
 

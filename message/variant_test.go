@@ -209,7 +209,15 @@ var notices = []variant{
 	},
 	{
 		`{"type":"active_goal","uuid":"u","session_id":"s","value":null}`,
-		&message.Unknown{Header: header("active_goal")},
+		&message.ActiveGoal{Header: header("active_goal")},
+	},
+	{
+		`{"type":"active_goal","uuid":"u","session_id":"s","value":{"condition":"green","iterations":2,"set_at":1763,"tokens_at_start":9,"last_reason":"red"}}`,
+		&message.ActiveGoal{Header: header("active_goal"), Goal: &message.Goal{Condition: "green", Iterations: 2, SetAt: 1763, TokensAtStart: 9, LastReason: "red"}},
+	},
+	{
+		`{"type":"brand_new","uuid":"u","session_id":"s"}`,
+		&message.Unknown{Header: header("brand_new")},
 	},
 	{
 		`{"uuid":"u","session_id":"s"}`,

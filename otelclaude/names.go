@@ -46,7 +46,7 @@ const keyCLIPrompt attribute.Key = "prompt.id"
 // Attributes that the conventions have no name for.
 const (
 	keyPrompts      attribute.Key = "claude.prompt.ids"
-	keyModelCalls   attribute.Key = "claude.model_calls"
+	keyAgentTurns   attribute.Key = "claude.agent_turns"
 	keyCost         attribute.Key = "claude.cost.usd"
 	keyOutcome      attribute.Key = "claude.tool.outcome"
 	keyDecision     attribute.Key = "claude.permission.decision"

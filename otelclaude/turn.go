@@ -230,7 +230,7 @@ func (s *session) recordResult(r *message.Result) {
 	attrs := []attribute.KeyValue{
 		keyInput.Int(inputTokens(mainUsage(r))), keyOutput.Int(r.Usage.OutputTokens),
 		keyCacheRead.Int(r.Usage.CacheReadInputTokens), keyCacheCreation.Int(r.Usage.CacheCreationInputTokens),
-		keyModelCalls.Int(r.NumTurns), keyCost.Float64(s.spending.TurnUSD),
+		keyAgentTurns.Int(r.NumTurns), keyCost.Float64(s.spending.TurnUSD),
 	}
 	if s.turn.model != "" {
 		attrs = append(attrs, keyResponseModel.String(s.turn.model))

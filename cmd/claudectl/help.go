@@ -14,10 +14,28 @@ const description = "Drive the Claude Code CLI from a shell, look at what it say
 // see it for the first time, that of a command as kong has it.
 func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	if ctx.Selected() != nil {
-		return kong.DefaultHelpPrinter(options, ctx)
+		return commandHelp(options, ctx)
 	}
 	_, err := fmt.Fprint(ctx.Stdout, programHelp(ctx.Model))
 	return err
+}
+
+// commandHelp writes the help of a command. If it has commands of its own and one of
+// them is meant when none is named, the flags of that one follow.
+func commandHelp(options kong.HelpOptions, ctx *kong.Context) error {
+	if err := kong.DefaultHelpPrinter(options, ctx); err != nil {
+		return err
+	}
+	usual := ctx.Selected().DefaultCmd
+	if usual == nil {
+		return nil
+	}
+	whole, err := kong.Trace(ctx.Kong, strings.Fields(usual.FullPath())[1:])
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(ctx.Stdout, "\nWithout a command it is \"%s\":\n\n", usual.FullPath())
+	return kong.DefaultHelpPrinter(options, whole)
 }
 
 // programHelp is the help of the whole program: commands first, exit codes last.

@@ -62,7 +62,7 @@ func TestReal(t *testing.T) {
 		if got.code != 0 || got.stdout != "Done.\n" {
 			t.Errorf("exit code %d, stdout %q, want 0 and the answer", got.code, got.stdout)
 		}
-		for _, want := range []string{"> Bash  touch made-by-the-test", "denied: Bash", "< Bash denied: ", "this turn, $", "2 model calls", "resume with: claudectl run --resume "} {
+		for _, want := range []string{"> Bash  touch made-by-the-test", "denied: Bash", "< Bash denied: ", "this turn, $", "2 agentic turns", "resume with: claudectl run --resume "} {
 			if !strings.Contains(got.stderr, want) {
 				t.Errorf("stderr %q, want %q in it", got.stderr, want)
 			}

@@ -47,7 +47,7 @@ func TestRunPiped(t *testing.T) {
 		if got.code != 0 || got.stdout != answer {
 			t.Errorf("exit code %d, stdout %q, want 0 and %q", got.code, got.stdout, answer)
 		}
-		for _, want := range []string{"> Bash  make", "denied: Bash: no terminal to ask on", "< Bash denied: ", "$0.0003 this turn, $0.0003 this session, 2 model calls", "resume with: claudectl run --resume "} {
+		for _, want := range []string{"> Bash  make", "denied: Bash: no terminal to ask on", "< Bash denied: ", "$0.0003 this turn, $0.0003 this session, 2 agentic turns", "resume with: claudectl run --resume "} {
 			if !strings.Contains(got.stderr, want) {
 				t.Errorf("stderr %q, want %q in it", got.stderr, want)
 			}

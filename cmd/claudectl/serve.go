@@ -111,7 +111,7 @@ func (s *serveStart) Run(c *console) error {
 	if err := s.check(); err != nil {
 		return &failure{exitUsage, err}
 	}
-	logger := slog.New(slog.NewTextHandler(c.stderr, nil))
+	logger := s.logger(c)
 	setup, err := s.setup(c)
 	if err != nil {
 		return err
@@ -132,6 +132,14 @@ func (s *serveStart) Run(c *console) error {
 	closing, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	return errors.Join(served, f.Close(closing))
+}
+
+// logger writes to standard error in the form of the command's other output.
+func (*serveStart) logger(c *console) *slog.Logger {
+	if c.json {
+		return slog.New(slog.NewJSONHandler(c.stderr, nil))
+	}
+	return slog.New(slog.NewTextHandler(c.stderr, nil))
 }
 
 // live is how many CLIs may run.
@@ -214,7 +222,9 @@ func (s *serveStart) serve(ctx context.Context, c *console, f *fleet.Fleet, setu
 		case err = <-ended:
 		case <-ctx.Done():
 			release() // a second signal ends the program at once
-			fmt.Fprintln(c.stderr, "claudectl: stopping; what is not done is kept")
+			if !c.json {
+				fmt.Fprintln(c.stderr, "claudectl: stopping; what is not done is kept")
+			}
 		}
 	}
 	stop, cancel := context.WithTimeout(context.Background(), 5*time.Second)

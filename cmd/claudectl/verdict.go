@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"strings"
 	"sync"
 
+	"github.com/claude-agent-go/claude/internal/brief"
 	"github.com/claude-agent-go/claude/internal/terminal"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
@@ -67,16 +67,12 @@ func (v *verdicts) wasAsked(id string) bool {
 	return v.asked[id]
 }
 
-// interruptMark begins what the CLI writes as the result of a tool that an
-// interrupt has stopped.
-const interruptMark = "[Request interrupted by user"
-
 // of says in a word how a call ended that has a result.
 func (v *verdicts) of(result *message.ToolResultBlock) (word, style string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	switch {
-	case strings.HasPrefix(result.Content.Text(), interruptMark),
+	case brief.Interrupted(result.Content.Text(), result.IsError),
 		v.open[result.ToolUseID] && result.IsError: // the CLI calls it rejected by the user
 		return "interrupted", terminal.Red
 	case v.denied[result.ToolUseID]:

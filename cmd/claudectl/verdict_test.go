@@ -57,4 +57,10 @@ func TestVerdicts(t *testing.T) {
 	}
 	close(release)
 	<-done
+	// The CLI calls a tool that an interrupt stopped rejected, and corrects that in the text.
+	v.add(&message.User{ToolResultMeta: []message.ToolResultMeta{{ID: "allowed", NonExecutionKind: "user-rejected"}}})
+	stopped := &message.ToolResultBlock{ToolUseID: "allowed", IsError: true, Content: message.Content{message.Text("The user doesn't want to proceed with this tool use. Correction to the text above: this call was stopped while running, not refused before it ran.")}}
+	if got, _ := v.of(stopped); got != "interrupted" {
+		t.Errorf("stopped while running: %s, want interrupted", got)
+	}
 }

@@ -57,7 +57,7 @@ func explain(res *message.Result) error {
 	case message.ResultErrorMaxBudget:
 		return errors.New("the budget is used up")
 	case message.ResultErrorMaxTurns:
-		return fmt.Errorf("no end after %d model calls", res.NumTurns)
+		return fmt.Errorf("no end after %d agentic turns", res.NumTurns)
 	}
 	return &claude.ResultError{Result: res}
 }

@@ -12,7 +12,7 @@ import (
 func Bill(m *message.Result, all *message.Spending) string {
 	u := m.Usage
 	return fmt.Sprintf("$%.4f this turn, $%.4f this session, %s, %s, %d tokens in, %d out", all.TurnUSD, m.TotalCostUSD,
-		Count(m.NumTurns, "model call"), Seconds(time.Duration(m.DurationMS)*time.Millisecond),
+		Count(m.NumTurns, "agentic turn"), Seconds(time.Duration(m.DurationMS)*time.Millisecond),
 		u.InputTokens+u.CacheCreationInputTokens+u.CacheReadInputTokens, u.OutputTokens)
 }
 

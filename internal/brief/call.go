@@ -23,6 +23,20 @@ func Call(input json.RawMessage) string {
 	return text
 }
 
+// Marks by which the CLI shows that an interrupt has stopped a tool. The second one
+// corrects a text, and a kind of result, that claim that a person rejected the call.
+const (
+	interruptMark = "[Request interrupted by user"
+	stoppedMark   = "Correction to the text above: this call was stopped while running"
+)
+
+// Interrupted reports whether the result of a tool call shows that an interrupt has
+// stopped the tool. failed is whether it is an error: a tool may well print the second
+// mark.
+func Interrupted(result string, failed bool) bool {
+	return strings.HasPrefix(result, interruptMark) || failed && strings.Contains(result, stoppedMark)
+}
+
 // FirstLine returns the first line of a text, with a mark if there are more.
 func FirstLine(text string) string {
 	first, more, _ := strings.Cut(strings.TrimSpace(text), "\n")

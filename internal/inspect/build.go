@@ -274,7 +274,7 @@ func (b *builder) finish() {
 		b.turn.Model = b.clock.spans
 	}
 	rep.Title = cmp.Or(rep.Title, b.title, b.prompt)
-	s.Turns, s.CostUSD, s.ModelCalls = len(rep.Turns), b.spending.TotalUSD, b.spending.ModelCalls
+	s.Turns, s.CostUSD, s.AgentTurns = len(rep.Turns), b.spending.TotalUSD, b.spending.AgentTurns
 	s.Tokens = tokensOf(b.spending.Usage)
 	if len(b.spending.Models) > 0 {
 		s.Models = make(map[string]Tokens, len(b.spending.Models))

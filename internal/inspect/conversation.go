@@ -204,11 +204,11 @@ func (b *builder) result(f *Frame, m *message.Result) {
 	t.Outcome = cmp.Or(string(m.TerminalReason), m.Subtype)
 	t.stopped = m.Interrupted()
 	t.Answer = cmp.Or(m.Text, strings.Join(m.Errors, "\n"))
-	t.CostUSD, t.Tokens, t.ModelCalls = b.spending.TurnUSD, tokensOf(m.Usage), m.NumTurns
+	t.CostUSD, t.Tokens, t.AgentTurns = b.spending.TurnUSD, tokensOf(m.Usage), m.NumTurns
 	t.ToLine, t.ToMS = f.Line, f.AtMS
 	t.Model = b.clock.spans
 	f.Turn = t.Number
-	f.Summary = fmt.Sprintf("%s, %s, %s", brief.Ending(t.Outcome), show.Plural(m.NumTurns, "model call"), show.Money(t.CostUSD))
+	f.Summary = fmt.Sprintf("%s, %s, %s", brief.Ending(t.Outcome), show.Plural(m.NumTurns, "agentic turn"), show.Money(t.CostUSD))
 	if t.Failed {
 		f.Error = cmp.Or(show.Short(t.Answer), brief.Ending(t.Outcome))
 		if t.interrupted() {

@@ -235,7 +235,7 @@ func (v *viewer) cards() []card {
 		{"Hook calls", number(s.Hooks), "", ""},
 		{"MCP calls", number(s.MCPCalls), "", ""},
 		{"Requests", number(s.Requests), note(s.Unanswered, "unanswered"), tone(s.Unanswered, "bad")},
-		{"Cost", show.Money(s.CostUSD), show.Plural(s.ModelCalls, "model call"), ""},
+		{"Cost", show.Money(s.CostUSD), show.Plural(s.AgentTurns, "agentic turn"), ""},
 		{"Tokens", show.Tokens(s.Tokens.Input+s.Tokens.CacheRead+s.Tokens.CacheWrite) + " in", show.Tokens(s.Tokens.Output) + " out", ""},
 	}
 	if s.MirrorFrames > 0 {

@@ -475,3 +475,21 @@ func TestInterruptedQuestion(t *testing.T) {
 		}
 	}
 }
+
+// A tool that ran when an interrupt came is not denied, although the CLI marks it as
+// rejected; one that only prints the CLI's words is not interrupted.
+func TestInterruptedTool(t *testing.T) {
+	const stopped = "The user doesn't want to proceed with this tool use. Correction to the text above: this call was stopped while running, not refused before it ran."
+	for _, c := range []struct {
+		tool inspect.Tool
+		want inspect.ToolState
+	}{
+		{inspect.Tool{Done: true, IsError: true, Output: stopped}, inspect.Interrupted},
+		{inspect.Tool{Done: true, Ran: true, Output: stopped}, inspect.ToolOK},
+		{inspect.Tool{Done: true, IsError: true, Output: "no"}, inspect.Denied},
+	} {
+		if got := c.tool.State(); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.tool, got, c.want)
+		}
+	}
+}

@@ -67,10 +67,10 @@ type Summary struct {
 	MirrorFrames  int `json:"mirror_frames,omitzero"`
 	MirrorEntries int `json:"mirror_entries,omitzero"`
 
-	// CostUSD, Tokens and ModelCalls are what the results report.
+	// CostUSD, Tokens and AgentTurns are what the results report.
 	CostUSD    float64           `json:"cost_usd"`
 	Tokens     Tokens            `json:"tokens"`
-	ModelCalls int               `json:"model_calls"`
+	AgentTurns int               `json:"agent_turns"`
 	Models     map[string]Tokens `json:"models,omitzero"`
 }
 
@@ -103,7 +103,7 @@ type Turn struct {
 	Answer     string  `json:"answer,omitzero"`
 	CostUSD    float64 `json:"cost_usd"`
 	Tokens     Tokens  `json:"tokens"`
-	ModelCalls int     `json:"model_calls"`
+	AgentTurns int     `json:"agent_turns"`
 	// FirstWordMS is the time until the model was first heard, nil if never.
 	FirstWordMS *float64 `json:"first_word_ms,omitzero"`
 	// Model is when the model itself worked.

@@ -98,7 +98,7 @@ func (p *printer) summary(r *Report) {
 		facts = append(facts, mirrored(s.MirrorFrames, s.MirrorEntries))
 	}
 	p.printf("  %s\n", strings.Join(facts, " · "))
-	cost := fmt.Sprintf("%s · %s · tokens: %s in, %s out, %s cached", show.Money(s.CostUSD), show.Plural(s.ModelCalls, "model call"),
+	cost := fmt.Sprintf("%s · %s · tokens: %s in, %s out, %s cached", show.Money(s.CostUSD), show.Plural(s.AgentTurns, "agentic turn"),
 		show.Tokens(s.Tokens.Input), show.Tokens(s.Tokens.Output), show.Tokens(s.Tokens.CacheRead))
 	if s.Exit != "" {
 		cost += " · " + p.line(s.Exit)
@@ -137,7 +137,7 @@ func (p *printer) unknown(r *Report) {
 
 func (p *printer) turns(r *Report) {
 	for _, t := range r.Turns {
-		p.heading(fmt.Sprintf("turn %d · %s · %s · %s · %s", t.Number, p.line(outcome(t)), show.Span(t.DurationMS()), show.Plural(t.ModelCalls, "model call"), show.Money(t.CostUSD)))
+		p.heading(fmt.Sprintf("turn %d · %s · %s · %s · %s", t.Number, p.line(outcome(t)), show.Span(t.DurationMS()), show.Plural(t.AgentTurns, "agentic turn"), show.Money(t.CostUSD)))
 		for _, it := range t.Items {
 			if !it.routine() {
 				p.item(it)

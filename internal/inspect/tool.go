@@ -2,9 +2,9 @@ package inspect
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/brief"
 )
 
 // Tool is a tool call, what was asked about it and how it ended.
@@ -52,16 +52,12 @@ const (
 	ToolOK      ToolState = "ok"
 )
 
-// interruptMark begins what the CLI writes as the result of a tool that an
-// interrupt has stopped.
-const interruptMark = "[Request interrupted by user"
-
 // State says how the call ended.
 func (t *Tool) State() ToolState {
 	switch {
 	case !t.Done:
 		return NoResult
-	case strings.HasPrefix(t.Output, interruptMark), t.Withdrawn && t.IsError:
+	case brief.Interrupted(t.Output, t.IsError), t.Withdrawn && t.IsError:
 		return Interrupted
 	case !t.Ran && t.IsError:
 		return Denied

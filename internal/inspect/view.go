@@ -112,7 +112,7 @@ func (v *viewer) turn(t *Turn) turnView {
 	if model := t.ModelMS(); model > 0 {
 		view.Facts = append(view.Facts, "model "+show.Span(model))
 	}
-	view.Facts = append(view.Facts, show.Plural(t.ModelCalls, "model call"),
+	view.Facts = append(view.Facts, show.Plural(t.AgentTurns, "agentic turn"),
 		show.Tokens(t.Tokens.Input+t.Tokens.CacheRead+t.Tokens.CacheWrite)+" in, "+show.Tokens(t.Tokens.Output)+" out", show.Money(t.CostUSD))
 	seen := make(map[int]int)
 	for i, it := range t.Items {

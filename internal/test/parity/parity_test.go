@@ -36,12 +36,13 @@ func TestDriftIsFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs := &surface{options: []string{"model", "brandNew"}, subtypes: []string{"new_request"}, hooks: []string{"NewEvent", "Stop"}, messages: []string{"new_message", "system/new_thing", "result/success"}, methods: []string{"newMethod"}, exports: []string{"newFunction", "query"}}
+	theirs := &surface{options: []string{"model", "brandNew"}, subtypes: []string{"new_request"}, hooks: []string{"NewEvent", "Stop"}, messages: []string{"new_message", "system/new_thing", "result/success"}, methods: []string{"newMethod"}, exports: []string{"newFunction", "query"}, consts: []string{"NEW_LIST"}, entries: []string{"bridge/newFunction"}}
 	_, problems := report(theirs, ours)
 	for _, want := range []string{
 		"Options: brandNew is neither", "Options: abortController is gone", "Control requests: new_request is neither", "Control requests: set_model is gone",
 		"Hook events: NewEvent is neither", "Hook events: PreToolUse is gone", "Messages: new_message is neither", "Messages: system/new_thing is neither",
 		"Messages: system/worker_shutting_down is gone", "Methods of a query: newMethod is neither", "Functions and classes: newFunction is neither", "Functions and classes: tool is gone",
+		"Constants: NEW_LIST is neither", "Constants: HOOK_EVENTS is gone", "Other entry points: bridge/newFunction is neither", "Other entry points: sdk-tools is gone",
 	} {
 		if !slices.ContainsFunc(problems, func(p string) bool { return strings.HasPrefix(p, want) }) {
 			t.Errorf("%q was not found", want)
@@ -126,7 +127,18 @@ export declare class Thing {
 	if got := d.exports(); !slices.Equal(got, []string{"make", "Thing"}) {
 		t.Errorf("exports %q", got)
 	}
-	if _, err := readSurface(d.text); err == nil {
+	if got := d.consts(); !slices.Equal(got, []string{"LIST"}) {
+		t.Errorf("consts %q", got)
+	}
+	entries := otherEntries(map[string]string{
+		".": d.text, "./core": "export { tool } from './sdk.js'\n", "./types": "export type A = string\n", "./types.js": "export type A = string\n",
+		"./extract": "export function pull(p: string): string\n", "./bridge": "export declare function attach(): void;\nexport declare const READY: boolean;\n",
+	})
+	slices.Sort(entries)
+	if !slices.Equal(entries, []string{"bridge/READY", "bridge/attach", "extract/pull", "types"}) {
+		t.Errorf("entry points %q", entries)
+	}
+	if _, err := readSurface(map[string]string{".": d.text}); err == nil {
 		t.Error("a nearly empty file is taken for the declarations")
 	}
 }

@@ -30,7 +30,7 @@ func pythonOptions() map[string]entry {
 		"hooks":                       {here: "Options.Hooks"},
 		"include_hook_events":         {here: "Options.HookEvents"},
 		"include_partial_messages":    {here: "Options.PartialMessages"},
-		"load_timeout_ms":             {"", noStore},
+		"load_timeout_ms":             {"", loadTimeout},
 		"max_budget_usd":              {here: "Options.MaxBudgetUSD"},
 		"max_buffer_size":             {"Options.Limits", "Line of it, 64 MiB by default"},
 		"max_thinking_tokens":         {"Options.Thinking", "Budget of it"},
@@ -95,20 +95,21 @@ func pythonExports() map[string]entry {
 		"get_session_info":          {here: "history.History.Info"},
 		"get_session_messages":      {here: "history.Transcript.Messages"},
 		"get_subagent_messages":     {here: "history.Transcript.Subagent"},
-		"import_session_to_store":   {"", noStore},
+		"import_session_to_store":   {"history.History.Fork", storeImport},
 		"list_sessions":             {here: "history.History.List"},
 		"list_subagents":            {here: "history.Transcript.Subagents"},
-		"project_key_for_directory": {"", noStore},
+		"project_key_for_directory": {"", "a project in a store has the name that the program gives it"},
 		"query":                     {here: "Query, Ask"},
 		"rename_session":            {"history.History.Rename", "Session.Rename for a session that runs"},
 		"tag_session":               {here: "history.History.Tag"},
 		"tool":                      {here: "tool.New"},
 	}
-	for _, name := range []string{
-		"list_sessions_from_store", "get_session_info_from_store", "get_session_messages_from_store", "list_subagents_from_store", "get_subagent_messages_from_store",
-		"rename_session_via_store", "tag_session_via_store", "delete_session_via_store", "fork_session_via_store",
+	for name, method := range map[string]string{
+		"list_sessions_from_store": "History.List", "get_session_info_from_store": "History.Info", "get_session_messages_from_store": "Transcript.Messages",
+		"list_subagents_from_store": "Transcript.Subagents", "get_subagent_messages_from_store": "Transcript.Subagent",
+		"rename_session_via_store": "History.Rename", "tag_session_via_store": "History.Tag", "delete_session_via_store": "History.Delete", "fork_session_via_store": "History.Fork",
 	} {
-		table[name] = entry{"", noStore}
+		table[name] = entry{"history.In, history." + method, ""}
 	}
 	return table
 }

@@ -41,6 +41,8 @@ The Python SDK, as of `+"`%s`"+` %s, is listed by hand. A test fails if somethin
 		{"Messages", theirs.messages, messages(theirs.messages)},
 		{"Methods of a query", theirs.methods, ours.named("Session.", theirs.methods, methods())},
 		{"Functions and classes", theirs.exports, exports()},
+		{"Constants", theirs.consts, constants()},
+		{"Other entry points", theirs.entries, entryPoints()},
 		{"Python: options", names(pythonOptions()), pythonOptions()},
 		{"Python: methods of a client", names(pythonMethods()), pythonMethods()},
 		{"Python: functions and classes", names(pythonExports()), pythonExports()},

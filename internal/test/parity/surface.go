@@ -15,18 +15,24 @@ type surface struct {
 	messages []string // "type" or "type/subtype"
 	methods  []string // of a query
 	exports  []string // functions and classes
+	consts   []string // exported constants
+	entries  []string // "bridge/attachBridgeSession": what other entry points add, "sdk-tools" if that is only types
 }
 
 // readSurface reads the declarations. A list that comes out empty means that
 // their form has changed, and is an error.
-func readSurface(declarations string) (*surface, error) {
-	d := &declared{text: strings.ReplaceAll(declarations, "\r\n", "\n")}
-	s := &surface{options: d.members("Options"), hooks: d.tuple("HOOK_EVENTS"), methods: d.methods("Query"), exports: d.exports()}
+func readSurface(entryPoints map[string]string) (*surface, error) {
+	d := &declared{text: strings.ReplaceAll(entryPoints["."], "\r\n", "\n")}
+	s := &surface{options: d.members("Options"), hooks: d.tuple("HOOK_EVENTS"), methods: d.methods("Query"), exports: d.exports(), consts: d.consts()}
+	s.entries = otherEntries(entryPoints)
 	for _, name := range d.union("SDKControlRequestInner") {
 		s.subtypes = append(s.subtypes, d.literals(name, "subtype")...)
 	}
-	for _, name := range d.union("SDKMessage") {
+	for _, name := range d.union("StdoutMessage") { // SDKMessage lacks some of what the CLI writes
 		types, subtypes := d.literals(name, "type"), d.literals(name, "subtype")
+		if len(types) == 1 && strings.HasPrefix(types[0], "control_") {
+			continue // their subtypes are in a list of their own
+		}
 		if len(types) != 1 {
 			return nil, fmt.Errorf("%s has types %q", name, types)
 		}
@@ -37,10 +43,10 @@ func readSurface(declarations string) (*surface, error) {
 			s.messages = append(s.messages, types[0]+"/"+subtype)
 		}
 	}
-	for name, list := range map[string]*[]string{"options": &s.options, "control requests": &s.subtypes, "hook events": &s.hooks, "messages": &s.messages, "methods": &s.methods, "functions": &s.exports} {
+	for name, list := range map[string]*[]string{"options": &s.options, "control requests": &s.subtypes, "hook events": &s.hooks, "messages": &s.messages, "methods": &s.methods, "functions": &s.exports, "constants": &s.consts, "entry points": &s.entries} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
-		if len(*list) < 10 {
+		if len(*list) < 5 {
 			return nil, fmt.Errorf("only %d %s found in the declarations", len(*list), name)
 		}
 	}
@@ -88,7 +94,38 @@ func (d *declared) methods(name string) (names []string) {
 	return names
 }
 
-var exportForm = regexp.MustCompile(`(?m)^export declare (?:function|class) (\w+)`)
+var constForm = regexp.MustCompile(`(?m)^export declare const (\w+)`)
+
+// consts names the constants.
+func (d *declared) consts() (names []string) {
+	for _, m := range constForm.FindAllStringSubmatch(d.text, -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+// otherEntries names what entry points besides the main one declare themselves. One
+// that only passes on the main one's names is left out, one that has only types is
+// named as a whole.
+func otherEntries(entryPoints map[string]string) (names []string) {
+	for entry, text := range entryPoints {
+		short := strings.TrimPrefix(entry, "./")
+		if entry == "." || strings.HasSuffix(entry, ".js") { // the same as the one without
+			continue
+		}
+		d := &declared{text: text}
+		own := slices.Concat(d.exports(), d.consts())
+		for _, name := range own {
+			names = append(names, short+"/"+name)
+		}
+		if len(own) == 0 && !strings.Contains(text, "from './sdk.js'") {
+			names = append(names, short)
+		}
+	}
+	return names
+}
+
+var exportForm = regexp.MustCompile(`(?m)^export (?:declare )?(?:function|class) (\w+)`)
 
 // exports names the functions and classes.
 func (d *declared) exports() (names []string) {
@@ -101,7 +138,7 @@ func (d *declared) exports() (names []string) {
 // union names the object types of a union, through unions in it.
 func (d *declared) union(name string) (names []string) {
 	for part := range strings.SplitSeq(d.body(name), "|") {
-		part = strings.TrimSpace(part)
+		part = strings.TrimPrefix(strings.TrimSpace(part), "coreTypes.")
 		if strings.HasPrefix(d.body(part), "{") {
 			names = append(names, part)
 		} else if part != "" && d.body(part) != "" {

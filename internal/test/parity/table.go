@@ -8,9 +8,10 @@ type entry struct {
 	why  string // the reason when it is not offered, else a remark
 }
 
-// Reasons that more than one entry has.
+// What more than one entry needs.
 const (
-	noStore = "sessions are kept by the CLI itself; a store beside it is not part of driving it"
+	loadTimeout = "Connect's context bounds loading from the store too"
+	storeImport = "with ForkOptions.Into, under a new id; claudectl sessions export keeps the id"
 )
 
 // options has an entry for each option that has another name here, or a remark.
@@ -24,7 +25,7 @@ func options() map[string]entry {
 		"executableArgs":                  {"", "as executable"},
 		"includeHookEvents":               {here: "Options.HookEvents"},
 		"includePartialMessages":          {here: "Options.PartialMessages"},
-		"loadTimeoutMs":                   {"", noStore},
+		"loadTimeoutMs":                   {"", loadTimeout},
 		"managedSettings":                 {"Options.ManagedSettings", "sent in the handshake, not on the command line"},
 		"maxThinkingTokens":               {"Options.Thinking", "deprecated there; Budget of it"},
 		"outputFormat":                    {"Options.OutputSchema, AskAs", "schemas from Go types"},
@@ -103,7 +104,7 @@ func exports() map[string]entry {
 		"getSessionInfo":              {here: "history.History.Info"},
 		"getSessionMessages":          {here: "history.Transcript.Messages"},
 		"getSubagentMessages":         {here: "history.Transcript.Subagent"},
-		"importSessionToStore":        {"", noStore},
+		"importSessionToStore":        {"history.History.Fork", storeImport},
 		"listSessions":                {here: "history.History.List"},
 		"listSubagents":               {here: "history.Transcript.Subagents"},
 		"matchDeniedModels":           {"", "the CLI holds the list itself, and refuses the model"},
@@ -118,10 +119,42 @@ func exports() map[string]entry {
 	}
 }
 
+// constants has an entry for each exported constant.
+func constants() map[string]entry {
+	const phrases = "phrases to recognise in texts; here a reason is a value, not a phrase"
+	return map[string]entry{
+		"BUILTIN_TOOL_NAMES":             {"message.Init.Tools", "as the CLI that runs lists them; a list made in advance would be that of one version"},
+		"EXIT_REASONS":                   {"hook.SessionEndInput.Reason", "a string, because versions add to it"},
+		"HOOK_EVENTS":                    {here: "hook.Events"},
+		"LEGACY_TOOL_NAME_ALIASES":       {"", "the CLI accepts the former names itself"},
+		"ORG_POLICY_LIMIT_PREFIXES":      {"message.AssistantError", phrases},
+		"SYSTEM_PROMPT_DYNAMIC_BOUNDARY": {"Options.SystemPrompt", "an element of Sections, or a line of Text, may be the marker"},
+		"USAGE_LIMIT_ERROR_PREFIXES":     {"message.AssistantError, message.RateLimit", phrases},
+		"USAGE_TRANSITION_PREFIXES":      {"message.RateLimit", phrases},
+		"USAGE_WARNING_PREFIXES":         {"message.RateLimit", phrases},
+	}
+}
+
+// entryPoints has an entry for what each entry point besides the main one adds.
+func entryPoints() map[string]entry {
+	table := map[string]entry{
+		"extract/extractFromBunfs": {"", "for programs packed by Bun; a Go program names the CLI with Options.CLIPath"},
+		"sdk-tools":                {"", "types of the built-in tools' inputs and outputs, which change with the CLI; they arrive as raw JSON"},
+	}
+	for _, name := range []string{"attachBridgeSession", "createCodeSession", "fetchRemoteCredentials", "isCreateSessionFailure", "isCredentialsFailure", "isCredentialsRejection"} {
+		table["bridge/"+name] = entry{"", "joins a session that Anthropic's servers host, over a protocol that is not published; package serve shares sessions of this program"}
+	}
+	for _, name := range []string{"query", "getSseDropCounts", "getSseLastSequenceNum", "getCcrEvent", "suspendSseStream", "resumeSseStream", "G4_TEXT_ENVELOPE_ARM_PORTED"} {
+		table["browser/"+name] = entry{"", "follows such a session from a browser; package serve has a page and an API for browsers"}
+	}
+	return table
+}
+
 // untyped has an entry for each message that is delivered without a type of
 // its own.
 func untyped() map[string]entry {
 	return map[string]entry{
+		"keep_alive":                  {"", "the session reads it and passes nothing on"},
 		"system/worker_shutting_down": {"", "for clients of a bridge to a remote worker, not for a program that has started the CLI"},
 	}
 }
