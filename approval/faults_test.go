@@ -1,0 +1,323 @@
+package approval_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// probe is a store that lets something happen at one of its calls.
+type probe struct {
+	*store.MemoryStore
+	calls  int
+	at     int // the number of that call
+	happen func(ctx context.Context, k store.RecordKey) error
+	fences []store.Fence // of the changes
+}
+
+func (p *probe) call(ctx context.Context, k store.RecordKey) error {
+	if p.calls++; p.calls == p.at && p.happen != nil {
+		if err := p.happen(ctx, k); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (p *probe) Now(ctx context.Context) (time.Time, error) {
+	if err := p.call(ctx, store.RecordKey{}); err != nil {
+		return time.Time{}, err
+	}
+	return p.MemoryStore.Now(ctx)
+}
+
+func (p *probe) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+	if err := p.call(ctx, store.RecordKey{}); err != nil {
+		return store.Record{}, err
+	}
+	return p.MemoryStore.GetRecord(ctx, k)
+}
+
+func (p *probe) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+	p.fences = append(p.fences, f)
+	if err := p.call(ctx, k); err != nil {
+		return 0, err
+	}
+	return p.MemoryStore.PutRecord(ctx, k, value, revision, f)
+}
+
+func (p *probe) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
+	p.fences = append(p.fences, f)
+	if err := p.call(ctx, k); err != nil {
+		return err
+	}
+	return p.MemoryStore.DropRecord(ctx, k, revision, f)
+}
+
+func (p *probe) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		if err := p.call(ctx, store.RecordKey{}); err != nil {
+			yield(store.Record{}, err)
+			return
+		}
+		for r, err := range p.MemoryStore.ScanRecords(ctx, project, kind, after) {
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// deed is something that is done with an inbox, on a question that has come so far.
+type deed struct {
+	name     string
+	prepare  step
+	do       func(ctx context.Context, in *approval.Questions, q approval.Question, f store.Fence) error
+	unfenced bool // people and readers have no fence
+}
+
+func deeds() []deed {
+	none := func(*testing.T, *approval.Questions, approval.Question) {}
+	remember := always(permission.Allow(), "Bash(make)")
+	expire := func(*testing.T, *approval.Questions, approval.Question) { <-time.After(time.Hour) }
+	answer := func(a func(approval.Question, string) approval.Answer) func(context.Context, *approval.Questions, approval.Question, store.Fence) error {
+		return func(ctx context.Context, in *approval.Questions, q approval.Question, _ store.Fence) error {
+			_, err := in.Decide(ctx, q.ID, a(q, "ada"))
+			return err
+		}
+	}
+	free := func(ctx context.Context, in *approval.Questions, q approval.Question, f store.Fence) error {
+		_, err := in.Release(ctx, q.ID, f)
+		return err
+	}
+	get := func(ctx context.Context, in *approval.Questions, q approval.Question, _ store.Fence) error {
+		_, err := in.Get(ctx, q.ID)
+		return err
+	}
+	return []deed{
+		{"ask", none, func(ctx context.Context, in *approval.Questions, q approval.Question, f store.Fence) error {
+			_, err := in.Ask(ctx, question("toolu_2"), f)
+			return err
+		}, false},
+		{"ask again", none, func(ctx context.Context, in *approval.Questions, q approval.Question, f store.Fence) error {
+			_, err := in.Ask(ctx, question("toolu_1"), f)
+			return err
+		}, false},
+		{"allow", none, answer(allow), true},
+		{"deny", none, answer(deny), true},
+		{"get", none, get, true},
+		{"get what has expired", expire, get, true},
+		{"release", decide(allow), free, false},
+		{"release what was refused", decide(deny), free, false},
+		{"release again", steps(decide(allow), release), free, false},
+		{"release with a rule", remember, free, false},
+		{"settle", steps(decide(allow), release), func(ctx context.Context, in *approval.Questions, q approval.Question, f store.Fence) error {
+			return in.Settle(ctx, q.ID, approval.Ran, f)
+		}, false},
+		{"withdraw", decide(allow), func(ctx context.Context, in *approval.Questions, q approval.Question, f store.Fence) error {
+			return in.Withdraw(ctx, q.ID, approval.Withdrawn, "", f)
+		}, false},
+		{"end", decide(allow), func(ctx context.Context, in *approval.Questions, q approval.Question, f store.Fence) error {
+			return in.End(ctx, q.ID, approval.Failed, f)
+		}, false},
+		{"defer", none, func(ctx context.Context, in *approval.Questions, q approval.Question, f store.Fence) error {
+			_, err := in.Defer(ctx, q.ID, f)
+			return err
+		}, false},
+		{"erase", steps(remember, release), func(ctx context.Context, in *approval.Questions, q approval.Question, f store.Fence) error {
+			return in.Erase(ctx, q.Conversation, f)
+		}, false},
+		{"forget", steps(decide(deny), release), func(ctx context.Context, in *approval.Questions, q approval.Question, _ store.Fence) error {
+			_, err := in.Forget(ctx, time.Now().Add(time.Minute), nil)
+			return err
+		}, true},
+		{"acknowledge", steps(decide(allow), withdraw(approval.Withdrawn)), func(ctx context.Context, in *approval.Questions, q approval.Question, _ store.Fence) error {
+			_, err := in.Acknowledge(ctx, q.ID, "ada")
+			return err
+		}, true},
+		{"revoke", steps(remember, release), func(ctx context.Context, in *approval.Questions, q approval.Question, _ store.Fence) error {
+			return in.Revoke(ctx, q.Conversation)
+		}, true},
+		{"rules", steps(remember, release), func(ctx context.Context, in *approval.Questions, q approval.Question, _ store.Fence) error {
+			_, err := in.Rules(ctx, q.Conversation)
+			return err
+		}, true},
+		{"list", expire, func(ctx context.Context, in *approval.Questions, q approval.Question, _ store.Fence) error {
+			for _, err := range in.List(ctx, approval.Filter{}) {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}, true},
+	}
+}
+
+// on does a deed in an inbox of its own, where something happens at one call. It returns
+// the store, all that it holds in the end, and the error.
+func (d *deed) on(t *testing.T, at int, again bool, happen func(p *probe, end context.CancelFunc) func(context.Context, store.RecordKey) error) (p *probe, left string, failed error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { p, left, failed = d.alone(t, at, again, happen) })
+	return p, left, failed
+}
+
+func (d *deed) alone(t *testing.T, at int, again bool, happen func(p *probe, end context.CancelFunc) func(context.Context, store.RecordKey) error) (p *probe, left string, failed error) {
+	t.Helper()
+	p = &probe{MemoryStore: store.Memory()}
+	in := approval.NewQuestions(p, "p")
+	asked := question("toolu_1")
+	asked.Lifetime = time.Hour
+	q := ask(t, in, asked)
+	d.prepare(t, in, q)
+	lease, err := p.Acquire(t.Context(), "p", "lease", "me", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p.calls, p.at, p.fences = 0, at, nil
+	if happen != nil {
+		p.happen = happen(p, cancel)
+	}
+	failed = d.do(ctx, in, q, lease.Fence)
+	p.happen = nil
+	if d.unfenced {
+		lease.Fence = store.Fence{}
+	}
+	if i := slices.IndexFunc(p.fences, func(f store.Fence) bool { return f != lease.Fence }); i >= 0 {
+		t.Errorf("%s: change %d has the fence %+v, want %+v", d.name, i+1, p.fences[i], lease.Fence)
+	}
+	calls := p.calls
+	if again && failed != nil {
+		if err := d.do(t.Context(), in, q, lease.Fence); err != nil {
+			t.Errorf("%s, after a failure at call %d: %v", d.name, at, err)
+		}
+	}
+	p.calls = calls
+	var all strings.Builder
+	for _, kind := range []string{approval.Kind, "rules"} {
+		for r, err := range p.MemoryStore.ScanRecords(t.Context(), "p", kind, "") {
+			fmt.Fprintf(&all, "%s %s %v\n", r.Key, r.Value, err)
+		}
+	}
+	return p, all.String(), failed
+}
+
+// A store that fails at any call makes the step fail with its error; taken again, the
+// step does what it would have done. Each change carries the fence.
+func TestFaultAtEveryCall(t *testing.T) {
+	for _, d := range deeds() {
+		t.Run(d.name, func(t *testing.T) {
+			p, want, err := d.on(t, 0, false, nil)
+			if err != nil || p.calls == 0 {
+				t.Fatalf("%s: %d calls, %v", d.name, p.calls, err)
+			}
+			for at := 1; at <= p.calls; at++ {
+				_, left, err := d.on(t, at, true, func(*probe, context.CancelFunc) func(context.Context, store.RecordKey) error {
+					return func(context.Context, store.RecordKey) error { return errDown }
+				})
+				if !errors.Is(err, errDown) {
+					t.Errorf("%s: the failure of call %d of %d is lost: %v", d.name, at, p.calls, err)
+				}
+				if left != want {
+					t.Errorf("%s, taken again after a failure at call %d, leaves\n%swant\n%s", d.name, at, left, want)
+				}
+			}
+		})
+	}
+}
+
+// A step ends with its context, whichever call of the store it has come to.
+func TestContextAtEveryCall(t *testing.T) {
+	for _, d := range deeds() {
+		t.Run(d.name, func(t *testing.T) {
+			p, _, _ := d.on(t, 0, false, nil)
+			for at := 1; at <= p.calls; at++ {
+				_, _, err := d.on(t, at, false, func(_ *probe, end context.CancelFunc) func(context.Context, store.RecordKey) error {
+					return func(context.Context, store.RecordKey) error { end(); return nil }
+				})
+				if !errors.Is(err, context.Canceled) {
+					t.Errorf("%s: its context ended at call %d of %d: %v", d.name, at, p.calls, err)
+				}
+			}
+		})
+	}
+}
+
+// A step begins again if another process has changed the record in between.
+func TestConflictAtEveryCall(t *testing.T) {
+	for _, d := range deeds() {
+		t.Run(d.name, func(t *testing.T) {
+			p, want, _ := d.on(t, 0, false, nil)
+			for at := 1; at <= p.calls; at++ {
+				_, left, err := d.on(t, at, false, func(p *probe, _ context.CancelFunc) func(context.Context, store.RecordKey) error {
+					return func(ctx context.Context, k store.RecordKey) error {
+						r, err := p.MemoryStore.GetRecord(ctx, k)
+						if err == nil { // a change; what it says stays the same
+							_, err = p.MemoryStore.PutRecord(ctx, k, r.Value, r.Revision, store.Fence{})
+							return err
+						}
+						return nil
+					}
+				})
+				if d.name == "forget" {
+					continue // what has changed is kept until the next time
+				}
+				if err != nil || left != want {
+					t.Errorf("%s, with another change at call %d: %v, leaves\n%swant\n%s", d.name, at, err, left, want)
+				}
+			}
+		})
+	}
+}
+
+// Whichever call of the store fails while a gate asks and a person allows: the tool runs
+// only if it is written down before that it may.
+func TestGateFaultAtEveryCall(t *testing.T) {
+	ran := 0
+	for at := 1; at <= 20; at++ {
+		synctest.Test(t, func(t *testing.T) {
+			p := &probe{MemoryStore: store.Memory(), at: at}
+			p.happen = func(context.Context, store.RecordKey) error { return errDown }
+			g := guard(t, p, approval.Options{Patience: time.Minute}, claudetest.UseTools(call("toolu_1")), claudetest.Say("Done."))
+			defer g.Close()
+			results := g.start()
+			people := approval.NewQuestions(p.MemoryStore, "p")
+			for q, err := range people.List(t.Context(), approval.Filter{States: []approval.State{approval.Open}}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				decide(allow)(t, people, q)
+			}
+			g.inbox.Announce() // as the feed of another process would
+			begin := time.Now()
+			<-results
+			if d := time.Since(begin); d > 0 {
+				t.Errorf("call %d: the gate noticed after %v", at, d)
+			}
+			use := g.cli.Transcript().Tool(t, "Bash")
+			if use.Ran {
+				ran++
+			}
+			for q, err := range people.List(t.Context(), approval.Filter{}) {
+				if may := q.State == approval.Released || q.Outcome == approval.Ran; err != nil || use.Ran != may {
+					t.Errorf("call %d: ran %v, and the question is %s %s, %v", at, use.Ran, q.State, q.Outcome, err)
+				}
+			}
+		})
+	}
+	if ran == 0 || ran == 20 {
+		t.Errorf("the tool ran %d times of 20", ran)
+	}
+}
