@@ -347,7 +347,7 @@ func TestGateBatch(t *testing.T) {
 	})
 }
 
-// A deferral that something else overrules is none: the next call is asked about.
+// A deferral that something else overrules does not count: the next call is asked about.
 func TestGateOverruledDeferral(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := guard(t, store.Memory(), approval.Options{Patience: time.Minute}, claudetest.UseTools(call("toolu_1")))

@@ -32,7 +32,7 @@ var (
 	modelOwners = []string{"ada", "bob"}
 )
 
-// kindOf names an error by what a caller can tell of it.
+// kindOf names an error by what a caller can see.
 func kindOf(err error) string {
 	if gone, ok := errors.AsType[*approval.GoneError](err); ok {
 		return fmt.Sprint("gone ", gone.Outcome, gone.Successor, errors.Is(err, approval.ErrGone))
@@ -89,7 +89,7 @@ func (m *model) decide(q *approval.Question, a approval.Answer) string {
 	return ""
 }
 
-// fenced is what becomes of a step that changes something under a fence.
+// fenced takes a step that changes something, unless its fence is stale.
 func fenced(stale bool, change func()) string {
 	if stale {
 		return "lease lost"
@@ -349,7 +349,7 @@ func modelRun(t *testing.T, seed uint64) {
 				t.Fatalf("seed %d: asked %s, want %s", seed, text(&got), text(q))
 			}
 		case "decide":
-			a := approval.Answer{By: one("ada", "bob", "cy", ""), Rule: "none of theirs", At: m.now.Add(time.Hour)}
+			a := approval.Answer{By: one("ada", "bob", "cy", ""), Rule: "a rule", At: m.now.Add(time.Hour)}
 			a.Decision = []permission.Decision{permission.Allow(), permission.Allow(), permission.Deny("not today"), {}}[random.IntN(4)]
 			if q != nil && random.IntN(8) > 0 {
 				a.Digest = q.Digest

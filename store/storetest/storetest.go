@@ -78,6 +78,7 @@ func Run(t *testing.T, target Target) {
 	}
 	group("Input", inputs())
 	group("Races", races())
+	group("Model", models())
 	if _, ok := s.(store.Leaser); ok && target.Process != nil {
 		group("Owners", owners())
 	}
