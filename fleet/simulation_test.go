@@ -166,6 +166,7 @@ type world struct {
 	// acknowledged, by the text of the prompt.
 	stoppedAt map[string][]*machine
 	starts    int
+	endedAs   map[string]string // prompts that have ended, see agree
 
 	followed follower
 	service  *service // that follows the outcomes
@@ -505,6 +506,7 @@ func (w *world) live(ctx context.Context) {
 		}
 		w.service.anywhere(ctx)
 		w.step(ctx, keys)
+		w.agree(ctx)
 		<-time.After(time.Duration(w.rng.IntN(20_000*(1+w.rng.IntN(2)))) * time.Millisecond)
 	}
 	w.finale(ctx, keys)
@@ -624,6 +626,7 @@ func (w *world) finale(ctx context.Context, keys []string) {
 	w.closing.Go(func() { _ = w.client.Close(context.Background()) })
 	w.closing.Wait()
 	synctest.Wait()
+	w.checkLeft(ctx, keys)
 	if left := w.followed.left(); left != "" {
 		w.fault("the trace has no end of %s", left)
 	}
