@@ -244,7 +244,7 @@ func BenchmarkStream(b *testing.B) {
 
 // appended is a store that counts what it is given.
 type appended struct {
-	store.Store
+	store.Basic
 	batches chan struct{}
 }
 

@@ -38,7 +38,7 @@ import (
 // copied; set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN in Options.Env.
 type StoreOptions struct {
 	// Store is the store. It is needed.
-	Store store.Store
+	Store store.Sessions
 	// Project is the project in the keys of the transcripts: a tenant, a
 	// repository, an environment. It is needed; see [store.Key].
 	Project string
@@ -47,8 +47,8 @@ type StoreOptions struct {
 	// [store.Eventually], at once.
 	Flush store.Flush
 	// Fence is the fence of a lease that you have acquired, and renew, yourself.
-	// Zero: the session has its own lease, under its id, if the store is a
-	// [store.Leaser]. Connect then fails with [store.ErrLeased] if another
+	// Zero: the session has its own lease, under its id, unless the store has no
+	// leases. Connect then fails with [store.ErrLeased] if another
 	// owner has the session; the [*store.HeldError] names it. No tool call
 	// begins while it is in doubt whether the lease is still ours, and a
 	// session that has lost it stores nothing more and is aborted with
@@ -127,9 +127,6 @@ func (o *Options) checkStore() *OptionError {
 	case o.NoPersistence:
 		return &OptionError{"Store", "NoPersistence is set too: without a transcript there is nothing to store"}
 	}
-	if _, ok := s.Store.(store.Lister); o.Continue && !ok {
-		return &OptionError{"Continue", "needs a store that lists its sessions (store.Lister)"}
-	}
 	if err := store.CheckProject(s.Project); err != nil {
 		return &OptionError{"Store.Project", err.Error()}
 	}
@@ -147,14 +144,8 @@ func (o *Options) checkStore() *OptionError {
 // minTTL is the shortest lease: it must be renewed in time by a busy process.
 const minTTL = time.Second
 
-// leases reports whether the session has its own lease.
-func (o *StoreOptions) leases() bool {
-	if o == nil || !o.Fence.IsZero() {
-		return false
-	}
-	_, ok := o.Store.(store.Leaser)
-	return ok
-}
+// leases reports whether the session has its own lease, if its store has leases.
+func (o *StoreOptions) leases() bool { return o != nil && o.Fence.IsZero() }
 
 // registerFence adds a hook that lets no tool begin while it is in doubt whether
 // the session is still ours. A fence keeps a lost owner from writing to the
@@ -188,9 +179,6 @@ func openMirror(ctx context.Context, s *Session) (*mirror.Mirror, error) {
 	// had restored. This start may restore none, and so make no folder.
 	scratch.Sweep()
 	o := s.opts.Store.withDefaults()
-	if _, ok := o.Store.(store.Leaser); !ok && o.Fence.IsZero() {
-		s.log.Warn("the store has no leases: nothing keeps another process from writing to the same session")
-	}
 	m := mirror.New(mirror.Config{
 		Store: o.Store, Project: o.Project, Fence: o.Fence, Owner: o.Owner, TTL: o.TTL, GiveUp: o.GiveUp,
 		Journals: o.Journal, Log: s.log,
@@ -342,6 +330,9 @@ func (o *Options) findStored(ctx context.Context) error {
 	}
 	if o.Continue {
 		id, err := o.source().Latest(ctx)
+		if errors.Is(err, errors.ErrUnsupported) {
+			return &OptionError{"Continue", "needs a store that lists its sessions"}
+		}
 		if err != nil {
 			return storedError(ctx, err)
 		}

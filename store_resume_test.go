@@ -66,14 +66,14 @@ func TestResumeFromStoreRefused(t *testing.T) {
 			}
 		})
 	}
-	o := claude.Options{Continue: true, Store: &claude.StoreOptions{Store: struct{ store.Store }{store.Memory()}, Project: "tenant-7"}}
+	o := claude.Options{Continue: true, Store: &claude.StoreOptions{Store: store.Basic{}, Project: "tenant-7"}}
 	_, err := claude.Connect(t.Context(), &o)
 	if bad, ok := errors.AsType[*claude.OptionError](err); !ok || bad.Field != "Continue" {
 		t.Errorf("a store that cannot list: %v", err)
 	}
 }
 
-func put(t *testing.T, s store.Store, k store.Key, lines ...string) {
+func put(t *testing.T, s store.Transcripts, k store.Key, lines ...string) {
 	t.Helper()
 	var entries []store.Entry
 	for _, line := range lines {

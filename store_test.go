@@ -44,9 +44,9 @@ func (u *unsteady) Renew(ctx context.Context, l store.Lease) error {
 }
 
 // stored returns the lines of a transcript.
-func stored(t *testing.T, s store.Store, k store.Key) (lines []string) {
+func stored(t *testing.T, s store.Transcripts, k store.Key) (lines []string) {
 	t.Helper()
-	for e, err := range s.Load(t.Context(), k) {
+	for e, err := range store.Entries(t.Context(), s, k) {
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ import (
 // successor.
 func TestRulesAreFenced(t *testing.T) {
 	stores(t, func(t *testing.T, r store.Records) {
-		leases := r.(store.Leaser)
+		leases := r.(store.Leases)
 		old, err := leases.Acquire(t.Context(), "p", "user-42", "first", time.Minute)
 		if err != nil {
 			t.Fatal(err)

@@ -326,7 +326,7 @@ func TestReleaseOnce(t *testing.T) {
 // An owner whose lease is lost releases nothing.
 func TestReleaseIsFenced(t *testing.T) {
 	stores(t, func(t *testing.T, r store.Records) {
-		leases := r.(store.Leaser)
+		leases := r.(store.Leases)
 		old, err := leases.Acquire(t.Context(), "p", "user-42", "first", time.Minute)
 		if err != nil {
 			t.Fatal(err)

@@ -27,7 +27,7 @@ var ErrNotWaiting = errors.New("is not what the transcript waits for")
 // decided already stays so. If the transcript has moved on, the error matches
 // [ErrNotWaiting]: withdraw the question. One that was released or is over is a
 // [*StateError]. With a fence, Recover is refused in the same cases as an append.
-func (qs *Questions) Recover(ctx context.Context, s store.Store, session store.Key, id string, f store.Fence) (Question, error) {
+func (qs *Questions) Recover(ctx context.Context, s store.Transcripts, session store.Key, id string, f store.Fence) (Question, error) {
 	q, err := qs.Get(ctx, id)
 	if err != nil {
 		return q, err
@@ -60,12 +60,12 @@ func (qs *Questions) Recover(ctx context.Context, s store.Store, session store.K
 
 // marker makes the line that defers the call of a question, nil if the transcript
 // has it.
-func (qs *Questions) marker(ctx context.Context, s store.Store, session store.Key, q *Question) ([]byte, error) {
+func (qs *Questions) marker(ctx context.Context, s store.Transcripts, session store.Key, q *Question) ([]byte, error) {
 	var index transcript.Index
 	m := transcript.Marker{UUID: uuid.New(), Session: session.Session, ToolUseID: q.ToolUseID, Tool: q.Tool, Input: q.Input}
 	pos := int64(0)
 	ids := make(map[int64]string) // of the lines that may have made the call
-	for e, err := range s.Load(ctx, session) {
+	for e, err := range store.Entries(ctx, s, session) {
 		if err == nil {
 			err = index.Add(pos, e)
 		}

@@ -61,7 +61,7 @@ func TestRecover(t *testing.T) {
 				}
 			}
 			markers := 0
-			for e, err := range db.Load(t.Context(), key) {
+			for e, err := range store.Entries(t.Context(), db, key) {
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -41,7 +41,7 @@ func TestMirror(t *testing.T) {
 			t.Errorf("the transcript has %q, want %q", got, want)
 		}
 		subs := 0
-		for sub, err := range mem.ListSubs(t.Context(), "p", key.Session) {
+		for sub, err := range mem.Subagents(t.Context(), "p", key.Session) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,10 +57,10 @@ func TestMirror(t *testing.T) {
 }
 
 // lines returns the types of the lines of a transcript, and wants a chain.
-func lines(t *testing.T, s store.Store, k store.Key) (types []string) {
+func lines(t *testing.T, s store.Transcripts, k store.Key) (types []string) {
 	t.Helper()
 	last := ""
-	for e, err := range s.Load(t.Context(), k) {
+	for e, err := range store.Entries(t.Context(), s, k) {
 		if err != nil {
 			t.Fatal(err)
 		}

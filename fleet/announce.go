@@ -109,7 +109,7 @@ func leaseName(at string) string { return leasePrefix + at }
 
 const leasePrefix = "fleet/"
 
-// Append implements [store.Store].
+// Append implements [store.Transcripts].
 func (a *announcer) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	err := a.Fleet.Append(ctx, k, b)
 	changed(ctx, err)
@@ -119,13 +119,14 @@ func (a *announcer) Append(ctx context.Context, k store.Key, b store.Batch) erro
 	return a.report(b.Fence, err)
 }
 
-// Load implements [store.Store]. Each entry extends the time of a call that is bounded.
-func (a *announcer) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, error] {
-	all := a.Fleet.Load(ctx, k)
+// Load implements [store.Transcripts]. Each entry extends the time of a call that is
+// bounded.
+func (a *announcer) Load(ctx context.Context, k store.Key, after store.Place) iter.Seq2[store.PlacedEntry, error] {
+	all := a.Fleet.Load(ctx, k, after)
 	if !extends(ctx) {
 		return all
 	}
-	return func(yield func(store.Entry, error) bool) {
+	return func(yield func(store.PlacedEntry, error) bool) {
 		for e, err := range all {
 			if changed(ctx, err); !yield(e, err) {
 				return
@@ -134,7 +135,7 @@ func (a *announcer) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry
 	}
 }
 
-// Renew implements [store.Leaser].
+// Renew implements [store.Leases].
 func (a *announcer) Renew(ctx context.Context, l store.Lease) error {
 	return a.report(l.Fence, a.Fleet.Renew(ctx, l))
 }
@@ -186,17 +187,9 @@ func (a *announcer) ChangeRecords(ctx context.Context, changes []store.RecordCha
 	return next, a.report(f, err)
 }
 
-// Delete implements [store.Deleter].
+// Delete implements [store.Transcripts].
 func (a *announcer) Delete(ctx context.Context, k store.Key, f store.Fence) error {
 	err := a.Fleet.Delete(ctx, k, f)
 	changed(ctx, err)
 	return err
 }
-
-// LoadAfter implements [store.Tailer].
-func (a *announcer) LoadAfter(ctx context.Context, k store.Key, place int64) entries {
-	return store.LoadAfter(ctx, a.Fleet, k, place)
-}
-
-// Tails implements [store.Tailer].
-func (a *announcer) Tails(of store.Store) bool { return of == store.Store(a) }

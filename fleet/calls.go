@@ -132,7 +132,7 @@ type callStore struct {
 	newest *newest
 }
 
-// Append implements [store.Store].
+// Append implements [store.Transcripts].
 func (s *callStore) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	err := s.announcer.Append(ctx, k, b)
 	if err == nil && k.Sub == "" {

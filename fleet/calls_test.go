@@ -192,7 +192,7 @@ func transcriptOf(t *testing.T, db *store.MemoryStore, m *machine) string {
 		t.Fatal(err)
 	}
 	var all strings.Builder
-	for e, err := range db.Load(t.Context(), store.Key{Project: "p", Session: info.Session}) {
+	for e, err := range store.Entries(t.Context(), db, store.Key{Project: "p", Session: info.Session}) {
 		if err != nil {
 			t.Fatal(err)
 		}

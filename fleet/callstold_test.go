@@ -277,7 +277,7 @@ func testCompacted(t *testing.T, preserves bool) {
 	wasLetGo(t, db, "toolu_before")
 	var last string
 	key := store.Key{Project: "p", Session: info.Session}
-	for e, err := range db.Load(t.Context(), key) {
+	for e, err := range store.Entries(t.Context(), db, key) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -216,11 +216,11 @@ type unloadable struct {
 	fails atomic.Bool
 }
 
-func (s *unloadable) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, error] {
+func (s *unloadable) Load(ctx context.Context, k store.Key, after store.Place) iter.Seq2[store.PlacedEntry, error] {
 	if s.fails.Load() {
-		return func(yield func(store.Entry, error) bool) { yield(nil, errFailing) }
+		return func(yield func(store.PlacedEntry, error) bool) { yield(store.PlacedEntry{}, errFailing) }
 	}
-	return s.Fleet.Load(ctx, k)
+	return s.Fleet.Load(ctx, k, after)
 }
 
 // spentOnDays is the sum of all days in a store.

@@ -32,7 +32,7 @@ func left(t *testing.T, db store.Fleet) (names []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		names = append(names, "session "+s.ID)
+		names = append(names, "session "+s.Session)
 	}
 	return names
 }

@@ -138,8 +138,8 @@ type eventReader struct {
 	yield func(ConversationEvent, error) bool
 
 	at    position
-	lines int   // that were read of the session at the position, including those before it
-	place int64 // in the store, behind them
+	lines int         // that were read of the session at the position, including those before it
+	place store.Place // in the store, behind them
 	// stored is the answer that was last read, with how many of its blocks.
 	stored struct {
 		answer string
@@ -182,7 +182,7 @@ func (r *eventReader) read(ctx context.Context) (more bool, err error) {
 // begun reports whether something is stored of a session. One of which nothing
 // is may never be: a cursor must not name it.
 func (r *eventReader) begun(ctx context.Context, session string) (bool, error) {
-	for _, err := range r.f.store.Load(ctx, store.Key{Project: r.f.opts.Project, Session: session}) {
+	for _, err := range store.Entries(ctx, r.f.store, store.Key{Project: r.f.opts.Project, Session: session}) {
 		if errors.Is(err, store.ErrNotFound) {
 			return false, nil
 		}
@@ -195,7 +195,7 @@ func (r *eventReader) begun(ctx context.Context, session string) (bool, error) {
 // where it stopped.
 func (r *eventReader) readSession(ctx context.Context) (more bool, err error) {
 	k := store.Key{Project: r.f.opts.Project, Session: r.at.session}
-	for e, err := range r.f.store.LoadAfter(ctx, k, r.place) {
+	for e, err := range r.f.store.Load(ctx, k, r.place) {
 		if errors.Is(err, store.ErrNotFound) {
 			return true, nil
 		}

@@ -257,9 +257,9 @@ type counting struct {
 	read atomic.Int64
 }
 
-func (c *counting) LoadAfter(ctx context.Context, k store.Key, place int64) iter.Seq2[store.PlacedEntry, error] {
+func (c *counting) Load(ctx context.Context, k store.Key, place store.Place) iter.Seq2[store.PlacedEntry, error] {
 	return func(yield func(store.PlacedEntry, error) bool) {
-		for e, err := range c.MemoryStore.LoadAfter(ctx, k, place) {
+		for e, err := range c.MemoryStore.Load(ctx, k, place) {
 			c.read.Add(1)
 			if !yield(e, err) {
 				return
@@ -267,9 +267,6 @@ func (c *counting) LoadAfter(ctx context.Context, k store.Key, place int64) iter
 		}
 	}
 }
-
-// Tails implements [store.Tailer].
-func (c *counting) Tails(of store.Store) bool { return of == store.Store(c) }
 
 // A transcript is read once, however often it grows.
 func TestEventsReadOn(t *testing.T) {
@@ -296,7 +293,7 @@ func TestEventsReadOn(t *testing.T) {
 		synctest.Wait()
 		lines := int64(0)
 		info, _ := f.Get(t.Context(), "ada")
-		for range db.MemoryStore.Load(t.Context(), store.Key{Project: "p", Session: info.Session}) {
+		for range store.Entries(t.Context(), db.MemoryStore, store.Key{Project: "p", Session: info.Session}) {
 			lines++
 		}
 		if got := db.read.Load(); events < 102 || got > lines+10 {

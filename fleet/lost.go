@@ -339,7 +339,7 @@ func (f *Fleet) lostAnswers(ctx context.Context, rec *record, prompt string) (*l
 		return nil, nil
 	}
 	k := store.Key{Project: f.opts.Project, Session: rec.Session}
-	main, err := readMain(f.store.Load(ctx, k), mark, prompt)
+	main, err := readMain(store.Entries(ctx, f.store, k), mark, prompt)
 	if err != nil {
 		return nil, err
 	}
@@ -402,7 +402,7 @@ func (f *Fleet) countDeleted(ctx context.Context, key string, fence store.Fence)
 // agentTapes reads the transcripts of the subagents of a session.
 func (f *Fleet) agentTapes(ctx context.Context, k store.Key) ([]*tape, error) {
 	var all []*tape
-	for sub, err := range f.store.ListSubs(ctx, k.Project, k.Session) {
+	for sub, err := range f.store.Subagents(ctx, k.Project, k.Session) {
 		if err != nil {
 			return nil, err
 		}
@@ -412,7 +412,7 @@ func (f *Fleet) agentTapes(ctx context.Context, k store.Key) ([]*tape, error) {
 		}
 		t := &tape{agent: id}
 		k.Sub = sub
-		for line, err := range f.store.Load(ctx, k) {
+		for line, err := range store.Entries(ctx, f.store, k) {
 			if err != nil {
 				return nil, err
 			}

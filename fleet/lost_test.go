@@ -186,7 +186,7 @@ func storedAnswers(t *testing.T, db *store.MemoryStore) (n int) {
 		if err != nil {
 			t.Error(err)
 		}
-		for line, err := range db.Load(context.Background(), store.Key{Project: "p", Session: s.ID}) {
+		for line, err := range store.Entries(context.Background(), db, store.Key{Project: "p", Session: s.Session}) {
 			if err == nil && string(jsonMember(line, "type")) == `"assistant"` {
 				n++
 			}

@@ -53,7 +53,7 @@ func (w *waking) findLost(ctx context.Context, now *stored) error {
 			break
 		}
 		key := store.Key{Project: w.f.opts.Project, Session: session}
-		if lost, err = unknownIn(w.f.store.Load(ctx, key), lost); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if lost, err = unknownIn(store.Entries(ctx, w.f.store, key), lost); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 	}
@@ -164,7 +164,7 @@ func (w *waking) appendNote(ctx context.Context, lost []calledTool) error {
 	var index transcript.Index
 	pos, ids := int64(0), make(map[int64]string)
 	note := transcript.Note{UUID: uuid.New(), Session: key.Session, Text: noteOf(lost)}
-	for e, err := range w.f.store.Load(ctx, key) {
+	for e, err := range store.Entries(ctx, w.f.store, key) {
 		if err == nil {
 			err = index.Add(pos, e)
 		}

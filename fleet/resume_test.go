@@ -410,7 +410,7 @@ func TestResumeWhileSubagentsWrite(t *testing.T) {
 				defer closeFleet(t, f)
 				resumeTwice(t, f, d)
 				n := 0
-				for _, err := range db.Load(t.Context(), store.Key{Project: "p", Session: d.session, Sub: "subagents/" + c.sub}) {
+				for _, err := range store.Entries(t.Context(), db, store.Key{Project: "p", Session: d.session, Sub: "subagents/" + c.sub}) {
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -324,7 +324,7 @@ func (x *shadow) calls(ctx context.Context, rec *record, s *plan.State) error {
 	sessions := rec.sessions()
 	for _, session := range sessions[max(0, len(sessions)-2):] {
 		k := store.Key{Project: x.raw.opts.Project, Session: session}
-		if lost, err = unknownIn(x.raw.store.Load(ctx, k), lost); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if lost, err = unknownIn(store.Entries(ctx, x.raw.store, k), lost); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 	}

@@ -112,7 +112,7 @@ func playFault(t *testing.T, w storeWork, listOnly bool, at int, fault storetest
 	})
 	h := history.In(faulty, "tenant")
 	if listOnly {
-		h = history.In(onlyLists{faulty, faulty, faulty, faulty}, "tenant")
+		h = history.In(plainStore{faulty}, "tenant")
 	}
 	got, err := w.do(t.Context(), h)
 	calls = faulty.Calls()
@@ -130,12 +130,4 @@ func playFault(t *testing.T, w storeWork, listOnly bool, at int, fault storetest
 		t.Fatal(err)
 	}
 	return got, end, calls
-}
-
-// onlyLists is a store without summaries.
-type onlyLists struct {
-	store.Store
-	store.Lister
-	store.SubLister
-	store.Deleter
 }

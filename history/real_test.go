@@ -548,7 +548,7 @@ func TestRealInStore(t *testing.T) {
 	folder := filepath.Dir(transcriptOf(t, w.config, id))
 	for _, id := range []string{id, fork} {
 		var text []byte
-		for e, err := range kept.Load(t.Context(), store.Key{Project: "tenant", Session: id}) {
+		for e, err := range store.Entries(t.Context(), kept, store.Key{Project: "tenant", Session: id}) {
 			if err != nil {
 				t.Fatal(err)
 			}

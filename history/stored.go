@@ -19,19 +19,18 @@ import (
 
 // In returns the history of a project in a store, with the same methods and
 // errors as that on disk. A transcript is loaded whole when it is read and stays
-// in memory. A method needs what it uses of the store: List a [store.Lister] or
-// [store.Summarizer], Subagents a [store.SubLister], Delete a [store.Deleter];
-// without it the error matches [errors.ErrUnsupported].
+// in memory. What the store cannot do is answered with an error that matches
+// [errors.ErrUnsupported].
 //
 // Writes carry no lease. A session that runs elsewhere keeps its lease, and sees
 // a new title when it is resumed.
-func In(s store.Store, project string) *History {
+func In(s store.Transcripts, project string) *History {
 	return &History{in: &stored{s, project}}
 }
 
 // stored is the sessions of a project in a store.
 type stored struct {
-	store   store.Store
+	store   store.Transcripts
 	project string
 }
 
@@ -51,11 +50,6 @@ func (s *stored) fail(id string, err error) error {
 		return fmt.Errorf("claude: history: session %s %w: %w", id, ErrNotFound, err)
 	}
 	return fmt.Errorf("claude: history: session %s: %w", id, err)
-}
-
-// unsupported is the error for what the store cannot do.
-func (s *stored) unsupported(what string) error {
-	return fmt.Errorf("claude: history: the store %T cannot %s: %w", s.store, what, errors.ErrUnsupported)
 }
 
 // list lists the sessions, from summaries if the store keeps them.
@@ -92,46 +86,38 @@ func (s *stored) list(ctx context.Context, q Query, yield func(SessionInfo, erro
 // infos yields all sessions that have something to show.
 func (s *stored) infos(ctx context.Context) iter.Seq2[SessionInfo, error] {
 	return func(yield func(SessionInfo, error) bool) {
-		if by := store.SummarizerOf(s.store); by != nil {
-			for sum, err := range by.Summaries(ctx, s.project) {
-				if err != nil {
-					yield(SessionInfo{}, fmt.Errorf("claude: history: %w", err))
-					return
-				}
-				var f transcript.Fold
-				if json.Unmarshal(sum.Data, &f) != nil {
-					continue // of a version that is not ours
-				}
-				info, err := s.folded(ctx, &f, sum.Session, sum.Modified)
-				if errors.Is(err, ErrEmpty) {
-					continue
-				}
-				if !yield(info, err) || err != nil {
-					return
-				}
-			}
-			return
-		}
-		by, ok := s.store.(store.Lister)
-		if !ok {
-			yield(SessionInfo{}, s.unsupported("list sessions"))
-			return
-		}
-		for session, err := range by.List(ctx, s.project) {
+		for sum, err := range s.store.List(ctx, s.project) {
 			if err != nil {
 				yield(SessionInfo{}, fmt.Errorf("claude: history: %w", err))
 				return
 			}
-			info, err := s.info(ctx, session.ID)
-			if errors.Is(err, ErrEmpty) || errors.Is(err, ErrNotFound) {
+			info, err := s.listed(ctx, sum)
+			if errors.Is(err, ErrEmpty) {
 				continue
 			}
-			info.Modified = session.Modified
 			if !yield(info, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// listed returns what a list shows of a session, [ErrEmpty] if that is nothing. A session
+// whose summary the store does not keep is loaded.
+func (s *stored) listed(ctx context.Context, sum store.Summary) (SessionInfo, error) {
+	if sum.Data == nil {
+		info, err := s.info(ctx, sum.Session)
+		if errors.Is(err, ErrNotFound) { // deleted in the meantime
+			err = ErrEmpty
+		}
+		info.Modified = sum.Modified
+		return info, err
+	}
+	var f transcript.Fold
+	if json.Unmarshal(sum.Data, &f) != nil {
+		return SessionInfo{}, ErrEmpty // of a version that is not ours
+	}
+	return s.folded(ctx, &f, sum.Session, sum.Modified)
 }
 
 // folded returns what a list shows of a session, [ErrEmpty] if that is nothing.
@@ -162,7 +148,7 @@ func (s *stored) info(ctx context.Context, id string) (SessionInfo, error) {
 	}
 	var f transcript.Fold
 	size := int64(0)
-	for e, err := range s.store.Load(ctx, s.key(id)) {
+	for e, err := range store.Entries(ctx, s.store, s.key(id)) {
 		if err != nil {
 			return SessionInfo{}, s.fail(id, err)
 		}
@@ -181,7 +167,7 @@ func (s *stored) info(ctx context.Context, id string) (SessionInfo, error) {
 func (s *stored) load(ctx context.Context, k store.Key) (*Transcript, error) {
 	var text bytes.Buffer
 	t := &Transcript{index: new(transcript.Index), subs: s, ID: k.Session}
-	for e, err := range s.store.Load(ctx, k) {
+	for e, err := range store.Entries(ctx, s.store, k) {
 		if err != nil {
 			return nil, s.fail(k.Session, err)
 		}
@@ -214,7 +200,7 @@ func (s *stored) exists(ctx context.Context, id string) error {
 	if err := s.check(id); err != nil {
 		return err
 	}
-	for _, err := range s.store.Load(ctx, s.key(id)) {
+	for _, err := range store.Entries(ctx, s.store, s.key(id)) {
 		if err != nil {
 			return s.fail(id, err)
 		}
@@ -247,28 +233,25 @@ func (s *stored) delete(ctx context.Context, id string) (removed Removed, err er
 	if err := s.exists(ctx, id); err != nil {
 		return removed, err
 	}
-	by, ok := s.store.(store.Deleter)
-	if !ok {
-		return removed, s.unsupported("delete sessions")
-	}
 	keys := []store.Key{s.key(id)}
-	if list, ok := s.store.(store.SubLister); ok {
-		for sub, err := range list.ListSubs(ctx, s.project, id) {
-			if err != nil {
-				return removed, s.fail(id, err)
-			}
-			keys = append(keys, store.Key{Project: s.project, Session: id, Sub: sub})
+	for sub, err := range s.store.Subagents(ctx, s.project, id) {
+		if errors.Is(err, errors.ErrUnsupported) {
+			break // they go anyway
 		}
+		if err != nil {
+			return removed, s.fail(id, err)
+		}
+		keys = append(keys, store.Key{Project: s.project, Session: id, Sub: sub})
 	}
 	for _, k := range keys {
-		for e, err := range s.store.Load(ctx, k) {
+		for e, err := range store.Entries(ctx, s.store, k) {
 			if err != nil {
 				return removed, s.fail(id, err)
 			}
 			removed.Bytes += int64(len(e)) + 1
 		}
 	}
-	if err := by.Delete(ctx, s.key(id), store.Fence{}); err != nil {
+	if err := s.store.Delete(ctx, s.key(id), store.Fence{}); err != nil {
 		return Removed{}, s.fail(id, err)
 	}
 	for _, k := range keys {
@@ -314,12 +297,8 @@ func (s *stored) fork(ctx context.Context, id string, o ForkOptions) (string, er
 // subagents lists the subagents of a session. What is known about one is in its
 // own transcript, where the last line of that kind counts.
 func (s *stored) subagents(ctx context.Context, t *Transcript) ([]SubagentInfo, error) {
-	list, ok := s.store.(store.SubLister)
-	if !ok {
-		return nil, s.unsupported("list subagents")
-	}
 	var agents []SubagentInfo
-	for sub, err := range list.ListSubs(ctx, s.project, t.ID) {
+	for sub, err := range s.store.Subagents(ctx, s.project, t.ID) {
 		if err != nil {
 			return nil, s.fail(t.ID, err)
 		}
@@ -328,7 +307,7 @@ func (s *stored) subagents(ctx context.Context, t *Transcript) ([]SubagentInfo, 
 			continue
 		}
 		a := SubagentInfo{ID: id, file: sub}
-		for e, err := range s.store.Load(ctx, store.Key{Project: s.project, Session: t.ID, Sub: sub}) {
+		for e, err := range store.Entries(ctx, s.store, store.Key{Project: s.project, Session: t.ID, Sub: sub}) {
 			if err != nil {
 				return nil, s.fail(t.ID, err)
 			}

@@ -3,7 +3,7 @@
 //
 //	db := store.Files("/var/lib/agents")            // or Memory, or a separate module: sqlstore, redisstore, s3store
 //	err := db.Append(ctx, key, store.Batch{Entries: lines})
-//	for entry, err := range db.Load(ctx, key) { … }
+//	for entry, err := range store.Entries(ctx, db, key) { … }
 //
 // # What a store holds
 //
@@ -15,7 +15,7 @@
 //
 // # What every store promises
 //
-// [Store.Append] stores all of a batch or nothing. It may be repeated: a batch
+// [Transcripts.Append] stores all of a batch or nothing. It may be repeated: a batch
 // whose id is known is not stored again, and neither is an entry whose uuid
 // the transcript already has. Entries without a uuid are kept each time they
 // arrive, because the last one counts. Once Append has returned nil, the batch
@@ -24,9 +24,8 @@
 // # One owner
 //
 // Nothing keeps two processes from resuming the same session; both would
-// succeed, and the work of one would be lost silently. So a store can be a
-// [Leaser]: it gives a name to one owner at a time, for a time measured by the
-// store's own clock. Each [Lease] has a token that is higher than all before
+// succeed, and the work of one would be lost silently. So a store has [Leases]: it
+// gives a name to one owner at a time, for a time measured by the store's own clock. Each [Lease] has a token that is higher than all before
 // it. A batch carries the token in its [Fence], and the store refuses batches
 // from an owner that has been replaced, however late they arrive.
 //
@@ -39,10 +38,12 @@
 //
 // # Your own store
 //
-// Only Append and Load are required; use type assertions to find what else a
-// store can do, and [Batcher] for changes at once. Package storetest has the contract as tests:
+// There are three contracts: [Transcripts], [Leases] and [Records]. A session needs the
+// first two ([Sessions]), a fleet all three ([Fleet]). Two functions are enough for a
+// [Basic] store, which keeps and resumes sessions. Package storetest has the contracts as
+// tests:
 //
 //	func TestStore(t *testing.T) {
-//		storetest.Run(t, storetest.Target{Open: func(t *testing.T) store.Store { return open(t) }})
+//		storetest.Run(t, storetest.Target{Open: func(t *testing.T) store.Fleet { return open(t) }})
 //	}
 package store

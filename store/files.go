@@ -52,10 +52,7 @@ type FileStore struct {
 	recent []string          // of known, the last used last
 }
 
-var _ interface {
-	Fleet
-	Summarizer
-} = (*FileStore)(nil)
+var _ Fleet = (*FileStore)(nil)
 
 // known is what this process has read of a transcript.
 type known struct {
@@ -156,7 +153,7 @@ func (s *FileStore) markLayout(r *os.Root) error {
 
 func fail(err error) error { return fmt.Errorf("claude: store: %w", err) }
 
-// Append implements [Store].
+// Append implements [Transcripts].
 func (s *FileStore) Append(ctx context.Context, k Key, b Batch) error {
 	if err := cmp.Or(b.Check(k), ctx.Err()); err != nil {
 		return err
@@ -499,28 +496,14 @@ func wholeLines(r *os.Root, name string) (int64, error) {
 	return int64(bytes.LastIndexByte(text, '\n') + 1), err
 }
 
-// Load implements [Store].
-func (s *FileStore) Load(ctx context.Context, k Key) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		for e, err := range s.LoadAfter(ctx, k, 0) {
-			if !yield(e.Entry, err) {
-				return
-			}
-		}
-	}
-}
-
-// LoadAfter implements [Tailer].
-func (s *FileStore) LoadAfter(ctx context.Context, k Key, place int64) iter.Seq2[PlacedEntry, error] {
+// Load implements [Transcripts].
+func (s *FileStore) Load(ctx context.Context, k Key, after Place) iter.Seq2[PlacedEntry, error] {
 	return func(yield func(PlacedEntry, error) bool) {
-		if err := s.load(ctx, k, place, yield); err != nil {
+		if err := s.load(ctx, k, int64(after), yield); err != nil {
 			yield(PlacedEntry{}, err)
 		}
 	}
 }
-
-// Tails implements [Tailer].
-func (s *FileStore) Tails(of Store) bool { return of == Store(s) }
 
 // load yields the entries behind a place, which is where a line ends in the file,
 // and returns the error that ends the loop.

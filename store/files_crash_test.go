@@ -20,10 +20,10 @@ func crashBatch(lines ...string) Batch {
 	return b
 }
 
-func loaded(t *testing.T, s Store, k Key) string {
+func loaded(t *testing.T, s Transcripts, k Key) string {
 	t.Helper()
 	out := ""
-	for e, err := range s.Load(t.Context(), k) {
+	for e, err := range Entries(t.Context(), s, k) {
 		if err != nil {
 			return "error: " + err.Error()
 		}

@@ -41,7 +41,7 @@ func readPlaced(in io.Reader, place int64) iter.Seq2[PlacedEntry, error] {
 				yield(PlacedEntry{}, err)
 				return
 			}
-			if line = bytes.TrimRight(line, "\r\n"); len(line) > 0 && !yield(PlacedEntry{line, place}, nil) {
+			if line = bytes.TrimRight(line, "\r\n"); len(line) > 0 && !yield(PlacedEntry{line, Place(place)}, nil) {
 				return
 			}
 		}

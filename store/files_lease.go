@@ -105,7 +105,7 @@ func (s *FileStore) fenced(ctx context.Context, r *os.Root, f Fence) (unlock fun
 	return unlock, nil
 }
 
-// Acquire implements [Leaser].
+// Acquire implements [Leases].
 func (s *FileStore) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (Lease, error) {
 	if err := cmp.Or(CheckAcquire(project, name, owner, ttl), ctx.Err()); err != nil {
 		return Lease{}, err
@@ -131,7 +131,7 @@ func (s *FileStore) Acquire(ctx context.Context, project, name, owner string, tt
 	return Lease{Fence{project, name, l.Token}, owner, ttl}, nil
 }
 
-// Renew implements [Leaser].
+// Renew implements [Leases].
 func (s *FileStore) Renew(ctx context.Context, l Lease) error {
 	if err := cmp.Or(CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (s *FileStore) Renew(ctx context.Context, l Lease) error {
 	return s.changeLease(ctx, l, func() time.Time { return time.Now().Add(l.TTL) })
 }
 
-// Release implements [Leaser].
+// Release implements [Leases].
 func (s *FileStore) Release(ctx context.Context, l Lease) error {
 	if err := cmp.Or(CheckLease(l.Project, l.Name), ctx.Err()); err != nil {
 		return err

@@ -17,32 +17,9 @@ import (
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
-// List implements [Lister].
-func (s *FileStore) List(ctx context.Context, project string) iter.Seq2[Session, error] {
-	return func(yield func(Session, error) bool) {
-		r, list, err := s.list(ctx, project)
-		if err != nil {
-			yield(Session{}, err)
-			return
-		}
-		if r != nil {
-			defer r.Close()
-		}
-		for _, item := range list {
-			if err := ctx.Err(); err != nil {
-				yield(Session{}, err)
-				return
-			}
-			if !yield(item, nil) {
-				return
-			}
-		}
-	}
-}
-
 // list returns the sessions of a project, the last modified first. There is no
 // root if there is no directory.
-func (s *FileStore) list(ctx context.Context, project string) (*os.Root, []Session, error) {
+func (s *FileStore) list(ctx context.Context, project string) (*os.Root, []Summary, error) {
 	if err := cmp.Or(CheckProject(project), ctx.Err()); err != nil {
 		return nil, nil, err
 	}
@@ -59,7 +36,7 @@ func (s *FileStore) list(ctx context.Context, project string) (*os.Root, []Sessi
 		r.Close()
 		return nil, nil, fail(err)
 	}
-	var list []Session
+	var list []Summary
 	for _, e := range entries {
 		file, ok := strings.CutSuffix(e.Name(), dataEnd)
 		id, ok2 := fromFileName(file)
@@ -70,21 +47,18 @@ func (s *FileStore) list(ctx context.Context, project string) (*os.Root, []Sessi
 			continue
 		}
 		if info, err := e.Info(); err == nil { // else it was removed just now
-			list = append(list, Session{id, info.ModTime()})
+			list = append(list, Summary{Session: id, Modified: info.ModTime()})
 		}
 	}
-	slices.SortFunc(list, func(a, b Session) int {
-		return cmp.Or(b.Modified.Compare(a.Modified), strings.Compare(a.ID, b.ID))
+	slices.SortFunc(list, func(a, b Summary) int {
+		return cmp.Or(b.Modified.Compare(a.Modified), strings.Compare(a.Session, b.Session))
 	})
 	return r, list, nil
 }
 
-// Summarizes implements [Summarizer].
-func (s *FileStore) Summarizes(of Store) bool { return of == Store(s) }
-
-// Summaries implements [Summarizer]. A summary is updated when it is
-// requested, starting where the last one ended.
-func (s *FileStore) Summaries(ctx context.Context, project string) iter.Seq2[Summary, error] {
+// List implements [Transcripts]. A summary is updated when it is requested, starting
+// where the last one ended.
+func (s *FileStore) List(ctx context.Context, project string) iter.Seq2[Summary, error] {
 	return func(yield func(Summary, error) bool) {
 		r, list, err := s.list(ctx, project)
 		if err != nil {
@@ -95,7 +69,7 @@ func (s *FileStore) Summaries(ctx context.Context, project string) iter.Seq2[Sum
 			defer r.Close()
 		}
 		for _, item := range list {
-			data, err := s.summary(r, transcriptFile(Key{Project: project, Session: item.ID}))
+			data, err := s.summary(r, transcriptFile(Key{Project: project, Session: item.Session}))
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // deleted in the meantime
 			}
@@ -103,7 +77,7 @@ func (s *FileStore) Summaries(ctx context.Context, project string) iter.Seq2[Sum
 				yield(Summary{}, fail(err))
 				return
 			}
-			if !yield(Summary{item.ID, item.Modified, data}, nil) {
+			if !yield(Summary{item.Session, item.Modified, data}, nil) {
 				return
 			}
 		}
@@ -146,8 +120,8 @@ func (s *FileStore) summary(r *os.Root, name string) ([]byte, error) {
 	return kept.Data, nil
 }
 
-// ListSubs implements [SubLister].
-func (s *FileStore) ListSubs(ctx context.Context, project, session string) iter.Seq2[string, error] {
+// Subagents implements [Transcripts].
+func (s *FileStore) Subagents(ctx context.Context, project, session string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		k := Key{Project: project, Session: session}
 		subs, err := s.subs(ctx, k)
@@ -219,7 +193,7 @@ func below(r *os.Root, folder, ending string) ([]string, error) {
 	return files, nil
 }
 
-// Delete implements [Deleter].
+// Delete implements [Transcripts].
 func (s *FileStore) Delete(ctx context.Context, k Key, f Fence) error {
 	if err := cmp.Or(k.Check(), f.check(k.Project), ctx.Err()); err != nil {
 		return err

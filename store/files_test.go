@@ -119,10 +119,10 @@ func TestFilesSurviveKills(t *testing.T) {
 }
 
 // checkBatches wants every batch whole, and all that were acknowledged.
-func checkBatches(t *testing.T, s store.Store, stored map[string]int) {
+func checkBatches(t *testing.T, s store.Transcripts, stored map[string]int) {
 	t.Helper()
 	count := make(map[string]int) // of entries, by batch
-	for e, err := range s.Load(t.Context(), key) {
+	for e, err := range store.Entries(t.Context(), s, key) {
 		if errors.Is(err, store.ErrNotFound) {
 			break // nobody had stored anything yet
 		}
@@ -155,7 +155,7 @@ func layout(dir string) (data, commits string) {
 	return base + ".jsonl", base + ".commits"
 }
 
-func add(t *testing.T, s store.Store, lines ...string) {
+func add(t *testing.T, s store.Transcripts, lines ...string) {
 	t.Helper()
 	b := store.Batch{ID: store.NewBatchID()}
 	for _, l := range lines {
@@ -166,9 +166,9 @@ func add(t *testing.T, s store.Store, lines ...string) {
 	}
 }
 
-func load(t *testing.T, s store.Store) (got string, err error) {
+func load(t *testing.T, s store.Transcripts) (got string, err error) {
 	t.Helper()
-	for e, e2 := range s.Load(t.Context(), key) {
+	for e, e2 := range store.Entries(t.Context(), s, key) {
 		if e2 != nil {
 			return got, e2
 		}
@@ -191,7 +191,7 @@ func TestFilesCutOff(t *testing.T) {
 			add(t, s, `{"uuid":"1"}`)
 			data, commits := layout(dir)
 			damage(t, data, commits)
-			for _, s := range []store.Store{s, store.Files(dir)} {
+			for _, s := range []store.Transcripts{s, store.Files(dir)} {
 				if got, err := load(t, s); err != nil || got != `{"uuid":"1"}` {
 					t.Fatalf("Load = %s, %v", got, err)
 				}
@@ -315,7 +315,7 @@ func TestFilesArePrivate(t *testing.T) {
 	if _, err := s.PutRecord(t.Context(), store.RecordKey{Project: "p", Kind: "k", Name: "n"}, nil, 0, lease.Fence); err != nil {
 		t.Fatal(err)
 	}
-	for range s.Summaries(t.Context(), "p") {
+	for range s.List(t.Context(), "p") {
 	}
 	n := 0
 	err = filepath.Walk(filepath.Join(dir, "store"), func(path string, info os.FileInfo, err error) error {

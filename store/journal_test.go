@@ -199,8 +199,8 @@ func TestJournalCutAnywhere(t *testing.T) {
 }
 
 // all returns every entry of the transcript of the tests.
-func all(ctx context.Context, s Store) (lines []string) {
-	for e, err := range s.Load(ctx, crashKey()) {
+func all(ctx context.Context, s Transcripts) (lines []string) {
+	for e, err := range Entries(ctx, s, crashKey()) {
 		if err == nil {
 			lines = append(lines, string(e))
 		}

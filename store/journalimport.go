@@ -19,7 +19,7 @@ import (
 // continued the session since the journal was written, the entries of the journal
 // would take the place of everything that was said since then. So none of it is stored,
 // and the error matches [ErrOvertaken]. [ReadJournal] still reads it.
-func ImportJournal(ctx context.Context, s Store, path string, f Fence) (entries int, err error) {
+func ImportJournal(ctx context.Context, s Transcripts, path string, f Fence) (entries int, err error) {
 	if err := checkImport(ctx, s, path); err != nil {
 		return 0, err
 	}
@@ -38,7 +38,7 @@ func ImportJournal(ctx context.Context, s Store, path string, f Fence) (entries 
 
 // checkImport refuses a journal if one of its transcripts was continued without it. A journal
 // that is damaged in the middle is imported up to there, so its error comes later.
-func checkImport(ctx context.Context, s Store, path string) error {
+func checkImport(ctx context.Context, s Transcripts, path string) error {
 	branches := make(map[Key]*branch)
 	for b, err := range ReadJournal(path) {
 		if err != nil {
@@ -107,9 +107,9 @@ type branch struct {
 }
 
 // loadBranch reads a transcript.
-func loadBranch(ctx context.Context, s Store, k Key) (*branch, error) {
+func loadBranch(ctx context.Context, s Transcripts, k Key) (*branch, error) {
 	b := &branch{at: make(map[string]int), added: make(map[string]bool)}
-	for e, err := range s.Load(ctx, k) {
+	for e, err := range Entries(ctx, s, k) {
 		if errors.Is(err, ErrNotFound) {
 			break
 		}

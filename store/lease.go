@@ -47,8 +47,10 @@ type Lease struct {
 	TTL   time.Duration // how long it lasts from when it was acquired or renewed
 }
 
-// Leaser is a [Store] that gives a name to one owner at a time.
-type Leaser interface {
+// Leases gives a name to one owner at a time, for a time measured by the store's own
+// clock. A store that has no leases answers all four methods with
+// [errors.ErrUnsupported].
+type Leases interface {
 	// Acquire gives out a lease, with a token that is higher than all before.
 	// If another owner has it, Acquire returns a [*HeldError] at once, without
 	// waiting. owner is for people to read; the same owner twice is two
@@ -62,6 +64,9 @@ type Leaser interface {
 
 	// Release gives the lease back. A lost lease is not an error.
 	Release(ctx context.Context, l Lease) error
+
+	// Now returns the time of the store's clock, which all its users share.
+	Now(ctx context.Context) (time.Time, error)
 }
 
 // HeldError means that another owner has the lease. It matches [ErrLeased].

@@ -56,7 +56,7 @@ type leased struct {
 	ends  time.Time // zero when it was released
 }
 
-// Append implements [Store].
+// Append implements [Transcripts].
 func (m *MemoryStore) Append(ctx context.Context, k Key, b Batch) error {
 	ids, err := b.checkedIDs(k)
 	if err != nil {
@@ -100,19 +100,8 @@ func (m *MemoryStore) Append(ctx context.Context, k Key, b Batch) error {
 	return nil
 }
 
-// Load implements [Store].
-func (m *MemoryStore) Load(ctx context.Context, k Key) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		for e, err := range m.LoadAfter(ctx, k, 0) {
-			if !yield(e.Entry, err) {
-				return
-			}
-		}
-	}
-}
-
-// LoadAfter implements [Tailer].
-func (m *MemoryStore) LoadAfter(ctx context.Context, k Key, place int64) iter.Seq2[PlacedEntry, error] {
+// Load implements [Transcripts].
+func (m *MemoryStore) Load(ctx context.Context, k Key, after Place) iter.Seq2[PlacedEntry, error] {
 	return func(yield func(PlacedEntry, error) bool) {
 		if err := k.Check(); err != nil {
 			yield(PlacedEntry{}, err)
@@ -129,7 +118,7 @@ func (m *MemoryStore) LoadAfter(ctx context.Context, k Key, place int64) iter.Se
 			yield(PlacedEntry{}, fmt.Errorf("claude: store: %v: %w", k, ErrNotFound))
 			return
 		}
-		for i := max(place, 0); i < int64(len(entries)); i++ {
+		for i := max(after, 0); i < Place(len(entries)); i++ {
 			if err := ctx.Err(); err != nil {
 				yield(PlacedEntry{}, err)
 				return
@@ -140,9 +129,6 @@ func (m *MemoryStore) LoadAfter(ctx context.Context, k Key, place int64) iter.Se
 		}
 	}
 }
-
-// Tails implements [Tailer].
-func (m *MemoryStore) Tails(of Store) bool { return of == Store(m) }
 
 // sessions returns the sessions of a project, the last modified first.
 func (m *MemoryStore) sessions(project string) []Summary {
@@ -160,22 +146,8 @@ func (m *MemoryStore) sessions(project string) []Summary {
 	return list
 }
 
-// List implements [Lister].
-func (m *MemoryStore) List(ctx context.Context, project string) iter.Seq2[Session, error] {
-	return func(yield func(Session, error) bool) {
-		for s, err := range m.Summaries(ctx, project) {
-			if !yield(Session{s.Session, s.Modified}, err) {
-				return
-			}
-		}
-	}
-}
-
-// Summarizes implements [Summarizer].
-func (m *MemoryStore) Summarizes(of Store) bool { return of == Store(m) }
-
-// Summaries implements [Summarizer].
-func (m *MemoryStore) Summaries(ctx context.Context, project string) iter.Seq2[Summary, error] {
+// List implements [Transcripts].
+func (m *MemoryStore) List(ctx context.Context, project string) iter.Seq2[Summary, error] {
 	return func(yield func(Summary, error) bool) {
 		err := CheckProject(project)
 		if err = cmp.Or(err, ctx.Err()); err != nil {
@@ -190,8 +162,8 @@ func (m *MemoryStore) Summaries(ctx context.Context, project string) iter.Seq2[S
 	}
 }
 
-// ListSubs implements [SubLister].
-func (m *MemoryStore) ListSubs(ctx context.Context, project, session string) iter.Seq2[string, error] {
+// Subagents implements [Transcripts].
+func (m *MemoryStore) Subagents(ctx context.Context, project, session string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if err := cmp.Or(Key{Project: project, Session: session}.Check(), ctx.Err()); err != nil {
 			yield("", err)
@@ -214,7 +186,7 @@ func (m *MemoryStore) ListSubs(ctx context.Context, project, session string) ite
 	}
 }
 
-// Delete implements [Deleter].
+// Delete implements [Transcripts].
 func (m *MemoryStore) Delete(ctx context.Context, k Key, f Fence) error {
 	if err := cmp.Or(k.Check(), f.check(k.Project), ctx.Err()); err != nil {
 		return err
@@ -251,7 +223,7 @@ func (m *MemoryStore) allowed(f Fence) error {
 	return nil
 }
 
-// Acquire implements [Leaser].
+// Acquire implements [Leases].
 func (m *MemoryStore) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (Lease, error) {
 	if err := cmp.Or(CheckAcquire(project, name, owner, ttl), ctx.Err()); err != nil {
 		return Lease{}, err
@@ -275,7 +247,7 @@ func (m *MemoryStore) Acquire(ctx context.Context, project, name, owner string, 
 	return Lease{Fence{project, name, l.token}, owner, ttl}, nil
 }
 
-// Renew implements [Leaser].
+// Renew implements [Leases].
 func (m *MemoryStore) Renew(ctx context.Context, l Lease) error {
 	if err := cmp.Or(CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
 		return err
@@ -289,7 +261,7 @@ func (m *MemoryStore) Renew(ctx context.Context, l Lease) error {
 	return nil
 }
 
-// Release implements [Leaser].
+// Release implements [Leases].
 func (m *MemoryStore) Release(ctx context.Context, l Lease) error {
 	if err := cmp.Or(CheckLease(l.Project, l.Name), ctx.Err()); err != nil {
 		return err

@@ -4,15 +4,19 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"time"
 
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
-// Store keeps transcripts. All methods of a store, including those of the
-// optional interfaces, may be called from any goroutine and from several
-// processes at once. They return soon after their context has ended.
-type Store interface {
+// Transcripts keeps what was said. All methods of a store, of this contract and of the
+// others, may be called from any goroutine and from several processes at once. They
+// return soon after their context has ended. What a store cannot do at all, it answers
+// with an error that matches [errors.ErrUnsupported]; see [Basic].
+//
+// A store that wraps another one embeds it and overrides what it changes. If it changes
+// entries, it leaves their uuid readable, because stores compare it, and has a List of
+// its own, because summaries contain what was said.
+type Transcripts interface {
 	// Append adds a batch to the end of a transcript, all of it or nothing,
 	// and creates the transcript if there is none. It leaves out the whole
 	// batch if it has already stored one with its id, and entries whose uuid
@@ -21,36 +25,20 @@ type Store interface {
 	// [*KeyError], [ErrInvalid], [ErrLeaseLost], [ErrDeleted].
 	Append(ctx context.Context, k Key, b Batch) error
 
-	// Load yields the entries of a transcript as they were when the loop
-	// began, in the order in which they were appended. An error ends the loop;
-	// for a transcript that does not exist it is [ErrNotFound]. The caller
-	// owns each entry.
-	Load(ctx context.Context, k Key) iter.Seq2[Entry, error]
-}
+	// Load yields the entries of a transcript behind a place, as they were when the
+	// loop began, in the order in which they were appended. The place is that of an
+	// entry that was read before, or 0 for the beginning. Load yields nothing if no
+	// entry follows. An error ends the loop; for a transcript that does not exist it
+	// is [ErrNotFound]. The caller owns each entry.
+	Load(ctx context.Context, k Key, after Place) iter.Seq2[PlacedEntry, error]
 
-// Lister is a [Store] that knows which sessions it has.
-type Lister interface {
-	// List yields the sessions of a project that have their own transcript,
-	// the last modified first.
-	List(ctx context.Context, project string) iter.Seq2[Session, error]
-}
+	// List yields the sessions of a project that have their own transcript, the last
+	// modified first.
+	List(ctx context.Context, project string) iter.Seq2[Summary, error]
 
-// Session is a session in a list.
-type Session struct {
-	ID string
-	// Modified is when the session's own transcript was last appended to, by
-	// the store's clock.
-	Modified time.Time
-}
+	// Subagents yields the Sub of each transcript below a session, in order.
+	Subagents(ctx context.Context, project, session string) iter.Seq2[string, error]
 
-// SubLister is a [Store] that knows which transcripts of subagents it has.
-type SubLister interface {
-	// ListSubs yields the Sub of each transcript below a session, in order.
-	ListSubs(ctx context.Context, project, session string) iter.Seq2[string, error]
-}
-
-// Deleter is a [Store] that can delete transcripts.
-type Deleter interface {
 	// Delete removes a transcript; for a session, also those of its subagents.
 	// A deleted session does not come back: from the moment Delete begins its
 	// work, Append returns [ErrDeleted], so a process that is still writing
@@ -59,35 +47,41 @@ type Deleter interface {
 	Delete(ctx context.Context, k Key, f Fence) error
 }
 
-// Summarizer is a [Store] that keeps what a list shows for each session, so
-// that listing a thousand sessions does not load them. Use [SummarizerOf] to find out
-// whether a store is one.
-type Summarizer interface {
-	// Summaries yields the summaries of the sessions of a project, the last
-	// modified first.
-	Summaries(ctx context.Context, project string) iter.Seq2[Summary, error]
+// Place is where an entry ends in its transcript. Places grow with the transcript. Only
+// the store that made one can read it, and it stays true when the store rewrites the
+// transcript; it ends with the transcript.
+type Place int64
 
-	// Summarizes reports whether Summaries yields what List and Load of s do. As with
-	// Batches of a [RecordBatcher], a store says yes only to itself: one that embeds it
-	// may have a Load or a List of its own.
-	Summarizes(s Store) bool
+// PlacedEntry is an entry with its place in the transcript.
+type PlacedEntry struct {
+	Entry Entry
+	Place Place
 }
 
-// SummarizerOf returns a store as a [Summarizer], nil if it is not one, or only embeds one.
-func SummarizerOf(s Store) Summarizer {
-	if by, ok := s.(Summarizer); ok && by.Summarizes(s) {
-		return by
+// Entries yields all entries of a transcript without their places; see Load of
+// [Transcripts].
+func Entries(ctx context.Context, s Transcripts, k Key) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for e, err := range s.Load(ctx, k, 0) {
+			if !yield(e.Entry, err) {
+				return
+			}
+		}
 	}
-	return nil
+}
+
+// Sessions is what a session needs from its store: its transcripts, and leases that keep
+// two processes from writing to the same session. A [Basic] store has no leases, and says
+// so when a session asks for one.
+type Sessions interface {
+	Transcripts
+	Leases
 }
 
 // Fleet is what a fleet of conversations needs from its store.
 type Fleet interface {
-	Store
-	Lister
-	SubLister
-	Deleter
-	Leaser
+	Transcripts
+	Leases
 	Records
 }
 

@@ -14,25 +14,25 @@ import (
 )
 
 func TestMemory(t *testing.T) {
-	storetest.Run(t, storetest.Target{Open: func(*testing.T) store.Store { return store.Memory() }})
+	storetest.Run(t, storetest.Target{Open: func(*testing.T) store.Fleet { return store.Memory() }})
 }
 
 func TestFiles(t *testing.T) {
-	dirs := make(map[store.Store]string)
+	dirs := make(map[store.Fleet]string)
 	storetest.Run(t, storetest.Target{
-		Open: func(t *testing.T) store.Store {
+		Open: func(t *testing.T) store.Fleet {
 			dir := t.TempDir()
 			s := store.Files(dir)
 			dirs[s] = dir
 			return s
 		},
-		Again: func(t *testing.T, s store.Store) store.Store { return store.Files(dirs[s]) },
-		Process: func(t *testing.T, s store.Store) *exec.Cmd {
+		Again: func(t *testing.T, s store.Fleet) store.Fleet { return store.Files(dirs[s]) },
+		Process: func(t *testing.T, s store.Fleet) *exec.Cmd {
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), "STORE_TEST_OWN="+dirs[s])
 			return cmd
 		},
-		Layout: func(t *testing.T, s store.Store, version string) {
+		Layout: func(t *testing.T, s store.Fleet, version string) {
 			file := filepath.Join(dirs[s], ".layout")
 			if err := os.Remove(file); err != nil {
 				t.Error(err)

@@ -7,13 +7,16 @@ import (
 	"github.com/claude-agent-go/claude/internal/transcript"
 )
 
-// Summary is what a list shows for a session, in a form that only package
-// history reads.
+// Summary is a session in a list.
 type Summary struct {
-	Session  string
-	Modified time.Time // as in List
-	// Data is what Fold returned for all entries of the session's own
-	// transcript.
+	Session string // its id
+	// Modified is when the session's own transcript was last appended to, by
+	// the store's clock.
+	Modified time.Time
+	// Data is what a list shows for the session, in a form that only package history
+	// reads: what [Fold] returned for all entries of its own transcript. With it,
+	// listing a thousand sessions does not load them. It is nil if the store keeps no
+	// summaries.
 	Data []byte
 }
 

@@ -62,7 +62,7 @@ func (b *bot) run(ctx context.Context, args []string) error {
 			if err != nil {
 				return err
 			}
-			return b.work(ctx, session.ID, "")
+			return b.work(ctx, session.Session, "")
 		}
 		return errors.New("there is nothing to continue")
 	}

@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, w io.Writer, db store.Store, die bool, prompt string) error {
+func run(ctx context.Context, w io.Writer, db store.Sessions, die bool, prompt string) error {
 	s, err := resume(ctx, w, db)
 	if err != nil {
 		return err
@@ -50,9 +50,9 @@ func run(ctx context.Context, w io.Writer, db store.Store, die bool, prompt stri
 }
 
 // kill kills this process, as Linux may, once the store has what the model said.
-func kill(ctx context.Context, db store.Store, k store.Key) {
+func kill(ctx context.Context, db store.Sessions, k store.Key) {
 	for range time.Tick(10 * time.Millisecond) {
-		for e, err := range db.Load(ctx, k) {
+		for e, err := range store.Entries(ctx, db, k) {
 			if self, _ := os.FindProcess(os.Getpid()); err == nil && strings.Contains(string(e), `"type":"assistant"`) {
 				_ = self.Kill() // nothing is closed, and nobody is told
 			}
@@ -61,7 +61,7 @@ func kill(ctx context.Context, db store.Store, k store.Key) {
 }
 
 // resume continues the newest conversation in the store, or begins one.
-func resume(ctx context.Context, w io.Writer, db store.Store) (*claude.Session, error) {
+func resume(ctx context.Context, w io.Writer, db store.Sessions) (*claude.Session, error) {
 	opts := &claude.Options{Continue: true, Store: &claude.StoreOptions{Store: db, Project: "crash", TTL: 5 * time.Second}}
 	for {
 		s, err := claude.Connect(ctx, opts)

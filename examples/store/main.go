@@ -25,7 +25,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, w io.Writer, db store.Store, cli claude.Transport) error {
+func run(ctx context.Context, w io.Writer, db store.Sessions, cli claude.Transport) error {
 	s, err := claude.Connect(ctx, options(db, cli))
 	if held, ok := errors.AsType[*store.HeldError](err); ok {
 		return fmt.Errorf("%s has this conversation; ask there: %w", held.Owner, err)
@@ -45,7 +45,7 @@ func run(ctx context.Context, w io.Writer, db store.Store, cli claude.Transport)
 	return count(context.WithoutCancel(ctx), w, db, s.ID())
 }
 
-func options(db store.Store, cli claude.Transport) *claude.Options {
+func options(db store.Sessions, cli claude.Transport) *claude.Options {
 	return &claude.Options{
 		Store: &claude.StoreOptions{
 			Store:   db,
@@ -57,9 +57,9 @@ func options(db store.Store, cli claude.Transport) *claude.Options {
 }
 
 // count says how much of a conversation is stored.
-func count(ctx context.Context, w io.Writer, db store.Store, session string) error {
+func count(ctx context.Context, w io.Writer, db store.Sessions, session string) error {
 	n := 0
-	for _, err := range db.Load(ctx, store.Key{Project: "tenant-7", Session: session}) {
+	for _, err := range store.Entries(ctx, db, store.Key{Project: "tenant-7", Session: session}) {
 		if err != nil {
 			return err
 		}

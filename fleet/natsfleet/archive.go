@@ -43,9 +43,9 @@ func (s streamed) withArchived(ctx context.Context, k store.Key, w whole) ([]sto
 var errNoArchive = fmt.Errorf("%w: this transcript is in an archive, which Options.Archive must name", ErrOtherTranscripts)
 
 // loadFirst loads some entries of a transcript, none if the transcript does not exist.
-func loadFirst(ctx context.Context, from store.Store, k store.Key, n int) ([]store.Entry, error) {
+func loadFirst(ctx context.Context, from store.Transcripts, k store.Key, n int) ([]store.Entry, error) {
 	var first []store.Entry
-	for e, err := range from.Load(ctx, k) {
+	for e, err := range store.Entries(ctx, from, k) {
 		if errors.Is(err, store.ErrNotFound) {
 			return nil, nil
 		}

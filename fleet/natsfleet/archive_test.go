@@ -78,8 +78,8 @@ func (k *keeper) say(key store.Key, f store.Fence, n int) (last store.Batch) {
 	return last
 }
 
-func load(ctx context.Context, s store.Store, key store.Key) (lines []string, err error) {
-	for e, err := range s.Load(ctx, key) {
+func load(ctx context.Context, s store.Transcripts, key store.Key) (lines []string, err error) {
+	for e, err := range store.Entries(ctx, s, key) {
 		if err != nil {
 			return lines, err
 		}
@@ -152,7 +152,7 @@ func TestCompaction(t *testing.T) {
 	})
 	k.wants("after more was said")
 	for s, err := range k.List(t.Context(), "p") {
-		if err != nil || s.ID != chainKey.Session {
+		if err != nil || s.Session != chainKey.Session {
 			t.Errorf("List: %+v, %v", s, err)
 		}
 	}
@@ -245,7 +245,7 @@ func TestArchive(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	for name, s := range map[string]store.Store{"stream": k, "archive": store.Files(dir)} {
+	for name, s := range map[string]store.Transcripts{"stream": k, "archive": store.Files(dir)} {
 		for _, key := range []store.Key{chainKey, sub} {
 			if lines, err := load(t.Context(), s, key); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("deleted, the %s has %d lines of %s, %v", name, len(lines), key, err)

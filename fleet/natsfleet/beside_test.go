@@ -150,22 +150,15 @@ func (w *watched) Append(ctx context.Context, k store.Key, b store.Batch) error 
 	return err
 }
 
-func (w *watched) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, error] {
-	return func(yield func(store.Entry, error) bool) {
+func (w *watched) Load(ctx context.Context, k store.Key, after store.Place) iter.Seq2[store.PlacedEntry, error] {
+	return func(yield func(store.PlacedEntry, error) bool) {
 		if err := w.call("Load", func() error { return nil }); err != nil {
-			yield(nil, err)
+			yield(store.PlacedEntry{}, err)
 			return
 		}
-		w.besideStore.Load(ctx, k)(yield)
+		w.besideStore.Load(ctx, k, after)(yield)
 	}
 }
-
-func (w *watched) LoadAfter(ctx context.Context, k store.Key, place int64) iter.Seq2[store.PlacedEntry, error] {
-	return store.LoadAfter(ctx, struct{ store.Store }{w}, k, place)
-}
-
-// Tails implements [store.Tailer].
-func (w *watched) Tails(of store.Store) bool { return of == store.Store(w) }
 
 func (w *watched) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (l store.Lease, err error) {
 	err = w.call("Acquire", func() (err error) {

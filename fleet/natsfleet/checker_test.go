@@ -210,7 +210,7 @@ func (h *history) readArchived(ctx context.Context, s *natsfleet.Store) error {
 		leases[strings.Split(m.Subject, ".")[3]] = m.Lease
 	}
 	for session, lease := range leases {
-		for e, err := range s.Load(ctx, store.Key{Project: "p", Session: session}) {
+		for e, err := range store.Entries(ctx, s, store.Key{Project: "p", Session: session}) {
 			if err != nil {
 				return err
 			}
@@ -231,7 +231,7 @@ func (h *history) readOutside(ctx context.Context, s *natsfleet.Store) error {
 			return err
 		}
 		var by witness
-		for e, err := range s.Load(ctx, store.Key{Project: "p", Session: session.ID}) {
+		for e, err := range store.Entries(ctx, s, store.Key{Project: "p", Session: session.Session}) {
 			if err != nil {
 				return err
 			}
@@ -239,7 +239,7 @@ func (h *history) readOutside(ctx context.Context, s *natsfleet.Store) error {
 				by = w
 				h.writes = append(h.writes, write{"outside " + w.Lease, w.Token, w.Token + 1}) // it has no sequence, and tokens of its own
 			} else if by.Lease == "" {
-				return fmt.Errorf("session %s: %s was not written under a lease", session.ID, e)
+				return fmt.Errorf("session %s: %s was not written under a lease", session.Session, e)
 			} else if l, _, ok := said(e); ok {
 				h.lines[conversation(by.Lease)] = append(h.lines[conversation(by.Lease)], l)
 			}

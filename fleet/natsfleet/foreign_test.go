@@ -139,7 +139,7 @@ func TestForeignMessagesInAStore(t *testing.T) {
 			t.Errorf("%s: Renew: %v", name, err)
 		}
 		for got, err := range s.List(t.Context(), "p") {
-			if err != nil || got.ID != k.Session {
+			if err != nil || got.Session != k.Session {
 				t.Errorf("%s: the list has %v, %v", name, got, err)
 			}
 		}

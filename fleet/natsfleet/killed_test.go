@@ -250,7 +250,7 @@ func transcript(t *testing.T, url string, f fleet.Conversations, key string) str
 		t.Fatal(err)
 	}
 	var all strings.Builder
-	for e, err := range openStore(t, url).Load(t.Context(), store.Key{Project: "p", Session: info.Session}) {
+	for e, err := range store.Entries(t.Context(), openStore(t, url), store.Key{Project: "p", Session: info.Session}) {
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			t.Fatal(err)
 		}

@@ -47,7 +47,7 @@ type holding struct {
 // freeTTL is how long the messages of a lease stay after it was given back.
 const freeTTL = 10 * time.Minute
 
-// Acquire implements [store.Leaser].
+// Acquire implements [store.Leases].
 func (s *Store) Acquire(ctx context.Context, project, name, who string, ttl time.Duration) (store.Lease, error) {
 	if err := cmp.Or(store.CheckAcquire(project, name, who, ttl), ctx.Err()); err != nil {
 		return store.Lease{}, err
@@ -206,7 +206,7 @@ func (s *Store) holding(ctx context.Context, f store.Fence) (holding, error) {
 	return holding{nonce: epochOf(e).Nonce, last: o.seq, other: epochOf(e).Other}, nil
 }
 
-// Renew implements [store.Leaser].
+// Renew implements [store.Leases].
 func (s *Store) Renew(ctx context.Context, l store.Lease) error {
 	if err := cmp.Or(store.CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
 		return err
@@ -235,7 +235,7 @@ func (s *Store) Renew(ctx context.Context, l store.Lease) error {
 	}
 }
 
-// Release implements [store.Leaser]. The lease in the other store ends first,
+// Release implements [store.Leases]. The lease in the other store ends first,
 // then the epoch, so that both tokens are void by the time the lease is free.
 func (s *Store) Release(ctx context.Context, l store.Lease) error {
 	if err := cmp.Or(store.CheckLease(l.Project, l.Name), ctx.Err()); err != nil {

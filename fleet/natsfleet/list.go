@@ -10,16 +10,16 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// List implements [store.Lister].
-func (s streamed) List(ctx context.Context, project string) iter.Seq2[store.Session, error] {
-	return func(yield func(store.Session, error) bool) {
+// List implements [store.Transcripts].
+func (s streamed) List(ctx context.Context, project string) iter.Seq2[store.Summary, error] {
+	return func(yield func(store.Summary, error) bool) {
 		if err := cmp.Or(store.CheckProject(project), ctx.Err()); err != nil {
-			yield(store.Session{}, err)
+			yield(store.Summary{}, err)
 			return
 		}
 		found, err := s.sessions(ctx, project)
 		if err != nil {
-			yield(store.Session{}, fail(project, err))
+			yield(store.Summary{}, fail(project, err))
 			return
 		}
 		for _, item := range found {
@@ -39,7 +39,7 @@ func (s streamed) lastOfSessions(ctx context.Context, project string) (map[strin
 	return s.lasts(ctx, subjects)
 }
 
-func (s streamed) sessions(ctx context.Context, project string) ([]store.Session, error) {
+func (s streamed) sessions(ctx context.Context, project string) ([]store.Summary, error) {
 	last, err := s.lastOfSessions(ctx, project)
 	if err != nil {
 		return nil, err
@@ -48,15 +48,15 @@ func (s streamed) sessions(ctx context.Context, project string) ([]store.Session
 	if err != nil {
 		return nil, err
 	}
-	var found []store.Session
+	var found []store.Summary
 	for subject, m := range last {
 		id := sessionOf(subject)
 		if _, deleted := gone[s.layout.deleted(project, id)]; !deleted && m.header.Get(headerGone) == "" {
-			found = append(found, store.Session{ID: id, Modified: m.modified()})
+			found = append(found, store.Summary{Session: id, Modified: m.modified()})
 		}
 	}
-	slices.SortFunc(found, func(a, b store.Session) int {
-		return cmp.Or(b.Modified.Compare(a.Modified), strings.Compare(a.ID, b.ID))
+	slices.SortFunc(found, func(a, b store.Summary) int {
+		return cmp.Or(b.Modified.Compare(a.Modified), strings.Compare(a.Session, b.Session))
 	})
 	return found, nil
 }
@@ -75,8 +75,8 @@ func (s streamed) deletedOf(ctx context.Context, project string, last map[string
 	return s.lasts(ctx, deleted)
 }
 
-// ListSubs implements [store.SubLister].
-func (s streamed) ListSubs(ctx context.Context, project, session string) iter.Seq2[string, error] {
+// Subagents implements [store.Transcripts].
+func (s streamed) Subagents(ctx context.Context, project, session string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		k := store.Key{Project: project, Session: session}
 		if err := cmp.Or(k.Check(), ctx.Err()); err != nil {

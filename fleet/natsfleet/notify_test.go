@@ -43,7 +43,7 @@ func TestNotify(t *testing.T) {
 		if err := mine.Append(t.Context(), k, store.Batch{Entries: []store.Entry{[]byte("{}")}}); err != nil {
 			t.Fatal(err)
 		}
-		for _, err := range mine.Load(t.Context(), k) { // leaves a barrier
+		for _, err := range store.Entries(t.Context(), mine, k) { // leaves a barrier
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -39,11 +39,10 @@ type Options struct {
 	MaxBytes int64
 
 	// Transcripts keeps the transcripts instead of the stream: a database, an object
-	// store. It must be a [store.Leaser], [store.Lister], [store.SubLister] and
-	// [store.Deleter], and all clients and workers of the fleet need the same one. A
+	// store. It must have leases, and all clients and workers of the fleet need the same one. A
 	// worker then has the lease of a conversation in both, and writes to neither
 	// once it has lost one. Close it after the client or worker.
-	Transcripts store.Store
+	Transcripts store.Sessions
 
 	// Archive takes the transcripts of conversations that nobody has used for
 	// ArchiveAfter, which is a week if it is zero, so that the stream does not
@@ -51,7 +50,7 @@ type Options struct {
 	// one of the two. Workers move the transcripts there. Such conversations
 	// continue as before: what was archived is read from the archive, and what
 	// is new goes to the stream.
-	Archive      store.Store
+	Archive      store.Sessions
 	ArchiveAfter time.Duration
 
 	// Logger logs what happens. Nil: slog.Default().
@@ -79,9 +78,9 @@ type Store struct {
 	waiting     waiting
 	replies     *replies
 	stopWaiting func()
-	transcripts transcripts
+	transcripts store.Transcripts
 	side        *sideStore
-	archive     leased // nil if there is none
+	archive     store.Sessions // nil if there is none
 	compactAt   int
 	archiveTTL  time.Duration
 	scanBytes   int
@@ -92,10 +91,7 @@ type Store struct {
 	held  map[store.Fence]holding
 }
 
-var _ interface {
-	store.Fleet
-	store.Tailer
-} = (*Store)(nil)
+var _ store.Fleet = (*Store)(nil)
 
 // The version of the servers, and of what is in the stream.
 const (
@@ -155,11 +151,6 @@ func (o *Options) check() error {
 	case o.MaxBytes < 0:
 		return errors.New("claude: natsfleet: Options.MaxBytes is negative")
 	}
-	if o.Transcripts != nil {
-		if _, err := asLeased(o.Transcripts); err != nil {
-			return fail("Options.Transcripts", err)
-		}
-	}
 	return o.checkArchive()
 }
 
@@ -174,8 +165,20 @@ func (o *Options) checkArchive() error {
 	case o.ArchiveAfter < 0:
 		return errors.New("claude: natsfleet: Options.ArchiveAfter is negative")
 	}
-	_, err := asLeased(o.Archive)
-	return fail("Options.Archive", err)
+	return nil
+}
+
+// checkLeases refuses stores beside the stream that have no leases.
+func (o *Options) checkLeases(ctx context.Context) error {
+	if o.Transcripts != nil {
+		if err := hasLeases(ctx, o.Transcripts); err != nil {
+			return fail("Options.Transcripts", err)
+		}
+	}
+	if o.Archive != nil {
+		return fail("Options.Archive", hasLeases(ctx, o.Archive))
+	}
+	return nil
 }
 
 // archiveAfter is when a conversation is archived.
@@ -186,6 +189,9 @@ func (o *Options) archiveAfter() time.Duration { return cmp.Or(o.ArchiveAfter, 7
 // as are one that is too old and a stream that another version made.
 func OpenStore(ctx context.Context, o Options) (*Store, error) {
 	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if err := o.checkLeases(ctx); err != nil {
 		return nil, err
 	}
 	nc, err := dial(ctx, &o)
@@ -226,11 +232,11 @@ func (s *Store) place(o *Options) {
 	s.compactAt = cmp.Or(o.compactAt, usualCompactAt)
 	s.archiveTTL = cmp.Or(o.archiveTTL, usualArchiveTTL)
 	s.scanBytes = cmp.Or(o.scanBytes, usualScanBytes)
-	if other, err := asLeased(o.Transcripts); err == nil {
-		s.transcripts, s.side = sideTranscripts{other, s}, &sideStore{other, true}
+	if o.Transcripts != nil {
+		s.transcripts, s.side = sideTranscripts{o.Transcripts, s}, &sideStore{o.Transcripts, true}
 	}
-	if other, err := asLeased(o.Archive); err == nil {
-		s.archive, s.side = other, &sideStore{other, false}
+	if o.Archive != nil {
+		s.archive, s.side = o.Archive, &sideStore{o.Archive, false}
 	}
 }
 

@@ -222,9 +222,9 @@ func TestSettingsAreRefused(t *testing.T) {
 }
 
 // entries reads a transcript.
-func entries(t *testing.T, s store.Store, k store.Key) (all []store.Entry) {
+func entries(t *testing.T, s store.Transcripts, k store.Key) (all []store.Entry) {
 	t.Helper()
-	for e, err := range s.Load(t.Context(), k) {
+	for e, err := range store.Entries(t.Context(), s, k) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,40 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/claude-agent-go/claude/store"
 )
 
-// leased is what a store beside the stream must be.
-type leased interface {
-	store.Store
-	store.Lister
-	store.SubLister
-	store.Deleter
-	store.Leaser
-}
-
-// asLeased wants a store to be leased, and says what it lacks.
-func asLeased(s store.Store) (leased, error) {
-	if l, ok := s.(leased); ok {
-		return l, nil
+// hasLeases refuses a store beside the stream that has no leases.
+func hasLeases(ctx context.Context, s store.Sessions) error {
+	if _, err := s.Now(ctx); errors.Is(err, errors.ErrUnsupported) {
+		return fmt.Errorf("a %T cannot be used: %w", s, err)
 	}
-	var lacks []string
-	for _, part := range []struct {
-		name string
-		has  func() bool
-	}{
-		{"store.Leaser", func() bool { _, ok := s.(store.Leaser); return ok }},
-		{"store.Lister", func() bool { _, ok := s.(store.Lister); return ok }},
-		{"store.SubLister", func() bool { _, ok := s.(store.SubLister); return ok }},
-		{"store.Deleter", func() bool { _, ok := s.(store.Deleter); return ok }},
-	} {
-		if !part.has() {
-			lacks = append(lacks, part.name)
-		}
-	}
-	return nil, fmt.Errorf("a %T cannot be used: it is not a %s", s, strings.Join(lacks, ", "))
+	return nil
 }
 
 // sideStore is a store beside the stream that is written under the same leases. A
@@ -51,7 +27,7 @@ func asLeased(s store.Store) (leased, error) {
 // Transcripts are always there. An archive is written now and then only, so its lease
 // is taken when it is, and by the successor of somebody who had it and may still write.
 type sideStore struct {
-	leased
+	store.Sessions
 	always bool
 }
 
@@ -62,7 +38,7 @@ func (p *sideStore) needed(was *stored, both bool) bool {
 
 // acquire takes the lease in the side store, and returns its token.
 func (p *sideStore) acquire(ctx context.Context, l store.Lease) (token int64, err error) {
-	other, err := p.leased.Acquire(ctx, l.Project, l.Name, l.Owner, l.TTL)
+	other, err := p.Sessions.Acquire(ctx, l.Project, l.Name, l.Owner, l.TTL)
 	return other.Token, err
 }
 
@@ -77,7 +53,7 @@ func (p *sideStore) renew(ctx context.Context, l store.Lease, token int64) error
 	if p == nil || token == 0 {
 		return nil
 	}
-	return p.leased.Renew(ctx, p.of(l, token))
+	return p.Sessions.Renew(ctx, p.of(l, token))
 }
 
 // release gives the lease in the side store back, if there is one.
@@ -85,7 +61,7 @@ func (p *sideStore) release(ctx context.Context, l store.Lease, token int64) err
 	if p == nil || token == 0 {
 		return nil
 	}
-	return p.leased.Release(ctx, p.of(l, token))
+	return p.Sessions.Release(ctx, p.of(l, token))
 }
 
 // other returns the fence in the side store that belongs to one in the stream.

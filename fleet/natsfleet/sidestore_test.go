@@ -20,8 +20,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// bare is a store without anything that is optional.
-type bare struct{ store.Store }
+// bare is a store without leases.
+func bare() store.Sessions { return store.Basic{} }
 
 // A store that cannot keep the transcripts of a fleet is refused, and so is a fleet
 // that keeps them somewhere else.
@@ -30,7 +30,7 @@ func TestTranscriptsAreRefused(t *testing.T) {
 	c := natstest.Start(t, natstest.Options{})
 	o := natsfleet.Options{URL: c.URL(), Project: "p", Logger: quiet()}
 	without := o
-	without.Transcripts = bare{store.Memory()}
+	without.Transcripts = bare()
 	for name, open := range map[string]func(natsfleet.Options) error{
 		"Connect": func(o natsfleet.Options) error { _, err := natsfleet.Connect(t.Context(), o); return err },
 		"StartWorker": func(o natsfleet.Options) error {
@@ -38,17 +38,17 @@ func TestTranscriptsAreRefused(t *testing.T) {
 			return err
 		},
 	} {
-		if err := open(without); err == nil || !strings.Contains(err.Error(), "Options.Transcripts: a natsfleet_test.bare cannot be used: it is not a store.Leaser, store.Lister, store.SubLister, store.Deleter") {
+		if err := open(without); err == nil || !strings.Contains(err.Error(), "Options.Transcripts: a store.Basic cannot be used: claude: store: the store cannot give out leases") {
 			t.Errorf("%s with a store that has no leases: %v", name, err)
 		}
 	}
 	both := o
 	both.Transcripts, both.Archive = store.Memory(), store.Memory()
 	for want, change := range map[string]func(*natsfleet.Options){
-		"Options.Archive: a natsfleet_test.bare cannot be used: it is not a store.Leaser": func(o *natsfleet.Options) { o.Archive = bare{store.Memory()} },
-		"Options.Archive and Options.Transcripts exclude each other":                      func(o *natsfleet.Options) { *o = both },
-		"Options.ArchiveAfter needs Options.Archive":                                      func(o *natsfleet.Options) { o.ArchiveAfter = time.Hour },
-		"Options.ArchiveAfter is negative":                                                func(o *natsfleet.Options) { o.Archive, o.ArchiveAfter = store.Memory(), -1 },
+		"Options.Archive: a store.Basic cannot be used":              func(o *natsfleet.Options) { o.Archive = bare() },
+		"Options.Archive and Options.Transcripts exclude each other": func(o *natsfleet.Options) { *o = both },
+		"Options.ArchiveAfter needs Options.Archive":                 func(o *natsfleet.Options) { o.ArchiveAfter = time.Hour },
+		"Options.ArchiveAfter is negative":                           func(o *natsfleet.Options) { o.Archive, o.ArchiveAfter = store.Memory(), -1 },
 	} {
 		bad := o
 		change(&bad)

@@ -35,9 +35,11 @@ func TestStore(t *testing.T) {
 			t.Parallel()
 			c := natstest.Start(t, natstest.Options{Nodes: nodes})
 			storetest.Run(t, storetest.Target{
-				Open:    func(t *testing.T) store.Store { return openStore(t, c.URL()) },
-				Again:   func(t *testing.T, _ store.Store) store.Store { return openStore(t, c.URL()) },
-				Process: func(*testing.T, store.Store) *exec.Cmd { return roles{Owner: c.URL()}.command() },
+				Open:    func(t *testing.T) store.Fleet { return openStore(t, c.URL()) },
+				Again:   func(t *testing.T, _ store.Fleet) store.Fleet { return openStore(t, c.URL()) },
+				Process: func(*testing.T, store.Fleet) *exec.Cmd { return roles{Owner: c.URL()}.command() },
+
+				NoSummaries: true,
 			})
 		})
 	}
@@ -50,9 +52,9 @@ func TestStoreOutside(t *testing.T) {
 	c := natstest.Start(t, natstest.Options{})
 	b := beside{Transcripts: t.TempDir(), Plain: true}
 	storetest.Run(t, storetest.Target{
-		Open:    func(t *testing.T) store.Store { return openBeside(t, c.URL(), b) },
-		Again:   func(t *testing.T, _ store.Store) store.Store { return openBeside(t, c.URL(), b) },
-		Process: func(*testing.T, store.Store) *exec.Cmd { return roles{Owner: c.URL(), Beside: b}.command() },
+		Open:    func(t *testing.T) store.Fleet { return openBeside(t, c.URL(), b) },
+		Again:   func(t *testing.T, _ store.Fleet) store.Fleet { return openBeside(t, c.URL(), b) },
+		Process: func(*testing.T, store.Fleet) *exec.Cmd { return roles{Owner: c.URL(), Beside: b}.command() },
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 // streamed keeps transcripts in the stream.
 type streamed struct{ *Store }
 
-// Append implements [store.Store]. A batch is one message, or several if it is too
+// Append implements [store.Transcripts]. A batch is one message, or several if it is too
 // large, and under a fence one more: a message carries one condition only, so the
 // fence is on a message of its own, and the entries ask that the session was not
 // deleted. The server stores all of them or none. Batches and entries that are already
@@ -104,12 +104,12 @@ func (s streamed) parts(k store.Key, b store.Batch) []outgoing {
 	return out
 }
 
-// Load implements [store.Store]. It reads the whole transcript before it yields the
-// first entry.
-func (s streamed) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, error] {
-	return func(yield func(store.Entry, error) bool) {
+// Load implements [store.Transcripts]. It reads the whole transcript before it yields the
+// first entry, also one that comes behind others: the place of an entry is its number.
+func (s streamed) Load(ctx context.Context, k store.Key, after store.Place) iter.Seq2[store.PlacedEntry, error] {
+	return func(yield func(store.PlacedEntry, error) bool) {
 		if err := cmp.Or(k.Check(), ctx.Err()); err != nil {
-			yield(nil, err)
+			yield(store.PlacedEntry{}, err)
 			return
 		}
 		entries, err := s.load(ctx, k)
@@ -117,24 +117,19 @@ func (s streamed) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, 
 			err = store.ErrNotFound
 		}
 		if err != nil {
-			yield(nil, fail(k, err))
+			yield(store.PlacedEntry{}, fail(k, err))
 			return
 		}
-		for _, e := range entries {
+		for i := max(after, 0); i < store.Place(len(entries)); i++ {
 			if err := ctx.Err(); err != nil {
-				yield(nil, fail(k, err))
+				yield(store.PlacedEntry{}, fail(k, err))
 				return
 			}
-			if !yield(e, nil) {
+			if !yield(store.PlacedEntry{Entry: entries[i], Place: i + 1}, nil) {
 				return
 			}
 		}
 	}
-}
-
-// LoadAfter reads on as [store.Tailer] says, but reads from the beginning.
-func (s streamed) LoadAfter(ctx context.Context, k store.Key, place int64) iter.Seq2[store.PlacedEntry, error] {
-	return store.LoadAfter(ctx, struct{ store.Store }{s}, k, place)
 }
 
 func (s streamed) load(ctx context.Context, k store.Key) ([]store.Entry, error) {
@@ -160,7 +155,7 @@ func (s streamed) whole(ctx context.Context, k store.Key) (w whole, err error) {
 	return w, err
 }
 
-// Delete implements [store.Deleter].
+// Delete implements [store.Transcripts].
 func (s streamed) Delete(ctx context.Context, k store.Key, f store.Fence) error {
 	if err := cmp.Or(store.Batch{Fence: f}.Check(k), ctx.Err()); err != nil {
 		return err

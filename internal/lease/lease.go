@@ -16,7 +16,7 @@ const releaseBound = 2 * time.Second
 // goroutine.
 type Held struct {
 	store.Lease
-	leaser store.Leaser
+	leaser store.Leases
 
 	now func() reading
 
@@ -47,12 +47,12 @@ func (r reading) elapsed(since reading) time.Duration {
 
 // Acquire takes a lease. If it has another owner, the error is a
 // [*store.HeldError].
-func Acquire(ctx context.Context, s store.Leaser, project, name, owner string, ttl time.Duration) (*Held, error) {
+func Acquire(ctx context.Context, s store.Leases, project, name, owner string, ttl time.Duration) (*Held, error) {
 	return acquire(ctx, s, project, name, owner, ttl, clocks())
 }
 
 // acquire is Acquire with clocks.
-func acquire(ctx context.Context, s store.Leaser, project, name, owner string, ttl time.Duration, now func() reading) (*Held, error) {
+func acquire(ctx context.Context, s store.Leases, project, name, owner string, ttl time.Duration, now func() reading) (*Held, error) {
 	begin := now()
 	l, err := s.Acquire(ctx, project, name, owner, ttl)
 	if err != nil {

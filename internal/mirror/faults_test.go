@@ -136,7 +136,7 @@ func (p *player) play(ctx context.Context) {
 
 // stored returns a transcript.
 func (p *player) stored(k store.Key) (lines []string) {
-	for e, err := range p.faults.Load(context.Background(), k) {
+	for e, err := range store.Entries(context.Background(), p.faults, k) {
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			p.t.Fatal(err)
 		}

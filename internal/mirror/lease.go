@@ -16,30 +16,39 @@ import (
 
 // leases are those that the mirror has acquired, by session.
 type leases struct {
-	store store.Leaser
+	store store.Leases
 	cfg   *Config
 
 	mu    sync.Mutex
+	none  bool // the store has no leases
 	held  map[string]*lease.Held
 	doubt map[string]time.Time // when an attempt has failed that may have succeeded
 }
 
-func newLeases(s store.Leaser, cfg *Config) *leases {
+func newLeases(s store.Leases, cfg *Config) *leases {
 	return &leases{store: s, cfg: cfg, held: make(map[string]*lease.Held), doubt: make(map[string]time.Time)}
 }
 
 // fence returns the fence of a session's lease, which is acquired if it is the
-// first time.
+// first time. It is zero if the store has no leases.
 func (l *leases) fence(ctx context.Context, session string) (store.Fence, error) {
 	l.mu.Lock()
-	h := l.held[session]
+	h, none := l.held[session], l.none
 	l.mu.Unlock()
-	if h != nil {
+	switch {
+	case none:
+		return store.Fence{}, nil
+	case h != nil:
 		return h.Fence, nil
 	}
 	h, err := lease.Acquire(ctx, l.store, l.cfg.Project, session, l.cfg.Owner, l.cfg.TTL)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if errors.Is(err, errors.ErrUnsupported) {
+		l.none = true
+		l.cfg.Log.Warn("the store has no leases: nothing keeps another process from writing to the same session")
+		return store.Fence{}, nil
+	}
 	if err != nil {
 		return store.Fence{}, l.refused(session, err)
 	}

@@ -15,10 +15,10 @@ import (
 
 // Config says what is mirrored where.
 type Config struct {
-	Store   store.Store
+	Store   store.Sessions
 	Project string
 	// Fence is that of the caller's lease. Zero: the mirror has its own leases,
-	// if the store is a Leaser.
+	// unless the store has none.
 	Fence store.Fence
 	// Owner and TTL are those of the mirror's own leases.
 	Owner string
@@ -89,8 +89,8 @@ type Mirror struct {
 func New(cfg Config) *Mirror {
 	m := &Mirror{cfg: cfg, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	m.calls, m.cancel = context.WithCancel(context.Background())
-	if leaser, ok := cfg.Store.(store.Leaser); ok && cfg.Fence.IsZero() {
-		m.leases = newLeases(leaser, &m.cfg)
+	if cfg.Fence.IsZero() {
+		m.leases = newLeases(cfg.Store, &m.cfg)
 	}
 	m.timer = time.AfterFunc(time.Hour, m.giveUp)
 	m.timer.Stop()

@@ -105,9 +105,9 @@ func frame(sub string, entries ...string) []byte {
 	return fmt.Appendf(nil, `{"type":"transcript_mirror","filePath":"/c/projects/-work/%s%s.jsonl","entries":[%s]}`, session, sub, strings.Join(entries, ","))
 }
 
-func load(t *testing.T, s store.Store, sub string) (lines []string) {
+func load(t *testing.T, s store.Sessions, sub string) (lines []string) {
 	t.Helper()
-	for e, err := range s.Load(context.Background(), store.Key{Project: "p", Session: session, Sub: sub}) {
+	for e, err := range store.Entries(context.Background(), s, store.Key{Project: "p", Session: session, Sub: sub}) {
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func load(t *testing.T, s store.Store, sub string) (lines []string) {
 	return lines
 }
 
-func config(s store.Store, journals string) Config {
+func config(s store.Sessions, journals string) Config {
 	return Config{
 		Store: s, Project: "p", Owner: "test", TTL: 30 * time.Second, GiveUp: time.Minute, Journals: journals,
 		Log:         slog.New(slog.DiscardHandler),

@@ -53,10 +53,13 @@ func TestEndsForAnotherOwner(t *testing.T) {
 
 // deaf is a store that stores what it was given whether anyone waits or not. It has
 // no leases, so nothing refuses what comes late.
-type deaf struct{ store.Store }
+type deaf struct {
+	store.Basic
+	to store.Transcripts
+}
 
 func (d deaf) Append(ctx context.Context, k store.Key, b store.Batch) error {
-	return d.Store.Append(context.WithoutCancel(ctx), k, b)
+	return d.to.Append(context.WithoutCancel(ctx), k, b)
 }
 
 // A journal that an error names stays, even if the store takes its batches later: who
@@ -78,7 +81,7 @@ func TestNamedJournalStays(t *testing.T) {
 				<-release
 			}
 		}}
-		m := New(config(deaf{s}, t.TempDir()))
+		m := New(config(deaf{to: s}, t.TempDir()))
 		m.Start()
 		m.Put(frame("", `{"uuid":"1"}`))
 		if err := m.Wait(t.Context(), 1); !errors.Is(err, store.ErrNotStored) {
@@ -135,7 +138,7 @@ func TestRefusedBatchEndsMirror(t *testing.T) {
 }
 
 // invalid is a store that never takes what it gets.
-type invalid struct{ store.Store }
+type invalid struct{ store.Sessions }
 
 func (invalid) Append(context.Context, store.Key, store.Batch) error { return store.ErrInvalid }
 

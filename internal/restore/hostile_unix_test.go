@@ -60,7 +60,7 @@ func TestSaveHostileFiles(t *testing.T) {
 				t.Errorf("%+v, %v, want %d skipped", saved, err, c.skipped)
 			}
 			subs := []string{""}
-			for sub, err := range db.ListSubs(t.Context(), "p", id) {
+			for sub, err := range db.Subagents(t.Context(), "p", id) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -70,7 +70,7 @@ func TestSaveHostileFiles(t *testing.T) {
 				t.Errorf("stored %q, want %d subagents", subs, c.subs)
 			}
 			for _, sub := range subs {
-				for e, err := range db.Load(t.Context(), store.Key{Project: "p", Session: id, Sub: sub}) {
+				for e, err := range store.Entries(t.Context(), db, store.Key{Project: "p", Session: id, Sub: sub}) {
 					if err != nil || strings.Contains(string(e), "sk-secret") {
 						t.Errorf("%s %v", e, err)
 					}

@@ -31,7 +31,7 @@ func entry(id, parent string) string {
 	return `{"parentUuid":` + parent + `,"type":"user","uuid":"` + id + `","z":1,"a":"<é\u2028>"}`
 }
 
-func fill(t *testing.T, s store.Store, k store.Key, lines ...string) {
+func fill(t *testing.T, s store.Sessions, k store.Key, lines ...string) {
 	t.Helper()
 	var entries []store.Entry
 	for _, line := range lines {
@@ -87,7 +87,7 @@ func open(t *testing.T) (outer string, root *os.Root) {
 }
 
 func TestWrite(t *testing.T) {
-	for name, s := range map[string]store.Store{"Memory": store.Memory(), "Files": store.Files(t.TempDir())} {
+	for name, s := range map[string]store.Sessions{"Memory": store.Memory(), "Files": store.Files(t.TempDir())} {
 		t.Run(name, func(t *testing.T) {
 			main := store.Key{Project: project, Session: session}
 			sub := main
@@ -121,6 +121,7 @@ func TestWrite(t *testing.T) {
 
 // odd is a store that returns anything.
 type odd struct {
+	store.Basic
 	entries []string
 	subs    []string
 	ids     []string
@@ -129,20 +130,20 @@ type odd struct {
 
 func (o *odd) Append(context.Context, store.Key, store.Batch) error { return nil }
 
-func (o *odd) Load(_ context.Context, k store.Key) iter.Seq2[store.Entry, error] {
-	return func(yield func(store.Entry, error) bool) {
-		for _, e := range o.entries {
-			if !yield(store.Entry(e), nil) {
+func (o *odd) Load(context.Context, store.Key, store.Place) iter.Seq2[store.PlacedEntry, error] {
+	return func(yield func(store.PlacedEntry, error) bool) {
+		for i, e := range o.entries {
+			if !yield(store.PlacedEntry{Entry: store.Entry(e), Place: store.Place(i + 1)}, nil) {
 				return
 			}
 		}
 		if o.err != nil {
-			yield(nil, o.err)
+			yield(store.PlacedEntry{}, o.err)
 		}
 	}
 }
 
-func (o *odd) ListSubs(context.Context, string, string) iter.Seq2[string, error] {
+func (o *odd) Subagents(context.Context, string, string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for _, sub := range o.subs {
 			if !yield(sub, nil) {
@@ -152,10 +153,10 @@ func (o *odd) ListSubs(context.Context, string, string) iter.Seq2[string, error]
 	}
 }
 
-func (o *odd) List(context.Context, string) iter.Seq2[store.Session, error] {
-	return func(yield func(store.Session, error) bool) {
+func (o *odd) List(context.Context, string) iter.Seq2[store.Summary, error] {
+	return func(yield func(store.Summary, error) bool) {
 		for _, id := range o.ids {
-			if !yield(store.Session{ID: id}, nil) {
+			if !yield(store.Summary{Session: id}, nil) {
 				return
 			}
 		}
@@ -256,8 +257,8 @@ func TestLatest(t *testing.T) {
 	if id, err := source.Latest(t.Context()); err == nil {
 		t.Errorf("Latest = %q", id)
 	}
-	source.Store = struct{ store.Store }{mem}
-	if _, err := source.Latest(t.Context()); !errors.Is(err, store.ErrInvalid) {
+	source.Store = store.Basic{}
+	if _, err := source.Latest(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("of a store that cannot list: %v", err)
 	}
 }

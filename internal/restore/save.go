@@ -69,12 +69,14 @@ func (s Source) Save(ctx context.Context, root *os.Root, folder, session, owner 
 		return all, err
 	}
 	c := &saver{Source: s, root: root}
-	if leaser, ok := s.Store.(store.Leaser); ok {
-		if c.lease, err = leaser.Acquire(ctx, s.Project, session, owner, saveTTL); err != nil {
-			return all, err
-		}
-		c.leaser = leaser
-		defer func() { err = errors.Join(err, leaser.Release(context.WithoutCancel(ctx), c.lease)) }()
+	c.lease, err = s.Store.Acquire(ctx, s.Project, session, owner, saveTTL)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+	case err != nil:
+		return all, err
+	default:
+		c.renews = true
+		defer func() { err = errors.Join(err, s.Store.Release(context.WithoutCancel(ctx), c.lease)) }()
 	}
 	return c.session(ctx, folder, session)
 }
@@ -120,7 +122,7 @@ func subsBelow(root *os.Root, base string) (subs []string, err error) {
 type saver struct {
 	Source
 	root   *os.Root
-	leaser store.Leaser // nil: the store has none, or somebody else renews the lease
+	renews bool // the lease; else the store has none, or another renews it
 	lease  store.Lease
 	saved  Saved
 	batch  store.Batch
@@ -201,9 +203,9 @@ func entriesOf(file *os.File, skipped func()) iter.Seq2[store.Entry, error] {
 
 // entries are those that the store has of a transcript, without what it knows of
 // the subagent.
-func entries(ctx context.Context, s store.Store, key store.Key) iter.Seq2[store.Entry, error] {
+func entries(ctx context.Context, s store.Transcripts, key store.Key) iter.Seq2[store.Entry, error] {
 	return func(yield func(store.Entry, error) bool) {
-		for e, err := range s.Load(ctx, key) {
+		for e, err := range store.Entries(ctx, s, key) {
 			if errors.Is(err, store.ErrNotFound) || err == nil && key.Sub != "" && transcript.IsAgentNote(e) {
 				continue
 			}
@@ -245,7 +247,7 @@ func (c *saver) metadata(ctx context.Context, key store.Key, name string) error 
 		note = append(note, ',')
 	}
 	note = append(note, line[1:]...)
-	for e, err := range c.Store.Load(ctx, key) {
+	for e, err := range store.Entries(ctx, c.Store, key) {
 		if err == nil && bytes.Equal(e, note) {
 			return nil
 		}
@@ -285,8 +287,8 @@ func (c *saver) flush(ctx context.Context, key store.Key) error {
 	if len(c.batch.Entries) == 0 {
 		return ctx.Err()
 	}
-	if c.leaser != nil {
-		if err := c.leaser.Renew(ctx, c.lease); err != nil {
+	if c.renews {
+		if err := c.Store.Renew(ctx, c.lease); err != nil {
 			return err
 		}
 	}

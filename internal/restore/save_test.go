@@ -65,7 +65,7 @@ func TestSaveAgain(t *testing.T) {
 		}
 		for sub, want := range map[string]int{"": n, "subagents/agent-a": n + 1} {
 			got := 0
-			for _, err := range s.Load(t.Context(), store.Key{Project: "p", Session: id, Sub: sub}) {
+			for _, err := range store.Entries(t.Context(), s, store.Key{Project: "p", Session: id, Sub: sub}) {
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -21,7 +21,7 @@ const (
 
 // Source is where sessions come from.
 type Source struct {
-	Store   store.Store
+	Store   store.Sessions
 	Project string
 }
 
@@ -45,12 +45,11 @@ func (s Source) Write(ctx context.Context, root *os.Root, folder, session string
 	if n == 0 {
 		return fmt.Errorf("claude: store: session %s: %w: it has no entries", key, store.ErrNotFound)
 	}
-	lister, ok := s.Store.(store.SubLister)
-	if !ok {
-		return nil
-	}
 	count := 0
-	for sub, err := range lister.ListSubs(ctx, s.Project, session) {
+	for sub, err := range s.Store.Subagents(ctx, s.Project, session) {
+		if errors.Is(err, errors.ErrUnsupported) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -72,27 +71,23 @@ func (s Source) Write(ctx context.Context, root *os.Root, folder, session string
 // out those that are only a subagent's. The error matches [store.ErrNotFound] if
 // there is none.
 func (s Source) Latest(ctx context.Context) (string, error) {
-	lister, ok := s.Store.(store.Lister)
-	if !ok {
-		return "", fmt.Errorf("claude: store: %w: the store cannot list its sessions", store.ErrInvalid)
-	}
 	walked := 0
-	for found, err := range lister.List(ctx, s.Project) {
+	for found, err := range s.Store.List(ctx, s.Project) {
 		if err != nil {
 			return "", err
 		}
-		key := store.Key{Project: s.Project, Session: found.ID}
+		key := store.Key{Project: s.Project, Session: found.Session}
 		if err := key.Check(); err != nil {
 			return "", err
 		}
-		for e, err := range s.Store.Load(ctx, key) {
+		for e, err := range store.Entries(ctx, s.Store, key) {
 			if err != nil {
 				return "", err
 			}
 			if string(jsonx.Member(e, "isSidechain")) == "true" {
 				break
 			}
-			return found.ID, nil
+			return found.Session, nil
 		}
 		if walked++; walked == maxWalk {
 			break
@@ -110,7 +105,7 @@ type writer struct {
 
 // transcript writes the transcript of a key to a file and, if it has some, what
 // is known of the subagent to another. It returns how many entries it had.
-func (w *writer) transcript(s store.Store, key store.Key, name string) (n int, err error) {
+func (w *writer) transcript(s store.Transcripts, key store.Key, name string) (n int, err error) {
 	if err := w.root.MkdirAll(path.Dir(name), 0o700); err != nil {
 		return 0, err
 	}
@@ -122,7 +117,7 @@ func (w *writer) transcript(s store.Store, key store.Key, name string) (n int, e
 	out := bufio.NewWriter(file)
 	var meta store.Entry
 	var chain order
-	for e, err := range s.Load(w.ctx, key) {
+	for e, err := range store.Entries(w.ctx, s, key) {
 		if err != nil {
 			return n, err
 		}

@@ -72,7 +72,7 @@ func fillForDamage(t *testing.T, s *redisstore.Store, k store.Key) (want []strin
 	if err := errors.Join(s.Append(t.Context(), k, b), s.Append(t.Context(), sub, b)); err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range s.Summaries(t.Context(), k.Project) {
+	for _, err := range s.List(t.Context(), k.Project) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func checkDamaged(t *testing.T, s *redisstore.Store, k store.Key, name string, w
 	t.Helper()
 	read := func() ([]string, error) {
 		var got []string
-		for e, err := range s.Load(t.Context(), k) {
+		for e, err := range store.Entries(t.Context(), s, k) {
 			if err != nil {
 				return got, err
 			}
@@ -105,9 +105,9 @@ func checkDamaged(t *testing.T, s *redisstore.Store, k store.Key, name string, w
 	if err == nil && !strings.HasPrefix(strings.Join(got, ""), strings.Join(want, "")) || appended == nil && err == nil && got[len(got)-1] != `{"uuid":"9"}` {
 		t.Errorf("%s: after an append (%v): %q", name, appended, got)
 	}
-	for range s.Summaries(t.Context(), k.Project) {
+	for range s.List(t.Context(), k.Project) {
 	}
-	for range s.ListSubs(t.Context(), k.Project, k.Session) {
+	for range s.Subagents(t.Context(), k.Project, k.Session) {
 	}
 	for range s.ScanRecords(t.Context(), k.Project, "kind", "") {
 	}

@@ -83,7 +83,7 @@ func TestLoadOfAnotherLife(t *testing.T) {
 	fill("old")
 	n := 0
 	var last error
-	for e, err := range s.Load(t.Context(), sub) {
+	for e, err := range store.Entries(t.Context(), s, sub) {
 		if last = err; err != nil {
 			break
 		}
@@ -143,7 +143,7 @@ func TestPagesAreBounded(t *testing.T) {
 		}
 	}
 	n := 0
-	for _, err := range s.Load(t.Context(), key(1)) {
+	for _, err := range store.Entries(t.Context(), s, key(1)) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Acquire implements [store.Leaser].
+// Acquire implements [store.Leases].
 func (s *Store) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (store.Lease, error) {
 	if err := cmp.Or(store.CheckAcquire(project, name, owner, ttl), ctx.Err()); err != nil {
 		return store.Lease{}, err
@@ -36,7 +36,7 @@ func (s *Store) Acquire(ctx context.Context, project, name, owner string, ttl ti
 	return store.Lease{}, &store.HeldError{Name: name, Owner: fmt.Sprint(answer[1]), For: time.Duration(left) * time.Microsecond}
 }
 
-// Renew implements [store.Leaser].
+// Renew implements [store.Leases].
 func (s *Store) Renew(ctx context.Context, l store.Lease) error {
 	if err := cmp.Or(store.CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (s *Store) Renew(ctx context.Context, l store.Lease) error {
 	return fail(l.Name, err)
 }
 
-// Release implements [store.Leaser].
+// Release implements [store.Leases].
 func (s *Store) Release(ctx context.Context, l store.Lease) error {
 	if err := cmp.Or(store.CheckLease(l.Project, l.Name), ctx.Err()); err != nil {
 		return err

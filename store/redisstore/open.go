@@ -21,10 +21,7 @@ type Store struct {
 	checked atomic.Bool // the layout is one that this program knows
 }
 
-var _ interface {
-	store.Fleet
-	store.Summarizer
-} = (*Store)(nil)
+var _ store.Fleet = (*Store)(nil)
 
 // Open connects to a server by its URL, such as "redis://user@host:6379/0", or
 // "rediss://" for TLS. It refuses a server that may evict any key when its memory

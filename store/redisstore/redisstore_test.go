@@ -32,10 +32,10 @@ func open(t testing.TB, url string) *redisstore.Store {
 func TestRedis(t *testing.T) {
 	url := server.Redis(t) + "?read_timeout=1m" // the largest entry takes long on a busy machine
 	storetest.Run(t, storetest.Target{
-		Open:    func(t *testing.T) store.Store { return open(t, url) },
-		Again:   func(t *testing.T, _ store.Store) store.Store { return open(t, url) },
-		Process: func(*testing.T, store.Store) *exec.Cmd { return other(url) },
-		Layout: func(t *testing.T, _ store.Store, version string) {
+		Open:    func(t *testing.T) store.Fleet { return open(t, url) },
+		Again:   func(t *testing.T, _ store.Fleet) store.Fleet { return open(t, url) },
+		Process: func(*testing.T, store.Fleet) *exec.Cmd { return other(url) },
+		Layout: func(t *testing.T, _ store.Fleet, version string) {
 			opts, err := redis.ParseURL(url)
 			if err != nil {
 				t.Fatal(err)
@@ -95,12 +95,12 @@ func TestCluster(t *testing.T) {
 			break
 		}
 	}
-	cluster := func(t *testing.T) store.Store {
+	cluster := func(t *testing.T) store.Fleet {
 		s := redisstore.New(redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{address}, ContextTimeoutEnabled: true, ReadTimeout: time.Minute}))
 		t.Cleanup(func() { s.Close() })
 		return s
 	}
-	storetest.Run(t, storetest.Target{Open: cluster, Again: func(t *testing.T, _ store.Store) store.Store { return cluster(t) }})
+	storetest.Run(t, storetest.Target{Open: cluster, Again: func(t *testing.T, _ store.Fleet) store.Fleet { return cluster(t) }})
 }
 
 func TestOpenRefuses(t *testing.T) {

@@ -48,7 +48,7 @@ func (s *Store) transcriptKeys(k store.Key) (entries, uuids, batches, life strin
 	return of("entries"), of("uuids"), of("batches"), of("life")
 }
 
-// Append implements [store.Store].
+// Append implements [store.Transcripts].
 func (s *Store) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	if err := cmp.Or(b.Check(k), ctx.Err()); err != nil {
 		return err
@@ -74,19 +74,21 @@ const (
 	pageBytes = 4 << 20
 )
 
-// Load implements [store.Store].
-func (s *Store) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, error] {
-	return func(yield func(store.Entry, error) bool) {
+// Load implements [store.Transcripts].
+func (s *Store) Load(ctx context.Context, k store.Key, after store.Place) iter.Seq2[store.PlacedEntry, error] {
+	return func(yield func(store.PlacedEntry, error) bool) {
 		if err := k.Check(); err != nil {
-			yield(nil, err)
+			yield(store.PlacedEntry{}, err)
 			return
 		}
-		for line, err := range s.lines(ctx, k, 0) {
+		place := max(after, 0)
+		for line, err := range s.lines(ctx, k, int64(place)) {
 			if err = cmp.Or(err, ctx.Err()); err != nil {
-				yield(nil, fail(k, err))
+				yield(store.PlacedEntry{}, fail(k, err))
 				return
 			}
-			if !yield(store.Entry(line), nil) {
+			place++
+			if !yield(store.PlacedEntry{Entry: store.Entry(line), Place: place}, nil) {
 				return
 			}
 		}
@@ -163,33 +165,33 @@ func (s *Store) page(ctx context.Context, k store.Key, from, to int64) (page, er
 	return p, nil
 }
 
-// List implements [store.Lister].
-func (s *Store) List(ctx context.Context, project string) iter.Seq2[store.Session, error] {
-	return func(yield func(store.Session, error) bool) {
+// sessions yields the sessions of a project without their summaries.
+func (s *Store) sessions(ctx context.Context, project string) iter.Seq2[store.Summary, error] {
+	return func(yield func(store.Summary, error) bool) {
 		if err := cmp.Or(store.CheckProject(project), ctx.Err()); err != nil {
-			yield(store.Session{}, err)
+			yield(store.Summary{}, err)
 			return
 		}
 		db, err := s.client(ctx)
 		if err != nil {
-			yield(store.Session{}, fail(project, err))
+			yield(store.Summary{}, fail(project, err))
 			return
 		}
 		all, err := db.ZRevRangeWithScores(ctx, s.key(project, "sessions"), 0, -1).Result()
 		if err != nil {
-			yield(store.Session{}, fail(project, err))
+			yield(store.Summary{}, fail(project, err))
 			return
 		}
 		for _, item := range all {
-			if !yield(store.Session{ID: fmt.Sprint(item.Member), Modified: time.UnixMicro(int64(item.Score))}, nil) {
+			if !yield(store.Summary{Session: fmt.Sprint(item.Member), Modified: time.UnixMicro(int64(item.Score))}, nil) {
 				return
 			}
 		}
 	}
 }
 
-// ListSubs implements [store.SubLister].
-func (s *Store) ListSubs(ctx context.Context, project, session string) iter.Seq2[string, error] {
+// Subagents implements [store.Transcripts].
+func (s *Store) Subagents(ctx context.Context, project, session string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		k := store.Key{Project: project, Session: session}
 		if err := cmp.Or(k.Check(), ctx.Err()); err != nil {
@@ -220,27 +222,24 @@ type summary struct {
 	Data  json.RawMessage `json:"data"`
 }
 
-// Summarizes implements [store.Summarizer].
-func (s *Store) Summarizes(of store.Store) bool { return of == store.Store(s) }
-
-// Summaries implements [store.Summarizer]. A summary is updated when it is
+// List implements [store.Transcripts]. A summary is updated when it is
 // requested, starting where the last one ended.
-func (s *Store) Summaries(ctx context.Context, project string) iter.Seq2[store.Summary, error] {
+func (s *Store) List(ctx context.Context, project string) iter.Seq2[store.Summary, error] {
 	return func(yield func(store.Summary, error) bool) {
-		for item, err := range s.List(ctx, project) {
+		for item, err := range s.sessions(ctx, project) {
 			if err != nil {
 				yield(store.Summary{}, err)
 				return
 			}
-			data, err := s.summary(ctx, store.Key{Project: project, Session: item.ID})
+			data, err := s.summary(ctx, store.Key{Project: project, Session: item.Session})
 			if err != nil {
-				yield(store.Summary{}, fail(item.ID, err))
+				yield(store.Summary{}, fail(item.Session, err))
 				return
 			}
 			if data == nil {
 				continue // deleted in the meantime
 			}
-			if !yield(store.Summary{Session: item.ID, Modified: item.Modified, Data: data}, nil) {
+			if !yield(store.Summary{Session: item.Session, Modified: item.Modified, Data: data}, nil) {
 				return
 			}
 		}
@@ -285,7 +284,7 @@ func (s *Store) summary(ctx context.Context, k store.Key) ([]byte, error) {
 	return kept.Data, err
 }
 
-// Delete implements [store.Deleter].
+// Delete implements [store.Transcripts].
 func (s *Store) Delete(ctx context.Context, k store.Key, f store.Fence) error {
 	if err := cmp.Or(store.Batch{Fence: f}.Check(k), ctx.Err()); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Delete implements [store.Deleter]. A process that dies in the middle of a
+// Delete implements [store.Transcripts]. A process that dies in the middle of a
 // write can leave an object behind that belongs to nothing; deleting the session
 // again removes it.
 func (s *Store) Delete(ctx context.Context, k store.Key, f store.Fence) error {

@@ -123,7 +123,7 @@ func (s *Store) closeAll(ctx context.Context, lease string, token int64, objects
 	return errors.Join(errs...)
 }
 
-// Acquire implements [store.Leaser].
+// Acquire implements [store.Leases].
 func (s *Store) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (store.Lease, error) {
 	if err := cmp.Or(store.CheckAcquire(project, name, owner, ttl), ctx.Err()); err != nil {
 		return store.Lease{}, err
@@ -172,7 +172,7 @@ func (s *Store) setLease(ctx context.Context, l store.Lease, set func(*leaseBody
 	return err
 }
 
-// Renew implements [store.Leaser].
+// Renew implements [store.Leases].
 func (s *Store) Renew(ctx context.Context, l store.Lease) error {
 	if err := cmp.Or(store.CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (s *Store) Renew(ctx context.Context, l store.Lease) error {
 	return fail(l.Name, s.setLease(ctx, l, func(now *leaseBody) { now.Owner, now.TTL = l.Owner, l.TTL }))
 }
 
-// Release implements [store.Leaser].
+// Release implements [store.Leases].
 func (s *Store) Release(ctx context.Context, l store.Lease) error {
 	if err := cmp.Or(store.CheckLease(l.Project, l.Name), ctx.Err()); err != nil {
 		return err

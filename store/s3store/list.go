@@ -40,22 +40,6 @@ func (s *Store) touch(ctx context.Context, t *session) error {
 	}
 }
 
-// List implements [store.Lister].
-func (s *Store) List(ctx context.Context, project string) iter.Seq2[store.Session, error] {
-	return func(yield func(store.Session, error) bool) {
-		list, err := s.sessionsOf(ctx, project)
-		if err != nil {
-			yield(store.Session{}, err)
-			return
-		}
-		for _, item := range list {
-			if !yield(item, nil) {
-				return
-			}
-		}
-	}
-}
-
 // sessionID is the form of the id of a session: a UUID, as the CLI writes it.
 var sessionID = regexp.MustCompile(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)
 
@@ -73,25 +57,25 @@ func (s *Store) listed(ctx context.Context, folder string, each func(id string, 
 }
 
 // sessionsOf returns the sessions of a project, the last modified first.
-func (s *Store) sessionsOf(ctx context.Context, project string) ([]store.Session, error) {
+func (s *Store) sessionsOf(ctx context.Context, project string) ([]store.Summary, error) {
 	if err := cmp.Or(store.CheckProject(project), ctx.Err()); err != nil {
 		return nil, err
 	}
-	var list []store.Session
+	var list []store.Summary
 	seen := make(map[string]bool)
 	err := s.listed(ctx, project+"/index/", func(id string, modified time.Time, size int64) {
 		if seen[id] = true; size > 0 {
-			list = append(list, store.Session{ID: id, Modified: modified})
+			list = append(list, store.Summary{Session: id, Modified: modified})
 		}
 	})
 	if err != nil {
 		return nil, fail(project, err)
 	}
 	// A writer that died may have left a session out of the index.
-	var others []store.Session
+	var others []store.Summary
 	err = s.listed(ctx, project+"/heads/", func(id string, modified time.Time, _ int64) {
 		if !seen[id] {
-			others = append(others, store.Session{ID: id, Modified: modified})
+			others = append(others, store.Summary{Session: id, Modified: modified})
 		}
 	})
 	if err != nil {
@@ -105,18 +89,18 @@ func (s *Store) sessionsOf(ctx context.Context, project string) ([]store.Session
 	if err != nil {
 		return nil, fail(project, err)
 	}
-	slices.SortFunc(list, func(a, b store.Session) int {
-		return cmp.Or(b.Modified.Compare(a.Modified), strings.Compare(a.ID, b.ID))
+	slices.SortFunc(list, func(a, b store.Summary) int {
+		return cmp.Or(b.Modified.Compare(a.Modified), strings.Compare(a.Session, b.Session))
 	})
 	return list, nil
 }
 
 // heads yields the heads of sessions. A failure ends the loop.
-func (s *Store) heads(ctx context.Context, project string, list []store.Session, failure *error) iter.Seq2[store.Session, head] {
-	return func(yield func(store.Session, head) bool) {
+func (s *Store) heads(ctx context.Context, project string, list []store.Summary, failure *error) iter.Seq2[store.Summary, head] {
+	return func(yield func(store.Summary, head) bool) {
 		names := make([]string, len(list))
 		for i, item := range list {
-			names[i] = headName(store.Key{Project: project, Session: item.ID})
+			names[i] = headName(store.Key{Project: project, Session: item.Session})
 		}
 		i := -1
 		for body, err := range s.fetch(ctx, names) {
@@ -129,7 +113,7 @@ func (s *Store) heads(ctx context.Context, project string, list []store.Session,
 				err = store.ErrDamaged
 			}
 			if err != nil {
-				*failure = fail(list[i].ID, err)
+				*failure = fail(list[i].Session, err)
 				return
 			}
 			if !yield(list[i], h) {
@@ -139,11 +123,8 @@ func (s *Store) heads(ctx context.Context, project string, list []store.Session,
 	}
 }
 
-// Summarizes implements [store.Summarizer].
-func (s *Store) Summarizes(of store.Store) bool { return of == store.Store(s) }
-
-// Summaries implements [store.Summarizer].
-func (s *Store) Summaries(ctx context.Context, project string) iter.Seq2[store.Summary, error] {
+// List implements [store.Transcripts].
+func (s *Store) List(ctx context.Context, project string) iter.Seq2[store.Summary, error] {
 	return func(yield func(store.Summary, error) bool) {
 		list, err := s.sessionsOf(ctx, project)
 		if err != nil {
@@ -155,7 +136,7 @@ func (s *Store) Summaries(ctx context.Context, project string) iter.Seq2[store.S
 			if !there {
 				continue // deleted in the meantime
 			}
-			if !yield(store.Summary{Session: item.ID, Modified: item.Modified, Data: t.Summary}, nil) {
+			if !yield(store.Summary{Session: item.Session, Modified: item.Modified, Data: t.Summary}, nil) {
 				return
 			}
 		}
@@ -165,8 +146,8 @@ func (s *Store) Summaries(ctx context.Context, project string) iter.Seq2[store.S
 	}
 }
 
-// ListSubs implements [store.SubLister].
-func (s *Store) ListSubs(ctx context.Context, project, session string) iter.Seq2[string, error] {
+// Subagents implements [store.Transcripts].
+func (s *Store) Subagents(ctx context.Context, project, session string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		k := store.Key{Project: project, Session: session}
 		subs, err := s.subs(ctx, k)

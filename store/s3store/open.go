@@ -42,10 +42,7 @@ type Store struct {
 	registered map[store.Fence]map[string]bool
 }
 
-var _ interface {
-	store.Fleet
-	store.Summarizer
-} = (*Store)(nil)
+var _ store.Fleet = (*Store)(nil)
 
 // New returns a store in a bucket. The names of its objects begin with prefix,
 // which may be "". Before its first write, the store checks that the server

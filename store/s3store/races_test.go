@@ -161,7 +161,7 @@ func everywhere(t *testing.T, prepare func(*step), call func(*step) error, meanw
 // entries returns the uuids of a transcript, or the error.
 func (s *step) entries(k store.Key) string {
 	var out []string
-	for e, err := range s3store.New(s.client(false), "agents", "").Load(s.t.Context(), k) {
+	for e, err := range store.Entries(s.t.Context(), s3store.New(s.client(false), "agents", ""), k) {
 		if err != nil {
 			if errors.Is(err, store.ErrNotFound) {
 				return "none"
@@ -251,16 +251,16 @@ func (s *step) lists(there bool) {
 	found, listed := false, false
 	for item, err := range s.quick.List(s.t.Context(), "p") {
 		s.must(err)
-		listed = listed || item.ID == s.k.Session
+		listed = listed || item.Session == s.k.Session
 	}
-	for sum, err := range s.quick.Summaries(s.t.Context(), "p") {
+	for sum, err := range s.quick.List(s.t.Context(), "p") {
 		s.must(err)
 		if sum.Session != s.k.Session {
 			continue
 		}
 		found = true
 		var all []store.Entry
-		for e, err := range s.quick.Load(s.t.Context(), s.k) {
+		for e, err := range store.Entries(s.t.Context(), s.quick, s.k) {
 			s.must(err)
 			all = append(all, e)
 		}
@@ -455,7 +455,7 @@ func TestLostReplies(t *testing.T) {
 			t.Errorf("write %d: token %d", n, l.Token)
 		}
 		count := 0
-		for _, err := range s.quick.Load(ctx, s.k) {
+		for _, err := range store.Entries(ctx, s.quick, s.k) {
 			s.must(err)
 			count++
 		}

@@ -1,6 +1,7 @@
 package s3store_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -24,10 +25,13 @@ func bucket(t testing.TB) *s3.Client { return newServer(t).client(false) }
 func TestS3(t *testing.T) {
 	url := newServer(t).url
 	storetest.Run(t, storetest.Target{
-		Open:    func(*testing.T) store.Store { return at(url) },
-		Again:   func(*testing.T, store.Store) store.Store { return at(url) },
-		Process: func(*testing.T, store.Store) *exec.Cmd { return other(url) },
-		Layout: func(t *testing.T, _ store.Store, version string) {
+		Open:    func(*testing.T) store.Fleet { return at(url) },
+		Again:   func(*testing.T, store.Fleet) store.Fleet { return at(url) },
+		Process: func(*testing.T, store.Fleet) *exec.Cmd { return other(url) },
+		Compact: func(ctx context.Context, s store.Fleet, k store.Key) error {
+			return s.(*s3store.Store).Compact(ctx, k)
+		},
+		Layout: func(t *testing.T, _ store.Fleet, version string) {
 			client, bucket, name := (&s3server{url: url}).client(false), "agents", "pre/fix/-layout"
 			_, err := client.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: &bucket, Key: &name})
 			if err == nil && version != "" {
@@ -68,7 +72,7 @@ func key(n int) store.Key {
 	return store.Key{Project: "p", Session: fmt.Sprintf("00000000-0000-4000-8000-%012d", n)}
 }
 
-func add(t *testing.T, s store.Store, k store.Key, id string, lines ...string) {
+func add(t *testing.T, s store.Fleet, k store.Key, id string, lines ...string) {
 	t.Helper()
 	b := store.Batch{ID: id}
 	for _, l := range lines {
@@ -79,10 +83,10 @@ func add(t *testing.T, s store.Store, k store.Key, id string, lines ...string) {
 	}
 }
 
-func load(t *testing.T, s store.Store, k store.Key) string {
+func load(t *testing.T, s store.Fleet, k store.Key) string {
 	t.Helper()
 	var out strings.Builder
-	for e, err := range s.Load(t.Context(), k) {
+	for e, err := range store.Entries(t.Context(), s, k) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +142,7 @@ func TestCompactWhileLoading(t *testing.T) {
 		want++
 	}
 	got := 0
-	for e, err := range s.Load(t.Context(), k) {
+	for e, err := range store.Entries(t.Context(), s, k) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +184,7 @@ func TestDamaged(t *testing.T) {
 				breakObject(t, client, folder, damage)
 				for _, s := range []*s3store.Store{s3store.New(client, "agents", ""), s3store.New(client, "agents", "")} {
 					var last error
-					for _, err := range s.Load(t.Context(), k) {
+					for _, err := range store.Entries(t.Context(), s, k) {
 						last = err
 					}
 					if !errors.Is(last, store.ErrDamaged) {

@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Append implements [store.Store].
+// Append implements [store.Transcripts].
 func (s *Store) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	if err := cmp.Or(b.Check(k), ctx.Err()); err != nil {
 		return err
@@ -189,15 +189,15 @@ func after(parts []part, n int64) (rest []part, skip int64) {
 	return nil, 0
 }
 
-// Load implements [store.Store].
-func (s *Store) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, error] {
-	return func(yield func(store.Entry, error) bool) {
+// Load implements [store.Transcripts].
+func (s *Store) Load(ctx context.Context, k store.Key, after store.Place) iter.Seq2[store.PlacedEntry, error] {
+	return func(yield func(store.PlacedEntry, error) bool) {
 		err := cmp.Or(k.Check(), ctx.Err())
 		if err == nil {
-			err = fail(k, s.load(ctx, k, yield))
+			err = fail(k, s.load(ctx, k, max(int64(after), 0), yield))
 		}
 		if err != nil {
-			yield(nil, err)
+			yield(store.PlacedEntry{}, err)
 		}
 	}
 }
@@ -205,10 +205,11 @@ func (s *Store) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, er
 // errLeft means that a loop was left, or has all it wants.
 var errLeft = errors.New("the loop is over")
 
-func (s *Store) load(ctx context.Context, k store.Key, yield func(store.Entry, error) bool) error {
+// load yields the entries behind the first done ones.
+func (s *Store) load(ctx context.Context, k store.Key, done int64, yield func(store.PlacedEntry, error) bool) error {
 	t := &session{key: k.Main()}
 	var id, nonce string
-	var done, end int64 // entries that were yielded, and how many there are
+	var end int64 // how many entries there are
 	for {
 		if err := s.readHead(ctx, t); err != nil {
 			return err
@@ -219,6 +220,7 @@ func (s *Store) load(ctx context.Context, k store.Key, yield func(store.Entry, e
 		}
 		if id == "" {
 			id, end = tr.ID, tr.entries()
+			done = min(done, end)
 		}
 		rest, skip := after(tr.Parts, done)
 		err := s.read(ctx, k, rest, func(c *content) error {
@@ -226,10 +228,13 @@ func (s *Store) load(ctx context.Context, k store.Key, yield func(store.Entry, e
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				if done == end || !yield(e, nil) {
+				if done == end {
 					return errLeft
 				}
 				done++
+				if !yield(store.PlacedEntry{Entry: e, Place: store.Place(done)}, nil) {
+					return errLeft
+				}
 			}
 			skip = 0
 			return nil

@@ -37,7 +37,7 @@ func run(ctx context.Context, source string) error {
 			return err
 		}
 	}
-	for entry, err := range db.Load(ctx, key) {
+	for entry, err := range store.Entries(ctx, db, key) {
 		if err != nil {
 			return err
 		}

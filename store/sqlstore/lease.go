@@ -42,7 +42,7 @@ type leased struct {
 	token, ends, now int64
 }
 
-// Acquire implements [store.Leaser].
+// Acquire implements [store.Leases].
 func (s *Store) Acquire(ctx context.Context, project, lease, owner string, ttl time.Duration) (store.Lease, error) {
 	if err := cmp.Or(store.CheckAcquire(project, lease, owner, ttl), ctx.Err()); err != nil {
 		return store.Lease{}, err
@@ -71,7 +71,7 @@ func (s *Store) Acquire(ctx context.Context, project, lease, owner string, ttl t
 	return out, nil
 }
 
-// Renew implements [store.Leaser].
+// Renew implements [store.Leases].
 func (s *Store) Renew(ctx context.Context, l store.Lease) error {
 	if err := cmp.Or(store.CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (s *Store) Renew(ctx context.Context, l store.Lease) error {
 	return fail(name(l.Name), s.setEnd(ctx, l, func(now int64) int64 { return now + l.TTL.Microseconds() }))
 }
 
-// Release implements [store.Leaser].
+// Release implements [store.Leases].
 func (s *Store) Release(ctx context.Context, l store.Lease) error {
 	if err := cmp.Or(store.CheckLease(l.Project, l.Name), ctx.Err()); err != nil {
 		return err

@@ -11,28 +11,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// List implements [store.Lister].
-func (s *Store) List(ctx context.Context, project string) iter.Seq2[store.Session, error] {
-	return func(yield func(store.Session, error) bool) {
-		for item, err := range s.sessions(ctx, project, "null") {
-			if !yield(store.Session{ID: item.Session, Modified: item.Modified}, err) {
-				return
-			}
-		}
-	}
-}
-
-// Summarizes implements [store.Summarizer].
-func (s *Store) Summarizes(of store.Store) bool { return of == store.Store(s) }
-
-// Summaries implements [store.Summarizer].
-func (s *Store) Summaries(ctx context.Context, project string) iter.Seq2[store.Summary, error] {
-	return s.sessions(ctx, project, "summary")
-}
-
-// sessions yields the sessions of a project, page by page, with what an expression
-// says as the data.
-func (s *Store) sessions(ctx context.Context, project, data string) iter.Seq2[store.Summary, error] {
+// List implements [store.Transcripts], page by page.
+func (s *Store) List(ctx context.Context, project string) iter.Seq2[store.Summary, error] {
 	return func(yield func(store.Summary, error) bool) {
 		if err := cmp.Or(store.CheckProject(project), ctx.Err()); err != nil {
 			yield(store.Summary{}, err)
@@ -40,7 +20,7 @@ func (s *Store) sessions(ctx context.Context, project, data string) iter.Seq2[st
 		}
 		modified, session := int64(math.MaxInt64), ""
 		for {
-			rows, err := s.db.QueryContext(ctx, s.d.sql("select session, modified, "+data+` from claude_transcripts
+			rows, err := s.db.QueryContext(ctx, s.d.sql(`select session, modified, summary from claude_transcripts
 				where project = ? and sub = '' and next > 0 and (modified < ? or modified = ? and session > ?)
 				order by modified desc, session limit ?`), project, modified, modified, session, pageRows)
 			var page []store.Summary
@@ -84,8 +64,8 @@ func scanSessions(rows *sql.Rows) (page []store.Summary, last int64, err error) 
 	return page, last, rows.Err()
 }
 
-// ListSubs implements [store.SubLister].
-func (s *Store) ListSubs(ctx context.Context, project, session string) iter.Seq2[string, error] {
+// Subagents implements [store.Transcripts].
+func (s *Store) Subagents(ctx context.Context, project, session string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		k := store.Key{Project: project, Session: session}
 		if err := cmp.Or(k.Check(), ctx.Err()); err != nil {
@@ -123,7 +103,7 @@ func (s *Store) texts(ctx context.Context, text string, args ...any) ([]string, 
 	return out, rows.Err()
 }
 
-// Delete implements [store.Deleter].
+// Delete implements [store.Transcripts].
 func (s *Store) Delete(ctx context.Context, k store.Key, f store.Fence) error {
 	if err := cmp.Or(store.Batch{Fence: f}.Check(k), ctx.Err()); err != nil {
 		return err

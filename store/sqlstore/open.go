@@ -22,10 +22,7 @@ type Store struct {
 	file *databaseFile // nil: it is on a server
 }
 
-var _ interface {
-	store.Fleet
-	store.Summarizer
-} = (*Store)(nil)
+var _ store.Fleet = (*Store)(nil)
 
 // ErrScheme means that a data source is neither SQLite nor Postgres.
 var ErrScheme = errors.New(`is not a data source: want "postgres://…" or "sqlite:FILE"`)

@@ -19,7 +19,7 @@ func TestListOfOneMoment(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen[item.ID]++
+		seen[item.Session]++
 	}
 	if len(seen) != sessions {
 		t.Errorf("%d sessions are listed, want %d", len(seen), sessions)

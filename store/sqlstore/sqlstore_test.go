@@ -38,9 +38,9 @@ func open(t *testing.T, source string) *sqlstore.Store {
 // contract holds the store of a data source to the contract.
 func contract(t *testing.T, source string) {
 	storetest.Run(t, storetest.Target{
-		Open:    func(t *testing.T) store.Store { return open(t, source) },
-		Again:   func(t *testing.T, _ store.Store) store.Store { return open(t, source) },
-		Process: func(*testing.T, store.Store) *exec.Cmd { return other(source) },
+		Open:    func(t *testing.T) store.Fleet { return open(t, source) },
+		Again:   func(t *testing.T, _ store.Fleet) store.Fleet { return open(t, source) },
+		Process: func(*testing.T, store.Fleet) *exec.Cmd { return other(source) },
 	})
 }
 
@@ -177,7 +177,7 @@ func prune(t *testing.T, source string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		left = append(left, item.ID[35:])
+		left = append(left, item.Session[35:])
 	}
 	if got := strings.Join(left, " "); got != "1 2" {
 		t.Errorf("left: %s", got)

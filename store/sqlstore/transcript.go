@@ -20,7 +20,7 @@ func fail(k fmt.Stringer, err error) error {
 	return fmt.Errorf("claude: sqlstore: %v: %w", k, err)
 }
 
-// Append implements [store.Store].
+// Append implements [store.Transcripts].
 func (s *Store) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	if err := cmp.Or(b.Check(k), ctx.Err()); err != nil {
 		return err
@@ -194,28 +194,14 @@ const (
 	pageBytes = 4 << 20
 )
 
-// Load implements [store.Store].
-func (s *Store) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, error] {
-	return func(yield func(store.Entry, error) bool) {
-		for e, err := range s.LoadAfter(ctx, k, 0) {
-			if !yield(e.Entry, err) {
-				return
-			}
-		}
-	}
-}
-
-// LoadAfter implements [store.Tailer].
-func (s *Store) LoadAfter(ctx context.Context, k store.Key, place int64) iter.Seq2[store.PlacedEntry, error] {
+// Load implements [store.Transcripts].
+func (s *Store) Load(ctx context.Context, k store.Key, after store.Place) iter.Seq2[store.PlacedEntry, error] {
 	return func(yield func(store.PlacedEntry, error) bool) {
-		if err := s.load(ctx, k, place, yield); err != nil {
+		if err := s.load(ctx, k, int64(after), yield); err != nil {
 			yield(store.PlacedEntry{}, err)
 		}
 	}
 }
-
-// Tails implements [store.Tailer].
-func (s *Store) Tails(of store.Store) bool { return of == store.Store(s) }
 
 func (s *Store) load(ctx context.Context, k store.Key, place int64, yield func(store.PlacedEntry, error) bool) error {
 	if err := k.Check(); err != nil {
@@ -242,7 +228,7 @@ func (s *Store) load(ctx context.Context, k store.Key, place int64, yield func(s
 				return fail(k, err)
 			}
 			next++
-			if !yield(store.PlacedEntry{Entry: e, Place: next}, nil) {
+			if !yield(store.PlacedEntry{Entry: e, Place: store.Place(next)}, nil) {
 				return nil
 			}
 		}

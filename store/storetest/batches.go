@@ -31,7 +31,7 @@ func batches() []contract {
 // batcher is the store as one that makes several changes at once.
 func (s *subject) batcher() (store.RecordBatcher, store.Records) {
 	s.t.Helper()
-	r := s.Store.(store.Records)
+	r := s.Fleet
 	b := store.Batcher(r)
 	if b == nil {
 		s.t.Fatal("it makes no changes at once")
@@ -46,7 +46,7 @@ func (s *subject) recordKey(name string) store.RecordKey {
 // wantsRecord wants a record to have a value; none if its revision is 0.
 func (s *subject) wantsRecord(name, value string, revision int64) {
 	s.t.Helper()
-	got, err := s.again().(store.Records).GetRecord(s.t.Context(), s.recordKey(name))
+	got, err := s.again().GetRecord(s.t.Context(), s.recordKey(name))
 	if revision == 0 {
 		s.wantsError(name, err, store.ErrNotFound)
 	} else if err != nil || string(got.Value) != value || got.Revision != revision {
@@ -126,10 +126,7 @@ func changesAgain(s *subject) {
 }
 
 func changesFenced(s *subject) {
-	l, ok := s.Store.(store.Leaser)
-	if !ok {
-		return
-	}
+	l := s.Fleet
 	b, r := s.batcher()
 	one, two := s.put(r, s.recordKey("1"), "x", 0), s.put(r, s.recordKey("2"), "x", 0)
 	changes := []store.RecordChange{{Key: s.recordKey("1"), Value: []byte("y"), Revision: one}, {Key: s.recordKey("2"), Drop: true, Revision: two}}
@@ -177,11 +174,11 @@ func changesContended(s *subject) {
 	const workers, times = 4, 5
 	names := [2]string{"a", "b"}
 	for _, name := range names {
-		s.put(s.Store.(store.Records), s.recordKey(name), "0", 0)
+		s.put(s.Fleet, s.recordKey(name), "0", 0)
 	}
 	var wg sync.WaitGroup
 	for i := range workers {
-		r := s.again().(store.Records)
+		r := s.again()
 		wg.Go(func() {
 			for n := 0; n < times; {
 				changes := make([]store.RecordChange, len(names))
@@ -207,7 +204,7 @@ func changesContended(s *subject) {
 	}
 	wg.Wait()
 	for _, name := range names {
-		got, err := s.Store.(store.Records).GetRecord(s.t.Context(), s.recordKey(name))
+		got, err := s.Fleet.GetRecord(s.t.Context(), s.recordKey(name))
 		if err != nil || string(got.Value) != strconv.Itoa(workers*times) {
 			s.t.Errorf("%s counted %q, %v; want %d", name, got.Value, err, workers*times)
 		}
@@ -275,11 +272,8 @@ func changesIfBefore(s *subject) {
 // the folder was empty for a long time.
 func changesIfOthers(s *subject) {
 	b, r := s.batcher()
-	other := s.again().(store.Records)
-	var fence store.Fence
-	if l, ok := s.Store.(store.Leaser); ok {
-		fence = s.acquire(l, "me", time.Minute).Fence
-	}
+	other := s.again()
+	fence := s.acquire(s, "me", time.Minute).Fence
 	made := 0
 	empty := func() []store.RecordChange {
 		made++

@@ -25,7 +25,7 @@ func deletions() []contract {
 func (s *subject) bad() func(func(store.Key) bool) {
 	return func(yield func(store.Key) bool) {
 		for _, k := range []store.Key{{}, {Project: "..", Session: s.session().Session}, {Project: s.project, Session: ".."}} {
-			if s.Store.(store.Deleter).Delete(s.t.Context(), k, store.Fence{}) == nil && !yield(k) {
+			if s.Fleet.Delete(s.t.Context(), k, store.Fence{}) == nil && !yield(k) {
 				return
 			}
 		}
@@ -70,15 +70,11 @@ func deleteWithSubs(s *subject) {
 	s.wants(s, other, line("a"))
 	s.wants(s, elsewhere, line("a"))
 	s.append(elsewhere, line("b"))
-	if l, ok := s.Store.(store.Lister); ok {
-		if got := collect(s.t, l.List(s.t.Context(), s.project)); len(got) != 1 || got[0].ID != other.Session {
-			s.t.Errorf("List = %v", got)
-		}
+	if got := collect(s.t, s.Fleet.List(s.t.Context(), s.project)); len(got) != 1 || got[0].Session != other.Session {
+		s.t.Errorf("List = %v", got)
 	}
-	if l, ok := s.Store.(store.SubLister); ok {
-		if got := collect(s.t, l.ListSubs(s.t.Context(), k.Project, k.Session)); len(got) != 0 {
-			s.t.Errorf("ListSubs = %v", got)
-		}
+	if got := collect(s.t, s.Fleet.Subagents(s.t.Context(), k.Project, k.Session)); len(got) != 0 {
+		s.t.Errorf("Subagents = %v", got)
 	}
 }
 
@@ -117,10 +113,7 @@ func deleteWhileWriting(s *subject) {
 }
 
 func deleteFenced(s *subject) {
-	l, ok := s.Store.(store.Leaser)
-	if !ok {
-		return
-	}
+	l := s.Fleet
 	k := s.session()
 	s.append(k, line("a"))
 	lease, err := l.Acquire(s.t.Context(), s.project, "c", "me", time.Minute)
@@ -129,9 +122,9 @@ func deleteFenced(s *subject) {
 	}
 	old := lease.Fence
 	old.Token--
-	s.wantsError("an old token", s.Store.(store.Deleter).Delete(s.t.Context(), k, old), store.ErrLeaseLost)
+	s.wantsError("an old token", s.Fleet.Delete(s.t.Context(), k, old), store.ErrLeaseLost)
 	s.wants(s, k, line("a"))
-	if err := s.Store.(store.Deleter).Delete(s.t.Context(), k, lease.Fence); err != nil {
+	if err := s.Fleet.Delete(s.t.Context(), k, lease.Fence); err != nil {
 		s.t.Fatal(err)
 	}
 	s.wantsNone(s, k)
@@ -140,7 +133,7 @@ func deleteFenced(s *subject) {
 func deleteRefused(s *subject) {
 	k := s.session()
 	s.append(k, line("a"))
-	if err := s.Store.(store.Deleter).Delete(ended(s.t), k, store.Fence{}); err == nil {
+	if err := s.Fleet.Delete(ended(s.t), k, store.Fence{}); err == nil {
 		s.t.Error("Delete works with a context that has ended")
 	}
 	s.wants(s, k, line("a"))
@@ -152,7 +145,7 @@ func deleteRefused(s *subject) {
 // remove deletes a transcript and wants it to work.
 func remove(s *subject, k store.Key) {
 	s.t.Helper()
-	if err := s.Store.(store.Deleter).Delete(s.t.Context(), k, store.Fence{}); err != nil {
+	if err := s.Fleet.Delete(s.t.Context(), k, store.Fence{}); err != nil {
 		s.t.Fatalf("Delete: %v", err)
 	}
 }

@@ -2,13 +2,11 @@
 // stores.
 //
 //	func TestStore(t *testing.T) {
-//		storetest.Run(t, storetest.Target{Open: func(t *testing.T) store.Store { return open(t) }})
+//		storetest.Run(t, storetest.Target{Open: func(t *testing.T) store.Fleet { return open(t) }})
 //	}
 //
-// Optional abilities are tested if the store has them: [store.Lister],
-// [store.SubLister], [store.Deleter], [store.Summarizer], [store.Leaser] and
-// [store.Records] are found by type assertion, [store.RecordBatcher] by
-// [store.Batcher] and [store.RecordViewer] by [store.Viewer].
+// [store.Batcher] finds out whether a store is a [store.RecordBatcher], and
+// [store.Viewer] whether it is a [store.RecordViewer].
 //
 // Every test uses its own projects with unique names, so that a store can be
 // shared by tests and between runs.

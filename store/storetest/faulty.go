@@ -91,15 +91,15 @@ func Seeded(seed uint64, rate float64, faults ...StoreFault) func(StoreCall) Sto
 //
 // choose is called before each call and may be called from several goroutines.
 // A store that is down for a while is a function that returns Fail for that
-// while. A method that s does not have returns [errors.ErrUnsupported].
-func Faulty(s store.Store, choose func(StoreCall) StoreFault) *FaultyStore {
+// while.
+func Faulty(s store.Fleet, choose func(StoreCall) StoreFault) *FaultyStore {
 	return &FaultyStore{s: s, choose: choose}
 }
 
 // FaultyStore is a store whose calls go wrong. Its methods may be called from
 // any goroutine.
 type FaultyStore struct {
-	s      store.Store
+	s      store.Fleet
 	choose func(StoreCall) StoreFault
 
 	mu    sync.Mutex
@@ -115,8 +115,6 @@ type late struct {
 
 var _ interface {
 	store.Fleet
-	store.Summarizer
-	store.Tailer
 	store.RecordBatcher
 	store.RecordViewer
 } = (*FaultyStore)(nil)
@@ -238,127 +236,59 @@ func loop[T any](ctx context.Context, f *FaultyStore, method string, call func()
 	}
 }
 
-// unsupported is the error of a method that the wrapped store lacks.
-func unsupported(s store.Store) error {
-	return fmt.Errorf("storetest: %T: %w", s, errors.ErrUnsupported)
-}
-
-// none yields an error.
-func none[T any](err error) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) { yield(*new(T), err) }
-}
-
-// Append implements [store.Store].
+// Append implements [store.Transcripts].
 func (f *FaultyStore) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	return f.run(ctx, "Append", func(ctx context.Context) error { return f.s.Append(ctx, k, b) })
 }
 
-// Load implements [store.Store].
-func (f *FaultyStore) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, error] {
-	return loop(ctx, f, "Load", func() iter.Seq2[store.Entry, error] { return f.s.Load(ctx, k) })
+// Load implements [store.Transcripts].
+func (f *FaultyStore) Load(ctx context.Context, k store.Key, after store.Place) iter.Seq2[store.PlacedEntry, error] {
+	return loop(ctx, f, "Load", func() iter.Seq2[store.PlacedEntry, error] { return f.s.Load(ctx, k, after) })
 }
 
-// LoadAfter implements [store.Tailer].
-func (f *FaultyStore) LoadAfter(ctx context.Context, k store.Key, place int64) iter.Seq2[store.PlacedEntry, error] {
-	return loop(ctx, f, "Load", func() iter.Seq2[store.PlacedEntry, error] { return store.LoadAfter(ctx, f.s, k, place) })
+// List implements [store.Transcripts].
+func (f *FaultyStore) List(ctx context.Context, project string) iter.Seq2[store.Summary, error] {
+	return loop(ctx, f, "List", func() iter.Seq2[store.Summary, error] { return f.s.List(ctx, project) })
 }
 
-// Tails implements [store.Tailer].
-func (f *FaultyStore) Tails(of store.Store) bool { return of == store.Store(f) }
-
-// List implements [store.Lister].
-func (f *FaultyStore) List(ctx context.Context, project string) iter.Seq2[store.Session, error] {
-	s, ok := f.s.(store.Lister)
-	if !ok {
-		return none[store.Session](unsupported(f.s))
-	}
-	return loop(ctx, f, "List", func() iter.Seq2[store.Session, error] { return s.List(ctx, project) })
+// Subagents implements [store.Transcripts].
+func (f *FaultyStore) Subagents(ctx context.Context, project, session string) iter.Seq2[string, error] {
+	return loop(ctx, f, "Subagents", func() iter.Seq2[string, error] { return f.s.Subagents(ctx, project, session) })
 }
 
-// ListSubs implements [store.SubLister].
-func (f *FaultyStore) ListSubs(ctx context.Context, project, session string) iter.Seq2[string, error] {
-	s, ok := f.s.(store.SubLister)
-	if !ok {
-		return none[string](unsupported(f.s))
-	}
-	return loop(ctx, f, "ListSubs", func() iter.Seq2[string, error] { return s.ListSubs(ctx, project, session) })
-}
-
-// Summarizes implements [store.Summarizer].
-func (f *FaultyStore) Summarizes(of store.Store) bool {
-	return of == store.Store(f) && store.SummarizerOf(f.s) != nil
-}
-
-// Summaries implements [store.Summarizer].
-func (f *FaultyStore) Summaries(ctx context.Context, project string) iter.Seq2[store.Summary, error] {
-	s, ok := f.s.(store.Summarizer)
-	if !ok {
-		return none[store.Summary](unsupported(f.s))
-	}
-	return loop(ctx, f, "Summaries", func() iter.Seq2[store.Summary, error] { return s.Summaries(ctx, project) })
-}
-
-// Delete implements [store.Deleter].
+// Delete implements [store.Transcripts].
 func (f *FaultyStore) Delete(ctx context.Context, k store.Key, fence store.Fence) error {
-	s, ok := f.s.(store.Deleter)
-	if !ok {
-		return unsupported(f.s)
-	}
-	return f.run(ctx, "Delete", func(ctx context.Context) error { return s.Delete(ctx, k, fence) })
+	return f.run(ctx, "Delete", func(ctx context.Context) error { return f.s.Delete(ctx, k, fence) })
 }
 
-// Acquire implements [store.Leaser].
+// Acquire implements [store.Leases].
 func (f *FaultyStore) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (store.Lease, error) {
-	s, ok := f.s.(store.Leaser)
-	if !ok {
-		return store.Lease{}, unsupported(f.s)
-	}
-	return do(ctx, f, "Acquire", func(ctx context.Context) (store.Lease, error) { return s.Acquire(ctx, project, name, owner, ttl) })
+	return do(ctx, f, "Acquire", func(ctx context.Context) (store.Lease, error) { return f.s.Acquire(ctx, project, name, owner, ttl) })
 }
 
-// Renew implements [store.Leaser].
+// Renew implements [store.Leases].
 func (f *FaultyStore) Renew(ctx context.Context, l store.Lease) error {
-	s, ok := f.s.(store.Leaser)
-	if !ok {
-		return unsupported(f.s)
-	}
-	return f.run(ctx, "Renew", func(ctx context.Context) error { return s.Renew(ctx, l) })
+	return f.run(ctx, "Renew", func(ctx context.Context) error { return f.s.Renew(ctx, l) })
 }
 
-// Release implements [store.Leaser].
+// Release implements [store.Leases].
 func (f *FaultyStore) Release(ctx context.Context, l store.Lease) error {
-	s, ok := f.s.(store.Leaser)
-	if !ok {
-		return unsupported(f.s)
-	}
-	return f.run(ctx, "Release", func(ctx context.Context) error { return s.Release(ctx, l) })
+	return f.run(ctx, "Release", func(ctx context.Context) error { return f.s.Release(ctx, l) })
 }
 
 // GetRecord implements [store.Records].
 func (f *FaultyStore) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
-	s, ok := f.s.(store.Records)
-	if !ok {
-		return store.Record{}, unsupported(f.s)
-	}
-	return do(ctx, f, "GetRecord", func(ctx context.Context) (store.Record, error) { return s.GetRecord(ctx, k) })
+	return do(ctx, f, "GetRecord", func(ctx context.Context) (store.Record, error) { return f.s.GetRecord(ctx, k) })
 }
 
 // PutRecord implements [store.Records].
 func (f *FaultyStore) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, fence store.Fence) (int64, error) {
-	s, ok := f.s.(store.Records)
-	if !ok {
-		return 0, unsupported(f.s)
-	}
-	return do(ctx, f, "PutRecord", func(ctx context.Context) (int64, error) { return s.PutRecord(ctx, k, value, revision, fence) })
+	return do(ctx, f, "PutRecord", func(ctx context.Context) (int64, error) { return f.s.PutRecord(ctx, k, value, revision, fence) })
 }
 
 // DropRecord implements [store.Records].
 func (f *FaultyStore) DropRecord(ctx context.Context, k store.RecordKey, revision int64, fence store.Fence) error {
-	s, ok := f.s.(store.Records)
-	if !ok {
-		return unsupported(f.s)
-	}
-	return f.run(ctx, "DropRecord", func(ctx context.Context) error { return s.DropRecord(ctx, k, revision, fence) })
+	return f.run(ctx, "DropRecord", func(ctx context.Context) error { return f.s.DropRecord(ctx, k, revision, fence) })
 }
 
 // Batches implements [store.RecordBatcher]: if the store that goes wrong is one.
@@ -368,17 +298,14 @@ func (f *FaultyStore) Batches(s store.Records) bool {
 
 // batcher is the store as one that makes several changes at once, nil if it does not.
 func (f *FaultyStore) batcher() store.RecordBatcher {
-	if s, ok := f.s.(store.Records); ok {
-		return store.Batcher(s)
-	}
-	return nil
+	return store.Batcher(f.s)
 }
 
 // ChangeRecords implements [store.RecordBatcher].
 func (f *FaultyStore) ChangeRecords(ctx context.Context, changes []store.RecordChange, fence store.Fence) ([]int64, error) {
 	b := f.batcher()
 	if b == nil {
-		return nil, unsupported(f.s)
+		return nil, errors.ErrUnsupported
 	}
 	return do(ctx, f, "ChangeRecords", func(ctx context.Context) ([]int64, error) { return b.ChangeRecords(ctx, changes, fence) })
 }
@@ -391,35 +318,24 @@ func (f *FaultyStore) Views(s store.Records) bool {
 // viewer is the store as one that reads several records in one step, nil if it does
 // not.
 func (f *FaultyStore) viewer() store.RecordViewer {
-	if s, ok := f.s.(store.Records); ok {
-		return store.Viewer(s)
-	}
-	return nil
+	return store.Viewer(f.s)
 }
 
 // ViewRecords implements [store.RecordViewer].
 func (f *FaultyStore) ViewRecords(ctx context.Context, keys, folders []store.RecordKey) ([]store.Record, error) {
 	v := f.viewer()
 	if v == nil {
-		return nil, unsupported(f.s)
+		return nil, errors.ErrUnsupported
 	}
 	return do(ctx, f, "ViewRecords", func(ctx context.Context) ([]store.Record, error) { return v.ViewRecords(ctx, keys, folders) })
 }
 
 // ScanRecords implements [store.Records].
 func (f *FaultyStore) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
-	s, ok := f.s.(store.Records)
-	if !ok {
-		return none[store.Record](unsupported(f.s))
-	}
-	return loop(ctx, f, "ScanRecords", func() iter.Seq2[store.Record, error] { return s.ScanRecords(ctx, project, kind, after) })
+	return loop(ctx, f, "ScanRecords", func() iter.Seq2[store.Record, error] { return f.s.ScanRecords(ctx, project, kind, after) })
 }
 
 // Now implements [store.Records].
 func (f *FaultyStore) Now(ctx context.Context) (time.Time, error) {
-	s, ok := f.s.(store.Records)
-	if !ok {
-		return time.Time{}, unsupported(f.s)
-	}
-	return do(ctx, f, "Now", s.Now)
+	return do(ctx, f, "Now", f.s.Now)
 }

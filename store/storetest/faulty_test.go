@@ -19,10 +19,10 @@ func entry(id string) store.Batch {
 }
 
 // count returns how many entries a store has.
-func count(t *testing.T, s store.Store) int {
+func count(t *testing.T, s store.Fleet) int {
 	t.Helper()
 	n := 0
-	for _, err := range s.Load(t.Context(), key) {
+	for _, err := range store.Entries(t.Context(), s, key) {
 		if errors.Is(err, store.ErrNotFound) {
 			return 0
 		}
@@ -46,7 +46,7 @@ func first(f storetest.StoreFault) func(storetest.StoreCall) storetest.StoreFaul
 
 // Without faults the wrapper is the store.
 func TestFaultyPassesTheContract(t *testing.T) {
-	storetest.Run(t, storetest.Target{Open: func(*testing.T) store.Store {
+	storetest.Run(t, storetest.Target{Open: func(*testing.T) store.Fleet {
 		return storetest.Faulty(store.Memory(), func(storetest.StoreCall) storetest.StoreFault { return storetest.None })
 	}})
 }
@@ -129,7 +129,7 @@ func TestFaultsOfLoops(t *testing.T) {
 				}
 				n := 0
 				var last error
-				for _, err := range storetest.Faulty(inner, first(fault)).Load(t.Context(), key) { // the context has no end
+				for _, err := range store.Entries(t.Context(), storetest.Faulty(inner, first(fault)), key) { // the context has no end
 					if last = err; err == nil {
 						n++
 					}
@@ -188,7 +188,7 @@ func TestRetriesOverFaults(t *testing.T) {
 			}
 			s.Settle()
 			i := 0
-			for e, err := range inner.Load(t.Context(), key) {
+			for e, err := range store.Entries(t.Context(), inner, key) {
 				if want := fmt.Sprintf(`{"n":"%d"}`, i); err != nil || string(e) != want {
 					t.Fatalf("seed %d: entry %d is %s, %v; want %s", seed, i, e, err, want)
 				}
@@ -198,17 +198,5 @@ func TestRetriesOverFaults(t *testing.T) {
 				t.Errorf("seed %d: %d entries", seed, i)
 			}
 		})
-	}
-}
-
-// A method that the wrapped store lacks is an error, not a crash.
-func TestFaultyOfAPlainStore(t *testing.T) {
-	s := storetest.Faulty(struct{ store.Store }{store.Memory()}, first(storetest.None))
-	_, err := s.Acquire(t.Context(), "p", "n", "o", time.Minute)
-	for _, e := range s.List(t.Context(), "p") {
-		err = errors.Join(err, e)
-	}
-	if !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("%v", err)
 	}
 }

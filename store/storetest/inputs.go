@@ -61,7 +61,7 @@ func badNames(s *subject) {
 	good := s.session()
 	for what, bad := range tricks() {
 		for call, do := range calls(s, good, bad) {
-			got, want := do(s.Store), do(plain)
+			got, want := do(s.Fleet), do(plain)
 			if errors.Is(got, errors.ErrUnsupported) {
 				continue // an ability that it does not have
 			}
@@ -76,7 +76,7 @@ func badNames(s *subject) {
 }
 
 // calls are the calls of a store with a bad text in each place.
-func calls(s *subject, good store.Key, bad string) map[string]func(store.Store) error {
+func calls(s *subject, good store.Key, bad string) map[string]func(store.Fleet) error {
 	ctx := s.t.Context()
 	project, session, sub := good, good, good
 	project.Project, session.Session, sub.Sub = bad, bad, "a/"+bad
@@ -85,46 +85,34 @@ func calls(s *subject, good store.Key, bad string) map[string]func(store.Store) 
 	record := store.RecordKey{Project: good.Project, Kind: "k", Name: "n"}
 	kind, name, elsewhere := record, record, record
 	kind.Kind, name.Name, elsewhere.Project = bad, bad, bad
-	out := map[string]func(store.Store) error{
-		"Append, batch":  func(s store.Store) error { return s.Append(ctx, good, batch(bad, line("a"))) },
-		"Append, fence":  func(s store.Store) error { return s.Append(ctx, good, store.Batch{Fence: fence}) },
-		"List":           has(func(s store.Lister) error { return lastError(s.List(ctx, bad)) }),
-		"Summaries":      has(func(s store.Summarizer) error { return lastError(s.Summaries(ctx, bad)) }),
-		"ListSubs":       has(func(s store.SubLister) error { return lastError(s.ListSubs(ctx, good.Project, bad)) }),
-		"Delete, fence":  has(func(s store.Deleter) error { return s.Delete(ctx, good, fence) }),
-		"Acquire":        has(func(s store.Leaser) error { _, err := s.Acquire(ctx, good.Project, bad, "o", time.Minute); return err }),
-		"Acquire, where": has(func(s store.Leaser) error { _, err := s.Acquire(ctx, bad, "n", "o", time.Minute); return err }),
-		"Renew":          has(func(s store.Leaser) error { return s.Renew(ctx, lease) }),
-		"Release":        has(func(s store.Leaser) error { return s.Release(ctx, lease) }),
-		"ScanRecords":    has(func(s store.Records) error { return lastError(s.ScanRecords(ctx, good.Project, bad, "")) }),
-		"PutRecord, fence": has(func(s store.Records) error {
+	out := map[string]func(store.Fleet) error{
+		"Append, batch":  func(s store.Fleet) error { return s.Append(ctx, good, batch(bad, line("a"))) },
+		"Append, fence":  func(s store.Fleet) error { return s.Append(ctx, good, store.Batch{Fence: fence}) },
+		"List":           func(s store.Fleet) error { return lastError(s.List(ctx, bad)) },
+		"Subagents":      func(s store.Fleet) error { return lastError(s.Subagents(ctx, good.Project, bad)) },
+		"Delete, fence":  func(s store.Fleet) error { return s.Delete(ctx, good, fence) },
+		"Acquire":        func(s store.Fleet) error { _, err := s.Acquire(ctx, good.Project, bad, "o", time.Minute); return err },
+		"Acquire, where": func(s store.Fleet) error { _, err := s.Acquire(ctx, bad, "n", "o", time.Minute); return err },
+		"Renew":          func(s store.Fleet) error { return s.Renew(ctx, lease) },
+		"Release":        func(s store.Fleet) error { return s.Release(ctx, lease) },
+		"ScanRecords":    func(s store.Fleet) error { return lastError(s.ScanRecords(ctx, good.Project, bad, "")) },
+		"PutRecord, fence": func(s store.Fleet) error {
 			_, err := s.PutRecord(ctx, record, nil, 0, fence)
 			return err
-		}),
-		"DropRecord, fence": has(func(s store.Records) error { return s.DropRecord(ctx, record, 1, fence) }),
+		},
+		"DropRecord, fence": func(s store.Fleet) error { return s.DropRecord(ctx, record, 1, fence) },
 	}
 	for what, k := range map[string]store.Key{"project": project, "session": session, "sub": sub} {
-		out["Append, "+what] = func(s store.Store) error { return s.Append(ctx, k, batch("", line("a"))) }
-		out["Load, "+what] = func(s store.Store) error { return lastError(s.Load(ctx, k)) }
-		out["Delete, "+what] = has(func(s store.Deleter) error { return s.Delete(ctx, k, store.Fence{}) })
+		out["Append, "+what] = func(s store.Fleet) error { return s.Append(ctx, k, batch("", line("a"))) }
+		out["Load, "+what] = func(s store.Fleet) error { return lastError(store.Entries(ctx, s, k)) }
+		out["Delete, "+what] = func(s store.Fleet) error { return s.Delete(ctx, k, store.Fence{}) }
 	}
 	for what, k := range map[string]store.RecordKey{"project": elsewhere, "kind": kind, "name": name} {
-		out["GetRecord, "+what] = has(func(s store.Records) error { _, err := s.GetRecord(ctx, k); return err })
-		out["PutRecord, "+what] = has(func(s store.Records) error { _, err := s.PutRecord(ctx, k, nil, 0, store.Fence{}); return err })
-		out["DropRecord, "+what] = has(func(s store.Records) error { return s.DropRecord(ctx, k, 1, store.Fence{}) })
+		out["GetRecord, "+what] = func(s store.Fleet) error { _, err := s.GetRecord(ctx, k); return err }
+		out["PutRecord, "+what] = func(s store.Fleet) error { _, err := s.PutRecord(ctx, k, nil, 0, store.Fence{}); return err }
+		out["DropRecord, "+what] = func(s store.Fleet) error { return s.DropRecord(ctx, k, 1, store.Fence{}) }
 	}
 	return out
-}
-
-// has calls a store that has an ability.
-func has[T any](call func(T) error) func(store.Store) error {
-	return func(s store.Store) error {
-		able, ok := s.(T)
-		if !ok {
-			return errors.ErrUnsupported
-		}
-		return call(able)
-	}
 }
 
 // oddUUIDs wants entries to be told apart by their uuids, whatever these are.
@@ -137,7 +125,7 @@ func oddUUIDs(s *subject) {
 	}
 	s.append(k, lines...)
 	again := s.again()
-	for _, h := range []store.Store{s.Store, again} {
+	for _, h := range []store.Fleet{s.Fleet, again} {
 		if err := h.Append(s.t.Context(), k, batch("", lines...)); err != nil {
 			s.t.Fatal(err)
 		}
@@ -155,7 +143,7 @@ func largestEntry(s *subject) {
 	if err := s.Append(s.t.Context(), k, store.Batch{Entries: []store.Entry{store.Entry(line("a")), e, store.Entry(line("b"))}}); err != nil {
 		s.t.Fatalf("%.300v", err)
 	}
-	got := collect(s.t, s.again().Load(s.t.Context(), k))
+	got := collect(s.t, store.Entries(s.t.Context(), s.again(), k))
 	if len(got) != 3 || !bytes.Equal(got[1], e) || string(got[2]) != line("b") {
 		s.t.Fatalf("%d entries came back, or others", len(got))
 	}
@@ -174,7 +162,7 @@ func largeBatch(s *subject) {
 		want = append(want, l, note)
 		b.Entries = append(b.Entries, store.Entry(l), store.Entry(note), store.Entry(l))
 	}
-	for _, h := range []store.Store{s.Store, s.again(), s.Store} {
+	for _, h := range []store.Fleet{s.Fleet, s.again(), s.Fleet} {
 		if err := h.Append(s.t.Context(), k, b); err != nil {
 			s.t.Fatal(err)
 		}
@@ -190,26 +178,21 @@ func longestNames(s *subject) {
 	k.Sub = long
 	s.append(k, line("a"))
 	s.wants(s.again(), k, line("a"))
-	if l, ok := s.Store.(store.Leaser); ok {
-		lease, err := l.Acquire(s.t.Context(), k.Project, long, strings.Repeat("o", 1000), time.Minute)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		if err := s.Append(s.t.Context(), k, fenced(lease, line("b"))); err != nil {
-			s.t.Error(err)
-		}
+	lease, err := s.Fleet.Acquire(s.t.Context(), k.Project, long, strings.Repeat("o", 1000), time.Minute)
+	if err != nil {
+		s.t.Fatal(err)
 	}
-	r, ok := s.Store.(store.Records)
-	if !ok {
-		return
+	if err := s.Append(s.t.Context(), k, fenced(lease, line("b"))); err != nil {
+		s.t.Error(err)
 	}
+	r := s.Fleet
 	var names []string
 	for _, name := range []string{"a", long, strings.Replace(long, "N/", "M/", 1), "z"} {
 		s.put(r, store.RecordKey{Project: k.Project, Kind: part, Name: name}, name, 0)
 		names = append(names, name)
 	}
 	for rec := range s.sorted(r, k.Project, part, names) {
-		got, err := s.again().(store.Records).GetRecord(s.t.Context(), rec.Key)
+		got, err := s.again().GetRecord(s.t.Context(), rec.Key)
 		if err != nil || string(got.Value) != rec.Key.Name {
 			s.t.Errorf("GetRecord = %.300v, %.300v", got, err)
 		}

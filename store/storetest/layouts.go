@@ -20,9 +20,9 @@ func layouts() []contract {
 func layoutWithout(s *subject) {
 	k := s.session()
 	s.append(k, line("one"))
-	s.target.Layout(s.t, s.Store, "")
+	s.target.Layout(s.t, s.Fleet, "")
 	later := s.again()
-	if got := collect(s.t, later.Load(s.t.Context(), k)); len(got) != 1 {
+	if got := collect(s.t, store.Entries(s.t.Context(), later, k)); len(got) != 1 {
 		s.t.Errorf("%d entries, want 1", len(got))
 	}
 	if err := later.Append(s.t.Context(), k, batch("", line("two"))); err != nil {
@@ -34,23 +34,18 @@ func layoutWithout(s *subject) {
 func layoutNewer(s *subject) {
 	k, r := s.session(), store.RecordKey{Project: s.project, Kind: "thing", Name: "a"}
 	s.append(k, line("one"))
-	records, _ := s.Store.(store.Records)
-	if records != nil {
-		if _, err := records.PutRecord(s.t.Context(), r, []byte("1"), 0, store.Fence{}); err != nil {
-			s.t.Fatal(err)
-		}
+	if _, err := s.PutRecord(s.t.Context(), r, []byte("1"), 0, store.Fence{}); err != nil {
+		s.t.Fatal(err)
 	}
-	s.target.Layout(s.t, s.Store, "1000")
+	s.target.Layout(s.t, s.Fleet, "1000")
 	s.refused(s.again(), k, r, store.ErrNewer)
-	s.target.Layout(s.t, s.Store, "1")
+	s.target.Layout(s.t, s.Fleet, "1")
 	later := s.again()
-	if got := collect(s.t, later.Load(s.t.Context(), k)); len(got) != 1 {
+	if got := collect(s.t, store.Entries(s.t.Context(), later, k)); len(got) != 1 {
 		s.t.Errorf("%d entries, want 1", len(got))
 	}
-	if records, ok := later.(store.Records); ok {
-		if got := collect(s.t, records.ScanRecords(s.t.Context(), s.project, r.Kind, "")); len(got) != 1 || string(got[0].Value) != "1" {
-			s.t.Errorf("the records are %v", got)
-		}
+	if got := collect(s.t, later.ScanRecords(s.t.Context(), s.project, r.Kind, "")); len(got) != 1 || string(got[0].Value) != "1" {
+		s.t.Errorf("the records are %v", got)
 	}
 }
 
@@ -58,14 +53,14 @@ func layoutDamaged(s *subject) {
 	k := s.session()
 	s.append(k, line("one"))
 	for _, odd := range []string{"x", "0", "-1", "1.5"} {
-		s.target.Layout(s.t, s.Store, odd)
+		s.target.Layout(s.t, s.Fleet, odd)
 		s.refused(s.again(), k, store.RecordKey{Project: s.project, Kind: "thing", Name: "a"}, store.ErrDamaged)
 	}
-	s.target.Layout(s.t, s.Store, "1")
+	s.target.Layout(s.t, s.Fleet, "1")
 }
 
 // refused wants every method of a store refused.
-func (s *subject) refused(of store.Store, k store.Key, r store.RecordKey, want error) {
+func (s *subject) refused(of store.Fleet, k store.Key, r store.RecordKey, want error) {
 	s.t.Helper()
 	ctx := s.t.Context()
 	wants := func(method string, err error) {
@@ -73,34 +68,20 @@ func (s *subject) refused(of store.Store, k store.Key, r store.RecordKey, want e
 		s.wantsError(method, err, want)
 	}
 	wants("Append", of.Append(ctx, k, batch("", line("two"))))
-	wants("Load", lastError(of.Load(ctx, k)))
-	wants("LoadAfter", lastError(store.LoadAfter(ctx, of, k, 0)))
-	if by, ok := of.(store.Lister); ok {
-		wants("List", lastError(by.List(ctx, k.Project)))
-	}
-	if by, ok := of.(store.SubLister); ok {
-		wants("ListSubs", lastError(by.ListSubs(ctx, k.Project, k.Session)))
-	}
-	if by := store.SummarizerOf(of); by != nil {
-		wants("Summaries", lastError(by.Summaries(ctx, k.Project)))
-	}
-	if by, ok := of.(store.Deleter); ok {
-		wants("Delete", by.Delete(ctx, k, store.Fence{}))
-	}
-	if by, ok := of.(store.Leaser); ok {
-		_, err := by.Acquire(ctx, k.Project, "lease", "owner", time.Minute)
-		wants("Acquire", err)
-		l := store.Lease{Fence: store.Fence{Project: k.Project, Name: "lease", Token: 1}, Owner: "owner", TTL: time.Minute}
-		wants("Renew", by.Renew(ctx, l))
-		wants("Release", by.Release(ctx, l))
-	}
-	if by, ok := of.(store.Records); ok {
-		_, err := by.GetRecord(ctx, r)
-		wants("GetRecord", err)
-		_, err = by.PutRecord(ctx, r, []byte("2"), 0, store.Fence{})
-		wants("PutRecord", err)
-		wants("DropRecord", by.DropRecord(ctx, r, 1, store.Fence{}))
-		wants("ScanRecords", lastError(by.ScanRecords(ctx, r.Project, r.Kind, "")))
-		wants("ScanBelow", lastError(store.ScanBelow(ctx, by, r.Project, r.Kind, "folder")))
-	}
+	wants("Load", lastError(store.Entries(ctx, of, k)))
+	wants("List", lastError(of.List(ctx, k.Project)))
+	wants("Subagents", lastError(of.Subagents(ctx, k.Project, k.Session)))
+	wants("Delete", of.Delete(ctx, k, store.Fence{}))
+	_, err := of.Acquire(ctx, k.Project, "lease", "owner", time.Minute)
+	wants("Acquire", err)
+	l := store.Lease{Fence: store.Fence{Project: k.Project, Name: "lease", Token: 1}, Owner: "owner", TTL: time.Minute}
+	wants("Renew", of.Renew(ctx, l))
+	wants("Release", of.Release(ctx, l))
+	_, err = of.GetRecord(ctx, r)
+	wants("GetRecord", err)
+	_, err = of.PutRecord(ctx, r, []byte("2"), 0, store.Fence{})
+	wants("PutRecord", err)
+	wants("DropRecord", of.DropRecord(ctx, r, 1, store.Fence{}))
+	wants("ScanRecords", lastError(of.ScanRecords(ctx, r.Project, r.Kind, "")))
+	wants("ScanBelow", lastError(store.ScanBelow(ctx, of, r.Project, r.Kind, "folder")))
 }

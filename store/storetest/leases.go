@@ -16,12 +16,12 @@ import (
 const short = 300 * time.Millisecond
 
 // leaser is the store, and as another process sees it.
-func (s *subject) leaser() (mine, other store.Leaser) {
-	return s.Store.(store.Leaser), s.again().(store.Leaser)
+func (s *subject) leaser() (mine, other store.Leases) {
+	return s.Fleet, s.again()
 }
 
 // acquire wants a lease.
-func (s *subject) acquire(l store.Leaser, owner string, ttl time.Duration) store.Lease {
+func (s *subject) acquire(l store.Leases, owner string, ttl time.Duration) store.Lease {
 	s.t.Helper()
 	lease, err := l.Acquire(s.t.Context(), s.project, "conversation", owner, ttl)
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *subject) acquire(l store.Leaser, owner string, ttl time.Duration) store
 }
 
 // takeOver waits for a lease to expire and acquires it.
-func (s *subject) takeOver(l store.Leaser, owner string) store.Lease {
+func (s *subject) takeOver(l store.Leases, owner string) store.Lease {
 	s.t.Helper()
 	deadline := time.Now().Add(time.Minute) // a busy machine is slow
 	for {
@@ -181,7 +181,7 @@ func leaseContended(s *subject) {
 	var got atomic.Int32
 	var wg sync.WaitGroup
 	for i := range 16 {
-		l := s.again().(store.Leaser)
+		l := s.again()
 		wg.Go(func() {
 			switch _, err := l.Acquire(s.t.Context(), s.project, "conversation", fmt.Sprint("worker-", i), time.Minute); {
 			case err == nil:
@@ -226,7 +226,7 @@ func leaseFences(s *subject) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	all := collect(s.t, s.Load(s.t.Context(), k))
+	all := collect(s.t, store.Entries(s.t.Context(), s, k))
 	if last := all[len(all)-1]; string(last) != line("new") {
 		s.t.Errorf("the last entry is %s", last)
 	}

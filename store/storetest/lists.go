@@ -12,11 +12,11 @@ import (
 )
 
 // ids returns the sessions that a store lists.
-func (s *subject) ids(from store.Store, project string) []string {
+func (s *subject) ids(from store.Fleet, project string) []string {
 	s.t.Helper()
 	var out []string
-	for _, item := range collect(s.t, from.(store.Lister).List(s.t.Context(), project)) {
-		out = append(out, item.ID)
+	for _, item := range collect(s.t, from.List(s.t.Context(), project)) {
+		out = append(out, item.Session)
 	}
 	return out
 }
@@ -49,7 +49,6 @@ func subListings() []contract {
 
 func summaries() []contract {
 	return []contract{
-		{"summaries do not pass by the Load of a store that embeds this one", summariesEmbedded},
 		{"the fold of all entries", summaryIsFold},
 		{"as many as sessions, in their order, at their times", summariesAsListed},
 		{"gone with the session", summaryDeleted},
@@ -68,10 +67,10 @@ func listNewestFirst(s *subject) {
 	if got, want := s.ids(s.again(), s.project), []string{a.Session, c.Session, b.Session}; !slices.Equal(got, want) {
 		s.t.Errorf("List = %q, want %q", got, want)
 	}
-	if got := s.ids(s.Store, other.Project); !slices.Equal(got, []string{other.Session}) {
+	if got := s.ids(s.Fleet, other.Project); !slices.Equal(got, []string{other.Session}) {
 		s.t.Errorf("the other project: %q", got)
 	}
-	for _, item := range collect(s.t, s.Store.(store.Lister).List(s.t.Context(), s.project)) {
+	for _, item := range collect(s.t, s.Fleet.List(s.t.Context(), s.project)) {
 		if item.Modified.Before(begin) || item.Modified.After(time.Now().Add(time.Minute)) {
 			s.t.Errorf("modified %v", item.Modified)
 		}
@@ -79,7 +78,7 @@ func listNewestFirst(s *subject) {
 }
 
 func listUnknown(s *subject) {
-	if got := s.ids(s.Store, s.project); len(got) != 0 {
+	if got := s.ids(s.Fleet, s.project); len(got) != 0 {
 		s.t.Errorf("List = %q", got)
 	}
 }
@@ -89,11 +88,11 @@ func listWithoutSubs(s *subject) {
 	k.Sub = "subagents/agent-1"
 	s.append(k, line("a"))
 	s.append(s.session()) // nothing
-	if got := s.ids(s.Store, s.project); len(got) != 0 {
+	if got := s.ids(s.Fleet, s.project); len(got) != 0 {
 		s.t.Errorf("List = %q", got)
 	}
 	s.append(k.Main(), line("a"))
-	if got := s.ids(s.Store, s.project); !slices.Equal(got, []string{k.Session}) {
+	if got := s.ids(s.Fleet, s.project); !slices.Equal(got, []string{k.Session}) {
 		s.t.Errorf("List = %q", got)
 	}
 }
@@ -105,7 +104,7 @@ func listMany(s *subject) {
 		s.append(k, line("a"))
 		want = append(want, k.Session)
 	}
-	got := s.ids(s.Store, s.project)
+	got := s.ids(s.Fleet, s.project)
 	slices.Sort(want)
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
@@ -114,7 +113,7 @@ func listMany(s *subject) {
 }
 
 func listRefused(s *subject) {
-	l := s.Store.(store.Lister)
+	l := s.Fleet
 	if err := lastError(l.List(s.t.Context(), "../x")); err == nil {
 		s.t.Error("a bad project is listed")
 	}
@@ -131,23 +130,23 @@ func subsInOrder(s *subject) {
 		s.append(store.Key{Project: k.Project, Session: k.Session, Sub: sub}, line("a"))
 	}
 	s.append(store.Key{Project: k.Project, Session: other.Session, Sub: "subagents/agent-9"}, line("a"))
-	list := s.again().(store.SubLister)
-	got := collect(s.t, list.ListSubs(s.t.Context(), k.Project, k.Session))
+	list := s.again()
+	got := collect(s.t, list.Subagents(s.t.Context(), k.Project, k.Session))
 	if want := []string{"subagents", "subagents/agent-1", "subagents/agent-2", "subagents/workflows/w/agent-3"}; !slices.Equal(got, want) {
-		s.t.Errorf("ListSubs = %q, want %q", got, want)
+		s.t.Errorf("Subagents = %q, want %q", got, want)
 	}
 }
 
 func subsUnknown(s *subject) {
 	k := s.session()
 	s.append(k, line("a"))
-	list := s.Store.(store.SubLister)
+	list := s.Fleet
 	for _, session := range []string{k.Session, uuid.New()} {
-		if got := collect(s.t, list.ListSubs(s.t.Context(), k.Project, session)); len(got) != 0 {
-			s.t.Errorf("ListSubs = %q", got)
+		if got := collect(s.t, list.Subagents(s.t.Context(), k.Project, session)); len(got) != 0 {
+			s.t.Errorf("Subagents = %q", got)
 		}
 	}
-	if err := lastError(list.ListSubs(s.t.Context(), k.Project, "../x")); err == nil {
+	if err := lastError(list.Subagents(s.t.Context(), k.Project, "../x")); err == nil {
 		s.t.Error("a bad session is listed")
 	}
 }
@@ -162,12 +161,12 @@ func summaryIsFold(s *subject) {
 		if i%4 != 0 {
 			continue
 		}
-		got := collect(s.t, s.Store.(store.Summarizer).Summaries(s.t.Context(), s.project))
+		got := collect(s.t, s.Fleet.List(s.t.Context(), s.project))
 		if len(got) != 1 || got[0].Session != k.Session || !bytes.Equal(got[0].Data, store.Fold(nil, entries...)) {
 			s.t.Fatalf("after %d batches: %q\nwant %s", i+1, got, store.Fold(nil, entries...))
 		}
 	}
-	got := collect(s.t, s.again().(store.Summarizer).Summaries(s.t.Context(), s.project))
+	got := collect(s.t, s.again().List(s.t.Context(), s.project))
 	if len(got) != 1 || !bytes.Contains(got[0].Data, []byte("title 11")) || !bytes.Contains(got[0].Data, []byte("prompt 0")) || bytes.Contains(got[0].Data, []byte("again")) {
 		s.t.Fatalf("summaries %q", got)
 	}
@@ -182,30 +181,19 @@ func summariesAsListed(s *subject) {
 	sub.Sub = "subagents/agent-1"
 	s.tick()
 	s.append(sub, said("2", "not a prompt of the session"))
-	got := collect(s.t, s.Store.(store.Summarizer).Summaries(s.t.Context(), s.project))
+	got := collect(s.t, s.Fleet.List(s.t.Context(), s.project))
 	if len(got) != 2 || got[0].Session != b.Session || got[1].Session != a.Session || strings.Contains(string(got[0].Data), "not a prompt") {
 		s.t.Fatalf("summaries %q", got)
-	}
-	if l, ok := s.Store.(store.Lister); ok {
-		for i, item := range collect(s.t, l.List(s.t.Context(), s.project)) {
-			if !item.Modified.Equal(got[i].Modified) {
-				s.t.Errorf("modified %v in the list, %v in the summary", item.Modified, got[i].Modified)
-			}
-		}
 	}
 }
 
 func summaryDeleted(s *subject) {
 	k := s.session()
 	s.append(k, said("1", "one"))
-	d, ok := s.Store.(store.Deleter)
-	if !ok {
-		return
-	}
-	if err := d.Delete(s.t.Context(), k, store.Fence{}); err != nil {
+	if err := s.Delete(s.t.Context(), k, store.Fence{}); err != nil {
 		s.t.Fatal(err)
 	}
-	if got := collect(s.t, s.Store.(store.Summarizer).Summaries(s.t.Context(), s.project)); len(got) != 0 {
+	if got := collect(s.t, s.Fleet.List(s.t.Context(), s.project)); len(got) != 0 {
 		s.t.Errorf("summaries %q", got)
 	}
 }
@@ -215,12 +203,13 @@ func said(id, text string) string {
 	return fmt.Sprintf(`{"parentUuid":null,"type":"user","message":{"role":"user","content":%q},"uuid":%q,"timestamp":"2026-01-02T03:04:05.678Z","cwd":"/work","gitBranch":"main"}`, text, id)
 }
 
-func summariesEmbedded(s *subject) {
-	by := s.Store.(store.Summarizer)
-	if !by.Summarizes(s.Store) {
-		s.t.Error("it does not summarize for itself")
-	}
-	if by := store.SummarizerOf(&embedsLoad{Store: s.Store, Summarizer: by}); by != nil {
-		s.t.Error("the Load of a store that embeds it is passed by")
-	}
+// noSummaries are the promises of a store that keeps none.
+func noSummaries() []contract {
+	return []contract{{"a session is listed without a summary", func(s *subject) {
+		k := s.session()
+		s.append(k, said("1", "one"))
+		if got := collect(s.t, s.List(s.t.Context(), s.project)); len(got) != 1 || got[0].Session != k.Session || got[0].Data != nil {
+			s.t.Errorf("List = %q", got)
+		}
+	}}}
 }

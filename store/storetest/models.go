@@ -39,23 +39,19 @@ type walk struct {
 // walk begins one. It is the same for the same seed.
 func (s *subject) walk(seed uint64) *walk {
 	w := &walk{subject: s, random: rand.New(rand.NewPCG(seed, 9))}
-	l, ok := s.Store.(store.Leaser)
-	if !ok {
-		return w
-	}
-	old := s.acquire(l, "old", time.Minute)
-	if err := l.Release(s.t.Context(), old); err != nil {
+	old := s.acquire(s, "old", time.Minute)
+	if err := s.Release(s.t.Context(), old); err != nil {
 		s.t.Fatal(err)
 	}
-	w.stale, w.owner = old.Fence, s.acquire(l, "owner", time.Hour).Fence
+	w.stale, w.owner = old.Fence, s.acquire(s, "owner", time.Hour).Fence
 	return w
 }
 
-// fence chooses one, the zero fence in a store without leases.
+// fence chooses one.
 func (w *walk) fence() (f store.Fence, stale bool) {
 	switch w.random.IntN(5) {
 	case 0:
-		return w.stale, !w.stale.IsZero()
+		return w.stale, true
 	case 1, 2:
 		return w.owner, false
 	}
@@ -63,11 +59,11 @@ func (w *walk) fence() (f store.Fence, stale bool) {
 }
 
 // other returns the store, or the same one as another process sees it.
-func (w *walk) other() store.Store {
+func (w *walk) other() store.Fleet {
 	if w.random.IntN(3) == 0 {
 		return w.again()
 	}
-	return w.Store
+	return w.Fleet
 }
 
 // agrees compares the error of a step with the one of the model, nil if there is none.
@@ -102,16 +98,12 @@ func modelTranscripts(s *subject, seed uint64) {
 	}
 	held := make(map[store.Key]*heldTranscript)
 	gone := make(map[string]bool) // sessions
-	deleter, canDelete := s.Store.(store.Deleter)
 	deletions := 0
 	for n := range modelSteps {
 		k := keys[w.random.IntN(len(keys))]
 		f, stale := w.fence()
-		if canDelete && w.random.IntN(12) == 0 && (k.Sub != "" || deletions < 1) {
-			if d, ok := w.other().(store.Deleter); ok {
-				deleter = d
-			}
-			err := deleter.Delete(ctx, k, f)
+		if w.random.IntN(12) == 0 && (k.Sub != "" || deletions < 1) {
+			err := w.other().Delete(ctx, k, f)
 			if stale {
 				w.agrees("delete", err, store.ErrLeaseLost)
 				continue
@@ -192,13 +184,13 @@ func (w *walk) compareTranscripts(keys []store.Key, held map[store.Key]*heldTran
 		w.wantsNone(from, k)
 	} else {
 		w.wants(from, k, h.lines...)
-		placed := collect(w.t, store.LoadAfter(w.t.Context(), from, k, 0))
+		placed := collect(w.t, from.Load(w.t.Context(), k, 0))
 		cut := w.random.IntN(len(placed) + 1)
-		place := int64(0)
+		place := store.Place(0)
 		if cut > 0 {
 			place = placed[cut-1].Place
 		}
-		rest := collect(w.t, store.LoadAfter(w.t.Context(), from, k, place))
+		rest := collect(w.t, from.Load(w.t.Context(), k, place))
 		var got []string
 		for _, e := range rest {
 			got = append(got, string(e.Entry))
@@ -220,22 +212,18 @@ func (w *walk) compareTranscripts(keys []store.Key, held map[store.Key]*heldTran
 		}
 		sessions[k.Session] = store.Fold(nil, entries...)
 	}
-	if _, ok := from.(store.Lister); ok {
-		got := w.ids(from, w.project)
-		slices.Sort(got)
-		if want := slices.Sorted(maps.Keys(sessions)); !slices.Equal(got, want) {
-			w.fatal("List = %q, want %q", got, want)
-		}
+	listed := w.ids(from, w.project)
+	slices.Sort(listed)
+	if want := slices.Sorted(maps.Keys(sessions)); !slices.Equal(listed, want) {
+		w.fatal("List = %q, want %q", listed, want)
 	}
-	if l, ok := from.(store.SubLister); ok {
-		want := slices.Sorted(slices.Values(subs[k.Session]))
-		if got := collect(w.t, l.ListSubs(w.t.Context(), k.Project, k.Session)); !slices.Equal(got, want) {
-			w.fatal("ListSubs = %q, want %q", got, want)
-		}
+	below := slices.Sorted(slices.Values(subs[k.Session]))
+	if got := collect(w.t, from.Subagents(w.t.Context(), k.Project, k.Session)); !slices.Equal(got, below) {
+		w.fatal("Subagents = %q, want %q", got, below)
 	}
-	if by := store.SummarizerOf(from); by != nil && n%4 == 0 {
-		for _, sum := range collect(w.t, by.Summaries(w.t.Context(), w.project)) {
-			if want := sessions[sum.Session]; string(sum.Data) != string(want) {
+	if n%4 == 0 {
+		for _, sum := range collect(w.t, from.List(w.t.Context(), w.project)) {
+			if want := sessions[sum.Session]; !w.target.NoSummaries && string(sum.Data) != string(want) {
 				w.fatal("the summary of %s is %s, want %s", sum.Session, sum.Data, want)
 			}
 			delete(sessions, sum.Session)
@@ -247,9 +235,6 @@ func (w *walk) compareTranscripts(keys []store.Key, held map[store.Key]*heldTran
 }
 
 func modelRecords(s *subject, seed uint64) {
-	if _, ok := s.Store.(store.Records); !ok {
-		return
-	}
 	w := s.walk(seed)
 	ctx := s.t.Context()
 	var keys []store.RecordKey
@@ -281,7 +266,7 @@ func modelRecords(s *subject, seed uint64) {
 		return held[k].Revision
 	}
 	for n := range modelSteps {
-		r := w.other().(store.Records)
+		r := w.other()
 		f, stale := w.fence()
 		k := keys[w.random.IntN(len(keys))]
 		now, there := held[k]
@@ -374,7 +359,7 @@ func (w *walk) changeSeveral(ctx context.Context, r store.Records, keys []store.
 // by folders and in one view.
 func (w *walk) compareRecords(keys []store.RecordKey, held map[store.RecordKey]store.Record, n int) {
 	w.t.Helper()
-	ctx, r := w.t.Context(), w.other().(store.Records)
+	ctx, r := w.t.Context(), w.other()
 	text := func(all []store.Record) (out []string) {
 		for _, rec := range all {
 			out = append(out, fmt.Sprintf("%v %s %d", rec.Key, rec.Value, rec.Revision))
@@ -407,7 +392,7 @@ func (w *walk) compareRecords(keys []store.RecordKey, held map[store.RecordKey]s
 	same("ScanRecords after "+k.Name, collect(w.t, r.ScanRecords(ctx, w.project, k.Kind, k.Name)), func(o store.RecordKey) bool { return o.Kind == k.Kind && o.Name > k.Name })
 	below := func(o store.RecordKey) bool { return o.Kind == k.Kind && strings.HasPrefix(o.Name, "a/") }
 	same("ScanBelow a", collect(w.t, store.ScanBelow(ctx, r, w.project, k.Kind, "a")), below)
-	if v := store.Viewer(w.Store.(store.Records)); v != nil && n%3 == 0 {
+	if v := store.Viewer(w.Fleet); v != nil && n%3 == 0 {
 		// Only the store that made the changes has them in its view for sure.
 		got, err := v.ViewRecords(ctx, []store.RecordKey{k}, []store.RecordKey{{Project: w.project, Kind: k.Kind, Name: "a"}})
 		if err == nil && w.target.Again == nil {
@@ -419,16 +404,13 @@ func (w *walk) compareRecords(keys []store.RecordKey, held map[store.RecordKey]s
 }
 
 func modelLeases(s *subject, seed uint64) {
-	if _, ok := s.Store.(store.Leaser); !ok {
-		return
-	}
 	w := s.walk(seed)
 	ctx := s.t.Context()
 	names := []string{"a", "a/b", "c"}
 	given := make(map[string][]store.Lease) // all that there ever were
 	live := make(map[string]bool)           // whether the last one is held
 	for n := range modelSteps / 2 {
-		l := w.other().(store.Leaser)
+		l := w.other()
 		name := names[w.random.IntN(len(names))]
 		last := len(given[name]) - 1
 		switch w.random.IntN(4) {
@@ -463,7 +445,7 @@ func modelLeases(s *subject, seed uint64) {
 				want = store.ErrLeaseLost
 			}
 			w.agrees("renew "+name, l.Renew(ctx, lease), want)
-			if r, ok := w.other().(store.Records); ok && i+2 > last {
+			if r := w.other(); i+2 > last {
 				_, err := r.PutRecord(ctx, store.RecordKey{Project: s.project, Kind: "k", Name: fmt.Sprint("n", n, "-", i)}, nil, 0, lease.Fence)
 				w.agrees("put under "+name, err, want)
 			}

@@ -26,9 +26,9 @@ import (
 //		}
 //		os.Exit(m.Run())
 //	}
-func Own(s store.Store) int {
+func Own(s store.Fleet) int {
 	k := store.Key{Project: os.Getenv(ownProject), Session: os.Getenv(ownSession)}
-	l, err := s.(store.Leaser).Acquire(context.Background(), k.Project, "conversation", "the first", ownTTL)
+	l, err := s.Acquire(context.Background(), k.Project, "conversation", "the first", ownTTL)
 	if err != nil {
 		fmt.Println("acquire:", err)
 		return 1
@@ -77,7 +77,7 @@ func owners() []contract {
 func ownerStopped(s *subject, paused bool, last int) {
 	k := s.session()
 	k.Project += strconv.Itoa(last)
-	cmd := s.target.Process(s.t, s.Store)
+	cmd := s.target.Process(s.t, s.Fleet)
 	cmd.Env = append(cmd.Environ(), ownProject+"="+k.Project, ownSession+"="+k.Session)
 	if paused {
 		cmd.Env = append(cmd.Env, ownPaused+"=1")
@@ -104,18 +104,18 @@ func ownerStopped(s *subject, paused bool, last int) {
 	}
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
-	second, err := s.waitFor(ctx, h.(store.Leaser), k.Project)
+	second, err := s.waitFor(ctx, h, k.Project)
 	if err != nil {
 		if paused || ctx.Err() == nil {
 			s.t.Fatalf("the successor: %v", err)
 		}
 		// It was stopped with a lock in its hands. Others wait until it wakes up.
 		resume(cmd.Process)
-		if second, err = s.waitFor(s.t.Context(), h.(store.Leaser), k.Project); err != nil {
+		if second, err = s.waitFor(s.t.Context(), h, k.Project); err != nil {
 			s.t.Fatal(err)
 		}
 	}
-	seen := collect(s.t, h.Load(s.t.Context(), k))
+	seen := collect(s.t, store.Entries(s.t.Context(), h, k))
 	b := batch("", line("second"))
 	b.Fence = second.Fence
 	if err := h.Append(s.t.Context(), k, b); err != nil {
@@ -130,7 +130,7 @@ func ownerStopped(s *subject, paused bool, last int) {
 	if err := cmd.Wait(); err != nil || said != "lost" {
 		s.t.Fatalf("the old owner ended with %v and %q", err, said)
 	}
-	now := collect(s.t, s.Load(s.t.Context(), k))
+	now := collect(s.t, store.Entries(s.t.Context(), s, k))
 	want := append(slices.Clone(seen), store.Entry(line("second")))
 	if !slices.EqualFunc(now, want, func(a, b store.Entry) bool { return string(a) == string(b) }) {
 		s.t.Errorf("there are %d entries, the last %s; the successor saw %d", len(now), now[len(now)-1], len(seen))
@@ -138,7 +138,7 @@ func ownerStopped(s *subject, paused bool, last int) {
 }
 
 // waitFor acquires the lease of the other process when it has expired.
-func (s *subject) waitFor(ctx context.Context, l store.Leaser, project string) (store.Lease, error) {
+func (s *subject) waitFor(ctx context.Context, l store.Leases, project string) (store.Lease, error) {
 	for {
 		lease, err := l.Acquire(ctx, project, "conversation", "the second", time.Minute)
 		held, ok := errors.AsType[*store.HeldError](err)

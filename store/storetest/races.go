@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -31,7 +30,7 @@ func races() []contract {
 func faultyCalls(s *subject) {
 	k := s.session()
 	for seed := range uint64(3) {
-		f := Faulty(s.Store, Seeded(seed, 0.5, Fail, LostReply, Duplicate, Late))
+		f := Faulty(s.Fleet, Seeded(seed, 0.5, Fail, LostReply, Duplicate, Late))
 		for i := range 12 {
 			b := batch(fmt.Sprintf("b%d-%d", seed, i), line(fmt.Sprintf("%d-%d", seed, i)), fmt.Sprintf(`{"n":"%d-%d"}`, seed, i))
 			for {
@@ -56,10 +55,10 @@ func faultyCalls(s *subject) {
 }
 
 func summariesOfMany(s *subject) {
-	sum, ok := s.Store.(store.Summarizer)
-	if !ok {
+	if s.target.NoSummaries {
 		return
 	}
+	sum := s.Fleet
 	k := s.session()
 	var wg sync.WaitGroup
 	for w := range 4 {
@@ -72,15 +71,15 @@ func summariesOfMany(s *subject) {
 					s.t.Error(err)
 				}
 				if i%3 == 0 {
-					collect(s.t, h.(store.Summarizer).Summaries(s.t.Context(), s.project))
+					collect(s.t, h.List(s.t.Context(), s.project))
 				}
 			}
 		})
 	}
 	wg.Wait()
-	want := store.Fold(nil, collect(s.t, s.Load(s.t.Context(), k))...)
-	for _, from := range []store.Summarizer{sum, s.again().(store.Summarizer)} {
-		got := collect(s.t, from.Summaries(s.t.Context(), s.project))
+	want := store.Fold(nil, collect(s.t, store.Entries(s.t.Context(), s, k))...)
+	for _, from := range []store.Fleet{sum, s.again()} {
+		got := collect(s.t, from.List(s.t.Context(), s.project))
 		if len(got) != 1 || !bytes.Equal(got[0].Data, want) {
 			s.t.Fatalf("summaries %q\nwant %s", got, want)
 		}
@@ -90,9 +89,6 @@ func summariesOfMany(s *subject) {
 // listsAfterDelete deletes sessions while others write to them. No list has them
 // afterwards.
 func listsAfterDelete(s *subject) {
-	if _, ok := s.Store.(store.Deleter); !ok {
-		return
-	}
 	stays := s.session()
 	s.append(stays, line("a"))
 	for round := range 4 {
@@ -108,8 +104,8 @@ func listsAfterDelete(s *subject) {
 					for _, k := range []store.Key{k, sub} {
 						_ = h.Append(s.t.Context(), k, batch("", line(fmt.Sprintf("%d-%d", w, i)))) // refused from some moment on
 					}
-					if sum, ok := h.(store.Summarizer); ok && i%2 == round%2 {
-						collect(s.t, sum.Summaries(s.t.Context(), s.project))
+					if i%2 == round%2 {
+						collect(s.t, h.List(s.t.Context(), s.project))
 					}
 				}
 			})
@@ -118,30 +114,21 @@ func listsAfterDelete(s *subject) {
 		wg.Wait()
 		s.wantsNone(s, k)
 		s.wantsNone(s, sub)
-		if l, ok := s.Store.(store.SubLister); ok {
-			if got := collect(s.t, l.ListSubs(s.t.Context(), k.Project, k.Session)); len(got) != 0 {
-				s.t.Fatalf("ListSubs = %q", got)
-			}
+		if got := collect(s.t, s.Fleet.Subagents(s.t.Context(), k.Project, k.Session)); len(got) != 0 {
+			s.t.Fatalf("Subagents = %q", got)
 		}
 	}
-	if _, ok := s.Store.(store.Lister); ok {
-		if got := s.ids(s.again(), s.project); len(got) != 1 || got[0] != stays.Session {
-			s.t.Fatalf("List = %q", got)
-		}
+	if got := s.ids(s.again(), s.project); len(got) != 1 || got[0] != stays.Session {
+		s.t.Fatalf("List = %q", got)
 	}
-	if sum, ok := s.Store.(store.Summarizer); ok {
-		if got := collect(s.t, sum.Summaries(s.t.Context(), s.project)); len(got) != 1 || got[0].Session != stays.Session {
-			s.t.Fatalf("summaries %q", got)
-		}
+	if got := collect(s.t, s.Fleet.List(s.t.Context(), s.project)); len(got) != 1 || got[0].Session != stays.Session {
+		s.t.Fatalf("summaries %q", got)
 	}
 }
 
 // subDeletedBesideAppend deletes a transcript behind the back of a writer that
 // remembers it.
 func subDeletedBesideAppend(s *subject) {
-	if _, ok := s.Store.(store.Deleter); !ok {
-		return
-	}
 	k := s.session()
 	k.Sub = "subagents/agent-1"
 	writer, other := s.again(), s.again()
@@ -153,26 +140,21 @@ func subDeletedBesideAppend(s *subject) {
 	}
 	appends("b1", line("1"))
 	appends("b2", line("2"))
-	if err := other.(store.Deleter).Delete(s.t.Context(), k, store.Fence{}); err != nil {
+	if err := other.Delete(s.t.Context(), k, store.Fence{}); err != nil {
 		s.t.Fatal(err)
 	}
 	appends("b3", line("3"))
 	s.wants(s, k, line("3"))
 	appends("b1", line("1")) // it is not stored any more
 	s.wants(other, k, line("3"), line("1"))
-	if l, ok := s.Store.(store.SubLister); ok {
-		if got := collect(s.t, l.ListSubs(s.t.Context(), k.Project, k.Session)); len(got) != 1 {
-			s.t.Errorf("ListSubs = %q", got)
-		}
+	if got := collect(s.t, s.Fleet.Subagents(s.t.Context(), k.Project, k.Session)); len(got) != 1 {
+		s.t.Errorf("Subagents = %q", got)
 	}
 }
 
 // subsComeAndGo wants readers to see batches whole and in order, of one life of the
 // transcript only, and writers never to fail.
 func subsComeAndGo(s *subject) {
-	if _, ok := s.Store.(store.Deleter); !ok {
-		return
-	}
 	k := s.session()
 	k.Sub = "subagents/agent-1"
 	stop := make(chan struct{})
@@ -200,7 +182,7 @@ func subsComeAndGo(s *subject) {
 			}
 		})
 	}
-	deleter, reader := s.again().(store.Deleter), s.again()
+	deleter, reader := s.again(), s.again()
 	endless(func() {
 		if err := deleter.Delete(s.t.Context(), k, store.Fence{}); err != nil {
 			s.t.Errorf("Delete: %v", err)
@@ -219,9 +201,9 @@ func subsComeAndGo(s *subject) {
 
 // wholeBatches loads a transcript and wants each batch of two whole. It returns the
 // error that a loop may end with when the transcript is deleted.
-func (s *subject) wholeBatches(from store.Store, k store.Key) error {
+func (s *subject) wholeBatches(from store.Fleet, k store.Key) error {
 	open := ""
-	for e, err := range from.Load(s.t.Context(), k) {
+	for e, err := range store.Entries(s.t.Context(), from, k) {
 		if err != nil {
 			if !errors.Is(err, store.ErrNotFound) {
 				s.t.Errorf("Load: %v", err)
@@ -244,20 +226,15 @@ func (s *subject) wholeBatches(from store.Store, k store.Key) error {
 	return nil
 }
 
-// compacter is a store that can be asked to tidy up.
-type compacter interface {
-	Compact(ctx context.Context, k store.Key) error
-}
-
 func compactBeside(s *subject) {
-	if _, ok := s.Store.(compacter); !ok {
+	if s.target.Compact == nil {
 		return
 	}
 	k := s.session()
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	for range 2 {
-		c := s.again().(compacter)
+		other := s.again()
 		wg.Go(func() {
 			for {
 				select {
@@ -265,7 +242,7 @@ func compactBeside(s *subject) {
 					return
 				default:
 				}
-				if err := c.Compact(s.t.Context(), k); err != nil {
+				if err := s.target.Compact(s.t.Context(), other, k); err != nil {
 					s.t.Errorf("Compact: %v", err)
 				}
 			}
@@ -298,12 +275,7 @@ func compactBeside(s *subject) {
 // oldOwnerChangesNothing lets an owner write in a loop while another takes its
 // place. From when the new one has the lease, nothing changes any more.
 func oldOwnerChangesNothing(s *subject) {
-	l, ok := s.Store.(store.Leaser)
-	if !ok {
-		return
-	}
-	r, hasRecords := s.Store.(store.Records)
-	d, hasDelete := s.Store.(store.Deleter)
+	l := s.Fleet
 	k := s.session()
 	rk := store.RecordKey{Project: s.project, Kind: "state", Name: "a"}
 	first := s.acquire(l, "me", short)
@@ -320,44 +292,36 @@ func oldOwnerChangesNothing(s *subject) {
 			once()
 		}
 	})
-	if hasRecords {
-		wrote.Add(1)
-		wg.Go(func() {
-			once := sync.OnceFunc(wrote.Done)
-			defer once()
-			for rev := int64(0); ; {
-				next, err := r.PutRecord(s.t.Context(), rk, nil, rev, first.Fence)
-				if err != nil {
-					s.wantsLost("PutRecord", err)
-					return
-				}
-				rev = next
-				once()
+	wrote.Add(1)
+	wg.Go(func() {
+		once := sync.OnceFunc(wrote.Done)
+		defer once()
+		for rev := int64(0); ; {
+			next, err := s.PutRecord(s.t.Context(), rk, nil, rev, first.Fence)
+			if err != nil {
+				s.wantsLost("PutRecord", err)
+				return
 			}
-		})
-	}
+			rev = next
+			once()
+		}
+	})
 	wrote.Wait()
 	other := s.again()
-	s.takeOver(other.(store.Leaser), "you")
-	entries := collect(s.t, other.Load(s.t.Context(), k))
+	s.takeOver(other, "you")
+	entries := collect(s.t, store.Entries(s.t.Context(), other, k))
 	var before store.Record
 	var err error
-	if hasRecords {
-		if before, err = other.(store.Records).GetRecord(s.t.Context(), rk); err != nil {
-			s.t.Error(err)
-		}
+	if before, err = other.GetRecord(s.t.Context(), rk); err != nil {
+		s.t.Error(err)
 	}
 	wg.Wait()
-	if hasDelete {
-		s.wantsLost("Delete", d.Delete(s.t.Context(), k, first.Fence))
+	s.wantsLost("Delete", s.Delete(s.t.Context(), k, first.Fence))
+	s.wantsLost("DropRecord", s.DropRecord(s.t.Context(), rk, before.Revision, first.Fence))
+	if now, err := s.GetRecord(s.t.Context(), rk); err != nil || now.Revision != before.Revision {
+		s.t.Errorf("the record has revision %d, %v; the new owner saw %d", now.Revision, err, before.Revision)
 	}
-	if hasRecords {
-		s.wantsLost("DropRecord", r.DropRecord(s.t.Context(), rk, before.Revision, first.Fence))
-		if now, err := r.GetRecord(s.t.Context(), rk); err != nil || now.Revision != before.Revision {
-			s.t.Errorf("the record has revision %d, %v; the new owner saw %d", now.Revision, err, before.Revision)
-		}
-	}
-	if now := collect(s.t, other.Load(s.t.Context(), k)); len(now) != len(entries) {
+	if now := collect(s.t, store.Entries(s.t.Context(), other, k)); len(now) != len(entries) {
 		s.t.Errorf("there are %d entries; the new owner saw %d", len(now), len(entries))
 	}
 }
@@ -371,16 +335,13 @@ func (s *subject) wantsLost(what string, err error) {
 }
 
 func successorGone(s *subject) {
-	l, ok := s.Store.(store.Leaser)
-	if !ok {
-		return
-	}
+	l := s.Fleet
 	k := s.session()
 	first := s.acquire(l, "me", short)
 	if err := s.Append(s.t.Context(), k, fenced(first, line("a"))); err != nil {
 		s.t.Fatal(err)
 	}
-	other := s.again().(store.Leaser)
+	other := s.again()
 	second := s.takeOver(other, "you")
 	if err := other.Release(s.t.Context(), second); err != nil {
 		s.t.Fatal(err)
@@ -390,13 +351,9 @@ func successorGone(s *subject) {
 	s.wantsLost("Append of what is there", s.Append(s.t.Context(), k, fenced(first, line("a"))))
 	s.wantsLost("Renew", l.Renew(s.t.Context(), first))
 	s.wantsLost("Append of the second", s.Append(s.t.Context(), k, fenced(second, line("b"))))
-	if d, ok := s.Store.(store.Deleter); ok {
-		s.wantsLost("Delete", d.Delete(s.t.Context(), k, first.Fence))
-	}
-	if r, ok := s.Store.(store.Records); ok {
-		_, err := r.PutRecord(s.t.Context(), store.RecordKey{Project: s.project, Kind: "k", Name: "n"}, nil, 0, first.Fence)
-		s.wantsLost("PutRecord", err)
-	}
+	s.wantsLost("Delete", s.Fleet.Delete(s.t.Context(), k, first.Fence))
+	_, err := s.Fleet.PutRecord(s.t.Context(), store.RecordKey{Project: s.project, Kind: "k", Name: "n"}, nil, 0, first.Fence)
+	s.wantsLost("PutRecord", err)
 	if err := l.Release(s.t.Context(), first); err != nil {
 		s.t.Error(err)
 	}

@@ -43,11 +43,11 @@ func records() []contract {
 }
 
 func recordPut(s *subject) {
-	r := s.Store.(store.Records)
+	r := s.Fleet
 	k := store.RecordKey{Project: s.project, Kind: "question", Name: "a/1"}
 	value := string([]byte{0, 1, 0xff, '\n', '"', '\''})
 	rev := s.put(r, k, value, 0)
-	got, err := s.again().(store.Records).GetRecord(s.t.Context(), k)
+	got, err := s.again().GetRecord(s.t.Context(), k)
 	if err != nil || got.Key != k || string(got.Value) != value || got.Revision != rev {
 		s.t.Fatalf("GetRecord = %+v, %v", got, err)
 	}
@@ -64,7 +64,7 @@ func recordPut(s *subject) {
 }
 
 func recordConflict(s *subject) {
-	r := s.Store.(store.Records)
+	r := s.Fleet
 	k := store.RecordKey{Project: s.project, Kind: "question", Name: "a"}
 	_, err := r.PutRecord(s.t.Context(), k, nil, 7, store.Fence{})
 	s.wantsError("a change of what is not there", err, store.ErrConflict)
@@ -81,7 +81,7 @@ func recordConflict(s *subject) {
 }
 
 func recordDropped(s *subject) {
-	r := s.Store.(store.Records)
+	r := s.Fleet
 	k := store.RecordKey{Project: s.project, Kind: "question", Name: "a"}
 	s.wantsError("dropping what is not there", r.DropRecord(s.t.Context(), k, 1, store.Fence{}), store.ErrNotFound)
 	seen := map[int64]bool{}
@@ -102,7 +102,7 @@ func recordDropped(s *subject) {
 }
 
 func recordScan(s *subject) {
-	r := s.Store.(store.Records)
+	r := s.Fleet
 	names := []string{"a", "a-b", "a.b", "a/1", "a/1/x", "a/10", "a/2", "a_b", "aB", "ab", "b/1", "B", "0", "z"}
 	for _, name := range names {
 		s.put(r, store.RecordKey{Project: s.project, Kind: "queue", Name: name}, "v "+name, 0)
@@ -112,7 +112,7 @@ func recordScan(s *subject) {
 	slices.Sort(names)
 	for i, after := range append([]string{""}, names...) {
 		var got []string
-		for rec, err := range s.again().(store.Records).ScanRecords(s.t.Context(), s.project, "queue", after) {
+		for rec, err := range s.again().ScanRecords(s.t.Context(), s.project, "queue", after) {
 			if err != nil {
 				s.t.Fatal(err)
 			}
@@ -134,7 +134,7 @@ func recordScan(s *subject) {
 }
 
 func recordLongScan(s *subject) {
-	r := s.Store.(store.Records)
+	r := s.Fleet
 	for i := range 250 {
 		s.put(r, store.RecordKey{Project: s.project, Kind: "queue", Name: fmt.Sprintf("%05d", i)}, "", 0)
 	}
@@ -144,13 +144,13 @@ func recordLongScan(s *subject) {
 }
 
 func recordBelow(s *subject) {
-	r := s.Store.(store.Records)
+	r := s.Fleet
 	for _, name := range []string{"a", "a-b/1", "a.b/1", "a/2", "a/1", "a/1/x", "aa/1", "b/a/1"} {
 		s.put(r, store.RecordKey{Project: s.project, Kind: "queue", Name: name}, "v "+name, 0)
 	}
 	for folder, want := range map[string][]string{"a": {"a/1", "a/1/x", "a/2"}, "a/1": {"a/1/x"}, "b": {"b/a/1"}, "a.b": {"a.b/1"}, "none": nil} {
 		var got []string
-		for _, rec := range collect(s.t, store.ScanBelow(s.t.Context(), s.again().(store.Records), s.project, "queue", folder)) {
+		for _, rec := range collect(s.t, store.ScanBelow(s.t.Context(), s.again(), s.project, "queue", folder)) {
 			if string(rec.Value) != "v "+rec.Key.Name {
 				s.t.Errorf("record %+v", rec)
 			}
@@ -185,10 +185,10 @@ func (*hidesRecords) ScanRecords(context.Context, string, string, string) iter.S
 func recordContended(s *subject) {
 	const workers, times = 6, 10
 	k := store.RecordKey{Project: s.project, Kind: "count", Name: "a"}
-	s.put(s.Store.(store.Records), k, "0", 0)
+	s.put(s.Fleet, k, "0", 0)
 	var wg sync.WaitGroup
 	for range workers {
-		r := s.again().(store.Records)
+		r := s.again()
 		wg.Go(func() {
 			for n := 0; n < times; {
 				rec, err := r.GetRecord(s.t.Context(), k)
@@ -208,18 +208,15 @@ func recordContended(s *subject) {
 		})
 	}
 	wg.Wait()
-	got, err := s.Store.(store.Records).GetRecord(s.t.Context(), k)
+	got, err := s.Fleet.GetRecord(s.t.Context(), k)
 	if err != nil || string(got.Value) != strconv.Itoa(workers*times) {
 		s.t.Errorf("counted %q, %v; want %d", got.Value, err, workers*times)
 	}
 }
 
 func recordFenced(s *subject) {
-	l, ok := s.Store.(store.Leaser)
-	if !ok {
-		return
-	}
-	r := s.Store.(store.Records)
+	l := s.Fleet
+	r := s.Fleet
 	k := store.RecordKey{Project: s.project, Kind: "state", Name: "a"}
 	lease := s.acquire(l, "me", time.Minute)
 	rev, err := r.PutRecord(s.t.Context(), k, []byte("1"), 0, lease.Fence)
@@ -237,7 +234,7 @@ func recordFenced(s *subject) {
 }
 
 func recordRefused(s *subject) {
-	r := s.Store.(store.Records)
+	r := s.Fleet
 	for _, k := range []store.RecordKey{{}, {Project: "..", Kind: "k", Name: "n"}, {Project: s.project, Kind: "../k", Name: "n"}, {Project: s.project, Kind: "k", Name: "../n"}, {Project: s.project, Kind: "k"}} {
 		_, err := r.PutRecord(s.t.Context(), k, nil, 0, store.Fence{})
 		_, err2 := r.GetRecord(s.t.Context(), k)
@@ -256,11 +253,11 @@ func recordRefused(s *subject) {
 }
 
 func clockRuns(s *subject) {
-	one, err := s.Store.(store.Records).Now(s.t.Context())
+	one, err := s.Fleet.Now(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	other := s.again().(store.Records)
+	other := s.again()
 	begin := time.Now()
 	for two := one; !two.After(one); s.tick() { // it may tell whole seconds
 		if two, err = other.Now(s.t.Context()); err != nil || two.Before(one) || two.Sub(one) > time.Minute || time.Since(begin) > 10*time.Second {

@@ -19,18 +19,23 @@ import (
 type Target struct {
 	// Open returns a store for a test. It may return the same one each time.
 	// Close what needs closing in a cleanup of the test.
-	Open func(t *testing.T) store.Store
+	Open func(t *testing.T) store.Fleet
 	// Again returns the store of a test as another process would open it, with
 	// nothing in memory. If it is nil, the tests use the store itself.
-	Again func(t *testing.T, s store.Store) store.Store
+	Again func(t *testing.T, s store.Fleet) store.Fleet
 	// Process returns a command that opens the store of a test in another
 	// process and calls Own, which is usually the test's own program with a
 	// variable in its environment. If it is nil, owners in other processes are
 	// not tested.
-	Process func(t *testing.T, s store.Store) *exec.Cmd
+	Process func(t *testing.T, s store.Fleet) *exec.Cmd
 	// Layout replaces the version that the store of a test has written beside its data;
 	// "" removes it. If it is nil, versions are not tested.
-	Layout func(t *testing.T, s store.Store, version string)
+	Layout func(t *testing.T, s store.Fleet, version string)
+	// Compact tidies up a transcript while others use it. It is nil for a store that
+	// does so by itself.
+	Compact func(ctx context.Context, s store.Fleet, k store.Key) error
+	// NoSummaries is set for a store that keeps no summaries: what it lists has no Data.
+	NoSummaries bool
 }
 
 // Run tests a store against the contract.
@@ -40,37 +45,29 @@ func Run(t *testing.T, target Target) {
 			for _, c := range tests {
 				t.Run(c.name, func(t *testing.T) {
 					s := &subject{t: t, target: target, project: "test-" + strings.ToLower(rand.Text())}
-					s.Store = target.Open(t)
+					s.Fleet = target.Open(t)
 					c.run(s)
 				})
 			}
 		})
 	}
+	group("Transcripts", transcripts())
+	group("Load", tails())
+	group("List", listings())
+	group("Subagents", subListings())
+	if target.NoSummaries {
+		group("Summaries", noSummaries())
+	} else {
+		group("Summaries", summaries())
+	}
+	group("Delete", deletions())
+	group("Leases", leases())
+	group("Records", records())
 	s := target.Open(t)
-	group("Store", transcripts())
-	group("Tailer", tails())
-	if _, ok := s.(store.Lister); ok {
-		group("Lister", listings())
-	}
-	if _, ok := s.(store.SubLister); ok {
-		group("SubLister", subListings())
-	}
-	if store.SummarizerOf(s) != nil {
-		group("Summarizer", summaries())
-	}
-	if _, ok := s.(store.Deleter); ok {
-		group("Deleter", deletions())
-	}
-	if _, ok := s.(store.Leaser); ok {
-		group("Leaser", leases())
-	}
-	if _, ok := s.(store.Records); ok {
-		group("Records", records())
-	}
-	if r, ok := s.(store.Records); ok && store.Batcher(r) != nil {
+	if store.Batcher(s) != nil {
 		group("RecordBatcher", batches())
 	}
-	if r, ok := s.(store.Records); ok && store.Viewer(r) != nil {
+	if store.Viewer(s) != nil {
 		group("RecordViewer", views())
 	}
 	if target.Layout != nil {
@@ -79,7 +76,7 @@ func Run(t *testing.T, target Target) {
 	group("Input", inputs())
 	group("Races", races())
 	group("Model", models())
-	if _, ok := s.(store.Leaser); ok && target.Process != nil {
+	if target.Process != nil {
 		group("Owners", owners())
 	}
 }
@@ -92,18 +89,18 @@ type contract struct {
 
 // subject is the store that a contract is held against, with a project of its own.
 type subject struct {
-	store.Store
+	store.Fleet
 	t       *testing.T
 	target  Target
 	project string
 }
 
 // again returns the store as another process sees it.
-func (s *subject) again() store.Store {
+func (s *subject) again() store.Fleet {
 	if s.target.Again == nil {
-		return s.Store
+		return s.Fleet
 	}
-	return s.target.Again(s.t, s.Store)
+	return s.target.Again(s.t, s.Fleet)
 }
 
 // session returns the key of a new session.
@@ -130,10 +127,10 @@ func batch(id string, lines ...string) store.Batch {
 func line(id string) string { return fmt.Sprintf(`{"type":"user","uuid":%q}`, id) }
 
 // wants loads a transcript from a store and wants these lines.
-func (s *subject) wants(from store.Store, k store.Key, want ...string) {
+func (s *subject) wants(from store.Fleet, k store.Key, want ...string) {
 	s.t.Helper()
 	var got []string
-	for e, err := range from.Load(s.t.Context(), k) {
+	for e, err := range store.Entries(s.t.Context(), from, k) {
 		if err != nil {
 			s.t.Fatalf("Load: %v after %q", err, got)
 		}
@@ -145,9 +142,9 @@ func (s *subject) wants(from store.Store, k store.Key, want ...string) {
 }
 
 // wantsNone wants a transcript not to be there.
-func (s *subject) wantsNone(from store.Store, k store.Key) {
+func (s *subject) wantsNone(from store.Fleet, k store.Key) {
 	s.t.Helper()
-	for e, err := range from.Load(s.t.Context(), k) {
+	for e, err := range store.Entries(s.t.Context(), from, k) {
 		if !errors.Is(err, store.ErrNotFound) {
 			s.t.Fatalf("Load = %s, %v; want ErrNotFound", e, err)
 		}

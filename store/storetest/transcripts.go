@@ -44,7 +44,7 @@ func transcripts() []contract {
 func manyWriters(s *subject) {
 	const writers, batches = 8, 12
 	k := s.session()
-	handles := make([]store.Store, writers)
+	handles := make([]store.Fleet, writers)
 	for i := range handles {
 		handles[i] = s.again()
 	}
@@ -60,7 +60,7 @@ func manyWriters(s *subject) {
 		})
 	}
 	wg.Wait()
-	got := collect(s.t, s.again().Load(s.t.Context(), k))
+	got := collect(s.t, store.Entries(s.t.Context(), s.again(), k))
 	if len(got) != 2*writers*batches+1 {
 		s.t.Fatalf("%d entries, want %d", len(got), 2*writers*batches+1)
 	}
@@ -100,7 +100,7 @@ func cancelled(s *subject) {
 			err := s.Append(ctx, k, b)
 			cancel()
 			var got []string
-			for _, e := range collect(s.t, s.Load(s.t.Context(), k)) {
+			for _, e := range collect(s.t, store.Entries(s.t.Context(), s, k)) {
 				got = append(got, string(e))
 			}
 			whole := slices.Concat(want, lines)
@@ -179,7 +179,7 @@ func badKeys(s *subject) {
 		if _, ok := errors.AsType[*store.KeyError](err); !ok {
 			s.t.Errorf("%s: Append = %v, want a *KeyError", name, err)
 		}
-		err = lastError(s.Load(s.t.Context(), k))
+		err = lastError(store.Entries(s.t.Context(), s, k))
 		if _, ok := errors.AsType[*store.KeyError](err); !ok {
 			s.t.Errorf("%s: Load = %v, want a *KeyError", name, err)
 		}
@@ -341,7 +341,7 @@ func endedContext(s *subject) {
 	}
 	s.wantsNone(s, k)
 	s.append(k, line("a"))
-	if err := lastError(s.Load(ended(s.t), k)); !errors.Is(err, context.Canceled) {
+	if err := lastError(store.Entries(ended(s.t), s, k)); !errors.Is(err, context.Canceled) {
 		s.t.Errorf("Load with a context that has ended: %v", err)
 	}
 }
@@ -350,7 +350,7 @@ func loopLeft(s *subject) {
 	k := s.session()
 	s.append(k, line("a"), line("b"), line("c"))
 	for range 3 {
-		for e := range s.Load(s.t.Context(), k) {
+		for e := range store.Entries(s.t.Context(), s, k) {
 			if string(e) != line("a") {
 				s.t.Fatalf("first entry %s", e)
 			}
@@ -364,7 +364,7 @@ func loopSnapshot(s *subject) {
 	k := s.session()
 	s.append(k, line("a"), line("b"))
 	n := 0
-	for _, err := range s.Load(s.t.Context(), k) {
+	for _, err := range store.Entries(s.t.Context(), s, k) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -383,7 +383,7 @@ func ownership(s *subject) {
 		s.t.Fatal(err)
 	}
 	clear(e)
-	for got := range s.Load(s.t.Context(), k) {
+	for got := range store.Entries(s.t.Context(), s, k) {
 		clear(got)
 	}
 	s.wants(s, k, line("a"))

@@ -51,7 +51,7 @@ func (s *subject) view(r store.Records, names, folders []string) []store.Record 
 }
 
 func viewsAsked(s *subject) {
-	r := s.Store.(store.Records)
+	r := s.Fleet
 	for _, name := range []string{"a", "a/1", "a/1/x", "a/2", "a.b/1", "ab/1", "b/a/1", "c"} {
 		s.put(r, s.recordKey(name), "v "+name, 0)
 	}
@@ -87,7 +87,7 @@ func viewsAsked(s *subject) {
 
 // viewsOwn: what the store has changed is in its next view, however soon that is.
 func viewsOwn(s *subject) {
-	r := s.Store.(store.Records)
+	r := s.Fleet
 	s.put(r, s.recordKey("there"), "1", 0)
 	const times = 100
 	for i := range times {
@@ -109,7 +109,7 @@ func viewsOwn(s *subject) {
 // viewsOld: a record that was not asked for before is found, however long it has not
 // changed, and whatever was dropped meanwhile.
 func viewsOld(s *subject) {
-	r := s.Store.(store.Records)
+	r := s.Fleet
 	s.put(r, s.recordKey("old"), "1", 0)
 	const times = 40
 	for i := range times {
@@ -135,7 +135,7 @@ func viewsOld(s *subject) {
 // viewsMoment: two records that are changed at once are never seen apart.
 // What their values say is followed by a text.
 func viewsMoment(s *subject, times int, text string) {
-	r := s.Store.(store.Records)
+	r := s.Fleet
 	b := store.Batcher(r)
 	if b == nil {
 		s.t.Log("it makes no changes at once")
@@ -158,7 +158,7 @@ func viewsMoment(s *subject, times int, text string) {
 			revisions = next
 		}
 	})
-	reader, before := s.again().(store.Records), -1
+	reader, before := s.again(), -1
 	for ended := false; !ended; {
 		select {
 		case <-done:
@@ -184,7 +184,7 @@ func viewsMoment(s *subject, times int, text string) {
 }
 
 func viewsLarge(s *subject) {
-	r := s.Store.(store.Records)
+	r := s.Fleet
 	large := slices.Repeat([]byte("large "), store.MaxRecord/len("large "))
 	s.put(r, s.recordKey("in/large"), string(large), 0)
 	s.put(r, s.recordKey("in/small"), "small", 0)
@@ -195,7 +195,7 @@ func viewsLarge(s *subject) {
 }
 
 func viewsBad(s *subject) {
-	r := s.Store.(store.Records)
+	r := s.Fleet
 	v := store.Viewer(r)
 	a := s.recordKey("a")
 	other := a
@@ -217,7 +217,7 @@ func viewsBad(s *subject) {
 }
 
 func viewsEmbedded(s *subject) {
-	r := s.Store.(store.Records)
+	r := s.Fleet
 	if store.Viewer(struct {
 		store.Records
 		store.RecordViewer

@@ -113,7 +113,7 @@ func readSteps(args []string) (err error) {
 // sink is a store that takes everything and keeps nothing: what a store does itself
 // is measured by its flushes. One in memory would also make the heap so large that
 // the collector runs less often than in a session without a store.
-type sink struct{ store.Store }
+type sink struct{ store.Basic }
 
-// Append implements [store.Store].
+// Append implements [store.Transcripts].
 func (sink) Append(context.Context, store.Key, store.Batch) error { return nil }

@@ -362,8 +362,8 @@ func stored(t *testing.T, db *store.FileStore, project, call string) store.Key {
 			if err != nil {
 				t.Fatal(err)
 			}
-			key := store.Key{Project: project, Session: s.ID}
-			for e, err := range db.Load(t.Context(), key) {
+			key := store.Key{Project: project, Session: s.Session}
+			for e, err := range store.Entries(t.Context(), db, key) {
 				if err == nil && strings.Contains(string(e), call) {
 					return key
 				}

@@ -113,16 +113,15 @@ func ledger(t *testing.T, f *fleet.Fleet, key string) fleet.Ledger {
 }
 
 // storedAnswers waits until the store has so many results of tools.
-func storedAnswers(t *testing.T, db store.Store, want int) {
+func storedAnswers(t *testing.T, db store.Transcripts, want int) {
 	t.Helper()
 	eventually(t, "the answers are not stored", func() bool {
 		n := 0
-		list, _ := db.(store.Lister)
-		for s, err := range list.List(context.Background(), "p") {
+		for s, err := range db.List(context.Background(), "p") {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for line, err := range db.Load(context.Background(), store.Key{Project: "p", Session: s.ID}) {
+			for line, err := range store.Entries(context.Background(), db, store.Key{Project: "p", Session: s.Session}) {
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -74,7 +74,7 @@ func TestRealFleetDeploys(t *testing.T) {
 }
 
 // saidTimes counts the answers of a session with a text.
-func saidTimes(t *testing.T, db store.Store, session, text string) (n int) {
+func saidTimes(t *testing.T, db store.Transcripts, session, text string) (n int) {
 	t.Helper()
 	tr, err := history.In(db, "p").Read(t.Context(), session)
 	if err != nil {

@@ -77,10 +77,10 @@ func TestRealForkFromStore(t *testing.T) {
 	}
 }
 
-func storedText(t *testing.T, s store.Store, k store.Key) string {
+func storedText(t *testing.T, s store.Transcripts, k store.Key) string {
 	t.Helper()
 	var text strings.Builder
-	for e, err := range s.Load(t.Context(), k) {
+	for e, err := range store.Entries(t.Context(), s, k) {
 		if err != nil {
 			t.Fatalf("%v: %v", k, err)
 		}

@@ -67,12 +67,12 @@ func (r *real) transcripts(t *testing.T) map[store.Key][]string {
 
 // wantSame wants the store to have what is on disk, line by line. The store
 // also has what the CLI keeps beside the transcript of an agent.
-func (r *real) wantSame(t *testing.T, s store.Store) map[store.Key][]string {
+func (r *real) wantSame(t *testing.T, s store.Transcripts) map[store.Key][]string {
 	t.Helper()
 	disk := r.transcripts(t)
 	for key, want := range disk {
 		var got []string
-		for e, err := range s.Load(t.Context(), key) {
+		for e, err := range store.Entries(t.Context(), s, key) {
 			if err != nil {
 				t.Errorf("%v: %v", key, err)
 				break

@@ -25,7 +25,7 @@ type machine struct {
 	opts  *claude.Options
 }
 
-func newMachine(t *testing.T, version string, model *claudetest.Model, s store.Store) *machine {
+func newMachine(t *testing.T, version string, model *claudetest.Model, s store.Sessions) *machine {
 	t.Helper()
 	m := &machine{t: t, model: model}
 	m.opts = &claude.Options{

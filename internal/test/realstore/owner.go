@@ -23,8 +23,8 @@ const firstMirror = "2.1.97"
 
 // leased is a store with owners.
 type leased interface {
-	store.Store
-	store.Leaser
+	store.Sessions
+	store.Leases
 }
 
 // What the owner is told in its environment.
@@ -109,9 +109,9 @@ func takeOver(t *testing.T, s leased, key store.Key) {
 	}
 }
 
-func count(t *testing.T, s store.Store, k store.Key) (n int) {
+func count(t *testing.T, s store.Sessions, k store.Key) (n int) {
 	t.Helper()
-	for _, err := range s.Load(t.Context(), k) {
+	for _, err := range store.Entries(t.Context(), s, k) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func Owner() bool { return os.Getenv(ownCLI) != "" }
 
 // Own has a session with a lease that a test can wait for, and prints what happens to it. Call it from
 // TestMain if [Owner] says so. It returns the exit code.
-func Own(s store.Store) int {
+func Own(s store.Sessions) int {
 	ctx := context.Background()
 	session, err := claude.Connect(ctx, &claude.Options{
 		CLIPath: os.Getenv(ownCLI), Cwd: os.Getenv(ownDir), Env: strings.Split(os.Getenv(ownEnv), separator),

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 func TestRealResume(t *testing.T) {
 	for _, s := range []struct {
 		name  string
-		store store.Store
+		store store.Sessions
 	}{
 		{"`store.Memory`", store.Memory()},
 		{"`store.Files`", store.Files(t.TempDir())},

@@ -27,7 +27,7 @@ const first = "2.1.325"
 // store, under another home and working directory. The model hears all of it
 // again, byte for byte; subagents, the compaction and the name are there; and
 // nothing is left. The name is that of the store.
-func Resume(t *testing.T, name string, s store.Store) {
+func Resume(t *testing.T, name string, s store.Sessions) {
 	t.Helper()
 	realcli.Needs(t, first, "a store")
 	err := resume(t, realcli.Tested(), s)
@@ -40,7 +40,7 @@ func Resume(t *testing.T, name string, s store.Store) {
 }
 
 // resume is Resume with one version of the CLI. The error says what does not hold.
-func resume(t *testing.T, version string, s store.Store) error {
+func resume(t *testing.T, version string, s store.Sessions) error {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	m := newMachine(t, version, script(), s)
@@ -87,7 +87,7 @@ func script() *claudetest.Model {
 
 // interrupted has a session whose CLI is killed in a tool call, and returns its
 // id.
-func (m *machine) interrupted(kept store.Store) (id string, err error) {
+func (m *machine) interrupted(kept store.Sessions) (id string, err error) {
 	ctx := m.t.Context()
 	s, err := claude.Connect(ctx, m.opts)
 	if err != nil {
@@ -117,9 +117,9 @@ func (m *machine) interrupted(kept store.Store) (id string, err error) {
 
 // killWhenStored kills the CLI when a tool runs and the store has its call. The
 // CLI writes what was said a little later.
-func (m *machine) killWhenStored(ctx context.Context, kept store.Store, id string) {
+func (m *machine) killWhenStored(ctx context.Context, kept store.Sessions, id string) {
 	stored := func() bool {
-		for e, err := range kept.Load(ctx, store.Key{Project: m.opts.Store.Project, Session: id}) {
+		for e, err := range store.Entries(ctx, kept, store.Key{Project: m.opts.Store.Project, Session: id}) {
 			if err == nil && strings.Contains(string(e), "touch begun") && strings.Contains(string(e), `"tool_use"`) {
 				return true
 			}

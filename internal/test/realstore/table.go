@@ -21,7 +21,7 @@ const Section = "## Sessions that continue from a store"
 
 // record tries the versions that the test does not run with, and writes the row of
 // the store.
-func record(t *testing.T, name string, s store.Store, tested error) {
+func record(t *testing.T, name string, s store.Sessions, tested error) {
 	var row []string
 	for _, version := range realcli.Pinned() {
 		err := tested

@@ -56,17 +56,17 @@ func (m *mortal) run(do func() error) error {
 	return err
 }
 
-// Append implements [store.Store].
+// Append implements [store.Transcripts].
 func (m *mortal) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	return m.run(func() error { return m.Fleet.Append(ctx, k, b) })
 }
 
-// Acquire implements [store.Leaser].
+// Acquire implements [store.Leases].
 func (m *mortal) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (store.Lease, error) {
 	return write(m, func() (store.Lease, error) { return m.Fleet.Acquire(ctx, project, name, owner, ttl) })
 }
 
-// Release implements [store.Leaser].
+// Release implements [store.Leases].
 func (m *mortal) Release(ctx context.Context, l store.Lease) error {
 	return m.run(func() error { return m.Fleet.Release(ctx, l) })
 }
