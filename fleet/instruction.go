@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/permission"
@@ -52,7 +53,39 @@ func (f *Fleet) Perform(ctx context.Context, key string, op Instruction) (here b
 	if s == nil || op.Interrupt && !here {
 		return here, err
 	}
-	return true, errors.Join(err, op.apply(ctx, s, f.ownChoices(key)))
+	own := f.ownChoices(key)
+	if op.resets() {
+		var asked error
+		if own, asked = f.askChoices(ctx, key); asked != nil {
+			return true, errors.Join(err, asked)
+		}
+	}
+	return true, errors.Join(err, op.apply(ctx, s, own))
+}
+
+// resets reports whether a choice is taken back.
+func (op *Instruction) resets() bool {
+	return op.Model != nil && *op.Model == "" || op.Mode != nil && *op.Mode == ""
+}
+
+// askChoices are those of the options as they are now. The CLI may have been started
+// with others: a program that keeps choices of its own takes them back in its options
+// first.
+func (f *Fleet) askChoices(ctx context.Context, key string) (choices, error) {
+	o, err := f.opts.Session(ctx, key)
+	if err != nil {
+		return choices{}, fmt.Errorf("claude: fleet: options of conversation %q: %w", key, sessionError{err})
+	}
+	if o == nil {
+		return choices{}, nil
+	}
+	own := choices{o.PermissionMode, o.Model}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c := f.active[key]; c != nil {
+		c.own = own
+	}
+	return own, nil
 }
 
 // ownChoices are those of the options with which the CLI of a conversation was

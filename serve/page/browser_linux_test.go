@@ -15,6 +15,9 @@ import (
 
 var update = flag.Bool("update", false, "write docs/serve-*.png")
 
+// shots is for people who want to look.
+var shots = flag.String("shots", "", "write what the tests look at into this directory")
+
 // complaints checks that the browser has complained of nothing since, but of
 // what a test expects.
 func complaints(t *testing.T, r *rig, b *browser.Browser, expected ...string) {

@@ -110,12 +110,23 @@
     if (next && !types) { next.dataset.born = performance.now(); goTo(next); } else main.focus({ preventScroll: true });
     if (types) hush();
   }
+  // choices shows what is chosen now in lists that are sent at once, and keeps the focus
+  // in them: what they show is what holds.
+  function choices(old, fresh) {
+    for (const list of all("form[method=post] select[data-now]", old)) {
+      const now = list.form.ariaBusy !== "true" && all("select", fresh).find(s => s.name === list.name);
+      if (!now || list.innerHTML === now.innerHTML && list.value === now.value) continue;
+      const value = now.value; // moving its options would change it
+      list.replaceChildren(...now.childNodes);
+      list.value = value;
+    }
+  }
   function sync(old, fresh) {
     for (const name of Object.keys(fresh.dataset)) old.dataset[name] = fresh.dataset[name];
     const rows = old.querySelector(":scope > .rows"), next = fresh.querySelector(":scope > .rows");
     if (rows && next) { sync(rows, next); around(old, rows, fresh, next); return; }
     if (!fresh.querySelector(":scope > [data-key]") && !old.querySelector(":scope > [data-key]")) {
-      if (old.innerHTML === fresh.innerHTML || old.contains(document.activeElement) && document.activeElement.matches("select, input, textarea")) return;
+      if (old.innerHTML === fresh.innerHTML || old.contains(document.activeElement) && document.activeElement.matches("select, input, textarea")) { choices(old, fresh); return; }
       const focus = old.contains(document.activeElement);
       old.replaceChildren(...fresh.childNodes);
       if (focus) main.focus({ preventScroll: true });
@@ -138,10 +149,9 @@
   function take(doc) {
     if (doc.documentElement.dataset.screen !== root.dataset.screen) return;
     const asked = pending(), spoken = said(), low = bottom(), places = new Map(all(".card").map(c => [c, placeOf(c)]));
-    for (const part of all("[data-part]")) {
-      const fresh = doc.querySelector(`[data-part="${part.dataset.part}"]`);
-      if (fresh) sync(part, document.adoptNode(fresh));
-    }
+    // Paired first: a part that is taken over leaves the document with those inside it.
+    const parts = all("[data-part]").map(part => [part, doc.querySelector(`[data-part="${part.dataset.part}"]`)]);
+    for (const [part, fresh] of parts) if (fresh) sync(part, document.adoptNode(fresh));
     document.title = doc.title;
     const waiting = Number(/^\((\d+)\)/.exec(doc.title)?.[1] ?? 0), icon = $("icon");
     icon.href = waiting ? icon.dataset.dot : icon.dataset.still;
@@ -212,8 +222,8 @@
     return updating ??= shown.catch(() => reconnect(1)).finally(() => { updating = null; });
   };
 
-  // Text that is being written. Blocks that the server has shown in full go when
-  // the screen was loaded again.
+  // Text that is being written. A block goes when the screen has the message that it
+  // became a part of, in the same moment: a screen that was loaded before does not.
   const blocks = new Map(), finished = new Map();
   const box = $("live");
   function block(b) {
@@ -230,17 +240,21 @@
   function write(have, text) {
     const low = bottom();
     have.text = text;
-    have.element.textContent = text;
+    if (have.element.matches(".markdown")) markdown(have.element, text); else have.element.textContent = text;
     if (low) toBottom(); else $("below").hidden = false;
   }
+  function finish(b, seq) {
+    b.done ??= seq;
+    b.element.classList.remove("open");
+  }
   function sweep() {
-    for (const [key, b] of blocks) if (b.done) { b.element.remove(); blocks.delete(key); }
+    const shown = Number($("timeline")?.dataset.seq ?? 0);
+    for (const [key, b] of blocks) if (b.done <= shown) { b.element.remove(); blocks.delete(key); }
   }
   const listeners = {
     partial: e => {
       if (!box) return;
-      for (const b of blocks.values()) b.element.remove();
-      blocks.clear();
+      for (const [key, b] of blocks) if (b.done === undefined) { b.element.remove(); blocks.delete(key); } // the others wait for their screen
       for (const b of e.blocks ?? []) write(block(b), b.text);
     },
     delta: e => {
@@ -249,16 +263,20 @@
       if (have.text.length !== e.delta.offset) { reconnect(0); return; }
       write(have, have.text + e.delta.text);
     },
-    message: e => {
+    message: (e, seq) => {
       const id = e.message?.message?.id, content = e.message?.message?.content;
       if (e.message?.type === "assistant") {
-        const n = (finished.get(id) ?? 0) + (content?.length ?? 0);
+        const before = finished.get(id) ?? 0, n = before + (content?.length ?? 0);
         finished.set(id, n);
-        for (const b of blocks.values()) b.done ||= b.message !== id || b.index < n;
-      } else for (const b of blocks.values()) b.done = true;
+        content?.forEach?.((part, i) => { // all of it, before the screen has it
+          const have = blocks.get(id + " " + (before + i));
+          if (have && part.type === "text" && have.text !== part.text) write(have, part.text);
+        });
+        for (const b of blocks.values()) if (b.message !== id || b.index < n) finish(b, seq);
+      } else for (const b of blocks.values()) finish(b, seq);
       update();
     },
-    turn: () => { for (const b of blocks.values()) b.done = true; update(); },
+    turn: (e, seq) => { for (const b of blocks.values()) finish(b, seq); update(); },
     reset: () => { refresh().then(() => reconnect(0), () => reconnect(1)); },
     bye: () => reconnect(1),
     ping: () => {},
@@ -281,10 +299,11 @@
     for (const [name, listen] of Object.entries(listeners)) {
       source.addEventListener(name, e => {
         heard = Date.now();
-        if (e.lastEventId) last = Math.max(last, Number(e.lastEventId) || 0);
+        const seq = Number(e.lastEventId) || 0;
+        last = Math.max(last, seq);
         let data = {};
         try { data = JSON.parse(e.data || "{}"); } catch { /* a refresh shows it */ }
-        listen(data);
+        listen(data, seq);
       });
     }
   }
@@ -297,7 +316,7 @@
     if (!wanted()) return;
     const pause = wait ? Math.min(15000, 1000 * 2 ** attempts++) * (0.5 + Math.random() / 2) : 0;
     if (attempts > 1) { bar.textContent = "The connection was lost. Trying again…"; bar.hidden = false; }
-    timer = setTimeout(() => refresh().then(() => { last = Math.max(last, Number($("timeline")?.dataset.seq ?? 0)); connect(); }, () => reconnect(1)), pause);
+    timer = setTimeout(() => refresh().then(() => { for (const b of blocks.values()) b.element.remove(); blocks.clear(); last = Math.max(last, Number($("timeline")?.dataset.seq ?? 0)); connect(); }, () => reconnect(1)), pause);
   }
   setInterval(() => { if (source && Date.now() - heard > 25000) { attempts = Math.max(attempts, 1); reconnect(1); } }, 5000);
   addEventListener("online", () => { attempts = 0; reconnect(0); });
@@ -325,6 +344,7 @@
         const why = doc.documentElement.dataset.screen === "problem" ? [doc.querySelector("h1")?.textContent, doc.querySelector(".problem p")?.textContent] : [`Not sent: the server answered ${reply.status}`, "Try again."];
         const text = why.filter(Boolean).join(". ");
         fail(text);
+        if (form.querySelector("select[data-now]")) form.reset(); // it shows what holds
         if (reply.status === 409 || reply.status === 410) { flash(text); await update(); } // also where its card was
         return;
       }
@@ -336,9 +356,11 @@
       }
       const done = doc.querySelector(".flash")?.textContent;
       if (done) say("polite", done);
+      form.ariaBusy = null; // from here on it shows what holds
       await update();
     } catch {
       fail("Not sent: there is no connection. Try again.");
+      if (form.querySelector("select[data-now]")) form.reset();
     } finally {
       form.ariaBusy = null;
       if (button) button.disabled = false;
@@ -357,9 +379,8 @@
     if (e.target.id === "failed-only") $("timeline").classList.toggle("only-failed", e.target.checked);
     if (e.target.id === "keys-on") kept.set("keys", e.target.checked ? "on" : "off");
   });
-  const compose = $("prompt");
-  if (compose && compose.form.matches(".prompt")) compose.addEventListener("keydown", e => {
-    if (e.key === "Enter" && !e.shiftKey && !e.isComposing && !matchMedia("(pointer: coarse)").matches) { e.preventDefault(); compose.form.requestSubmit($("send")); }
+  document.addEventListener("keydown", e => {
+    if (e.key === "Enter" && !e.shiftKey && !e.isComposing && e.target.matches?.("form.prompt textarea") && !matchMedia("(pointer: coarse)").matches) { e.preventDefault(); e.target.form.requestSubmit($("send")); }
   });
 
   // Menus and settings.
@@ -417,7 +438,7 @@
     a: () => press("[data-key-a]"), A: () => press("[data-key-remember]"), d: () => press("[data-key-d]"), e: () => press("[data-key-e]"),
     o: () => current()?.querySelector("a.where, a[href^='/c/']")?.click(),
     Enter: () => current()?.querySelector(":scope > details > summary, :scope > a, a.where")?.click(),
-    n: () => go("/new"), "/": () => ($("q") ?? compose)?.focus(), "?": () => actions.help(),
+    n: () => go("/new"), "/": () => ($("q") ?? $("prompt"))?.focus(), "?": () => actions.help(),
     ".": () => document.querySelector("[data-key-stop]")?.click(),
     Escape: () => { current()?.classList.remove("here"); },
   };

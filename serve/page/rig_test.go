@@ -91,7 +91,7 @@ func newRig(t *testing.T, change ...func(*fleet.Options)) *rig {
 		Name: "shop-api", Description: "The shop's Go service", Roots: []string{r.dir}, Model: "claude-sonnet-4-5",
 		Models: []string{"claude-sonnet-4-5", "claude-opus-4-5"}, Mode: permission.ModeDefault, Modes: []permission.Mode{permission.ModeDefault, permission.ModePlan},
 		Options: &claude.Options{Transport: cli, AllowedTools: []string{"Bash", "Edit"}, Env: []string{"HOME=" + t.TempDir()}, Logger: slog.New(slog.DiscardHandler), PartialMessages: true, FileCheckpointing: true},
-	}, {Name: "docs", Description: "The handbook", Roots: []string{home}, Options: &claude.Options{Transport: cli, Logger: slog.New(slog.DiscardHandler)}}}
+	}, {Name: "docs", Description: "The handbook", Roots: []string{home}, Models: []string{"opus", "sonnet"}, Modes: []permission.Mode{permission.ModePlan, permission.ModeAcceptEdits}, Options: &claude.Options{Transport: cli, Logger: slog.New(slog.DiscardHandler)}}}
 	r.presets = presets
 	sessions, err := serve.Sessions(db, "p", presets, nil)
 	if err != nil {
@@ -145,6 +145,10 @@ func (r *rig) edit(_ context.Context, _ json.RawMessage) (host.ToolOutput, error
 	return out, nil
 }
 
+// explained has most of what Markdown has.
+const explained = "## Rounding\n\nThe cast **truncates**, so `0.29` becomes *28* cents:\n\n```go\nreturn int(sum * 100) // <- here\n```\n\n" +
+	"| amount | now |\n|---|--:|\n| 0.29 | 28 |\n| 1.005 | 100 |\n\n1. Use `math.Round`.\n2. Add a test:\n   - for cents\n   - for halves\n\n> See [the blog](https://go.dev/blog/constants).\n\nThat is all."
+
 // reply is the model.
 func (r *rig) reply(c *claudetest.ModelCall) claudetest.Reply {
 	cost := claudetest.ReplyUsage{InputTokens: 4200, CacheReadInputTokens: 77_800, OutputTokens: 380}
@@ -156,6 +160,8 @@ func (r *rig) reply(c *claudetest.ModelCall) claudetest.Reply {
 	switch {
 	case strings.HasPrefix(c.Prompt, "slow"):
 		return say("The answer comes piece by piece, and is long enough to be seen while it is written.").Chunks(8, time.Millisecond).Hold(r.hold)
+	case strings.HasPrefix(c.Prompt, "Explain"):
+		return say(explained).Chunks(8, time.Millisecond).Hold(r.hold)
 	case strings.HasPrefix(c.Prompt, "hostile") && n == 0:
 		size, _, _ := strings.Cut(strings.TrimPrefix(c.Prompt, "hostile "), " ")
 		return say(hostile).With(call("hostile", "Bash", map[string]string{"command": "echo hostile " + size + hostile}))

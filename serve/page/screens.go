@@ -14,7 +14,6 @@ import (
 	"github.com/claude-agent-go/claude/internal/show"
 	"github.com/claude-agent-go/claude/internal/terminal"
 	"github.com/claude-agent-go/claude/internal/uuid"
-	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/serve/api"
 )
@@ -40,7 +39,6 @@ func (p *page) functions() template.FuncMap {
 		"line":   line,
 		"first":  initial,
 		"place":  p.place,
-		"mode":   modeName,
 		"web":    webAddress,
 		"chosen": chosen,
 		"entry":  entryType,
@@ -61,15 +59,6 @@ func ago(d time.Duration) string {
 		return show.Plural(int(d/time.Hour), "hour") + " ago"
 	}
 	return show.Plural(int(d/(24*time.Hour)), "day") + " ago"
-}
-
-// modeName is what people call a permission mode.
-func modeName(m string) string {
-	names := map[permission.Mode]string{
-		permission.ModeDefault: "Ask before acting", permission.ModeAcceptEdits: "Accept edits", permission.ModePlan: "Plan only",
-		permission.ModeBypassPermissions: "Bypass permissions",
-	}
-	return cmp.Or(names[permission.Mode(m)], line(m), "Default")
 }
 
 // place is a path as people know it: below ~ if it is below the home of the
@@ -131,8 +120,7 @@ type conversationView struct {
 	Earlier int // items that are not shown
 	Cards   []card
 	Queue   []api.Prompt
-	Models  []string
-	Modes   []string
+	Choices []control
 	Busy    bool
 	// Interrupt says that there is something to interrupt, and Steer that a turn
 	// runs that may take a prompt in.
@@ -178,7 +166,7 @@ func (p *page) conversation(q *request) error {
 	t := newTimeline(c.Dir, events)
 	for _, preset := range info.Presets {
 		if preset.Name == c.Preset {
-			view.Models, view.Modes = preset.Models, preset.Modes
+			view.Choices = choicesOf(&c, &preset)
 			if preset.Rewind && view.May && c.State == api.Idle {
 				t.offerRewind("/c/" + url.PathEscape(id) + "/rewind")
 			}

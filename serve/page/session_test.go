@@ -93,3 +93,13 @@ func TestSessionsWithForms(t *testing.T) {
 		t.Error("the list does not lead to the conversation")
 	}
 }
+
+// deep is a directory far below the one in which conversations work.
+func (r *rig) deep(i int) string {
+	r.t.Helper()
+	dir := filepath.Join(r.dir, "services", "accounting-and-billing", "internal", "reconciliation", fmt.Sprint("statement_importer_", i))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	return dir
+}
