@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -71,6 +72,7 @@ func (c *call) serve(shape *schema.Schema) (err error) {
 		if err := need(c.user, c.route.least); err != nil {
 			return err
 		}
+		knownBody(c.r)
 	}
 	if err := c.checkQuery(); err != nil {
 		return err
@@ -150,6 +152,9 @@ func (c *call) read(shape *schema.Schema) ([]byte, error) {
 	raw, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
 	if over, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, tooLarge.because("at most %d bytes are accepted here", over.Limit)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, tooSlow.because("send the body without pauses")
 	}
 	if err != nil {
 		return nil, badRequest.because("the body could not be read to its end")

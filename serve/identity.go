@@ -34,13 +34,13 @@ func addressOf(r *http.Request) string {
 // are wrong are. Without an answer to put it into, the cookie is not renewed.
 func (s *Service) identify(w http.ResponseWriter, r *http.Request) (api.User, error) {
 	u, err := s.userOf(w, r)
-	u.Address = addressOf(r)
+	u.Address = s.clientOf(r)
 	return u, err
 }
 
 func (s *Service) userOf(w http.ResponseWriter, r *http.Request) (api.User, error) {
 	if s.opts.Authenticate != nil {
-		if u, ok := s.opts.Authenticate(r); ok && u.Name != "" && u.Role.Valid() {
+		if u, ok := s.opts.Authenticate(r); ok && usableName(u.Name) && u.Role.Valid() {
 			return api.User{Name: u.Name, Role: u.Role}, nil
 		}
 	}
@@ -90,7 +90,7 @@ func (s *Service) proxied(r *http.Request) (api.User, bool) {
 		return api.User{}, false
 	}
 	names := r.Header.Values(s.opts.ProxyHeader)
-	if len(names) != 1 || names[0] == "" || !s.trusted(r) {
+	if len(names) != 1 || !usableName(names[0]) || !s.trusted(r) {
 		return api.User{}, false
 	}
 	return api.User{Name: names[0], Role: s.opts.ProxyRole}, true
@@ -102,26 +102,30 @@ func (s *Service) trusted(r *http.Request) bool {
 		return s.opts.ProxySocket
 	}
 	ip, err := netip.ParseAddr(addressOf(r))
-	if err != nil {
-		return false
+	return err == nil && s.isProxy(ip)
+}
+
+// strict reports whether a browser should use https only for the name that it has asked
+// for: not for this machine itself, where other programs answer to the same name.
+func (s *Service) strict(r *http.Request) bool {
+	name := hostName(r.Host)
+	_, err := netip.ParseAddr(name)
+	return (r.TLS != nil || s.opts.Secure) && err != nil && name != "localhost" && !strings.HasSuffix(name, ".localhost")
+}
+
+// hostName is a host without its port, in lower case.
+func hostName(host string) string {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
 	}
-	for _, from := range s.opts.ProxyFrom {
-		if from.Contains(ip.Unmap()) {
-			return true
-		}
-	}
-	return false
+	return strings.ToLower(strings.Trim(host, "[]"))
 }
 
 // allowedHost reports whether the server answers to a host name: a literal address of
 // the loopback, localhost, or one of the names of the options. A page of another site
 // whose name was made to point here has none of these.
 func (s *Service) allowedHost(host string) bool {
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
-	}
-	name = strings.ToLower(strings.Trim(name, "[]"))
+	name := hostName(host)
 	if ip, err := netip.ParseAddr(name); err == nil && ip.IsLoopback() || name == "localhost" {
 		return true
 	}

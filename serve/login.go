@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
@@ -58,13 +57,8 @@ type credential struct {
 type authenticator struct {
 	records store.Records
 	project string
-
-	mu       sync.Mutex
-	failures map[string][]time.Time // by address: failed logins of the last minute
+	guesses guesses
 }
-
-// maxFailures is how many logins of one address may fail in a minute.
-const maxFailures = 10
 
 func (g *authenticator) at(kind, id string) store.RecordKey {
 	return store.RecordKey{Project: g.project, Kind: kind, Name: id}
@@ -179,44 +173,21 @@ func (g *authenticator) renew(ctx context.Context, c credential, revision int64)
 	return err == nil
 }
 
-// failed notes that a login of an address has failed, and reports whether it has
-// failed too often.
-func (g *authenticator) failed(address string, now time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.failures) > 10_000 {
-		clear(g.failures) // bounded, however many knock
-	}
-	g.failures[address] = append(g.recent(address, now), now)
-}
-
-// limited reports whether an address must wait.
-func (g *authenticator) limited(address string, now time.Time) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return len(g.recent(address, now)) >= maxFailures
-}
-
-func (g *authenticator) recent(address string, now time.Time) []time.Time {
-	return slices.DeleteFunc(g.failures[address], func(at time.Time) bool { return now.Sub(at) > time.Minute })
-}
-
 // Login logs somebody in with a one-time token or a bearer token, and sets the
 // cookie. The request is the one that carries the token.
 func (s *Service) Login(w http.ResponseWriter, r *http.Request, token string) error {
-	address := addressOf(r)
-	if s.gate.limited(address, time.Now()) {
-		p := limited.because("too many logins have failed; wait a minute")
-		p.RetryAfter = 60
-		return p
-	}
+	address, token := s.clientOf(r), strings.TrimSpace(token)
 	ctx := r.Context()
-	c, err := s.gate.redeem(ctx, strings.TrimSpace(token))
+	c, err := s.gate.redeem(ctx, token)
 	if errors.Is(err, errCredential) {
-		c, _, err = s.gate.check(ctx, strings.TrimSpace(token), bearerPrefix)
+		c, _, err = s.gate.check(ctx, token, bearerPrefix)
 	}
 	if errors.Is(err, errCredential) {
-		s.gate.failed(address, time.Now())
+		if s.gate.guesses.add(time.Now(), guessed(address, token)...) {
+			p := limited.because("too many logins have failed; wait a minute. A link or token that works is accepted at any time")
+			p.RetryAfter = 60
+			return p
+		}
 		s.opts.Logger.Warn("serve: a login failed", "address", address)
 		return unauthorized.because("the token is unknown, was used, or has expired: \"claudectl serve login\" prints another")
 	}
@@ -241,6 +212,20 @@ func (s *Service) Login(w http.ResponseWriter, r *http.Request, token string) er
 	s.opts.Logger.Info("serve: logged in", "user", c.User, "role", c.Role, "address", address)
 	http.SetCookie(w, s.cookie(text, life))
 	return nil
+}
+
+// LoginUser returns whom a token would log in, without using it up. It lets a page ask
+// before it changes the user of a browser. The error is a problem if the token does not
+// work.
+func (s *Service) LoginUser(ctx context.Context, token string) (api.User, error) {
+	c, _, err := s.gate.check(ctx, strings.TrimSpace(token), loginPrefix, bearerPrefix)
+	if errors.Is(err, errCredential) {
+		return api.User{}, unauthorized.because("the token is unknown, was used, or has expired")
+	}
+	if err != nil {
+		return api.User{}, problemOf(err)
+	}
+	return api.User{Name: c.User, Role: c.Role}, nil
 }
 
 // Logout ends the login of the request's cookie.
@@ -279,8 +264,8 @@ func (s *Service) IssueLogin(ctx context.Context, u api.User) (token string, err
 // IssueLogin makes a one-time token for a server that uses the same records, from
 // another process.
 func IssueLogin(ctx context.Context, r store.Records, project string, u api.User) (token string, err error) {
-	if u.Name == "" || !u.Role.Valid() {
-		return "", fmt.Errorf("claude: serve: a login needs a name and a role, not %q and %q", u.Name, u.Role)
+	if !usableName(u.Name) || !u.Role.Valid() {
+		return "", fmt.Errorf("claude: serve: a login needs a name of at most %d characters in one line and a role, not %.120q and %q", maxUserName, u.Name, u.Role)
 	}
 	g := &authenticator{records: r, project: project}
 	token, _, err = g.issue(ctx, loginPrefix, credential{User: u.Name, Role: u.Role}, loginLife)
@@ -298,8 +283,8 @@ func (g *authenticator) token(ctx context.Context, t api.NewToken, by string) (a
 	switch {
 	case t.Name == "" || len(t.Name) > maxTitle:
 		return api.CreatedToken{}, badRequest.because("the token needs a name of at most %d bytes that says what it is for", maxTitle)
-	case t.User == "":
-		return api.CreatedToken{}, badRequest.because("the token needs a user")
+	case !usableName(t.User):
+		return api.CreatedToken{}, badRequest.because("the token needs a user: a name of at most %d characters in one line, without any that are not seen", maxUserName)
 	case !t.Role.Valid():
 		return api.CreatedToken{}, badRequest.because("unknown role %q", t.Role)
 	}

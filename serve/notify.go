@@ -34,65 +34,89 @@ type Notifier struct {
 	URL  string
 	Form NotifyForm
 	// Base is the address of the server, for links.
-	Base   string
+	Base string
+	// Secret signs what is sent, as Standard Webhooks say: whsec_ and base64 of 24 to
+	// 64 bytes. The header webhook-signature then proves that the notice is of this
+	// server, and webhook-id, which all attempts share, marks a repetition. Empty:
+	// nothing is signed.
+	Secret string
 	Client *http.Client // nil: one that waits 10 seconds
 	Logger *slog.Logger // nil: slog.Default()
 
-	queue chan api.Approval
+	key   []byte
+	queue chan struct{} // a place for each that is to be sent
+	sends chan struct{} // a place for each that is being sent
 }
 
-// notifyQueue is how many notifications may wait to be sent.
-const notifyQueue = 1000
+const (
+	notifyQueue = 1000 // notifications that may wait to be sent
+	notifySends = 8    // at the same time
+)
 
-// Start starts a goroutine that sends, until ctx ends, and returns the function for
-// Options.Notify. That function may be called from any goroutine and never waits: if
-// too many notices are waiting, the log says that one is left out.
+// Start returns the function for Options.Notify. What it is given is sent in the
+// background, until ctx ends. The function may be called from any goroutine and never
+// waits: if too many notices are waiting, the log says that one is left out. A notice
+// that fails holds up no other. A secret that cannot be used is logged, and then
+// nothing is sent: see [Notifier.Check].
 func (n *Notifier) Start(ctx context.Context) func(api.Approval) {
-	n.queue = make(chan api.Approval, notifyQueue)
+	n.queue, n.sends = make(chan struct{}, notifyQueue), make(chan struct{}, notifySends)
 	if n.Client == nil {
 		n.Client = &http.Client{Timeout: 10 * time.Second}
 	}
 	if n.Logger == nil {
 		n.Logger = slog.Default()
 	}
-	go func() {
-		for {
-			select {
-			case a := <-n.queue:
-				n.deliver(ctx, &a)
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
+	var broken error
+	n.key, broken = signingKey(n.Secret)
 	return func(a api.Approval) {
+		if broken != nil {
+			n.Logger.Error("serve: a notification cannot be signed and is not sent", "approval", a.ID, "error", broken)
+			return
+		}
 		select {
-		case n.queue <- a:
+		case n.queue <- struct{}{}:
+			go func() {
+				defer func() { <-n.queue }()
+				n.deliver(ctx, &a)
+			}()
 		default:
 			n.Logger.Warn("serve: too many notifications are waiting, so one is left out", "approval", a.ID)
 		}
 	}
 }
 
-// notifyAttempts is how often a notification is sent before it is given up.
-const notifyAttempts = 4
+// Check returns an error if the secret cannot be used. It may be called at any time.
+func (n *Notifier) Check() error {
+	_, err := signingKey(n.Secret)
+	return err
+}
 
-// deliver sends a notification, again if need be.
+// notifyPauses are those before a notification is sent again.
+var notifyPauses = [...]time.Duration{2 * time.Second, 8 * time.Second, 30 * time.Second, 2 * time.Minute}
+
+// deliver sends a notification, again if need be. While it pauses, others are sent.
 func (n *Notifier) deliver(ctx context.Context, a *api.Approval) {
-	var err error
-	for attempt := range notifyAttempts {
-		if attempt > 0 {
-			waitTurn(ctx, nil, time.Second<<(2*attempt))
-		}
-		if err = n.send(ctx, a); err == nil || ctx.Err() != nil {
+	for attempt := 0; ; attempt++ {
+		err := n.send(ctx, a)
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return
+		case attempt == len(notifyPauses):
+			n.Logger.Warn("serve: a notification was not delivered", "approval", a.ID, "error", err)
 			return
 		}
+		waitTurn(ctx, nil, notifyPauses[attempt])
 	}
-	n.Logger.Warn("serve: a notification was not delivered", "approval", a.ID, "error", err)
 }
 
 // send sends a notification once.
 func (n *Notifier) send(ctx context.Context, a *api.Approval) error {
+	select {
+	case n.sends <- struct{}{}:
+		defer func() { <-n.sends }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	link := strings.TrimSuffix(n.Base, "/") + "/a/" + a.ID
 	text := textFor(a)
 	body, kind := text, "text/plain; charset=utf-8"
@@ -110,6 +134,7 @@ func (n *Notifier) send(ctx context.Context, a *api.Approval) error {
 		return err
 	}
 	req.Header.Set("Content-Type", kind)
+	sign(req.Header, n.key, "approval_"+a.ID, time.Now(), body)
 	if n.Form == NotifyNtfy {
 		req.Header.Set("Title", "Claude waits for you")
 		req.Header.Set("Click", link)

@@ -155,7 +155,7 @@ func (rt *route) allProblems() []problemKind {
 		all = append(all, deleting)
 	}
 	if rt.body != nil {
-		all = append(all, tooLarge, mediaType)
+		all = append(all, tooLarge, mediaType, tooSlow)
 	}
 	if rt.once {
 		all = append(all, busyKey, keyReused)

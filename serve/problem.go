@@ -28,6 +28,7 @@ var (
 	badRequest     = problemKind{"bad-request", http.StatusBadRequest, "The request cannot be understood"}
 	unauthorized   = problemKind{"unauthorized", http.StatusUnauthorized, "Log in first"}
 	forbidden      = problemKind{"forbidden", http.StatusForbidden, "Your role does not allow this"}
+	crossSite      = problemKind{"cross-site", http.StatusForbidden, "The request comes from another site"}
 	notFound       = problemKind{"not-found", http.StatusNotFound, "It does not exist, or you may not see it"}
 	notAllowed     = problemKind{"method-not-allowed", http.StatusMethodNotAllowed, "The path does not take this method"}
 	leased         = problemKind{"leased", http.StatusConflict, "Another process runs the conversation"}
@@ -58,6 +59,7 @@ var (
 	keyReused      = problemKind{"key-reused", http.StatusUnprocessableEntity, "The Idempotency-Key was used for another request"}
 	full           = problemKind{"full", http.StatusTooManyRequests, "Too many prompts are waiting"}
 	budget         = problemKind{"budget", http.StatusTooManyRequests, "The budget is spent"}
+	tooSlow        = problemKind{"too-slow", http.StatusRequestTimeout, "The request took too long to arrive"}
 	limited        = problemKind{"limited", http.StatusTooManyRequests, "Too many attempts"}
 	cliMissing     = problemKind{"cli-missing", http.StatusBadGateway, "The Claude Code CLI is not installed on the server"}
 	cliFailed      = problemKind{"cli-failed", http.StatusBadGateway, "The CLI could not be started, or failed"}
@@ -70,9 +72,9 @@ var (
 // problemKinds are all of them, for the documents.
 func problemKinds() []problemKind {
 	return []problemKind{
-		badRequest, unauthorized, forbidden, notFound, notAllowed, leased, begun, idle, stuckHere, busy, deleting, noCheckpoint, ended, takenBack, alreadyDecided, inputChanged, resumed, sessionOpen, sessionDeleted, busyKey,
+		badRequest, unauthorized, forbidden, crossSite, notFound, notAllowed, leased, begun, idle, stuckHere, busy, deleting, noCheckpoint, ended, takenBack, alreadyDecided, inputChanged, resumed, sessionOpen, sessionDeleted, busyKey,
 		gone, precondition, tooLarge, mediaType, misdirected, unknownPreset, outside, modeRefused, modelRefused, unusable, keyReused,
-		full, budget, limited, cliMissing, cliFailed, unsupported, closing, storeSilent, internal,
+		full, budget, tooSlow, limited, cliMissing, cliFailed, unsupported, closing, storeSilent, internal,
 	}
 }
 

@@ -354,6 +354,7 @@ func (s *Server) forPeople() http.Handler {
 			return
 		}
 		if u.Name != "" {
+			knownBody(r)
 			r = r.WithContext(WithUser(r.Context(), u))
 		}
 		page.ServeHTTP(w, r)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve/api"
@@ -61,7 +60,7 @@ func New(f fleet.Conversations, o Options) (*Server, error) {
 	s.service = &Service{
 		fleet: f, opts: o, notes: noteStore{o.Records, o.Project}, book: book, feed: hub,
 		logs: newLogs(ctx, f, book, hub, o.Logger),
-		gate: &authenticator{records: o.Records, project: o.Project, failures: make(map[string][]time.Time)},
+		gate: &authenticator{records: o.Records, project: o.Project},
 	}
 	if err := s.start(); err != nil {
 		cancel()
@@ -143,6 +142,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	secure(w.Header())
+	if s.service.strict(r) {
+		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
+	}
+	timeBody(w, r)
 	if r, ok := s.invited(w, r); ok {
 		if r.Method == http.MethodOptions {
 			w.WriteHeader(http.StatusNoContent)
@@ -152,7 +155,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := s.origins.Check(r); err != nil {
-		write(forbidden.because("the request comes from another site"), w, r)
+		write(crossSite.because("open the page of this server itself, and try again there"), w, r)
 		return
 	}
 	s.mux.ServeHTTP(w, r)

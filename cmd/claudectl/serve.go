@@ -75,8 +75,9 @@ type serveStart struct {
 	Origin          []string `placeholder:"URL" help:"Another site whose pages may use AG-UI, with a bearer token."`
 	URL             string   `name:"url" placeholder:"URL" help:"The address of the server in links, if it differs from the one it listens on."`
 
-	Webhook string `placeholder:"URL" help:"Where to POST a notice when a person is asked."`
-	Ntfy    string `placeholder:"URL" help:"A topic of an ntfy server to notify when a person is asked."`
+	Webhook       string `placeholder:"URL" help:"Where to POST a notice when a person is asked."`
+	WebhookSecret string `placeholder:"FILE" complete:"file" help:"A file with the secret, whsec_ and base64, that signs these notices as Standard Webhooks say."`
+	Ntfy          string `placeholder:"URL" help:"A topic of an ntfy server to notify when a person is asked."`
 
 	User string `placeholder:"NAME" help:"Your name in the server. Default: USER."`
 	QR   bool   `name:"qr" help:"Also draw the login link as a QR code, for a phone."`
@@ -211,9 +212,9 @@ func (s *serveStart) serve(ctx context.Context, c *console, f *fleet.Fleet, setu
 	ended := make(chan error, 1)
 	go func() {
 		if s.TLSCert != "" {
-			ended <- web.ServeTLS(listener, s.TLSCert, s.TLSKey)
+			ended <- web.ServeTLS(limitConnections(listener, maxConnections), s.TLSCert, s.TLSKey)
 		} else {
-			ended <- web.Serve(listener)
+			ended <- web.Serve(limitConnections(listener, maxConnections))
 		}
 	}()
 	err = s.greet(ctx, c, server, setup, base)
@@ -293,7 +294,18 @@ func (s *serveStart) options(ctx context.Context, c *console, setup *serveSetup,
 	}
 	var notify []func(api.Approval)
 	if s.Webhook != "" {
-		notify = append(notify, (&serve.Notifier{URL: s.Webhook, Form: serve.NotifyJSON, Base: base, Logger: logger}).Start(ctx))
+		n := &serve.Notifier{URL: s.Webhook, Form: serve.NotifyJSON, Base: base, Logger: logger}
+		if s.WebhookSecret != "" {
+			text, err := os.ReadFile(s.WebhookSecret)
+			if err != nil {
+				return o, fmt.Errorf("--webhook-secret: %w", err)
+			}
+			n.Secret = strings.TrimSpace(string(text))
+		}
+		if err := n.Check(); err != nil {
+			return o, fmt.Errorf("--webhook-secret: %w", err)
+		}
+		notify = append(notify, n.Start(ctx))
 	}
 	if s.Ntfy != "" {
 		notify = append(notify, (&serve.Notifier{URL: s.Ntfy, Form: serve.NotifyNtfy, Base: base, Logger: logger}).Start(ctx))

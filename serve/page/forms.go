@@ -12,6 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/form"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/show"
+	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
@@ -295,6 +296,15 @@ func (p *page) choose(q *request) error {
 type loginView struct {
 	To     string
 	Failed string
+	// Change asks whether another user should be logged in. Nil: nobody is.
+	Change *userChange
+}
+
+// userChange is what a login would change in a browser in which somebody is logged in.
+type userChange struct {
+	From  string
+	To    api.User
+	Token string // sent again if that is meant
 }
 
 // askLogin shows the login instead of what was asked for.
@@ -322,6 +332,13 @@ func (p *page) login(w http.ResponseWriter, r *http.Request) {
 	token := strings.TrimSpace(r.PostFormValue("token"))
 	if _, pasted, ok := strings.Cut(token, "#t="); ok { // the whole link
 		token = pasted
+	}
+	// Anybody can send a link that logs in as them, and read along from then on.
+	if now, ok := serve.UserOf(r.Context()); ok && r.PostFormValue("sure") == "" {
+		if next, err := p.service.LoginUser(r.Context(), token); err == nil && next.Name != now.Name {
+			p.loginScreen(w, http.StatusOK, loginView{To: to, Change: &userChange{line(now.Name), next, token}})
+			return
+		}
 	}
 	if err := p.service.Login(w, r, token); err != nil {
 		view, status := loginView{To: to, Failed: "That did not work."}, http.StatusUnauthorized

@@ -217,8 +217,13 @@ func (p *page) nothing(q *request) error {
 // another. Anything that could lead elsewhere is not one.
 func local(path, other string) string {
 	u, err := url.Parse(path)
-	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\r\n\t") {
+	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(path, "/") {
 		return other
+	}
+	for _, text := range []string{path, u.Path} { // as it is, and as a browser reads it
+		if strings.HasPrefix(text, "//") || strings.ContainsAny(text, "\\\r\n\t") {
+			return other
+		}
 	}
 	return (&url.URL{Path: u.Path, RawQuery: u.Query().Encode()}).String()
 }

@@ -1,0 +1,17 @@
+package serve
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/claude-agent-go/claude/internal/terminal"
+)
+
+// maxUserName is how many characters the name of a user may have.
+const maxUserName = 100
+
+// usableName reports whether a name can be one of a user: people read it beside what
+// was decided, so it is short and has nothing that hides, turns or breaks a line.
+func usableName(name string) bool {
+	return name != "" && utf8.ValidString(name) && utf8.RuneCountInString(name) <= maxUserName && terminal.Line(name) == name && strings.TrimSpace(name) == name
+}
