@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -371,7 +372,7 @@ func TestMoveTo(t *testing.T) {
 	before := r
 	r.moveTo("two")
 	r.moveTo("three")
-	if !slices.Equal(r.sessions(), []string{"one", "two", "three"}) || r.Through != (through{}) || len(before.Older) != 0 {
+	if !slices.Equal(r.sessions(), []string{"one", "two", "three"}) || !reflect.ValueOf(r.Through).IsZero() || len(before.Older) != 0 {
 		t.Errorf("%+v", r)
 	}
 }

@@ -1,8 +1,10 @@
 package history_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -176,12 +178,14 @@ func TestListOfLongSessions(t *testing.T) {
 	}
 }
 
-// A store that lacks a method says which work it cannot do.
+// The error of a store that lacks a function names the work it cannot do.
 func TestWhatAStoreCannot(t *testing.T) {
 	mem := store.Memory()
 	_, put := inStore(t, mem)
 	put(sid(1), "", exchange(sid(1), "", "one", "1"))
-	h := history.In(struct{ store.Store }{mem}, "tenant")
+	h := history.In(store.Basic{AppendFunc: mem.Append, LoadFunc: func(ctx context.Context, k store.Key) iter.Seq2[store.Entry, error] {
+		return store.Entries(ctx, mem, k)
+	}}, "tenant")
 	_, deleteErr := h.Delete(t.Context(), sid(1))
 	tr, err := h.Read(t.Context(), sid(1))
 	if err != nil {
@@ -189,7 +193,7 @@ func TestWhatAStoreCannot(t *testing.T) {
 	}
 	_, subsErr := tr.Subagents(t.Context())
 	_, subErr := tr.Subagent(t.Context(), "abc")
-	for what, err := range map[string]error{"delete sessions": deleteErr, "list subagents": subsErr, "subagents": subErr} {
+	for what, err := range map[string]error{"delete": deleteErr, "list the subagents": subsErr, "subagents": subErr} {
 		if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -97,9 +97,9 @@ func holds(t *testing.T, s *FileStore) string {
 		fmt.Fprintf(&out, "%s\n", loaded(t, s, k))
 	}
 	for l, err := range s.List(t.Context(), "p") {
-		fmt.Fprintf(&out, "session %s %v\n", l.ID, err)
+		fmt.Fprintf(&out, "session %s %v\n", l.Session, err)
 	}
-	for sub, err := range s.ListSubs(t.Context(), main.Project, main.Session) {
+	for sub, err := range s.Subagents(t.Context(), main.Project, main.Session) {
 		fmt.Fprintf(&out, "sub %s %v\n", sub, err)
 	}
 	for r, err := range s.ScanRecords(t.Context(), "p", "k", "") {
