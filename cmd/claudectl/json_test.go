@@ -28,7 +28,7 @@ func TestEveryCommandWritesJSON(t *testing.T) {
 	lines := map[string][]string{
 		"inspect": {recording}, "run": {"hello"}, "sessions rename": {"0000", "title"}, "sessions tag": {"0000", "t"}, "sessions show": {"0000"},
 		"sessions archive": {"0000"}, "sessions unarchive": {"0000"}, "sessions fork": {"0000"}, "sessions delete": {"0000", "--yes"}, "sessions resume": {"0000"},
-		"sessions export": {"0000", "--store", t.TempDir()}, "sessions import": {"0000", "--store", t.TempDir()}, "serve token": {"bot"},
+		"sessions export": {"0000", "--store", t.TempDir()}, "sessions import": {"0000", "--store", t.TempDir()}, "serve token": {"bot"}, "serve health": {"--listen", "127.0.0.1:1"},
 		"serve start": {"--listen", "0.0.0.0:1"}, // refused; startServe reads what it prints when it starts
 	}
 	seen := 0

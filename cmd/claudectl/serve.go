@@ -29,6 +29,8 @@ type serveCommand struct {
 	Start serveStart `cmd:"" default:"withargs" help:"Serve conversations on HTTP, with a page for people."`
 	Login serveLogin `cmd:"" help:"Print a link that logs you in to the server on this store."`
 	Token serveToken `cmd:"" help:"Make a bearer token for programs."`
+
+	Health serveHealth `cmd:"" help:"Ask the server on this machine whether it lives."`
 }
 
 // servePlace is where a server keeps everything.

@@ -1,26 +1,62 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"maps"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/claude-agent-go/claude/internal/release/platform"
 )
 
 func main() {
 	version := flag.String("version", "", "the `version` to release, such as 0.2.0")
 	write := flag.Bool("write", false, "write the files that change")
+	out := flag.String("binaries", "", "build claudectl of the tree's own version for all systems into a new `folder`")
+	only := flag.String("only", "", "the `systems` to build for, such as linux/amd64,darwin/arm64; all by default")
 	flag.Parse()
-	if err := run(os.Stdout, ".", *version, *write); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := errors.New("-version or -binaries is needed, see go doc ./internal/release")
+	switch {
+	case *out != "":
+		var systems []platform.Platform
+		if systems, err = chosen(*only); err == nil {
+			err = binaries(ctx, os.Stdout, ".", *out, systems)
+		}
+	case *version != "":
+		err = run(os.Stdout, ".", *version, *write)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
+		stop()
 		os.Exit(1)
 	}
+}
+
+// chosen returns the systems in a list, all of them if it is empty.
+func chosen(list string) ([]platform.Platform, error) {
+	if list == "" {
+		return platform.Supported(), nil
+	}
+	var some []platform.Platform
+	for name := range strings.SplitSeq(list, ",") {
+		i := slices.IndexFunc(platform.Supported(), func(p platform.Platform) bool { return p.String() == name })
+		if i < 0 {
+			return nil, fmt.Errorf("%s is not one of %v", name, platform.Supported())
+		}
+		some = append(some, platform.Supported()[i])
+	}
+	return some, nil
 }
 
 // run prints the plan for the repository in root and, if asked, writes its files.

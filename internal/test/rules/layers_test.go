@@ -13,7 +13,7 @@ import (
 // packages of strictly lower layers.
 func layers() [][]string {
 	return [][]string{
-		{"internal/filelock", "internal/jsonx", "internal/matcher", "internal/ndjson", "internal/regular", "internal/scratch", "internal/terminal", "internal/uuid", "internal/docs", "internal/test/long", "serve/api", "telemetry", "fleet/internal/shrink"},
+		{"internal/filelock", "internal/jsonx", "internal/matcher", "internal/ndjson", "internal/regular", "internal/scratch", "internal/terminal", "internal/uuid", "internal/docs", "internal/release/platform", "internal/test/long", "serve/api", "telemetry", "fleet/internal/shrink"},
 		{"internal/edit", "internal/markdown", "serve/client", "internal/schema", "internal/secret", "internal/transcript", "internal/test/npm", "acp/schema"},
 		{"internal/form", "internal/proc", "permission", "store", "internal/test/officialsdk", "acp/internal/rpc"},
 		{"control", "internal/recordform", "internal/show", "permission/policy"},
@@ -34,7 +34,7 @@ func layers() [][]string {
 func separateLayers() map[string][]string {
 	return map[string][]string{
 		"acp/internal/schemagen":        {"internal/test/npm"},
-		"internal/release":              nil,
+		"internal/release":              {"internal/release/platform"},
 		"internal/test/cputime":         nil,
 		"internal/test/bench":           {".", "claudetest", "fleet", "history", "hook", "internal/proc", "internal/test/cputime", "internal/test/npm", "internal/test/officialsdk", "internal/test/realcli", "internal/uuid", "message", "permission", "serve", "serve/api", "serve/page", "store", "tool"},
 		"internal/test/browser":         {"internal/test/long", "internal/test/npm"},
@@ -53,7 +53,7 @@ func separateLayers() map[string][]string {
 		"internal/test/inject":          {"internal/test/long"},
 		"internal/test/realcli":         {"internal/test/long"},
 		"internal/test/realstore":       {".", "approval", "claudetest", "fleet", "history", "internal/test/harness", "internal/test/leak", "internal/test/npm", "internal/test/realcli", "internal/uuid", "permission", "store"},
-		"internal/test/systems":         nil,
+		"internal/test/systems":         {"internal/release/platform"},
 		"internal/test/steady":          {"internal/test/long"},
 		"internal/test/server":          {"internal/test/long", "internal/test/npm"},
 		"internal/test/realcli/install": {"internal/test/realcli"},

@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+
+	"github.com/claude-agent-go/claude/internal/release/platform"
 )
 
 // system is an operating system and an architecture.
@@ -17,12 +19,9 @@ type system struct{ os, arch string }
 func (s system) String() string { return s.os + "/" + s.arch }
 
 // systems are those that are supported.
-func systems() []system {
-	all := []system{{"linux", "386"}, {"linux", "arm"}}
-	for _, os := range []string{"linux", "darwin", "windows", "freebsd"} {
-		for _, arch := range []string{"amd64", "arm64"} {
-			all = append(all, system{os, arch})
-		}
+func systems() (all []system) {
+	for _, s := range platform.Supported() {
+		all = append(all, system{s.OS, s.Arch})
 	}
 	return all
 }
