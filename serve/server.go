@@ -137,11 +137,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve serves a request that may be served at all.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	secure(w.Header())
 	if !s.service.allowedHost(r.Host) {
 		write(misdirected.because("open the address that the server printed, or start it with --host %s", cleanHost(r.Host)), w, r)
 		return
 	}
-	secure(w.Header())
 	if s.service.strict(r) {
 		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
 	}
