@@ -455,3 +455,41 @@ func TestStanding(t *testing.T) {
 		}
 	}
 }
+
+// A start that fails for a reason that passes is given more time with each attempt, and one
+// that no attempt can mend ends them.
+func TestStartFailures(t *testing.T) {
+	start := func(reason error) error { return fmt.Errorf("x: %w", &claude.StartError{Reason: reason}) }
+	for _, c := range []struct {
+		err             error
+		slow, permanent bool
+	}{
+		{start(claude.ErrInitializeTimeout), true, false},
+		{start(claude.ErrStore), true, false},
+		{start(claude.ErrNotFound), false, true},
+		{start(claude.ErrExited), false, false},
+		{start(claude.ErrSpawn), false, false},
+		{fmt.Errorf("x: %w", sessionError{errors.New("no such repository")}), false, true},
+		{fmt.Errorf("x: %w", &claude.OptionError{}), false, true},
+		{errors.New("x"), false, false},
+	} {
+		if slowStart(c.err) != c.slow || permanent(c.err) != c.permanent {
+			t.Errorf("%v: slow %v, permanent %v", c.err, slowStart(c.err), permanent(c.err))
+		}
+	}
+	for starts, want := range map[int]time.Duration{0: 0, 1: 2 * time.Minute, 2: 4 * time.Minute, 4: 16 * time.Minute, 9: 16 * time.Minute} {
+		w := &waking{starts: starts}
+		var limits claude.Timeouts
+		if w.patient(&limits); limits.Initialize != want {
+			t.Errorf("after %d starts: %v", starts, limits.Initialize)
+		}
+		limits.Initialize = claude.NoTimeout
+		if w.patient(&limits); limits.Initialize != claude.NoTimeout {
+			t.Errorf("without a limit: %v", limits.Initialize)
+		}
+	}
+	p := &queued{Begun: 3, Resets: 2, Starts: 1, Since: "m1"}
+	if p.startAgain(); p.Begun != 0 || p.Resets != 0 || p.Starts != 0 || p.Since != "m1" {
+		t.Errorf("%+v", p)
+	}
+}

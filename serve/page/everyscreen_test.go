@@ -32,8 +32,8 @@ func (r *rig) post(c *http.Client, path string, form url.Values) (status int, to
 	return status, reply.Header.Get("Location"), body
 }
 
-// Whoever is not logged in gets the login instead of any screen, and no form of theirs
-// does anything. A screen says how it is to be kept: not at all.
+// Anyone who is not logged in gets the login instead of any screen, and no form that they send
+// does anything. A screen is not cached.
 func TestEveryScreen(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
