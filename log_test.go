@@ -67,7 +67,7 @@ func TestLogLevels(t *testing.T) {
 		"operation that timed out": {func(c *cli) { c.greet(); c.request("set_model"); c.idle() }, nil,
 			func(ctx context.Context, s *claude.Session) { s.SetModel(ctx, "x") }, `level=ERROR msg="control operation failed" op=set_model error=`},
 		"operation given up": {func(c *cli) { c.greet(); c.request("set_model"); c.idle() }, nil, func(ctx context.Context, s *claude.Session) {
-			ctx, cancel := context.WithTimeout(ctx, time.Second)
+			ctx, cancel := context.WithTimeout(ctx, time.Second) // in a bubble
 			defer cancel()
 			s.SetModel(ctx, "x")
 		}, `level=DEBUG msg="control operation failed" op=set_model error=`},

@@ -159,7 +159,7 @@ var leave = map[string]func(t *testing.T, s *claude.Session){
 		}
 	},
 	"deadline": func(t *testing.T, s *claude.Session) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // in a bubble
 		defer cancel()
 		if err := harness.LastError(s.Run(ctx, "long")); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("last error %v", err)

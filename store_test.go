@@ -375,7 +375,7 @@ func TestStoreBarrierLeft(t *testing.T) {
 		if _, err := s.Send(t.Context(), "hello"); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // in a bubble
 		defer cancel()
 		got, err := harness.Collect(s.Messages(ctx))
 		if len(got) != 2 || !errors.Is(err, context.DeadlineExceeded) {
@@ -428,7 +428,7 @@ func TestStoreOptionsAreChecked(t *testing.T) {
 		"Store.Store: is missing": {Store: &claude.StoreOptions{Project: "p"}},
 		"Store.Project":           {Store: &claude.StoreOptions{Store: mem, Project: "../x"}},
 		"Store.Flush":             {Store: &claude.StoreOptions{Store: mem, Project: "p", Flush: 7}},
-		"Store.TTL":               {Store: &claude.StoreOptions{Store: mem, Project: "p", TTL: time.Millisecond}},
+		"Store.TTL":               {Store: &claude.StoreOptions{Store: mem, Project: "p", TTL: time.Millisecond}}, // real time: it is refused
 		"Store.GiveUp":            {Store: &claude.StoreOptions{Store: mem, Project: "p", GiveUp: -2}},
 		"Store.Fence: is for":     {Store: &claude.StoreOptions{Store: mem, Project: "p", Fence: store.Fence{Project: "q", Name: "n", Token: 1}}},
 		"Store.Fence":             {Store: &claude.StoreOptions{Store: mem, Project: "p", Fence: store.Fence{Project: "p", Name: "../n", Token: 1}}},

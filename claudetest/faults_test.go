@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -58,6 +59,9 @@ func TestSignalFaultIsASignal(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("has no signals")
 	}
+	// In the background of a script it is ignored, and a child would inherit that.
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	defer signal.Reset(os.Interrupt)
 	script := filepath.Join(t.TempDir(), "script.json")
 	if err := os.WriteFile(script, []byte(`{"replies":["hi"],"faults":[{"line":3,"signal":"INT"}]}`), 0o600); err != nil {
 		t.Fatal(err)

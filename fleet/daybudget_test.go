@@ -62,7 +62,7 @@ func overDay(t *testing.T, f *fleet.Fleet, key string) *fleet.BudgetError {
 func TestDayBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cli := newScripted()
-		f := open(t, store.Memory(), cli, func(o *fleet.Options) { o.DayBudgetUSD = 1e-9 })
+		f := open(t, store.Memory(), cli, func(o *fleet.Options) { o.DayBudgetUSD, o.Poll = 1e-9, time.Hour })
 		defer closeFleet(t, f)
 		midnight := time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
 		release := cli.pause()
@@ -426,7 +426,7 @@ func TestDaysRemovedWithoutOptions(t *testing.T) {
 		})
 		ask(t, f, "acme/a", "hello")
 		closeFleet(t, f)
-		f = open(t, db, newScripted(), nil)
+		f = open(t, db, newScripted(), func(o *fleet.Options) { o.Poll = time.Hour })
 		defer closeFleet(t, f)
 		<-time.After(5 * 24 * time.Hour)
 		for _, kind := range []string{"day", "rate"} {
@@ -441,7 +441,7 @@ func TestDaysRemovedWithoutOptions(t *testing.T) {
 func TestDaysRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := store.Memory()
-		f := open(t, db, newScripted(), func(o *fleet.Options) { o.DayBudgetUSD = 1000 })
+		f := open(t, db, newScripted(), func(o *fleet.Options) { o.DayBudgetUSD, o.Poll = 1000, time.Hour })
 		defer closeFleet(t, f)
 		for range 6 {
 			ask(t, f, "ada", "hello")

@@ -78,9 +78,8 @@ func TestDemoEnded(t *testing.T) {
 			cmd.Stderr = &stderr
 			if test.end == nil {
 				r.Close()
-			} else { // a test under nohup would hand on that it is ignored
-				signal.Notify(make(chan os.Signal, 1), test.end)
-				defer signal.Reset(test.end)
+			} else {
+				heed(t, test.end)
 			}
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
@@ -104,8 +103,16 @@ func TestDemoEnded(t *testing.T) {
 	}
 }
 
+// heed lets programs that the test starts heed a signal. Tests under nohup, or in the
+// background of a script, would hand on that it is ignored.
+func heed(t *testing.T, sig os.Signal) {
+	signal.Notify(make(chan os.Signal, 1), sig)
+	t.Cleanup(func() { signal.Reset(sig) })
+}
+
 // With --json an interrupt says nothing but the error.
 func TestRunInterruptedJSON(t *testing.T) {
+	heed(t, os.Interrupt)
 	cli := fakeCLI(t, `[{"say": "Counting: one, two, three", "hold": true}]`)
 	cmd := exec.CommandContext(t.Context(), built(t), "run", "--json", "--cli", cli, "Count.")
 	cmd.Env = []string{"PATH=/bin:/usr/bin", "HOME=" + t.TempDir()}

@@ -12,6 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/fleet/natsfleet/natstest"
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // A client copies a conversation while a worker runs it, and workers run only the
@@ -89,17 +90,18 @@ func TestStuckElsewhere(t *testing.T) {
 	}
 }
 
-// A turn that lasts for many leases is run by the worker that has begun it, and by
+// A turn that lasts for more than one lease is run by the worker that has begun it, and by
 // nobody else.
 func TestLongTurn(t *testing.T) {
+	long.Test(t, "lasts for more than two leases")
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	var asked atomic.Int64
 	for range 2 {
 		startWorker(t, c.URL(), func(call *claudetest.ModelCall) claudetest.Reply {
 			asked.Add(1)
-			return heard(call).After(9 * time.Second)
-		}, func(o *fleet.Options) { o.TTL, o.Poll = 2*time.Second, 100*time.Millisecond })
+			return heard(call).After(25 * time.Second)
+		}, func(o *fleet.Options) { o.TTL, o.Poll = 10*time.Second, 100*time.Millisecond })
 	}
 	if text, err := answer(t.Context(), connect(t, c.URL()), "ada", "long"); err != nil || text != "heard long" || asked.Load() != 1 {
 		t.Errorf("%q, %v; the model was asked %d times", text, err, asked.Load())
@@ -111,7 +113,7 @@ func TestLongTurn(t *testing.T) {
 func TestWorkerCutOff(t *testing.T) {
 	t.Parallel()
 	// The CLI must end in the last tenth of this. A busy machine needs that long.
-	const ttl = 8 * time.Second
+	const ttl = 10 * time.Second
 	c := natstest.Start(t, natstest.Options{})
 	g := newGate(t, strings.TrimPrefix(c.URL(), "nats://"))
 	asked, aborted := make(chan struct{}), make(chan struct{})

@@ -43,7 +43,7 @@ func startWorker(t testing.TB, url string, reply func(*claudetest.ModelCall) cla
 	cli := claudetest.NewCLI(&claudetest.Script{Model: reply})
 	o := natsfleet.WorkerOptions{
 		Options: natsfleet.Options{URL: url, Project: "p", Logger: quiet()},
-		Fleet: fleet.Options{MaxLive: 8, TTL: 5 * time.Second, Grace: 10 * time.Second, Journal: t.TempDir(), Session: func(context.Context, string) (*claude.Options, error) {
+		Fleet: fleet.Options{MaxLive: 8, TTL: 30 * time.Second, Grace: 10 * time.Second, Journal: t.TempDir(), Session: func(context.Context, string) (*claude.Options, error) {
 			return &claude.Options{Transport: cli, Cwd: "/work", Env: []string{"HOME=/home/a"}, Logger: quiet()}, nil
 		}},
 	}

@@ -52,7 +52,7 @@ func refusedSoon(t *testing.T, client *natsfleet.Client) {
 // finishes the turn. With new credentials, both continue as before.
 func TestCredentialsRevoked(t *testing.T) {
 	t.Parallel()
-	const ttl = 8 * time.Second // see TestWorkerCutOff
+	const ttl = 10 * time.Second // see TestWorkerCutOff
 	var usual *server.Options
 	c := natstest.Start(t, natstest.Options{Configure: func(o *server.Options) { o.Username, o.Password, usual = "fleet", "old secret", o }})
 	worker := func(p *password, reply func(*claudetest.ModelCall) claudetest.Reply) {

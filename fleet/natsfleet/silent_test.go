@@ -28,7 +28,7 @@ func TestSendWhileNoServerAnswers(t *testing.T) {
 	begin := time.Now()
 	_, err = f.Send(t.Context(), "ada", fleet.Prompt{ID: id, Text: "one"})
 	doubt, ok := errors.AsType[*fleet.InDoubtError](err)
-	if took := time.Since(begin); !ok || !errors.Is(err, fleet.ErrTimeout) || doubt.Prompt != id || took > 5*time.Second {
+	if took := time.Since(begin); !ok || !errors.Is(err, fleet.ErrTimeout) || doubt.Prompt != id || took > time.Minute {
 		t.Fatalf("%v after %v", err, took)
 	}
 	g.heal()

@@ -22,7 +22,7 @@ import (
 )
 
 // leaseTime is how long the leases of the workers in these tests last.
-const leaseTime = 3 * time.Second
+const leaseTime = 10 * time.Second
 
 // workerRole is what a worker in another process is told.
 type workerRole struct {

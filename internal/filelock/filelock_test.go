@@ -25,7 +25,7 @@ func TestLock(t *testing.T) {
 	if err := Lock(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond) // real time: it has to end, and nothing else ends it
 	defer cancel()
 	if err := Lock(ctx, second); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("the second lock: %v", err)

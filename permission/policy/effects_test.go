@@ -81,7 +81,7 @@ func (tr trial[T]) effects(t *testing.T, texts []string) []T {
 // run runs a text without a terminal, an input or our environment, nor
 // as root, and returns what it prints.
 func (tr trial[T]) run(ctx context.Context, shell, dir, text string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, shell, append(tr.shell[1:len(tr.shell):len(tr.shell)], text)...)
 	cmd.Dir = filepath.Join(dir, tr.cwd)

@@ -276,7 +276,7 @@ func suspendOutsideOfWrites(t *testing.T, host *os.Process, db *store.FileStore)
 		if err := suspend(host); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // real time: what is late is tried again
 		l, err := db.Acquire(ctx, "p", "fleet/c/ada", "a test", time.Millisecond)
 		cancel()
 		if err == nil {

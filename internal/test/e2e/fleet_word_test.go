@@ -97,7 +97,7 @@ func saidTimes(t *testing.T, db store.Transcripts, session, text string) (n int)
 func TestRealFleetExpired(t *testing.T) {
 	t.Parallel()
 	r := machine(t)
-	f := r.fleet(t, store.Files(t.TempDir()), fleet.Options{Gate: &approval.Options{Patience: 100 * time.Millisecond, Lifetime: 5 * time.Second}})
+	f := r.fleet(t, store.Files(t.TempDir()), fleet.Options{Gate: &approval.Options{Patience: 100 * time.Millisecond, Lifetime: 10 * time.Second}})
 	defer closeFleet(t, f)
 	_, err := lastText(f.Run(t.Context(), "ada", "make a note"))
 	waits, ok := errors.AsType[*fleet.DeferredError](err)

@@ -21,7 +21,8 @@
 //
 //   - Patience is not a measurement. A wait that ends when something happens costs
 //     nothing if it is long: ten seconds at least, better a minute. If a test must see
-//     that nothing happens, let it wait for something that comes after.
+//     that nothing happens, let it wait for something that comes after. A rule of
+//     internal/test/rules finds shorter contexts, leases and bounds outside of bubbles.
 //   - A lease, a timeout or a poll that the test needs to expire belongs on an injected
 //     clock, or into a bubble of testing/synctest, where it costs nothing at all.
 //   - A sleep synchronises nothing. Wait for the signal, the file or the line that says
