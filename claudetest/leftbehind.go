@@ -22,6 +22,7 @@ type leftBehind struct {
 	unfinished *host.Unfinished
 	deferred   *message.ToolUseBlock // the call that waits for a decision
 	cut        []string              // the calls that broke off
+	continued  bool                  // the last message is one by which a CLI has continued the turn
 	edits      []edit
 }
 
@@ -99,8 +100,14 @@ func bytesOr(raw json.RawMessage, other string) json.RawMessage {
 	return raw
 }
 
-// mark looks at a line for its id, and for the call that was deferred.
+// mark looks at a line for its id, for the call that was deferred, and whether a CLI has
+// made it up to continue a turn.
 func (l *leftBehind) mark(e json.RawMessage) {
+	switch jsonx.Text(jsonx.Member(e, "type")) {
+	case "user", "assistant":
+		said := jsonx.Text(jsonx.Member(jsonx.Member(e, "message"), "content"))
+		l.continued = string(jsonx.Member(e, "isMeta")) == "true" && madeUp.MatchString(said)
+	}
 	if id := jsonx.Text(jsonx.Member(e, "uuid")); id != "" {
 		l.leaf = id
 	}
@@ -115,7 +122,8 @@ func (l *leftBehind) mark(e json.RawMessage) {
 }
 
 // judge finds out whether the last turn has to be finished. One that broke off
-// is only if the variable says so.
+// is only if the variable says so, and not if it broke off behind the line by which a CLI
+// has continued it: the real one waits then.
 func (l *leftBehind) judge(t *history.Transcript, prompt *message.User, p *process) {
 	if prompt == nil {
 		return
@@ -125,7 +133,7 @@ func (l *leftBehind) judge(t *history.Transcript, prompt *message.User, p *proce
 	case state == history.Deferred:
 		u.Deferred = true
 		l.unfinished = u
-	case state == history.Cut && p.variable(resumeCutTurn) == "1":
+	case state == history.Cut && !l.continued && p.variable(resumeCutTurn) == "1":
 		l.unfinished = u
 		if p.variable(showCutCalls) == "1" {
 			l.cut = open

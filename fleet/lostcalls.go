@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/transcript"
@@ -112,12 +113,15 @@ func unknownIn(lines iter.Seq2[store.Entry, error], all []calledTool) ([]calledT
 	return slices.DeleteFunc(slices.Clone(all), func(c calledTool) bool { return told[c.ID] }), nil
 }
 
-// tellCut adds a note about the calls that the model does not know of to the transcript of a
-// turn that broke off, and reports whether there were any.
-func (w *waking) tellCut(ctx context.Context) (told bool, err error) {
+// tellCut adds a note to the transcript of a turn that broke off, and reports whether it
+// did: if there are calls that the model does not know of, or if the CLI would not continue
+// the turn without one, see [continuation].
+func (w *waking) tellCut(ctx context.Context, t *history.Transcript) (told bool, err error) {
 	lost := w.going.untold()
 	if len(lost) == 0 {
-		return false, nil
+		if again, err := endsWithContinuation(t.Entries(ctx)); err != nil || !again {
+			return false, err
+		}
 	}
 	return true, w.appendNote(ctx, lost)
 }
@@ -127,6 +131,9 @@ const noteHead = "The machine failed while you were at work."
 
 // noteOf makes the text by which the model learns about calls that it does not remember.
 func noteOf(lost []calledTool) string {
+	if len(lost) == 0 {
+		return "The program was restarted while you were at work. Continue with your task."
+	}
 	var b strings.Builder
 	b.WriteString(noteHead + " The tool calls below were started before that and are not in the conversation; whether they ran, and with what outcome, is unknown:\n")
 	for _, c := range lost {
@@ -158,11 +165,12 @@ func isBehindNote(lines iter.Seq2[json.RawMessage, error], calls []string) (behi
 }
 
 // appendNote adds a note to the transcript of a turn that broke off, once however often it
-// is tried.
+// is tried. It stands behind what the CLI is to continue, in the place of the line by which
+// an earlier one has tried.
 func (w *waking) appendNote(ctx context.Context, lost []calledTool) error {
 	key := store.Key{Project: w.f.opts.Project, Session: w.rec.Session}
 	var index transcript.Index
-	pos, ids := int64(0), make(map[int64]string)
+	pos, ids, again := int64(0), make(map[int64]string), make(map[int64]bool)
 	note := transcript.Note{UUID: uuid.New(), Session: key.Session, Text: noteOf(lost)}
 	for e, err := range store.Entries(ctx, w.f.store, key) {
 		if err == nil {
@@ -171,15 +179,20 @@ func (w *waking) appendNote(ctx context.Context, lost []calledTool) error {
 		if err != nil {
 			return err
 		}
-		ids[pos] = jsonx.Text(jsonx.Member(e, "uuid"))
+		ids[pos], again[pos] = jsonx.Text(jsonx.Member(e, "uuid")), isContinuation(e)
 		pos += int64(len(e)) + 1
 		if version := jsonx.Text(jsonx.Member(e, "version")); version != "" {
 			note.Version, note.Cwd = version, jsonx.Text(jsonx.Member(e, "cwd"))
 		}
 	}
-	said := index.Conversation()
+	whole := index.Conversation()
+	said := beforeContinuation(whole, func(e *transcript.Entry) bool { return again[e.Pos] })
 	if len(said) == 0 {
 		return nil
+	}
+	instead := "" // of which line
+	if len(said) < len(whole) {
+		instead = ids[whole[len(said)].Pos]
 	}
 	now, err := w.f.store.Now(ctx)
 	if err != nil {
@@ -190,7 +203,7 @@ func (w *waking) appendNote(ctx context.Context, lost []calledTool) error {
 	if err != nil {
 		return err
 	}
-	err = w.f.store.Append(ctx, key, store.Batch{ID: noteID(lost), Fence: w.lease.Fence, Entries: []store.Entry{line}})
+	err = w.f.store.Append(ctx, key, store.Batch{ID: noteID(lost, instead), Fence: w.lease.Fence, Entries: []store.Entry{line}})
 	if err == nil {
 		w.going.note(line)
 	}
@@ -198,11 +211,15 @@ func (w *waking) appendNote(ctx context.Context, lost []calledTool) error {
 }
 
 // noteID is the id of the batch with a note. It is of one length and one alphabet, however
-// many calls there are and whatever a gateway names them.
-func noteID(lost []calledTool) string {
+// many calls there are and whatever a gateway names them. A turn may need several notes
+// in the place of several lines.
+func noteID(lost []calledTool, instead string) string {
 	hash := sha256.New()
 	for _, c := range lost {
 		fmt.Fprintf(hash, "%q", c.ID)
+	}
+	if instead != "" {
+		fmt.Fprintf(hash, "instead of %q", instead)
 	}
 	return fmt.Sprintf("lost-%x", hash.Sum(nil))
 }

@@ -168,7 +168,7 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 	}
 	told := false
 	if state == history.Cut {
-		if told, err = w.tellCut(ctx); err != nil { // also of a turn that was interrupted, for those after it
+		if told, err = w.tellCut(ctx, t); err != nil { // also of a turn that was interrupted, for those after it
 			return sleep, err
 		}
 	}

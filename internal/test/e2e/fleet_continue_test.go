@@ -1,0 +1,66 @@
+package e2e
+
+import (
+	"os"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/test/realcli"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// A turn whose deferred call has run breaks off before the model answers, when the CLI has
+// just stored the line by which it continues. The next program continues the turn.
+func TestRealFleetContinuesTwice(t *testing.T) {
+	t.Parallel()
+	realcli.Needs(t, "2.1.325", "sessions in a store")
+	for name, killed := range map[string]bool{"closed": false, "killed": true} {
+		t.Run(name, func(t *testing.T) {
+			if killed && runtime.GOOS == "windows" {
+				t.Skip("the CLI outlives a program that is killed on Windows")
+			}
+			var read atomic.Int32 // requests with the result of the tool
+			r := startReal(t, claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {
+				switch {
+				case len(c.ToolResults) == 0:
+					return bash("echo one >> log")
+				case read.Add(1) == 1:
+					return claudetest.Say("cut off").Hold(nil)
+				}
+				return claudetest.Say("finally")
+			}))
+			r.opts.PermissionMode, r.opts.AllowBypassPermissions = permission.ModeBypassPermissions, true
+			dir := t.TempDir()
+			inbox := &approvals{r, approval.NewQuestions(store.Files(dir), "p")}
+			o := fleet.Options{Attempts: 2, Grace: 10 * time.Millisecond, Gate: &approval.Options{Patience: 100 * time.Millisecond}}
+			cutOff := func() {
+				eventually(t, "the call is not deferred", func() bool { return inbox.asked(t).Deferred })
+				inbox.decide(t, inbox.asked(t), permission.Allow())
+				eventually(t, "the model does not read the result", func() bool { return read.Load() == 1 })
+				stored(t, store.Files(dir), "p", `"content":"Continue from where you left off."},"isMeta":true`)
+			}
+			if killed {
+				r.killed(t, dir, "make a note", 100*time.Millisecond, func(*os.Process) { cutOff() })
+			} else {
+				f := r.fleet(t, store.Files(dir), o)
+				if _, err := f.Send(t.Context(), "ada", fleet.Prompt{ID: notedPrompt, Text: "make a note"}); err != nil {
+					t.Fatal(err)
+				}
+				cutOff()
+				closeFleet(t, f)
+			}
+			f := r.fleet(t, store.Files(dir), o)
+			defer closeFleet(t, f)
+			ticket, err := f.Wait(t.Context(), "ada", notedPrompt)
+			if err != nil || ticket.Text != "finally" || r.noted() != "one\n" {
+				t.Errorf("%+v, %v; the tool wrote %q", ticket, err, r.noted())
+			}
+		})
+	}
+}
