@@ -69,6 +69,9 @@ func run(w io.Writer, root, version string, write bool) error {
 	if err != nil {
 		return err
 	}
+	if err := p.compareAPI(root, version, strings.Fields(string(tags))); err != nil {
+		return err
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.edits)) {
 		fmt.Fprintln(w, "changes", name)
 	}
@@ -86,6 +89,33 @@ func run(w io.Writer, root, version string, write bool) error {
 		}
 	}
 	fmt.Fprint(w, p.next(version, write))
+	return nil
+}
+
+// compareAPI adds the problems of a version that breaks programs although its number
+// promises not to.
+func (p *plan) compareAPI(root, version string, tags []string) error {
+	before := previous(tags, version)
+	if before == "" {
+		return nil
+	}
+	was, err := exec.Command("git", "-C", root, "show", "v"+before+":"+apiFile).Output()
+	if err != nil {
+		return fmt.Errorf("git show v%s:%s: %w", before, apiFile, err)
+	}
+	is, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(apiFile)))
+	if err != nil {
+		return err
+	}
+	page, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(stabilityFile)))
+	if err != nil {
+		return err
+	}
+	kept, err := readPromise(string(page))
+	if err != nil {
+		return err
+	}
+	p.problems = append(p.problems, kept.objections(before, version, breaks(string(was), string(is)))...)
 	return nil
 }
 
