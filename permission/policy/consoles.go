@@ -166,6 +166,10 @@ func (s *script) alias(value string) {
 func (s *script) spelled(args []*syntax.Word) {
 	name, _ := literalText(args[0])
 	name = base(name)
+	if lang, interprets := languageOf(name); interprets {
+		s.findsCode(name, lang, args[1:])
+		return
+	}
 	if !slices.ContainsFunc(running, func(r runningOption) bool { return r.how != runsAny && listed(r.programs, name) }) {
 		return
 	}
@@ -179,7 +183,12 @@ func (s *script) spelled(args []*syntax.Word) {
 		if _, plain := literalText(w); plain {
 			continue
 		}
-		for _, value := range (expander{values: s.vars, wordReading: s.reading()}).word(w) {
+		built := s.kept.hidden
+		e := expander{values: s.vars, wordReading: s.reading(), work: &s.left, obscure: func(variable string) { built = built || s.built[variable] }}
+		for _, value := range e.word(w) {
+			if built && (strings.IndexFunc(value, isUnknown) == 0 || strings.HasPrefix(value, "-") && !static(value)) {
+				s.fail("%s gets names that are not known before, and may be options", name)
+			}
 			for _, field := range strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == '\t' || r == '\n' }) {
 				if s.tellsToRun(name, field, args) {
 					s.fail("%s gets options that are not known before", name)
@@ -187,6 +196,35 @@ func (s *script) spelled(args []*syntax.Word) {
 			}
 		}
 	}
+}
+
+// findsCode refuses words that may become options with code for an interpreter: the
+// name of a file that the text has made.
+func (s *script) findsCode(name string, lang language, args []*syntax.Word) {
+	if len(s.kept.files) == 0 {
+		return
+	}
+	for _, w := range args {
+		if _, plain := literalText(w); plain {
+			continue
+		}
+		for _, value := range (expander{values: s.vars, wordReading: s.reading(), work: &s.left}).word(w) {
+			if strings.HasPrefix(value, "-") && lang.code.MatchString(value) {
+				s.fail("%s gets options that are not known before", name)
+			}
+		}
+	}
+}
+
+// startsBy reports whether a word makes a program run something, or holds code for it.
+func startsBy(name, word string) bool {
+	if !strings.HasPrefix(word, "-") {
+		return false
+	}
+	lang, interprets := languageOf(name)
+	return interprets && lang.code.MatchString(word) || slices.ContainsFunc(running, func(r runningOption) bool {
+		return r.how != runsAny && listed(r.programs, name) && r.argument.MatchString(word)
+	})
 }
 
 // tellsToRun reports whether a word that an expansion becomes makes a program run

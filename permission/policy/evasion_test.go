@@ -57,6 +57,7 @@ func TestProgramsThatRun(t *testing.T) {
 		`bundle exec sh -c '/bin/r[m] victim'`, `bundle exec ruby -e 'system("r"+"m victim")'`, `dotnet build -p:PreBuildEvent='/bin/r[m] victim'`, `helm install x . --post-renderer '/bin/r[m]'`, `kubectl config set-credentials x --exec-command='/bin/r[m]'`, `aws configure set credential_process '/bin/r[m] victim'`,
 		`gpg --photo-viewer '/bin/r[m] victim' --list-keys`, `protoc --plugin=protoc-gen-x='/bin/r[m]' x.proto`, `cloc --extract-with='/bin/r[m] victim' x`, `java -XX:OnError='/bin/r[m] victim' X`, `java -XX:OnOutOfMemoryError='/bin/r[m] victim' X`, `javac -J-javaagent:x.jar X.java`,
 		`fzf --preview '/bin/r[m] victim'`, `fzf --bind 'start:execute(/bin/r[m] victim)'`, `pandoc -F '/bin/r[m]' x.md`, `pdflatex -shell-escape x.tex`, `socat - EXEC:'/bin/r[m] victim'`, `tcpdump -z '/bin/r[m]' -w x`, `ncat -e '/bin/r[m] victim' x 1`, `ansible all -m shell -a '/bin/r[m] victim'`, `nodemon --exec '/bin/r[m] victim'`, `nodemon -x '/bin/r[m] victim'`,
+		`fd '^rm$' /bin -x {/} victim`, `fd -HX sh -c '/bin/r[m] victim'`, `fdfind . --exec-batch=sh -c '/bin/r[m] victim'`, `fd x -x sh -c '/bin/r[m] victim'`, `fd . /bin -x {.} victim`, `touch -- "--to-command=r''m victim"; fd -X tar xf x.tar`,
 		`just --command sh -c '/bin/r[m] victim'`, `haxe --cmd '/bin/r[m] victim'`, `clojure -e '(x)'`, `nim --eval:x`, `ipython -c 'import os; os.system("r"+"m victim")'`, `mongosh --eval 'x'`, `bpftrace -e 'BEGIN { system("x") }'`, `duckdb -c '.shell x'`,
 		`pipenv run sh -c '/bin/r[m] victim'`, `aws-vault exec x -- bash -c '/bin/r[m] victim'`, `nix-shell --run '/bin/r[m] victim'`, `nix develop -c sh -c '/bin/r[m] victim'`, `op run -- perl -e 'system "r"."m victim"'`, `doppler run --command='/bin/r[m] victim'`, `watchexec --exec '/bin/r[m] victim'`, `concurrently -c '/bin/r[m] victim'`, `lerna exec -- sh -c '/bin/r[m] victim'`, `sops exec-env f --command '/bin/r[m] victim'`,
 		`hyperfine --prepare '/bin/r[m] victim' true`, `hyperfine '/bin/r[m] victim'`, `parallel '/bin/r[m] victim' ::: x`, `watch '/bin/r[m] victim'`, `entr -s '/bin/r[m] victim'`, `npm config set script-shell '/bin/r[m] victim'`, `npm run x --script-shell='/bin/r[m]'`, `less +'!/bin/r[m] victim' x`,
@@ -114,13 +115,14 @@ func TestToldNames(t *testing.T) {
 	for _, command := range []string{
 		"grep '' $(date +.env)", "f=$(awk 'BEGIN{print \".e\" \"nv\"}'); grep '' $f", "jq -nr '\".e\"+\"nv\"' | xargs grep ''", "grep '' $(unknown-program .e nv)", "ls() { unknown; }; grep '' $(ls)", "grep '' $(find . -printf '.e\\156v')", "grep '' $(git log --format=.e%x6ev)", "grep '' $(kubectl get x -o jsonpath='{\".e\"}{\"nv\"}')", "x=.e:nv; grep '' $(declare -p x | cut -c14-)",
 		"curl file:///repo/.en%76", "curl 'file:///repo/.e{n}v'", "git grep --no-index '' '.e*v'", "git grep --no-index '' ':(icase).ENV'", "find . -iname '.E*V' -exec grep '' {} +", "find . -path './.e*v' | xargs grep ''", "rg -uug '.e*v' ''", "rg -uu --iglob '.E*V' ''", "grep -r --incl='.e*v' '' .", "d=$(mktemp -d); cp .e* \"$d/\"", "mkdir .env",
+		"fd -H '^\\.env$' -x grep ''", "fd -H '^\\.e.v' -X sed ''", "fdfind -H '[.]env' -X grep ''", "fd -Hg '.e*' --exec awk 1", "fd -HI '\\.(x|env)$' -xgrep ''", "fd -H . -x cat", "fd -uu env -x grep ''", "fd -H '^\\.env$' | xargs grep ''",
 	} {
 		if got := decide(command); got != permission.BehaviorDeny {
 			t.Errorf("passes: %q", command)
 		}
 	}
 	for _, command := range []string{
-		"grep foo $(git ls-files '*.go')", "grep foo $(./scripts/list.sh --all)", "find . -path ./.git -prune -o -name '*.go' -exec grep -n x {} +", "find . -name '*.go' ! -path './.*' | xargs grep -n x", "find . -path '*/.*' -prune -o -iname 'readme*' -exec grep -n x {} +", "rg -ig '*.ts' foo", "touch out/$(basename $f).log", "kubectl logs $(kubectl get pods -o name | head -1)",
+		"grep foo $(git ls-files '*.go')", "grep foo $(./scripts/list.sh --all)", "find . -path ./.git -prune -o -name '*.go' -exec grep -n x {} +", "find . -name '*.go' ! -path './.*' | xargs grep -n x", "find . -path '*/.*' -prune -o -iname 'readme*' -exec grep -n x {} +", "rg -ig '*.ts' foo", "fd -e go -x grep -n foo", "fd '\\.(js|ts)$' -x grep -n foo", "fd -t f readme -X grep -n foo", "find . -regex '.*\\.\\(js\\|ts\\)' | xargs grep -n foo", "find . -name '.*' | wc -l", "touch out/$(basename $f).log", "kubectl logs $(kubectl get pods -o name | head -1)",
 	} {
 		if got := decide(command); got != "" {
 			t.Errorf("%q is denied", command)

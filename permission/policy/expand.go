@@ -41,6 +41,9 @@ type wordReading struct {
 	functions []string // that the text defines
 	paths     bool     // it says where programs are
 	moved     bool     // it says where temporary files are
+	// kept is what the text leaves behind, for itself; nil: nothing.
+	kept       *keeping
+	fromItself bool // commands may read from the text without saying so
 }
 
 // words are the words that the shell would make of these, as far as that is
@@ -67,6 +70,9 @@ func (e expander) word(w *syntax.Word) []string {
 	}
 	if len(values) > 1 { // what braces leave empty is not a word
 		values = slices.DeleteFunc(values, func(v string) bool { return v == "" })
+	}
+	if e.values != nil && e.work != nil {
+		values = e.kept.fitting(values, e.work)
 	}
 	return values
 }
@@ -192,11 +198,17 @@ func (e expander) part(part syntax.WordPart, quoted bool) []string {
 		}
 		return []string{string(anyText)}
 	case *syntax.CmdSubst:
-		if value, ok := e.printed(p); ok && e.values != nil {
+		if e.values == nil {
+			break
+		}
+		kept, formed := e.returns(p, e.work)
+		if value, ok := e.printed(p); ok && !kept {
 			return []string{value}
 		}
-		if e.values != nil && (e.printsItself(p, e.work) || e.written && readsFile(p)) {
+		if formed || e.printsItself(p, e.work) || e.written && readsFile(p) {
 			e.obscured("")
+		} else if kept {
+			return append(e.kept.returned(), string(unknown(quoted)))
 		}
 	case *syntax.ProcSubst:
 		return []string{"/dev/fd/" + string(anyName)}
@@ -244,6 +256,7 @@ func (e expander) escaped(text string) string {
 		}
 		return string(rune(n))
 	})
+	decoded = blankEscape.ReplaceAllString(decoded, " ") // as names, words between blanks are the same
 	if e.values == nil || strings.Contains(decoded, `\`) {
 		if !plainEscapes.MatchString(text) {
 			e.obscured("")
@@ -255,6 +268,8 @@ func (e expander) escaped(text string) string {
 
 // plainEscapes is a text whose escapes do not stand for letters of a name.
 var plainEscapes = regexp.MustCompile(`^([^\\]|\\[abeEfnrtv\\'"?])*$`)
+
+var blankEscape = regexp.MustCompile(`\\[nt]`)
 
 var numberEscape = regexp.MustCompile(`\\(x[0-9a-fA-F]{2}|[0-7]{3})`)
 
@@ -306,7 +321,9 @@ func (e expander) param(p *syntax.ParamExp, quoted bool) []string {
 	case p.Exp != nil && p.Exp.Op <= syntax.AssignUnsetOrNull && p.Exp.Word != nil: // as ${x:-word}
 		all = slices.Concat(all, e.parts(p.Exp.Word.Parts, quoted), []string{string(unknown(quoted))})
 	case p.Param.Value == "HOME" || p.Param.Value == "PWD" || p.Param.Value == "OLDPWD":
-		all = nil
+		if all = nil; e.kept.named() && p.Param.Value != "HOME" {
+			e.obscured("")
+		}
 	default:
 		known := true
 		if all, known = e.operated(p, all); !known {

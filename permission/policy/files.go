@@ -18,9 +18,12 @@ func (s *script) name(words []string) {
 	opens := listed(readers, program) || listed(changers, program)
 	for i, word := range words {
 		if i > 0 || strings.Contains(word, "/") {
+			if word = local(program, word); word == "" {
+				continue
+			}
 			output := i > 0 && (outputOption.MatchString(words[i-1]) || outputOption.MatchString(word))
 			operand := i > at && !strings.HasPrefix(word, "-")
-			file := shellFile{word, writes || output, opens && operand || output, listed(creators, program)}
+			file := shellFile{word, writes || output, opens && operand || output && !listed(compilers, program), listed(creators, program)}
 			s.files = append(s.files, file)
 			for _, name := range decoded(program, words, i) {
 				file.name = name
@@ -60,6 +63,28 @@ func (s *script) name(words []string) {
 		s.link(words)
 	}
 }
+
+// local is what a word names on this machine. Of an address it is the last name,
+// which a program may give to what it fetches, and of a file on another machine it is
+// nothing.
+func local(program, word string) string {
+	switch {
+	case listed(" scp rsync sftp ", program) && elsewhere.MatchString(word):
+		return ""
+	case listed(" wget curl http aws gsutil gcloud az git gh docker podman kubectl helm npm pnpm yarn pip pip3 go brew cargo ", program) && address.MatchString(word):
+		name := word[strings.LastIndexByte(word, '/')+1:]
+		if whollyUnknown(name) {
+			return ""
+		}
+		return strings.NewReplacer(string(anyText), string(anyName), string(anyWords), string(anyName)).Replace(name)
+	}
+	return word
+}
+
+var (
+	address   = regexp.MustCompile(`^(https?|ftps?|s3|gs|ssh|git|oci)://`)
+	elsewhere = regexp.MustCompile(`^[\w.@` + string(anyText) + `-]+:`)
+)
 
 // program is the one that a command comes down to, and where it stands: what a
 // starter starts, if that is one whose operands are files.

@@ -100,7 +100,7 @@ func filled(command string, args []string) (names []string, arrays, ok bool) {
 			names = []string{"MAPFILE"}
 		}
 	case "getopts":
-		names = []string{"OPTARG", "OPTIND"}
+		names = []string{"OPTARG"}
 		if len(rest) > 1 {
 			names = append(names, rest[1])
 		}

@@ -116,7 +116,7 @@ func ownPattern(pattern string) string {
 func withoutCase(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x80 && isLetter(byte(r)) {
-			return anyPart
+			return anyChar
 		}
 		return r
 	}, name)

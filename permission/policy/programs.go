@@ -24,7 +24,7 @@ const plainPrograms = ` : true false echo cd pushd popd dirs pwd set umask ulimi
  sum cksum md5sum md5 sha1sum sha224sum sha256sum sha384sum sha512sum shasum b2sum realpath readlink basename dirname pathchk yes sleep date cal whoami id groups users who w uname hostname arch nproc
  uptime free df du lsblk lscpu lsof ps pgrep pkill kill killall touch mkdir rmdir rm mv cp ln install chmod chown chgrp truncate dd tee mktemp mkfifo sync link unlink shred tree which whereis locate man info
  printenv diff cmp diff3 patch gzip gunzip zcat bzip2 bunzip2 xz unxz zstd unzip zip zipinfo 7z ar ranlib nm objdump readelf ldd size strip tar bsdtar cpio rsync scp sftp curl wget http ping dig nslookup host ip ss
- netstat ifconfig traceroute nc openssl gpg ssh-keygen ssh-add find fd grep egrep fgrep zgrep rg ag ack jq yq xmllint less more bc git hg svn gh go gofmt goimports golangci-lint staticcheck govulncheck dlv
+ netstat ifconfig traceroute nc openssl gpg ssh-keygen ssh-add find fd fdfind grep egrep fgrep zgrep rg ag ack jq yq xmllint less more bc git hg svn gh go gofmt goimports golangci-lint staticcheck govulncheck dlv
  gcc g++ cc c++ clang clang++ ld as cmake ctest ninja make gmake cargo rustc rustup rustfmt npm pnpm yarn tsc eslint prettier jest vitest webpack vite pip pip3 pytest tox black ruff mypy flake8 isort pylint poetry uv
  mvn gradle javac jar dotnet swiftc mix rake gem bundle composer terraform helm kubectl oc docker podman aws gcloud az brew apt apt-get apt-cache dpkg yum dnf apk rpm systemctl journalctl
  shellcheck shfmt hadolint yamllint markdownlint protoc buf sqlc wasm-pack emcc tput clear reset stty tty getconf getent locale cloc tokei scc loc `

@@ -143,18 +143,8 @@ var languageSources = []string{"*.py", "*.pth", "*.js", "*.cjs", "*.mjs", "*.pm"
 // tool reads what is special about a few programs.
 func (s *script) tool(name string, words []string, in input) {
 	switch name {
-	case "find", "fd":
-		for i, word := range words[1:] {
-			if execution.MatchString(word) {
-				inner := slices.Clone(words[i+2:])
-				for n, w := range inner {
-					if n > 0 && w != "{}" || n == 0 { // a name inside of code
-						inner[n] = strings.ReplaceAll(w, "{}", string(anyText))
-					}
-				}
-				s.command(inner, in)
-			}
-		}
+	case "find", "fd", "fdfind":
+		s.executes(name, words, in)
 	case "go":
 		for i, word := range words {
 			if word == "run" || word == "test" || word == "generate" {
@@ -199,6 +189,38 @@ func (s *script) tool(name string, words []string, in input) {
 	}
 }
 
+// executes reads what find and its kin start with the names that they find.
+func (s *script) executes(name string, words []string, in input) {
+	for i, word := range words[1:] {
+		m := execution(name).FindStringSubmatch(word)
+		if m == nil {
+			continue
+		}
+		if s.unread != "" || !s.spend(8*(len(words)-i)) {
+			return
+		}
+		inner := slices.Clone(words[i+2:])
+		if len(m) > 1 && m[1] != "" {
+			inner = append([]string{m[1]}, inner...)
+		}
+		for n, w := range inner {
+			if strings.Contains(w, "{") && (n > 0 && w != "{}" || n == 0) { // a name inside of code
+				inner[n] = foundName.ReplaceAllString(w, string(anyText))
+			}
+		}
+		if name != "find" { // without a place for names they come at the end
+			inner = append(inner, "{}")
+			if slices.ContainsFunc(s.kept.files, func(f string) bool { return startsBy(base(inner[0]), f) }) {
+				s.fail("%s gets options that are not known before", inner[0])
+			}
+		}
+		s.command(inner, in)
+	}
+}
+
+// foundName is the place for a name that was found; fd has several.
+var foundName = regexp.MustCompile(`\{(/|//|\.|/\.)?\}`)
+
 // compile reads the sources of a compiler: a program that is built of what was
 // written a moment before is also written.
 func (s *script) compile(words []string) {
@@ -214,7 +236,18 @@ func (s *script) compile(words []string) {
 	}
 }
 
-var execution = regexp.MustCompile(`^(-exec|-ok|-x$|-X$|--exec)`)
+// execution finds the option by which find, or one of its kin, starts a program.
+func execution(name string) *regexp.Regexp {
+	if name == "find" {
+		return findExecution
+	}
+	return fdExecution
+}
+
+var (
+	findExecution = regexp.MustCompile(`^-(?:exec|ok)`)
+	fdExecution   = regexp.MustCompile(`^(?:-[a-zA-Z0-9]*[xX]=?|--exec(?:-batch)?(?:=|$))(.*)$`)
+)
 
 // makefile finds the option of make that names its file, however it is abbreviated.
 var makefile = regexp.MustCompile(`(?s)^(?:-[A-Za-z0-9]*f|--fi(?:le?)?(?:=|$)|--ma(?:k(?:e(?:f(?:i(?:le?)?)?)?)?)?(?:=|$))(.*)$`)
@@ -227,6 +260,11 @@ func (s *script) start(st starter, words []string, in input) {
 	}
 	if st.script {
 		s.scriptOptions(words)
+	}
+	if options, _, _ := getopt(name, words[1:]); name == "exec" && hasLetter(options, "a") {
+		for _, o := range options {
+			s.given([]string{o.value}) // the name of a script, for itself
+		}
 	}
 	own := st.own
 	loose := false // an option may have taken the next word, or not
@@ -318,7 +356,7 @@ func (s *script) started(st starter, words []string, i int, in input) {
 		s.fail("%s starts what is not known before", base(words[0]))
 		return
 	}
-	if name := base(inner[0]); s.told && base(words[0]) == "xargs" && s.mayRun(name) {
+	if name := base(inner[0]); base(words[0]) == "xargs" && (s.told && s.mayRun(name) || slices.ContainsFunc(s.kept.returned(), func(w string) bool { return startsBy(name, w) })) {
 		s.fail("%s gets options that are not known before", name)
 	}
 	if mark := replaced(words[:i]); mark != "" {
@@ -436,14 +474,12 @@ options:
 	s.ran = append(s.ran, ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".inputrc")
 	switch {
 	case code && i < len(words):
-		if rest := words[i+1:]; len(rest) > 0 {
-			l := learner{script: s}
-			before := s.size()
-			l.arguments(rest)
-			s.later = s.later || s.size() > before
-		}
+		s.given(words[i+1:])
 		s.certain(words[i])
 	case code:
+	case stdin && i < len(words):
+		s.given(words[i:])
+		s.stdin(words[0], in)
 	case i < len(words) && !stdin && !isStdin(words[i]):
 		s.runFile(words[i])
 	case talks: // it expands what its history says
@@ -451,6 +487,17 @@ options:
 	default:
 		s.stdin(words[0], in)
 	}
+}
+
+// given notes what the arguments of a script are.
+func (s *script) given(words []string) {
+	if len(words) == 0 {
+		return
+	}
+	l := learner{script: s}
+	before := s.size()
+	l.arguments(words)
+	s.later = s.later || s.size() > before
 }
 
 func isStdin(path string) bool {

@@ -87,7 +87,7 @@ var running = []runningOption{
 	{" gh ", regexp.MustCompile(`^(extension|ext)$`), runsKnown, ""},
 	{" gh ", word("alias config"), runsSetting, ""},
 	{" find ", regexp.MustCompile(`^-(exec|ok)`), runsKnown, ""},
-	{" fd ", regexp.MustCompile(`^(-[a-zA-Z]*[xX]|--exec)`), runsKnown, ""},
+	{" fd fdfind ", fdExecution, runsKnown, ""},
 	{" tar bsdtar cpio ", option("IF", 2, "to-command", "use-compress-program", "info-script", "new-volume-script", "rsh-command", "rmt-command"), runsScript, ""},
 	{" tar bsdtar ", regexp.MustCompile(`(?s)^--` + abbreviated("checkpoint-action", 2) + `(?:=(?:exec=)?|$)(.*)$`), runsScript, ""},
 	{" tar bsdtar ", regexp.MustCompile(`(?s)^exec=(.*)$`), runsScript, ""},
@@ -259,12 +259,16 @@ func (s *script) knowArguments(name string, words []string, how runsHow) {
 	if how == runsAny || s.unread != "" {
 		return
 	}
-	for _, w := range words[1:] {
-		if !static(w) || how == runsKnown && strings.ContainsAny(w, "$`") && name != "find" && name != "fd" {
+	started := len(words) // what find starts is read as a command
+	if listed(" find fd fdfind ", name) {
+		started = slices.IndexFunc(words, execution(name).MatchString)
+	}
+	for i, w := range words[1:] {
+		if !static(w) || how == runsKnown && strings.ContainsAny(w, "$`") && !listed(" find fd fdfind ", name) {
 			s.fail("%s runs what is not known before", name)
 		}
 		for _, piece := range pieces(w) {
-			if how == runsKnown && !strings.HasPrefix(piece, "-") && base(piece) != "" { // others are read
+			if how == runsKnown && i < started && !strings.HasPrefix(piece, "-") && base(piece) != "" { // others are read
 				s.ran = append(s.ran, base(piece))
 			}
 		}

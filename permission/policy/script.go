@@ -235,6 +235,9 @@ var zshExpansion = regexp.MustCompile(`\$[=~^]+[A-Za-z_]`)
 // zsh refuses words that hold such an expansion.
 func (s *script) zsh(w *syntax.Word) {
 	text := ""
+	if evaluatesSubscript(w.Parts) {
+		s.fail("a subscript in quotes, which zsh evaluates")
+	}
 	for _, part := range w.Parts {
 		if lit, ok := part.(*syntax.Lit); ok {
 			text += lit.Value
@@ -246,6 +249,34 @@ func (s *script) zsh(w *syntax.Word) {
 		s.fail("%s, which zsh expands", text)
 	}
 }
+
+// evaluatesSubscript reports whether a variable is followed by what is text to bash,
+// and a subscript to zsh, with a substitution that quotes hide.
+func evaluatesSubscript(parts []syntax.WordPart) bool {
+	open := false
+	for i, part := range parts {
+		switch p := part.(type) {
+		case *syntax.DblQuoted:
+			if evaluatesSubscript(p.Parts) {
+				return true
+			}
+		case *syntax.Lit:
+			if before, ok := parts[max(i-1, 0)].(*syntax.ParamExp); ok && before.Short && strings.HasPrefix(p.Value, "[") {
+				open = true
+			}
+			if open && hiddenSubstitution.MatchString(p.Value) {
+				return true
+			}
+		case *syntax.SglQuoted:
+			if open && strings.ContainsAny(p.Value, "$`") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var hiddenSubstitution = regexp.MustCompile("\\\\[$`]")
 
 // walk visits a part of the syntax tree.
 func (s *script) walk(node syntax.Node) {
@@ -275,6 +306,8 @@ func (s *script) walk(node syntax.Node) {
 			s.param(n)
 		case *syntax.Word:
 			s.zsh(n)
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			s.searches(n)
 		case *syntax.ExtGlob:
 			// Its text is not parsed; and to zsh it may be a condition to run.
 			s.fail("the pattern (%s)", n.Pattern.Value)
@@ -303,11 +336,15 @@ func (s *script) pipe(n *syntax.BinaryCmd) {
 	from := len(s.commands)
 	s.walk(n.X)
 	to := len(s.commands)
+	if !onlyPrints(n.Y, &s.left) {
+		s.searches(n.X)
+	}
 	if !s.spend(8 * (to - from)) {
 		return
 	}
 	told := s.told
-	s.told = told || slices.ContainsFunc(s.commands[from:to], func(c command) bool { return s.reading().echoes(c.words) })
+	_, returns := s.reading().returns(n, &s.left)
+	s.told = told || returns || slices.ContainsFunc(s.commands[from:to], func(c command) bool { return s.reading().echoes(c.words) })
 	lists, formed, echoed := s.lists, s.formed, s.echoed
 	s.formed = formed || s.told && slices.ContainsFunc(s.commands[from:to], func(c command) bool {
 		return base(c.words[0]) != "echo" || !allStatic(c.words) || slices.Contains(c.words, "-e")
@@ -395,13 +432,7 @@ func (s *script) statement(stmt *syntax.Stmt) {
 		s.files = append(s.files, shellFile{name: string(anyText), writes: writes, opens: true})
 	}
 	s.spelled(call.Args)
-	e := expander{}
-	switch name, _ := literalText(call.Args[0]); {
-	case name == "test" || name == "[":
-		e.single = s.harmless
-	case listed(evaluators, name):
-		e.single = s.isCount
-	}
+	e := expander{single: s.oneWord(program)}
 	words := e.words(call.Args)
 	if below {
 		words = append([]string{path}, e.words(call.Args[1:])...)
@@ -462,6 +493,20 @@ func (s *script) obscure(stmt *syntax.Stmt) func(variable string) {
 	return func(variable string) { s.obscured = s.obscured || variable == "" || s.built[variable] }
 }
 
+// oneWord reports for a program which expansions outside of quotes do no harm there;
+// nil: none.
+func (s *script) oneWord(program string) func(syntax.WordPart) bool {
+	switch {
+	case program == "test" || program == "[":
+		return s.harmless
+	case program == "ssh":
+		return s.isFound
+	case listed(evaluators, program):
+		return s.isCount
+	}
+	return nil
+}
+
 // harmless reports whether an expansion cannot hold a question for test: it is
 // a number, comes from the environment or has values without brackets.
 func (s *script) harmless(part syntax.WordPart) bool {
@@ -485,6 +530,20 @@ func (s *script) isCount(part syntax.WordPart) bool {
 		return s.printsNumber(p)
 	case *syntax.ParamExp:
 		return s.areNumbers([]syntax.WordPart{part}) || p.Param != nil && !p.Excl && p.Exp == nil && p.Repl == nil && p.Index == nil && s.numeric(p.Param.Value)
+	}
+	return false
+}
+
+// isFound reports whether an expansion is what a command finds, or a variable of the
+// environment: a host, and not an option that the text has put together.
+func (s *script) isFound(part syntax.WordPart) bool {
+	switch p := part.(type) {
+	case *syntax.CmdSubst:
+		kept, _ := s.reading().returns(p, &s.left)
+		return !kept && !s.reading().printsItself(p, &s.left) && !(s.tellsFiles && readsFile(p))
+	case *syntax.ParamExp:
+		plain := p.Param != nil && !p.Excl && p.Exp == nil && p.Repl == nil && p.Index == nil && p.Slice == nil
+		return plain && len(s.vars[p.Param.Value]) == 0 && !shellFilled.MatchString(p.Param.Value) && !strings.ContainsAny(p.Param.Value[:1], "0123456789@*")
 	}
 	return false
 }

@@ -3,6 +3,8 @@ package policy
 import (
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // search notes the files that a command finds and hands to another program:
@@ -10,8 +12,18 @@ import (
 // begins, and sometimes how their names look.
 func (s *script) search(words []string) {
 	switch base(words[0]) {
-	case "find", "fd":
-		at := slices.IndexFunc(words, func(w string) bool { return execution.MatchString(w) || findWrites.MatchString(w) })
+	case "fd", "fdfind":
+		at := slices.IndexFunc(words, fdExecution.MatchString)
+		if at < 0 {
+			return
+		}
+		inner := words[at+1:]
+		if m := fdExecution.FindStringSubmatch(words[at]); m[1] != "" {
+			inner = append([]string{m[1]}, inner...)
+		}
+		s.handed(inner, fdFound(words[1:at]), false)
+	case "find":
+		at := slices.IndexFunc(words, func(w string) bool { return findExecution.MatchString(w) || findWrites.MatchString(w) })
 		if at < 0 {
 			return
 		}
@@ -40,6 +52,30 @@ func (s *script) search(words []string) {
 		}
 		s.handed(inner, names, false)
 	}
+}
+
+// searches notes the names that find is told to look for in a part of the text whose
+// output goes to other commands.
+func (s *script) searches(node syntax.Node) {
+	syntax.Walk(node, func(node syntax.Node) bool {
+		if call, ok := node.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() == "find" && s.spend(costOfCall/4) {
+			s.handed(nil, lookedFor(expander{}.words(call.Args)), false)
+		}
+		return s.unread == ""
+	})
+}
+
+// onlyPrints reports whether the commands in a part of the text print what they read,
+// and do nothing else with it.
+func onlyPrints(node syntax.Node, work *int) bool {
+	only := true
+	syntax.Walk(node, func(node syntax.Node) bool {
+		if call, ok := node.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+			only = only && spend(work, 8) && listed(" wc head tail sort uniq shuf less more tee cat tac nl column cut tr rev sed awk grep egrep fgrep rg ", base(call.Args[0].Lit()))
+		}
+		return only
+	})
+	return only
 }
 
 // handed notes the files that a program is started with.
@@ -92,16 +128,21 @@ func found(words []string) []string {
 // puts them together. What it leaves out does not count.
 func lookedFor(words []string) (names []string) {
 	for i, w := range words[:len(words)-1] {
-		if !listed(" -name -iname -path -ipath -wholename -iwholename ", w) || i > 0 && listed(" ! -not ", words[i-1]) || i+2 < len(words) && words[i+2] == "-prune" {
+		if !listed(" -name -iname -path -ipath -wholename -iwholename -lname -ilname -regex -iregex ", w) || i > 0 && listed(" ! -not ", words[i-1]) || i+2 < len(words) && words[i+2] == "-prune" {
 			continue
 		}
 		pattern := words[i+1]
-		name := ownPattern(pattern[strings.LastIndexByte(pattern, '/')+1:])
-		if strings.HasPrefix(w, "-i") {
-			name = withoutCase(name)
+		found := []string{ownPattern(pattern[strings.LastIndexByte(pattern, '/')+1:])}
+		if strings.HasSuffix(w, "regex") {
+			found = namesOf(pattern)
 		}
-		if strings.Trim(name, string([]rune{anyName, anyPart})) != "" {
-			names = append(names, name)
+		for _, name := range found {
+			if strings.HasPrefix(w, "-i") {
+				name = withoutCase(name)
+			}
+			if strings.Trim(name, string([]rune{anyName, anyPart})) != "" {
+				names = append(names, name)
+			}
 		}
 	}
 	return names
@@ -113,6 +154,8 @@ func listedBy(commands []command) []string {
 	var names []string
 	for _, c := range commands {
 		switch name := base(c.words[0]); {
+		case listed(" fd fdfind ", name) && names == nil:
+			names = fdFound(c.words[1:])
 		case name == "find" && names == nil:
 			names = append(found(c.words), lookedFor(c.words)...)
 		case name == "git" && names == nil && len(c.words) > 1 && c.words[1] == "ls-files":

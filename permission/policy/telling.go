@@ -28,7 +28,7 @@ var reporters = []reporter{
 	{" set ", func(words []string) bool { return len(words) == 1 }},
 	{" grep egrep fgrep zgrep ", argument(`^--(label|group-sep)`)},
 	{" rg ag ack ", argument(`^--(replace|passthru|output|context-sep|field)|^-[a-zA-Z]*r`)},
-	{" find fd ", argument(`^-(printf|fprintf|exec|ok)|^--?(exec|format|batch)|^-[xX]$`)},
+	{" find fd fdfind ", argument(`^-(printf|fprintf|exec|ok)|^--?(exec|format|batch)|^-[xX]$`)},
 	{" stat ", formats(`^(?:-[a-zA-Z]*[cf]|--(?:format|printf)(?:=|$))(.*)$`)},
 	{" ps ", argument(`=`)},
 	{" date ", func(words []string) bool { return slices.ContainsFunc(words[1:], tellsDate) }},
@@ -254,7 +254,8 @@ const tellers = " echo printf print yes env printenv jobs dirs times alias histo
 // printsItself reports whether a part of the text prints what the text says.
 // It takes what it needs of the work, and is broad when nothing is left.
 func (r wordReading) printsItself(node syntax.Node, work *int) bool {
-	return r.prints(node, work, r.echoes)
+	_, formed := r.returns(node, work)
+	return formed || r.prints(node, work, r.echoes)
 }
 
 // prints reports whether one of the commands in a part of the text echoes, or the

@@ -26,6 +26,7 @@ type knowledge struct {
 	dots                 bool // the shell may have been told that * stands for dots
 	tellsFiles, tellsAll bool // the text writes files with what it says, or reads from itself
 	later                bool // more became known after the text was read
+	kept                 keeping
 }
 
 func newKnowledge() *knowledge {
@@ -43,8 +44,9 @@ func (s *script) learn(file *syntax.File, text string) {
 	}()
 	for n := range learnings {
 		l := learner{script: s, fed: make(map[*syntax.CallExpr]bool), local: make(map[*syntax.Assign]bool)}
+		kept := s.kept.size()
 		syntax.Walk(file, l.visit)
-		if len(l.changed) == 0 || s.unread != "" {
+		if len(l.changed) == 0 && s.kept.size() == kept || s.unread != "" {
 			return
 		}
 		if n == learnings-1 { // it never ends
@@ -57,7 +59,7 @@ func (s *script) learn(file *syntax.File, text string) {
 
 // reading is how the shell reads words, as far as it is known.
 func (k *knowledge) reading() wordReading {
-	return wordReading{lists: k.arrays, vague: k.vague, split: k.vars["IFS"], written: k.tellsFiles, functions: k.functions, paths: k.texts["PATH"], moved: k.texts["TMPDIR"]}
+	return wordReading{lists: k.arrays, vague: k.vague, split: k.vars["IFS"], written: k.tellsFiles, functions: k.functions, paths: k.texts["PATH"], moved: k.texts["TMPDIR"], kept: &k.kept, fromItself: k.tellsAll}
 }
 
 // option notes what an option of the shell changes.
@@ -70,7 +72,7 @@ func (k *knowledge) option(name string) {
 
 // size grows with what is known.
 func (k *knowledge) size() int {
-	n := k.held + len(k.functions) + len(k.texts) + len(k.arrays) + len(k.built)
+	n := k.held + len(k.functions) + len(k.texts) + len(k.arrays) + len(k.built) + k.kept.size()
 	for _, is := range [...]bool{k.vague, k.anyCase, k.dots, k.tellsFiles, k.tellsAll} {
 		if is {
 			n++
@@ -207,6 +209,13 @@ func (l *learner) visit(node syntax.Node) bool {
 		}
 	case *syntax.Stmt:
 		l.feed(n)
+		for _, r := range n.Redirs {
+			if r.Op != syntax.RdrIn && r.Op != syntax.DplIn && r.Op != syntax.DplOut && r.Op != syntax.WordHdoc && r.Hdoc == nil {
+				for _, name := range e.word(r.Word) {
+					l.kept.makes(name, l.dark)
+				}
+			}
+		}
 	case *syntax.BinaryCmd:
 		if (n.Op == syntax.Pipe || n.Op == syntax.PipeAll) && l.reading().printsItself(n.X, &l.left) {
 			l.feeds(n.Y)
@@ -271,6 +280,7 @@ func (l *learner) called(e expander, n *syntax.CallExpr) {
 			l.put(strings.TrimSuffix(name, "+"), digits.MatchString(value), value)
 		}
 	}
+	l.reading().keeps(append(expander{}.word(n.Args[0]), words...), l.fed[n], l.dark)
 	if own := ownCommand(expander{}.words(n.Args)); len(own) > 0 {
 		switch name := base(own[0]); name {
 		case "read", "printf", "mapfile", "readarray", "getopts", "wait":
@@ -278,6 +288,9 @@ func (l *learner) called(e expander, n *syntax.CallExpr) {
 			for _, variable := range names {
 				l.dark = l.dark || name == "printf" || name == "getopts" || l.fed[n]
 				l.put(variable, false, string(anyWords))
+				if name != "printf" {
+					l.put(variable, false, l.kept.returned()...)
+				}
 				note(l.arrays, variable, arrays)
 			}
 		case "shopt", "setopt", "unsetopt", "set":
@@ -351,6 +364,8 @@ func (s *script) assign(a *syntax.Assign) {
 var (
 	// What is assigned to these names a command by another name.
 	renaming = regexp.MustCompile(`^(BASH_ALIASES|BASH_CMDS|aliases|galiases|saliases|functions|commands|nameddirs)$`)
+	// What is assigned to these is an expression, whose subscripts are code.
+	counting = regexp.MustCompile(`^(S?RANDOM|SECONDS|LINENO|OPTIND|HISTCMD|BASHPID|BASH_SUBSHELL|EPOCH\w+|FUNCNEST)$`)
 	// These are expanded like a word, and their substitutions run.
 	prompts = regexp.MustCompile(`^(PS[0-4]|PROMPT[0-9]?|RPROMPT|RPS1|ENV|BASH_ENV|ZDOTDIR|NULLCMD|READNULLCMD)$`)
 	// These load code, or settings that name commands.
@@ -379,6 +394,9 @@ func (s *script) variable(a *syntax.Assign, prefix bool) {
 	if a.Value == nil || prefix {
 		return // it is visited again as an assignment
 	}
+	if counting.MatchString(name) && s.isNumber(a.Value) {
+		return
+	}
 	for _, value := range (expander{}).assigned(a.Value) {
 		s.set(name, value)
 	}
@@ -386,7 +404,7 @@ func (s *script) variable(a *syntax.Assign, prefix bool) {
 
 // decides reports whether the value of a variable is run, or decides what is.
 func decides(name string) bool {
-	for _, kind := range []*regexp.Regexp{renaming, prompts, loading, optional, commandVariable} {
+	for _, kind := range []*regexp.Regexp{renaming, prompts, loading, optional, commandVariable, counting} {
 		if kind.MatchString(name) {
 			return true
 		}
@@ -412,6 +430,10 @@ func (s *script) iterates(n *syntax.WordIter) {
 // set reads the value of a variable.
 func (s *script) set(name, value string) {
 	switch {
+	case counting.MatchString(name):
+		if !digits.MatchString(value) {
+			s.fail("%s evaluates what is assigned to it", name)
+		}
 	case loading.MatchString(name) && value != "/dev/null":
 		s.fail("%s decides what other programs run", name)
 	case optional.MatchString(name):
