@@ -321,3 +321,138 @@ func TestGateFaultAtEveryCall(t *testing.T) {
 		t.Errorf("the tool ran %d times of 20", ran)
 	}
 }
+
+// ended is a store whose calls end with their context, and note when they had none that
+// ends.
+type ended struct {
+	*store.MemoryStore
+	t *testing.T
+}
+
+func (e ended) check(ctx context.Context) error {
+	if ctx.Done() == nil {
+		e.t.Error("a call of the store has no end")
+	}
+	return ctx.Err()
+}
+
+func (e ended) Now(ctx context.Context) (time.Time, error) {
+	if err := e.check(ctx); err != nil {
+		return time.Time{}, err
+	}
+	return e.MemoryStore.Now(ctx)
+}
+
+func (e ended) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+	if err := e.check(ctx); err != nil {
+		return store.Record{}, err
+	}
+	return e.MemoryStore.GetRecord(ctx, k)
+}
+
+func (e ended) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+	if err := e.check(ctx); err != nil {
+		return 0, err
+	}
+	return e.MemoryStore.PutRecord(ctx, k, value, revision, f)
+}
+
+// Every call that a gate makes of its store is bounded, through the whole life of a
+// question: asked, decided by a rule that another answer made, allowed, run.
+func TestGateCallsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := ended{store.Memory(), t}
+		g := guard(t, db, approval.Options{Patience: time.Minute}, claudetest.UseTools(call("toolu_1")), claudetest.UseTools(shell("toolu_2", "make test")), claudetest.Say("Done."))
+		defer g.Close()
+		results := g.start()
+		always(permission.Allow(), "Bash(make:*)")(t, g.inbox, g.only())
+		if r := <-results; r.Text != "Done." {
+			t.Errorf("result %q", r.Text)
+		}
+	})
+}
+
+// What a rule decides while its question is open is stored as the rule's answer, at the
+// time of the decision and under the gate's fence.
+func TestRuleDecidesOpenQuestionOfOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := hookUp(t, approval.Options{Patience: time.Hour})
+		done := make(chan error, 1)
+		go func() {
+			_, err := h.call("PreToolUse", makeCall)
+			done <- err
+		}()
+		synctest.Wait()
+		<-time.After(time.Minute)
+		// Another call of the conversation, of another process, makes the rule.
+		other := ask(t, h.inbox, question("toolu_9"))
+		always(permission.Allow(), "Bash(make)")(t, h.inbox, other)
+		h.db.fences = nil
+		release(t, h.inbox, other)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		ours := 0
+		for _, f := range h.db.fences {
+			if f == h.fence {
+				ours++
+			}
+		}
+		if ours != 2 || len(h.db.fences) != 4 { // decided and released; the other made its rule and was released
+			t.Errorf("%d of %d changes are under the fence: %+v", ours, len(h.db.fences), h.db.fences)
+		}
+		for _, q := range h.all(approval.Filter{}) {
+			if q.ToolUseID == "toolu_1" && (q.Answer == nil || q.Answer.Rule != "Bash(make)" || q.Answer.By != "ada" || !q.Answer.At.Equal(time.Now()) || q.Answer.Digest != q.Digest) {
+				t.Errorf("answered by %+v", q.Answer)
+			}
+		}
+	})
+}
+
+// An outcome that a call cannot have is refused, and what it is about is named.
+func TestBadOutcomes(t *testing.T) {
+	in := approval.NewQuestions(store.Memory(), "p")
+	q := ask(t, in, question("toolu_1"))
+	steps(decide(allow), release)(t, in, q)
+	for _, o := range []approval.Outcome{approval.Denied, approval.Expired, approval.Withdrawn, approval.Superseded, approval.Deleted, "", "other"} {
+		err := in.Settle(t.Context(), q.ID, o, store.Fence{})
+		if !errors.Is(err, approval.ErrInvalid) || !strings.Contains(err.Error(), q.ID) || !strings.Contains(err.Error(), fmt.Sprintf("%q", o)) {
+			t.Errorf("settled as %q: %v", o, err)
+		}
+	}
+	for _, o := range []approval.Outcome{approval.Ran, approval.Failed, approval.Denied, approval.Unknown, approval.Allowed, approval.Expired, "", "other"} {
+		if err := in.Withdraw(t.Context(), q.ID, o, "", store.Fence{}); !errors.Is(err, approval.ErrInvalid) {
+			t.Errorf("withdrawn as %q: %v", o, err)
+		}
+	}
+	for _, o := range []approval.Outcome{approval.Expired, approval.Withdrawn, approval.Superseded, approval.Deleted, "", "other"} {
+		if err := in.End(t.Context(), q.ID, o, store.Fence{}); !errors.Is(err, approval.ErrInvalid) {
+			t.Errorf("ended as %q: %v", o, err)
+		}
+	}
+	if now, err := in.Get(t.Context(), q.ID); err != nil || now.State != approval.Released {
+		t.Errorf("the question is %s, %v", now.State, err)
+	}
+}
+
+// A rule book that is damaged closes the gate.
+func TestDamagedRules(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := hookUp(t, approval.Options{Patience: time.Minute})
+		q := ask(t, h.inbox, question("toolu_9"))
+		always(permission.Allow(), "Bash(make)")(t, h.inbox, q)
+		release(t, h.inbox, q)
+		for r, err := range h.db.MemoryStore.ScanRecords(t.Context(), "p", "rules", "") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			broken := strings.Replace(string(r.Value), "Bash(make)", "Bash(", 1)
+			if _, err := h.db.MemoryStore.PutRecord(t.Context(), r.Key, []byte(broken), r.Revision, store.Fence{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if out := h.before(makeCall, allow); !strings.Contains(out, store.ErrDamaged.Error()) {
+			t.Errorf("%s", out)
+		}
+	})
+}

@@ -33,7 +33,8 @@ func (s *Store) lockLease(ctx context.Context, tx *sql.Tx, f store.Fence) (l lea
 	if err := s.row(ctx, tx, "select owner, token, ends from claude_leases where project = ? and name = ? {update}", f.Project, f.Name).Scan(&l.owner, &l.token, &l.ends); err != nil {
 		return l, err
 	}
-	return l, s.row(ctx, tx, "select {now}").Scan(&l.now)
+	err = s.row(ctx, tx, "select {now}").Scan(&l.now)
+	return l, err
 }
 
 // leased is a lease, and the time.

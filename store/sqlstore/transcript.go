@@ -89,7 +89,8 @@ func (s *Store) transcript(ctx context.Context, tx *sql.Tx, k store.Key) (t tran
 	if _, err := s.change(ctx, tx, "insert into claude_transcripts (project, session, sub) values (?, ?, ?)", k.Project, k.Session, k.Sub); err != nil {
 		return t, err
 	}
-	return t, find()
+	err = find()
+	return t, err
 }
 
 // uuidOf returns the id of an entry in the form that has an index: bytes, since it

@@ -60,7 +60,8 @@ func (c *diskClient) run(ctx context.Context, op, config string) (r diskResult, 
 	if err != nil {
 		return r, err
 	}
-	return r, json.Unmarshal(out, &r)
+	err = json.Unmarshal(out, &r)
+	return r, err
 }
 
 // playHistory is the value of playVariable that makes the program a client that
