@@ -290,11 +290,11 @@ const gatherCalls = 50 * time.Millisecond
 func (r *aguiRun) follow(ctx context.Context, after int64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	events, err := r.service().Follow(ctx, r.user, r.about.ID, after)
+	events, err := r.service().follow(ctx, r.user, r.about.ID, after)
 	if err != nil {
 		return err
 	}
-	pull := make(chan api.Event)
+	pull := make(chan logEvent)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -318,8 +318,9 @@ func (r *aguiRun) follow(ctx context.Context, after int64) error {
 			if !ok || e.Type == api.EventReset || e.Type == api.EventBye {
 				return closing.because("run it again with the same messages: nothing that was accepted is lost")
 			}
-			r.take(&e)
-			if wait, changed := r.noteworthy(&e); changed {
+			r.events.order.expect(&e)
+			r.take(&e.Event)
+			if wait, changed := r.noteworthy(&e.Event); changed {
 				due = time.After(wait)
 			}
 		case <-due:

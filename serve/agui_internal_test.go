@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
@@ -36,5 +37,84 @@ func TestAGUISubagentEnds(t *testing.T) {
 		if want := []string{"SUBAGENT_STARTED null <nil> ", want}; !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", result, got, want)
 		}
+	}
+}
+
+// The lines of an answer may come when the next one is already being written. Its text
+// begins after them, complete, and no result is inside of it.
+func TestAGUIOrder(t *testing.T) {
+	t.Parallel()
+	const (
+		prompt  = `{"type":"user","uuid":"u","message":{"role":"user","content":"go"}}`
+		call1   = `{"type":"assistant","uuid":"a","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}}`
+		call2   = `{"type":"assistant","uuid":"b","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"t2","name":"Bash","input":{}}]}}`
+		result1 = `{"type":"user","uuid":"c","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"one"}]}}`
+		result2 = `{"type":"user","uuid":"d","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t2","content":"two"}]}}`
+		answer  = `{"type":"assistant","uuid":"e","message":{"id":"m2","role":"assistant","content":[{"type":"text","text":"All is well."}]}}`
+	)
+	line := func(text string) logEvent {
+		return logEvent{Event: api.Event{Type: api.EventMessage, Message: json.RawMessage(text)}}
+	}
+	live := func(offset int, text string) logEvent {
+		return logEvent{Event: api.Event{Type: api.EventDelta, Delta: &api.Delta{Message: "m2", Kind: api.BlockText, Offset: offset, Text: text}}, before: "m1"}
+	}
+	lines := []logEvent{line(prompt), line(call1), line(call2), line(result1), line(result2), line(answer)}
+	for at := range lines { // the text begins at each place
+		var types []string
+		text := ""
+		tr := newTranslator(func(e RunEvent) {
+			types = append(types, e.Type)
+			text += e.Delta
+		})
+		pieces := []logEvent{live(0, "All "), live(4, "is "), live(7, "well.")}
+		var all []logEvent
+		all = append(all, lines[:at]...)
+		all = append(all, pieces[:2]...)
+		all = append(all, lines[at:len(lines)-1]...)
+		all = append(all, pieces[2], lines[len(lines)-1])
+		for i := range all {
+			tr.order.expect(&all[i])
+			tr.take(&all[i].Event)
+		}
+		open := false
+		for _, kind := range types {
+			switch kind {
+			case "TEXT_MESSAGE_START":
+				open = true
+			case "TEXT_MESSAGE_END":
+				open = false
+			case "TOOL_CALL_START", "TOOL_CALL_RESULT":
+				if open {
+					t.Errorf("the text begins before line %d: %s is inside of it: %q", at, kind, types)
+				}
+			}
+		}
+		if want := "{}{}All is well."; text != want || !slices.Contains(types, "TEXT_MESSAGE_END") {
+			t.Errorf("the text begins before line %d: it is %q, want %q; %q", at, text, want, types)
+		}
+	}
+}
+
+// A line that is late does not take away what is being written.
+func TestLateLineKeepsLiveText(t *testing.T) {
+	t.Parallel()
+	var text liveText
+	say := func(id, words string) {
+		text.take(&message.StreamEvent{EventType: message.EventMessageStart, MessageID: id})
+		text.take(&message.StreamEvent{EventType: message.EventBlockDelta, Delta: &message.Delta{Text: words}})
+	}
+	say("m1", "first")
+	say("m2", "second")
+	text.said([]byte(`{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"first"}]}}`))
+	if len(text.blocks) != 1 || text.blocks[0].Text != "second" || text.before() != "m1" {
+		t.Errorf("%+v", text)
+	}
+	text.said([]byte(`{"type":"assistant","message":{"id":"m2","content":[{"type":"text","text":"second"}]}}`))
+	if len(text.blocks) != 0 {
+		t.Errorf("%+v", text)
+	}
+	text.said([]byte(`{"type":"assistant","message":{"id":"m3","content":[{"type":"text","text":"third"}]}}`))
+	if text.message != "m3" {
+		t.Errorf("%+v", text)
 	}
 }

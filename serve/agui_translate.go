@@ -26,6 +26,8 @@ type translator struct {
 	done  map[string]bool      // texts that have ended
 	calls map[string]bool      // tool calls that were shown
 
+	order answerOrder // of the model's messages
+
 	agents   map[string]RunEvent // subagents at work, by their calls, and how they began
 	progress message.Progress
 }
@@ -46,21 +48,39 @@ func (t *translator) take(e *api.Event) {
 	switch e.Type {
 	case api.EventPartial:
 		for _, b := range e.Partial {
-			t.write(textID(b.Message, b.Block), b.Kind, b.Text)
+			t.live(b)
 		}
 	case api.EventDelta:
 		d := e.Delta
-		id := textID(d.Message, d.Block)
-		if text := t.open[id]; text != nil {
-			t.write(id, d.Kind, text.sent+d.Text)
-		} else if d.Offset == 0 {
-			t.write(id, d.Kind, d.Text)
+		if text, known := t.written(d.Message, d.Block); known || d.Offset == 0 {
+			t.live(api.Block{Message: d.Message, Block: d.Block, Kind: d.Kind, Text: text + d.Text})
 		}
 	case api.EventMessage:
 		t.message(e)
+		for _, b := range t.order.release() {
+			t.live(b)
+		}
 	case api.EventNotice:
 		t.emit(RunEvent{Type: "CUSTOM", Name: "claude.notice", Value: e.Notice})
 	}
+}
+
+// live shows a block that is being written, once what comes before it is complete.
+func (t *translator) live(b api.Block) {
+	if !t.order.hold(b) {
+		t.write(textID(b.Message, b.Block), b.Kind, b.Text)
+	}
+}
+
+// written is what is known of a block that is being written.
+func (t *translator) written(answer string, block int) (text string, known bool) {
+	if held := t.order.held(answer, block); held != nil {
+		return held.Text, true
+	}
+	if open := t.open[textID(answer, block)]; open != nil {
+		return open.sent, true
+	}
+	return "", false
 }
 
 // textID is the id of a block in AG-UI. It is the same in every run.
@@ -75,6 +95,7 @@ func (t *translator) message(e *api.Event) {
 	if t.progress.Add(m) {
 		defer t.state()
 	}
+	t.order.heard(m)
 	switch m := m.(type) {
 	case *message.Assistant:
 		if m.ID != t.answer {
@@ -108,6 +129,7 @@ func (t *translator) note(e *api.Event) {
 	}
 	if m, _ := message.Decode(e.Message); m != nil && message.SubagentOf(m) == (message.Subagent{}) {
 		t.progress.Add(m)
+		t.order.heard(m)
 	}
 }
 

@@ -47,7 +47,7 @@ func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[logEvent] {
 				}
 			}
 			for _, e := range v.text {
-				if !yield(logEvent{Event: e}) {
+				if !yield(e) {
 					return
 				}
 				quiet = time.Now().Add(deltaPause)
@@ -77,7 +77,7 @@ func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[logEvent] {
 // view is what a reader finds at its place.
 type view struct {
 	events  []logEvent
-	text    []api.Event
+	text    []logEvent
 	more    bool // there are more events
 	held    bool // live text was left for later
 	lost    bool

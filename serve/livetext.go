@@ -15,6 +15,27 @@ type liveText struct {
 	message string // the id of the model's message
 	done    int    // how many of its blocks are in the transcript
 	blocks  []api.Block
+	past    []string // the messages before it, the newest last
+}
+
+// keepPast is how many messages are known to be over. Their lines may come when the
+// next one has begun.
+const keepPast = 8
+
+// turnTo makes another message the one that is being written.
+func (t *liveText) turnTo(id string) {
+	if t.message != "" && t.message != id {
+		t.past = append(t.past[max(0, len(t.past)-keepPast+1):], t.message)
+	}
+	t.message, t.done, t.blocks = id, 0, nil
+}
+
+// before is the message before the one that is being written, empty if it is not known.
+func (t *liveText) before() string {
+	if len(t.past) == 0 {
+		return ""
+	}
+	return t.past[len(t.past)-1]
 }
 
 // take takes a piece of the stream. It reports whether there is more to see.
@@ -23,11 +44,11 @@ func (t *liveText) take(e *message.StreamEvent) bool {
 		return false // of a subagent
 	}
 	if e.EventType == message.EventMessageStart {
-		t.message, t.done, t.blocks = e.MessageID, 0, nil
+		t.turnTo(e.MessageID)
 		return false
 	}
 	if e.MessageID != "" && e.MessageID != t.message {
-		t.message, t.done, t.blocks = e.MessageID, 0, nil
+		t.turnTo(e.MessageID)
 	}
 	if e.EventType != message.EventBlockDelta || e.Delta == nil || e.Index < t.done {
 		return false
@@ -56,8 +77,12 @@ func (t *liveText) said(line []byte) {
 		return
 	}
 	inner := jsonx.Member(line, "message")
-	if id := jsonx.Text(jsonx.Member(inner, "id")); id != t.message {
-		t.message, t.done, t.blocks = id, 0, nil
+	id := jsonx.Text(jsonx.Member(inner, "id"))
+	if slices.Contains(t.past, id) {
+		return // it is late: the next one is being written
+	}
+	if id != t.message {
+		t.turnTo(id)
 	}
 	for range jsonx.Elements(jsonx.Member(inner, "content")) {
 		t.done++
@@ -73,7 +98,7 @@ type seen struct {
 
 // news returns what a reader has not been sent yet: all blocks at first or after
 // it lost its place, and then what was added to each.
-func (t *liveText) news(s *seen) []api.Event {
+func (t *liveText) news(s *seen) []logEvent {
 	if len(t.blocks) == 0 {
 		*s = seen{message: t.message, lengths: map[int]int{}}
 		return nil
@@ -83,18 +108,18 @@ func (t *liveText) news(s *seen) []api.Event {
 		for _, b := range t.blocks {
 			s.lengths[b.Block] = len(b.Text)
 		}
-		return []api.Event{{Type: api.EventPartial, Partial: slices.Clone(t.blocks)}}
+		return []logEvent{{Event: api.Event{Type: api.EventPartial, Partial: slices.Clone(t.blocks)}, before: t.before()}}
 	}
-	var events []api.Event
+	var events []logEvent
 	for _, b := range t.blocks {
 		had := s.lengths[b.Block]
 		if had == len(b.Text) {
 			continue
 		}
 		s.lengths[b.Block] = len(b.Text)
-		events = append(events, api.Event{Type: api.EventDelta, Delta: &api.Delta{
+		events = append(events, logEvent{Event: api.Event{Type: api.EventDelta, Delta: &api.Delta{
 			Message: b.Message, Block: b.Block, Kind: b.Kind, Offset: units(b.Text[:had]), Text: b.Text[had:],
-		}})
+		}}, before: t.before()})
 	}
 	return events
 }

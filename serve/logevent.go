@@ -12,6 +12,7 @@ type logEvent struct {
 	api.Event
 	cursor string // where the message is in the transcript
 	frame  *frame // shared by all readers of a new event, nil otherwise
+	before string // of live text: the model's message before the one that is written
 }
 
 // frame is an event as it is sent. Many may read a conversation, so it is made

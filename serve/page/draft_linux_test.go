@@ -112,7 +112,7 @@ func TestSomebodyElseLogsInElsewhere(t *testing.T) {
 	b.Load(t, r.http.URL+path)
 	b.Eval(t, `document.getElementById("prompt").focus()`)
 	b.Type("ada's secret")
-	b.Eval(t, `fetch("/login", {method: "POST", body: new URLSearchParams({token: "`+r.link(api.User{Name: "bob", Role: api.Operator})+`"}), redirect: "manual"})`)
+	b.Eval(t, `fetch("/login", {method: "POST", body: new URLSearchParams({token: "`+r.link(api.User{Name: "bob", Role: api.Operator})+`", sure: "1"}), redirect: "manual"})`)
 	title := "Something happens"
 	if _, err := r.server.Service().Change(t.Context(), ada, strings.TrimPrefix(path, "/c/"), api.Change{Title: &title}, ""); err != nil {
 		t.Fatal(err)

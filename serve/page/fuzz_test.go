@@ -68,6 +68,7 @@ func everywhere(t testing.TB, p *page, text string) string {
 		}
 	}
 	line := newTimeline("/srv/shop", events)
+	line.render()
 	for _, it := range line.items {
 		show("item", it)
 	}

@@ -62,6 +62,7 @@ func (p *page) routes() map[string]func(*request) error {
 		"POST /s/{id}":           p.session,
 		"GET /c/{id}":            p.conversation,
 		"GET /c/{id}/changes":    p.changes,
+		"GET /c/{id}/call/{use}": p.call,
 		"POST /c/{id}/prompt":    p.prompt,
 		"POST /c/{id}/take-back": p.takeBack,
 		"POST /c/{id}/interrupt": p.interrupt,

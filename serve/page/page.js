@@ -110,6 +110,8 @@
     if (next && !types) { next.dataset.born = performance.now(); goTo(next); } else main.focus({ preventScroll: true });
     if (types) hush();
   }
+  // A prompt that was typed and not sent stays, even if the conversation takes none.
+  const unsent = node => node.matches("form.prompt") && node.elements.prompt.value.trim() !== "";
   // choices shows what is chosen now in lists that are sent at once, and keeps the focus
   // in them: what they show is what holds.
   function choices(old, fresh) {
@@ -135,7 +137,7 @@
     // Those that are gone go first, so that nothing else has to move: what moves loses
     // the focus.
     const wanted = new Set([...fresh.children].map(c => c.dataset.key));
-    for (const node of [...old.children]) if (!wanted.has(node.dataset.key)) remove(node);
+    for (const node of [...old.children]) if (!wanted.has(node.dataset.key) && !unsent(node)) remove(node);
     const here = new Map([...old.children].map(c => [c.dataset.key, c]));
     let at = old.firstElementChild;
     for (const node of [...fresh.children]) {

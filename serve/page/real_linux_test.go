@@ -167,7 +167,7 @@ func TestRealWholeWay(t *testing.T) {
 	b.Eval(t, `document.querySelector("[name=prompt]").focus()`)
 	b.Type("Explain the rounding")
 	b.Eval(t, `document.querySelector("form.begin button").click()`)
-	b.Wait(t, `document.getElementById("live")?.textContent.includes("A cast **truncates**: 0.29 becomes")`)
+	b.Wait(t, `document.getElementById("live")?.textContent.includes("A cast truncates: 0.29 becomes")`)
 	b.Want(t, `document.querySelectorAll(".item.text").length`, 0)
 	close(r.hold)
 	b.Wait(t, `document.querySelector(".item.text strong")?.textContent === "truncates" && document.getElementById("live").textContent === ""`)

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,8 +22,8 @@ import (
 // What one screen shows at most.
 const (
 	maxCards = 200
-	maxItems = 200
-	maxFresh = 10 // conversations in the inbox that have something new
+	maxItems = 100 // of a conversation; a link leads to those before
+	maxFresh = 10  // conversations in the inbox that have something new
 
 	maxSessions = 20 // on the server's disk
 )
@@ -117,7 +118,8 @@ func (p *page) full(q *request) error {
 type conversationView struct {
 	api.Conversation
 	Items   []*item
-	Earlier int // items that are not shown
+	Earlier int64 // there are items before this event
+	Part    bool  // newer items are not shown
 	Cards   []card
 	Queue   []api.Prompt
 	Choices []control
@@ -139,7 +141,8 @@ func (p *page) conversation(q *request) error {
 	if err != nil {
 		return err
 	}
-	events, seq, err := p.service.Log(q.Context(), q.user, id)
+	before, _ := strconv.ParseInt(q.URL.Query().Get("before"), 10, 64) // anything else: the end
+	t, seq, err := p.lately(q, &c, before)
 	if err != nil {
 		return err
 	}
@@ -155,6 +158,7 @@ func (p *page) conversation(q *request) error {
 	if err != nil {
 		return err
 	}
+	t.link("/c/" + url.PathEscape(id) + "/call/")
 	c.Title = line(c.Title)
 	c.Reason, _ = show.Text(c.Reason, maxReason)
 	view := conversationView{Conversation: c, Queue: queue(prompts), Seq: seq, NewID: uuid.New(), May: q.user.Role.Covers(api.Operator)}
@@ -163,7 +167,6 @@ func (p *page) conversation(q *request) error {
 	view.Busy = view.Interrupt || c.State == api.Starting
 	view.Fork = view.May && !view.Busy && (c.Turns > 0 || c.Resumed != "")
 	view.End = view.May && c.State == api.Idle && c.Owner != ""
-	t := newTimeline(c.Dir, events)
 	for _, preset := range info.Presets {
 		if preset.Name == c.Preset {
 			view.Choices = choicesOf(&c, &preset)
@@ -172,14 +175,34 @@ func (p *page) conversation(q *request) error {
 			}
 		}
 	}
-	view.Items = t.items
-	if n := len(view.Items) - maxItems; n > 0 && q.URL.Query().Get("all") == "" {
-		view.Items, view.Earlier = view.Items[n:], n
-	}
+	view.Items, view.Earlier, view.Part = t.items, t.earlier, before > 0
 	for i := range slices.Backward(pending.Items) {
 		view.Cards = append(view.Cards, newCard(&pending.Items[i], q.user, "", "/c/"+id))
 	}
 	return p.render(q, http.StatusOK, frame{Title: c.Title, Screen: "conversation", Stream: "/v1/conversations/" + id + "/events", Body: view})
+}
+
+// lately gathers the last items of a conversation, or of the part before an event. It
+// reads no more of a long conversation than of a short one.
+func (p *page) lately(q *request, c *api.Conversation, before int64) (*timeline, int64, error) {
+	for events := maxItems + maxItems/2; ; events *= 4 {
+		tail, err := p.service.Tail(q.Context(), q.user, c.ID, max(0, before), events)
+		if err != nil {
+			return nil, 0, err
+		}
+		t := newTimeline(c.Dir, tail.Events)
+		if len(t.items) < maxItems && tail.More {
+			continue
+		}
+		if n := len(t.items) - maxItems; n > 0 {
+			t.items, tail.More = t.items[n:], true
+		}
+		if tail.More && len(t.items) > 0 {
+			t.earlier = t.items[0].Seq
+		}
+		t.render()
+		return t, tail.Last, nil
+	}
 }
 
 type changesView struct {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,12 +21,14 @@ import (
 // item is something in a conversation.
 type item struct {
 	Key, Version string
+	Seq          int64  // of its event
 	Kind         string // prompt, text, thinking, tool, turn, notice
 	At           time.Time
 	By           string // who sent a prompt, or did what a notice says
 	Agent        string // the subagent that it is of
 	Text, Rest   string
-	HTML         template.HTML
+	HTML         template.HTML // of the Markdown, see render
+	markdown     string
 	Bad          bool
 	Tool         *toolRow
 	Prompt       string // the id of a prompt of the main conversation
@@ -42,6 +45,7 @@ type toolRow struct {
 	Output, Rest      string
 	Diff              *show.Diff
 	Path              string
+	Full              string // where all of its input and output is; empty: all is shown
 	Questions         []show.Question
 	Approval          *api.ApprovalNote
 
@@ -57,6 +61,8 @@ type timeline struct {
 	tools   map[string]*toolRow
 	prompts map[string]api.Prompt
 	notes   map[string]api.ApprovalNote // by tool call
+	seq     int64                       // of the event that is taken
+	earlier int64                       // there are items before this event; 0: there are none
 }
 
 func newTimeline(dir string, events []api.Event) *timeline {
@@ -78,8 +84,18 @@ func newTimeline(dir string, events []api.Event) *timeline {
 	return t
 }
 
+// render makes the markup of the items that are left: it is most of the work.
+func (t *timeline) render() {
+	for _, it := range t.items {
+		if it.markdown != "" {
+			it.HTML = markdown.HTML(it.markdown)
+		}
+	}
+}
+
 // take adds what an event says.
 func (t *timeline) take(e *api.Event) {
+	t.seq = e.Seq
 	key := fmt.Sprintf("e%d", e.Seq)
 	switch e.Type {
 	case api.EventMessage:
@@ -99,6 +115,7 @@ func (t *timeline) take(e *api.Event) {
 // add adds an item. The log may learn that a turn has ended before it has read
 // the last words; those come before the end.
 func (t *timeline) add(it *item) {
+	it.Seq = t.seq
 	last := len(t.items)
 	if said := it.Kind == "text" || it.Kind == "thinking" || it.Kind == "tool"; said && last > 0 && t.items[last-1].Kind == "turn" {
 		last--
@@ -161,8 +178,8 @@ func (t *timeline) block(e *api.Event, block message.Block, key, agent string) {
 	case *message.TextBlock:
 		if strings.TrimSpace(b.Text) != "" {
 			it := &item{Key: key, Kind: "text", At: e.At, Agent: agent, Text: terminal.Line(show.Short(b.Text))}
-			head := show.Head(b.Text, maxPlan)
-			if it.HTML = markdown.HTML(head); len(head) < len(b.Text) {
+			it.markdown = show.Head(b.Text, maxPlan)
+			if len(it.markdown) < len(b.Text) {
 				_, it.Rest = show.Text(b.Text, maxPlan)
 			}
 			t.add(it)
@@ -287,6 +304,15 @@ func (t *timeline) offerRewind(to string) {
 	}
 }
 
+// link leads from calls that are not shown in full to all of them.
+func (t *timeline) link(to string) {
+	for id, row := range t.tools {
+		if row.Rest != "" || row.InputRest != "" {
+			row.Full = to + url.PathEscape(id)
+		}
+	}
+}
+
 // changedFile is a file and its changes.
 type changedFile struct {
 	Path           string
@@ -323,6 +349,7 @@ func (p *page) HTML(e *api.Event) string {
 		return ""
 	}
 	t := newTimeline("", []api.Event{*e})
+	t.render()
 	var out strings.Builder
 	for _, it := range t.items {
 		if p.templates.ExecuteTemplate(&out, "item", it) != nil {

@@ -1,0 +1,212 @@
+package page_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/test/cputime"
+	"github.com/claude-agent-go/claude/internal/test/long"
+	"github.com/claude-agent-go/claude/serve/api"
+)
+
+// talk writes a session of n lines on the server's disk.
+func (r *rig) talk(id string, n int) {
+	r.t.Helper()
+	var text strings.Builder
+	parent := "null"
+	for i := range n {
+		uuid := fmt.Sprintf("%08d-0000-4000-8000-%s", i, id[len(id)-12:])
+		head := fmt.Sprintf(`{"parentUuid":%s,"isSidechain":false,"uuid":%q,"timestamp":"2026-01-01T00:00:00Z","sessionId":%q,"cwd":%q,"version":"2.1.325",`, parent, uuid, id, r.dir)
+		if i%2 == 0 {
+			text.WriteString(head + fmt.Sprintf(`"type":"user","message":{"role":"user","content":"Question %d"}}`, i) + "\n")
+		} else {
+			text.WriteString(head + fmt.Sprintf(`"type":"assistant","message":{"id":"msg_%d","role":"assistant","content":[{"type":"text","text":"Answer **%d**:\n\n- one\n- two"}]}}`, i, i) + "\n")
+		}
+		parent = fmt.Sprintf("%q", uuid)
+	}
+	file := filepath.Join(r.config, "projects", "-work", id+".jsonl")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// resumed makes a session a conversation, and waits until its log has all of it.
+func (r *rig) resumed(id string, n int) string {
+	r.t.Helper()
+	c, err := r.server.Service().Create(r.t.Context(), ada, api.NewConversation{Preset: "shop-api", Resume: id})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	events, err := r.server.Service().Follow(r.t.Context(), ada, c.ID, 0)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	messages := 0
+	for e := range events {
+		if e.Type == api.EventMessage {
+			messages++
+		}
+		if messages >= n {
+			break
+		}
+	}
+	return c.ID
+}
+
+// cheapest is the least CPU time that one of several rounds has used.
+func cheapest(rounds int, do func()) time.Duration {
+	least := time.Duration(1 << 62)
+	for range rounds {
+		before := cputime.Used()
+		do()
+		least = min(least, cputime.Used()-before)
+	}
+	return least
+}
+
+// A conversation costs the same to look at, and to add to, however long it is: at
+// most half as much again at a thousand times the length.
+func TestCostDoesNotGrow(t *testing.T) {
+	lengths := []int{100, long.Pick(2_000, 100_000)}
+	var load, more []time.Duration
+	for i, n := range lengths {
+		r := newRig(t)
+		session := fmt.Sprintf("00000000-0000-4000-8000-10000000000%d", i)
+		r.talk(session, n)
+		id := r.resumed(session, n)
+		_, watched := r.watch(id)
+		c := r.client(ada)
+		see := func() string {
+			status, body := get(t, c, r.http.URL+"/c/"+id)
+			if status != http.StatusOK {
+				t.Fatalf("status %d", status)
+			}
+			return body
+		}
+		if body := see(); !strings.Contains(body, fmt.Sprintf("Answer <strong>%d</strong>", n-1)) {
+			t.Fatalf("%d lines: the page has no end", n)
+		}
+		load = append(load, cheapest(10, func() {
+			for range 10 {
+				see()
+			}
+		})/10)
+		more = append(more, cheapest(10, func() {
+			for k := range 5 {
+				title := fmt.Sprint("title ", k)
+				if _, err := r.server.Service().Change(t.Context(), ada, id, api.Change{Title: &title}, ""); err != nil {
+					t.Fatal(err)
+				}
+				<-watched
+				see()
+			}
+		})/5)
+		t.Logf("%d events: %v for a load, %v for an event and the load after it", n, load[i], more[i])
+	}
+	for what, took := range map[string][]time.Duration{"a load": load, "an event": more} {
+		if took[0] > 0 && float64(took[1]) > 1.5*float64(took[0]) {
+			t.Errorf("%s of %d events takes %v, of %d %v", what, lengths[0], took[0], lengths[1], took[1])
+		}
+	}
+}
+
+// watch follows a conversation, as an open tab does, and says when it has changed.
+func (r *rig) watch(id string) (last int64, changed <-chan struct{}) {
+	r.t.Helper()
+	tail, err := r.server.Service().Tail(r.t.Context(), ada, id, 0, 1)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	events, err := r.server.Service().Follow(r.t.Context(), ada, id, tail.Last)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	moved := make(chan struct{}, 1000)
+	go func() {
+		for e := range events {
+			if e.Type == api.EventConversation {
+				moved <- struct{}{}
+			}
+		}
+	}()
+	return tail.Last, moved
+}
+
+// The page leads back through a long conversation, piece by piece, and nothing is left
+// out or shown twice.
+func TestEarlierItems(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	const session, n = "00000000-0000-4000-8000-200000000000", 330
+	r.talk(session, n)
+	path := "/c/" + r.resumed(session, n)
+	c := r.client(ada)
+	seen := make(map[string]int)
+	pages := 0
+	for at := path; at != ""; pages++ {
+		_, body := get(t, c, r.http.URL+at)
+		for i := range n {
+			seen[fmt.Sprint(i)] += strings.Count(body, fmt.Sprintf(`bubble">Question %d<`, i)) + strings.Count(body, fmt.Sprintf("<strong>%d</strong>", i))
+		}
+		_, rest, more := strings.Cut(body, `<a href="?before=`)
+		if at = ""; more {
+			before, _, _ := strings.Cut(rest, `"`)
+			at = path + "?before=" + before
+		}
+		if (pages > 0) != strings.Contains(body, "To the end") {
+			t.Errorf("page %d has a link to the end: %v", pages, pages == 0)
+		}
+	}
+	for i := range n {
+		if seen[fmt.Sprint(i)] != 1 {
+			t.Errorf("line %d is there %d times", i, seen[fmt.Sprint(i)])
+		}
+	}
+	if pages != 4 {
+		t.Errorf("%d pages", pages)
+	}
+}
+
+// A call that is too long for its row can be read in full, by those who may see its
+// conversation, as text in which everything is seen.
+func TestWholeCall(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	path := r.begin("shop-api", "hostile words")
+	r.settled(path)
+	c := r.client(ada)
+	_, body := get(t, c, r.http.URL+path)
+	_, rest, ok := strings.Cut(body, `<a href="`+path+`/call/`)
+	if !ok {
+		t.Fatal("the page has no link")
+	}
+	use, _, _ := strings.Cut(rest, `"`)
+	reply, err := c.Get(r.http.URL + path + "/call/" + use)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind := reply.Header.Get("Content-Type")
+	status, text := read(t, reply)
+	if status != http.StatusOK || kind != "text/plain; charset=utf-8" || !strings.HasSuffix(text, strings.Repeat("x", 100<<10)+"\n") || strings.ContainsAny(text, "\x1b\u202e") || !strings.Contains(text, "echo hostile") {
+		t.Errorf("%d %s: %d bytes: %.300s", status, kind, len(text), text)
+	}
+	if status, _ := get(t, c, r.http.URL+path+"/call/toolu_other"); status != http.StatusNotFound {
+		t.Errorf("a call that is not there: %d", status)
+	}
+	private, err := r.server.Service().Create(t.Context(), ada, api.NewConversation{Preset: "shop-api", Prompt: "hostile words"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.settled("/c/" + private.ID)
+	if status, _ := get(t, r.client(api.User{Name: "eve", Role: api.Viewer}), r.http.URL+"/c/"+private.ID+"/call/"+use); status != http.StatusNotFound {
+		t.Errorf("somebody else's: %d", status)
+	}
+}
