@@ -308,3 +308,37 @@ func TestConfig(t *testing.T) {
 		t.Errorf("credentials of another shape were copied: %s", text)
 	}
 }
+
+// A note that points beside the conversation is followed by one that points to its last
+// line: the CLI would hide what was said on the other branch.
+func TestWriteCorrectsHead(t *testing.T) {
+	message := func(id, parent, kind string) string {
+		return `{"parentUuid":"` + parent + `","type":"` + kind + `","uuid":"` + id + `","message":{"role":"` + kind + `","content":"x"}}`
+	}
+	note := func(leaf string) string {
+		return `{"type":"last-prompt","lastPrompt":"a \"b\"","leafUuid":"` + leaf + `","sessionId":"` + session + `"}`
+	}
+	for name, c := range map[string]struct {
+		lines []string
+		added string
+	}{
+		"beside":        {[]string{entry("a", ""), message("b", "a", "assistant"), `{"parentUuid":"b","type":"attachment","uuid":"m","attachment":{"type":"x"}}`, note("m"), message("c", "b", "user"), message("d", "c", "assistant")}, note("d") + "\n"},
+		"behind":        {[]string{entry("a", ""), message("b", "a", "assistant"), note("b"), message("c", "b", "user"), message("d", "c", "assistant")}, ""},
+		"at the end":    {[]string{entry("a", ""), message("b", "a", "assistant"), message("m", "a", "assistant"), message("c", "b", "user"), note("c")}, ""},
+		"unknown":       {[]string{entry("a", ""), message("b", "a", "assistant"), message("m", "a", "assistant"), note("z")}, ""},
+		"without notes": {[]string{entry("a", ""), message("b", "a", "assistant"), message("m", "a", "assistant")}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := store.Memory()
+			fill(t, s, store.Key{Project: project, Session: session}, c.lines...)
+			outer, root := open(t)
+			if err := (restore.Source{Store: s, Project: project}).Write(t.Context(), root, "-work", session); err != nil {
+				t.Fatal(err)
+			}
+			want := strings.Join(c.lines, "\n") + "\n" + c.added
+			if got := files(t, outer)["config/projects/-work/"+session+".jsonl"]; got != want {
+				t.Errorf("%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}

@@ -117,6 +117,7 @@ func (w *writer) transcript(s store.Transcripts, key store.Key, name string) (n 
 	out := bufio.NewWriter(file)
 	var meta store.Entry
 	var chain order
+	var last head
 	for e, err := range store.Entries(w.ctx, s, key) {
 		if err != nil {
 			return n, err
@@ -129,6 +130,7 @@ func (w *writer) transcript(s store.Transcripts, key store.Key, name string) (n 
 			meta = e
 			continue
 		}
+		last.note(e)
 		_, _ = out.Write(e)
 		_ = out.WriteByte('\n') // Flush has the error
 	}
@@ -138,8 +140,16 @@ func (w *writer) transcript(s store.Transcripts, key store.Key, name string) (n 
 	if err := chain.end(); err != nil {
 		return n, fmt.Errorf("claude: store: %s: %w: %w", key, store.ErrDamaged, err)
 	}
-	if err := out.Flush(); err != nil || meta == nil {
+	if err := out.Flush(); err != nil {
 		return n, err
+	}
+	if key.Sub == "" && chain.forks {
+		if err := w.correct(last, name+".jsonl"); err != nil {
+			return n, err
+		}
+	}
+	if meta == nil {
+		return n, nil
 	}
 	return n, w.metadata(meta, name+".meta.json")
 }
@@ -192,6 +202,8 @@ func (w *writer) metadata(e store.Entry, name string) error {
 type order struct {
 	seen    map[string]bool
 	missing map[string]string // parents that have not come, with a child
+	parents map[string]bool   // those that are continued
+	forks   bool              // one is continued twice
 }
 
 func (o *order) add(e store.Entry) error {
@@ -200,13 +212,17 @@ func (o *order) add(e store.Entry) error {
 		return nil
 	}
 	if o.seen == nil {
-		o.seen, o.missing = make(map[string]bool), make(map[string]string)
+		o.seen, o.missing, o.parents = make(map[string]bool), make(map[string]string), make(map[string]bool)
 	}
 	if child, late := o.missing[id]; late {
 		return fmt.Errorf("%s comes after %s, which continues it", id, child)
 	}
-	if parent := jsonx.Text(jsonx.Member(e, "parentUuid")); parent != "" && !o.seen[parent] && o.missing[parent] == "" {
-		o.missing[parent] = id
+	if parent := jsonx.Text(jsonx.Member(e, "parentUuid")); parent != "" {
+		if !o.seen[parent] && o.missing[parent] == "" {
+			o.missing[parent] = id
+		}
+		o.forks = o.forks || o.parents[parent]
+		o.parents[parent] = true
 	}
 	o.seen[id] = true
 	return nil

@@ -3,6 +3,7 @@ package transcript
 import (
 	"errors"
 	"math"
+	"slices"
 )
 
 // MaxEntries is how many entries of a conversation an index takes.
@@ -184,6 +185,15 @@ func (x *Index) text(call tool) string { return string(x.texts[call.begin : call
 func (x *Index) IsPrompt(e *Entry) bool {
 	queued := x.rests[e.rest].queued
 	return queued != (key{}) && x.absorbed[queued]
+}
+
+// Beside reports whether the line with an id is there and not one of a conversation.
+func (x *Index) Beside(conversation []*Entry, uuid string) bool {
+	if x.hash == nil {
+		return false
+	}
+	i, ok := x.at(x.hash.key([]byte(uuid)))
+	return ok && !slices.Contains(conversation, x.entry(i))
 }
 
 // says reports whether an entry is, or holds, the message with an id.
