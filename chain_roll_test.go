@@ -13,11 +13,15 @@ import (
 	"github.com/claude-agent-go/claude/hook"
 )
 
-// request is what the CLI asks a callback about a tool use.
+// request is what the CLI asks a callback about a tool use; without a tool, in an input
+// that cannot be one.
 type request struct{ id, callback, toolUse, tool, input string }
 
 func (r request) String() string {
-	return fmt.Sprintf(`{"type":"control_request","request_id":%q,"request":{"subtype":"hook_callback","callback_id":%q,"input":{"hook_event_name":"PreToolUse","cwd":"/w","tool_name":%q,"tool_input":%s,"tool_use_id":%q},"tool_use_id":%q}}`,
+	if r.tool == "" {
+		return fmt.Sprintf(`{"type":"control_request","request_id":%q,"request":{"subtype":"hook_callback","callback_id":%q,"input":[],"tool_use_id":%q}}`, r.id, r.callback, r.toolUse)
+	}
+	return fmt.Sprintf(`{"type":"control_request","request_id":%q,"request":{"subtype":"hook_callback","callback_id":"%s","input":{"hook_event_name":"PreToolUse","cwd":"/w","tool_name":%q,"tool_input":%s,"tool_use_id":%q},"tool_use_id":%q}}`,
 		r.id, r.callback, r.tool, r.input, r.toolUse, r.toolUse)
 }
 
@@ -76,6 +80,18 @@ func TestChainMatchers(t *testing.T) {
 				{"u-3", "hook_chain", "t1", "Bash", echo},
 			}, nil,
 			nil, []string{"u-1", "u-2", "u-3"},
+		},
+		"the request of a matcher cannot be read": {
+			[]request{{"u-1", "hook_1", "t1", "Bash", `{"command":"echo","command":"rm"}`}, {"u-2", "hook_chain", "t1", "Bash", echo}}, nil,
+			[]string{"all Bash echo"}, []string{"u-1"},
+		},
+		"nor which matcher it is": {
+			[]request{{"u-1", `hook_1","callback_id":"hook_0`, "t1", "Bash", echo}, {"u-2", "hook_chain", "t1", "Bash", echo}}, nil,
+			[]string{"all Bash echo"}, []string{"u-1"},
+		},
+		"a matcher is asked about something else than an object": {
+			[]request{{"u-1", "hook_1", "t1", "", ""}, {"u-2", "hook_chain", "t1", "Bash", echo}}, nil,
+			[]string{"all Bash echo"}, []string{"u-1", "u-2"},
 		},
 		"without an id": {
 			[]request{{"u-1", "hook_1", "", "Bash", echo}, {"u-2", "hook_chain", "", "Bash", echo}}, nil,

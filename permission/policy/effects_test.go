@@ -45,6 +45,7 @@ func (tr trial[T]) effects(t *testing.T, texts []string) []T {
 		t.Fatal(err)
 	}
 	results := make([]T, len(texts))
+	keeper := newKeeper(t)
 	next := make(chan int)
 	var wg sync.WaitGroup
 	for range 12 {
@@ -60,7 +61,7 @@ func (tr trial[T]) effects(t *testing.T, texts []string) []T {
 					t.Error(err)
 					continue
 				}
-				out, err := tr.run(t.Context(), shell, dir, text)
+				out, err := tr.run(t.Context(), keeper, shell, dir, text)
 				if err != nil {
 					t.Error(err)
 					continue
@@ -79,8 +80,9 @@ func (tr trial[T]) effects(t *testing.T, texts []string) []T {
 }
 
 // run runs a text without a terminal, an input or our environment, nor
-// as root, and returns what it prints.
-func (tr trial[T]) run(ctx context.Context, shell, dir, text string) ([]byte, error) {
+// as root, and returns what it prints. Nothing of it is left running, even if this
+// program is killed.
+func (tr trial[T]) run(ctx context.Context, keeper *keeper, shell, dir, text string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, shell, append(tr.shell[1:len(tr.shell):len(tr.shell)], text)...)
@@ -96,7 +98,12 @@ func (tr trial[T]) run(ctx context.Context, shell, dir, text string) ([]byte, er
 	if err := nobody(cmd, dir); err != nil {
 		return nil, err
 	}
-	_ = cmd.Run() // it may fail in many ways; what counts is what it did
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	keeper.begin(cmd.Process.Pid)
+	_ = cmd.Wait() // it may fail in many ways; what counts is what it did
 	endGroup(cmd)
+	keeper.end(cmd.Process.Pid)
 	return out.Bytes(), nil
 }
