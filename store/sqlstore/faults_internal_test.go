@@ -271,7 +271,7 @@ func TestDatabaseFaults(t *testing.T) {
 // A password in a data source is in no error.
 func TestErrorsHidePasswords(t *testing.T) {
 	for _, source := range []string{
-		"postgres://ada:swordfish@host:port/db", "postgres://ada:swordfish@[host/db", "postgresql://ada:swordfish@host/db?sslmode=other", "postgres://ada:sword%zzfish@host/db?x=swordfish",
+		"postgres://ada:swordfish@host:port/db", "postgres://ada:swordfish@[host/db", "postgresql://ada:swordfish@host/db?sslmode=other", "postgres://ada:sword%zzfish@host/db", "postgres://host:port/db?password=swordfish", "postgres://host/db?sslmode=other&password=swordfish&user=ada",
 		"mysql://ada:swordfish@host/db", "ada:swordfish@host",
 	} {
 		s, err := Open(t.Context(), source)
