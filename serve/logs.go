@@ -190,21 +190,39 @@ func (s *logs) keep(ctx context.Context, l *eventLog) {
 	}
 }
 
-// elsewhereEvery is how often a log that is in use is compared with what is stored.
-const elsewhereEvery = time.Second
+// How often a log that is in use is compared with what is stored: every second while
+// something happens, and less and less often in one that is quiet.
+const (
+	elsewhereEvery = time.Second
+	elsewhereQuiet = 15 * time.Second
+)
+
+// lookPause is how long to wait before the next look at a log in which nothing has
+// happened for a time.
+func lookPause(quiet time.Duration) time.Duration {
+	return max(elsewhereEvery, min(quiet/10, elsewhereQuiet))
+}
 
 // lookElsewhere takes over what other processes write into a log, for as long as
 // it is used, and watches over the prompts that they have accepted: the other
-// process may die.
+// process may die. What is said reaches the log by itself, so a log that was quiet is
+// looked at soon after something was.
 func (s *logs) lookElsewhere(ctx context.Context, l *eventLog) {
+	moved := time.Now()
 	for ctx.Err() == nil {
-		waitTurn(ctx, nil, elsewhereEvery)
+		if waitTurn(ctx, l.nextChange(), lookPause(time.Since(moved))) {
+			moved = time.Now()
+			waitTurn(ctx, nil, elsewhereEvery)
+		}
 		before := l.lastSeq()
 		if err := l.refresh(ctx); err != nil {
 			if ctx.Err() == nil && !overWith(err) {
 				s.logger.Warn("the log of a conversation cannot be read", "conversation", l.key, "error", err)
 			}
 			continue
+		}
+		if l.lastSeq() > before {
+			moved = time.Now()
 		}
 		if l.lastSeq() > before && len(l.open()) > 0 || len(l.undecided()) > 0 {
 			s.keepWatch(l.key)

@@ -126,8 +126,10 @@ func (p *page) create(q *request) error {
 	if err := q.ParseForm(); err != nil {
 		return err
 	}
+	preset := q.PostForm.Get("preset")
+	own := func(name string) string { return strings.TrimSpace(q.PostForm.Get(name + " " + preset)) } // each preset has fields of its own
 	c, err := p.service.Create(q.Context(), q.user, api.NewConversation{
-		Preset: q.PostForm.Get("preset"), Prompt: q.PostForm.Get("prompt"), Dir: q.PostForm.Get("dir"), Shared: q.PostForm.Get("shared") != "",
+		Preset: preset, Prompt: q.PostForm.Get("prompt"), Dir: own("dir"), Model: own("model"), Mode: own("mode"), Shared: q.PostForm.Get("shared") != "",
 	})
 	if err != nil {
 		return err
@@ -267,12 +269,27 @@ func (p *page) read(q *request) error {
 	return p.done(q, q.to(), "read")
 }
 
-// choose sets what the form has: model, mode, archived, shared.
+// remove deletes the conversation, if the form says that this is meant.
+func (p *page) remove(q *request) error {
+	if q.PostFormValue("sure") == "" {
+		return bad("Nothing was deleted: confirm that everything may go.")
+	}
+	if err := p.service.Delete(q.Context(), q.user, q.PathValue("id")); err != nil {
+		return err
+	}
+	return p.done(q, "/h", "deleted")
+}
+
+// choose sets what the form has: title, model, mode, archived, shared.
 func (p *page) choose(q *request) error {
 	if err := q.ParseForm(); err != nil {
 		return err
 	}
 	var change api.Change
+	if q.PostForm.Has("title") {
+		title := strings.TrimSpace(q.PostForm.Get("title"))
+		change.Title = &title
+	}
 	if q.PostForm.Has("model") {
 		model := q.PostForm.Get("model")
 		change.Model = &model

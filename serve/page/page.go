@@ -71,6 +71,7 @@ func (p *page) routes() map[string]func(*request) error {
 		"POST /c/{id}/rewind":    p.rewind,
 		"POST /c/{id}/fork":      p.fork,
 		"POST /c/{id}/choose":    p.choose,
+		"POST /c/{id}/delete":    p.remove,
 		"POST /c/{id}/read":      p.read,
 		"GET /{anything...}":     p.nothing,
 		"POST /{anything...}":    p.nothing,
@@ -168,6 +169,7 @@ var notices = map[string]string{
 	"retry":     "It tries again.",
 	"rewind":    "The files are restored.",
 	"chosen":    "Changed.",
+	"deleted":   "The conversation is deleted.",
 	"read":      "Marked as read.",
 	"logout":    "That browser is logged out.",
 }

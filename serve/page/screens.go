@@ -46,6 +46,8 @@ func (p *page) functions() template.FuncMap {
 		"preset": presetText,
 
 		"version": version,
+		"browser": browserName,
+		"choices": func(p api.PresetInfo) []control { return choicesOf(new(api.Conversation), &p) },
 	}
 }
 
@@ -128,11 +130,13 @@ type conversationView struct {
 	// runs that may take a prompt in.
 	Interrupt, Steer bool
 
-	May   bool // the user may prompt
-	Fork  bool
-	End   bool // it can be ended
-	Seq   int64
-	NewID string // of the next prompt
+	May  bool // the user may prompt
+	Fork bool
+	End  bool // it can be ended
+	// Rename and Delete say that the user may do that here.
+	Rename, Delete bool
+	Seq            int64
+	NewID          string // of the next prompt
 }
 
 func (p *page) conversation(q *request) error {
@@ -166,6 +170,8 @@ func (p *page) conversation(q *request) error {
 	view.Interrupt = view.Steer || c.State == api.Deferred
 	view.Busy = view.Interrupt || c.State == api.Starting
 	view.Fork = view.May && !view.Busy && (c.Turns > 0 || c.Resumed != "")
+	view.Rename = view.May && c.Owner != ""
+	view.Delete = view.May && (c.Owner == q.user.Name || q.user.Role == api.Admin)
 	view.End = view.May && c.State == api.Idle && c.Owner != ""
 	for _, preset := range info.Presets {
 		if preset.Name == c.Preset {

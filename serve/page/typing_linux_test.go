@@ -66,13 +66,13 @@ func TestTypingOnACard(t *testing.T) {
 	b.Press("d")
 	b.Want(t, `document.activeElement === `+reason+` && `+reason+`.value`, "not tod")
 	b.Eval(t, one+`.querySelector("[name=stop]").checked = true`)
-	b.Want(t, one+`.querySelector(".meta").textContent.includes("process waits")`, true)
+	b.Want(t, one+`.querySelector(".meta").textContent.includes("the agent waits")`, true)
 
 	if _, err := approval.NewQuestions(r.db, "p").Defer(t.Context(), first, store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
 	r.settled(r.begin("shop-api", "something else happens"))
-	b.Wait(t, one+`.querySelector(".meta").textContent.includes("deferred")`)
+	b.Wait(t, one+`.querySelector(".meta").textContent.includes("asleep until you answer")`)
 	b.Press("a")
 	b.Press("y")
 	b.Want(t, `document.activeElement === `+reason+` && `+reason+`.value`, "not today")

@@ -1,0 +1,69 @@
+package serve_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Conversations that are watched and in which nothing happens are looked at rarely.
+// What another server writes arrives in time anyway.
+func TestQuietConversationsAreReadRarely(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const conversations = 5
+		db := store.Memory()
+		records := &countingStore{Records: db}
+		gate := func(o *fleet.Options) { o.Gate = &approval.Options{} }
+		r := newService(t, db, t.TempDir(), gate, func(o *serve.Options) { o.Records = records })
+		defer r.close()
+		ada := api.User{Name: "ada", Role: api.Admin}
+		heard := make(chan api.Event, 100)
+		var id string
+		for range conversations {
+			c, err := r.server.Service().Create(t.Context(), ada, api.NewConversation{Preset: "shop", Title: "quiet"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			id = c.ID
+			events, err := r.server.Service().Follow(t.Context(), ada, c.ID, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				for e := range events {
+					if e.Type == api.EventConversation {
+						heard <- e
+					}
+				}
+			}()
+		}
+		<-time.After(10 * time.Minute)
+		before := records.heads.Load()
+		<-time.After(10 * time.Minute)
+		if n := records.heads.Load() - before; n > conversations*41 {
+			t.Errorf("%d reads in ten minutes", n)
+		}
+		other, err := serve.New(r.fleet, serve.Options{Records: db, Project: "p", Presets: r.options.Presets, Logger: r.options.Logger})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		for len(heard) > 0 {
+			<-heard
+		}
+		begun := time.Now()
+		title := "loud"
+		if _, err := other.Service().Change(t.Context(), ada, id, api.Change{Title: &title}, ""); err != nil {
+			t.Fatal(err)
+		}
+		if e := <-heard; e.Changed.Title != title || time.Since(begun) > 16*time.Second {
+			t.Errorf("%+v came after %s", e.Changed, time.Since(begun))
+		}
+	})
+}
