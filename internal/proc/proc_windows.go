@@ -2,6 +2,7 @@ package proc
 
 import (
 	"errors"
+	"io"
 	"os"
 	"sync"
 	"syscall"
@@ -116,17 +117,60 @@ func (g *group) close() {
 
 func awaitExit(int) bool { return false }
 
-// readNow reads to the end when the holders have been ended. Before that it
-// cannot read without waiting.
+// pipePoll is how often a pipe is looked at after the exit: the pipes of a child
+// cannot be waited for, neither with a deadline nor with an event.
+const pipePoll = 10 * time.Millisecond
+
+// waiting returns how many bytes are in a pipe, and [io.EOF] if there are none and no
+// process holds the other end any more.
+func waiting(f *os.File) (n int, err error) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	peek := windows.NewLazySystemDLL("kernel32.dll").NewProc("PeekNamedPipe") // loaded already
+	var ready uint32
+	var failed error
+	err = conn.Control(func(handle uintptr) { // fails once the file is closed
+		ok, _, errno := peek.Call(handle, 0, 0, 0, uintptr(unsafe.Pointer(&ready)), 0)
+		if ok == 0 {
+			failed = errno
+		}
+	})
+	switch {
+	case err != nil:
+		return 0, err
+	case errors.Is(failed, windows.ERROR_BROKEN_PIPE):
+		return 0, io.EOF
+	}
+	return int(ready), failed
+}
+
+// readNow reads what is there. In the end, when the holders of the pipe have been
+// ended, it reads up to its end.
 func readNow(f *os.File, b []byte, final bool) (int, error) {
-	if !final {
+	if n, err := waiting(f); err != nil {
+		return 0, err
+	} else if n == 0 && !final {
 		return 0, errAgain
 	}
 	return f.Read(b)
 }
 
-// awaitReadable has nothing to wait with.
-func awaitReadable(*os.File) error { return errAgain }
+// awaitReadable waits until there is something to read or the end, or until another
+// goroutine closes the file because the drain is over.
+func awaitReadable(f *os.File) error {
+	for {
+		n, err := waiting(f)
+		if n > 0 || errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		time.Sleep(pipePoll)
+	}
+}
 
 // signalName is empty: processes end by exit codes only.
 func signalName(*os.ProcessState) string { return "" }
