@@ -26,11 +26,17 @@ type faults struct {
 	at    int // the number of the call that fails; 0 for none
 }
 
-// call counts a call. One that waits for the database must end with the caller's context.
-func (f *faults) call(ctx context.Context, what string) error {
-	if ctx != nil && ctx.Done() == nil {
+// within counts a call that waits for the database, which must end with the caller's
+// context.
+func (f *faults) within(ctx context.Context, what string) error {
+	if ctx.Done() == nil {
 		f.t.Errorf("%s has a context that does not end", what)
 	}
+	return f.call(what)
+}
+
+// call counts a call.
+func (f *faults) call(what string) error {
 	if f.calls = append(f.calls, what); len(f.calls) == f.at {
 		return errFault
 	}
@@ -48,7 +54,7 @@ type faultyConn struct {
 }
 
 func (c *faultyConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
-	if err := c.f.call(ctx, "begin"); err != nil {
+	if err := c.f.within(ctx, "begin"); err != nil {
 		return nil, err
 	}
 	tx, err := c.Conn.(driver.ConnBeginTx).BeginTx(ctx, o)
@@ -56,14 +62,14 @@ func (c *faultyConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx
 }
 
 func (c *faultyConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if err := c.f.call(ctx, query); err != nil {
+	if err := c.f.within(ctx, query); err != nil {
 		return nil, err
 	}
 	return c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
 }
 
 func (c *faultyConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if err := c.f.call(ctx, query); err != nil {
+	if err := c.f.within(ctx, query); err != nil {
 		return nil, err
 	}
 	rows, err := c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
@@ -79,7 +85,7 @@ type faultyTx struct {
 }
 
 func (t *faultyTx) Commit() error {
-	if err := t.f.call(nil, "commit"); err != nil { //nolint // a commit has no context
+	if err := t.f.call("commit"); err != nil {
 		return errors.Join(err, t.Tx.Rollback())
 	}
 	return t.Tx.Commit()
@@ -91,7 +97,7 @@ type faultyRows struct {
 }
 
 func (r *faultyRows) Next(dest []driver.Value) error {
-	if err := r.f.call(nil, "a row"); err != nil { //nolint // nor has a row
+	if err := r.f.call("a row"); err != nil {
 		return err
 	}
 	return r.Rows.Next(dest)
