@@ -23,7 +23,8 @@ func (s *script) name(words []string) {
 			}
 			output := i > 0 && (outputOption.MatchString(words[i-1]) || outputOption.MatchString(word))
 			operand := i > at && !strings.HasPrefix(word, "-")
-			file := shellFile{word, writes || output, opens && operand || output && !listed(compilers, program), listed(creators, program)}
+			built := listed(compilers, program) && strings.IndexFunc(word, isUnknown) > 0 // its name is new, and begins as the text says
+			file := shellFile{word, writes || output, opens && operand || output && !built, listed(creators, program)}
 			s.files = append(s.files, file)
 			for _, name := range decoded(program, words, i) {
 				file.name = name
@@ -65,13 +66,14 @@ func (s *script) name(words []string) {
 }
 
 // local is what a word names on this machine. Of an address it is the last name,
-// which a program may give to what it fetches, and of a file on another machine it is
-// nothing.
+// which a program may give to what it fetches; only for programs that never take an
+// address for a path. Of a file on another machine, which may be this one, it is what
+// follows the host.
 func local(program, word string) string {
 	switch {
 	case listed(" scp rsync sftp ", program) && elsewhere.MatchString(word):
-		return ""
-	case listed(" wget curl http aws gsutil gcloud az git gh docker podman kubectl helm npm pnpm yarn pip pip3 go brew cargo ", program) && address.MatchString(word):
+		return word[len(elsewhere.FindString(word)):]
+	case listed(" wget curl http aws gsutil ", program) && address.MatchString(word):
 		name := word[strings.LastIndexByte(word, '/')+1:]
 		if whollyUnknown(name) {
 			return ""
