@@ -44,7 +44,7 @@ func TestEraseLeavesNoWord(t *testing.T) {
 		}
 		left := 0
 		for _, kind := range []string{approval.Kind, "rules"} {
-			for rec, err := range r.ScanRecords(t.Context(), "p", kind, "") {
+			for rec, err := range r.Scan(t.Context(), store.Folder{Project: "p", Kind: kind}, "") {
 				if err != nil {
 					t.Fatal(err)
 				}

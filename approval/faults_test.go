@@ -65,13 +65,13 @@ func (p *probe) DropRecord(ctx context.Context, k store.RecordKey, revision int6
 	return p.MemoryStore.DropRecord(ctx, k, revision, f)
 }
 
-func (p *probe) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
+func (p *probe) Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		if err := p.call(ctx, store.RecordKey{}); err != nil {
 			yield(store.Record{}, err)
 			return
 		}
-		for r, err := range p.MemoryStore.ScanRecords(ctx, project, kind, after) {
+		for r, err := range p.MemoryStore.Scan(ctx, in, after) {
 			if !yield(r, err) {
 				return
 			}
@@ -207,7 +207,7 @@ func (d *deed) alone(t *testing.T, at int, again bool, happen func(p *probe, end
 	p.calls = calls
 	var all strings.Builder
 	for _, kind := range []string{approval.Kind, "rules"} {
-		for r, err := range p.MemoryStore.ScanRecords(t.Context(), "p", kind, "") {
+		for r, err := range p.MemoryStore.Scan(t.Context(), store.Folder{Project: "p", Kind: kind}, "") {
 			fmt.Fprintf(&all, "%s %s %v\n", r.Key, r.Value, err)
 		}
 	}

@@ -286,7 +286,7 @@ func (qs *Questions) load(ctx context.Context, id string) (version, error) {
 // are newer are an error if they are of the conversation, and passed by otherwise.
 func (qs *Questions) scan(ctx context.Context, conversation string) iter.Seq2[version, error] {
 	return func(yield func(version, error) bool) {
-		for r, err := range qs.records.ScanRecords(ctx, qs.project, Kind, "") {
+		for r, err := range qs.records.Scan(ctx, store.Folder{Project: qs.project, Kind: Kind}, "") {
 			var v version
 			if err == nil {
 				v, err = qs.read(ctx, r)

@@ -537,9 +537,9 @@ type unread struct {
 	yielded map[store.RecordKey]int64 // their revisions
 }
 
-func (u *unread) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
+func (u *unread) Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
-		for r, err := range u.MemoryStore.ScanRecords(ctx, project, kind, after) {
+		for r, err := range u.MemoryStore.Scan(ctx, in, after) {
 			if u.yielded[r.Key] == r.Revision {
 				r.Value = []byte("spoiled")
 			}

@@ -26,7 +26,7 @@ func (qs *Questions) Watch(ctx context.Context, f Filter) iter.Seq2[Question, er
 			changed := qs.nextChange()
 			before := seen
 			seen = make(map[string]sighting, len(before)) // without those that are forgotten
-			for r, err := range qs.records.ScanRecords(ctx, qs.project, Kind, "") {
+			for r, err := range qs.records.Scan(ctx, store.Folder{Project: qs.project, Kind: Kind}, "") {
 				last := before[r.Key.Name]
 				if err == nil && last.fixed && last.revision == r.Revision {
 					seen[r.Key.Name] = last // most questions: they need not even be decoded

@@ -141,7 +141,7 @@ func TestPromptBehindNewer(t *testing.T) {
 				defer closeFleet(t, client)
 				newer, behind := send(t, client, "ada", "one"), send(t, client, "ada", "two")
 				var at store.Record
-				for r, err := range db.ScanRecords(t.Context(), "p", "prompt", "") {
+				for r, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: "prompt"}, "") {
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -157,7 +157,7 @@ func TestPromptBehindNewer(t *testing.T) {
 				defer closeFleet(t, worker)
 				waits := func() {
 					<-time.After(time.Minute)
-					for p, err := range db.ScanRecords(t.Context(), "p", "prompt", "") {
+					for p, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: "prompt"}, "") {
 						if strings.HasSuffix(p.Key.Name, behind) && err == nil {
 							return
 						}

@@ -136,9 +136,9 @@ func boundSeq[T any](f *Fleet, parent context.Context, seq func(ctx context.Cont
 // bounded, even when the call does not want the record.
 type stepwise struct{ store.Records }
 
-// ScanRecords implements [store.Records].
-func (s stepwise) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
-	all := s.Records.ScanRecords(ctx, project, kind, after)
+// Scan implements [store.Records].
+func (s stepwise) Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error] {
+	all := s.Records.Scan(ctx, in, after)
 	if !extends(ctx) {
 		return all
 	}

@@ -61,11 +61,11 @@ func (h *hanging) GetRecord(ctx context.Context, k store.RecordKey) (store.Recor
 	return h.Fleet.GetRecord(ctx, k)
 }
 
-func (h *hanging) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
+func (h *hanging) Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error] {
 	if h.reads.Load() {
 		return func(yield func(store.Record, error) bool) { yield(store.Record{}, hang(ctx)) }
 	}
-	return h.Fleet.ScanRecords(ctx, project, kind, after)
+	return h.Fleet.Scan(ctx, in, after)
 }
 
 // openHanging opens a fleet that runs nothing, with a prompt that waits and a question.
@@ -194,9 +194,9 @@ type slowly struct {
 	each time.Duration
 }
 
-func (s *slowly) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
+func (s *slowly) Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
-		for r, err := range s.Fleet.ScanRecords(ctx, project, kind, after) {
+		for r, err := range s.Fleet.Scan(ctx, in, after) {
 			select {
 			case <-time.After(s.each):
 			case <-ctx.Done():

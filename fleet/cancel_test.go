@@ -117,7 +117,7 @@ func newCancelling(t *testing.T, stuck bool) *cancelling {
 // records counts the records of a kind.
 func (c *cancelling) records(t *testing.T, kind string) (n int) {
 	t.Helper()
-	for _, err := range c.db.ScanRecords(t.Context(), "p", kind, "") {
+	for _, err := range c.db.Scan(t.Context(), store.Folder{Project: "p", Kind: kind}, "") {
 		if err != nil {
 			t.Fatal(err)
 		}

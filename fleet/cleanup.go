@@ -67,7 +67,7 @@ func (f *Fleet) forgetBefore(ctx context.Context, before time.Time) error {
 		key := keyAt(p.name)
 		prompts[place(key)+"/"+p.ID], busy[key] = true, true
 	}
-	for r, err := range f.store.ScanRecords(ctx, f.opts.Project, kindOutcome, "") {
+	for r, err := range f.store.Scan(ctx, store.Folder{Project: f.opts.Project, Kind: kindOutcome}, "") {
 		var o Ticket
 		if err == nil {
 			err = decode(r, &o)

@@ -95,7 +95,7 @@ func (f *Fleet) finishCopy(ctx context.Context, c *copying) error {
 
 // finishCopies removes what those have left who died while they copied.
 func (f *Fleet) finishCopies(ctx context.Context) error {
-	for r, err := range f.store.ScanRecords(ctx, f.opts.Project, kindCopying, "") {
+	for r, err := range f.store.Scan(ctx, store.Folder{Project: f.opts.Project, Kind: kindCopying}, "") {
 		var c copying
 		if err == nil {
 			err = decode(r, &c)

@@ -82,7 +82,7 @@ func newDays(f *Fleet) *days {
 	}
 	below := func(folder string) iter.Seq2[store.Record, error] {
 		return boundSeq(f, f.ctx, func(ctx context.Context) iter.Seq2[store.Record, error] {
-			return store.ScanBelow(ctx, o.Store, o.Project, dayspend.Kind, folder)
+			return o.Store.Scan(ctx, store.Folder{Project: o.Project, Kind: dayspend.Kind, Name: folder}, "")
 		})
 	}
 	d.book = dayspend.New(f.store, o.Project, below, func(name string, err error) {

@@ -39,11 +39,11 @@ func (s *failing) PutRecord(ctx context.Context, k store.RecordKey, value []byte
 	return s.MemoryStore.PutRecord(ctx, k, value, revision, f)
 }
 
-func (s *failing) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
-	if s.fails("ScanRecords", kind) {
+func (s *failing) Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error] {
+	if s.fails("Scan", in.Kind) {
 		return func(yield func(store.Record, error) bool) { yield(store.Record{}, errFailing) }
 	}
-	return s.MemoryStore.ScanRecords(ctx, project, kind, after)
+	return s.MemoryStore.Scan(ctx, in, after)
 }
 
 // overDay is the error of a Send that a budget of the day refuses.
@@ -226,7 +226,7 @@ func (s *unloadable) Load(ctx context.Context, k store.Key, after store.Place) i
 // spentOnDays is the sum of all days in a store.
 func spentOnDays(t *testing.T, s store.Records) (usd float64) {
 	t.Helper()
-	for r, err := range s.ScanRecords(t.Context(), "p", "day", "") {
+	for r, err := range s.Scan(t.Context(), store.Folder{Project: "p", Kind: "day"}, "") {
 		var one struct{ USD float64 }
 		if err == nil {
 			err = json.Unmarshal(r.Value, &one)
@@ -382,14 +382,14 @@ func (s *hangingDay) ChangeRecords(ctx context.Context, changes []store.RecordCh
 	return store.Batcher(s.Fleet).ChangeRecords(ctx, changes, f)
 }
 
-func (s *hangingDay) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
-	if kind == "day" && s.hangs.Load() {
+func (s *hangingDay) Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error] {
+	if in.Kind == "day" && s.hangs.Load() {
 		return func(yield func(store.Record, error) bool) { yield(store.Record{}, hang(ctx)) }
 	}
-	if kind == "day" && s.newer.Load() {
+	if in.Kind == "day" && s.newer.Load() {
 		return func(yield func(store.Record, error) bool) { yield(store.Record{}, store.ErrNewer) }
 	}
-	return s.Fleet.ScanRecords(ctx, project, kind, after)
+	return s.Fleet.Scan(ctx, in, after)
 }
 
 // What is newer about the sums of a day is not the conversation: it is not left to a newer
@@ -430,7 +430,7 @@ func TestDaysRemovedWithoutOptions(t *testing.T) {
 		defer closeFleet(t, f)
 		<-time.After(5 * 24 * time.Hour)
 		for _, kind := range []string{"day", "rate"} {
-			for r, err := range db.ScanRecords(t.Context(), "p", kind, "") {
+			for r, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: kind}, "") {
 				t.Errorf("left: %s, %v", r.Key, err)
 			}
 		}
@@ -448,7 +448,7 @@ func TestDaysRemoved(t *testing.T) {
 			<-time.After(24 * time.Hour)
 		}
 		n := 0
-		for _, err := range db.ScanRecords(t.Context(), "p", "day", "") {
+		for _, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: "day"}, "") {
 			if err != nil {
 				t.Fatal(err)
 			}

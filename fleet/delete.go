@@ -206,7 +206,7 @@ func (f *Fleet) dropRecord(ctx context.Context, kind, name string, fence store.F
 // dropBelow removes the records of a conversation whose names begin with it.
 func (f *Fleet) dropBelow(ctx context.Context, kind, key string, fence store.Fence) error {
 	prefix := place(key) + "/"
-	for r, err := range f.store.ScanRecords(ctx, f.opts.Project, kind, prefix) {
+	for r, err := range f.store.Scan(ctx, store.Folder{Project: f.opts.Project, Kind: kind}, prefix) {
 		if err != nil {
 			return err
 		}
@@ -222,7 +222,7 @@ func (f *Fleet) dropBelow(ctx context.Context, kind, key string, fence store.Fen
 
 // finishDeletions completes what somebody began and could not finish.
 func (f *Fleet) finishDeletions(ctx context.Context) error {
-	for r, err := range f.store.ScanRecords(ctx, f.opts.Project, kindDeletion, "") {
+	for r, err := range f.store.Scan(ctx, store.Folder{Project: f.opts.Project, Kind: kindDeletion}, "") {
 		var d deletion
 		if err == nil {
 			err = decode(r, &d)

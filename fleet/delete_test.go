@@ -21,7 +21,7 @@ import (
 func left(t *testing.T, db store.Fleet) (names []string) {
 	t.Helper()
 	for _, kind := range []string{"conversation", "prompt", "outcome", "deletion", "copying", "rules", "calls"} {
-		for r, err := range db.ScanRecords(t.Context(), "p", kind, "") {
+		for r, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: kind}, "") {
 			if err != nil {
 				t.Fatal(err)
 			}

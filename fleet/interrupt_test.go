@@ -201,17 +201,17 @@ type scanHook struct {
 	do atomic.Pointer[func()]
 }
 
-func (h *scanHook) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
+func (h *scanHook) Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		var all []store.Record
-		for r, err := range h.interceptor.ScanRecords(ctx, project, kind, after) {
+		for r, err := range h.interceptor.Scan(ctx, in, after) {
 			if err != nil {
 				yield(r, err)
 				return
 			}
 			all = append(all, r)
 		}
-		if kind == "prompt" && after != "" {
+		if in.Kind == "prompt" && (in.Name != "" || after != "") {
 			if do := h.do.Swap(nil); do != nil {
 				(*do)()
 			}

@@ -37,7 +37,7 @@ func TestCallInDoubt(t *testing.T) {
 					t.Errorf("%+v, %v", out, err)
 				}
 				n := 0
-				for range db.ScanRecords(t.Context(), "p", kindCalls, "") {
+				for range db.Scan(t.Context(), store.Folder{Project: "p", Kind: kindCalls}, "") {
 					n++
 				}
 				if n != c.records {

@@ -29,14 +29,14 @@ func (q *queueState) add(p *queued) {
 // It waits for each of them no longer than Options.StoreTimeout.
 func (f *Fleet) List(ctx context.Context) iter.Seq2[ConversationInfo, error] {
 	return f.list(ctx, func(ctx context.Context, kind string) iter.Seq2[store.Record, error] {
-		return f.store.ScanRecords(ctx, f.opts.Project, kind, "")
+		return f.store.Scan(ctx, store.Folder{Project: f.opts.Project, Kind: kind}, "")
 	})
 }
 
 // listTenant yields the conversations of a tenant, and reads nothing of others.
 func (f *Fleet) listTenant(ctx context.Context, tenant string) iter.Seq2[ConversationInfo, error] {
 	return f.list(ctx, func(ctx context.Context, kind string) iter.Seq2[store.Record, error] {
-		return store.ScanBelow(ctx, f.opts.Store, f.opts.Project, kind, tenantPlace(tenant))
+		return f.opts.Store.Scan(ctx, store.Folder{Project: f.opts.Project, Kind: kind, Name: tenantPlace(tenant)}, "")
 	})
 }
 

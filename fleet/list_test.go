@@ -35,15 +35,9 @@ func (c *countingReads) count(all iter.Seq2[store.Record, error]) iter.Seq2[stor
 	}
 }
 
-func (c *countingReads) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
-	return c.count(c.FileStore.ScanRecords(ctx, project, kind, after))
+func (c *countingReads) Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error] {
+	return c.count(c.FileStore.Scan(ctx, in, after))
 }
-
-func (c *countingReads) ScanBelow(ctx context.Context, project, kind, folder string) iter.Seq2[store.Record, error] {
-	return c.count(c.FileStore.ScanBelow(ctx, project, kind, folder))
-}
-
-func (c *countingReads) ScansBelow(s store.Records) bool { return s == store.Records(c) }
 
 // A list asks the store twice, however many conversations with prompts it has, and that
 // of a tenant reads nothing of others.

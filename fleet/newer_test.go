@@ -29,7 +29,7 @@ func rewrite(t *testing.T, db store.Records, kind string, change func(string) st
 func onlyRecord(t *testing.T, db store.Records, kind string) (only store.Record) {
 	t.Helper()
 	n := 0
-	for r, err := range db.ScanRecords(t.Context(), "p", kind, "") {
+	for r, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: kind}, "") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestNewerRecordsStopOneConversation(t *testing.T) {
 // onlyRecordOf returns the record of a kind whose value or name has a word.
 func onlyRecordOf(t *testing.T, db store.Records, kind, word string) (only store.Record) {
 	t.Helper()
-	for r, err := range db.ScanRecords(t.Context(), "p", kind, "") {
+	for r, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: kind}, "") {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/claude-agent-go/claude/store"
 )
 
 // Prompts are named by the time of the store, and begin in the order of their names. A
@@ -25,7 +27,7 @@ func (f *Fleet) behind(ctx context.Context, key string, now time.Time) (time.Tim
 		return now, nil
 	}
 	queue := place(key) + "/"
-	for r, err := range f.store.ScanRecords(ctx, f.opts.Project, kindPrompt, queue+stamp(now, "")) {
+	for r, err := range f.store.Scan(ctx, store.Folder{Project: f.opts.Project, Kind: kindPrompt}, queue+stamp(now, "")) {
 		if r.Key.Name != "" && !strings.HasPrefix(r.Key.Name, queue) {
 			break // what is wrong with another conversation's prompt does not matter
 		}

@@ -70,12 +70,12 @@ func TestOrderReadsTheQueue(t *testing.T) {
 				<-time.After(time.Second + c.into)
 				log.take()
 				send(t, f, "ada", "two")
-				if made := log.take(); slices.Contains(made, "ScanRecords") != c.reads {
+				if made := log.take(); slices.Contains(made, "Scan") != c.reads {
 					t.Errorf("Send calls %q", made)
 				}
 				log.mu.Lock()
 				log.fault = func(method string, _ int) storetest.StoreFault {
-					if method == "ScanRecords" {
+					if method == "Scan" {
 						return storetest.Fail
 					}
 					return storetest.None

@@ -167,9 +167,9 @@ func stamped(name string) string {
 // those of all conversations if key is empty. Of these, a prompt of a newer version
 // stops nothing; of one conversation it is an error.
 func (f *Fleet) pending(ctx context.Context, key string) iter.Seq2[*queued, error] {
-	all := f.store.ScanRecords(ctx, f.opts.Project, kindPrompt, "")
+	all := f.store.Scan(ctx, store.Folder{Project: f.opts.Project, Kind: kindPrompt}, "")
 	if key != "" {
-		all = store.ScanBelow(ctx, f.opts.Store, f.opts.Project, kindPrompt, place(key))
+		all = f.opts.Store.Scan(ctx, store.Folder{Project: f.opts.Project, Kind: kindPrompt, Name: place(key)}, "")
 	}
 	return func(yield func(*queued, error) bool) {
 		for r, err := range all {

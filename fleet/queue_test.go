@@ -113,7 +113,7 @@ func TestQueuedTwice(t *testing.T) {
 				if len(cli.calls) != 1 {
 					t.Errorf("the model was asked %q; want one call, before both were queued", cli.calls)
 				}
-				for r, err := range db.ScanRecords(t.Context(), "p", "prompt", "") {
+				for r, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: "prompt"}, "") {
 					t.Errorf("%s is still in the queue, %v", r.Key, err)
 				}
 			})
@@ -163,7 +163,7 @@ func TestWrittenAgain(t *testing.T) {
 		if got := ask(t, f, "ada", "two"); got != "heard one, two" {
 			t.Errorf("answer %q", got)
 		}
-		for r, err := range db.ScanRecords(t.Context(), "p", "prompt", "") {
+		for r, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: "prompt"}, "") {
 			t.Errorf("%s is still in the queue, %v", r.Key, err)
 		}
 	})

@@ -214,7 +214,7 @@ func checkClosed(ctx context.Context, from *ResumeFrom) error {
 
 // holderOf returns the key of the conversation that has a session, "" if none has.
 func (f *Fleet) holderOf(ctx context.Context, session string) (key string, err error) {
-	for r, err := range f.store.ScanRecords(ctx, f.opts.Project, kindConversation, "") {
+	for r, err := range f.store.Scan(ctx, store.Folder{Project: f.opts.Project, Kind: kindConversation}, "") {
 		changed(ctx, err)
 		var rec record
 		if err == nil {

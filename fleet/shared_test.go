@@ -172,7 +172,7 @@ func TestMissedAnnouncementOfOurOwn(t *testing.T) {
 		db.tell(store.Change{})
 		synctest.Wait()
 		before := db.reads.Load()
-		for r, err := range db.ScanRecords(t.Context(), "p", "prompt", "") {
+		for r, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: "prompt"}, "") {
 			if err != nil {
 				t.Fatal(err)
 			}

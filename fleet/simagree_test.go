@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // agree checks, between two steps of the world, that all ways to look at it agree: the
@@ -18,7 +19,7 @@ func (w *world) agree(ctx context.Context) {
 	synctest.Wait() // nothing happens until time passes
 	listed := make(map[string]string)
 	queued := make(map[string]int)
-	for r, err := range w.db.ScanRecords(ctx, "p", "prompt", "") {
+	for r, err := range w.db.Scan(ctx, store.Folder{Project: "p", Kind: "prompt"}, "") {
 		if err != nil {
 			w.fault("prompts: %v", err)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // cancel cancels a prompt, and keeps what the fleet says to that.
@@ -44,7 +45,7 @@ func (w *world) cancel(ctx context.Context, f *fleet.Fleet, p *sentPrompt) {
 // anyPrompt chooses a prompt: more often than not one that is in the queue.
 func (w *world) anyPrompt(ctx context.Context) *sentPrompt {
 	var queued []*sentPrompt
-	for r, err := range w.db.ScanRecords(ctx, "p", "prompt", "") {
+	for r, err := range w.db.Scan(ctx, store.Folder{Project: "p", Kind: "prompt"}, "") {
 		for i := range w.sent {
 			if err == nil && strings.HasSuffix(r.Key.Name, w.sent[i].id) {
 				queued = append(queued, &w.sent[i])
@@ -59,7 +60,7 @@ func (w *world) anyPrompt(ctx context.Context) *sentPrompt {
 
 // isStuckAt reports whether a conversation is stuck at a prompt, by what the store has.
 func (w *world) isStuckAt(ctx context.Context, prompt string) bool {
-	for r, err := range w.db.ScanRecords(ctx, "p", "conversation", "") {
+	for r, err := range w.db.Scan(ctx, store.Folder{Project: "p", Kind: "conversation"}, "") {
 		if err == nil && strings.Contains(string(r.Value), `"stuck":{"prompt":"`+prompt) {
 			return true
 		}

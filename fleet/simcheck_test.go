@@ -12,6 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // check compares the outcome of the prompts with what was promised.
@@ -43,7 +44,7 @@ func (w *world) check(ctx context.Context, f *fleet.Fleet, keys []string) {
 		w.fault("question about %s of %s is left, and is %s: %v", q.ToolUseID, q.Conversation, q.State, err)
 	}
 	w.checkDecisions(ctx)
-	for r, err := range w.db.ScanRecords(ctx, "p", "prompt", "") {
+	for r, err := range w.db.Scan(ctx, store.Folder{Project: "p", Kind: "prompt"}, "") {
 		w.fault("prompt %s is left: %s, %v", r.Key.Name, r.Value, err)
 	}
 	for _, key := range keys {
@@ -63,7 +64,7 @@ func (w *world) days(ctx context.Context, key string) (sum float64) {
 	if fleet.TenantOf(key) != "" {
 		place = "/t/" + key + "/"
 	}
-	for r, err := range w.db.ScanRecords(ctx, "p", "day", "") {
+	for r, err := range w.db.Scan(ctx, store.Folder{Project: "p", Kind: "day"}, "") {
 		var one struct{ USD float64 }
 		if err == nil {
 			err = json.Unmarshal(r.Value, &one)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // openClient starts a process that runs nothing. What it changes, the machines have to
@@ -39,7 +40,7 @@ func (w *world) elsewhere(ctx context.Context, key string, op fleet.Instruction)
 // has written that down.
 func (w *world) meant(ctx context.Context, key string) []*sentPrompt {
 	var begun, waiting []*sentPrompt
-	for r, err := range w.db.ScanRecords(ctx, "p", "prompt", "") {
+	for r, err := range w.db.Scan(ctx, store.Folder{Project: "p", Kind: "prompt"}, "") {
 		for i := range w.sent {
 			p := &w.sent[i]
 			if err != nil || p.key != key || !strings.HasSuffix(r.Key.Name, p.id) {
@@ -93,7 +94,7 @@ func (w *world) interrupt(ctx context.Context, key string) {
 
 // noteStopped notes where the turns of prompts are that were just interrupted.
 func (w *world) noteStopped(ctx context.Context, meant []*sentPrompt) {
-	for r, err := range w.db.ScanRecords(ctx, "p", "prompt", "") {
+	for r, err := range w.db.Scan(ctx, store.Folder{Project: "p", Kind: "prompt"}, "") {
 		for _, p := range meant {
 			if err != nil || !strings.HasSuffix(r.Key.Name, p.id) || !marks(r.Key, r.Value) {
 				continue

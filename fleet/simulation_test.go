@@ -655,7 +655,7 @@ func (w *world) settled(ctx context.Context, f *fleet.Fleet) bool {
 		}
 		done = done && info.Queued == 0
 	}
-	for _, err := range w.db.ScanRecords(ctx, "p", "prompt", "") {
+	for _, err := range w.db.Scan(ctx, store.Folder{Project: "p", Kind: "prompt"}, "") {
 		if err != nil {
 			w.fault("prompts: %v", err)
 		}

@@ -89,7 +89,7 @@ func TestRetryRunning(t *testing.T) {
 // allRecords returns the records of a kind.
 func allRecords(t *testing.T, db store.Fleet, kind string) (all []string) {
 	t.Helper()
-	for r, err := range db.ScanRecords(t.Context(), "p", kind, "") {
+	for r, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: kind}, "") {
 		if err != nil {
 			t.Fatal(err)
 		}

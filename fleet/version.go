@@ -6,6 +6,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/internal/operation"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // lacking is the newest CLI that was seen without what a fleet needs: hooks that
@@ -44,7 +45,7 @@ func (f *Fleet) checkFirst(ctx context.Context) error {
 	if f.opts.MaxLive == NoCLIs {
 		return nil
 	}
-	for r, err := range f.store.ScanRecords(ctx, f.opts.Project, kindConversation, "") {
+	for r, err := range f.store.Scan(ctx, store.Folder{Project: f.opts.Project, Kind: kindConversation}, "") {
 		if err != nil {
 			return err
 		}

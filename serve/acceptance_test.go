@@ -155,7 +155,7 @@ func TestConversationWithoutItsPrompt(t *testing.T) {
 func (c *cutOff) age(t *testing.T, conversations ...string) {
 	t.Helper()
 	aged := 0
-	for r, err := range c.ScanRecords(t.Context(), "p", "serve-conversation", "") {
+	for r, err := range c.Scan(t.Context(), store.Folder{Project: "p", Kind: "serve-conversation"}, "") {
 		var n map[string]any
 		if err == nil {
 			err = json.Unmarshal(r.Value, &n)

@@ -325,7 +325,7 @@ func TestSecretsAreHashed(t *testing.T) {
 	}
 	n := 0
 	for _, kind := range []string{"serve-token", "serve-login"} {
-		for rec, err := range db.ScanRecords(t.Context(), "p", kind, "") {
+		for rec, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: kind}, "") {
 			if err != nil {
 				t.Fatal(err)
 			}

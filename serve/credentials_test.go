@@ -77,7 +77,7 @@ func inBubble(t *testing.T, change func(*serve.Options), do func(*testing.T, *ri
 func (r *rig) age(by time.Duration) {
 	r.t.Helper()
 	for _, kind := range []string{"serve-login", "serve-token", "serve-once"} {
-		for rec, err := range r.db.ScanRecords(r.t.Context(), "p", kind, "") {
+		for rec, err := range r.db.Scan(r.t.Context(), store.Folder{Project: "p", Kind: kind}, "") {
 			var value map[string]any
 			if err == nil {
 				err = json.Unmarshal(rec.Value, &value)
@@ -425,7 +425,7 @@ func TestIdempotencyKeys(t *testing.T) {
 // unanswered makes all answers that are kept those of requests that are worked on.
 func unanswered(t *testing.T, db store.Records) {
 	t.Helper()
-	for r, err := range db.ScanRecords(t.Context(), "p", "serve-once", "") {
+	for r, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: "serve-once"}, "") {
 		var value map[string]any
 		if err == nil {
 			err = json.Unmarshal(r.Value, &value)

@@ -22,7 +22,7 @@ import (
 // recordsOf returns the names of the records of a kind.
 func recordsOf(t *testing.T, db store.Records, kind string) (names []string) {
 	t.Helper()
-	for r, err := range db.ScanRecords(t.Context(), "p", kind, "") {
+	for r, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: kind}, "") {
 		if err != nil {
 			t.Fatal(err)
 		}

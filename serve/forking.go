@@ -78,7 +78,7 @@ func (s *Service) endFork(ctx context.Context, key string, made bool) {
 func (s *Service) recoverForks(ctx context.Context) {
 	for ctx.Err() == nil {
 		later := false
-		for r, err := range s.opts.Records.ScanRecords(ctx, s.opts.Project, kindFork, "") {
+		for r, err := range s.opts.Records.Scan(ctx, store.Folder{Project: s.opts.Project, Kind: kindFork}, "") {
 			var f forking
 			if err == nil {
 				err = decodeRecord(r, &f)

@@ -149,7 +149,7 @@ func digest(words ...string) string {
 // forgetAbout removes what answers show of a conversation that is deleted. Those who
 // repeat a request are told so: worked on again, it could begin the conversation anew.
 func (s *Service) forgetAbout(ctx context.Context, key string) error {
-	for r, err := range s.opts.Records.ScanRecords(ctx, s.opts.Project, kindOnce, "") {
+	for r, err := range s.opts.Records.Scan(ctx, store.Folder{Project: s.opts.Project, Kind: kindOnce}, "") {
 		var o idempotencyRecord
 		if err != nil {
 			return err
@@ -179,7 +179,7 @@ func (s *Service) forgetOld(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	for r, err := range s.opts.Records.ScanRecords(ctx, s.opts.Project, kindOnce, "") {
+	for r, err := range s.opts.Records.Scan(ctx, store.Folder{Project: s.opts.Project, Kind: kindOnce}, "") {
 		var o idempotencyRecord
 		if err != nil {
 			return

@@ -21,7 +21,7 @@ type kept struct {
 // answers returns the answers that are kept.
 func answers(t *testing.T, db store.Records) (all []kept) {
 	t.Helper()
-	for r, err := range db.ScanRecords(t.Context(), "p", "serve-once", "") {
+	for r, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: "serve-once"}, "") {
 		var k kept
 		if err == nil {
 			err = json.Unmarshal(r.Value, &k)

@@ -306,7 +306,7 @@ func (s *Service) Tokens(ctx context.Context, u api.User) (api.List[api.TokenInf
 	if err := need(u, api.Admin); err != nil {
 		return out, err
 	}
-	for r, err := range s.opts.Records.ScanRecords(ctx, s.opts.Project, kindToken, "") {
+	for r, err := range s.opts.Records.Scan(ctx, store.Folder{Project: s.opts.Project, Kind: kindToken}, "") {
 		var c credential
 		if err == nil {
 			err = decodeRecord(r, &c)

@@ -22,7 +22,7 @@ func (s *Service) Logins(ctx context.Context, u api.User) (api.List[api.LoginInf
 	if err != nil {
 		return out, problemOf(err)
 	}
-	for r, err := range s.opts.Records.ScanRecords(ctx, s.opts.Project, kindLogin, "") {
+	for r, err := range s.opts.Records.Scan(ctx, store.Folder{Project: s.opts.Project, Kind: kindLogin}, "") {
 		var c credential
 		if err == nil {
 			err = decodeRecord(r, &c)

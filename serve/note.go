@@ -179,7 +179,7 @@ func (b noteStore) all(ctx context.Context) iter.Seq2[note, error] {
 // each is all with the conversations that are being deleted.
 func (b noteStore) each(ctx context.Context) iter.Seq2[note, error] {
 	return func(yield func(note, error) bool) {
-		for r, err := range b.records.ScanRecords(ctx, b.project, kindNote, "") {
+		for r, err := range b.records.Scan(ctx, store.Folder{Project: b.project, Kind: kindNote}, "") {
 			var n note
 			if err == nil {
 				err = decodeRecord(r, &n)

@@ -56,7 +56,7 @@ func TestTurnsOverBudget(t *testing.T) {
 		t.Fatalf("%d: %s", got.status, got.body)
 	}
 	check("deleted", ada, "", false)
-	for record, err := range r.db.ScanRecords(t.Context(), "p", "serve-spent", "") {
+	for record, err := range r.db.Scan(t.Context(), store.Folder{Project: "p", Kind: "serve-spent"}, "") {
 		if err != nil || strings.Contains(string(record.Value), turn.Prompt) {
 			t.Errorf("of the deleted conversation is left %s, %v", record.Value, err)
 		}

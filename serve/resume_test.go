@@ -292,7 +292,7 @@ func TestResumeAgain(t *testing.T) {
 // forgetRecords removes the records of a kind.
 func forgetRecords(t *testing.T, db store.Fleet, kind string) {
 	t.Helper()
-	for rec, err := range db.ScanRecords(t.Context(), "p", kind, "") {
+	for rec, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: kind}, "") {
 		if err == nil {
 			err = db.DropRecord(t.Context(), rec.Key, rec.Revision, store.Fence{})
 		}

@@ -79,7 +79,7 @@ func (t *tally) add(n *note, h *logHead) {
 // addDeleted counts what deleted conversations have cost from a day on, if they are
 // selected by what is known of them: the owner and the preset.
 func (t *tally) addDeleted(ctx context.Context, s *Service, from string, selects func(*note) bool) error {
-	for r, err := range s.opts.Records.ScanRecords(ctx, s.opts.Project, kindSpent, from) {
+	for r, err := range s.opts.Records.Scan(ctx, store.Folder{Project: s.opts.Project, Kind: kindSpent}, from) {
 		var spent spending
 		if err == nil {
 			err = decodeRecord(r, &spent)

@@ -74,7 +74,7 @@ func TestDeletedIsPaidFor(t *testing.T) {
 	a.close()
 	check(newRigIn(t, db, root, limit))
 	left := 0
-	for r, err := range db.ScanRecords(t.Context(), "p", "serve-spent", "") {
+	for r, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: "serve-spent"}, "") {
 		if left++; err != nil {
 			t.Fatal(err)
 		}

@@ -31,11 +31,11 @@ func (c *countedStore) GetRecord(ctx context.Context, k store.RecordKey) (store.
 	return c.Fleet.GetRecord(ctx, k)
 }
 
-func (c *countedStore) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
-	if kind == "serve-log" {
+func (c *countedStore) Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error] {
+	if in.Kind == "serve-log" {
 		c.scans.Add(1)
 	}
-	return c.Fleet.ScanRecords(ctx, project, kind, after)
+	return c.Fleet.Scan(ctx, in, after)
 }
 
 // makeSegments makes segments of the events in the head of a log, as the server

@@ -102,7 +102,7 @@ func holds(t *testing.T, s *FileStore) string {
 	for sub, err := range s.Subagents(t.Context(), main.Project, main.Session) {
 		fmt.Fprintf(&out, "sub %s %v\n", sub, err)
 	}
-	for r, err := range s.ScanRecords(t.Context(), "p", "k", "") {
+	for r, err := range s.Scan(t.Context(), Folder{Project: "p", Kind: "k"}, "") {
 		fmt.Fprintf(&out, "record %s %s %v\n", r.Key, r.Value, err)
 	}
 	_, err := s.Acquire(t.Context(), "p", "lease", "next", time.Hour)

@@ -137,40 +137,20 @@ func (s *FileStore) changeRecord(ctx context.Context, k RecordKey, f Fence, chan
 	return change(r, current.Revision)
 }
 
-// ScanRecords implements [Records].
-func (s *FileStore) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[Record, error] {
+// Scan implements [Records].
+func (s *FileStore) Scan(ctx context.Context, f Folder, after string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		if err := s.scan(ctx, project, kind, after, yield); err != nil {
+		if err := s.scan(ctx, f, after, yield); err != nil {
 			yield(Record{}, err)
 		}
 	}
 }
 
-// ScanBelow implements [FolderScanner].
-func (s *FileStore) ScanBelow(ctx context.Context, project, kind, folder string) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		err := RecordKey{project, kind, folder}.Check()
-		if err == nil {
-			err = s.scanIn(ctx, project, kind, folder, "", yield)
-		}
-		if err != nil {
-			yield(Record{}, err)
-		}
-	}
-}
-
-// ScansBelow implements [FolderScanner].
-func (s *FileStore) ScansBelow(r Records) bool { return r == Records(s) }
-
-func (s *FileStore) scan(ctx context.Context, project, kind, after string, yield func(Record, error) bool) error {
-	if err := CheckScan(project, kind); err != nil {
+// scan yields the records of a folder, and returns the error that ends the loop.
+func (s *FileStore) scan(ctx context.Context, f Folder, after string, yield func(Record, error) bool) error {
+	if err := f.Check(); err != nil {
 		return err
 	}
-	return s.scanIn(ctx, project, kind, "", after, yield)
-}
-
-// scanIn yields the records of a kind, or of a folder in it.
-func (s *FileStore) scanIn(ctx context.Context, project, kind, folder, after string, yield func(Record, error) bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -182,9 +162,9 @@ func (s *FileStore) scanIn(ctx context.Context, project, kind, folder, after str
 		return err
 	}
 	defer r.Close()
-	in := recordFolder(project, kind)
-	if folder != "" {
-		in = path.Join(in, filePath(folder))
+	in := recordFolder(f.Project, f.Kind)
+	if f.Name != "" {
+		in = path.Join(in, filePath(f.Name))
 	}
 	files, err := below(r, in, valueEnd)
 	if err != nil {
@@ -192,13 +172,13 @@ func (s *FileStore) scanIn(ctx context.Context, project, kind, folder, after str
 	}
 	var names []string
 	for _, file := range files {
-		if name, ok := fromFilePath(file); ok && name > after {
-			names = append(names, path.Join(folder, name))
+		if name, ok := fromFilePath(file); ok && path.Join(f.Name, name) > after {
+			names = append(names, path.Join(f.Name, name))
 		}
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		rec, err := readRecord(r, RecordKey{project, kind, name})
+		rec, err := readRecord(r, RecordKey{f.Project, f.Kind, name})
 		if errors.Is(err, ErrNotFound) {
 			continue // dropped in the meantime
 		}

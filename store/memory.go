@@ -393,20 +393,21 @@ func (m *MemoryStore) drop(k RecordKey) {
 	}
 }
 
-// ScanRecords implements [Records].
-func (m *MemoryStore) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[Record, error] {
+// Scan implements [Records].
+func (m *MemoryStore) Scan(ctx context.Context, f Folder, after string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		if err := cmp.Or(CheckScan(project, kind), ctx.Err()); err != nil {
+		if err := cmp.Or(f.Check(), ctx.Err()); err != nil {
 			yield(Record{}, err)
 			return
 		}
+		from, to := f.Between(after)
 		for {
-			page := m.recordsAfter(project, kind, after)
+			page := m.recordsAfter(f, from)
 			for _, r := range page {
-				if !yield(r.clone(), nil) {
+				if to != "" && r.Key.Name >= to || !yield(r.clone(), nil) {
 					return
 				}
-				after = r.Key.Name
+				from = r.Key.Name
 			}
 			if len(page) < scanPage {
 				return
@@ -420,10 +421,10 @@ const scanPage = 100
 
 // recordsAfter returns the next records after a name, with the values that they
 // have in the store: those are replaced, never changed.
-func (m *MemoryStore) recordsAfter(project, kind, after string) []Record {
+func (m *MemoryStore) recordsAfter(f Folder, after string) []Record {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	names := m.names[RecordKey{Project: project, Kind: kind}]
+	names := m.names[RecordKey{Project: f.Project, Kind: f.Kind}]
 	at, found := slices.BinarySearch(names, after)
 	if found {
 		at++
@@ -431,7 +432,7 @@ func (m *MemoryStore) recordsAfter(project, kind, after string) []Record {
 	names = names[at:min(at+scanPage, len(names))]
 	page := make([]Record, 0, len(names))
 	for _, name := range names {
-		page = append(page, *m.records[RecordKey{project, kind, name}])
+		page = append(page, *m.records[RecordKey{f.Project, f.Kind, name}])
 	}
 	return page
 }

@@ -1,10 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
-	"strings"
 	"time"
 )
 
@@ -57,45 +57,44 @@ type Records interface {
 	// DropRecord removes a record. If there is none, it returns [ErrNotFound].
 	DropRecord(ctx context.Context, k RecordKey, revision int64, f Fence) error
 
-	// ScanRecords yields the records of a kind in the order of their names,
-	// starting after the given name; "" yields all. A record that changes
-	// during the loop is seen as it was before or after the change.
-	ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[Record, error]
+	// Scan yields the records of a folder in the order of their names, from behind a
+	// name, which need not exist; "" yields all. A record that changes during the loop
+	// is seen as it was before or after the change. Records of other folders are not
+	// read.
+	Scan(ctx context.Context, f Folder, after string) iter.Seq2[Record, error]
 
 	// Now returns the time of the store's clock, which all its users share.
 	Now(ctx context.Context) (time.Time, error)
 }
 
-// FolderScanner is a [Records] that finds the records of a folder without reading
-// the others.
-type FolderScanner interface {
-	// ScanBelow yields the records of a kind whose names begin with the folder
-	// and a slash, in the order of their names, as ScanRecords does.
-	ScanBelow(ctx context.Context, project, kind, folder string) iter.Seq2[Record, error]
+// Folder is the records of a kind whose names begin with Name and a slash, or all of the
+// kind if Name is empty.
+type Folder struct{ Project, Kind, Name string }
 
-	// ScansBelow reports whether ScanBelow yields what ScanRecords of s does. As
-	// with Batches of a [RecordBatcher], a store says yes only to itself: one that
-	// embeds it may have a ScanRecords of its own.
-	ScansBelow(s Records) bool
+// Check returns a [*KeyError] if there cannot be such a folder. Every store calls it
+// before it reads anything.
+func (f Folder) Check() error {
+	if f.Name == "" {
+		return cmp.Or(CheckProject(f.Project), checkName("kind", f.Kind))
+	}
+	return RecordKey(f).Check()
 }
 
-// ScanBelow yields the records below a folder, from a [FolderScanner] or from any
-// other store, also one that only embeds a FolderScanner.
-func ScanBelow(ctx context.Context, s Records, project, kind, folder string) iter.Seq2[Record, error] {
-	if f, ok := s.(FolderScanner); ok && f.ScansBelow(s) {
-		return f.ScanBelow(ctx, project, kind, folder)
+// String returns the folder in one line, for errors.
+func (f Folder) String() string {
+	if f.Name == "" {
+		return f.Project + "/" + f.Kind
 	}
-	return func(yield func(Record, error) bool) {
-		if err := (RecordKey{project, kind, folder}).Check(); err != nil {
-			yield(Record{}, err)
-			return
-		}
-		for r, err := range s.ScanRecords(ctx, project, kind, folder+"/") {
-			if err == nil && !strings.HasPrefix(r.Key.Name, folder+"/") || !yield(r, err) {
-				return
-			}
-		}
+	return RecordKey(f).String()
+}
+
+// Between returns the bounds of the names in the folder: they come after the first and,
+// if it is not empty, before the second.
+func (f Folder) Between(after string) (from, to string) {
+	if f.Name == "" {
+		return after, ""
 	}
+	return max(after, f.Name+"/"), f.Name + "0" // which follows the slash
 }
 
 // Change says what was changed in a store.
@@ -139,12 +138,4 @@ func CheckDrop(k RecordKey, revision int64, f Fence) error {
 		return fmt.Errorf("claude: store: %w: revision %d", ErrInvalid, revision)
 	}
 	return f.check(k.Project)
-}
-
-// CheckScan checks the arguments of ScanRecords.
-func CheckScan(project, kind string) error {
-	if err := CheckProject(project); err != nil {
-		return err
-	}
-	return checkName("kind", kind)
 }

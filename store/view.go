@@ -18,7 +18,7 @@ type RecordViewer interface {
 	//
 	// The moment is not before any change that this store has made, returned or
 	// announced to its Notifier. A change that another process has just made may be
-	// missing, while GetRecord and ScanRecords would find it: so compare and set
+	// missing, while GetRecord and Scan would find it: so compare and set
 	// what you change, and look again when a change is announced.
 	//
 	// If the records cannot be read in one step now, because they are too many or a
@@ -26,7 +26,7 @@ type RecordViewer interface {
 	// then.
 	ViewRecords(ctx context.Context, keys, folders []RecordKey) ([]Record, error)
 
-	// Views reports whether ViewRecords returns what GetRecord and ScanRecords of s
+	// Views reports whether ViewRecords returns what GetRecord and Scan of s
 	// do. As with Batches of a [RecordBatcher], a store says yes only to itself.
 	Views(s Records) bool
 }

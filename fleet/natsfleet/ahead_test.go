@@ -56,7 +56,7 @@ func TestReadAfterScan(t *testing.T) {
 
 // contains reports whether a folder has a record.
 func contains(t *testing.T, s store.Records, folder, name string) (found bool, err error) {
-	for r, err := range store.ScanBelow(t.Context(), s, "p", "k", folder) {
+	for r, err := range s.Scan(t.Context(), store.Folder{Project: "p", Kind: "k", Name: folder}, "") {
 		if err != nil {
 			return false, err
 		}

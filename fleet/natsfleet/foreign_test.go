@@ -143,7 +143,7 @@ func TestForeignMessagesInAStore(t *testing.T) {
 				t.Errorf("%s: the list has %v, %v", name, got, err)
 			}
 		}
-		for got, err := range s.ScanRecords(t.Context(), "p", "k", "") {
+		for got, err := range s.Scan(t.Context(), store.Folder{Project: "p", Kind: "k"}, "") {
 			if err != nil || got.Key != r {
 				t.Errorf("%s: the scan has %v, %v", name, got.Key, err)
 			}

@@ -14,7 +14,6 @@ import (
 )
 
 var _ interface {
-	store.FolderScanner
 	store.Notifier
 	store.RecordBatcher
 	store.RecordViewer

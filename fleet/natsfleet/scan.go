@@ -13,33 +13,18 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// ScanRecords implements [store.Records]. It finds out the names of all records of the
-// kind before it yields the first, and reads large values and those of many records as it
-// comes to them.
-func (s *Store) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
+// Scan implements [store.Records]. It finds out the names of all records of the folder
+// before it yields the first, and reads large values and those of many records as it comes
+// to them. Records of other folders are not read.
+func (s *Store) Scan(ctx context.Context, f store.Folder, after string) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
-		if err := cmp.Or(store.CheckScan(project, kind), ctx.Err()); err != nil {
+		if err := cmp.Or(f.Check(), ctx.Err()); err != nil {
 			yield(store.Record{}, err)
 			return
 		}
-		s.scan(ctx, project, kind, "", func(name string) bool { return name > after }, yield)
+		s.scan(ctx, f.Project, f.Kind, f.Name, func(name string) bool { return name > after }, yield)
 	}
 }
-
-// ScanBelow implements [store.FolderScanner]. Records of other folders are not
-// read.
-func (s *Store) ScanBelow(ctx context.Context, project, kind, folder string) iter.Seq2[store.Record, error] {
-	return func(yield func(store.Record, error) bool) {
-		if err := cmp.Or(store.RecordKey{Project: project, Kind: kind, Name: folder}.Check(), ctx.Err()); err != nil {
-			yield(store.Record{}, err)
-			return
-		}
-		s.scan(ctx, project, kind, folder, func(string) bool { return true }, yield)
-	}
-}
-
-// ScansBelow implements [store.FolderScanner].
-func (s *Store) ScansBelow(r store.Records) bool { return r == store.Records(s) }
 
 // scan yields the records of a kind, or of a folder in it, in the order of their
 // names.

@@ -23,7 +23,7 @@ import (
 func below(t *testing.T, s store.Records, folder string) map[string]int64 {
 	t.Helper()
 	found := make(map[string]int64)
-	for r, err := range store.ScanBelow(t.Context(), s, "p", "k", folder) {
+	for r, err := range s.Scan(t.Context(), store.Folder{Project: "p", Kind: "k", Name: folder}, "") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestScanOfMuch(t *testing.T) {
 	}
 	stranger := newStranger(t, c.URL())
 	var last string
-	for r, err := range s.ScanRecords(t.Context(), "p", "k", "") {
+	for r, err := range s.Scan(t.Context(), store.Folder{Project: "p", Kind: "k"}, "") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,7 +230,7 @@ func TestScanLeavesFolder(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	s := openStore(t, c.URL())
-	for _, err := range s.ScanBelow(t.Context(), "p", "prompt", "c/ada") {
+	for _, err := range s.Scan(t.Context(), store.Folder{Project: "p", Kind: "prompt", Name: "c/ada"}, "") {
 		t.Error("found something", err)
 	}
 	stream, err := newStranger(t, c.URL()).js.Stream(t.Context(), "claude")

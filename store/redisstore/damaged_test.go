@@ -109,7 +109,7 @@ func checkDamaged(t *testing.T, s *redisstore.Store, k store.Key, name string, w
 	}
 	for range s.Subagents(t.Context(), k.Project, k.Session) {
 	}
-	for range s.ScanRecords(t.Context(), k.Project, "kind", "") {
+	for range s.Scan(t.Context(), store.Folder{Project: k.Project, Kind: "kind"}, "") {
 	}
 	_, _ = s.GetRecord(t.Context(), store.RecordKey{Project: k.Project, Kind: "kind", Name: "name"}) // it must not panic
 	if _, err := s.Acquire(t.Context(), k.Project, k.Session, "other", time.Minute); err == nil && !strings.Contains(name, "lease") {

@@ -149,7 +149,7 @@ func TestPagesAreBounded(t *testing.T) {
 		}
 		n++
 	}
-	for _, err := range s.ScanRecords(t.Context(), "p", "k", "") {
+	for _, err := range s.Scan(t.Context(), store.Folder{Project: "p", Kind: "k"}, "") {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -70,34 +70,29 @@ func (s *Store) DropRecord(ctx context.Context, k store.RecordKey, revision int6
 	return fail(k, err)
 }
 
-// ScanRecords implements [store.Records].
-func (s *Store) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
+// Scan implements [store.Records].
+func (s *Store) Scan(ctx context.Context, f store.Folder, after string) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
-		if err := cmp.Or(store.CheckScan(project, kind), ctx.Err()); err != nil {
+		if err := cmp.Or(f.Check(), ctx.Err()); err != nil {
 			yield(store.Record{}, err)
 			return
 		}
-		from := "-"
-		if after != "" {
-			from = "(" + after
-		}
-		s.scan(ctx, project, kind, from, "+", yield)
+		from, to := bounds(f, after)
+		s.scan(ctx, f.Project, f.Kind, from, to, yield)
 	}
 }
 
-// ScanBelow implements [store.FolderScanner].
-func (s *Store) ScanBelow(ctx context.Context, project, kind, folder string) iter.Seq2[store.Record, error] {
-	return func(yield func(store.Record, error) bool) {
-		if err := cmp.Or(store.RecordKey{Project: project, Kind: kind, Name: folder}.Check(), ctx.Err()); err != nil {
-			yield(store.Record{}, err)
-			return
-		}
-		s.scan(ctx, project, kind, "("+folder+"/", "("+folder+"0", yield) // which follows the slash
+// bounds are those of a folder for ZRANGEBYLEX, from behind a name.
+func bounds(f store.Folder, after string) (from, to string) {
+	from, to = f.Between(after)
+	if from = "(" + from; from == "(" {
+		from = "-"
 	}
+	if to = "(" + to; to == "(" {
+		to = "+"
+	}
+	return from, to
 }
-
-// ScansBelow implements [store.FolderScanner].
-func (s *Store) ScansBelow(r store.Records) bool { return r == store.Records(s) }
 
 // scan yields the records between two bounds of ZRANGEBYLEX.
 func (s *Store) scan(ctx context.Context, project, kind, from, to string, yield func(store.Record, error) bool) {

@@ -143,25 +143,25 @@ func (s *Store) changeRecord(ctx context.Context, k store.RecordKey, f store.Fen
 	}
 }
 
-// ScanRecords implements [store.Records].
-func (s *Store) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
+// Scan implements [store.Records].
+func (s *Store) Scan(ctx context.Context, f store.Folder, after string) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
-		if err := cmp.Or(store.CheckScan(project, kind), ctx.Err()); err != nil {
+		if err := cmp.Or(f.Check(), ctx.Err()); err != nil {
 			yield(store.Record{}, err)
 			return
 		}
-		names, err := s.recordNames(ctx, project, kind, after)
+		names, err := s.recordNames(ctx, f, after)
 		if err != nil {
-			yield(store.Record{}, fail(project+"/"+kind, err))
+			yield(store.Record{}, fail(f, err))
 			return
 		}
 		var objects []string
 		for _, name := range names {
-			objects = append(objects, s.recordName(store.RecordKey{Project: project, Kind: kind, Name: name}))
+			objects = append(objects, s.recordName(store.RecordKey{Project: f.Project, Kind: f.Kind, Name: name}))
 		}
 		i := 0
 		for body, err := range s.fetch(ctx, objects) {
-			k := store.RecordKey{Project: project, Kind: kind, Name: names[i]}
+			k := store.RecordKey{Project: f.Project, Kind: f.Kind, Name: names[i]}
 			i++
 			var r recordBody
 			if err == nil && json.Unmarshal(body, &r) != nil {
@@ -177,9 +177,10 @@ func (s *Store) ScanRecords(ctx context.Context, project, kind, after string) it
 	}
 }
 
-// recordNames returns the names of the records of a kind after one, in order.
-func (s *Store) recordNames(ctx context.Context, project, kind, after string) ([]string, error) {
-	folder := recordFolder(project, kind)
+// recordNames returns the names of the records of a folder after one, in order.
+func (s *Store) recordNames(ctx context.Context, f store.Folder, after string) ([]string, error) {
+	folder := recordFolder(f.Project, f.Kind)
+	from, to := f.Between(after)
 	var names []string
 	for o, err := range s.list(ctx, folder) {
 		if err != nil {
@@ -193,7 +194,7 @@ func (s *Store) recordNames(ctx context.Context, project, kind, after string) ([
 			}
 			name = r.Name
 		}
-		if name > after {
+		if name > from && (to == "" || name < to) {
 			names = append(names, name)
 		}
 	}

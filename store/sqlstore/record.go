@@ -157,34 +157,20 @@ func (s *Store) revision(ctx context.Context, tx *sql.Tx) (n int64, err error) {
 	return n, err
 }
 
-// ScanRecords implements [store.Records].
-func (s *Store) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
+// Scan implements [store.Records].
+func (s *Store) Scan(ctx context.Context, f store.Folder, after string) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
-		if err := cmp.Or(store.CheckScan(project, kind), ctx.Err()); err != nil {
+		if err := cmp.Or(f.Check(), ctx.Err()); err != nil {
 			yield(store.Record{}, err)
 			return
 		}
-		s.scan(ctx, project, kind, after, afterAll, yield)
+		from, to := f.Between(after)
+		s.scan(ctx, f.Project, f.Kind, from, cmp.Or(to, afterAll), yield)
 	}
 }
 
 // afterAll is behind all names, which are made of ASCII characters.
 const afterAll = "\x7f"
-
-// ScanBelow implements [store.FolderScanner].
-func (s *Store) ScanBelow(ctx context.Context, project, kind, folder string) iter.Seq2[store.Record, error] {
-	return func(yield func(store.Record, error) bool) {
-		if err := cmp.Or(store.RecordKey{Project: project, Kind: kind, Name: folder}.Check(), ctx.Err()); err != nil {
-			yield(store.Record{}, err)
-			return
-		}
-		begin, end := below(folder)
-		s.scan(ctx, project, kind, begin, end, yield)
-	}
-}
-
-// ScansBelow implements [store.FolderScanner].
-func (s *Store) ScansBelow(r store.Records) bool { return r == store.Records(s) }
 
 // below returns the bounds of the names in a folder, which are between them.
 func below(folder string) (begin, end string) { return folder + "/", folder + "0" } // which follows the slash

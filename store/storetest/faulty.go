@@ -330,9 +330,9 @@ func (f *FaultyStore) ViewRecords(ctx context.Context, keys, folders []store.Rec
 	return do(ctx, f, "ViewRecords", func(ctx context.Context) ([]store.Record, error) { return v.ViewRecords(ctx, keys, folders) })
 }
 
-// ScanRecords implements [store.Records].
-func (f *FaultyStore) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
-	return loop(ctx, f, "ScanRecords", func() iter.Seq2[store.Record, error] { return f.s.ScanRecords(ctx, project, kind, after) })
+// Scan implements [store.Records].
+func (f *FaultyStore) Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error] {
+	return loop(ctx, f, "Scan", func() iter.Seq2[store.Record, error] { return f.s.Scan(ctx, in, after) })
 }
 
 // Now implements [store.Records].

@@ -95,7 +95,9 @@ func calls(s *subject, good store.Key, bad string) map[string]func(store.Fleet) 
 		"Acquire, where": func(s store.Fleet) error { _, err := s.Acquire(ctx, bad, "n", "o", time.Minute); return err },
 		"Renew":          func(s store.Fleet) error { return s.Renew(ctx, lease) },
 		"Release":        func(s store.Fleet) error { return s.Release(ctx, lease) },
-		"ScanRecords":    func(s store.Fleet) error { return lastError(s.ScanRecords(ctx, good.Project, bad, "")) },
+		"Scan": func(s store.Fleet) error {
+			return lastError(s.Scan(ctx, store.Folder{Project: good.Project, Kind: bad}, ""))
+		},
 		"PutRecord, fence": func(s store.Fleet) error {
 			_, err := s.PutRecord(ctx, record, nil, 0, fence)
 			return err

@@ -44,7 +44,7 @@ func layoutNewer(s *subject) {
 	if got := collect(s.t, store.Entries(s.t.Context(), later, k)); len(got) != 1 {
 		s.t.Errorf("%d entries, want 1", len(got))
 	}
-	if got := collect(s.t, later.ScanRecords(s.t.Context(), s.project, r.Kind, "")); len(got) != 1 || string(got[0].Value) != "1" {
+	if got := collect(s.t, later.Scan(s.t.Context(), store.Folder{Project: s.project, Kind: r.Kind}, "")); len(got) != 1 || string(got[0].Value) != "1" {
 		s.t.Errorf("the records are %v", got)
 	}
 }
@@ -82,6 +82,6 @@ func (s *subject) refused(of store.Fleet, k store.Key, r store.RecordKey, want e
 	_, err = of.PutRecord(ctx, r, []byte("2"), 0, store.Fence{})
 	wants("PutRecord", err)
 	wants("DropRecord", of.DropRecord(ctx, r, 1, store.Fence{}))
-	wants("ScanRecords", lastError(of.ScanRecords(ctx, r.Project, r.Kind, "")))
-	wants("ScanBelow", lastError(store.ScanBelow(ctx, of, r.Project, r.Kind, "folder")))
+	wants("Scan", lastError(of.Scan(ctx, store.Folder{Project: r.Project, Kind: r.Kind}, "")))
+	wants("Scan", lastError(of.Scan(ctx, store.Folder{Project: r.Project, Kind: r.Kind, Name: "folder"}, "")))
 }

@@ -388,10 +388,10 @@ func (w *walk) compareRecords(keys []store.RecordKey, held map[store.RecordKey]s
 	default:
 		same("GetRecord", []store.Record{got}, func(o store.RecordKey) bool { return o == k })
 	}
-	same("ScanRecords", collect(w.t, r.ScanRecords(ctx, w.project, k.Kind, "")), func(o store.RecordKey) bool { return o.Kind == k.Kind })
-	same("ScanRecords after "+k.Name, collect(w.t, r.ScanRecords(ctx, w.project, k.Kind, k.Name)), func(o store.RecordKey) bool { return o.Kind == k.Kind && o.Name > k.Name })
+	same("Scan", collect(w.t, r.Scan(ctx, store.Folder{Project: w.project, Kind: k.Kind}, "")), func(o store.RecordKey) bool { return o.Kind == k.Kind })
+	same("Scan after "+k.Name, collect(w.t, r.Scan(ctx, store.Folder{Project: w.project, Kind: k.Kind}, k.Name)), func(o store.RecordKey) bool { return o.Kind == k.Kind && o.Name > k.Name })
 	below := func(o store.RecordKey) bool { return o.Kind == k.Kind && strings.HasPrefix(o.Name, "a/") }
-	same("ScanBelow a", collect(w.t, store.ScanBelow(ctx, r, w.project, k.Kind, "a")), below)
+	same("Scan a", collect(w.t, r.Scan(ctx, store.Folder{Project: w.project, Kind: k.Kind, Name: "a"}, "")), below)
 	if v := store.Viewer(w.Fleet); v != nil && n%3 == 0 {
 		// Only the store that made the changes has them in its view for sure.
 		got, err := v.ViewRecords(ctx, []store.RecordKey{k}, []store.RecordKey{{Project: w.project, Kind: k.Kind, Name: "a"}})

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -112,7 +111,7 @@ func recordScan(s *subject) {
 	slices.Sort(names)
 	for i, after := range append([]string{""}, names...) {
 		var got []string
-		for rec, err := range s.again().ScanRecords(s.t.Context(), s.project, "queue", after) {
+		for rec, err := range s.again().Scan(s.t.Context(), store.Folder{Project: s.project, Kind: "queue"}, after) {
 			if err != nil {
 				s.t.Fatal(err)
 			}
@@ -125,10 +124,10 @@ func recordScan(s *subject) {
 			s.t.Errorf("after %q: %q, want %q", after, got, want)
 		}
 	}
-	for range r.ScanRecords(s.t.Context(), s.project, "queue", "") {
+	for range r.Scan(s.t.Context(), store.Folder{Project: s.project, Kind: "queue"}, "") {
 		break
 	}
-	if got := collect(s.t, r.ScanRecords(s.t.Context(), s.project, "none", "")); len(got) != 0 {
+	if got := collect(s.t, r.Scan(s.t.Context(), store.Folder{Project: s.project, Kind: "none"}, "")); len(got) != 0 {
 		s.t.Errorf("an unknown kind: %v", got)
 	}
 }
@@ -138,7 +137,7 @@ func recordLongScan(s *subject) {
 	for i := range 250 {
 		s.put(r, store.RecordKey{Project: s.project, Kind: "queue", Name: fmt.Sprintf("%05d", i)}, "", 0)
 	}
-	if got := collect(s.t, r.ScanRecords(s.t.Context(), s.project, "queue", "")); len(got) != 250 || got[249].Key.Name != "00249" {
+	if got := collect(s.t, r.Scan(s.t.Context(), store.Folder{Project: s.project, Kind: "queue"}, "")); len(got) != 250 || got[249].Key.Name != "00249" {
 		s.t.Errorf("%d records", len(got))
 	}
 }
@@ -150,7 +149,7 @@ func recordBelow(s *subject) {
 	}
 	for folder, want := range map[string][]string{"a": {"a/1", "a/1/x", "a/2"}, "a/1": {"a/1/x"}, "b": {"b/a/1"}, "a.b": {"a.b/1"}, "none": nil} {
 		var got []string
-		for _, rec := range collect(s.t, store.ScanBelow(s.t.Context(), s.again(), s.project, "queue", folder)) {
+		for _, rec := range collect(s.t, s.again().Scan(s.t.Context(), store.Folder{Project: s.project, Kind: "queue", Name: folder}, "")) {
 			if string(rec.Value) != "v "+rec.Key.Name {
 				s.t.Errorf("record %+v", rec)
 			}
@@ -160,26 +159,22 @@ func recordBelow(s *subject) {
 			s.t.Errorf("below %q: %q, want %q", folder, got, want)
 		}
 	}
-	embeds := &hidesRecords{Records: r}
-	embeds.FolderScanner, _ = r.(store.FolderScanner)
-	if embeds.FolderScanner != nil && len(collect(s.t, store.ScanBelow(s.t.Context(), embeds, s.project, "queue", "a"))) != 0 {
-		s.t.Error("the ScanRecords of a store that embeds it is passed by")
+	var rest []string
+	for _, rec := range collect(s.t, r.Scan(s.t.Context(), store.Folder{Project: s.project, Kind: "queue", Name: "a"}, "a/1")) {
+		rest = append(rest, rec.Key.Name)
 	}
-	err := lastError(store.ScanBelow(s.t.Context(), r, s.project, "queue", "../a"))
+	if want := []string{"a/1/x", "a/2"}; !slices.Equal(rest, want) {
+		s.t.Errorf("below a, behind a/1: %q, want %q", rest, want)
+	}
+	for _, after := range []string{"a/2", "aa", "zz"} {
+		if got := collect(s.t, r.Scan(s.t.Context(), store.Folder{Project: s.project, Kind: "queue", Name: "a"}, after)); len(got) != 0 {
+			s.t.Errorf("below a, behind %s: %v", after, got)
+		}
+	}
+	err := lastError(r.Scan(s.t.Context(), store.Folder{Project: s.project, Kind: "queue", Name: "../a"}, ""))
 	if _, ok := errors.AsType[*store.KeyError](err); !ok {
 		s.t.Errorf("a bad folder: %v, want a *KeyError", err)
 	}
-}
-
-// hidesRecords is a store that embeds another one.
-type hidesRecords struct {
-	store.Records
-	store.FolderScanner
-}
-
-// ScanRecords yields nothing.
-func (*hidesRecords) ScanRecords(context.Context, string, string, string) iter.Seq2[store.Record, error] {
-	return func(func(store.Record, error) bool) {}
 }
 
 func recordContended(s *subject) {
@@ -270,7 +265,7 @@ func clockRuns(s *subject) {
 func (s *subject) sorted(r store.Records, project, kind string, names []string) iter.Seq[store.Record] {
 	return func(yield func(store.Record) bool) {
 		slices.Sort(names)
-		got := collect(s.t, r.ScanRecords(s.t.Context(), project, kind, ""))
+		got := collect(s.t, r.Scan(s.t.Context(), store.Folder{Project: project, Kind: kind}, ""))
 		if len(got) != len(names) {
 			s.t.Fatalf("%d records, want %d", len(got), len(names))
 		}

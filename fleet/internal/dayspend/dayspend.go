@@ -112,7 +112,7 @@ func (s *sums) spent(tenant string) Spent {
 // Records is the part of a store that a book needs.
 type Records interface {
 	GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error)
-	ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error]
+	Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error]
 	DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error
 }
 
@@ -281,7 +281,7 @@ func (b *Book) Change(ctx context.Context, place string, created time.Time, t To
 // Forget removes the records of a project from days before one. Those of a newer version
 // stay.
 func Forget(ctx context.Context, s Records, project string, before Day) error {
-	for r, err := range s.ScanRecords(ctx, project, Kind, "") {
+	for r, err := range s.Scan(ctx, store.Folder{Project: project, Kind: Kind}, "") {
 		if err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ func TestToday(t *testing.T) {
 func book(s *store.MemoryStore, scans *int) *dayspend.Book {
 	return dayspend.New(s, "p", func(folder string) iter.Seq2[store.Record, error] {
 		*scans++
-		return store.ScanBelow(context.Background(), s, "p", dayspend.Kind, folder)
+		return s.Scan(context.Background(), store.Folder{Project: "p", Kind: dayspend.Kind, Name: folder}, "")
 	}, noSkip)
 }
 
@@ -147,7 +147,7 @@ func TestNotedDuringScan(t *testing.T) {
 			return func(yield func(store.Record, error) bool) {
 				seen := dayspend.Today{Day: day, USD: 1}
 				put(t, s, b, "c/ada", time.Unix(1, 0), seen)
-				for r, err := range store.ScanBelow(context.Background(), s, "p", dayspend.Kind, folder) {
+				for r, err := range s.Scan(context.Background(), store.Folder{Project: "p", Kind: dayspend.Kind, Name: folder}, "") {
 					yield(r, err)
 				}
 				missed := dayspend.Today{Day: day, USD: 10}
@@ -193,7 +193,7 @@ func TestUnreadable(t *testing.T) {
 		var skipped []string
 		b := dayspend.New(s, "p", func(folder string) iter.Seq2[store.Record, error] {
 			scans++
-			return store.ScanBelow(context.Background(), s, "p", dayspend.Kind, folder)
+			return s.Scan(context.Background(), store.Folder{Project: "p", Kind: dayspend.Kind, Name: folder}, "")
 		}, func(name string, _ error) { skipped = append(skipped, name) })
 		const day = "2026-11-17"
 		put(t, s, b, "c/ada", time.Unix(1, 0), dayspend.Today{Day: day, USD: 1})
@@ -228,7 +228,7 @@ func TestForget(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := 0
-	for _, err := range s.ScanRecords(t.Context(), "p", dayspend.Kind, "") {
+	for _, err := range s.Scan(t.Context(), store.Folder{Project: "p", Kind: dayspend.Kind}, "") {
 		if err != nil {
 			t.Fatal(err)
 		}

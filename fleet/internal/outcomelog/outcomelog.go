@@ -92,7 +92,7 @@ type Records interface {
 	GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error)
 	PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error)
 	DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error
-	ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error]
+	Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error]
 	ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error)
 }
 
@@ -145,7 +145,7 @@ type mark struct {
 }
 
 func (l *Log) scan(ctx context.Context) (marks []mark, err error) {
-	for r, err := range l.store.ScanRecords(ctx, l.project, KindMark, "") {
+	for r, err := range l.store.Scan(ctx, store.Folder{Project: l.project, Kind: KindMark}, "") {
 		m := mark{key: r.Key, revision: r.Revision}
 		if err != nil {
 			return nil, err
@@ -362,7 +362,7 @@ func gone(err error) error {
 
 // Begin returns the place of the first entry that is kept.
 func (l *Log) Begin(ctx context.Context) (at int64, err error) {
-	for r, err := range l.store.ScanRecords(ctx, l.project, KindLog, pageFolder+"/") {
+	for r, err := range l.store.Scan(ctx, store.Folder{Project: l.project, Kind: KindLog}, pageFolder+"/") {
 		if err != nil {
 			return 0, err
 		}
@@ -420,7 +420,7 @@ func (l *Log) Trim(ctx context.Context, before time.Time) error {
 	if err != nil {
 		return err
 	}
-	for r, err := range l.store.ScanRecords(ctx, l.project, KindLog, pageFolder+"/") {
+	for r, err := range l.store.Scan(ctx, store.Folder{Project: l.project, Kind: KindLog}, pageFolder+"/") {
 		var p page
 		var n int64
 		if err == nil {

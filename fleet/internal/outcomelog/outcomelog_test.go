@@ -275,9 +275,9 @@ type blind struct {
 	scans int
 }
 
-func (b *blind) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
-	all := b.records.ScanRecords(ctx, project, kind, after)
-	if kind != KindMark || b.scans >= len(b.names) {
+func (b *blind) Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error] {
+	all := b.records.Scan(ctx, in, after)
+	if in.Kind != KindMark || b.scans >= len(b.names) {
 		return all
 	}
 	overlooked := b.names[b.scans]

@@ -66,7 +66,7 @@ type Records interface {
 	GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error)
 	PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error)
 	DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error
-	ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error]
+	Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error]
 }
 
 // Shared limits events in all processes that share a store. Its methods may be called
@@ -188,7 +188,7 @@ func (s *Shared) key(name string) store.RecordKey {
 // Forget removes the records of a project that limit nothing since a time, and damaged
 // ones. Those of a newer version stay.
 func Forget(ctx context.Context, s Records, project string, before time.Time) error {
-	for r, err := range s.ScanRecords(ctx, project, Kind, "") {
+	for r, err := range s.Scan(ctx, store.Folder{Project: project, Kind: Kind}, "") {
 		if err != nil {
 			return err
 		}

@@ -104,7 +104,7 @@ func TestDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	for r, err := range db.ScanRecords(t.Context(), "p", ratelimit.Kind, "") {
+	for r, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: ratelimit.Kind}, "") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +195,7 @@ func TestForget(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	for r, err := range db.ScanRecords(t.Context(), "p", ratelimit.Kind, "") {
+	for r, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: ratelimit.Kind}, "") {
 		if err != nil {
 			t.Fatal(err)
 		}
