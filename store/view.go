@@ -31,6 +31,13 @@ type RecordViewer interface {
 	Views(s Records) bool
 }
 
+// MaxViewed and MaxViewedBytes are how many records a view may have, and how many bytes in
+// all. What is larger is scanned.
+const (
+	MaxViewed      = 1000
+	MaxViewedBytes = 16 << 20
+)
+
 // Viewer returns a store as a [RecordViewer], nil if it is not one, or only embeds one.
 func Viewer(s Records) RecordViewer {
 	if v, ok := s.(RecordViewer); ok && v.Views(s) {

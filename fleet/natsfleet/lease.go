@@ -271,16 +271,27 @@ func (s *Store) free(ctx context.Context, l store.Lease, h holding) error {
 	if errors.Is(err, errMoved) {
 		return nil
 	}
-	if err == nil {
+	if err != nil {
+		return fail(l.Name, err)
+	}
+	for range freeAttempts {
 		free := encoded(prefix+".o", owner{Free: true}, h.last, freeTTL)
 		free.header = map[string]string{headerFree: "1"} // for workers that listen
-		_, err = s.write(ctx, free)
-		if errors.Is(err, errMoved) {
-			err = nil
+		if _, err = s.write(ctx, free); !errors.Is(err, errMoved) {
+			return fail(l.Name, err)
 		}
+		// The lease has another owner, or another program has renewed it for us.
+		now, err := s.last(ctx, prefix+".o")
+		if err != nil || now == nil || epochOf(now).Nonce != h.nonce {
+			return fail(l.Name, err)
+		}
+		h.last = now.seq
 	}
-	return fail(l.Name, err)
+	return nil // it expires
 }
+
+// freeAttempts is how often a lease is tried to be given back while others renew it.
+const freeAttempts = 5
 
 // fenced returns the subject that fences a write, and holds back other writes
 // under the same fence until unlock is called.

@@ -3,8 +3,10 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,31 +45,122 @@ func (s *Store) GetRecord(ctx context.Context, k store.RecordKey) (store.Record,
 	return parseRecord(k, text)
 }
 
-// recordKeys returns the keys of scripts that change a record.
-func (s *Store) recordKeys(k store.RecordKey, f store.Fence) []string {
-	return []string{s.leaseKey(k.Project, f), s.key(k.Project, "records", k.Kind), s.key(k.Project, "names", k.Kind)}
-}
-
 // PutRecord implements [store.Records].
 func (s *Store) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	if err := cmp.Or(store.CheckPut(k, value, revision, f), ctx.Err()); err != nil {
+	next, err := s.ChangeRecords(ctx, []store.RecordChange{{Key: k, Value: value, Revision: revision}}, f)
+	if err != nil {
 		return 0, err
 	}
-	keys := append(s.recordKeys(k, f), s.key(k.Project, "revision"))
-	next, err := s.run(ctx, putScript(), keys, token(f), k.Name, strconv.FormatInt(revision, 10), value)
-	if err != nil {
-		return 0, fail(k, err)
-	}
-	return next, nil
+	return next[0], nil
 }
 
 // DropRecord implements [store.Records].
 func (s *Store) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	if err := cmp.Or(store.CheckDrop(k, revision, f), ctx.Err()); err != nil {
-		return err
+	_, err := s.ChangeRecords(ctx, []store.RecordChange{{Key: k, Drop: true, Revision: revision}}, f)
+	return err
+}
+
+// kinds numbers the kinds of records in a script, and has their keys: records and names
+// of each.
+type kinds struct {
+	s       *Store
+	project string
+	number  map[string]int
+	keys    []string
+}
+
+// of returns the number of a kind, 1 for the first.
+func (k *kinds) of(kind string) int {
+	n, ok := k.number[kind]
+	if !ok {
+		n = len(k.number) + 1
+		k.number[kind] = n
+		k.keys = append(k.keys, k.s.key(k.project, "records", kind), k.s.key(k.project, "names", kind))
 	}
-	_, err := s.run(ctx, dropScript(), s.recordKeys(k, f), token(f), k.Name, strconv.FormatInt(revision, 10))
-	return fail(k, err)
+	return n
+}
+
+// Batches implements [store.RecordBatcher].
+func (s *Store) Batches(r store.Records) bool { return r == store.Records(s) }
+
+// ChangeRecords implements [store.RecordBatcher], in one script. A project is on one node
+// of a cluster, so its records can be changed together.
+func (s *Store) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
+	if err := cmp.Or(store.CheckChanges(changes, f), ctx.Err()); err != nil {
+		return nil, err
+	}
+	project := changes[0].Key.Project
+	all := kinds{s: s, project: project, number: make(map[string]int)}
+	args := []any{token(f)}
+	onlyDrops := true
+	for _, c := range changes {
+		op := "put"
+		if c.Drop {
+			op = "drop"
+		}
+		onlyDrops = onlyDrops && c.Drop
+		args = append(args, all.of(c.Key.Kind), c.Key.Name, op, strconv.FormatInt(c.Revision, 10), c.IfEmpty, c.Value)
+	}
+	db, err := s.client(ctx)
+	if err != nil {
+		return nil, fail(changes[0].Key, err)
+	}
+	keys := append([]string{s.leaseKey(project, f), s.key(project, "revision")}, all.keys...)
+	next, err := changeScript(onlyDrops).Run(ctx, db, keys, args...).Int64Slice()
+	if err == nil && len(next) != len(changes) {
+		err = fmt.Errorf("%w: the server's answer is not a change", store.ErrDamaged)
+	}
+	if err == nil {
+		err = verdict(next[0])
+	}
+	if err != nil {
+		return nil, fail(changes[0].Key, err)
+	}
+	return next, nil
+}
+
+// Views implements [store.RecordViewer].
+func (s *Store) Views(r store.Records) bool { return r == store.Records(s) }
+
+// ViewRecords implements [store.RecordViewer], in one script.
+func (s *Store) ViewRecords(ctx context.Context, keys, folders []store.RecordKey) ([]store.Record, error) {
+	if err := cmp.Or(store.CheckView(keys, folders), ctx.Err()); err != nil {
+		return nil, err
+	}
+	project := slices.Concat(keys, folders)[0].Project
+	all := kinds{s: s, project: project, number: make(map[string]int)}
+	args := []any{store.MaxViewed, store.MaxViewedBytes}
+	for _, k := range keys {
+		args = append(args, all.of(k.Kind), "key", k.Name, "")
+	}
+	for _, k := range folders {
+		from, to := bounds(store.Folder(k), "")
+		args = append(args, all.of(k.Kind), "folder", from, to)
+	}
+	db, err := s.client(ctx)
+	if err != nil {
+		return nil, fail("view", err)
+	}
+	answer, err := viewScript().Run(ctx, db, all.keys, args...).StringSlice()
+	if err != nil {
+		return nil, fail("view", err)
+	}
+	if len(answer) == 1 {
+		return nil, fail("view", fmt.Errorf("%w: it is larger than %d records or %d bytes", errors.ErrUnsupported, store.MaxViewed, store.MaxViewedBytes))
+	}
+	names := make(map[string]string, len(all.number))
+	for kind, n := range all.number {
+		names[strconv.Itoa(n)] = kind
+	}
+	found := make([]store.Record, 0, len(answer)/3)
+	for ; len(answer) >= 3; answer = answer[3:] {
+		r, err := parseRecord(store.RecordKey{Project: project, Kind: names[answer[0]], Name: answer[1]}, answer[2])
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, r)
+	}
+	return store.SortView(found), nil
 }
 
 // Scan implements [store.Records].

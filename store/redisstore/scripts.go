@@ -119,35 +119,89 @@ return 0
 `)
 }
 
-// putScript changes a record, which is kept with its revision before it.
+// changeScript makes several changes of records, all or none: it checks each before it
+// makes the first. The answer is the new revision of each, 0 for one that was dropped, or as
+// many times why nothing was changed. Those that only drop also work when memory is full.
 //
-//	KEYS  lease, records, names, revisions
-//	ARGV  token, name, revision, value
-func putScript() *redis.Script {
-	return redis.NewScript(fence + now + `
-local old = redis.call('HGET', KEYS[2], ARGV[2])
-local revision = old and string.match(old, '^%d+') or '0'
-if revision ~= ARGV[3] then return -3 end
-local next = math.max(tonumber(redis.call('GET', KEYS[4]) or '0') + 1, now)
-redis.call('SET', KEYS[4], string.format('%.0f', next))
-redis.call('HSET', KEYS[2], ARGV[2], string.format('%.0f', next) .. ':' .. ARGV[4])
-redis.call('ZADD', KEYS[3], 0, ARGV[2])
-return next
+//	KEYS  lease, revisions, then records and names of each kind
+//	ARGV  token, then of each change: number of the kind, name, put or drop, revision, folder that must be empty, value
+func changeScript(onlyDrops bool) *redis.Script {
+	flags := ""
+	if onlyDrops {
+		flags = whenFull
+	}
+	return redis.NewScript(flags + now + `
+local function refused(why)
+	local out = {}
+	for i = 2, #ARGV, 6 do table.insert(out, why) end
+	return out
+end
+if ARGV[1] ~= '' then
+	local l = redis.call('HMGET', KEYS[1], 'token', 'ends')
+	if l[1] ~= ARGV[1] or l[2] == '0' then return refused(-1) end
+end
+-- filled reports whether a folder has records of its own. It skips the folders below.
+local function filled(names, folder)
+	local from = '[' .. folder .. '/'
+	while true do
+		local found = redis.call('ZRANGEBYLEX', names, from, '(' .. folder .. '0', 'LIMIT', 0, 1)[1]
+		if not found then return false end
+		local sub = string.match(string.sub(found, #folder + 2), '^([^/]+)/')
+		if not sub then return true end
+		from = '[' .. folder .. '/' .. sub .. '0'
+	end
+end
+for i = 2, #ARGV, 6 do
+	local kind = 1 + 2 * ARGV[i]
+	local old = redis.call('HGET', KEYS[kind], ARGV[i + 1])
+	if ARGV[i + 2] == 'drop' and not old then return refused(-4) end
+	if (old and string.match(old, '^%d+') or '0') ~= ARGV[i + 3] then return refused(-3) end
+	if ARGV[i + 4] ~= '' and filled(KEYS[kind + 1], ARGV[i + 4]) then return refused(-3) end
+end
+local out, next = {}, math.max(tonumber(redis.call('GET', KEYS[2]) or '0'), now - 1)
+for i = 2, #ARGV, 6 do
+	local kind, revision = 1 + 2 * ARGV[i], 0
+	if ARGV[i + 2] == 'drop' then
+		redis.call('HDEL', KEYS[kind], ARGV[i + 1])
+		redis.call('ZREM', KEYS[kind + 1], ARGV[i + 1])
+	else
+		next = next + 1
+		revision = next
+		redis.call('HSET', KEYS[kind], ARGV[i + 1], string.format('%.0f', next) .. ':' .. ARGV[i + 5])
+		redis.call('ZADD', KEYS[kind + 1], 0, ARGV[i + 1])
+	end
+	table.insert(out, revision)
+end
+redis.call('SET', KEYS[2], string.format('%.0f', next))
+return out
 `)
 }
 
-// dropScript removes a record.
+// viewScript reads records and folders at one moment: number of the kind, name and value of
+// each record, in turn. The answer has one element if there are too many or too large ones.
 //
-//	KEYS  lease, records, names
-//	ARGV  token, name, revision
-func dropScript() *redis.Script {
-	return redis.NewScript(whenFull + fence + `
-local old = redis.call('HGET', KEYS[2], ARGV[2])
-if not old then return -4 end
-if string.match(old, '^%d+') ~= ARGV[3] then return -3 end
-redis.call('HDEL', KEYS[2], ARGV[2])
-redis.call('ZREM', KEYS[3], ARGV[2])
-return 0
+//	KEYS  records and names of each kind
+//	ARGV  how many, bytes, then number of the kind, key, name, "" or number of the kind, folder, from, to
+func viewScript() *redis.Script {
+	return redis.NewScript(`
+local out, many, left = {}, tonumber(ARGV[1]), tonumber(ARGV[2])
+for i = 3, #ARGV, 4 do
+	local kind, names = 2 * ARGV[i] - 1, {ARGV[i + 2]}
+	if ARGV[i + 1] == 'folder' then
+		names = redis.call('ZRANGEBYLEX', KEYS[kind + 1], ARGV[i + 2], ARGV[i + 3], 'LIMIT', 0, many + 1)
+	end
+	for _, name in ipairs(names) do
+		local value = redis.call('HGET', KEYS[kind], name)
+		if value then
+			many, left = many - 1, left - #value
+			if many < 0 or left < 0 then return {'large'} end
+			table.insert(out, ARGV[i])
+			table.insert(out, name)
+			table.insert(out, value)
+		end
+	end
+end
+return out
 `)
 }
 

@@ -5,8 +5,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/store"
@@ -155,6 +157,45 @@ func (s *Store) revision(ctx context.Context, tx *sql.Tx) (n int64, err error) {
 	}
 	err = s.row(ctx, tx, "update claude_revisions set n = n + 1 returning n").Scan(&n)
 	return n, err
+}
+
+// Views implements [store.RecordViewer].
+func (s *Store) Views(r store.Records) bool { return r == store.Records(s) }
+
+// ViewRecords implements [store.RecordViewer], in one statement: it sees one moment, in
+// SQLite and in Postgres.
+func (s *Store) ViewRecords(ctx context.Context, keys, folders []store.RecordKey) ([]store.Record, error) {
+	if err := cmp.Or(store.CheckView(keys, folders), ctx.Err()); err != nil {
+		return nil, err
+	}
+	const one = "select kind, name, revision, value from claude_records where project = ? and kind = ? and "
+	var parts []string
+	var args []any
+	for _, k := range keys {
+		parts, args = append(parts, one+"name = ?"), append(args, k.Project, k.Kind, k.Name)
+	}
+	for _, k := range folders {
+		begin, end := below(k.Name)
+		parts, args = append(parts, one+"name > ? and name < ?"), append(args, k.Project, k.Kind, begin, end)
+	}
+	rows, err := s.db.QueryContext(ctx, s.d.sql("select * from ("+strings.Join(parts, " union all ")+") as viewed limit ?"), append(args, store.MaxViewed+1)...)
+	if err != nil {
+		return nil, fail(name("view"), err)
+	}
+	defer rows.Close()
+	var all []store.Record
+	size := 0
+	for rows.Next() {
+		r := store.Record{Key: store.RecordKey{Project: slices.Concat(keys, folders)[0].Project}}
+		if err := rows.Scan(&r.Key.Kind, &r.Key.Name, &r.Revision, &r.Value); err != nil {
+			return nil, fail(name("view"), err)
+		}
+		all = append(all, r)
+		if size += len(r.Value); len(all) > store.MaxViewed || size > store.MaxViewedBytes {
+			return nil, fail(name("view"), fmt.Errorf("%w: it is larger than %d records or %d bytes", errors.ErrUnsupported, store.MaxViewed, store.MaxViewedBytes))
+		}
+	}
+	return store.SortView(all), fail(name("view"), rows.Err())
 }
 
 // Scan implements [store.Records].

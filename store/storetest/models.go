@@ -335,10 +335,10 @@ func (w *walk) changeSeveral(ctx context.Context, r store.Records, keys []store.
 		}
 		changes = append(changes, c)
 	}
-	if stale {
+	next, err := by.ChangeRecords(ctx, changes, f)
+	if stale && (want == nil || !errors.Is(err, want)) { // either reason will do
 		want = store.ErrLeaseLost
 	}
-	next, err := by.ChangeRecords(ctx, changes, f)
 	w.agrees(fmt.Sprintf("change of %d", len(changes)), err, want)
 	if want != nil {
 		return
