@@ -442,7 +442,7 @@ func TestDamagedRules(t *testing.T) {
 		q := ask(t, h.inbox, question("toolu_9"))
 		always(permission.Allow(), "Bash(make)")(t, h.inbox, q)
 		release(t, h.inbox, q)
-		for r, err := range h.db.MemoryStore.ScanRecords(t.Context(), "p", "rules", "") {
+		for r, err := range h.db.MemoryStore.Scan(t.Context(), store.Folder{Project: "p", Kind: "rules"}, "") {
 			if err != nil {
 				t.Fatal(err)
 			}

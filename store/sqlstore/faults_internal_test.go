@@ -232,8 +232,12 @@ func TestDatabaseFaults(t *testing.T) {
 			return err
 		}},
 		{"get", func(s *Store) error { _, err := s.GetRecord(ctx, record("a")); return err }},
-		{"scan", func(s *Store) error { return all(s.ScanRecords(ctx, "p", "k", "")) }},
-		{"scan below", func(s *Store) error { return all(s.ScanBelow(ctx, "p", "k", "b")) }},
+		{"scan", func(s *Store) error { return all(s.Scan(ctx, store.Folder{Project: "p", Kind: "k"}, "")) }},
+		{"scan below", func(s *Store) error { return all(s.Scan(ctx, store.Folder{Project: "p", Kind: "k", Name: "b"}, "")) }},
+		{"view", func(s *Store) error {
+			_, err := s.ViewRecords(ctx, []store.RecordKey{record("a")}, []store.RecordKey{record("b")})
+			return err
+		}},
 		{"now", func(s *Store) error { _, err := s.Now(ctx); return err }},
 		{"drop", func(s *Store) error { return s.DropRecord(ctx, record("a"), revision, lease.Fence) }},
 		{"release", func(s *Store) error { return s.Release(ctx, lease) }},

@@ -195,7 +195,10 @@ func (s *Store) ViewRecords(ctx context.Context, keys, folders []store.RecordKey
 			return nil, fail(name("view"), fmt.Errorf("%w: it is larger than %d records or %d bytes", errors.ErrUnsupported, store.MaxViewed, store.MaxViewedBytes))
 		}
 	}
-	return store.SortView(all), fail(name("view"), rows.Err())
+	if err := rows.Err(); err != nil {
+		return nil, fail(name("view"), err)
+	}
+	return store.SortView(all), nil
 }
 
 // Scan implements [store.Records].
