@@ -69,7 +69,7 @@ func cutOff(t *testing.T, m *machine, n int, do func(context.Context) error) (do
 // start starts a fleet that can crash.
 func start(t *testing.T, db *store.MemoryStore, cli *scripted, change func(*fleet.Options)) *machine {
 	t.Helper()
-	m := &machine{w: &world{db: db, ran: make(map[string]int)}, name: "machine", slots: 100, cli: cli.CLI}
+	m := &machine{w: &world{db: db, ran: make(map[string]int), unfenced: unfenced(t)}, name: "machine", slots: 100, cli: cli.CLI}
 	m.fleet = open(t, faulty(db, m), cli, func(o *fleet.Options) {
 		o.Gate = &approval.Options{Patience: time.Minute}
 		o.Session = func(context.Context, string) (*claude.Options, error) {

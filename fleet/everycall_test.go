@@ -79,10 +79,7 @@ func newFaultRig(t *testing.T, apart bool) *faultRig {
 // open opens a fleet on the store. With apart, the store makes no changes at once.
 func (r *faultRig) open(apart bool) *fleet.Fleet {
 	r.Helper()
-	faulty := storetest.Faulty(r.db, r.fault.choose)
-	if apart {
-		faulty = storetest.Faulty(struct{ store.Fleet }{r.db}, r.fault.choose)
-	}
+	faulty := storetest.Faulty(&strict{MemoryStore: r.db, apart: apart, report: unfenced(r.T)}, r.fault.choose)
 	return open(r.T, faulty, r.cli, func(o *fleet.Options) {
 		o.MaxLive, o.Queue, o.QueueAll, o.IdleAfter = 1, 3, 4, 20*time.Second
 		o.DayBudgetUSD = 1000 // never spent, but counted

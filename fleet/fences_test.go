@@ -17,11 +17,9 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// fences is a store that notes which writes have no fence. With apart, it makes no
-// changes at once.
+// fences is a store that notes which writes have no fence.
 type fences struct {
-	*store.MemoryStore
-	apart bool
+	strict
 
 	mu       sync.Mutex
 	writes   int
@@ -51,7 +49,7 @@ func (s *fences) take() (unfenced []string, writes int) {
 
 func (s *fences) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	s.note("transcript", b.Fence)
-	return s.MemoryStore.Append(ctx, k, b)
+	return s.strict.Append(ctx, k, b)
 }
 
 func (s *fences) Delete(ctx context.Context, k store.Key, f store.Fence) error {
@@ -61,21 +59,23 @@ func (s *fences) Delete(ctx context.Context, k store.Key, f store.Fence) error {
 
 func (s *fences) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
 	s.note(k.Kind, f)
-	return s.MemoryStore.PutRecord(ctx, k, value, revision, f)
+	return s.strict.PutRecord(ctx, k, value, revision, f)
 }
 
 func (s *fences) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
 	s.note(k.Kind, f)
-	return s.MemoryStore.DropRecord(ctx, k, revision, f)
+	return s.strict.DropRecord(ctx, k, revision, f)
 }
 
 func (s *fences) Batches(of store.Records) bool { return !s.apart && of == store.Records(s) }
+
+func (s *fences) Views(of store.Records) bool { return !s.apart && of == store.Records(s) }
 
 func (s *fences) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
 	for _, c := range changes {
 		s.note(c.Key.Kind, f)
 	}
-	return s.MemoryStore.ChangeRecords(ctx, changes, f)
+	return s.strict.ChangeRecords(ctx, changes, f)
 }
 
 // What an owner does by itself has its fence, whatever it is: a process that was replaced
@@ -84,7 +84,7 @@ func (s *fences) ChangeRecords(ctx context.Context, changes []store.RecordChange
 func TestEverythingIsFenced(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			db := &fences{MemoryStore: store.Memory(), apart: apart}
+			db := &fences{strict: strict{MemoryStore: store.Memory(), apart: apart, report: func(what string) { t.Errorf("apart %v: without a fence: %s", apart, what) }}}
 			cli := newScripted()
 			broken, sent := true, make(chan struct{})
 			start := func() *fleet.Fleet {

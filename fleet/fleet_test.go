@@ -137,6 +137,9 @@ func open(t *testing.T, s store.Fleet, cli claude.Transport, change func(*fleet.
 			return &claude.Options{Transport: cli, Cwd: "/work", Env: []string{"HOME=/home/a"}, Logger: slog.New(slog.DiscardHandler)}, nil
 		},
 	}
+	if db, ok := s.(*store.MemoryStore); ok {
+		o.Store = &strict{MemoryStore: db, report: unfenced(t)}
+	}
 	if change != nil {
 		change(&o)
 	}

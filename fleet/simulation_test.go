@@ -91,6 +91,7 @@ func (s *tally) String() string {
 func simulate(t *testing.T, seed uint64, dir string, sum *tally) {
 	w := &world{rng: rand.New(rand.NewPCG(seed, 11)), db: store.Memory(), dir: dir, ran: make(map[string]int), asked: make(map[string]int), callOf: make(map[string]string), dropped: make(map[string]bool), stoppedAt: make(map[string][]*machine)}
 	w.service = newService(w, seed)
+	w.unfenced = func(what string) { w.fault("without a fence: %s", what) }
 	report := func(format string, args ...any) {
 		t.Errorf("%s\n%s\nagain: go test ./fleet -run TestSimulation -seed %d -v", fmt.Sprintf(format, args...), strings.Join(w.history, "\n"), seed)
 	}
@@ -167,6 +168,7 @@ type world struct {
 	stoppedAt map[string][]*machine
 	starts    int
 	endedAs   map[string]string // prompts that have ended, see agree
+	unfenced  func(string)      // reports a write that lacks its fence
 
 	followed follower
 	service  *service // that follows the outcomes
@@ -245,10 +247,7 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 // faulty is the store as a machine sees it. Every other one sees a store that makes
 // no changes at once.
 func faulty(db *store.MemoryStore, m *machine) *storetest.FaultyStore {
-	if m.w != nil && m.w.opened%2 == 1 {
-		return storetest.Faulty(struct{ store.Fleet }{db}, m.choose)
-	}
-	return storetest.Faulty(db, m.choose)
+	return storetest.Faulty(&strict{MemoryStore: db, apart: m.w.opened%2 == 1, report: m.w.unfenced}, m.choose)
 }
 
 // setSlow lets the store take its time with the next record that it reads.

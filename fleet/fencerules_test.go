@@ -1,0 +1,120 @@
+package fleet_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// strict is a store that reports each write without a fence that only the owner of a
+// conversation may make. With apart, it makes no changes at once.
+type strict struct {
+	*store.MemoryStore
+	apart  bool
+	report func(what string)
+}
+
+// unfenced fails a test whose fleet makes such a write. A copy that is made for a
+// conversation has no owner yet.
+func unfenced(t *testing.T) func(what string) {
+	return func(what string) {
+		if !strings.Contains(what, "appended") {
+			t.Errorf("without a fence: %s", what)
+		}
+	}
+}
+
+func (s *strict) Append(ctx context.Context, k store.Key, b store.Batch) error {
+	if b.Fence.IsZero() {
+		s.report(fmt.Sprintf("%d lines of session %s are appended", len(b.Entries), k.Session))
+	}
+	return s.MemoryStore.Append(ctx, k, b)
+}
+
+func (s *strict) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+	s.check(ctx, store.RecordChange{Key: k, Value: value, Revision: revision}, f)
+	return s.MemoryStore.PutRecord(ctx, k, value, revision, f)
+}
+
+func (s *strict) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
+	s.check(ctx, store.RecordChange{Key: k, Revision: revision, Drop: true}, f)
+	return s.MemoryStore.DropRecord(ctx, k, revision, f)
+}
+
+func (s *strict) Batches(of store.Records) bool { return !s.apart && of == store.Records(s) }
+
+// Views says that ViewRecords, which is that of the store in memory, is also its own.
+func (s *strict) Views(of store.Records) bool { return !s.apart && of == store.Records(s) }
+
+func (s *strict) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
+	for _, c := range changes {
+		s.check(ctx, c, f)
+	}
+	return s.MemoryStore.ChangeRecords(ctx, changes, f)
+}
+
+// check reports a change without a fence, unless users may make it.
+func (s *strict) check(ctx context.Context, c store.RecordChange, f store.Fence) {
+	if !f.IsZero() {
+		return
+	}
+	old, next := make(map[string]any), make(map[string]any)
+	r, err := s.MemoryStore.GetRecord(ctx, c.Key)
+	if err == nil {
+		err = json.Unmarshal(r.Value, &old)
+	} else if errors.Is(err, store.ErrNotFound) {
+		err = nil
+	}
+	if err != nil || r.Revision != c.Revision {
+		return // it is refused
+	}
+	if !c.Drop && json.Unmarshal(c.Value, &next) != nil {
+		return
+	}
+	if now, err := s.MemoryStore.Now(ctx); err == nil && c.Drop && isOld(c.Key.Kind, old, now) {
+		return
+	}
+	if !usersMay(c.Key.Kind, c.Drop, c.Revision == 0, old, next) {
+		s.report(fmt.Sprintf("%s %s, drop %v, is changed from %v to %v", c.Key.Kind, c.Key.Name, c.Drop, old, next))
+	}
+}
+
+// isOld reports whether a record is one that is removed when it is old enough, without
+// the lease of its conversation.
+func isOld(kind string, old map[string]any, now time.Time) bool {
+	text, _ := old["ended"].(string)
+	ended, err := time.Parse(time.RFC3339Nano, text)
+	return kind == "day" || (kind == "outcome" || kind == "question") && err == nil && now.Sub(ended) > 5*time.Minute
+}
+
+// usersMay reports whether a change needs no lease.
+func usersMay(kind string, drop, create bool, old, next map[string]any) bool {
+	same := func(but ...string) bool {
+		for _, name := range but {
+			delete(old, name)
+			delete(next, name)
+		}
+		return reflect.DeepEqual(old, next)
+	}
+	switch kind {
+	case "conversation": // is begun, described, or let try again
+		return !drop && (create || same("stuck", "title", "labels", "model", "mode"))
+	case "prompt": // is sent, cancelled, interrupted, or let try again; one that never began goes
+		return drop && old["sent"] == nil || create || !drop && same("cancelled", "interrupted", "begun", "resets", "starts", "failure", "cause")
+	case "outcome": // of a prompt that never began
+		return next["status"] == "cancelled" || drop && old["status"] == "cancelled"
+	case "ended":
+		return drop || next["status"] == "cancelled"
+	case "question": // is decided, or has expired
+		return !drop && (next["state"] == "decided" || next["state"] == "gone" && next["outcome"] == "expired")
+	}
+	return !slices.Contains([]string{"calls", "day"}, kind)
+}
