@@ -124,7 +124,8 @@ func (p *plan) setRequirements(fsys fs.FS, version string) error {
 }
 
 // setChangelog makes the entries that are not released yet those of the version. If
-// the version has a part of its own already, it was written by hand and must be whole.
+// the version has a part of its own already, it was written by hand and must be whole
+// but for its date.
 func (p *plan) setChangelog(fsys fs.FS, version string, today time.Time) error {
 	data, err := fs.ReadFile(fsys, changelogFile)
 	if err != nil {
@@ -136,7 +137,7 @@ func (p *plan) setChangelog(fsys fs.FS, version string, today time.Time) error {
 		p.problems = append(p.problems, changelogFile+" has no part [Unreleased]")
 		return nil
 	}
-	_, own, rest, written := part(text, version)
+	heading, own, rest, written := part(text, version)
 	problem := func(format string, args ...any) {
 		p.problems = append(p.problems, changelogFile+": "+fmt.Sprintf(format, args...))
 	}
@@ -151,7 +152,10 @@ func (p *plan) setChangelog(fsys fs.FS, version string, today time.Time) error {
 	if own == "" {
 		problem("there are no entries for %s", version)
 	}
-	if !dateForm.MatchString(rest) {
+	switch {
+	case rest == "":
+		p.edit(changelogFile, text, strings.Replace(text, heading, fmt.Sprintf("## [%s] - %s\n", version, day), 1))
+	case !dateForm.MatchString(rest):
 		problem("the part [%s] has no date: write ## [%s] - %s", version, version, day)
 	}
 	if entries != "" {

@@ -57,6 +57,14 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
+// A part that was written by hand gets its date.
+func TestPrepareDatesAPart(t *testing.T) {
+	p, err := prepare(tree(map[string]string{"CHANGELOG.md": "## [Unreleased]\n\n## [0.1.0]\n\n- First.\n"}), "0.1.0", today, nil)
+	if want := "## [Unreleased]\n\n## [0.1.0] - 2026-11-17\n\n- First.\n"; err != nil || p.problems != nil || p.edits["CHANGELOG.md"] != want {
+		t.Errorf("%q, %q, %v", p.edits["CHANGELOG.md"], p.problems, err)
+	}
+}
+
 func TestPrepareProblems(t *testing.T) {
 	for name, c := range map[string]struct {
 		version   string
@@ -66,7 +74,7 @@ func TestPrepareProblems(t *testing.T) {
 	}{
 		"released before": {version: "0.2.0", tags: []string{"a/v0.2.0"}, want: []string{"the tag a/v0.2.0 exists"}},
 		"no entries":      {version: "0.2.0", changelog: "## [Unreleased]\n\n## [0.1.0]\n\n- First.\n", want: []string{"no entries for 0.2.0"}},
-		"no date":         {version: "0.1.0", changelog: "## [Unreleased]\n\n## [0.1.0]\n\n- First.\n", want: []string{"no date: write ## [0.1.0] - 2026-11-17"}},
+		"no date":         {version: "0.1.0", changelog: "## [Unreleased]\n\n## [0.1.0] soon\n\n- First.\n", want: []string{"no date: write ## [0.1.0] - 2026-11-17"}},
 		"empty part":      {version: "0.1.0", changelog: "## [Unreleased]\n\n## [0.1.0] - 2026-11-17\n", want: []string{"no entries for 0.1.0"}},
 		"entries in both": {version: "0.1.0", want: []string{"entries under [Unreleased]"}},
 		"no part":         {version: "0.2.0", changelog: "# Changelog\n", want: []string{"no part [Unreleased]"}},
