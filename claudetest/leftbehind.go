@@ -42,7 +42,7 @@ func (p *process) stored(id string) *leftBehind {
 	}
 	ctx := context.Background()
 	t, err := history.Disk(dir).Read(ctx, id)
-	if err != nil {
+	if err != nil || t.Len() == 0 { // the real one finds no conversation without a message
 		return nil
 	}
 	l := new(leftBehind)

@@ -199,13 +199,15 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 	return send, nil
 }
 
-// transcript reads the transcript of a session, nil if the store does not have it.
+// transcript reads the transcript of a session, nil if the store does not have it or nothing
+// was said in it. The CLI writes what it does with its queue before the first prompt, and
+// refuses to resume a session that has nothing more.
 func (f *Fleet) transcript(ctx context.Context, session string) (*history.Transcript, error) {
 	if session == "" {
 		return nil, nil
 	}
 	t, err := history.In(f.store, f.opts.Project).Read(ctx, session)
-	if errors.Is(err, history.ErrNotFound) || errors.Is(err, history.ErrEmpty) {
+	if errors.Is(err, history.ErrNotFound) || err == nil && t.Len() == 0 {
 		return nil, nil
 	}
 	return t, err
