@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -300,5 +301,31 @@ func TestErrorsHidePasswords(t *testing.T) {
 	}
 	if err := hide(errFault, source); err != errFault {
 		t.Errorf("nothing to hide: %v", err)
+	}
+}
+
+// A file that is moved in the middle of a change is noticed before the commit: what is
+// written to it would be lost.
+func TestMovedDuringChange(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	s, err := Open(t.Context(), "sqlite:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	err = s.within(t.Context(), func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(t.Context(), "insert into claude_leases (project, name, owner, token, ends) values ('p', 'n', '', 7, 0)"); err != nil {
+			return err
+		}
+		return os.Rename(path, path+".away")
+	})
+	if !errors.Is(err, ErrMoved) {
+		t.Errorf("moved: %v", err)
+	}
+	if err := os.Rename(path+".away", path); err != nil {
+		t.Fatal(err)
+	}
+	if got := dump(t, s.db); strings.Contains(got, "claude_leases") {
+		t.Errorf("committed to a file that was moved: %s", got)
 	}
 }
