@@ -44,12 +44,12 @@ type card struct {
 	Diff    *show.Diff
 	Plan    template.HTML
 	Asked   []show.Question
-	Pretty  string   // the input
-	Rest    string   // what is not shown of it
-	Edit    string   // the input to edit; empty if it could not be shown as it is
-	Rules   []string // the suggestions
-	Cut     bool     // not everything is shown that the decision is about
-	Alone   bool     // on a screen of its own
+	Pretty  string // the input
+	Rest    string // what is not shown of it
+	Edit    string // the input to edit; empty if it could not be shown as it is
+	Rules   []rule // the suggestions
+	Cut     bool   // not everything is shown that the decision is about
+	Alone   bool   // on a screen of its own
 	// MayRelease says that it holds a process, which the user may release.
 	MayRelease bool
 }
@@ -74,8 +74,8 @@ func newCard(a *api.Approval, u api.User, where, back string) card {
 	c.MayRelease = a.HoldsProcess && a.MayDecide && u.Role.Covers(api.Operator)
 	c.Title, c.Tool, c.Dir = line(a.Title), c.brief(a.Tool), c.brief(a.Dir)
 	c.Reason, _ = c.part(a.Reason, maxReason)
-	for _, rule := range a.Suggestions {
-		c.Rules = append(c.Rules, c.brief(rule))
+	for _, text := range a.Suggestions {
+		c.Rules = append(c.Rules, rule{c.brief(text), line(ruleWords(text, a.Dir))})
 	}
 	full := show.Subject(a.Input)
 	c.Subject, c.Rest = c.part(full, maxText)
