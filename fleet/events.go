@@ -275,9 +275,6 @@ func interruptNote(m *message.User) bool {
 	return text == "[Request interrupted by user]" || text == "[Request interrupted by user for tool use]"
 }
 
-// entries are lines of a transcript with their places.
-type entries = iter.Seq2[store.PlacedEntry, error]
-
 // waitFor waits for a change of the store or for something to be said, at most
 // for the time between two polls. It returns false if ctx has ended.
 func waitFor(ctx context.Context, changed, more <-chan struct{}, poll time.Duration) bool {
