@@ -29,7 +29,7 @@ func (s queueOnly) Append(ctx context.Context, k store.Key, b store.Batch) error
 func TestNothingWasSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()
-		release := cli.pause()
+		defer cli.pause()()
 		m := start(t, db, cli, func(o *fleet.Options) { o.Store = queueOnly{o.Store} })
 		id := send(t, m.fleet, "ada", "work")
 		<-time.After(10 * time.Second)
@@ -37,8 +37,7 @@ func TestNothingWasSaid(t *testing.T) {
 			t.Fatalf("the transcript: %s", said)
 		}
 		crash(t, m)
-		release()
-		m = start(t, db, cli, nil)
+		m = start(t, db, newScripted(), nil) // which remembers no session of the first
 		defer closeFleet(t, m.fleet)
 		<-time.After(2 * time.Minute)
 		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered {
