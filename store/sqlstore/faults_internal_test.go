@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -307,6 +308,9 @@ func TestErrorsHidePasswords(t *testing.T) {
 // A file that is moved in the middle of a change is noticed before the commit: what is
 // written to it would be lost.
 func TestMovedDuringChange(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // a file that is open cannot be moved there
+	}
 	path := filepath.Join(t.TempDir(), "s.db")
 	s, err := Open(t.Context(), "sqlite:"+path)
 	if err != nil {
