@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -81,13 +82,14 @@ func sharedRate(t *testing.T, open func(t *testing.T) store.Fleet) {
 // third one knows the sum, of a tenant and of all, and refuses prompts.
 func sharedDay(t *testing.T, open func(t *testing.T) store.Fleet) {
 	cli := claudetest.NewCLI(&claudetest.Script{Model: func(*claudetest.ModelCall) claudetest.Reply { return claudetest.Say("hello") }})
-	spends := func(o *fleet.Options) {
-		o.Project, o.DayBudgetUSD = "day", 1000
+	spends := func(o *fleet.Options, keys ...string) { // only the owner of a conversation deletes it
+		o.Project, o.DayBudgetUSD, o.Runs = "day", 1000, func(key string) bool { return slices.Contains(keys, key) }
 		o.Session = func(context.Context, string) (*claude.Options, error) {
 			return &claude.Options{Transport: cli, Cwd: "/work", Env: []string{"HOME=/home/a"}, Logger: slog.New(slog.DiscardHandler)}, nil
 		}
 	}
-	a, b := program(t, open(t), spends), program(t, open(t), spends)
+	a := program(t, open(t), func(o *fleet.Options) { spends(o, "acme/a", "acme/gone") })
+	b := program(t, open(t), func(o *fleet.Options) { spends(o, "acme/b", "ada") })
 	ofTenant := cost(t, a, "acme/a") + cost(t, a, "acme/gone") + cost(t, b, "acme/b")
 	all := ofTenant + cost(t, b, "ada")
 	if err := a.Delete(t.Context(), "acme/gone"); err != nil {
