@@ -163,7 +163,8 @@ func (r *real) killed(t *testing.T, dir, prompt string, patience time.Duration, 
 	host := exec.Command(os.Args[0])
 	host.Env = append(os.Environ(), "CLAUDE_TEST_ROLE=fleet", "HOST_CLI="+r.opts.CLIPath, "HOST_DIR="+r.dir,
 		"HOST_ENV="+strings.Join(r.opts.Env, "\x1f"), "HOST_STORE="+dir, "HOST_JOURNAL="+t.TempDir(),
-		"HOST_PROMPT="+prompt, "HOST_PATIENCE="+patience.String(), leak.Mark())
+		"HOST_PROMPT="+prompt, "HOST_PATIENCE="+patience.String(), leak.Mark(),
+		"TMPDIR="+t.TempDir()) // what a program leaves that is killed goes with the test
 	if err := host.Start(); err != nil {
 		t.Fatal(err)
 	}
