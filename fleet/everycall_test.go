@@ -16,6 +16,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/storetest"
@@ -344,14 +345,14 @@ func ranOnce(r *faultRig) {
 	}
 }
 
-// Whichever call of the store goes wrong, and however: what an operation has acknowledged
+// Whichever call of the store goes wrong (on the quick level each third), and however: what an operation has acknowledged
 // holds, what it has not can be asked for again, and nothing is left behind.
 func TestEveryCallOfTheStoreFails(t *testing.T) {
 	for name, op := range operations {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, fault := range []storetest.StoreFault{storetest.Fail, storetest.LostReply} {
-				for n, more := 1, true; more && n < 60 && !t.Failed(); n++ {
+			for i, fault := range []storetest.StoreFault{storetest.Fail, storetest.LostReply} {
+				for n, more := 1+i, true; more && n < 60 && !t.Failed(); n += long.Pick(3, 1) {
 					synctest.Test(t, func(t *testing.T) { more = tryWithFault(t, op, n, fault) })
 					if t.Failed() {
 						t.Errorf("call %d: %v", n, fault)
