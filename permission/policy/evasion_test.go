@@ -115,7 +115,7 @@ func TestToldNames(t *testing.T) {
 	for _, command := range []string{
 		"grep '' $(date +.env)", "f=$(awk 'BEGIN{print \".e\" \"nv\"}'); grep '' $f", "jq -nr '\".e\"+\"nv\"' | xargs grep ''", "grep '' $(unknown-program .e nv)", "ls() { unknown; }; grep '' $(ls)", "grep '' $(find . -printf '.e\\156v')", "grep '' $(git log --format=.e%x6ev)", "grep '' $(kubectl get x -o jsonpath='{\".e\"}{\"nv\"}')", "x=.e:nv; grep '' $(declare -p x | cut -c14-)",
 		"curl file:///repo/.en%76", "curl 'file:///repo/.e{n}v'", "git grep --no-index '' '.e*v'", "git grep --no-index '' ':(icase).ENV'", "find . -iname '.E*V' -exec grep '' {} +", "find . -path './.e*v' | xargs grep ''", "rg -uug '.e*v' ''", "rg -uu --iglob '.E*V' ''", "grep -r --incl='.e*v' '' .", "d=$(mktemp -d); cp .e* \"$d/\"", "mkdir .env",
-		"fd -H '^\\.env$' -x grep ''", "fd -H '^\\.e.v' -X sed ''", "fdfind -H '[.]env' -X grep ''", "fd -Hg '.e*' --exec awk 1", "fd -HI '\\.(x|env)$' -xgrep ''", "fd -H . -x cat", "fd -uu env -x grep ''", "fd -H '^\\.env$' | xargs grep ''",
+		"fd -H '^\\.env$' -x grep ''", "npm pkg set name=a.env; f=$(npm pkg get name); f=${f#??}; grep '' ${f%?}", "fd -H '^\\.e.v' -X sed ''", "fdfind -H '[.]env' -X grep ''", "fd -Hg '.e*' --exec awk 1", "fd -HI '\\.(x|env)$' -xgrep ''", "fd -H . -x cat", "fd -uu env -x grep ''", "fd -H '^\\.env$' | xargs grep ''",
 	} {
 		if got := decide(command); got != permission.BehaviorDeny {
 			t.Errorf("passes: %q", command)

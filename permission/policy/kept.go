@@ -154,7 +154,10 @@ func (k *keeping) returned() (list []string) {
 	for _, name := range k.files {
 		list = append(list, name, "./"+name, "~+/"+name)
 	}
-	return append(list, k.words...)
+	for _, word := range k.words { // some programs print JSON
+		list = append(list, word, `"`+word+`"`)
+	}
+	return list
 }
 
 // selectors are programs that choose among what they read, and change nothing.
