@@ -25,6 +25,11 @@ var strandedBy = map[string]struct{ first, ninth int }{
 	"delete": {0, 0}, "purge": {0, 8}, "rollup": {0, 8}, "marker": {0, 8}, "keyvalue": {0, 8},
 }
 
+// tries is how often a loss may fail to show: on three servers, and on a busy machine, the
+// acknowledgement may reach the consumer's server before the purge does, and after
+// five seconds everything is delivered again.
+const tries = 10
+
 // TestPurgeStrands shows what the server does, not what a fleet does.
 func TestPurgeStrands(t *testing.T) {
 	t.Parallel()
@@ -38,8 +43,11 @@ func TestPurgeStrands(t *testing.T) {
 					name := fmt.Sprintf("%s-%d", how, which+1)
 					t.Run(name, func(t *testing.T) {
 						t.Parallel()
-						b := bells{how, name, which}
-						if got := b.stranded(t, js, nodes); got != want {
+						got := bells{how, name, which}.stranded(t, js, nodes)
+						for i := 1; i < tries && got < want; i++ {
+							got = bells{how, fmt.Sprintf("%s-%d", name, i), which}.stranded(t, js, nodes)
+						}
+						if got != want {
 							t.Errorf("server %s: %d of 8 messages are not delivered again; it was %d", server.VERSION, got, want)
 						}
 					})
