@@ -154,8 +154,11 @@ func (k *keeping) returned() (list []string) {
 	for _, name := range k.files {
 		list = append(list, name, "./"+name, "~+/"+name)
 	}
-	for _, word := range k.words { // some programs print JSON
-		list = append(list, word, `"`+word+`"`)
+	for _, word := range k.words {
+		list = append(list, word)
+		if !strings.Contains(word, `"`) { // some programs print JSON; what they have printed may be kept again
+			list = append(list, `"`+word+`"`)
+		}
 	}
 	return list
 }
