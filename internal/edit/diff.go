@@ -88,6 +88,10 @@ const context = 3
 // noNewline is how a unified diff says that a last line has no line feed.
 const noNewline = "\n\\ No newline at end of file"
 
+// CutNote is the last line of a unified diff that was cut. No line of a whole one begins
+// like it.
+const CutNote = "… the rest is not shown"
+
 // Unified returns the difference between two texts as a unified diff, "" if
 // there is none. A diff of more than most bytes is cut after a whole line, and
 // its last line says so.
@@ -109,7 +113,7 @@ func Unified(path, before, after string, most int) string {
 		return b.String()
 	}
 	text := b.String()[:max(most, 0)]
-	return text[:strings.LastIndexByte(text, '\n')+1] + "… the rest is not shown\n"
+	return text[:strings.LastIndexByte(text, '\n')+1] + CutNote + "\n"
 }
 
 func unifiedLines(text string) []string {

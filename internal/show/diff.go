@@ -79,7 +79,9 @@ func Unified(text string) *Diff {
 		case line[0] == ' ':
 			d.add(' ', line[1:], after)
 			before, after = before+1, after+1
-		default: // that a last line has no line feed, or that the diff was cut
+		case line == edit.CutNote:
+			d.cut()
+		default: // that a last line has no line feed
 			d.gap(strings.TrimPrefix(line, `\ `))
 		}
 	}

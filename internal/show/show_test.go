@@ -42,6 +42,7 @@ func TestDiff(t *testing.T) {
 		"other tool":   {show.Edit("Bash", json.RawMessage(`{}`), 4), "none"},
 		"bidi":         {show.Edit("Write", json.RawMessage(`{"content":"a\u202eb\u001b[1m"}`), 100), "+1 -0\n0+a\\u202eb\\x1b[1m\n"},
 		"unified":      {show.Unified(unified), "+2 -1\n1 a\n2-[old] line\n2+[new] line\n3 c\n4+d\n"},
+		"cut before":   {show.Unified(edit.Unified("f", "", strings.Repeat("line\n", 20), 42)), "+2 -0\n1+line\n2+line\n0⋯ the rest is not shown\n"},
 		"no diff":      {show.Unified("--- a\n+++ b\n"), "none"},
 		"not a diff":   {show.Unified("anything\n-x\n+y"), "none"},
 		"two hunks":    {show.Unified("@@ -1,1 +1,1 @@\n-a\n+b\n@@ -9,1 +9,1 @@\n x\n\\ No newline at end of file\n"), "+1 -1\n1-a\n1+b\n0⋯\n9 x\n0No newline at end of file\n"},
