@@ -40,7 +40,7 @@ type Notifier struct {
 	// server, and webhook-id, which all attempts share, marks a repetition. Empty:
 	// nothing is signed.
 	Secret string
-	Client *http.Client // nil: one that waits 10 seconds
+	Client *http.Client // nil: one that waits 10 seconds, and follows no redirect that would lose the notice
 	Logger *slog.Logger // nil: slog.Default()
 
 	key   []byte
@@ -61,7 +61,7 @@ const (
 func (n *Notifier) Start(ctx context.Context) func(api.Approval) {
 	n.queue, n.sends = make(chan struct{}, notifyQueue), make(chan struct{}, notifySends)
 	if n.Client == nil {
-		n.Client = &http.Client{Timeout: 10 * time.Second}
+		n.Client = &http.Client{Timeout: 10 * time.Second, CheckRedirect: onlyWhole}
 	}
 	if n.Logger == nil {
 		n.Logger = slog.Default()
@@ -148,6 +148,15 @@ func (n *Notifier) send(ctx context.Context, a *api.Approval) error {
 	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be used again
 	if res.StatusCode/100 != 2 {
 		return fmt.Errorf("claude: serve: the webhook answered %s", res.Status)
+	}
+	return nil
+}
+
+// onlyWhole follows a redirect only if the notice is sent on. After 301, 302 and 303 a
+// client would ask for a page instead, such as that of a login, and take it for success.
+func onlyWhole(req *http.Request, via []*http.Request) error {
+	if req.Method != http.MethodPost || len(via) >= 10 {
+		return http.ErrUseLastResponse
 	}
 	return nil
 }

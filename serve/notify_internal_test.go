@@ -3,9 +3,14 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"path"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -69,6 +74,69 @@ func TestNoticesDoNotWaitForEachOther(t *testing.T) {
 			t.Errorf("%d attempts with %v", len(at["bad"]), ids)
 		}
 	})
+}
+
+// Only a status of success means that a notice has arrived. After any other it is sent
+// again, and the log has it in the end.
+func TestNoticeStatus(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		attempts := make(map[int]int)
+		var log strings.Builder
+		n := &Notifier{URL: "https://hook.example", Form: NotifyNtfy, Base: "https://claude.example", Logger: slog.New(slog.NewTextHandler(&log, nil)), Client: &http.Client{Transport: sender(func(r *http.Request) (*http.Response, error) {
+			status, err := strconv.Atoi(path.Base(r.Header.Get("Click")))
+			if err != nil {
+				return nil, err
+			}
+			mu.Lock()
+			attempts[status]++
+			mu.Unlock()
+			return &http.Response{StatusCode: status, Status: strconv.Itoa(status), Body: http.NoBody}, nil
+		})}}
+		tell := n.Start(t.Context())
+		for status := 200; status < 600; status++ {
+			tell(api.Approval{ID: strconv.Itoa(status), Kind: api.KindTool, Tool: "Bash"})
+		}
+		<-time.After(time.Hour)
+		synctest.Wait()
+		for status := 200; status < 600; status++ {
+			want, logged := len(notifyPauses)+1, strings.Contains(log.String(), fmt.Sprintf("approval=%d ", status))
+			if status < 300 {
+				want = 1
+			}
+			if attempts[status] != want || logged != (status >= 300) {
+				t.Errorf("status %d: %d attempts, logged: %v", status, attempts[status], logged)
+			}
+		}
+	})
+}
+
+// A notice that is sent elsewhere arrives whole, or it has not arrived: the page at the
+// other end of a redirect is not a webhook.
+func TestNoticeRedirected(t *testing.T) {
+	t.Parallel()
+	for status, whole := range map[int]bool{301: false, 302: false, 303: false, 307: true, 308: true} {
+		var got []string
+		mux := http.NewServeMux()
+		mux.Handle("/hook", http.RedirectHandler("/elsewhere", status))
+		mux.HandleFunc("/elsewhere", func(_ http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			got = append(got, r.Method+" "+string(body))
+		})
+		mux.Handle("/loop", http.RedirectHandler("/loop", status))
+		hook := httptest.NewServer(mux)
+		n := &Notifier{URL: hook.URL + "/hook", Form: NotifyNtfy}
+		n.Start(t.Context())
+		a := api.Approval{ID: "1", Kind: api.KindPlan}
+		err := n.send(t.Context(), &a)
+		n.URL = hook.URL + "/loop"
+		loop := n.send(t.Context(), &a)
+		hook.Close()
+		if (err == nil) != whole || whole && !slices.Equal(got, []string{"POST " + textFor(&a)}) || !whole && len(got) != 0 || loop == nil {
+			t.Errorf("%d: %q, %v; in a loop: %v", status, got, err, loop)
+		}
+	}
 }
 
 // The signature is that of Standard Webhooks: their own example.
