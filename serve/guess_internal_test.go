@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 )
@@ -51,18 +52,41 @@ func TestClientOf(t *testing.T) {
 		{"10.0.0.1:99", "192.0.2.7", "192.0.2.7"},
 		{"10.0.0.1:99", "203.0.113.9, 192.0.2.7", "192.0.2.7"}, // the first is what the client says
 		{"10.0.0.1:99", "192.0.2.7, 10.0.0.2", "192.0.2.7"},
+		{"10.0.0.1:99", "203.0.113.9, 192.0.2.7, 10.0.0.2, 10.0.0.3", "192.0.2.7"},
+		{"10.0.0.1:99", "203.0.113.9, nonsense, 10.0.0.2", "10.0.0.1"},
 		{"10.0.0.1:99", "", "10.0.0.1"},
 		{"10.0.0.1:99", "nonsense", "10.0.0.1"},
 		{"10.0.0.1:99", "::ffff:192.0.2.7", "192.0.2.7"},
 		{"192.0.2.8:99", "192.0.2.7", "192.0.2.8"}, // not a proxy
 	} {
-		r := httptest.NewRequest("GET", "/", nil)
-		r.RemoteAddr = c.peer
-		if c.forwarded != "" {
-			r.Header.Set("X-Forwarded-For", c.forwarded)
-		}
-		if got := s.clientOf(r); got != c.want {
-			t.Errorf("%+v: %s", c, got)
+		for _, lines := range asLines(c.forwarded) {
+			r := httptest.NewRequest("GET", "/", nil)
+			r.RemoteAddr = c.peer
+			r.Header["X-Forwarded-For"] = lines
+			if got := s.clientOf(r); got != c.want {
+				t.Errorf("%+v as %q: %s", c, lines, got)
+			}
 		}
 	}
+}
+
+// asLines returns every way to spread a list over lines of a header, which all mean the
+// same: proxies may add a line of their own below that of the client.
+func asLines(list string) (all [][]string) {
+	if list == "" {
+		return [][]string{nil}
+	}
+	parts := strings.Split(list, ", ")
+	for breaks := range 1 << (len(parts) - 1) { // bit i: a new line begins after part i
+		lines := []string{parts[0]}
+		for i, part := range parts[1:] {
+			if breaks>>i&1 == 1 {
+				lines = append(lines, part)
+			} else {
+				lines[len(lines)-1] += ", " + part
+			}
+		}
+		all = append(all, lines)
+	}
+	return all
 }

@@ -73,18 +73,23 @@ func TestDeletedBefore(t *testing.T) {
 		return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 	}
 	synctest.Test(t, func(t *testing.T) {
+		conversation := func(c *client.Client) error { return c.Delete(t.Context(), "x") }
 		for name, tt := range map[string]struct {
-			first reply
+			first []reply
 			do    func(*client.Client) error
 			done  bool
 		}{
-			"lost":          {lost(""), func(c *client.Client) error { return c.Delete(t.Context(), "x") }, true},
-			"no connection": {noConnection, func(c *client.Client) error { return c.Delete(t.Context(), "x") }, false},
-			"token":         {lost(""), func(c *client.Client) error { return c.RevokeToken(t.Context(), "x") }, false},
-			"login":         {lost(""), func(c *client.Client) error { return c.EndLogin(t.Context(), "x") }, false},
+			"lost":                     {[]reply{lost("")}, conversation, true},
+			"no connection":            {[]reply{noConnection}, conversation, false},
+			"never a connection":       {[]reply{noConnection, noConnection}, conversation, false},
+			"lost, then none":          {[]reply{lost(""), noConnection}, conversation, true},
+			"lost, then none for long": {[]reply{lost(""), noConnection, noConnection, noConnection}, conversation, true},
+			"none, then lost":          {[]reply{noConnection, lost("")}, conversation, true},
+			"token":                    {[]reply{lost(""), noConnection}, func(c *client.Client) error { return c.RevokeToken(t.Context(), "x") }, false},
+			"login":                    {[]reply{lost(""), noConnection}, func(c *client.Client) error { return c.EndLogin(t.Context(), "x") }, false},
 		} {
-			c, r := scripted(t, tt.first, gone)
-			if err := tt.do(c); (err == nil) != tt.done || !tt.done && !isStatus(404)(err) || len(r.asked) != 2 {
+			c, r := scripted(t, append(tt.first, gone)...)
+			if err := tt.do(c); (err == nil) != tt.done || !tt.done && !isStatus(404)(err) || len(r.asked) != len(tt.first)+1 {
 				t.Errorf("%s: %v after %d attempts", name, err, len(r.asked))
 			}
 		}

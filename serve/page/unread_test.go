@@ -73,3 +73,36 @@ func TestUnread(t *testing.T) {
 		t.Error("something happened, and it is not marked")
 	}
 }
+
+// The form marks what its page has shown: what has happened since then stays unread, and
+// the next page has a form for it.
+func TestReadIsWhatWasShown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	c := r.client(ada)
+	path := r.begin("shop-api", "hello")
+	r.settled(path)
+	_, before := get(t, c, r.http.URL+path)
+	shown := readForm.FindStringSubmatch(before)
+	if shown == nil {
+		t.Fatal("the page has no form for what was read")
+	}
+	id, title := strings.TrimPrefix(path, "/c/"), "something new"
+	if _, err := r.server.Service().Change(t.Context(), ada, id, api.Change{Title: &title}, ""); err != nil {
+		t.Fatal(err)
+	}
+	reply, err := c.PostForm(r.http.URL+shown[1], url.Values{"seq": {shown[2]}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, _ := read(t, reply); status != http.StatusOK {
+		t.Fatalf("status %d", status)
+	}
+	if own, err := r.server.Service().Conversation(t.Context(), ada, id); err != nil || !own.Unread {
+		t.Errorf("what came after the page counts as read: %+v, %v", own, err)
+	}
+	_, after := get(t, c, r.http.URL+path)
+	if next := readForm.FindStringSubmatch(after); next == nil || next[2] == shown[2] {
+		t.Errorf("the next page has the form %q after %q", next, shown)
+	}
+}
