@@ -124,6 +124,32 @@ func TestKillsItsProcess(t *testing.T) {
 	})
 }
 
+// An attempt that Close cuts off when its grace is over does not count, though the turn has
+// not said anything yet.
+func TestDeploysAreNotAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newScripted()
+		release := cli.pause()
+		quick := func(o *fleet.Options) { o.Attempts, o.Grace = 2, time.Second }
+		m := start(t, db, cli, quick)
+		id := send(t, m.fleet, "ada", "hello")
+		for range 4 {
+			<-time.After(time.Minute)
+			if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Running {
+				t.Errorf("it is %+v", o)
+			}
+			closeFleet(t, m.fleet)
+			m = start(t, db, cli, quick)
+		}
+		defer func() { closeFleet(t, m.fleet) }()
+		release()
+		<-time.After(time.Minute)
+		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered {
+			t.Errorf("after the deploys: %+v", o)
+		}
+	})
+}
+
 // slowHandshake is a CLI whose answers come late, for as long as it starts.
 type slowHandshake struct {
 	claude.Conn
@@ -136,23 +162,29 @@ func (s *slowHandshake) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// slowStarts lets the CLI of each start take its time for the handshake, and gives prompts
+// one attempt.
+func slowStarts(takes time.Duration) func(*fleet.Options) {
+	return func(o *fleet.Options) {
+		o.Attempts = 1
+		usual := o.Session
+		o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
+			opts, err := usual(ctx, key)
+			inner := opts.Transport
+			opts.Transport = startFunc(func(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
+				conn, err := inner.Start(ctx, l)
+				return &slowHandshake{conn, time.Now().Add(takes)}, err
+			})
+			return opts, err
+		}
+	}
+}
+
 // A CLI whose handshake takes 90 s on every start is late, and nothing is stuck.
 func TestSlowStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cli := newScripted()
-		f := open(t, store.Memory(), cli, func(o *fleet.Options) {
-			o.Attempts = 1
-			usual := o.Session
-			o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
-				opts, err := usual(ctx, key)
-				inner := opts.Transport
-				opts.Transport = startFunc(func(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
-					conn, err := inner.Start(ctx, l)
-					return &slowHandshake{conn, time.Now().Add(90 * time.Second)}, err
-				})
-				return opts, err
-			}
-		})
+		f := open(t, store.Memory(), cli, slowStarts(90*time.Second))
 		defer closeFleet(t, f)
 		began := time.Now()
 		if got := ask(t, f, "ada", "hello"); got != "heard hello" {

@@ -152,3 +152,49 @@ func TestLetGoHoldsUpNothing(t *testing.T) {
 		}
 	})
 }
+
+// mute is a store that writes the record of calls once, and then loses its reply.
+type mute struct {
+	*store.MemoryStore
+	lost bool
+}
+
+var errReplyLost = errors.New("the reply is lost")
+
+func (s *mute) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+	next, err := s.MemoryStore.PutRecord(ctx, k, value, revision, f)
+	if err == nil && !s.lost {
+		s.lost = true
+		return 0, errReplyLost
+	}
+	return next, err
+}
+
+// A call that meets a record which its own process has written unawares is written down
+// too, before it begins.
+func TestLetGoAfterLostReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &mute{MemoryStore: store.Memory()}
+		held, err := lease.Acquire(t.Context(), db, "p", leaseName(place("ada")), "machine", 30*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &waking{
+			f: &Fleet{opts: Options{Project: "p"}, store: newAnnouncer(db, nil)}, c: &conversation{key: "ada"},
+			lease: &owned{Held: held, lost: make(chan struct{})}, going: newCalls(),
+		}
+		call := func(id string) error {
+			return w.letGo(t.Context(), &hook.PreToolUseInput{ToolBase: hook.ToolBase{ToolName: "Bash", ToolUseID: id, ToolInput: json.RawMessage(`{}`)}})
+		}
+		if err := call("toolu_1"); !errors.Is(err, errReplyLost) {
+			t.Errorf("a call whose write is in doubt: %v", err)
+		}
+		if err := call("toolu_2"); err != nil {
+			t.Errorf("the call after it: %v", err)
+		}
+		r, err := db.GetRecord(t.Context(), w.f.recordKey(kindCalls, place("ada")))
+		if err != nil || !strings.Contains(string(r.Value), "toolu_2") || r.Revision != w.going.revision {
+			t.Errorf("the record: %s, revision %d, %v; known is %d", r.Value, r.Revision, err, w.going.revision)
+		}
+	})
+}
