@@ -428,6 +428,42 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
+// remote is a store whose clock is not that of this machine.
+type remote struct {
+	*store.MemoryStore
+	ahead time.Duration
+}
+
+func (r remote) Now(ctx context.Context) (time.Time, error) {
+	now, err := r.MemoryStore.Now(ctx)
+	return now.Add(r.ahead), err
+}
+
+// The lifetime of a question is counted by the clock of the store, which all machines
+// share, whatever that of this machine shows.
+func TestLifetimeByTheStoresClock(t *testing.T) {
+	for _, ahead := range []time.Duration{-3 * time.Hour, 3 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			in := approval.NewQuestions(remote{store.Memory(), ahead}, "p")
+			asked := question("toolu_1")
+			asked.Lifetime = time.Hour
+			q := ask(t, in, asked)
+			if want := time.Now().Add(ahead + time.Hour); !q.Deadline.Equal(want) {
+				t.Errorf("a store that is %v ahead: the deadline is %v, want %v", ahead, q.Deadline, want)
+			}
+			<-time.After(time.Hour - time.Nanosecond)
+			if got, err := in.Get(t.Context(), q.ID); err != nil || got.State != approval.Open {
+				t.Errorf("before the deadline: %s, %v", got.State, err)
+			}
+			<-time.After(time.Nanosecond)
+			_, err := in.Decide(t.Context(), q.ID, allow(q, "ada"))
+			if gone, ok := errors.AsType[*approval.GoneError](err); !ok || gone.Outcome != approval.Expired {
+				t.Errorf("at the deadline: %v", err)
+			}
+		})
+	}
+}
+
 func TestListAndForget(t *testing.T) {
 	stores(t, func(t *testing.T, r store.Records) {
 		in := approval.NewQuestions(r, "p")

@@ -1,6 +1,7 @@
 package history_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,6 +39,21 @@ func TestKeptEntries(t *testing.T) {
 	for i, m := range kept {
 		if string(m.Entry) != want[i] {
 			t.Fatalf("message %d has the line\n%s\nwant\n%s", i, m.Entry, want[i])
+		}
+	}
+	var lines []json.RawMessage
+	for line, err := range tr.Entries(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, line)
+	}
+	if len(lines) != len(want) {
+		t.Fatalf("%d entries, want %d", len(lines), len(want))
+	}
+	for i, line := range lines {
+		if string(line) != want[i] {
+			t.Fatalf("entry %d is\n%s\nwant\n%s", i, line, want[i])
 		}
 	}
 }

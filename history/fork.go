@@ -74,7 +74,7 @@ func (h *History) checkFree(ctx context.Context, id string) (err error) {
 	} else {
 		_, err = h.Info(ctx, id)
 	}
-	if err == nil {
+	if err == nil || errors.Is(err, ErrEmpty) { // it exists although no list shows it
 		return fmt.Errorf("session %s: %w", id, fs.ErrExist)
 	}
 	if errors.Is(err, ErrNotFound) {

@@ -3,14 +3,56 @@ package history_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/claude-agent-go/claude/history"
 )
+
+// A process that may not be signalled is alive: it belongs to another user.
+func TestProcessOfAnotherUser(t *testing.T) {
+	const id, first = "00000000-0000-4000-8000-0000000000aa", 1
+	config := configWith(t, map[string]string{"//sessions/1.json": fmt.Sprintf(`{"pid":%d,"sessionId":%q}`, first, id)})
+	err := filepath.WalkDir(filepath.Dir(config), func(path string, d fs.DirEntry, err error) error {
+		return errors.Join(err, os.Chmod(path, 0o755))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	withoutRoot(t, func() {
+		if got, err := history.Disk(config).Processes(t.Context(), id); err != nil || !slices.Equal(got, []int{first}) {
+			t.Errorf("got %v, %v, want the first process", got, err)
+		}
+	})
+}
+
+// withoutRoot does something as a user who may signal no process of root, if the tests
+// run as root. Only this thread changes, and it can change back.
+func withoutRoot(t *testing.T, do func()) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		do()
+		return
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	const nobody = 65534
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_SETRESUID, nobody, nobody, 0); errno != 0 {
+		t.Fatal(errno)
+	}
+	defer func() {
+		if _, _, errno := syscall.RawSyscall(syscall.SYS_SETRESUID, 0, 0, 0); errno != 0 {
+			panic(errno) // the thread would stay without its rights
+		}
+	}()
+	do()
+}
 
 // A process that was started at another time than the CLI is another program with its
 // id. Whatever cannot be compared rules out nothing.

@@ -150,6 +150,37 @@ func TestOwnedWaitsForRenewal(t *testing.T) {
 	}
 }
 
+// A renewal that failed is tried again soon, well before the lease expires; after one that
+// succeeded the usual period holds again.
+func TestFailedRenewalIsRepeatedSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &noted{MemoryStore: store.Memory()}
+		var at []time.Duration
+		begin := time.Now()
+		s.renew = func() error {
+			if at = append(at, time.Since(begin)); len(at) <= 2 {
+				return errFault
+			}
+			return nil
+		}
+		cfg := config(s, t.TempDir())
+		m := New(cfg)
+		if err := m.Acquire(t.Context(), session); err != nil {
+			t.Fatal(err)
+		}
+		m.Start()
+		<-time.After(cfg.TTL)
+		synctest.Wait()
+		if err := m.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		want := []time.Duration{10 * time.Second, 13 * time.Second, 16 * time.Second, 26 * time.Second}
+		if !slices.Equal(at, want) {
+			t.Errorf("renewed after %v, want %v", at, want)
+		}
+	})
+}
+
 // A mirror without leases, or with that of its caller, is always owned, and acquires
 // nothing.
 func TestOwnedWithoutLeases(t *testing.T) {

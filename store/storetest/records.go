@@ -33,6 +33,8 @@ func records() []contract {
 		{"what was dropped is gone, and so are its revisions", recordDropped},
 		{"a scan is in order, and only of its kind", recordScan},
 		{"a long scan", recordLongScan},
+		{"a scan of large records", recordLargeScan},
+		{"what a caller does to its bytes changes nothing", recordOwnBytes},
 		{"a folder has what is below it, and nothing else", recordBelow},
 		{"many change it, nothing is lost", recordContended},
 		{"a fence is looked at", recordFenced},
@@ -139,6 +141,63 @@ func recordLongScan(s *subject) {
 	}
 	if got := collect(s.t, r.Scan(s.t.Context(), store.Folder{Project: s.project, Kind: "queue"}, "")); len(got) != 250 || got[249].Key.Name != "00249" {
 		s.t.Errorf("%d records", len(got))
+	}
+}
+
+// recordLargeScan reads more than a store fetches at once: a page of few records that are
+// large is not the last.
+func recordLargeScan(s *subject) {
+	r := s.Fleet
+	const count = 6
+	for i := range count {
+		value := bytes.Repeat([]byte{'0' + byte(i)}, store.MaxRecord)
+		if _, err := r.PutRecord(s.t.Context(), store.RecordKey{Project: s.project, Kind: "queue", Name: fmt.Sprintf("a/%d", i)}, value, 0, store.Fence{}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	for _, folder := range []string{"", "a"} {
+		got := collect(s.t, r.Scan(s.t.Context(), store.Folder{Project: s.project, Kind: "queue", Name: folder}, ""))
+		if len(got) != count {
+			s.t.Fatalf("below %q: %d records, want %d", folder, len(got), count)
+		}
+		for i, rec := range got {
+			if rec.Key.Name != fmt.Sprintf("a/%d", i) || len(rec.Value) != store.MaxRecord || rec.Value[0] != '0'+byte(i) {
+				s.t.Errorf("below %q: record %d is %v with %d bytes", folder, i, rec.Key, len(rec.Value))
+			}
+		}
+	}
+}
+
+// recordOwnBytes overwrites the bytes that it gave to the store, and those that each way
+// of reading returns: they are the caller's, and the store keeps its own.
+func recordOwnBytes(s *subject) {
+	const text = "as it was put"
+	r := s.Fleet
+	k := store.RecordKey{Project: s.project, Kind: "queue", Name: "a/1"}
+	given := []byte(text)
+	if _, err := r.PutRecord(s.t.Context(), k, given, 0, store.Fence{}); err != nil {
+		s.t.Fatal(err)
+	}
+	clear(given)
+	get := func() []store.Record {
+		rec, err := r.GetRecord(s.t.Context(), k)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return []store.Record{rec}
+	}
+	scan := func() []store.Record {
+		return collect(s.t, r.Scan(s.t.Context(), store.Folder{Project: s.project, Kind: "queue", Name: "a"}, ""))
+	}
+	for _, read := range []struct {
+		how string
+		all func() []store.Record
+	}{{"GetRecord", get}, {"Scan", scan}, {"GetRecord after that", get}, {"Scan after that", scan}} {
+		all := read.all()
+		if len(all) != 1 || string(all[0].Value) != text {
+			s.t.Fatalf("%s: %+v, want one record with %q", read.how, all, text)
+		}
+		clear(all[0].Value)
 	}
 }
 
