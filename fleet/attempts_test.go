@@ -194,6 +194,24 @@ func TestSlowStarts(t *testing.T) {
 	})
 }
 
+// A CLI that takes an hour for its handshake is not started for ever: after some free starts
+// they count as attempts, and the conversation is stuck.
+func TestSlowStartsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli := newScripted()
+		f := open(t, store.Memory(), cli, slowStarts(time.Hour))
+		defer func() {
+			closeFleet(t, f)
+			<-time.After(time.Hour) // until the last handshake is over
+		}()
+		id := send(t, f, "ada", "hello")
+		<-time.After(6 * time.Hour)
+		if o := outcome(t, f, "ada", id); o.Status != fleet.PromptStuck || cli.started() > 10 {
+			t.Errorf("after %d starts: %+v", cli.started(), o)
+		}
+	})
+}
+
 // What only a person can mend is not tried again: the conversation is stuck at once, with
 // the reason.
 func TestStuckAtOnce(t *testing.T) {

@@ -257,3 +257,32 @@ func TestInterruptWrites(t *testing.T) {
 		}
 	})
 }
+
+// An interrupt that comes after the answer does not hide it: the owner died before it had
+// written the outcome, and a process without CLIs leaves that to one that finds the answer
+// in the transcript.
+func TestInterruptSparesAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newScripted()
+		m := start(t, db, cli, nil)
+		release := cli.pause()
+		id := send(t, m.fleet, "ada", "hello")
+		m.fails("Now") // the time of the outcome
+		release()
+		<-time.After(time.Second)
+		crash(t, m)
+		<-time.After(time.Minute) // the lease of the dead
+		client := open(t, db, nil, withoutCLIs)
+		defer closeFleet(t, client)
+		interrupt(t, client)
+		if o := outcome(t, client, "ada", id); o.Interrupted || o.Status.Done() {
+			t.Errorf("after the interrupt: %+v", o)
+		}
+		m = start(t, db, cli, nil)
+		defer closeFleet(t, m.fleet)
+		<-time.After(2 * time.Minute)
+		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered || o.Text != "heard hello" || len(cli.calls) != 1 {
+			t.Errorf("after the takeover: %+v, the model was asked %q", o, cli.calls)
+		}
+	})
+}

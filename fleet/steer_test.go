@@ -333,3 +333,34 @@ func TestSteerTakenBackThreeTimes(t *testing.T) {
 		}
 	})
 }
+
+// A prompt that comes while a call is being deferred is not given to the CLI, which would
+// begin with it and give the call up. It steers the turn when that continues.
+func TestSteerWhileDeferring(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli := newSteerable()
+		m, in := intercepted(t, store.Memory(), cli.scripted)
+		defer func() { closeFleet(t, m.fleet) }()
+		first, second := send(t, m.fleet, "ada", "tool"), ""
+		in.set(func(k store.RecordKey, value []byte) error {
+			if second != "" || k.Kind != approval.Kind || !strings.Contains(string(value), `"deferred":true`) {
+				return nil
+			}
+			var err error
+			second, err = m.fleet.Send(t.Context(), "ada", fleet.Prompt{Text: "and vet", Steer: true})
+			<-time.After(time.Second) // long enough for the CLI to be given it
+			return err
+		}, nil)
+		<-time.After(5 * time.Minute)
+		if o := outcome(t, m.fleet, "ada", first); o.Status != fleet.Waiting {
+			t.Errorf("the prompt of the turn: %+v", o)
+		}
+		if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.Queued {
+			t.Fatalf("the prompt that steers: %+v", o)
+		}
+		decide(t, m.fleet, question(t, m.fleet), permission.Allow())
+		<-time.After(time.Minute)
+		answered(t, m.fleet, first, "heard tool")
+		answered(t, m.fleet, second, "heard tool, and vet")
+	})
+}

@@ -2,13 +2,18 @@ package fleet_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/store"
@@ -58,6 +63,57 @@ func TestDeleteFailsWithItsQuestions(t *testing.T) {
 		for q, err := range f.Approvals().List(t.Context(), approval.Filter{}) {
 			if err != nil || string(q.Input) != "null" {
 				t.Errorf("the question still shows %s, %v", q.Input, err)
+			}
+		}
+	})
+}
+
+// Delete also erases the sessions that were begun before anything was stored of them: their
+// checkpoints and journals on this machine, and lines that came late.
+func TestDeleteErasesUnstoredSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newScripted()
+		config, journals := t.TempDir(), t.TempDir()
+		options := func(o *fleet.Options) {
+			o.Journal = journals
+			usual := o.Session
+			o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
+				own, err := usual(ctx, key)
+				own.Env = append(own.Env, "CLAUDE_CONFIG_DIR="+config)
+				return own, err
+			}
+		}
+		m := start(t, db, cli, options)
+		m.fails("Append")
+		send(t, m.fleet, "ada", "hello")
+		<-time.After(time.Second)
+		crash(t, m)
+		m = start(t, db, cli, options)
+		defer func() { closeFleet(t, m.fleet) }()
+		<-time.After(2 * time.Minute)
+		r, err := db.GetRecord(t.Context(), store.RecordKey{Project: "p", Kind: "conversation", Name: "c/ada"})
+		var rec struct{ Unstored []string }
+		if err == nil {
+			err = json.Unmarshal(r.Value, &rec)
+		}
+		if err != nil || len(rec.Unstored) != 1 {
+			t.Fatalf("the conversation is %s, %v", r.Value, err)
+		}
+		lost := rec.Unstored[0]
+		checkpoints, journal := filepath.Join(config, "file-history", lost), filepath.Join(journals, lost+"-1.journal")
+		late := store.Batch{ID: "late", Entries: []store.Entry{store.Entry(`{"type":"user"}`)}}
+		if err := errors.Join(os.MkdirAll(checkpoints, 0o700), os.WriteFile(journal, nil, 0o600), db.Append(t.Context(), store.Key{Project: "p", Session: lost}, late)); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.fleet.Delete(t.Context(), "ada"); err != nil {
+			t.Fatal(err)
+		}
+		if got := left(t, db); len(got) > 0 {
+			t.Errorf("left are %q", got)
+		}
+		for _, path := range []string{checkpoints, journal} {
+			if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s is left: %v", filepath.Base(path), err)
 			}
 		}
 	})
