@@ -407,6 +407,49 @@ func TestGateTakesPromptsBack(t *testing.T) {
 	}
 }
 
+// A call that is decided at the last moment is not deferred, so the gate stays open for the
+// calls beside it, before the batch has ended.
+func TestGateDecidedAtTheLastMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := guard(t, store.Memory(), approval.Options{Patience: time.Minute})
+		defer g.Close()
+		opts := new(claude.Options)
+		if err := g.gate.Install(opts); err != nil {
+			t.Fatal(err)
+		}
+		g.gate.BeforeDefer(func(context.Context) {
+			if q := g.open()[0]; q.ToolUseID == "toolu_1" {
+				decide(allow)(t, g.inbox, q)
+			}
+		})
+		before := opts.Hooks[slices.IndexFunc(opts.Hooks, func(h hook.Hook) bool { return h.Event == hook.EventPreToolUse })]
+		for _, id := range []string{"toolu_1", "toolu_2"} {
+			input := fmt.Sprintf(`{"tool_name":"Bash","tool_use_id":%q,"tool_input":{"command":"make"}}`, id)
+			type reply struct {
+				out hook.Output
+				err error
+			}
+			replies := make(chan reply, 1)
+			go func() {
+				out, err := before.Func(t.Context(), json.RawMessage(input), id)
+				replies <- reply{out, err}
+			}()
+			synctest.Wait()
+			if id == "toolu_2" && len(g.open()) == 1 {
+				decide(allow)(t, g.inbox, g.open()[0])
+			}
+			r := <-replies
+			text, err := hook.Encode(r.out)
+			if r.err != nil || err != nil || !strings.Contains(string(text), `"allow"`) {
+				t.Errorf("%s: %s, %v, %v, want that it is allowed", id, text, r.err, err)
+			}
+			if q, ok := g.gate.Deferred(); ok {
+				t.Errorf("%s counts as deferred", q)
+			}
+		}
+	})
+}
+
 // The text of a plan is part of the question. A plan that was lost with its directory is
 // written again; another text is another question.
 func TestGateKeepsPlans(t *testing.T) {
