@@ -16,7 +16,9 @@ import (
 
 // Interrupt stops the running turn, like Escape at the keyboard. The turn ends
 // with an error result. Prompts waiting behind it stay queued and are named in
-// the receipt. If no turn is running, it does nothing.
+// the receipt. If the turn of a prompt that was sent before has yet to begin,
+// it ends as soon as it begins, although the receipt may name the prompt. With
+// no prompt to answer, Interrupt does nothing.
 func (s *Session) Interrupt(ctx context.Context) (*control.Interrupted, error) {
 	receipt := new(control.Interrupted)
 	return receipt, s.operate(ctx, "interrupt", nil, s.opts.Timeouts.Control, receipt)

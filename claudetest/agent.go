@@ -73,6 +73,9 @@ func (a *agent) Turn(ctx context.Context, t *host.Turn) error {
 	if err != nil {
 		return err
 	}
+	if ctx.Err() != nil { // the model learns about the prompt with the next one
+		return context.Cause(ctx)
+	}
 	form := newForm(t)
 	for attempt := 1; ; attempt++ {
 		reply := a.next(ctx, t, results)

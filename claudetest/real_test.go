@@ -260,6 +260,77 @@ func TestRealHold(t *testing.T) {
 	}
 }
 
+// TestRealInterruptBeforeTurn interrupts before the turn of a prompt has begun.
+// The CLI ends that turn, although it may name the prompt as still queued, and
+// the scripted CLI must do so too (TestInterruptAtOnce of package host). An
+// interrupt that comes before the prompt does nothing.
+func TestRealInterruptBeforeTurn(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "the reason for the end of a turn")
+	const (
+		initialize = `{"type":"control_request","request_id":"1","request":{"subtype":"initialize"}}` + "\n"
+		prompt     = `{"type":"user","uuid":"11111111-1111-4111-8111-111111111111","message":{"role":"user","content":"tell me a story"},"parent_tool_use_id":null}` + "\n"
+		interrupt  = `{"type":"control_request","request_id":"2","request":{"subtype":"interrupt"}}` + "\n"
+	)
+	for _, test := range []struct {
+		name  string
+		first string // is written before the CLI has read anything
+		on    string // the state of the prompt at which it is interrupted
+		lost  bool
+	}{
+		{"right behind the prompt", initialize + prompt + interrupt, "", false},
+		{"queued", initialize + prompt, "queued", false},
+		{"started", initialize + prompt, "started", false},
+		{"before the prompt", initialize + interrupt + prompt, "", true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			m := claudetest.NewModel(claudetest.Say("a long story that never ends, as far as we know").Hold(make(chan struct{})))
+			cmd, stderr := command(ctx, t, m, "--include-partial-messages")
+			stdin, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			stdout, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			write := func(s string) {
+				if _, err := io.WriteString(stdin, s); err != nil {
+					t.Error(err)
+				}
+			}
+			write(test.first)
+			var result line
+			streams := false // the model is heard: the turn continues
+			for dec := json.NewDecoder(stdout); result.Type == "" && !streams; {
+				var l struct {
+					line
+					State string
+				}
+				if err := dec.Decode(&l); err != nil {
+					t.Fatalf("%v, stderr: %s", err, stderr)
+				}
+				if l.Type == "command_lifecycle" && l.State == test.on {
+					write(interrupt)
+				}
+				if l.Type == "result" {
+					result = l.line
+				}
+				streams = l.Event.Type == "content_block_delta" && test.lost
+			}
+			cancel()
+			_ = cmd.Wait() // it was stopped
+			if streams != test.lost || !test.lost && result.Terminal != "aborted_streaming" {
+				t.Errorf("the turn continues: %v, want %v; result %+v", streams, test.lost, result)
+			}
+		})
+	}
+}
+
 func TestRealBigText(t *testing.T) {
 	realcli.Needs(t, "2.1.325", "a long line before the exit")
 	const word, count = "0123456789abcde ", 20 << 20 / 16

@@ -254,9 +254,11 @@ func (s *session) info() *control.Info {
 	return &info
 }
 
-// interrupt ends the turn that runs. Prompts that wait stay, unless they are
-// to be cancelled too. What the client has sent after the request is not meant.
-// The receipt goes out before the result.
+// interrupt ends the turn that runs, or the next one if none has begun: the
+// CLI then names its prompt as still queued, but ends the turn as it begins.
+// Other prompts that wait stay, unless they are to be cancelled too. What the
+// client has sent after the request is not meant. The receipt goes out before
+// the result.
 func (s *session) interrupt(_ context.Context, in *peer.Incoming) (any, error) {
 	var req struct {
 		CancelQueued bool `json:"cancel_queued"`
@@ -276,12 +278,17 @@ func (s *session) interrupt(_ context.Context, in *peer.Incoming) (any, error) {
 			waiting = append(waiting, q)
 		}
 	}
-	receipt := control.Interrupted{StillQueued: []string{}}
-	if req.CancelQueued {
+	var next *queued // whose turn has not begun
+	switch {
+	case req.CancelQueued:
 		s.queue = behind
+	case s.turn == nil && len(waiting) > 0:
+		next = waiting[0]
 	}
+	receipt := control.Interrupted{StillQueued: []string{}}
 	s.mu.Unlock()
 	for _, q := range waiting {
+		s.await(q.announced) // the CLI names no prompt before it says that it waits
 		switch {
 		case q.UUID == "":
 		case req.CancelQueued:
@@ -296,10 +303,25 @@ func (s *session) interrupt(_ context.Context, in *peer.Incoming) (any, error) {
 				s.lifecycle(q, message.CommandCancelled)
 			}
 		}
+		if next != nil {
+			t = s.interruptNext(next)
+		}
 		if t != nil {
 			t.interrupt()
 		}
 	}}, nil
+}
+
+// interruptNext marks a prompt so that its turn ends as it begins. It returns
+// the turn if it has begun by now.
+func (s *session) interruptNext(q *queued) *Turn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q.interrupted = true
+	if s.turn != nil && s.turn.prompts[0] == q {
+		return s.turn
+	}
+	return nil
 }
 
 // cancelQueued takes a prompt out of the queue.

@@ -21,7 +21,8 @@ type Agent interface {
 	// If a Stop hook of the client objects, Turn is called again with the same
 	// t, and t.Notes has the objection.
 	//
-	// The context ends when the client interrupts the turn.
+	// The context ends when the client interrupts the turn. It may have ended
+	// before the turn began; the prompts still belong to the conversation.
 	Turn(ctx context.Context, t *Turn) error
 }
 

@@ -204,6 +204,35 @@ func TestInterrupt(t *testing.T) {
 	})
 }
 
+// An interrupt that is written right behind the prompt ends its turn, however
+// far the turn has come by then, even when a hook is being asked.
+func TestInterruptAtOnce(t *testing.T) {
+	for range 20 {
+		bubble(t, waiter, nil, func(c *client) {
+			c.prompt("wait", "u1")
+			c.request("r1", "interrupt", "")
+			got := c.settle()
+			if i := strings.Index(got, "= r1"); i < strings.Index(got, "life u1 queued") {
+				t.Errorf("the receipt comes before the prompt that it may name:\n%s", got)
+			}
+			want := "user text: [Request interrupted by user]\n" +
+				`result error_during_execution aborted_streaming "" turns=2 of u1` + "\nlife u1 cancelled"
+			if !strings.HasSuffix(got, want) || !strings.Contains(got, "init default") {
+				t.Errorf("got:\n%s\nwant init, and at the end:\n%s", got, want)
+			}
+		})
+	}
+	bubble(t, waiter, nil, func(c *client) {
+		c.request("r1", "initialize", `"hooks":{"UserPromptSubmit":[{"hookCallbackIds":["cb"]}]}`)
+		c.settle()
+		c.prompt("wait", "u1")
+		c.want("life u1 queued", "life u1 started", "? hook_callback cb")
+		c.request("r2", "interrupt", "")
+		c.want(`= r2 {"still_queued":[]}`, "cancel", "init default", "user text: [Request interrupted by user]",
+			`result error_during_execution aborted_streaming "" turns=0 of u1`, "life u1 cancelled")
+	})
+}
+
 func TestInterruptWhileStreaming(t *testing.T) {
 	agent := host.AgentFunc(func(ctx context.Context, t *host.Turn) error {
 		a, err := t.Answer(ctx)

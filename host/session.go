@@ -82,6 +82,8 @@ type queued struct {
 	during    bool            // came while a turn ran
 	announced chan struct{}   // closed when the client was told that it waits
 	served    <-chan struct{} // closed when the requests that were read before it are served; nil: there were none
+
+	interrupted bool // before its turn began
 }
 
 // isBehind reports whether the prompt was read after the request that is being served.
@@ -238,6 +240,9 @@ func (s *session) runNext() bool {
 	prompts := s.queue[:n]
 	s.queue = slices.Clone(s.queue[n:])
 	t := newTurn(s, prompts)
+	if prompts[0].interrupted {
+		t.interrupt()
+	}
 	s.turn = t
 	s.mu.Unlock()
 	if prompts[0].isNotification() { // only the last is answered

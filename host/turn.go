@@ -287,11 +287,12 @@ func (t *Turn) play(ctx context.Context) error {
 	s := t.s
 	s.servers.ready(ctx)
 	notices, blocked, err := t.submit(ctx)
-	if ctx.Err() != nil {
-		return t.cut(ctx)
-	}
 	if err := s.emit(s.initMessage(t.ids())); err != nil {
 		return err
+	}
+	if err != nil && ctx.Err() != nil { // while a hook was asked
+		t.EditResult(func(r *message.Result) { r.NumTurns = 0 })
+		return t.cut(ctx)
 	}
 	for _, n := range notices {
 		_ = s.emit(n)

@@ -21,7 +21,7 @@ type interruption struct {
 	quit   chan struct{}      // closed by release
 
 	mu      sync.Mutex
-	session *claude.Session // once it runs
+	session *claude.Session // once it has the prompt
 	code    exitCode        // once a signal has come
 }
 
@@ -115,7 +115,9 @@ func (i *interruption) tell(style, text string) {
 	}
 }
 
-// guard says that the session runs.
+// guard says that the session has the prompt, so that there is a turn to
+// interrupt. An interrupt that reaches the CLI before the prompt does nothing,
+// and the turn would continue: until then Ctrl-C ends the session.
 func (i *interruption) guard(session *claude.Session) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

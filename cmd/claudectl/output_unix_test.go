@@ -5,12 +5,15 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // broken is a stream that takes some bytes and then fails.
@@ -136,5 +139,33 @@ func TestRunInterruptedJSON(t *testing.T) {
 	want := `{"error":"interrupted","exit_code":130}` + "\n"
 	if code := cmd.ProcessState.ExitCode(); code != int(exitInterrupted) || stderr.String() != want {
 		t.Errorf("exit code %d, stderr %q, want %d and %q", code, stderr.String(), exitInterrupted, want)
+	}
+}
+
+// A prompt that the CLI has not taken yet has no turn to interrupt: Ctrl-C then
+// ends the program, and nobody needs to press it twice.
+func TestRunInterruptedBeforePrompt(t *testing.T) {
+	heed(t, os.Interrupt)
+	cli := filepath.Join(t.TempDir(), "claude")
+	write(t, cli, `#!/bin/sh
+case "$*" in *--version*) echo "2.1.325 (Claude Code)"; exit;; esac
+read -r line
+id=$(printf %s "$line" | sed 's/.*"request_id":\("[^"]*"\).*/\1/')
+echo '{"type":"control_response","response":{"subtype":"success","request_id":'"$id"',"response":{}}}'
+dd bs=1 count=1 2>&1 >/dev/null | cat >/dev/null # the prompt has begun to come
+kill -INT $PPID
+exec sleep 600
+`, 0o700)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, built(t), "run", "--json", "--cli", cli)
+	cmd.Env = []string{"PATH=/bin:/usr/bin", "HOME=" + t.TempDir()}
+	cmd.Stdin = strings.NewReader(strings.Repeat("more than a pipe holds ", 1<<16))
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	_ = cmd.Run() // the exit code is what counts
+	want := `{"error":"interrupted","exit_code":130}` + "\n"
+	if code := cmd.ProcessState.ExitCode(); code != int(exitInterrupted) || stderr.String() != want {
+		t.Errorf("%v, stderr %q, want exit code %d and %q", cmd.ProcessState, stderr.String(), exitInterrupted, want)
 	}
 }

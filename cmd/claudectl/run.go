@@ -87,14 +87,13 @@ func (r *runCommand) Run(c *console) error {
 		return stop.explain(err)
 	}
 	defer session.Close()
-	stop.guard(session)
 	view := newRenderer(c, s, seen)
 	view.silent, view.quiet = r.Schema != "" || c.json, r.quiet(c)
 	hide := func() {}
 	if s.live && !view.quiet {
 		hide = view.progress.display(ctx, s, session, c.line)
 	}
-	result, err := r.turn(ctx, c, session, prompt, view)
+	result, err := r.turn(ctx, c, session, prompt, view, stop)
 	hide()
 	if result != nil && result.SessionID != "" {
 		view.note(terminal.Faint, "resume with: "+r.resumeLine(result.SessionID))
@@ -132,12 +131,13 @@ func (r *runCommand) quiet(c *console) bool { return r.Quiet || c.json }
 
 // turn runs the prompt, and what its background agents bring, and returns the
 // last result.
-func (r *runCommand) turn(ctx context.Context, c *console, session *claude.Session, prompt string, view *renderer) (*message.Result, error) {
+func (r *runCommand) turn(ctx context.Context, c *console, session *claude.Session, prompt string, view *renderer, stop *interruption) (*message.Result, error) {
 	var result *message.Result
 	for m, err := range session.RunUntilIdle(ctx, prompt) {
 		if err != nil {
 			return result, err
 		}
+		stop.guard(session)
 		if c.json {
 			if err := c.emit(m.Head().Raw); err != nil {
 				return result, err
