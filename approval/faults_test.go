@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +21,7 @@ import (
 // probe is a store that lets something happen at one of its calls.
 type probe struct {
 	*store.MemoryStore
+	mu     sync.Mutex // of calls and fences
 	calls  int
 	at     int // the number of that call
 	happen func(ctx context.Context, k store.RecordKey) error
@@ -27,12 +29,22 @@ type probe struct {
 }
 
 func (p *probe) call(ctx context.Context, k store.RecordKey) error {
-	if p.calls++; p.calls == p.at && p.happen != nil {
+	p.mu.Lock()
+	p.calls++
+	now := p.calls == p.at && p.happen != nil
+	p.mu.Unlock()
+	if now {
 		if err := p.happen(ctx, k); err != nil {
 			return err
 		}
 	}
 	return ctx.Err()
+}
+
+func (p *probe) note(f store.Fence) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fences = append(p.fences, f)
 }
 
 func (p *probe) Now(ctx context.Context) (time.Time, error) {
@@ -50,7 +62,7 @@ func (p *probe) GetRecord(ctx context.Context, k store.RecordKey) (store.Record,
 }
 
 func (p *probe) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	p.fences = append(p.fences, f)
+	p.note(f)
 	if err := p.call(ctx, k); err != nil {
 		return 0, err
 	}
@@ -58,7 +70,7 @@ func (p *probe) PutRecord(ctx context.Context, k store.RecordKey, value []byte, 
 }
 
 func (p *probe) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	p.fences = append(p.fences, f)
+	p.note(f)
 	if err := p.call(ctx, k); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -102,24 +103,25 @@ func TestCancelFreesRewind(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			raw, all := store.Memory(), new(announcements)
 			at := &announcing{Fleet: raw, all: all}
-			cancelled := false
-			var b *behindHeld
+			var cancelled atomic.Bool
+			var both atomic.Pointer[behindHeld]
 			releasing := func() {
-				if cancelled {
+				b := both.Load()
+				if b == nil || cancelled.Swap(true) {
 					return
 				}
-				cancelled = true
 				b.waits(t)
 				if err := b.client.Cancel(t.Context(), "ada", b.held); err != nil {
 					t.Error(err)
 				}
 			}
 			at.releasing.Store(&releasing)
-			b = holdRewind(t, &announcing{Fleet: raw, all: all}, at, false)
+			b := holdRewind(t, &announcing{Fleet: raw, all: all}, at, false)
+			both.Store(b)
 			defer closeFleet(t, b.client)
 			defer closeFleet(t, b.worker)
 			<-time.After(time.Hour)
-			if !cancelled {
+			if !cancelled.Load() {
 				t.Fatal("the worker did not fall asleep")
 			}
 			b.isDone(t)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,20 +102,21 @@ func TestOwnedWaitsForRenewal(t *testing.T) {
 	for name, how := range map[string]error{"renewed": nil, "lost": store.ErrLeaseLost, "given up": context.Canceled} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				down := true
+				var down atomic.Bool
+				down.Store(true)
 				s := &noted{MemoryStore: store.Memory()}
 				s.renew = func() error {
 					switch {
-					case down:
+					case down.Load():
 						return errFault
 					case how == store.ErrLeaseLost:
 						return store.ErrLeaseLost
 					}
 					return nil
 				}
-				lost := 0
+				var lost atomic.Int32
 				cfg := config(s, t.TempDir())
-				cfg.OnLost = func(error) { lost++ }
+				cfg.OnLost = func(error) { lost.Add(1) }
 				m := New(cfg)
 				if err := m.Acquire(t.Context(), session); err != nil {
 					t.Fatal(err)
@@ -133,16 +135,15 @@ func TestOwnedWaitsForRenewal(t *testing.T) {
 					t.Fatalf("owned without a renewal: %v", <-owned)
 				}
 				begin := time.Now()
-				if down = false; how == context.Canceled {
-					down = true
+				if down.Store(how == context.Canceled); down.Load() {
 					cancel()
 				}
 				if err := <-owned; !errors.Is(err, how) || (err == nil) != (how == nil) || time.Since(begin) > cfg.TTL {
 					t.Errorf("%v after %v", err, time.Since(begin))
 				}
 				synctest.Wait()
-				if (lost == 1) != (how == store.ErrLeaseLost) {
-					t.Errorf("told %d times that it is lost", lost)
+				if (lost.Load() == 1) != (how == store.ErrLeaseLost) {
+					t.Errorf("told %d times that it is lost", lost.Load())
 				}
 				_ = m.Close(t.Context()) // its lease is lost in one of the cases
 			})

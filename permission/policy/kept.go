@@ -189,7 +189,7 @@ func (r wordReading) returns(node syntax.Node, work *int) (kept, formed bool) {
 				kept, formed = true, true
 			}
 		case *syntax.CallExpr:
-			if len(n.Args) == 0 || !spend(work, costOfCall/4) {
+			if len(n.Args) == 0 || !spend(work, costOfCall) {
 				break
 			}
 			words := expander{}.words(n.Args)

@@ -93,7 +93,7 @@ func readSteps(args []string) (err error) {
 	defer os.RemoveAll(dir)
 	client := newOurs(cli)
 	if kind == mirroredStepsKind || kind == mirroredBurstKind {
-		client.opts.Store = &claude.StoreOptions{Store: sink{}, Project: "bench", Journal: dir}
+		client.opts.Store = sunk(dir)
 	}
 	defer func() { err = errors.Join(err, client.close()) }()
 	if _, err := client.round(context.Background(), kind+" 1"); err != nil { // the first one makes what is kept
@@ -114,6 +114,12 @@ func readSteps(args []string) (err error) {
 // is measured by its flushes. One in memory would also make the heap so large that
 // the collector runs less often than in a session without a store.
 type sink struct{ store.Basic }
+
+// sunk mirrors a session into a sink, under the fence of a caller: the guard of a lease of
+// its own would ask before each tool, which is not what mirroring costs.
+func sunk(journal string) *claude.StoreOptions {
+	return &claude.StoreOptions{Store: sink{}, Project: "bench", Journal: journal, Fence: store.Fence{Project: "bench", Name: "bench", Token: 1}}
+}
 
 // Append implements [store.Transcripts].
 func (sink) Append(context.Context, store.Key, store.Batch) error { return nil }

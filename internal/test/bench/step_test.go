@@ -132,7 +132,7 @@ func playedStep(t *testing.T) (step, entries [][]byte) {
 			frames = append(frames, line)
 		}
 	}}
-	r.opts.Store = &claude.StoreOptions{Store: sink{}, Project: "bench", Journal: t.TempDir()}
+	r.opts.Store = sunk(t.TempDir())
 	s, err := claude.Connect(ctx, r.opts)
 	if err != nil {
 		t.Fatal(err)

@@ -49,7 +49,7 @@ func plain() []plainTests {
 		{pkg: "history", tests: []string{"TestLargeFiles"}},
 		{pkg: "internal/mirror", tests: []string{"TestDownIsBounded", "TestSlowIsBounded"}},
 		{pkg: "internal/transcript", tests: []string{"TestHostileCompactions", "TestHostileFiles", "TestIndexIsSmall", "TestLineTooLong"}},
-		{pkg: "serve/page", tests: []string{"FuzzEverywhere", "TestHostileEverywhere", "TestHugeOutput", "TestLongTexts", "TestLongTextsEverywhere"}},
+		{pkg: "serve/page", tests: []string{"FuzzEverywhere", "TestCostDoesNotGrow", "TestHostileEverywhere", "TestHugeOutput", "TestLongTexts", "TestLongTextsEverywhere"}},
 		// Thousands of sessions that fail; TestFail, a sample, has the race detector.
 		{pkg: "internal/test/faults", tests: []string{"TestFailEverywhere"}},
 		// The end of an output of which every beginning is tried.
