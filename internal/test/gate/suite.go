@@ -88,8 +88,8 @@ func suite(ctx context.Context, root string) (lanes [][]run, err error) {
 		return nil, err
 	}
 	const vet = "-vet=off"
-	whole := run{dir: root, flags: []string{vet}, limits: []string{"-p=1", "-timeout=10m"}}
-	parts := run{dir: root, flags: []string{vet}, limits: []string{"-p=1", "-timeout=10m"}}
+	whole := run{dir: root, flags: []string{vet}, limits: []string{"-p=1", "-timeout=20m"}}
+	parts := run{dir: root, flags: []string{vet}, limits: []string{"-p=1", "-timeout=20m"}}
 	var names []string
 	for _, p := range plain() {
 		pkg := "./" + p.pkg
@@ -107,8 +107,8 @@ func suite(ctx context.Context, root string) (lanes [][]run, err error) {
 	racing = slices.DeleteFunc(racing, func(pkg string) bool { return slices.Contains(starting(), pkg) })
 	// Tests wait for processes and timers half of the time, so four packages at once, two
 	// of them in this lane, keep two cores at work. The lanes take about equally long.
-	raced := run{dir: root, packages: racing, flags: []string{vet, "-race"}, limits: []string{"-p=2", "-timeout=14m", "-skip=" + pattern}}
-	withCLI := run{dir: root, packages: starting(), flags: raced.flags, limits: []string{"-p=1", "-timeout=14m", "-skip=" + pattern}}
+	raced := run{dir: root, packages: racing, flags: []string{vet, "-race"}, limits: []string{"-p=2", "-timeout=30m", "-skip=" + pattern}}
+	withCLI := run{dir: root, packages: starting(), flags: raced.flags, limits: []string{"-p=1", "-timeout=30m", "-skip=" + pattern}}
 	// Other modules have drivers of their own, and the race detector makes a
 	// database that is written in Go crawl.
 	mods, err := modules(root)
@@ -117,7 +117,7 @@ func suite(ctx context.Context, root string) (lanes [][]run, err error) {
 	}
 	others := []run{parts, whole}
 	for _, dir := range mods {
-		others = append(others, run{dir: dir, packages: []string{"./..."}, flags: []string{vet}, limits: []string{"-timeout=10m"}})
+		others = append(others, run{dir: dir, packages: []string{"./..."}, flags: []string{vet}, limits: []string{"-timeout=20m"}})
 	}
 	return [][]run{{raced}, {withCLI}, others}, nil
 }
