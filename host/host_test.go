@@ -212,9 +212,6 @@ func TestInterruptAtOnce(t *testing.T) {
 			c.prompt("wait", "u1")
 			c.request("r1", "interrupt", "")
 			got := c.settle()
-			if i := strings.Index(got, "= r1"); i < strings.Index(got, "life u1 queued") {
-				t.Errorf("the receipt comes before the prompt that it may name:\n%s", got)
-			}
 			want := "user text: [Request interrupted by user]\n" +
 				`result error_during_execution aborted_streaming "" turns=2 of u1` + "\nlife u1 cancelled"
 			if !strings.HasSuffix(got, want) || !strings.Contains(got, "init default") {

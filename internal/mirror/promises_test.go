@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -19,6 +20,7 @@ import (
 // noted is a store that notes under which fence each batch comes, and what it holds.
 type noted struct {
 	*store.MemoryStore
+	mu      sync.Mutex // of what Append notes
 	fences  []store.Fence
 	batches []store.Batch
 	bounds  []time.Duration // for which each call may last
@@ -26,10 +28,19 @@ type noted struct {
 }
 
 func (n *noted) Append(ctx context.Context, k store.Key, b store.Batch) error {
+	n.mu.Lock()
 	n.fences, n.batches = append(n.fences, b.Fence), append(n.batches, b)
 	end, _ := ctx.Deadline()
 	n.bounds = append(n.bounds, time.Until(end))
+	n.mu.Unlock()
 	return n.MemoryStore.Append(ctx, k, b)
+}
+
+// count is how many batches were stored.
+func (n *noted) count() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.batches)
 }
 
 func (n *noted) Renew(ctx context.Context, l store.Lease) error {
@@ -210,7 +221,7 @@ func TestHurryStoresAtOnce(t *testing.T) {
 			m.Start()
 			m.Put(frame("", `{"uuid":"1"}`))
 			synctest.Wait()
-			if len(s.batches) > 0 {
+			if s.count() > 0 {
 				t.Errorf("%s: stored at once", name)
 			}
 			if name == "hurry" {
@@ -218,8 +229,8 @@ func TestHurryStoresAtOnce(t *testing.T) {
 			}
 			<-time.After(wait)
 			synctest.Wait()
-			if len(s.batches) != 1 {
-				t.Errorf("%s: %d batches after %v", name, len(s.batches), wait)
+			if n := s.count(); n != 1 {
+				t.Errorf("%s: %d batches after %v", name, n, wait)
 			}
 			if err := m.Close(t.Context()); err != nil {
 				t.Error(err)

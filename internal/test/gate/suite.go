@@ -105,10 +105,10 @@ func suite(ctx context.Context, root string) (lanes [][]run, err error) {
 	pattern := "^(" + strings.Join(names, "|") + ")$"
 	parts.limits = append(parts.limits, "-run="+pattern)
 	racing = slices.DeleteFunc(racing, func(pkg string) bool { return slices.Contains(starting(), pkg) })
-	// Tests wait for processes and timers half of the time, so four packages at once, two
-	// of them in this lane, keep two cores at work. The lanes take about equally long.
+	// Tests wait for processes and timers half of the time, so two packages at once keep two
+	// cores at work.
 	raced := run{dir: root, packages: racing, flags: []string{vet, "-race"}, limits: []string{"-p=2", "-timeout=30m", "-skip=" + pattern}}
-	withCLI := run{dir: root, packages: starting(), flags: raced.flags, limits: []string{"-p=1", "-timeout=30m", "-skip=" + pattern}}
+	withCLI := run{dir: root, packages: starting(), flags: raced.flags, limits: []string{"-p=2", "-timeout=30m", "-skip=" + pattern}}
 	// Other modules have drivers of their own, and the race detector makes a
 	// database that is written in Go crawl.
 	mods, err := modules(root)
@@ -119,7 +119,8 @@ func suite(ctx context.Context, root string) (lanes [][]run, err error) {
 	for _, dir := range mods {
 		others = append(others, run{dir: dir, packages: []string{"./..."}, flags: []string{vet}, limits: []string{"-timeout=20m"}})
 	}
-	return [][]run{{raced}, {withCLI}, others}, nil
+	// One after the other: side by side, tests of the real CLI and of browsers starve.
+	return [][]run{append([]run{raced, withCLI}, others...)}, nil
 }
 
 // rank is the place of a package among the slowest, or behind them all.
