@@ -3,10 +3,9 @@
 //
 //	go run ./internal/test/gate
 //
-// Three lanes run side by side: the module with the race detector, the packages that
-// spend their time in the real CLI, and what needs no race detector, with the other
-// modules. The time of each command is printed, and its CPU. With the steps of .ci/run
-// before it, all may take twenty minutes on two cores.
+// One after the other it runs the module with the race detector, the packages that spend
+// their time in the real CLI, what needs no race detector, and the other modules. It
+// prints the time of each command, and its CPU.
 //
 // A suite passes if no test fails, none is skipped, and tests have met the real
 // CLI. The program prints the packages that passed, the output of what did not,
