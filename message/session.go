@@ -177,7 +177,7 @@ func (m ActiveGoal) MarshalJSON() ([]byte, error) {
 	return encode(&m.Header, "active_goal", "", (*plain)(&m))
 }
 
-// Goal is what the agent works towards until its condition holds.
+// Goal has the condition that the agent works towards until it holds.
 type Goal struct {
 	Condition string `json:"condition"`
 	// Iterations counts the checks so far.
