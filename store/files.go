@@ -544,21 +544,42 @@ func (s *FileStore) load(ctx context.Context, k Key, place int64, yield func(Pla
 	return nil
 }
 
-// openCommitted opens the data of a transcript and returns how much of it counts.
+// openCommitted opens the data of a transcript and returns how much of it counts. It takes
+// no lock, so the transcript may be deleted and written anew meanwhile. An open file keeps
+// its inode: if the name still leads to it after the commits were read, they are about it.
 func openCommitted(r *os.Root, name string) (*os.File, int64, error) {
-	end, err := committed(r, name)
-	if err != nil {
-		return nil, 0, err
-	}
-	f, err := r.Open(name + dataEnd)
-	if err != nil {
-		return nil, 0, err
-	}
-	if info, err := f.Stat(); err != nil || info.Size() < end {
+	for {
+		f, err := r.Open(name + dataEnd)
+		if err != nil {
+			return nil, 0, err
+		}
+		end, err := committed(r, name)
+		if err != nil {
+			f.Close()
+			return nil, 0, err
+		}
+		mine, err := f.Stat()
+		if err != nil {
+			f.Close()
+			return nil, 0, err
+		}
+		there, err := r.Stat(name + dataEnd)
+		switch {
+		case err == nil && !os.SameFile(mine, there):
+		case err != nil:
+			f.Close()
+			return nil, 0, err
+		case mine.Size() >= end:
+			return f, end, nil
+		default:
+			// A file is emptied in place when a crash has cut its deletion off.
+			if now, err := committed(r, name); err != nil || now == end {
+				f.Close()
+				return nil, 0, cmp.Or(err, fmt.Errorf("%s: %w: %d bytes are missing", name+dataEnd, ErrDamaged, end-mine.Size()))
+			}
+		}
 		f.Close()
-		return nil, 0, cmp.Or(err, fmt.Errorf("%s: %w: %d bytes are missing", name+dataEnd, ErrDamaged, end-info.Size()))
 	}
-	return f, end, nil
 }
 
 // exists reports whether there is a file.

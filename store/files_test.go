@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -418,5 +419,59 @@ func TestFilesLayoutTaken(t *testing.T) {
 	}
 	if to, err := os.Readlink(mark); err != nil || to != "nowhere" {
 		t.Errorf("the mark is %q (%v)", to, err)
+	}
+}
+
+// A transcript that is deleted and written anew while it is read is whole or missing: the
+// reader never applies the commits of one to the data of the other.
+func TestFilesReadWhileWrittenAnew(t *testing.T) {
+	t.Parallel()
+	s := store.Files(t.TempDir())
+	s.NoSync = true
+	k := key
+	k.Sub = "subagents/agent-1"
+	long, short := strings.Repeat("l", 1500), strings.Repeat("s", 10)
+	ctx, stop := context.WithCancel(t.Context())
+	var writer sync.WaitGroup
+	defer writer.Wait()
+	defer stop()
+	writer.Go(func() {
+		defer stop()
+		for i := range 1000 {
+			if ctx.Err() != nil {
+				return
+			}
+			pad := long
+			if i%2 == 1 {
+				pad = short
+			}
+			for part := range 3 {
+				e := store.Entry(fmt.Sprintf(`{"uuid":"%d-%d","pad":%q}`, i, part, pad))
+				if err := s.Append(t.Context(), k, store.Batch{ID: fmt.Sprintf("%d-%d", i, part), Entries: []store.Entry{e}}); err != nil {
+					t.Errorf("Append: %v", err)
+					return
+				}
+			}
+			if err := s.Delete(t.Context(), k, store.Fence{}); err != nil {
+				t.Errorf("Delete: %v", err)
+				return
+			}
+		}
+	})
+	for ctx.Err() == nil {
+		life, n := "", 0
+		for e, err := range s.Load(t.Context(), k, 0) {
+			if errors.Is(err, store.ErrNotFound) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("Load: %v", err)
+			}
+			at, part, _ := strings.Cut(e.Entry.UUID(), "-")
+			if n > 0 && at != life || part != fmt.Sprint(n) {
+				t.Fatalf("entry %d of %s is %s", n, life, e.Entry.UUID())
+			}
+			life, n = at, n+1
+		}
 	}
 }
