@@ -230,7 +230,7 @@ func (l *Local) connect(ctx context.Context, e *Editor, id, cwd string, dirs []s
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.asker = asker{editor: e, session: s.id, shown: s.machine.Shown, first: opts.CanUseTool, bypass: opts.AllowBypassPermissions}
-	opts.CanUseTool = s.decide
+	opts.CanUseTool = s.ask
 	if elicits(e) && opts.OnElicitation == nil {
 		opts.OnElicitation = s.asker.elicit
 	}

@@ -32,11 +32,12 @@ type localSession struct {
 	history *history.History
 	log     *slog.Logger
 
-	reading sync.Mutex         // held by the reader
-	machine *translate.Machine // of the reader
-	mu      sync.Mutex
-	choices choices
-	title   string
+	announced announced          // what the reader has shown
+	reading   sync.Mutex         // held by the reader
+	machine   *translate.Machine // of the reader
+	mu        sync.Mutex
+	choices   choices
+	title     string
 	// prompting keeps the idle reader away: the editor may prompt before Opened
 	// has begun to read.
 	prompting bool
@@ -70,6 +71,13 @@ func (s *localSession) send(ctx context.Context, updates ...schema.SessionUpdate
 			return
 		}
 	}
+}
+
+// ask is the permission callback: it puts a question to the editor once the call
+// is shown there.
+func (s *localSession) ask(ctx context.Context, req *permission.Request) (permission.Decision, error) {
+	s.announced.wait(ctx, req.ToolUseID)
+	return s.decide(ctx, req)
 }
 
 // startIdle reads what the CLI says between prompts, such as the turns that
@@ -128,6 +136,7 @@ func (s *localSession) endPrompt() {
 // show sends the updates of a message.
 func (s *localSession) show(ctx context.Context, msg message.Message) {
 	s.send(context.WithoutCancel(ctx), s.machine.Add(msg)...)
+	s.announced.note(msg)
 	mode := permission.Mode("")
 	switch msg := msg.(type) {
 	case *message.Status:
