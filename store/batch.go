@@ -8,7 +8,7 @@ import (
 // RecordChange is one of several changes that are made at once.
 type RecordChange struct {
 	Key RecordKey
-	// Value is what the record becomes, as with PutRecord. If Drop is true, the
+	// Value is the record's new value, as in PutRecord. If Drop is true, the
 	// record is removed instead, as with DropRecord.
 	Value []byte
 	Drop  bool
@@ -33,9 +33,9 @@ type RecordBatcher interface {
 	ChangeRecords(ctx context.Context, changes []RecordChange, f Fence) (revisions []int64, err error)
 
 	// Batches reports whether ChangeRecords does what PutRecord and DropRecord of
-	// s do. A store that embeds another one has this method too. If it does
-	// something of its own in PutRecord, ChangeRecords would go past that, so the
-	// other must say no: it says yes only to itself.
+	// s do. A store that embeds another one inherits this method. If it overrides
+	// PutRecord, the inherited ChangeRecords would bypass the override. So an
+	// implementation returns true only if s is itself.
 	Batches(s Records) bool
 }
 

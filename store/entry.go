@@ -76,7 +76,7 @@ func (e Entry) usualID() (id string, ok bool) {
 // MaxEntry is how many bytes an entry may have.
 const MaxEntry = 64 << 20
 
-// Batch is what is appended at once.
+// Batch is a group of entries that one call appends.
 type Batch struct {
 	// ID identifies this batch within its transcript, so that it can be sent
 	// again if it is not known whether it arrived. "" means that it is sent

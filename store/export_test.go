@@ -1,4 +1,4 @@
 package store
 
-// CheckedID is what a store uses that checks an entry and needs its ID.
+// CheckedID checks an entry and returns its ID.
 func (e Entry) CheckedID() (string, error) { return e.checkedID() }

@@ -27,13 +27,13 @@ import (
 // with those of subagents in the folder ID beside it. A file that was put
 // there by hand is accepted as it is. Beside each transcript the store keeps a
 // list of commits. Lines that are not in it do not count, so a batch that a
-// crash cut off is not seen, and the next one overwrites it. DIR/.layout has the version
-// of all this; a newer one is refused with [ErrNewer].
+// crash cut off is not seen, and the next one overwrites it. DIR/.layout holds the
+// version of this layout; a newer one is refused with [ErrNewer].
 //
 // Writers lock what they write, for as long as a write takes. A process that is
-// suspended in the middle of one keeps the lock: nobody else can write there, or
-// take over its lease, until it continues or is killed. They wait for ten
-// seconds and get [ErrBusy].
+// suspended in the middle of one keeps the lock: no other process can write
+// there, or take over its lease, until it continues or is killed. The others wait
+// for ten seconds and get [ErrBusy].
 func Files(dir string) *FileStore { return &FileStore{dir: dir} }
 
 // FileStore is a store in a directory. Set its options before the first use.
@@ -54,7 +54,7 @@ type FileStore struct {
 
 var _ Fleet = (*FileStore)(nil)
 
-// known is what this process has read of a transcript.
+// known caches the part of a transcript that this process has read.
 type known struct {
 	first   string // the first commit, which no other transcript has
 	commits int64  // how much of the commits was read
@@ -111,8 +111,8 @@ const (
 	filesVersion = 1
 )
 
-// layout refuses a directory that a newer program has laid out. With create, one that says
-// nothing is given the version, which it has.
+// layout refuses a directory that a newer program has laid out. With create, a directory
+// without a version is marked with the current one.
 func (s *FileStore) layout(r *os.Root, create bool) error {
 	text, err := r.ReadFile(layoutFile)
 	if err == nil {
@@ -329,8 +329,9 @@ func (s *FileStore) adopt(commits, data *os.File) error {
 // maxCommit is more than a line of commits has.
 const maxCommit = 256
 
-// catchUp reads what others have appended since, and cuts off what nobody
-// committed. The commits are locked, so nobody else changes what it returns.
+// catchUp reads what other processes have appended since, and cuts off
+// uncommitted bytes. The caller holds the lock on the commits, so no other
+// process changes what it returns.
 func (s *FileStore) catchUp(name string, commits, data *os.File) (*known, error) {
 	t := s.recall(name)
 	first, _, err := bufio.NewReader(io.NewSectionReader(commits, 0, maxCommit)).ReadLine()
@@ -453,14 +454,15 @@ func committed(r *os.Root, name string) (int64, error) {
 		if end, err = wholeLines(r, name+dataEnd); err != nil {
 			return 0, err
 		}
-		// Unless somebody has begun to append in the meantime.
+		// Unless another process has begun to append in the meantime.
 		if _, some, err := lastCommit(r, name); !some || err != nil {
 			return end, err
 		}
 	}
 }
 
-// lastCommit returns what the last commit says, and whether there is one.
+// lastCommit returns the end that the last commit records, and whether there is a
+// commit.
 func lastCommit(r *os.Root, name string) (end int64, some bool, err error) {
 	f, err := r.Open(name + commitsEnd)
 	if errors.Is(err, fs.ErrNotExist) {

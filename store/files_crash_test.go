@@ -32,8 +32,8 @@ func loaded(t *testing.T, s Transcripts, k Key) string {
 	return out
 }
 
-// Files that a crash left: each row is what is on the disk, what is loaded, and what
-// is there after one append.
+// Files that a crash left: each row lists the bytes on disk, the entries loaded, and
+// the content after one append.
 func TestFilesAfterCrashes(t *testing.T) {
 	const missing = "error: claude: store: p/00000000-0000-4000-8000-000000000001/subagents/agent-1: not found"
 	for name, c := range map[string]struct{ commits, data, load, then string }{

@@ -145,7 +145,7 @@ func (s *FileStore) makeDir() error {
 func (s *FileStore) syncIn(dir string) error {
 	f, err := os.Open(dir)
 	if errors.Is(err, fs.ErrPermission) {
-		return nil // then somebody else made what is in it
+		return nil // then another process created its content
 	}
 	if err != nil {
 		return fail(err)

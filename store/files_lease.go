@@ -14,8 +14,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/filelock"
 )
 
-// leaseFile is what is kept of a lease, even when nobody has it: the next token
-// must be higher.
+// leaseFile is the stored form of a lease. It outlives its owner, because the
+// next fencing token must be higher.
 type leaseFile struct {
 	Owner string    `json:"owner"`
 	Token int64     `json:"token"`
@@ -89,7 +89,7 @@ func (s *FileStore) writeLease(r *os.Root, project, name string, l leaseFile) er
 	return s.replace(r, leasePath(project, name)+valueEnd, text)
 }
 
-// fenced holds a lease in place while somebody writes under its fence.
+// fenced keeps a lease from changing hands during a write under its fence.
 func (s *FileStore) fenced(ctx context.Context, r *os.Root, f Fence) (unlock func(), err error) {
 	if f.IsZero() {
 		return func() {}, nil

@@ -215,7 +215,7 @@ func (s *FileStore) Delete(ctx context.Context, k Key, f Fence) error {
 	if err := s.replace(r, name+deletedEnd, nil); err != nil {
 		return err
 	}
-	// From here on nothing is appended, but somebody may be in the middle of it.
+	// From here on no append begins, but one may still be running.
 	files, err := below(r, name, dataEnd)
 	if err != nil {
 		return err

@@ -125,7 +125,7 @@ func checkBatches(t *testing.T, s store.Transcripts, stored map[string]int) {
 	count := make(map[string]int) // of entries, by batch
 	for e, err := range store.Entries(t.Context(), s, key) {
 		if errors.Is(err, store.ErrNotFound) {
-			break // nobody had stored anything yet
+			break // nothing had been stored yet
 		}
 		if err != nil {
 			t.Fatal(err)

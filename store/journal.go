@@ -23,7 +23,7 @@ var ErrNotStored = errors.New("not stored")
 // not have. It matches [ErrNotStored].
 type NotStoredError struct {
 	// Journal is the file that has the missing entries; [ImportJournal] stores
-	// them. "" if they could not be kept, and Err says why.
+	// them. "" if they could not be kept; Err then holds the reason.
 	Journal string
 	// Err is why they are not stored.
 	Err error
@@ -55,7 +55,7 @@ type Journal struct {
 	dirty bool  // there may be part of another one behind them
 }
 
-// journalFile is what a journal needs of its file.
+// journalFile is the part of os.File that a journal uses.
 type journalFile interface {
 	io.WriterAt
 	Truncate(size int64) error

@@ -149,8 +149,9 @@ func TestJournalNotCut(t *testing.T) {
 	}
 }
 
-// A journal whose writer was killed, at any byte, has what was written whole. One
-// that somebody has changed is an error. Neither doubles anything.
+// A journal whose writer was killed at any byte still yields every record written
+// in full. A journal that was tampered with is an error. Neither case stores an
+// entry twice.
 func TestJournalCutAnywhere(t *testing.T) {
 	j, _ := newJournal(t)
 	if err := j.Append(crashKey(), journalBatch("b")); err != nil {

@@ -36,8 +36,8 @@ func (c *countedStore) Load(ctx context.Context, k Key, after Place) iter.Seq2[P
 	return c.MemoryStore.Load(ctx, k, after)
 }
 
-// An import that the store breaks off says so and how far it came; done again it ends with
-// each entry once. All of it carries the fence, and the journal stays.
+// An import that the store interrupts reports the error and how far it came; repeated, it
+// leaves each entry stored once. Every write carries the fence, and the journal stays.
 func TestImportJournalFaults(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "journals")
 	main := Key{Project: "p", Session: crashKey().Session}

@@ -9,11 +9,11 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// ImportJournal stores what a journal has, and returns how many entries those
-// were. What the store already has is left out, so it may be repeated. The
-// fence is that of the lease that the caller has on the session; the zero Fence
-// means none: nobody may write to the session meanwhile. The journal stays where it
-// is: remove it when you no longer need it.
+// ImportJournal stores the entries of a journal, and returns how many it stored. It
+// is idempotent: it leaves out entries that the store already has. The fence is
+// that of the caller's lease on the session; the zero Fence means none, and then no
+// one else may write to the session meanwhile. The journal stays where it is:
+// remove it when you no longer need it.
 //
 // A CLI that resumes a session continues behind its last line. If another owner has
 // continued the session since the journal was written, the entries of the journal
@@ -60,7 +60,7 @@ func checkImport(ctx context.Context, s Transcripts, path string) error {
 	return nil
 }
 
-// line is what matters of an entry for its place in a transcript.
+// line holds the fields of an entry that decide its place in a transcript.
 type line struct {
 	id      string // "": it has no place, such as a title
 	parent  string // "": it begins a chain
@@ -76,7 +76,7 @@ func lineOf(e Entry) line {
 		return line{}
 	}
 	l := line{id: e.ID(), parent: indexed(jsonx.Text(parent)), kind: jsonx.Text(jsonx.Member(e, "type"))}
-	if l.parent == "" { // a compaction begins anew, but says what it follows
+	if l.parent == "" { // a compaction begins anew, but names its predecessor
 		l.parent = indexed(jsonx.Text(jsonx.Member(e, "logicalParentUuid")))
 	}
 	said := jsonx.Member(e, "message")

@@ -9,10 +9,10 @@ import (
 
 // Key names a transcript.
 type Key struct {
-	// Project says who owns the transcript: a tenant, a repository, an
-	// environment. Sessions of different projects are separate, even if they
-	// have the same id. It has 1 to 120 ASCII letters, digits and characters
-	// of "-_.@+=:,~", and begins with a letter or digit.
+	// Project names the owner of the transcript: a tenant, a repository, an
+	// environment. Sessions of different projects are separate, even if they have
+	// the same id. It has 1 to 120 ASCII letters, digits and characters of
+	// "-_.@+=:,~", and begins with a letter or digit.
 	Project string
 	// Session is the id of the session, a UUID.
 	Session string

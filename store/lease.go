@@ -76,7 +76,7 @@ type HeldError struct {
 	For   time.Duration // how long it lasts if it is not renewed
 }
 
-// Error says who has it, and for how long.
+// Error names the owner, and how long its lease still lasts.
 func (e *HeldError) Error() string {
 	return fmt.Sprintf("claude: store: %s is leased to %s for another %v", e.Name, e.Owner, e.For.Round(time.Millisecond))
 }

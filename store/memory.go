@@ -49,7 +49,7 @@ func (h *held) fold() []byte {
 	return bytes.Clone(h.summary)
 }
 
-// leased is what the store knows of a lease.
+// leased is the state of one lease.
 type leased struct {
 	owner string
 	token int64

@@ -97,7 +97,7 @@ func (f Folder) Between(after string) (from, to string) {
 	return max(after, f.Name+"/"), f.Name + "0" // which follows the slash
 }
 
-// Change says what was changed in a store.
+// Change identifies a record or transcript that was changed in a store.
 type Change struct {
 	Record     RecordKey // zero if it was a transcript
 	Dropped    bool      // the record was removed
@@ -110,7 +110,7 @@ type Change struct {
 	Released bool
 }
 
-// Notifier is a [Store] that says what was changed, by any process.
+// Notifier is a [Store] that reports changes made by any process.
 type Notifier interface {
 	// Notify calls do soon after each change of a project, once for each and one
 	// call at a time, until stop is called. Those of the caller are among them.

@@ -70,15 +70,15 @@ func Entries(ctx context.Context, s Transcripts, k Key) iter.Seq2[Entry, error] 
 	}
 }
 
-// Sessions is what a session needs from its store: its transcripts, and leases that keep
-// two processes from writing to the same session. A [Basic] store has no leases, and says
-// so when a session asks for one.
+// Sessions is the part of a store that a session needs: its transcripts, and leases that
+// keep two processes from writing to the same session. A [Basic] store has no leases, and
+// returns an error when a session asks for one.
 type Sessions interface {
 	Transcripts
 	Leases
 }
 
-// Fleet is what a fleet of conversations needs from its store.
+// Fleet is the part of a store that a fleet of conversations needs.
 type Fleet interface {
 	Transcripts
 	Leases
@@ -103,7 +103,7 @@ var (
 	ErrNewer = errors.New("was written by a newer version")
 )
 
-// Flush says when the result of a turn is delivered.
+// Flush determines when the result of a turn is delivered.
 type Flush int
 
 // The ways to flush.

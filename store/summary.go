@@ -13,10 +13,10 @@ type Summary struct {
 	// Modified is when the session's own transcript was last appended to, by
 	// the store's clock.
 	Modified time.Time
-	// Data is what a list shows for the session, in a form that only package history
-	// reads: what [Fold] returned for all entries of its own transcript. With it,
-	// listing a thousand sessions does not load them. It is nil if the store keeps no
-	// summaries.
+	// Data is the session's summary for lists, in a form that only package history
+	// reads: the result of [Fold] over all entries of the session's own transcript.
+	// With it, listing a thousand sessions does not load them. It is nil if the store
+	// keeps no summaries.
 	Data []byte
 }
 

@@ -27,7 +27,8 @@ type RecordViewer interface {
 	ViewRecords(ctx context.Context, keys, folders []RecordKey) ([]Record, error)
 
 	// Views reports whether ViewRecords returns what GetRecord and Scan of s
-	// do. As with Batches of a [RecordBatcher], a store says yes only to itself.
+	// do. As with Batches of a [RecordBatcher], a store returns true only for
+	// itself.
 	Views(s Records) bool
 }
 

@@ -15,9 +15,9 @@ import (
 	"github.com/claude-agent-go/claude/store/redisstore"
 )
 
-// Whichever key of a transcript the server has lost, or somebody has overwritten,
-// it is never read with fewer entries than it had, and never as one that does not
-// exist.
+// Whichever key of a transcript the server has lost, or another client has
+// overwritten, the transcript is never read with fewer entries than it had, and
+// never as one that does not exist.
 func TestDamaged(t *testing.T) {
 	url := server.Redis(t)
 	opts, err := redis.ParseURL(url)

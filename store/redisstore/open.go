@@ -73,9 +73,9 @@ func (s *Store) Close() error { return s.db.Close() }
 // layoutVersion is the version of the keys and values that this program writes.
 const layoutVersion = 1
 
-// client returns the client, if the layout of what is on the server is known. A server
-// that says nothing has the first version. The version is then written; if that fails
-// because the server is full or read-only, a later client writes it.
+// client returns the client if it knows the layout on the server. A server without a
+// version has the first one. The version is then written; if that fails because the
+// server is full or read-only, a later client writes it.
 func (s *Store) client(ctx context.Context) (redis.UniversalClient, error) {
 	if s.checked.Load() {
 		return s.db, nil
@@ -109,7 +109,7 @@ func (s *Store) key(project string, parts ...string) string {
 	return s.base + ":{" + project + "}:" + strings.Join(parts, ":")
 }
 
-// fail says where an error comes from, once.
+// fail prefixes an error with its origin, once.
 func fail(what any, err error) error {
 	if err == nil {
 		return nil

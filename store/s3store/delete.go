@@ -39,8 +39,8 @@ func (s *Store) delete(ctx context.Context, k store.Key, f store.Fence) error {
 	if err != nil {
 		return err
 	}
-	// From here on nobody adds to the session. A writer that is about to enter
-	// it into the index finds that entry changed.
+	// From here on no writer can add to the session. A writer that is about to
+	// enter it into the index finds that entry changed.
 	if _, err := s.put(ctx, indexName(k), nil, anyTag); err != nil {
 		return err
 	}
@@ -55,8 +55,8 @@ func (s *Store) delete(ctx context.Context, k store.Key, f store.Fence) error {
 	return nil
 }
 
-// deleteSub deletes the transcript of a sub-agent. It removes the parts that the
-// head named, and no others: somebody may be writing one for a new transcript.
+// deleteSub deletes the transcript of a sub-agent. It removes only the parts that
+// the head named: another writer may be storing one for a new transcript.
 func (s *Store) deleteSub(ctx context.Context, t *session, k store.Key, f store.Fence) error {
 	var parts []part
 	err := s.change(ctx, t, func(h *head) (bool, error) {

@@ -64,7 +64,7 @@ func (s *stamp) pass(f store.Fence) error {
 
 func headName(k store.Key) string { return k.Project + "/heads/" + k.Session }
 
-// session is what this process has read of a session.
+// session caches what this process has read of a session.
 type session struct {
 	key     store.Key
 	head    head
@@ -74,8 +74,8 @@ type session struct {
 	index   string // tag of the entry in the index
 }
 
-// ids are what a transcript has, to tell what is new. They are those of its first
-// entries.
+// ids are the IDs of a transcript's first entries, to recognise which entries are
+// new.
 type ids struct {
 	transcript string
 	entries    int64
@@ -142,13 +142,14 @@ func (s *Store) readHead(ctx context.Context, t *session) error {
 	return nil
 }
 
-// errStale means that a part is not there: since the head was read somebody has
-// compacted or deleted what it belongs to, or it is lost.
+// errStale means that a part is missing: since the head was read, another process
+// has compacted or deleted its transcript, or the part is lost.
 var errStale = errors.New("a part is missing")
 
 // change changes the head of a session. edit changes a copy, or returns true if
-// there is nothing to change. It is called again if somebody else was faster, and
-// then may find that its change is there: the reply of a write can be lost.
+// there is nothing to change. It is called again if another writer was faster,
+// and may then find its own change already there: the reply to a write can be
+// lost.
 func (s *Store) change(ctx context.Context, t *session, edit func(*head) (done bool, err error)) error {
 	for {
 		next := t.head

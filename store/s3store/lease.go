@@ -67,8 +67,8 @@ func (s *Store) changeLease(ctx context.Context, project, name string, edit func
 }
 
 // register notes in a lease that an object is about to be written under it, and
-// wants the lease to be the current one. From then on the object itself says
-// whether it still is: the next owner closes it.
+// fails unless the lease is current. From then on the object itself shows whether
+// the lease still is: the next owner closes it.
 func (s *Store) register(ctx context.Context, f store.Fence, written string) error {
 	if f.IsZero() {
 		return nil

@@ -61,7 +61,7 @@ func New(client *s3.Client, bucket, prefix string) *Store {
 // would overwrite each other.
 var ErrUnconditional = errors.New("the server ignores the conditions of writes (If-None-Match, If-Match)")
 
-// fail says where an error comes from, once.
+// fail prefixes an error with its origin, once.
 func fail(what any, err error) error {
 	if err == nil {
 		return nil
@@ -73,7 +73,7 @@ func fail(what any, err error) error {
 // was lost, the object may be our own.
 var errTaken = errors.New("another writer was faster")
 
-// object is what a name stands for.
+// object is a stored object, and the server's time when it was read.
 type object struct {
 	body     []byte
 	etag     string
@@ -87,8 +87,8 @@ const (
 	layoutVersion = 1
 )
 
-// layout refuses a bucket that a newer program has laid out. One that says nothing has the
-// first version.
+// layout refuses a bucket that a newer program has laid out. A bucket without a version
+// has the first one.
 func (s *Store) layout(ctx context.Context) error {
 	if s.checked.Load() {
 		return nil
@@ -237,7 +237,7 @@ func plain(err error) error {
 	return err
 }
 
-// pause waits a little before somebody who was not the first tries again.
+// pause waits briefly before a writer that lost a race tries again.
 func pause(ctx context.Context) error {
 	select {
 	case <-time.After(mathrand.N(5 * time.Millisecond)):

@@ -12,7 +12,7 @@ import (
 )
 
 // part is an object with some entries of a transcript. It is written once, under a
-// name that nobody used before.
+// name that was never used before.
 type part struct {
 	Name    string `json:"name"`
 	Entries int64  `json:"entries"`
@@ -30,8 +30,8 @@ func (s *Store) newPart(ctx context.Context, k store.Key, body []byte, entries i
 	return p, err
 }
 
-// batchMark begins a line that says which batch the entries after it came with. An
-// entry begins with a brace. Parts in a row are a part.
+// batchMark begins a line that names the batch of the entries after it. An entry
+// begins with a brace. Concatenated parts are again a part.
 const batchMark = "-"
 
 type batchLine struct {

@@ -512,7 +512,7 @@ func TestLeftOutOfTheIndex(t *testing.T) {
 	s.lists(true)
 }
 
-// A lease that was renewed is not taken by somebody who read it before.
+// A process that read a lease before it was renewed cannot take it.
 func TestRenewedWhileAcquiring(t *testing.T) {
 	srv := newServer(t)
 	s := &step{s3server: srv, t: t, k: key(1)}

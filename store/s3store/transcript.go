@@ -125,7 +125,7 @@ func (a *appending) discard(ctx context.Context) {
 	a.written, a.within, a.added = part{}, "", nil
 }
 
-// content is what is in a part.
+// content is the decoded content of a part.
 type content struct {
 	batches []string
 	entries []store.Entry

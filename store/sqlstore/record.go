@@ -239,8 +239,8 @@ func (s *Store) scan(ctx context.Context, project, kind, after, before string, y
 	}
 }
 
-// records reads a page, and says whether there may be another. A record may be a
-// mebibyte, so a page is a few of them.
+// records reads a page, and reports whether there may be another. A record may
+// take a mebibyte, so a page holds only a few.
 func (s *Store) records(ctx context.Context, project, kind, after, before string) (page []store.Record, more bool, err error) {
 	rows, err := s.db.QueryContext(ctx, s.d.sql("select name, revision, value from claude_records where project = ? and kind = ? and name > ? and name < ? order by name limit ?"), project, kind, after, before, pageRows)
 	if err != nil {

@@ -141,7 +141,8 @@ func TestPrune(t *testing.T) { prune(t, "sqlite:"+filepath.Join(t.TempDir(), "s.
 
 func TestPrunePostgres(t *testing.T) { prune(t, server.Postgres(t, 15)) }
 
-// prune lets the sessions of a data source be pruned that nobody has appended to.
+// prune checks that Prune deletes the sessions of a data source that have had no
+// recent append, and no others.
 func prune(t *testing.T, source string) {
 	s := open(t, source)
 	key := func(n int) store.Key {

@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// fail says where an error comes from, once.
+// fail prefixes an error with its origin, once.
 func fail(k fmt.Stringer, err error) error {
 	if err == nil {
 		return nil

@@ -268,8 +268,8 @@ func changesIfBefore(s *subject) {
 	}
 }
 
-// changesIfOthers: what another process has made is there as soon as it says so, even if
-// the folder was empty for a long time.
+// changesIfOthers: a record that another process has created is visible as soon as that
+// call returns, even if the folder was empty for a long time.
 func changesIfOthers(s *subject) {
 	b, r := s.batcher()
 	other := s.again()

@@ -14,7 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// StoreFault is what goes wrong with a call of a store.
+// StoreFault is a way in which a call to a store fails.
 type StoreFault int
 
 // The faults. Those of methods that yield are in parentheses.
@@ -179,7 +179,7 @@ func do[T any](ctx context.Context, f *FaultyStore, method string, call func(con
 	case Timeout:
 		return none, hang(ctx)
 	case LostReply:
-		_, _ = call(ctx) // nobody learns about it
+		_, _ = call(ctx) // the caller does not learn the outcome
 		return none, ErrFault
 	case LostTimeout:
 		_, _ = call(ctx)

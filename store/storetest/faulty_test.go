@@ -142,7 +142,8 @@ func TestFaultsOfLoops(t *testing.T) {
 	}
 }
 
-// The same seed is the same run, and the share of faults is what was asked for.
+// The same seed repeats the same run, and the share of faults is the requested
+// one.
 func TestSeeded(t *testing.T) {
 	a, b, other := storetest.Seeded(1, 0.3), storetest.Seeded(1, 0.3), storetest.Seeded(2, 0.3)
 	faults, differ := 0, 0

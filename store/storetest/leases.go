@@ -46,7 +46,7 @@ func (s *subject) takeOver(l store.Leases, owner string) store.Lease {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("the lease does not expire: %v", err)
 		}
-		time.Sleep(min(held.For, short)) // as long as the store says
+		time.Sleep(min(held.For, short)) // as long as the store reports
 	}
 }
 
@@ -151,8 +151,8 @@ func leaseRenewed(s *subject) {
 		if err != nil || time.Since(renewed) < ttl || ttl > time.Minute {
 			s.t.Fatalf("Acquire of a lease that was renewed: %v", err)
 		}
-		// A busy machine took longer than the lease lasts, which says nothing: the
-		// same with one that lasts longer.
+		// A busy machine took longer than the lease lasts, which proves nothing:
+		// try again with a longer lease.
 		if err := other.Release(s.t.Context(), taken); err != nil {
 			s.t.Fatal(err)
 		}

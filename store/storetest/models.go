@@ -151,7 +151,7 @@ func modelTranscripts(s *subject, seed uint64) {
 	}
 }
 
-// take is what a batch makes of a transcript.
+// take applies a batch to a transcript.
 func take(h *heldTranscript, b store.Batch) *heldTranscript {
 	if h == nil {
 		h = &heldTranscript{uuids: make(map[string]bool), batches: make(map[string]bool)}

@@ -326,7 +326,7 @@ func oldOwnerChangesNothing(s *subject) {
 	}
 }
 
-// wantsLost wants an error that says that the lease is lost.
+// wantsLost wants an error that reports the lease as lost.
 func (s *subject) wantsLost(what string, err error) {
 	s.t.Helper()
 	if !errors.Is(err, store.ErrLeaseLost) {

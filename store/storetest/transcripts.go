@@ -81,12 +81,12 @@ func manyWriters(s *subject) {
 	}
 }
 
-// cancelled ends contexts at moments all over an append. Whatever Append says,
-// the batch is there whole or not at all, and it can be sent again.
+// cancelled ends contexts at moments all over an append. Whatever Append returns,
+// the batch is stored whole or not at all, and can be sent again.
 func cancelled(s *subject) {
 	k := s.session()
 	var want []string
-	var took time.Duration // of an append that nobody disturbs
+	var took time.Duration // of an undisturbed append
 	for i := range 40 {
 		b := store.Batch{ID: fmt.Sprint("b", i)}
 		var lines []string

@@ -26,7 +26,7 @@ import (
 	"github.com/claude-agent-go/claude/store/sqlstore"
 )
 
-// Report is what was measured.
+// Report holds the measurements.
 type Report struct {
 	fleetload.Report
 	MaxLive int
