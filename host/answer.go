@@ -241,7 +241,7 @@ func (a *Answer) End(ctx context.Context) ([]ToolOutput, error) {
 	return a.t.use(ctx, a.calls)
 }
 
-// end says that the answer is complete and lets the next one begin.
+// end completes the answer and lets the next one begin.
 func (a *Answer) end() {
 	defer func() { <-a.t.answering }()
 	reason := a.stop

@@ -15,7 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// ErrVersion says that the command line asks only for the version.
+// ErrVersion means that the command line asks only for the version.
 var ErrVersion = errors.New("host: the version was asked for")
 
 // switches are the flags without a value that mean nothing to an agent, valued

@@ -58,9 +58,9 @@ func (t *Turn) elicited(ctx context.Context, e *control.Elicitation, a control.E
 	return a, nil
 }
 
-// ShowDialog shows the user a dialog of a kind that the client says it can
-// show. If the client answers with an error or with something else, the dialog
-// is cancelled.
+// ShowDialog shows the user a dialog of a kind that the client has announced. If
+// the client answers with an error or with something else, the dialog is
+// cancelled.
 func (t *Turn) ShowDialog(ctx context.Context, d *control.Dialog) (control.DialogAnswer, error) {
 	payload, err := t.s.call(ctx, peer.Call{Subtype: "request_user_dialog", Payload: d, AwaitCancelNotice: true})
 	if ctx.Err() != nil {

@@ -28,7 +28,7 @@ type client struct {
 	answer func(c *client, f frame) // serves requests of the host
 }
 
-// frame is what the tests read of a line.
+// frame holds the members of a line that the tests read.
 type frame struct {
 	Type      string          `json:"type"`
 	Subtype   string          `json:"subtype"`

@@ -76,8 +76,8 @@ func (s *session) nameless(f wire.Frame) {
 		in := &peer.Incoming{Request: wire.Request{Subtype: jsonx.Text(jsonx.Member(body, "subtype")), Body: body}}
 		var result json.RawMessage
 		var after func()
-		// Whatever happens to the operation, panic and Goexit included, there is
-		// an answer: nobody else catches it here.
+		// Whatever happens to the operation, panic and Goexit included, the
+		// client gets an answer: no caller further up would recover it.
 		fail := &wire.ReplyError{Message: "the handler gave no answer"}
 		defer func() {
 			if v := recover(); v != nil {
@@ -218,7 +218,7 @@ func (s *session) initialize(_ context.Context, in *peer.Incoming) (any, error) 
 	return info, nil
 }
 
-// info is what the session says about itself.
+// info is the session's description of itself.
 func (s *session) info() *control.Info {
 	info := s.opts.Info
 	s.mu.Lock()
@@ -288,7 +288,7 @@ func (s *session) interrupt(_ context.Context, in *peer.Incoming) (any, error) {
 	receipt := control.Interrupted{StillQueued: []string{}}
 	s.mu.Unlock()
 	for _, q := range waiting {
-		s.await(q.announced) // the CLI names no prompt before it says that it waits
+		s.await(q.announced) // the CLI names no prompt before it announces that it is queued
 		switch {
 		case q.UUID == "":
 		case req.CancelQueued:
@@ -337,7 +337,7 @@ func (s *session) cancelQueued(_ context.Context, in *peer.Incoming) (any, error
 		s.queue = slices.Delete(slices.Clone(s.queue), i, i+1)
 	}
 	s.mu.Unlock()
-	if found != nil { // the CLI says so before its reply
+	if found != nil { // the CLI reports this before its reply
 		s.await(found.announced)
 		s.lifecycle(found, message.CommandCancelled)
 	}

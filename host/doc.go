@@ -3,9 +3,9 @@
 //
 // # An agent
 //
-// An [Agent] has one method. It is called for each turn, says things and calls
-// tools through its [Turn], and returns when it is done. [Serve] connects it
-// to a client over a stream of lines, such as standard input and output:
+// An [Agent] has one method. It is called for each turn, writes text and calls
+// tools through its [Turn], and returns when it is done. [Serve] connects it to a
+// client over a stream of lines, such as standard input and output:
 //
 //	agent := host.AgentFunc(func(ctx context.Context, t *host.Turn) error {
 //		out, err := t.UseTool(ctx, "Clock", nil, readClock)

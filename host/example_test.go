@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// clock is an agent of its own: it knows one tool and says what it got.
+// clock is a complete agent: it knows one tool and reports its result.
 func clock(ctx context.Context, t *host.Turn) error {
 	out, err := t.UseTool(ctx, "Clock", map[string]string{"zone": "UTC"},
 		func(_ context.Context, input json.RawMessage) (host.ToolOutput, error) {

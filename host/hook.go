@@ -96,10 +96,11 @@ func (s *session) listens(event hook.Event, subject string) bool {
 
 // HookOutcome is the combined answer of the client's hooks to an event.
 type HookOutcome struct {
-	// Blocked says that a hook objects; Reason says why.
+	// Blocked reports whether a hook objects; Reason is its reason.
 	Blocked bool
 	Reason  string
-	// Stopped says that a hook wants the run to end; StopReason says why.
+	// Stopped reports whether a hook wants the run to end; StopReason is its
+	// reason.
 	Stopped    bool
 	StopReason string
 	// Decision is the strictest decision: deny before defer, ask and allow.
@@ -109,7 +110,7 @@ type HookOutcome struct {
 	Permission permission.Decision
 	// UpdatedInput and UpdatedOutput replace those of a tool; nil: unchanged.
 	UpdatedInput, UpdatedOutput json.RawMessage
-	// Context is what the model should know.
+	// Context holds texts that the model should read.
 	Context []string
 
 	closed  string // why the event may not continue: a gate that did not answer
@@ -132,10 +133,10 @@ type hookCall struct {
 	extra     any    // encodes as the members that the event adds
 }
 
-// Fire calls the client's hooks for an event and passes on to the client what
-// they say. The subject is what matchers are compared with, for tool events
-// the tool's name; without a subject, matchers are ignored. The input encodes
-// as an object with the members that the event adds to those of all events.
+// Fire calls the client's hooks for an event and passes their messages on to the
+// client. Matchers are compared with the subject, which is the tool's name for
+// tool events; without a subject, matchers are ignored. The input encodes as an
+// object with the members that the event adds to those of all events.
 //
 // Blocked is set if a hook did not answer in time at an event where the CLI
 // does not continue without it, or if its answer is about another event.
@@ -236,7 +237,7 @@ func (s *session) callHook(ctx context.Context, cb registered, c hookCall, input
 	switch {
 	case refused:
 		r.invalid = true
-	case err != nil: // too late, or never asked: nobody has agreed
+	case err != nil: // too late, or never asked: no consent
 		r.silent = true
 	default:
 		r.read(c.event, payload)

@@ -11,7 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// Agent is what a client talks to. Turn is called for one turn at a time.
+// Agent answers the prompts of a client. Turn is called for one turn at a time.
 type Agent interface {
 	// Turn answers the prompts of t. It returns when the turn is over: nil if
 	// the agent is done, or an error, which becomes an error result. An error
@@ -46,10 +46,10 @@ var (
 	// ErrOver is in the errors of a Turn that ended before the agent was done:
 	// interrupted, stopped by a hook, or at its limit.
 	ErrOver = errors.New("host: the turn is over")
-	// ErrFailed says that the session ended normally but its last turn failed.
+	// ErrFailed means that the session ended normally but its last turn failed.
 	// The CLI then exits with code 1.
 	ErrFailed = errors.New("host: the last turn failed")
-	// ErrLine says that the client wrote a line that is not allowed. The CLI
+	// ErrLine means that the client wrote a line that is not allowed. The CLI
 	// then exits with code 1.
 	ErrLine = errors.New("host: line of the client cannot be used")
 	// ErrInputClosed is the error of questions to a client that has closed the
@@ -64,7 +64,7 @@ type Options struct {
 	// Info is the answer to initialize. The host fills in empty fields that it
 	// knows.
 	Info control.Info
-	// Init is what each turn begins with. The host also fills in its empty
+	// Init is the message that begins each turn. The host also fills in its empty
 	// fields.
 	Init message.Init
 
@@ -93,8 +93,8 @@ type Options struct {
 	// Allow, Deny and Ask are permission rules, such as "Read" or
 	// "Bash(git:*)".
 	Allow, Deny, Ask []string
-	// PromptTool says that the client can be asked for permission. Without it,
-	// everything that would be asked is denied.
+	// PromptTool is true if the client can be asked for permission. Otherwise
+	// every call that would need a question is denied.
 	PromptTool bool
 
 	// PartialMessages streams answers piece by piece.
@@ -117,8 +117,8 @@ type Options struct {
 	// MaxBudgetUSD ends a turn, and those after it, once the session has cost
 	// more than this. 0: no limit. See [Turn.Spend].
 	MaxBudgetUSD float64
-	// JSONSchema is what a structured answer must fit, if one is wanted.
-	// Initialize may also set it; see [Turn.JSONSchema].
+	// JSONSchema is the schema that a structured answer must match, if one is
+	// wanted. Initialize may also set it; see [Turn.JSONSchema].
 	JSONSchema []byte
 
 	// SDKServers are the names of MCP servers in the client that are known

@@ -16,7 +16,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// echo says what it was told.
+// echo repeats its prompt.
 var echo = host.AgentFunc(func(ctx context.Context, t *host.Turn) error {
 	return t.Say(ctx, strings.Join(append(t.Notes(), t.Text()), "+"))
 })
@@ -389,7 +389,7 @@ func TestInterruptBeforePrompt(t *testing.T) {
 			ended <- host.Serve(t.Context(), stream{in, said}, waiter, &host.Options{SessionID: "s-1", Cwd: "/repo"})
 		}()
 		c := &client{t: t, in: out}
-		c.request("r1", "get_binary_version", "") // nobody reads its answer
+		c.request("r1", "get_binary_version", "") // its answer is never read
 		c.request("r2", "interrupt", `"cancel_queued":true`)
 		c.prompt("a", "u1")
 		c.prompt("b", "u2")

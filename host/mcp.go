@@ -316,8 +316,8 @@ func (t *Turn) CallMCP(ctx context.Context, name, method string, params any) (js
 // that [Turn.UseTool] accepts.
 func (t *Turn) MCPTools() []string { return t.s.servers.tools() }
 
-// readOnly reports whether a server says that a tool of it changes nothing. The
-// CLI runs such tools at the same time, but asks about them anyway.
+// readOnly reports whether a server declares one of its tools read-only. The CLI
+// runs such tools concurrently, but asks about them anyway.
 func (v *servers) readOnly(full string) bool {
 	name, tool, _ := splitMCP(full)
 	sv := v.find(name)

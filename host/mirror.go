@@ -59,7 +59,7 @@ type mirroredLine struct {
 	Version     string          `json:"version"`
 }
 
-// mirroredAgent is the note about a subagent. As in the CLI, it says first what it is.
+// mirroredAgent is the note about a subagent. As in the CLI, its kind comes first.
 type mirroredAgent struct {
 	Kind        string `json:"type"`
 	Type        string `json:"agentType"`
@@ -68,7 +68,7 @@ type mirroredAgent struct {
 	Parent      string `json:"parentAgentId,omitzero"`
 }
 
-// mirrorFrame is what the client gets.
+// mirrorFrame is the frame that the client receives.
 type mirrorFrame struct {
 	Type     string            `json:"type"`
 	FilePath string            `json:"filePath"`

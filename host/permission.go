@@ -22,7 +22,7 @@ var editTools = []string{"Write", "Edit", "MultiEdit", "NotebookEdit"}
 var askingTools = []string{"AskUserQuestion", "ExitPlanMode"}
 
 // permit decides on a call: rules and mode first, then the client. The refusal
-// is what the model reads of a call that may not run, empty if it may. The
+// is the text that the model reads if the call may not run, empty if it may. The
 // error is that of a turn that is over.
 func (t *Turn) permit(ctx context.Context, c *Call, pre *HookOutcome) (refusal string, err error) {
 	switch t.local(ctx, c, pre) {
@@ -65,7 +65,7 @@ func (t *Turn) permit(ctx context.Context, c *Call, pre *HookOutcome) (refusal s
 	return "", nil
 }
 
-// local is what can be decided without the client; ask if nothing can.
+// local decides without the client as far as it can; ask means that it cannot.
 func (t *Turn) local(ctx context.Context, c *Call, pre *HookOutcome) permission.Behavior {
 	rule, mode := t.s.ruled(ctx, c), t.s.permissionMode()
 	switch {
@@ -90,8 +90,8 @@ func (t *Turn) local(ctx context.Context, c *Call, pre *HookOutcome) permission.
 // readTools are the tools that read a file or a folder.
 var readTools = []string{"Read", "Glob", "Grep", "LS"}
 
-// unasked refuses a call that nobody can be asked about, as the CLI does: the client
-// and the model read the same words.
+// unasked refuses a call in a session without a user to ask, as the CLI does: the
+// client and the model read the same words.
 func unasked(req *permission.Request, mode permission.Mode) *message.PermissionDenied {
 	m := &message.PermissionDenied{
 		ToolName: req.ToolName, ToolUseID: req.ToolUseID, AgentID: req.AgentID,
@@ -117,7 +117,7 @@ func unasked(req *permission.Request, mode permission.Mode) *message.PermissionD
 	return m
 }
 
-// question is what the client is asked about a call.
+// question returns the permission request that the client gets for a call.
 func (c *Call) question(pre *HookOutcome) *permission.Request {
 	req := c.Request
 	req.ToolName, req.Input, req.ToolUseID = c.Name, c.input, c.ID
@@ -145,7 +145,7 @@ func displayName(name string) string {
 	return strings.ToUpper(tool[:1]) + tool[1:]
 }
 
-// suggestions are what the CLI offers to make a question unnecessary.
+// suggestions are the rules that the CLI offers so that it need not ask again.
 func suggestions(c *Call) []permission.Update {
 	switch {
 	case slices.Contains(editTools, c.Name):
@@ -158,7 +158,8 @@ func suggestions(c *Call) []permission.Update {
 	return []permission.Update{permission.AllowRule(c.Name, "", permission.ToLocalSettings)}
 }
 
-// invalidDecision is what the model reads when the client's answer is not valid.
+// invalidDecision is the text that the model reads if the client's answer is not
+// valid.
 const invalidDecision = "The client's permission callback returned an invalid result: " +
 	"it must allow, or deny with a message."
 

@@ -104,7 +104,7 @@ func (s *session) spend(tokens message.Usage, costUSD float64) {
 	s.use(tokens, costUSD)
 }
 
-// initMessage is what a turn begins with.
+// initMessage returns the message that begins a turn.
 func (s *session) initMessage(ids []string) *message.Init {
 	m := s.opts.Init
 	s.mu.Lock()

@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/permission/policy"
 )
 
-// ruling is a permission rule, what it says and where it is kept.
+// ruling is a permission rule with its behaviour and the place where it is kept.
 type ruling struct {
 	permission.Rule
 	behavior    permission.Behavior
@@ -204,8 +204,8 @@ func rulings(u permission.Update) []ruling {
 	return all
 }
 
-// destination is where an update is kept: for this session unless it says
-// otherwise.
+// destination returns where an update is kept: in this session unless it names
+// another place.
 func destination(u permission.Update) permission.Destination {
 	if u.Destination == "" {
 		return permission.ToSession

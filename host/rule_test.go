@@ -11,8 +11,8 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// attempt lets an agent call a tool under options and says what happened to it:
-// ran, asked or denied.
+// attempt lets an agent call a tool under options and returns the outcome: ran,
+// asked or denied.
 func attempt(t *testing.T, o host.Options, tool string, input map[string]string, readOnly bool) string {
 	t.Helper()
 	o.Cwd, o.PromptTool = "/w", true
@@ -73,8 +73,8 @@ func TestRulesMeanCommandsPathsAndHosts(t *testing.T) {
 	}
 }
 
-// What comes with an answer changes rules where it says, and cannot take away
-// what the session was started with.
+// Updates in an answer change the rules of the destination they name, and cannot
+// remove those the session was started with.
 func TestUpdatesKeepToTheirDestination(t *testing.T) {
 	tests := map[string]struct {
 		opts   host.Options

@@ -100,8 +100,8 @@ func (q *queued) isBehind() bool {
 	}
 }
 
-// isNotification reports whether nobody has sent it: it reports that a subagent
-// has ended.
+// isNotification reports whether the prompt came from no client: it announces the
+// end of a subagent.
 func (q *queued) isNotification() bool { return q.ended != nil }
 
 // errEnded is the cause of a session that the client asked to end.
@@ -210,7 +210,7 @@ func (s *session) lastLine(err error) error {
 	return nil
 }
 
-// verdict is what Serve returns.
+// verdict returns the error that Serve returns.
 func (s *session) verdict(cause error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -392,7 +392,7 @@ func (s *session) enqueue(m *message.User) {
 		s.await(before)
 		s.await(q.served)
 		s.finished()
-		s.state(message.ActivityRunning) // the CLI says so before it queues the prompt
+		s.state(message.ActivityRunning) // the CLI reports this before it queues the prompt
 		s.lifecycle(q, message.CommandQueued)
 	})
 	s.wakeRunner()

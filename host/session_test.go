@@ -32,7 +32,7 @@ func ask[T any](c *client, subtype string) (payload T) {
 	return reply.Response.Response
 }
 
-// What a session reports is what happened in it, and what it was started with.
+// A session reports its actual events, and the options it was started with.
 func TestReportsOfASession(t *testing.T) {
 	agent := host.AgentFunc(func(ctx context.Context, t *host.Turn) error {
 		t.Spend(message.Usage{InputTokens: 10, OutputTokens: 5}, 0.25)
@@ -225,7 +225,8 @@ func TestHookAnswers(t *testing.T) {
 	}
 }
 
-// A command that nobody can be asked about says what it lacks.
+// A command that needs approval in a session without a user to ask reports that
+// approval is missing.
 func TestCommandWithoutApproval(t *testing.T) {
 	agent := host.AgentFunc(func(ctx context.Context, t *host.Turn) error {
 		_, err := t.UseTool(ctx, "Bash", map[string]string{"command": "rm a"}, func(context.Context, json.RawMessage) (host.ToolOutput, error) {

@@ -60,14 +60,14 @@ func (t *Turn) Subagent() message.Subagent {
 }
 
 // RunSubagent does what the tool Agent does: it lets agent work on its own
-// prompt and returns what it says last. Call it from the RunFunc of that tool,
-// with the id of the call and its input.
+// prompt and returns its last text. Call it from the RunFunc of that tool, with
+// the id of the call and its input.
 //
 // The agent gets a Turn whose messages, hooks and questions name the subagent.
-// As in the CLI, it works in the background, unless the input says
+// As in the CLI, it works in the background, unless the input contains
 // "run_in_background": false or a subagent starts it. In the background,
-// RunSubagent returns at once, and the end of the work starts a turn whose
-// prompt says so; an interrupt by the client ends it.
+// RunSubagent returns at once, and the end of the work starts a turn whose prompt
+// announces it; an interrupt by the client ends it.
 func (t *Turn) RunSubagent(ctx context.Context, callID string, input json.RawMessage, agent Agent) (ToolOutput, error) {
 	sub, err := t.newSubagent(callID, input)
 	if err != nil {
@@ -165,12 +165,12 @@ func (t *Turn) inBackground(agent Agent) {
 	}
 	if errors.Is(cause, errInterrupted) {
 		t.s.settle()
-		return // nobody wants to learn about it
+		return // its outcome is no longer wanted
 	}
 	t.s.notify(sub, outcomeOf(err, t.lastText()))
 }
 
-// work lets the agent work until it has said all, and says how it ended.
+// work runs the agent until it has finished, and returns how it ended.
 func (t *Turn) work(agent Agent) error {
 	sub := t.sub
 	for {
@@ -244,7 +244,7 @@ func (t *Turn) lastText() string {
 	return t.text
 }
 
-// taskUsage is what the subagent has used so far.
+// taskUsage returns the subagent's usage so far.
 func (sub *subagent) taskUsage() message.TaskUsage {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
@@ -269,7 +269,7 @@ func (sub *subagent) started() *message.TaskStarted {
 // agentTask is the kind of a task that is a subagent.
 const agentTask = "local_agent"
 
-// progress says that the subagent uses a tool.
+// progress returns the message that the subagent uses a tool.
 func (sub *subagent) progress(use *message.ToolUseBlock) *message.TaskProgress {
 	sub.mu.Lock()
 	sub.tools++
@@ -280,7 +280,8 @@ func (sub *subagent) progress(use *message.ToolUseBlock) *message.TaskProgress {
 	}
 }
 
-// doing says in words what a tool call does to a file, empty for others.
+// doing describes in words what a tool call does to a file; it is empty for other
+// tools.
 func doing(use *message.ToolUseBlock) string {
 	verb := map[string]string{"Write": "Writing", "Edit": "Editing", "Read": "Reading"}[use.Name]
 	path := argument(use.Input)
@@ -290,7 +291,7 @@ func doing(use *message.ToolUseBlock) string {
 	return verb + " " + path[strings.LastIndex(path, "/")+1:]
 }
 
-// launched is what the model reads about an agent in the background.
+// launched is the tool output for an agent in the background.
 func (sub *subagent) launched(model string) ToolOutput {
 	return agentOutput("The agent is at work in the background. You will be told when it is done.\nagentId: "+sub.ID, map[string]any{
 		"isAsync": true, "status": "async_launched", "agentId": sub.ID, "description": sub.Description,
@@ -298,7 +299,8 @@ func (sub *subagent) launched(model string) ToolOutput {
 	})
 }
 
-// report is what the model reads about an agent that it has waited for.
+// report is the tool output for an agent in the foreground, whose end the model
+// awaited.
 func (sub *subagent) report(text, model string) ToolOutput {
 	usage := sub.taskUsage()
 	sub.mu.Lock()

@@ -137,7 +137,7 @@ func (s *session) tell(sub *subagent, patch message.TaskPatch, m *message.TaskNo
 func (s *session) endTask(sub *subagent) {
 	s.mu.Lock()
 	s.tasks = slices.DeleteFunc(s.tasks, func(other *subagent) bool { return other == sub })
-	s.ending++ // until it is answered, or nobody wants an answer
+	s.ending++ // until it is answered, or the answer is no longer wanted
 	list := s.taskList()
 	s.mu.Unlock()
 	_ = s.emit(list)
@@ -231,9 +231,9 @@ func (s *session) stopTask(_ context.Context, in *peer.Incoming) (any, error) {
 	return struct{}{}, nil
 }
 
-// acknowledge gives the end of a subagent a turn of its own that says nothing:
-// another one, which ended after it, is answered in the turn that follows, and
-// there the agent learns about both.
+// acknowledge gives the end of a subagent a silent turn of its own. Another
+// subagent, which ended after it, is answered in the turn that follows, and there
+// the agent learns about both.
 func (s *session) acknowledge(q *queued) {
 	t := newTurn(s, []*queued{q})
 	defer t.cancel(nil)

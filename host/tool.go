@@ -34,9 +34,9 @@ type Call struct {
 	// Run runs the tool. If it is nil, a tool of an MCP server in the client
 	// runs there, and any other fails.
 	Run RunFunc
-	// ReadOnly says that the tool changes nothing: it needs no permission,
-	// unless a rule or a hook asks for one, and runs concurrently with other
-	// read-only tools.
+	// ReadOnly marks a tool that changes nothing: it needs no permission, unless
+	// a rule or a hook asks for one, and runs concurrently with other read-only
+	// tools.
 	ReadOnly bool
 	// Request has what a question for permission should say in addition to the
 	// tool's name and input: suggestions, a blocked path, a reason and so on.
@@ -45,20 +45,20 @@ type Call struct {
 	input json.RawMessage
 }
 
-// ToolOutput is what a tool returned.
+// ToolOutput is the output of a tool.
 type ToolOutput struct {
-	// Content is what the model reads.
+	// Content is the part of the output that the model reads.
 	Content message.Content
-	// Plain says that Content is written as one string, as the CLI writes the
-	// results of its own tools. Results of MCP servers are lists.
+	// Plain writes Content as one string, as the CLI writes the results of its
+	// own tools. Results of MCP servers are lists.
 	Plain bool
 	// Result is the tool's own output, which the client also gets. Nil: none.
 	Result json.RawMessage
-	// IsError says that the tool failed or did not run.
+	// IsError reports whether the tool failed or did not run.
 	IsError bool
-	// Denied says that the tool did not run because the call was denied.
+	// Denied reports whether the tool did not run because the call was denied.
 	Denied bool
-	// EndsTurn says that the turn ends with this output, as with a structured answer:
+	// EndsTurn marks the output that ends the turn, as a structured answer does:
 	// the transcript notes it. The agent must end the turn itself.
 	EndsTurn bool
 }
@@ -80,7 +80,8 @@ func denial(text string) ToolOutput {
 	return o
 }
 
-// rejected is what the model reads of a call that an interruption ended.
+// rejected is the result that the model reads for a call that an interruption
+// ended.
 const rejected = "The user stopped this tool call. It had no effect; wait for what the user says next."
 
 // prepare names the call and encodes its input.
@@ -182,7 +183,7 @@ type toolFields struct {
 
 func (c *Call) fields() toolFields { return toolFields{c.Name, c.input, c.ID} }
 
-// execute asks hooks and the client, and runs the tool if nobody objects. The
+// execute asks the hooks and the client, and runs the tool if none objects. The
 // outcome is that of the hooks after it.
 func (t *Turn) execute(ctx context.Context, c *Call) (ToolOutput, HookOutcome, error) {
 	pre, err := t.fireAndEmit(ctx, hookCall{event: hook.EventPreToolUse, subject: c.Name, toolUseID: c.ID, extra: c.fields()})
@@ -229,7 +230,7 @@ func (t *Turn) perform(ctx context.Context, c *Call) (ToolOutput, HookOutcome, e
 	if run == nil {
 		run = t.s.servers.runner(c)
 	}
-	if ctx.Err() != nil { // while somebody was asked
+	if ctx.Err() != nil { // while a hook or the client was asked
 		return ToolOutput{}, HookOutcome{}, context.Cause(ctx)
 	}
 	began := time.Now()
@@ -272,8 +273,8 @@ func (t *Turn) perform(ctx context.Context, c *Call) (ToolOutput, HookOutcome, e
 	return out, post, nil
 }
 
-// runSafely runs the tool. A panic is its error: calls that change nothing run
-// in goroutines, where nobody else would catch it.
+// runSafely runs the tool and returns a panic as its error: calls that change
+// nothing run in goroutines of their own, where a panic would end the process.
 func (t *Turn) runSafely(ctx context.Context, c *Call, run RunFunc) (out ToolOutput, err error) {
 	defer func() {
 		if v := recover(); v != nil {

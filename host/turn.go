@@ -269,7 +269,7 @@ func (s *session) run(t *Turn) {
 	if ended { // nothing is said at the end before everything is
 		s.awaitTasks()
 	}
-	for _, q := range t.others() { // the CLI says so before the result
+	for _, q := range t.others() { // the CLI reports this before the result
 		s.lifecycle(q, final)
 	}
 	_ = s.emit(r)
@@ -412,7 +412,7 @@ func (t *Turn) submit(ctx context.Context) (notices []message.Message, blocked b
 	return notices, true, nil
 }
 
-// stopping asks the Stop hooks; again says that the agent has to continue.
+// stopping asks the Stop hooks; if again is true, the agent has to continue.
 func (t *Turn) stopping(ctx context.Context) (again bool, err error) {
 	t.mu.Lock()
 	extra := struct {

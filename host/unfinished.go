@@ -9,12 +9,12 @@ import (
 
 // Unfinished is the turn that a resumed conversation was left in.
 type Unfinished struct {
-	// Prompt is the id of the prompt, and Content what it says.
+	// Prompt is the id of the prompt, and Content its content.
 	Prompt  string
 	Content message.Content
-	// Deferred says that a hook deferred a call, which is made again; the
-	// result then names no prompt. Otherwise the turn broke off, and its result
-	// names the prompt.
+	// Deferred is true if a hook deferred a call, which is made again; the result
+	// then names no prompt. Otherwise the turn broke off, and its result names
+	// the prompt.
 	Deferred bool
 }
 
