@@ -22,8 +22,8 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// agent is the loop of a scripted CLI: ask the model, which is the script, do
-// what it says, until it calls no more tools.
+// agent is the loop of a scripted CLI: ask the model, which is the script, and
+// run the tools it calls, until it calls no more.
 type agent struct {
 	script     *Script
 	checkpoint bool
@@ -172,8 +172,9 @@ func (a *agent) call(t *host.Turn, b block) host.Call {
 	return c
 }
 
-// runner is what a tool does: what the call says, what the script says about the
-// tool, what the tool does by itself. Nil: a tool of a server in the client.
+// runner returns the function of a tool: the output in the call comes first, then
+// the script's function for the tool, then the tool's default. Nil: a tool of a
+// server in the client.
 func (a *agent) runner(t *host.Turn, id string, b block) host.RunFunc {
 	if b.output != nil {
 		return func(context.Context, json.RawMessage) (host.ToolOutput, error) { return output(b.output) }
@@ -196,7 +197,7 @@ func (a *agent) runner(t *host.Turn, id string, b block) host.RunFunc {
 	return func(context.Context, json.RawMessage) (host.ToolOutput, error) { return host.TextOutput("ok"), nil }
 }
 
-// output turns what a script says into a tool's output.
+// output converts a value from a script to a tool's output.
 func output(v any) (host.ToolOutput, error) {
 	switch v := v.(type) {
 	case host.ToolOutput:
@@ -371,7 +372,7 @@ func usageOf(u ReplyUsage) message.Usage {
 	}
 }
 
-// price is what tokens cost: 4 dollars a million in, 20 out.
+// price returns the cost of tokens: 4 dollars a million in, 20 out.
 func price(u ReplyUsage) float64 {
 	return float64(u.InputTokens)*4e-6 + float64(u.OutputTokens)*20e-6
 }
@@ -385,7 +386,7 @@ func resultBlocks(calls []host.Call, outputs []host.ToolOutput) message.Content 
 	return blocks
 }
 
-// resultsOf is what the model reads about its calls.
+// resultsOf returns the results that the model reads for its calls.
 func resultsOf(calls []host.Call, outputs []host.ToolOutput) []ToolResult {
 	raw, err := jsonx.Marshal(resultBlocks(calls, outputs))
 	if err != nil {

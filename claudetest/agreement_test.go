@@ -36,8 +36,8 @@ type scenario struct {
 	Schema     json.RawMessage            `json:"schema"`
 	Partial    bool                       `json:"partial"`
 	Replay     bool                       `json:"replay"`
-	// Background says that subagents are at work beside the first turn: they
-	// answer when it has its result.
+	// Background means that subagents work beside the first turn: they answer
+	// when it has its result.
 	Background bool `json:"background"`
 	// InterruptAfter is the number of pieces of text after which the client
 	// interrupts the first turn.
@@ -156,7 +156,7 @@ func (s *scenario) untilIdle(t *testing.T, session *claude.Session) {
 	}
 }
 
-// calc is an MCP server in the client that says what it is told to.
+// calc is an MCP server in the client that returns scripted results.
 type calc struct {
 	calls map[string][]json.RawMessage
 }

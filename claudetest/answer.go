@@ -212,7 +212,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// payload is what of the block is streamed in pieces.
+// payload is the part of the block that is streamed in pieces.
 func (b block) payload() string {
 	if b.kind == kindToolUse {
 		return string(b.input)

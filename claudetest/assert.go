@@ -35,7 +35,7 @@ func (t *Transcript) WantDecision(tb TB, tool string, want permission.Behavior) 
 	}
 }
 
-// outcome says what happened to a tool call.
+// outcome describes what happened to a tool call.
 func outcome(u *ToolUse) string {
 	var parts []string
 	if u.Asked {

@@ -16,22 +16,22 @@ type ModelCall struct {
 	// Number counts the calls of the conversations from 1. It is 0 for side
 	// calls.
 	Number int
-	// Side says that the call does not belong to a conversation. The package
-	// documentation says how to distinguish them.
+	// Side is true if the call does not belong to a conversation. The package
+	// documentation explains how to distinguish them.
 	Side bool
 	// Model is the model the CLI asked for.
 	Model string
-	// Stream says that the answer is streamed.
+	// Stream reports whether the answer is streamed.
 	Stream bool
 	// System is the text of the system prompt.
 	System string
 	// Messages is the conversation so far.
 	Messages []ModelMessage
-	// Prompt is what the user said last: the text of the last user message
-	// that has any, without the reminders that the CLI puts around it. Prompts
-	// that the CLI makes up itself are skipped: that the user has interrupted,
-	// and that the model is to continue a turn that broke off. It stays the same
-	// while the model works with tools.
+	// Prompt is the user's latest text: that of the last user message that has
+	// any, without the reminders that the CLI puts around it. Prompts that the
+	// CLI makes up itself are skipped: that the user has interrupted, and that
+	// the model is to continue a turn that broke off. It stays the same while the
+	// model works with tools.
 	Prompt string
 	// ToolResults holds the results in the last user message: those the model
 	// is waiting for after it called tools.
@@ -67,7 +67,7 @@ type ToolResult struct {
 	ToolUseID string
 	// Text is the text of the result.
 	Text string
-	// IsError says that the tool failed or was denied.
+	// IsError reports whether the tool failed or was denied.
 	IsError bool
 	// Content is the content as sent: a string or a list of blocks.
 	Content json.RawMessage

@@ -24,7 +24,7 @@ const (
 	roleHold  = "@hold" // the grandchild that holds pipes
 )
 
-// holdTime is how long a grandchild lives that nobody ends.
+// holdTime is how long a grandchild lives unless it is killed.
 const holdTime = time.Minute
 
 // Play returns the environment variable that makes a program that calls [Main]
@@ -175,5 +175,5 @@ func holdPipes() {
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), Play(roleHold))
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	_ = cmd.Start() // nobody waits for it: that is the point
+	_ = cmd.Start() // deliberately never waited for
 }

@@ -80,8 +80,8 @@ func TestChildEnds(t *testing.T) {
 	}
 }
 
-// The stand-alone executable plays a script from a file, and says what is wrong
-// with one that it cannot read.
+// The stand-alone executable plays a script from a file, and explains why it
+// cannot read a bad one.
 func TestExecutable(t *testing.T) {
 	long.Test(t, "builds claudectl")
 	exe := buildFake(t)

@@ -119,7 +119,7 @@ func (c *inProcess) Stop() error {
 		c.cancel(killed())
 	}
 	c.cancel(terminated())
-	c.sever() // it may be stuck in a write that nobody reads
+	c.sever() // it may be stuck in a write without a reader
 	select {
 	case <-c.done:
 		return nil

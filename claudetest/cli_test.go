@@ -273,7 +273,7 @@ func TestCLIEndFaults(t *testing.T) {
 	})
 }
 
-// A CLI whose output nobody reads, and one whose agent ignores its context, can
+// A CLI whose output is never read, and one whose agent ignores its context, can
 // be stopped anyway.
 func TestCLIStop(t *testing.T) {
 	launch := &claude.Launch{Args: []string{"--output-format=stream-json"}}

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// differs says where two JSON values first differ, "" if they do not.
+// differs returns where two JSON values first differ, "" if they do not.
 func differs(path string, want, got any) string {
 	if path == "" {
 		path = "the line"

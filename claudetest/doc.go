@@ -5,7 +5,7 @@
 //
 // [New] is a CLI without a process: a Transport for the SDK that plays a
 // script on package host. Everything around the script works as in the real
-// CLI: hooks and permissions are asked, tools return what the script says, and
+// CLI: hooks and permissions are asked, tools return their scripted output, and
 // the result has counts and costs. A few lines make a whole session:
 //
 //	cli := claudetest.New(
@@ -26,7 +26,7 @@
 //
 // If you want a process, with pipes, signals and an exit code, [Main] lets the
 // test binary be the CLI. Call it first in TestMain. [Play] or [PlayFile] in
-// the environment of the session says what to play:
+// the environment of the session selects the script:
 //
 //	func TestMain(m *testing.M) {
 //		claudetest.Main(map[string]*claudetest.Script{"greeter": greeter})
@@ -45,7 +45,7 @@
 // begin with Want fail a test, and [Golden] compares it with a file.
 //
 // [Record] writes the transcript of any session as it runs, even with the real
-// CLI, and leaves secrets out; [Redaction] says what counts as one. [Replay]
+// CLI, and leaves secrets out; [Redaction] defines what counts as one. [Replay]
 // plays a transcript to the SDK again, without the CLI, and reports where a
 // session first differs: in what the SDK wrote, in its order, or in an extra
 // reply.
@@ -61,8 +61,8 @@
 //
 // The CLI decides nothing by itself: a model behind an HTTP API tells it what
 // to say and which tools to call. [Model] replaces that API on loopback. The
-// CLI is the real one, and everything it does around the model (tools,
-// permissions, hooks, retries, interrupts) is what users will see:
+// CLI is the real one, and does everything around the model (tools, permissions,
+// hooks, retries, interrupts) as it does for users:
 //
 //	model := claudetest.NewModel(
 //		claudetest.UseTool("Read", map[string]any{"file_path": "/repo/go.mod"}),

@@ -36,7 +36,7 @@ type Fault struct {
 	Exit *int `json:"exit"`
 }
 
-// errGone is what writes of a process that has ended return.
+// errGone is the error of writes by a process that has ended.
 var errGone = errors.New("the process has ended")
 
 // faultyWriter is standard output of a scripted CLI. Each Write is a line.
@@ -132,7 +132,7 @@ func (w *faultyWriter) flush() {
 	}
 }
 
-// put writes bytes, in pieces if the script says so.
+// put writes bytes, in pieces if the script sets a size.
 func (w *faultyWriter) put(b []byte) error {
 	size := w.p.script.Chunk
 	if size <= 0 {

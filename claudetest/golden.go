@@ -49,8 +49,8 @@ func Golden(tb TB, path string, t *Transcript, update bool) {
 	}
 }
 
-// firstDifference says where two transcripts part, "" if they do not. The two
-// directions are compared one by one: how they interleave is chance.
+// firstDifference returns where two transcripts diverge, "" if they do not. The
+// two directions are compared one by one: how they interleave is chance.
 func firstDifference(want, got string) string {
 	for _, dir := range []Dir{DirOut, DirIn} {
 		if d := differLines(linesOf(want, dir), linesOf(got, dir)); d != "" {

@@ -21,19 +21,19 @@ type TB interface {
 // ToolUse is a tool call and its outcome.
 type ToolUse struct {
 	ID, Name string
-	// Input is what the model asked for. A hook or the client may have changed
-	// it afterwards.
+	// Input is the input from the model. A hook or the client may have changed it
+	// afterwards.
 	Input json.RawMessage
-	// Asked says that the client was asked for permission. Decision is its
+	// Asked reports whether the client was asked for permission. Decision is its
 	// answer: allow or deny, or empty if it gave no readable answer.
 	Asked    bool
 	Decision permission.Behavior
 	// Message is the message of a denial.
 	Message string
-	// Done says that there is a result, Output is its text, and IsError says
-	// that it is an error. Ran says that the tool really ran: it was not
-	// denied, and every hook that had to agree has answered. A call denied by
-	// a rule shows as denied once the turn has its result; one that an
+	// Done reports whether there is a result; Output is its text, and IsError
+	// reports whether it is an error. Ran reports whether the tool really ran: it
+	// was not denied, and every hook that had to agree has answered. A call
+	// denied by a rule shows as denied once the turn has its result; one that an
 	// interrupt ended counts as run.
 	Done, Ran, IsError bool
 	Output             string

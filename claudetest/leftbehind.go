@@ -14,8 +14,8 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// leftBehind is how the process before left a conversation, as its transcript
-// says.
+// leftBehind is the state in which the previous process left a conversation,
+// according to its transcript.
 type leftBehind struct {
 	said       []ModelMessage
 	leaf       string
@@ -70,7 +70,7 @@ func (p *process) stored(id string) *leftBehind {
 	return l
 }
 
-// takeEdits notes which files a message says were edited, by calls that ran.
+// takeEdits notes the files that a message reports as edited by calls that ran.
 func (l *leftBehind) takeEdits(m message.Message, calls map[string]string) {
 	switch m := m.(type) {
 	case *message.Assistant:
@@ -121,9 +121,10 @@ func (l *leftBehind) mark(e json.RawMessage) {
 	}
 }
 
-// judge finds out whether the last turn has to be finished. One that broke off
-// is only if the variable says so, and not if it broke off behind the line by which a CLI
-// has continued it: the real one waits then.
+// judge decides whether the last turn has to be finished. A turn that broke off is
+// finished only if the environment variable asks for it, and not if it broke off
+// after the line with which a CLI has already continued it: the real CLI waits
+// then.
 func (l *leftBehind) judge(t *history.Transcript, prompt *message.User, p *process) {
 	if prompt == nil {
 		return
@@ -150,7 +151,7 @@ func (p *process) variable(name string) (value string) {
 	return value
 }
 
-// unknownOutcome is what the model reads about a call that broke off.
+// unknownOutcome is the result that the model reads for a call that broke off.
 const unknownOutcome = "[Tool call interrupted. Its outcome is unknown.]"
 
 // begin begins a turn: with its prompts, or with what the process before has not

@@ -16,8 +16,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// DefaultText is what a [Model] says when its script is used up, and its
-// answer to side calls.
+// DefaultText is the answer of a [Model] when its script is used up, and to side
+// calls.
 const DefaultText = "Hello from the scripted model."
 
 // Model replaces the Messages API: an HTTP server on loopback that the real
@@ -191,7 +191,7 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPost && path == "/v1/messages":
 		m.serveCall(ctx, w, r, body)
 	case r.Method == http.MethodPost && path == "/v1/messages/count_tokens":
-		// Four bytes per token is near enough for a number nobody checks.
+		// Four bytes per token is close enough: no client checks this number.
 		writeJSON(w, http.StatusOK, struct {
 			InputTokens int `json:"input_tokens"`
 		}{1 + len(body)/4})

@@ -92,14 +92,14 @@ func (p *process) code(err error) int {
 // Version is the version of the CLI whose behaviour is played.
 const Version = "2.1.325"
 
-// builtin are the tools that a scripted CLI says it has.
+// builtin are the tools that a scripted CLI announces.
 var builtin = []string{"Task", "Bash", "Edit", "Glob", "Grep", "Read", "Write", "WebFetch", "WebSearch"}
 
 // readOnly are the tools that need no permission.
 var readOnly = []string{"Read", "Glob", "Grep", "LS", "TodoWrite", "StructuredOutput", agentTool, "Task"}
 
-// complete puts what the script says about the CLI under what the command line
-// says about it.
+// complete merges the script's options into those of the command line, which take
+// precedence.
 func (s *Script) complete(o *host.Options, p *process) {
 	base := s.Options
 	dirs := append(slices.Clone(base.Init.AdditionalDirectories), o.Init.AdditionalDirectories...)
@@ -141,8 +141,8 @@ func (s *Script) complete(o *host.Options, p *process) {
 	}
 }
 
-// toolNames are the tools of a session: --tools limits them, and questions need
-// somebody to answer them.
+// toolNames are the tools of a session: --tools limits them, and the tool for
+// questions needs a client that answers.
 func toolNames(args []string, asks bool) []string {
 	names := slices.Clone(builtin)
 	if asks {

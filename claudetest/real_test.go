@@ -17,7 +17,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 )
 
-// line is what these tests read of a line of the CLI.
+// line holds the members of a line of the CLI that these tests read.
 type line struct {
 	Type      string
 	Subtype   string

@@ -15,7 +15,8 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// A reply that nobody releases stays where it is until the client interrupts.
+// A held reply that is never released stays where it is until the client
+// interrupts.
 func TestHoldForever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := claude.Connect(t.Context(), &claude.Options{
@@ -170,7 +171,7 @@ func shapeOf(m claudetest.ModelMessage) string {
 	return m.Role + " " + strings.Join(kinds, "+")
 }
 
-// A CLI resumes what it has had, or what the script says there is, and forks
+// A CLI resumes conversations of its own and those the script lists, and forks
 // get an id of their own.
 func TestResume(t *testing.T) {
 	const listed, unknown = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"

@@ -11,11 +11,11 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// Redaction says what a recording must not show. The zero value, or a nil
-// pointer, hides API keys and the values of environment variables, settings
-// and MCP servers whose names mark them as secret, with a part such as KEY,
-// TOKEN, SECRET or PASSWORD. Values of fewer than eight bytes are not secrets
-// unless Secrets names them.
+// Redaction defines what a recording must not show. The zero value, or a nil
+// pointer, hides API keys and the values of environment variables, settings and
+// MCP servers whose names mark them as secret, with a part such as KEY, TOKEN,
+// SECRET or PASSWORD. Values of fewer than eight bytes are not secrets unless
+// Secrets names them.
 //
 // Secrets are found however JSON escapes them, even when a model streams them in
 // pieces: the lines of a block are held until it ends.

@@ -20,7 +20,7 @@ import (
 )
 
 // Replayer is a [claude.Transport] that plays a recorded session and checks
-// the SDK against it. It says what the CLI said, and expects the SDK to write
+// the SDK against it. It repeats the CLI's lines, and expects the SDK to write
 // the same lines, in the same order and with the same values. Ids that the SDK
 // makes up may differ.
 type Replayer struct {
@@ -54,11 +54,11 @@ func (r *Replayer) Err() error {
 type Difference struct {
 	// Line is the line of the recording, counted from 1, or one past its end.
 	Line int
-	// Want is what the SDK wrote then, nil if it wrote nothing more.
+	// Want is the line in the recording, nil if it has no further one.
 	Want json.RawMessage
-	// Got is what it wrote now, nil if it wrote nothing.
+	// Got is the line that the SDK wrote now, nil if it wrote none.
 	Got json.RawMessage
-	// Problem says what differs.
+	// Problem describes the difference.
 	Problem string
 }
 
@@ -115,7 +115,7 @@ func (c *replayConn) CloseWrite() error { return c.WriteCloser.Close() }
 
 func (c *replayConn) Stop() error {
 	c.cancel(terminated())
-	c.sever() // it may be stuck in a write that nobody reads
+	c.sever() // it may be stuck in a write without a reader
 	<-c.done
 	return nil
 }
@@ -137,7 +137,7 @@ type player struct {
 	ids     map[string]string           // recorded id: live id, both in quotes
 	ended   bool
 	code    int
-	exited  bool // the recording says how the CLI ended
+	exited  bool // the recording contains the CLI's exit
 }
 
 // receive reads what the SDK writes.
@@ -219,7 +219,7 @@ func (p *player) leftOver() error {
 	return &Difference{Line: len(p.r.entries) + 1, Got: extra[0], Problem: "a reply that the recording does not have"}
 }
 
-// note takes what the recording says about the process.
+// note takes the recording's notes about the process.
 func (p *player) note(msg json.RawMessage) {
 	var m struct {
 		Code *int `json:"exit_code"`

@@ -19,7 +19,7 @@ import (
 //
 //	claudetest.Say("one moment").With(claudetest.UseTool("Bash", input)).Chunks(8, time.Millisecond)
 //
-// The zero Reply says nothing and ends the turn.
+// The zero Reply is empty and ends the turn.
 type Reply struct {
 	blocks     []block
 	stopReason string
@@ -89,16 +89,15 @@ type ScriptedCall struct {
 	// Input is encoded with encoding/json; nil means {}. A json.RawMessage is
 	// sent as it is, even if it is not JSON.
 	Input any
-	// Output is what the tool returns if the CLI is also scripted: a text, an
-	// error, a [host.ToolOutput], or anything that encodes as JSON. Nil means
-	// what the script says about the tool. A real CLI runs the tool.
+	// Output is the tool's output if the CLI is also scripted: a text, an error,
+	// a [host.ToolOutput], or anything that encodes as JSON. Nil means the
+	// script's output for the tool. A real CLI runs the tool.
 	Output any
-	// Replies are what the subagent started by a call of the tool Agent says:
-	// one for each answer, in order, and then [DefaultText]. See [Delegate].
+	// Replies are the answers of the subagent that a call of the tool Agent
+	// starts, in order, and then [DefaultText]. See [Delegate].
 	Replies []Reply
-	// Request is what a scripted CLI says when it asks for permission, in
-	// addition to the tool's name and input, such as a reason or a blocked
-	// path.
+	// Request is sent when a scripted CLI asks for permission, in addition to the
+	// tool's name and input, such as a reason or a blocked path.
 	Request *permission.Request
 }
 
@@ -159,8 +158,8 @@ func Delegate(agentType, prompt string, replies ...Reply) Reply {
 	return delegate(agentInput{Prompt: prompt, Description: description(prompt), Type: agentType}, replies)
 }
 
-// DelegateAndWait is [Delegate] for a subagent in the foreground: what it says
-// last is the result of the call, and the next reply is given after that.
+// DelegateAndWait is [Delegate] for a subagent in the foreground: its last text
+// is the result of the call, and the next reply is given after that.
 func DelegateAndWait(agentType, prompt string, replies ...Reply) Reply {
 	return delegate(agentInput{prompt, description(prompt), agentType, new(false)}, replies)
 }

@@ -6,24 +6,24 @@ import (
 	"github.com/claude-agent-go/claude/host"
 )
 
-// Script is what a scripted CLI does: what its model says, what its tools
-// return, and what goes wrong. [ParseScript] reads one from a file.
+// Script describes a scripted CLI: the answers of its model, the output of its
+// tools, and its faults. [ParseScript] reads one from a file.
 type Script struct {
 	// Replies are the answers of the model, in order: several for a turn with
-	// tools. After them, it says [DefaultText].
+	// tools. After them, it answers [DefaultText].
 	Replies []Reply
 	// Model computes the answers instead. It may be called by several
 	// sessions at once.
 	Model func(*ModelCall) Reply
-	// Tools says what tools return, by name, unless a [ScriptedCall] says it.
-	// Without either, a tool returns "ok", and a tool of a server in the
-	// client runs there.
+	// Tools holds functions of tools by name; the output in a [ScriptedCall]
+	// takes precedence. Without either, a tool returns "ok", and a tool of a
+	// server in the client runs there.
 	Tools map[string]host.RunFunc
 	// Sessions are the ids of conversations that can be resumed, in addition
 	// to those that the same [CLI] has had. Any other id ends the CLI with an
 	// error.
 	Sessions []string
-	// Options is what the CLI says about itself. The command line takes
+	// Options is the CLI's description of itself. The command line takes
 	// precedence.
 	Options host.Options
 

@@ -89,7 +89,7 @@ func parseReply(where string, raw json.RawMessage) (Reply, error) {
 	return r, o.close()
 }
 
-// parseContent reads what the reply says and calls.
+// parseContent reads the texts and tool calls of the reply.
 func parseContent(o *object) Reply {
 	var r Reply
 	var think, say string
@@ -128,7 +128,7 @@ func parseContent(o *object) Reply {
 	return r
 }
 
-// parseAgent reads what the subagent says that a call starts.
+// parseAgent reads the replies of the subagent that a call starts.
 func parseAgent(c *object, call *ScriptedCall) {
 	var replies []json.RawMessage
 	c.take("replies", &replies)
@@ -197,8 +197,8 @@ func parseFailures(o *object, r *Reply) {
 	}
 }
 
-// object reads the fields of one JSON object. The first error sticks, and a
-// field that nobody took is one: a misspelt name must not pass for a default.
+// object reads the fields of one JSON object. The first error sticks, and an
+// unread field is one: a misspelt name must not pass for a default.
 type object struct {
 	where  string
 	fields map[string]json.RawMessage

@@ -56,7 +56,7 @@ import (
 //	-- say --
 //	An agent counts them.
 //
-// An error says where in the script it is.
+// An error contains its position in the script.
 func ParseScript(data []byte) (*Script, error) {
 	s := new(Script)
 	var err error
@@ -150,7 +150,7 @@ func parseFault(o *object) Fault {
 	return f
 }
 
-// setTool says what a tool gives back.
+// setTool sets the output of a tool.
 func (s *Script) setTool(name string, raw json.RawMessage) {
 	if s.Tools == nil {
 		s.Tools = make(map[string]host.RunFunc)
@@ -280,7 +280,7 @@ func ofAgent(all []section) (inner []section) {
 	return inner
 }
 
-// setReplies says what the subagent does that the last tool call starts.
+// setReplies sets the replies of the subagent that the last tool call starts.
 func (s *Script) setReplies(inner []section) error {
 	sub := new(Script)
 	if err := sub.parseSections(inner); err != nil {
@@ -297,7 +297,7 @@ func (s *Script) setReplies(inner []section) error {
 	return nil
 }
 
-// setOutput says what the last tool call gives back.
+// setOutput sets the output of the last tool call.
 func (s *Script) setOutput(v any) error {
 	blocks := s.Replies[len(s.Replies)-1].blocks
 	if len(blocks) == 0 || blocks[len(blocks)-1].kind != kindToolUse {

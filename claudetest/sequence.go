@@ -43,8 +43,7 @@ func (s *sequence) left() int {
 	return len(s.replies)
 }
 
-// firstPrompt is what a conversation began with. Of a subagent it is the prompt
-// that it was started with.
+// firstPrompt returns the prompt that began a conversation or started a subagent.
 func firstPrompt(c *ModelCall) string {
 	for _, m := range c.Messages {
 		if m.Role == "user" {

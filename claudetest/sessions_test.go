@@ -147,7 +147,7 @@ func TestSessionsChunked(t *testing.T) {
 			for _, e := range tr.Entries() {
 				f, err := wire.Parse(e.Msg)
 				if e.Dir != claudetest.DirOut || err != nil || f.Type == wire.TypeResponse {
-					continue // replies belong to requests that nobody sends here
+					continue // replies belong to requests that are not sent here
 				}
 				lines = append(lines, e.Msg)
 				if isMessage(e.Msg) {

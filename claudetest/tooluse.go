@@ -76,7 +76,7 @@ func (t *toolUses) register(r wire.Request) {
 	}
 }
 
-// question notes that somebody is asked about a call.
+// question notes that the client or a hook is asked about a call.
 func (t *toolUses) question(r wire.Request) {
 	var q struct {
 		ToolUseID string    `json:"tool_use_id"`
@@ -137,8 +137,8 @@ func (t *toolUses) settle(use *ToolUse, b permission.Behavior) {
 	}
 }
 
-// withdraw takes back a question: nobody waits for the answer any more. A call
-// does not run without it.
+// withdraw takes back a question whose answer is no longer awaited. A call does
+// not run without it.
 func (t *toolUses) withdraw(id wire.ID) {
 	if use := t.asked[id]; use != nil {
 		t.settle(use, "")
@@ -148,7 +148,7 @@ func (t *toolUses) withdraw(id wire.ID) {
 	}
 }
 
-// message takes what a message says about calls.
+// message takes note of the calls in a message.
 func (t *toolUses) message(f wire.Frame) {
 	m, _ := message.DecodeAs(f.Type, f.Subtype, f.Line)
 	switch m := m.(type) {

@@ -13,7 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// Dir says which way a line of a [Transcript] went.
+// Dir is the direction of a line of a [Transcript].
 type Dir string
 
 // The directions. DirMeta is about the process: its command line, its end.
@@ -33,8 +33,8 @@ type TranscriptEntry struct {
 	Msg json.RawMessage `json:"msg"`
 }
 
-// Transcript is what was said in a session, both ways. It may be read while
-// the session runs.
+// Transcript holds the lines of a session in both directions. It may be read
+// while the session runs.
 type Transcript struct {
 	began time.Time
 	each  func(TranscriptEntry) // sees every entry, in order

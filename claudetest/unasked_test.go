@@ -13,8 +13,8 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// Calls that nobody can be asked about are refused in the same words and in the
-// same form by the real CLI and by the scripted one.
+// Without a client to ask, the real CLI and the scripted one refuse calls in the
+// same words and the same form.
 func TestRealUnasked(t *testing.T) {
 	realcli.Needs(t, realcli.Version, "agreement with the scripted CLI")
 	path := realcli.Need(t, realcli.Tested())
@@ -43,7 +43,8 @@ func TestRealUnasked(t *testing.T) {
 	}
 }
 
-// refusals are what a session says about calls that it refuses, without ids.
+// refusals returns the messages of a session about the calls that it refuses,
+// without ids.
 func refusals(t *testing.T, dir string, o *claude.Options) (said []string) {
 	t.Helper()
 	names := make(map[string]string) // of tools by the ids of their calls
