@@ -14,10 +14,10 @@ import (
 )
 
 // An archived transcript has its entries in the archive, and in the stream one small
-// message that says how many they are. What is said later is in the stream again,
-// behind it, until it is archived too. The archive has at least what the stream says,
-// in the same order; it may have more, if somebody died before the stream said so, and
-// that is read from the stream.
+// message with their number. Later entries follow that message in the stream, until
+// they are archived as well. The archive has at least as many entries as the stream
+// records, in the same order. It may have more, if an archiver died before it
+// updated the stream; those are read from the stream.
 
 // withArchived puts the entries that are in the archive before the others.
 func (s streamed) withArchived(ctx context.Context, k store.Key, w whole) ([]store.Entry, error) {
@@ -132,7 +132,8 @@ func (s *Store) archiveNowAndThen(project string, after time.Duration) (stop fun
 		defer close(done)
 		for wait := every; pause(ctx, wait+rand.N(every/10)); {
 			wait = every
-			// It is not given back: while it lasts, nobody does so again.
+			// The lease is not released: until it expires, no worker archives
+			// again.
 			_, err := s.Acquire(ctx, project, archiving, "archive", every)
 			if held, ok := errors.AsType[*store.HeldError](err); ok {
 				wait = min(held.For, every)
@@ -174,7 +175,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// archiveColder archives what nobody has appended to for some time.
+// archiveColder archives transcripts that have had no append for some time.
 func (s *Store) archiveColder(ctx context.Context, project string, than time.Duration) (int, error) {
 	now, err := s.Now(ctx)
 	if err != nil {
@@ -183,7 +184,7 @@ func (s *Store) archiveColder(ctx context.Context, project string, than time.Dur
 	return s.Archive(ctx, project, now.Add(-than))
 }
 
-// coldSession is one that nobody has appended to for a while.
+// coldSession is a session that has had no append for a while.
 type coldSession struct {
 	store.Key
 	lease string // under which it was written
@@ -215,7 +216,7 @@ func (m *stored) cold(before time.Time) bool {
 func (s streamed) archiveSession(ctx context.Context, c coldSession, before time.Time) (done bool, err error) {
 	l, err := s.acquire(ctx, store.Lease{Fence: store.Fence{Project: c.Project, Name: c.lease}, Owner: "archive", TTL: s.archiveTTL}, true)
 	if errors.Is(err, store.ErrLeased) {
-		return false, nil // somebody runs it
+		return false, nil // a worker runs it
 	}
 	if err != nil {
 		return false, err
@@ -289,9 +290,9 @@ func (a *archiver) transcript(ctx context.Context, k store.Key) error {
 }
 
 // there returns how many entries of a transcript the archive has: those that the
-// stream knows of, and those of somebody who died before the stream did. What is left
-// of a subagent that was deleted is removed; anything else that is there stays, and is
-// an error.
+// stream records, and those of an archiver that died before it updated the stream.
+// What is left of a subagent that was deleted is removed; anything else that is
+// there stays, and is an error.
 func (a *archiver) there(ctx context.Context, k store.Key, known int, all []store.Entry) (int, error) {
 	has, err := loadFirst(ctx, a.archive, k, len(all)+1)
 	if err != nil {

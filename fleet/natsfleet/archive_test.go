@@ -120,8 +120,8 @@ func (k *keeper) move(want int) {
 	}
 }
 
-// A transcript of many messages is written anew when its lease is given back. It says
-// the same as before.
+// A transcript of many messages is compacted when its lease is released. Its
+// entries stay the same.
 func TestCompaction(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
@@ -254,7 +254,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// A transcript that somebody writes to, that was written without a lease, or that is
+// A transcript that is being written, that was written without a lease, or that is
 // not cold, stays where it is.
 func TestNotArchived(t *testing.T) {
 	t.Parallel()
@@ -289,7 +289,7 @@ func TestRewriteCompares(t *testing.T) {
 	k.wants("afterwards")
 }
 
-// forgetful is a store that says that it has stored a batch, and has only a part of it.
+// forgetful is a store that acknowledges a batch but stores only a part of it.
 type forgetful struct{ *store.FileStore }
 
 func (f forgetful) Append(ctx context.Context, k store.Key, b store.Batch) error {
@@ -321,7 +321,7 @@ func TestAssembleHalf(t *testing.T) {
 	}
 }
 
-// What somebody else puts into a transcript does not keep it from being written anew.
+// Foreign messages in a transcript do not prevent its compaction.
 func TestForeignTranscript(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})

@@ -60,7 +60,7 @@ func (s *Store) answer(ctx context.Context, project string, f *fleet.Fleet) (sto
 			defer cancel()
 			var op fleet.Instruction
 			if json.Unmarshal(m.Data, &op) != nil {
-				return // somebody else sent it
+				return // a foreign program sent it
 			}
 			here, err := f.Perform(ctx, key, op)
 			if !here {

@@ -21,7 +21,7 @@ type beside struct {
 	Transcripts string
 	Archive     string
 	After       time.Duration // until conversations are archived
-	Plain       bool          // nobody watches them
+	Plain       bool          // no watcher
 }
 
 // options adds the stores to options. A process that is to die in one of their calls
@@ -59,8 +59,8 @@ func (b beside) idleAfter() time.Duration {
 	return 0
 }
 
-// watched is a store that says under which lease each batch was written, that can be
-// down for everybody, and that can hold up or kill those who call it.
+// watched is a store that records under which lease each batch was written, that
+// can be down for all callers, and that can delay or kill a caller.
 type watched struct {
 	besideStore
 	down    string    // it is down while this file is there

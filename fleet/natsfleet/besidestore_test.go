@@ -2,7 +2,7 @@ package natsfleet_test
 
 import "github.com/claude-agent-go/claude/store"
 
-// besideStore is what keeps transcripts beside the stream in these tests: a folder.
+// besideStore keeps transcripts beside the stream in these tests: in a folder.
 // testdata/sqlstore puts a database in its place.
 type besideStore = *store.FileStore
 

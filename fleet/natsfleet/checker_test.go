@@ -17,7 +17,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// history is what was promised to those who sent prompts, and what the stream has.
+// history holds the promises made to the senders of prompts, and the content of
+// the stream.
 type history struct {
 	accepted map[string][]sent // by conversation, in the order in which they were accepted
 	outcomes []fleet.Ticket    // all that are stored
@@ -194,7 +195,7 @@ func (h *history) readStream(ctx context.Context, s *natsfleet.Store) error {
 }
 
 // readArchived reads the transcripts that are in the stream and in an archive. The
-// stream says under which lease each was written.
+// stream records under which lease each was written.
 func (h *history) readArchived(ctx context.Context, s *natsfleet.Store) error {
 	messages, err := s.Everything(ctx, "t", "p")
 	if err != nil {
@@ -223,8 +224,8 @@ func (h *history) readArchived(ctx context.Context, s *natsfleet.Store) error {
 }
 
 // readOutside reads the transcripts that are beside the stream. Each batch begins with
-// a line that says under which lease it was written. A store of transcripts leaves out
-// what is there already, so a line that is there twice was stored twice.
+// a line that names the lease under which it was written. A store of transcripts
+// leaves out what is there already, so a line that is there twice was stored twice.
 func (h *history) readOutside(ctx context.Context, s *natsfleet.Store) error {
 	for session, err := range s.List(ctx, "p") {
 		if err != nil {
@@ -248,7 +249,8 @@ func (h *history) readOutside(ctx context.Context, s *natsfleet.Store) error {
 	return nil
 }
 
-// said is what a line of a transcript says, false if it says nothing.
+// said parses a line of a transcript; it returns false for a line without a
+// message.
 func said(data []byte) (l line, id string, ok bool) {
 	var e struct {
 		Type, UUID string
@@ -256,7 +258,7 @@ func said(data []byte) (l line, id string, ok bool) {
 	if json.Unmarshal(data, &e) != nil {
 		return l, "", false
 	}
-	m, _ := message.DecodeAs(e.Type, "", data) // an odd line says nothing
+	m, _ := message.DecodeAs(e.Type, "", data) // an odd line holds no message
 	switch m := m.(type) {
 	case *message.User:
 		return line{prompt: e.UUID}, e.UUID, len(m.ToolResults()) == 0

@@ -49,13 +49,13 @@ func (c *Client) Close(ctx context.Context) error {
 	return errors.Join(err, c.store.Close())
 }
 
-// WorkerOptions says what a worker does. Fleet.Session is needed, and what Options
-// needs.
+// WorkerOptions configures a worker. Fleet.Session is required, and whatever
+// Options requires.
 type WorkerOptions struct {
 	Options
-	// Fleet says how conversations run, as on one machine. Its Store, Project,
-	// Elsewhere and Live are set by the worker. Runs chooses the conversations, for example
-	// by the labels in their keys.
+	// Fleet configures how conversations run, as on one machine. Its Store,
+	// Project, Elsewhere and Live are set by the worker. Runs chooses the
+	// conversations, for example by the labels in their keys.
 	Fleet fleet.Options
 }
 

@@ -16,9 +16,9 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// deletedBeside are ways to write to a session that somebody else deletes. Each writes
-// until it is refused, and says each time that it has written. None looks again later:
-// an owner may die, and must leave nothing either.
+// deletedBeside are ways to write to a session that another process deletes. Each
+// writes until it is refused, and reports every write. None checks again later: an
+// owner that dies must not leave anything behind either.
 var deletedBeside = map[string]func(s *natsfleet.Store, t *testing.T, k store.Key, wrote func() error) error{
 	"unfenced": func(s *natsfleet.Store, t *testing.T, k store.Key, wrote func() error) error {
 		return appendUntilRefused(s, t, k, store.Fence{}, -1, wrote)

@@ -35,7 +35,7 @@
 // while a connection is down, so everybody also looks at the stream now and then.
 //
 // Transcripts can be kept in another store with leases, see Options.Transcripts, or
-// move there when nobody has used them for a while, see Options.Archive.
+// move there when they have not been used for a while, see Options.Archive.
 //
 // [OpenStore] gives the stream alone, as a store for anything.
 package natsfleet

@@ -69,7 +69,7 @@ func TestStuckElsewhere(t *testing.T) {
 	if !ok || !strings.Contains(stuck.Reason, "no such repository") {
 		t.Fatalf("the watcher gets %v", err)
 	}
-	if d := time.Since(begin); d > 10*time.Second { // less than it polls: the store says so
+	if d := time.Since(begin); d > 10*time.Second { // shorter than the poll interval: the store notifies
 		t.Errorf("that took %v", d)
 	}
 	id := stuck.Prompt
@@ -90,8 +90,7 @@ func TestStuckElsewhere(t *testing.T) {
 	}
 }
 
-// A turn that lasts for more than one lease is run by the worker that has begun it, and by
-// nobody else.
+// Only the worker that has begun a turn runs it, even if the turn outlasts a lease.
 func TestLongTurn(t *testing.T) {
 	long.Test(t, "lasts for more than two leases")
 	t.Parallel()

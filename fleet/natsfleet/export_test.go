@@ -125,7 +125,7 @@ func ReadSubject(ctx context.Context, page int, last func() uint64, replica func
 	return seqs, err
 }
 
-// page is what a replica answers.
+// page returns a replica's answer.
 func (r Replica) page(size int, from uint64) (all []stored, more bool, err error) {
 	for _, seq := range slices.Sorted(maps.Keys(r)) {
 		switch {

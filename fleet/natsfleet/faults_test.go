@@ -37,7 +37,7 @@ type workforce struct {
 }
 
 // faultTTL is the lease of workers that faults happen to. It does not outlast an
-// election, so leases are lost, which is what is to be tested.
+// election, so that the tests lose leases.
 const faultTTL = 4 * time.Second
 
 // startWorkforce starts workers, each of which runs a number of conversations at once.
@@ -102,7 +102,8 @@ func (c *workforce) all() way {
 }
 
 // talk sends prompts to many conversations, and returns those that were accepted
-// when all of them have ended. Between two prompts it waits for as long as pause says.
+// when all of them have ended. Between two prompts it waits for the duration that
+// pause returns.
 func (c *workforce) talk(conversations, prompts int, pause func() time.Duration) map[string][]sent {
 	t := c.l.t
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

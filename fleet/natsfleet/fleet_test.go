@@ -302,8 +302,8 @@ func TestInterruptElsewhere(t *testing.T) {
 	}
 }
 
-// Close leaves nothing behind in this process, even if the connection was made again and
-// somebody still watches. It is not run in parallel, because it counts goroutines.
+// Close leaves nothing behind in this process, even after a reconnection and with a
+// watcher still running. It is not run in parallel, because it counts goroutines.
 func TestCloseLeavesNothing(t *testing.T) {
 	leak.Check(t)
 	c := natstest.Start(t, natstest.Options{})

@@ -9,10 +9,10 @@ import (
 )
 
 // Anyone who may publish to the subjects of a fleet can put a message in its stream: by
-// mistake, with another program, by hand. It would take the place of a record or of a
-// lease, or say that a session was deleted. All messages of a fleet carry a nonce, so
-// what has none is somebody else's. It is removed where it is met: as long as it is the
-// last of its subject, nothing there can be compared and set.
+// mistake, with another program, by hand. It would replace a record or a lease, or
+// mark a session as deleted. All messages of a fleet carry a nonce, so a message
+// without one is foreign. It is removed where it is met: as long as it is the last
+// message of its subject, compare-and-set fails there.
 
 // ours reports whether a message was written by a fleet.
 func (m *stored) ours() bool { return m.header.Get(headerNonce) != "" }
@@ -28,7 +28,7 @@ func (s *Store) removeForeign(ctx context.Context, m *stored) error {
 	case err != nil:
 		return err
 	case found == nil:
-		return nil // somebody was faster
+		return nil // another process was faster
 	case found.ours():
 		return errStale
 	}
@@ -41,7 +41,7 @@ func (s *Store) removeForeign(ctx context.Context, m *stored) error {
 		return nil
 	}
 	if e, ok := errors.AsType[*apiError](err); ok && e.ErrCode == codeNoSequence {
-		return nil // somebody was faster
+		return nil // another process was faster
 	}
 	if passes(err) {
 		return err

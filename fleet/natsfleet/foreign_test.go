@@ -21,7 +21,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// stranger is somebody with the rights of a fleet who is not part of it.
+// stranger is a client with the rights of a fleet that is not part of it.
 type stranger struct {
 	t  *testing.T
 	nc *nats.Conn
@@ -78,8 +78,8 @@ func (s *stranger) say(subject string, data []byte) {
 	}
 }
 
-// nonsense is what a stranger publishes: texts, JSON of another shape, headers that mean
-// something to a fleet, and one that is large.
+// nonsense holds the messages that a stranger publishes: texts, JSON of another
+// shape, headers that mean something to a fleet, and a large one.
 func nonsense() map[string]*nats.Msg {
 	return map[string]*nats.Msg{
 		"nothing":    {},
@@ -97,8 +97,8 @@ func nonsense() map[string]*nats.Msg {
 	}
 }
 
-// What somebody else publishes on the subjects of a fleet changes nothing: whatever is
-// in the stream stays what it was, and can be changed.
+// Foreign messages on the subjects of a fleet change nothing: all the stream's
+// content stays as it was, and can still be changed.
 func TestForeignMessagesInAStore(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
@@ -157,7 +157,7 @@ func TestForeignMessagesInAStore(t *testing.T) {
 	}
 }
 
-// A message of somebody else on the subject of a record does not hide the record from the
+// A foreign message on the subject of a record does not hide the record from the
 // scan that meets it first, nor from those that remember where the folder begins.
 func TestForeignMessageOnARecord(t *testing.T) {
 	t.Parallel()
@@ -182,8 +182,8 @@ func TestForeignMessageOnARecord(t *testing.T) {
 	}
 }
 
-// The epoch of a lease fences. If somebody else publishes there, its owner may lose the
-// lease, and nothing else.
+// The epoch of a lease is its fencing token. If a foreign client publishes there,
+// the owner may lose the lease, and nothing else.
 func TestForeignEpoch(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
@@ -205,7 +205,7 @@ func TestForeignEpoch(t *testing.T) {
 	}
 }
 
-// A fleet continues, whatever somebody else publishes on its subjects.
+// A fleet continues, whatever foreign clients publish on its subjects.
 func TestForeignMessagesInAFleet(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
@@ -239,8 +239,8 @@ func TestForeignMessagesInAFleet(t *testing.T) {
 	}
 }
 
-// A message that somebody else puts into a queue, under a name that no prompt has, does
-// not hold up the prompts in it.
+// A foreign message in a queue, under a name that no prompt has, does not delay the
+// prompts in it.
 func TestForeignMessageInAQueue(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})

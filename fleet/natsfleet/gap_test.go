@@ -27,7 +27,7 @@ type lossy struct {
 	seen, lost  int
 	with        string // what the messages have that are counted
 	breaks      bool   // the connection breaks instead
-	denies      bool   // the server says instead that it has nothing
+	denies      bool   // the server claims instead that it has nothing
 }
 
 // What messages have: those of a page say how many come after them.
@@ -74,7 +74,7 @@ func (l *lossy) denyNext() {
 	l.denies = true
 }
 
-// none is what such a replica says, in the place of a message.
+// none is the answer of such a replica, in place of a message.
 func none(line string) []byte {
 	const text = "NATS/1.0 404 Message Not Found\r\n\r\n"
 	fields := strings.Fields(line)

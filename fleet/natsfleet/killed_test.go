@@ -19,7 +19,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// process is another process that says what it does.
+// process is another process that reports its actions.
 type process struct {
 	t   *testing.T
 	cmd *exec.Cmd
@@ -137,8 +137,8 @@ func TestWorkerKilled(t *testing.T) {
 	}
 }
 
-// A prompt that kills each worker that begins it is not given to the next one for ever: it
-// is on the list of what is stuck, with the reason, until somebody lets it be tried again.
+// A prompt that kills every worker that begins it is not passed on for ever: it is
+// listed as stuck, with the reason, until an operator lets it be retried.
 func TestPoison(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})

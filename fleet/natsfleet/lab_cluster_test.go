@@ -26,7 +26,7 @@ type lab struct {
 	clients way         // of the test itself
 }
 
-// way is how somebody reaches the servers: a gate for each.
+// way is a client's path to the servers: a gate for each.
 type way []*gate
 
 func (w way) url() string {
@@ -75,8 +75,8 @@ func (l *lab) within(t *testing.T) *lab {
 	return &part
 }
 
-// freePorts returns ports that nobody listens on, and that no system gives to
-// somebody who asks for any port: a node that is killed needs its own again.
+// freePorts returns ports without a listener, outside the ephemeral range: a node
+// that is killed needs its own port again.
 func freePorts(t *testing.T, n int) []int {
 	t.Helper()
 	var ports []int

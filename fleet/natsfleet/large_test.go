@@ -73,8 +73,8 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// What is said while it is written may be larger than a message of the server: a tool's
-// input in one piece, a result, and all of it for somebody who joins late.
+// Live text may be larger than a message of the server: a tool's input in one
+// piece, a result, and the whole of it for a client that joins late.
 func TestLargeLiveText(t *testing.T) {
 	t.Parallel()
 	c := smallMessages(t)
@@ -149,8 +149,7 @@ func TestLargeQuestions(t *testing.T) {
 	}
 }
 
-// A record whose parts somebody has removed is an error, at once, and not a search
-// without end.
+// A record whose parts were removed is an error at once, not an endless search.
 func TestPartsAreMissing(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})

@@ -17,8 +17,8 @@ func (s *Store) lastOfEach(ctx context.Context, prefix string) (page []stored, m
 	return a.page, a.more, err
 }
 
-// lastFrom is collectFrom for records, of which only the last message counts. One that
-// somebody else published may hide a record's own, so where there is one all are read.
+// lastFrom is collectFrom for records: only the last message of each counts. A
+// foreign message may hide the record's own, so where it meets one it reads all.
 func (s *Store) lastFrom(ctx context.Context, prefix string, from uint64) ([]stored, uint64, error) {
 	return s.behindBarrier(ctx, prefix, from, s.scanBytes, func(ctx context.Context, from uint64) ([]stored, bool, error) {
 		if from == 1 {

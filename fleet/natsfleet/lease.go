@@ -12,14 +12,14 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A lease has two subjects. The message on one names the owner and says until
-// when; every renewal replaces it. The message on the other is the epoch, which
-// only the next owner replaces. Its sequence is the token: every write under
-// the lease carries it, so the server itself refuses an owner that was
-// replaced. The two are separate because the server refuses a fenced write
-// while the fence is being written, and renewals must not get in the way.
+// A lease has two subjects. The message on one names the owner and the expiry;
+// every renewal replaces it. The message on the other is the epoch, which only
+// the next owner replaces. Its sequence is the token: every write under the lease
+// carries it, so the server itself refuses an owner that was replaced. The two
+// are separate because the server refuses a fenced write while the fence is being
+// written, and renewals must not get in the way.
 
-// owner is the message that says who has a lease.
+// owner is the message that names the owner of a lease.
 type owner struct {
 	Nonce string        `json:"nonce"` // of the owner; the epoch has the same one
 	Owner string        `json:"owner"`
@@ -34,7 +34,7 @@ type epoch struct {
 	Other int64  `json:"other,omitzero"` // the token of the lease in the other store, see sideStore
 }
 
-// holding is what this process knows of a lease that it has.
+// holding is this process's knowledge of a lease that it owns.
 type holding struct {
 	nonce string
 	last  uint64 // the sequence of the owner's message, 0 if it is not known
@@ -74,7 +74,7 @@ func (s *Store) acquire(ctx context.Context, l store.Lease, both bool) (store.Le
 		}
 		last, err := s.write(ctx, encoded(prefix+".o", me, had, 0))
 		if errors.Is(err, errMoved) {
-			continue // somebody was faster, or it was renewed
+			continue // another process was faster, or the lease was renewed
 		}
 		if err != nil {
 			return store.Lease{}, fail(name, err)
@@ -143,7 +143,7 @@ func (s *Store) begin(ctx context.Context, l store.Lease, e *epoch, was *stored,
 	prefix := s.layout.lease(l.Project, l.Name)
 	defer func() {
 		if err != nil {
-			_ = s.side.release(context.WithoutCancel(ctx), l, e.Other) // the first error says more
+			_ = s.side.release(context.WithoutCancel(ctx), l, e.Other) // the first error matters more
 		}
 	}()
 	for {
@@ -176,7 +176,7 @@ func (s *Store) begin(ctx context.Context, l store.Lease, e *epoch, was *stored,
 // epochOf reads a message of a lease. Both of its messages have a nonce.
 func epochOf(m *stored) epoch {
 	var v epoch
-	_ = json.Unmarshal(m.data, &v) // an odd one is nobody's
+	_ = json.Unmarshal(m.data, &v) // an odd one has no owner
 	return v
 }
 

@@ -61,8 +61,8 @@ func (s streamed) sessions(ctx context.Context, project string) ([]store.Summary
 	return found, nil
 }
 
-// deletedOf returns what says that sessions were deleted, by its subject. Only the
-// sessions that have messages count: all that were ever deleted may be many.
+// deletedOf returns the tombstones of sessions by subject. It looks only at
+// sessions that have messages: those that were ever deleted may be many.
 func (s streamed) deletedOf(ctx context.Context, project string, last map[string]stored) (map[string]stored, error) {
 	deleted, err := s.subjects(ctx, s.layout.deleted(project, "*"))
 	if err != nil {

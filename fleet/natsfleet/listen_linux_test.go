@@ -44,7 +44,7 @@ func listeners(t *testing.T, pid int) (found []string) {
 	return found
 }
 
-// A worker opens no port, and neither does its CLI. A server does, when somebody starts it.
+// A worker opens no port, and neither does its CLI. A server that is started does.
 func TestNothingListens(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})

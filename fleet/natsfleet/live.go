@@ -37,7 +37,8 @@ func (l *live) close() {
 	l.wg.Wait()
 }
 
-// send sends what was published. A connection that hangs holds up nobody else.
+// send sends what was published. A connection that hangs delays no other
+// publisher.
 func (l *live) send() {
 	for {
 		select {
@@ -74,7 +75,7 @@ func (l *live) Listen(ctx context.Context, key string, do func([]byte)) (stop fu
 	ctx, cancel := context.WithTimeout(ctx, attemptBound)
 	defer cancel()
 	if err := l.s.nc.FlushWithContext(ctx); err != nil {
-		_ = sub.Unsubscribe() // the first error says more
+		_ = sub.Unsubscribe() // the first error matters more
 		return nil, fail(key, err)
 	}
 	done := make(chan struct{})

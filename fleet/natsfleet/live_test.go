@@ -16,7 +16,7 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// screen is what a client shows of a conversation: what is stored, and behind it the
+// screen is a client's view of a conversation: the stored text, followed by the
 // live text.
 type screen struct {
 	mu     sync.Mutex

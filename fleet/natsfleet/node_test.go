@@ -16,7 +16,7 @@ type nodeRole struct {
 	Name         string
 	Port, Route  int
 	Routes       []string // where it reaches the others
-	Unreachable  int      // a port that nobody listens on
+	Unreachable  int      // a port without a listener
 	Dir          string
 	PingInterval time.Duration
 }

@@ -46,7 +46,7 @@ func (s *Store) Notify(ctx context.Context, project string, do func(store.Change
 	ctx, cancel := context.WithTimeout(ctx, attemptBound)
 	defer cancel()
 	if err := s.nc.FlushWithContext(ctx); err != nil {
-		_ = sub.Unsubscribe() // the first error says more
+		_ = sub.Unsubscribe() // the first error matters more
 		return nil, fail(project, err)
 	}
 	done := make(chan struct{})
@@ -72,8 +72,8 @@ type overflows struct {
 	told  time.Time
 }
 
-// dropped reports whether some were dropped since it last said so. As long as many
-// wait, it says so now and then.
+// dropped reports whether announcements were dropped since its last report. While
+// many are pending, it reports so from time to time.
 func (o *overflows) dropped(sub *nats.Subscription) bool {
 	n, err := sub.Dropped()
 	waiting, _, err2 := sub.Pending()
@@ -101,7 +101,8 @@ func (s *Store) missed(do func()) (stop func()) {
 	}
 }
 
-// change is what an announcement is about, false if it is about something else.
+// change returns the change that an announcement is about, false if it is about
+// none.
 func (l layout) change(project string, m *nats.Msg) (store.Change, bool) {
 	parts := strings.Split(strings.TrimPrefix(m.Subject, l.name+".stored."), ".")
 	if len(parts) < 4 || parts[len(parts)-1] == barrierToken {
@@ -114,7 +115,7 @@ func (l layout) change(project string, m *nats.Msg) (store.Change, bool) {
 		return store.Change{Record: k, Dropped: m.Header.Get(headerGone) != "", Lease: m.Header.Get(headerLease), Token: by}, true
 	case "t":
 		if m.Header.Get(headerRewritten) != "" {
-			return store.Change{}, false // it says what it said before
+			return store.Change{}, false // it repeats an earlier announcement
 		}
 		k := store.Key{Project: project, Session: parts[2]}
 		if parts[3] != mainToken {

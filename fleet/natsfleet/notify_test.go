@@ -100,8 +100,8 @@ func TestNotifyMissed(t *testing.T) {
 	}
 }
 
-// If changes come faster than they are handled and some are dropped, the store says
-// so.
+// If changes arrive faster than they are handled and some are dropped, the store
+// reports it.
 func TestNotifySlow(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})

@@ -18,8 +18,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Options says where the servers are. URL and Project are needed; the zero value
-// of everything else is useful.
+// Options names the servers and configures the store. URL and Project are
+// required; every other zero value is useful.
 type Options struct {
 	// URL names the servers: "nats://a:4222,nats://b:4222", or "tls://" for TLS.
 	URL string
@@ -44,12 +44,12 @@ type Options struct {
 	// once it has lost one. Close it after the client or worker.
 	Transcripts store.Sessions
 
-	// Archive takes the transcripts of conversations that nobody has used for
+	// Archive takes the transcripts of conversations that have not been used for
 	// ArchiveAfter, which is a week if it is zero, so that the stream does not
 	// keep growing. It must be a store that Transcripts would accept; set only
 	// one of the two. Workers move the transcripts there. Such conversations
-	// continue as before: what was archived is read from the archive, and what
-	// is new goes to the stream.
+	// continue as before: what was archived is read from the archive, and what is
+	// new goes to the stream.
 	Archive      store.Sessions
 	ArchiveAfter time.Duration
 
@@ -108,8 +108,8 @@ var (
 	// ErrForeignStream means that the server has a stream of that name that
 	// another version made, or that does not belong to a fleet.
 	ErrForeignStream = errors.New("the stream was not made by this version")
-	// ErrOtherTranscripts means that the transcripts of the fleet are not where
-	// Options.Transcripts says.
+	// ErrOtherTranscripts means that the transcripts of the fleet are not in
+	// Options.Transcripts.
 	ErrOtherTranscripts = errors.New("the transcripts are not there")
 	// ErrRefused means that the server does not accept the credentials, or that they
 	// do not allow what a fleet needs. They may have expired or been revoked since the
@@ -123,7 +123,7 @@ var (
 	ErrFull = errors.New("the stream is full")
 )
 
-// fail says where an error comes from, once.
+// fail prefixes an error with its origin, once.
 func fail(what any, err error) error {
 	if err == nil {
 		return nil
@@ -226,7 +226,7 @@ func OpenStore(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// place says where the transcripts are. The options are checked.
+// place decides where the transcripts are kept. The options have been checked.
 func (s *Store) place(o *Options) {
 	s.transcripts, s.log = streamed{s}, o.Logger
 	s.compactAt = cmp.Or(o.compactAt, usualCompactAt)
@@ -247,9 +247,9 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// dial connects. A connection that breaks is made again for ever; what is sent in
-// between fails at once, and is not kept to be sent at a time when nobody expects
-// it.
+// dial connects. A broken connection is retried for ever; meanwhile every write
+// fails at once instead of being buffered, because a late delivery would surprise
+// its caller.
 func dial(ctx context.Context, o *Options) (*nats.Conn, error) {
 	opts := []nats.Option{
 		nats.Name("claude fleet " + o.Name), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond), nats.ReconnectJitter(100*time.Millisecond, time.Second),
@@ -305,7 +305,7 @@ func (s *Store) checkServer() error {
 	return nil
 }
 
-// room is what a message has for its subject and headers.
+// room is the space in a message for its subject and headers.
 const room = 16 << 10
 
 // part is how many bytes a message carries. Another server of the cluster may take

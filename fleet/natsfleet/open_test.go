@@ -85,7 +85,7 @@ func TestOptionsAreRefused(t *testing.T) {
 	}
 }
 
-// A connection that is made again, to a server that is too old, says so.
+// A reconnection to a server that is too old is reported.
 func TestServerIsReplaced(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})

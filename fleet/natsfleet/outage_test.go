@@ -22,9 +22,9 @@ func scaled(whole, enough time.Duration) time.Duration {
 	return enough
 }
 
-// Many prompts are answered once and in order while the server that leads is killed and
-// comes back, while nobody reaches the store for a while, while each worker in turn is
-// killed, and while each is suspended for longer than its lease.
+// Many prompts are answered once and in order while the leading server is killed
+// and comes back, while no one reaches the store for a while, while each worker in
+// turn is killed, and while each is suspended for longer than its lease.
 func TestEachInTurn(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -43,7 +43,7 @@ func TestEachInTurn(t *testing.T) {
 	for name, f := range map[string]struct {
 		happens func(*workforce)
 		lasts   time.Duration // about
-		fenced  bool          // somebody is replaced, and the store refuses what it tries
+		fenced  bool          // an owner is replaced, and the store refuses its writes
 		alone   bool          // it happens to everybody in the lab
 	}{
 		"the server that leads is killed": {func(c *workforce) {

@@ -12,9 +12,9 @@ import (
 	"github.com/claude-agent-go/claude/fleet/natsfleet/natstest"
 )
 
-// Outcomes of three workers reach those who follow them, in clients and workers, each at
-// least once and in the order of each conversation; soon, although nobody polls; and one
-// who stops and continues elsewhere misses none.
+// Outcomes of three workers reach their followers in clients and workers, each at
+// least once and in the order of its conversation, promptly and without polling. A
+// follower that stops and continues elsewhere misses none.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	const conversations, prompts = 6, 20

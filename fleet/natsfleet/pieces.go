@@ -55,7 +55,7 @@ func (j *joiner) add(m *nats.Msg) (frame []byte, whole bool) {
 	id, place, _ := strings.Cut(name, " ")
 	var number, count int
 	if _, err := fmt.Sscanf(place, "%d/%d", &number, &count); err != nil || number < 1 || number > count {
-		return nil, false // somebody else sent it
+		return nil, false // a foreign program sent it
 	}
 	if number == 1 {
 		*j = joiner{id: id}

@@ -14,13 +14,14 @@ import (
 	"github.com/claude-agent-go/claude/fleet/natsfleet/natstest"
 )
 
-// strandedBy says how many of eight messages a consumer never gets again after one of
-// ten that it has not acknowledged was removed, and the next was acknowledged: if that
-// was the first of them, and if it was the ninth. It is what the pinned server does, on
-// one server and on three that replicate. A purge lets it believe that everything up to
-// the purged delivery was acknowledged; once the next delivery is, all messages before it
-// count as acknowledged too. So a fleet has no such consumers, see TestManyWorkers. If
-// this test fails, the server has changed: write down here what it does now.
+// strandedBy counts how many of eight messages a consumer never gets again after
+// one of its ten unacknowledged messages was removed and the next was acknowledged:
+// if the removed one was the first, and if it was the ninth. The pinned server
+// behaves so on one server and on three replicas. A purge lets it believe that
+// everything up to the purged delivery was acknowledged; once the next delivery is,
+// all messages before it count as acknowledged too. So a fleet has no such
+// consumers, see TestManyWorkers. If this test fails, the server has changed: write
+// down here what it does now.
 var strandedBy = map[string]struct{ first, ninth int }{
 	"delete": {0, 0}, "purge": {0, 8}, "rollup": {0, 8}, "marker": {0, 8}, "keyvalue": {0, 8},
 }
@@ -133,8 +134,8 @@ func (b bells) remove(t *testing.T, js jetstream.JetStream, s jetstream.Stream) 
 	}
 }
 
-// stranded counts the messages that are not delivered again, when the server says that
-// nothing is left to deliver.
+// stranded counts the messages that are not delivered again once the server reports
+// that nothing is left to deliver.
 func (b bells) stranded(t *testing.T, js jetstream.JetStream, replicas int) int {
 	t.Helper()
 	s, cons := b.make(t, js, replicas)

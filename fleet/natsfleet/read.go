@@ -64,7 +64,7 @@ func (s *Store) last(ctx context.Context, subject string) (m *stored, err error)
 	return m, err
 }
 
-// lastOfAll returns the last message of a subject, even when somebody else published it.
+// lastOfAll returns the last message of a subject, even a foreign one.
 func (s *Store) lastOfAll(ctx context.Context, subject string) (*stored, error) {
 	return s.ask(ctx, map[string]any{"last_by_subj": subject})
 }
@@ -172,7 +172,7 @@ func (s *Store) page(ctx context.Context, filter string, from uint64) (page []st
 	return a.page, a.more, err
 }
 
-// answer is what a replica has sent.
+// answer is a replica's answer.
 type answer struct {
 	page []stored
 	more bool   // it has not sent everything
@@ -239,8 +239,8 @@ func (s *Store) answerTo(ctx context.Context, ask map[string]any) (a answer, err
 
 // follows checks that a message of an answer comes right after the one with the given
 // sequence. A connection that breaks in the middle of an answer and is made again continues
-// with what the server sends then. So the server says with each message, and at the
-// end, which one it has sent before; 0 with the first.
+// with what the server sends then. So the server names with each message, and at
+// the end, the one it has sent before; 0 with the first.
 func follows(msg *nats.Msg, last uint64) error {
 	before, err := strconv.ParseUint(serverHeader(msg, "Nats-Last-Sequence"), 10, 64)
 	switch {
@@ -271,7 +271,7 @@ func serverHeader(msg *nats.Msg, name string) string {
 	return ""
 }
 
-// info is what is needed of the state of the stream.
+// info holds the parts of the stream's state that a store needs.
 type info struct {
 	Total  int       `json:"total"`
 	Offset int       `json:"offset"`

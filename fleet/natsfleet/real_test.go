@@ -37,7 +37,7 @@ func startComputer(t *testing.T, url, model string) *computer {
 	return &computer{p, dir}
 }
 
-// noted is what the tool has written on this computer.
+// noted returns what the tool has written on this computer.
 func (c *computer) noted() string {
 	text, err := os.ReadFile(filepath.Join(c.dir, "log"))
 	if err != nil && !os.IsNotExist(err) {
@@ -46,7 +46,7 @@ func (c *computer) noted() string {
 	return string(text)
 }
 
-// noteModel makes a note when it is asked to, and says what happened.
+// noteModel makes a note on request, and reports the outcome.
 func noteModel(t *testing.T) (url string) {
 	t.Helper()
 	m := claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {
@@ -76,7 +76,7 @@ func allow(t *testing.T, f *natsfleet.Client, q approval.Question) {
 
 // The real CLI on three computers. A call is deferred on the first, which dies; it is
 // decided, and the second makes it, once. The second dies while another call runs:
-// the third does not make it again, and says that its outcome is not known.
+// the third does not make it again, and reports its outcome as unknown.
 func TestRealComputersDie(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{Nodes: 3})

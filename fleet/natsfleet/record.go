@@ -155,8 +155,8 @@ func (s *Store) tryChanges(ctx context.Context, changes []store.RecordChange, la
 // A queue leaves a mark for each prompt, and the servers have to look through all of them.
 const goneTTL = patience
 
-// changeMessages are the messages of a change: the last says what the record is, those
-// before it have the beginning of a large value.
+// changeMessages are the messages of a change: the last is the record, those before
+// it hold the beginning of a large value.
 func (s *Store) changeMessages(c store.RecordChange, last uint64, f store.Fence) []outgoing {
 	m := outgoing{subject: s.layout.record(c.Key.Project, c.Key.Kind, c.Key.Name), header: map[string]string{}, expect: true, last: last, replace: true}
 	if !f.IsZero() {
@@ -170,10 +170,10 @@ func (s *Store) changeMessages(c store.RecordChange, last uint64, f store.Fence)
 	return append(first, m)
 }
 
-// unexpected says why changes were refused. It returns errStale if they may be tried
-// again: because a record was dropped before, whose message is still there and is
-// expected from now on, or because the server knows something that it does not show
-// yet.
+// unexpected finds out why changes were refused. It returns errStale if they may be
+// tried again: because a record was dropped before, whose message is still there
+// and is expected from now on, or because the server knows something that it does
+// not show yet.
 func (s *Store) unexpected(ctx context.Context, changes []store.RecordChange, last []uint64) error {
 	if c := changes[0]; len(changes) == 1 && !c.Drop && c.Revision != 0 {
 		return store.ErrConflict

@@ -183,7 +183,8 @@ func (i *issuer) stop(t *testing.T) {
 }
 
 // Credentials expire while a turn runs and between turns, and are renewed: nothing is
-// lost, and nobody notices. If they are not renewed, calls say so.
+// lost, and callers do not notice. If they are not renewed, calls return an error
+// that explains it.
 func TestCredentialsExpire(t *testing.T) {
 	t.Parallel()
 	i := new(issuer)
@@ -236,7 +237,7 @@ func limited(t *testing.T, publish, subscribe []string) *natstest.Cluster {
 	}})
 }
 
-// What the README says that an account needs is enough, for workers who answer too.
+// The permissions listed in the README suffice, even for workers that answer.
 func TestPermissionsSuffice(t *testing.T) {
 	t.Parallel()
 	c := limited(t, []string{"claude.>", "$JS.API.>", "_INBOX.>"}, []string{"claude.>", "_INBOX.>"})

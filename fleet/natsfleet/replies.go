@@ -41,7 +41,7 @@ func newReplies(nc *nats.Conn) (*replies, error) {
 	return r, sub.SetPendingLimits(-1, -1) // what is asked for is bounded
 }
 
-// receive passes a message on to the one who reads its answer, if somebody still does.
+// receive passes a message on to the reader of its answer, if there still is one.
 func (r *replies) receive(m *nats.Msg) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

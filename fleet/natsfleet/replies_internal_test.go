@@ -10,8 +10,8 @@ import (
 	"github.com/claude-agent-go/claude/fleet/natsfleet/natstest"
 )
 
-// Each answer gets its own messages, in order, and those that come when nobody reads
-// it any longer are dropped. All waits end with the connection.
+// Each answer gets its own messages, in order, and those that arrive after its
+// reader has left are dropped. All waits end with the connection.
 func TestReplies(t *testing.T) {
 	nc, err := nats.Connect(natstest.Start(t, natstest.Options{}).URL())
 	if err != nil {

@@ -98,8 +98,8 @@ const (
 	usualBatches = 2
 )
 
-// The requests of a turn are what a turn costs on three replicas. They do not become
-// more by accident.
+// On three replicas, the cost of a turn is its number of requests. It does not grow
+// by accident.
 func TestRequestsOfATurn(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})

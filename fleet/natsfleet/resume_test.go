@@ -56,7 +56,7 @@ func TestResume(t *testing.T) {
 }
 
 // A session that was copied from a disk is archived under the lease of its conversation:
-// not while somebody runs it, even if nothing was said since.
+// not while a worker runs it, even if it has no new messages.
 func TestArchiveOfAResumed(t *testing.T) {
 	t.Parallel()
 	disk, id := sessionOnDisk(t)

@@ -14,7 +14,8 @@ import (
 	"github.com/claude-agent-go/claude/store/storetest"
 )
 
-// roles are what the test binary can be instead of the tests. Exactly one is set.
+// roles are the programs that the test binary can run instead of the tests.
+// Exactly one is set.
 type roles struct {
 	Worker  *workerRole
 	Node    *nodeRole
@@ -55,7 +56,7 @@ func TestMain(m *testing.M) {
 }
 
 // manyAtOnce lets more tests run in parallel than there are processors, unless
-// -parallel says how many: they wait for elections and leases, and compute little.
+// -parallel is set: they wait for elections and leases, and compute little.
 func manyAtOnce() {
 	const name = "test.parallel"
 	flag.Parse()

@@ -114,7 +114,7 @@ func (s *Store) present(ctx context.Context, prefix string) (map[string]stored, 
 type floors struct {
 	mu    sync.Mutex
 	all   map[string]floor
-	swept time.Time // when those were last forgotten that nobody trusts any more
+	swept time.Time // when outdated ones were last forgotten
 }
 
 type floor struct {

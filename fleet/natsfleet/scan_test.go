@@ -187,7 +187,7 @@ func TestScanOfMuch(t *testing.T) {
 			for _, i := range []int{445, 446, 447} { // in folders 4, 5 and 6
 				put(i, "changed")
 			}
-			k := key(433) // in folder 6, as is what somebody else publishes
+			k := key(433) // in folder 6, like the foreign message
 			if err := s.DropRecord(t.Context(), k, revisions[k.Name], store.Fence{}); err != nil {
 				t.Fatal(err)
 			}

@@ -11,8 +11,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A worker that moves the transcripts of conversations that nobody has used for a month
-// to another store. Clients need the same archive.
+// A worker that moves the transcripts of conversations unused for a month to
+// another store. Clients need the same archive.
 func ExampleOptions_archive() {
 	ctx := context.Background()
 	archive := store.Files("/mnt/shared/archive") // or sqlstore.Open, s3store.Open, redisstore.Open

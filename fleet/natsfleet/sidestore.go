@@ -19,13 +19,14 @@ func hasLeases(ctx context.Context, s store.Sessions) error {
 // sideStore is a store beside the stream that is written under the same leases. A
 // lease is taken in both: first in the stream, which decides who may try, then in
 // the side store, and the epoch that begins last names the side store's token. So the
-// owner of the epoch has the side store's lease too, and one that was replaced can write
-// to neither. An owner that dies between the steps leaves leases that expire.
+// owner of the epoch also has the side store's lease, and one that was replaced can
+// write to neither. An owner that dies between the steps leaves leases that expire.
 //
 // The methods of a nil sideStore do nothing.
 //
-// Transcripts are always there. An archive is written now and then only, so its lease
-// is taken when it is, and by the successor of somebody who had it and may still write.
+// A store for Transcripts is always leased. An archive is written only now and
+// then, so its lease is taken for a write, and by the successor of an owner that
+// had it and may still write.
 type sideStore struct {
 	store.Sessions
 	always bool

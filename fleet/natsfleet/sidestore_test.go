@@ -80,7 +80,7 @@ func TestTranscriptsAreRefused(t *testing.T) {
 	}
 }
 
-// party is somebody who may own a conversation, with the store of its transcripts.
+// party is a potential owner of a conversation, with the store of its transcripts.
 type party struct {
 	*natsfleet.Store
 	outside *watched
@@ -120,8 +120,8 @@ func (p *party) own(who string) store.Lease {
 	}
 }
 
-// writes reports whether somebody can write to the store of the transcripts, and to
-// the stream.
+// writes reports whether the party can write to the store of the transcripts, and
+// to the stream.
 func (p *party) writes(l store.Lease) (outside, stream error) {
 	line := fmt.Appendf(nil, `{"uuid":%q}`, newID())
 	outside = p.Append(p.t.Context(), chainKey, store.Batch{ID: newID(), Fence: l.Fence, Entries: []store.Entry{line}})
@@ -176,8 +176,8 @@ func TestReplacedOwnerWritesNowhere(t *testing.T) {
 	}
 }
 
-// If only the lease outside is lost, the owner is one no more: its next renewal says
-// so.
+// If only the lease outside is lost, ownership is lost: the next renewal reports
+// it.
 func TestLeaseLostOutside(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
@@ -244,7 +244,7 @@ func TestReplacedOwnerHoldsNobodyUp(t *testing.T) {
 	b.wants("b", b.own("b"), nil)
 }
 
-// While the store of the transcripts is down, nobody gets a lease, and nobody is
+// While the store of the transcripts is down, no party gets a lease, and none is
 // locked out afterwards.
 func TestOutsideIsDown(t *testing.T) {
 	t.Parallel()

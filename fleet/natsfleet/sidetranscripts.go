@@ -49,7 +49,8 @@ func (o sideTranscripts) Delete(ctx context.Context, k store.Key, f store.Fence)
 	return o.Sessions.Delete(ctx, k, f)
 }
 
-// announce says what the server would say if it had stored a batch itself.
+// announce publishes what the server would announce if it had stored a batch
+// itself.
 func (s *Store) announce(k store.Key, lease string) {
 	m := &nats.Msg{Subject: s.layout.announced(s.layout.transcript(k.Project, k.Session, k.Sub) + ".e"), Header: make(nats.Header)}
 	if lease != "" {

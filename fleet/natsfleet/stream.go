@@ -14,7 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Where a stream says which version made it, and where its transcripts are.
+// Metadata of a stream: the version that made it, and where its transcripts are.
 const (
 	versionKey     = "claude-fleet-version"
 	transcriptsKey = "claude-fleet-transcripts"
@@ -97,7 +97,7 @@ func (s *Store) ensureOnce(ctx context.Context, js jetstream.JetStream, c jetstr
 		}
 		there, err = js.CreateStream(ctx, c)
 		switch {
-		case errors.Is(err, jetstream.ErrStreamNameAlreadyInUse): // somebody was faster, with other limits
+		case errors.Is(err, jetstream.ErrStreamNameAlreadyInUse): // another process was faster, with other limits
 			there, err = js.Stream(ctx, s.stream)
 		case isOverlap(err):
 			err = fmt.Errorf("%w: another stream has subjects of %s.>", ErrForeignStream, s.layout.name)

@@ -41,7 +41,7 @@ func barrierBelow(prefix string) string {
 // other character that means something in a subject than the dot.
 var token = strings.NewReplacer(".", "%", "/", "|").Replace
 
-// name is what a token was made from.
+// untoken returns the name that a token was made from.
 var untoken = strings.NewReplacer("%", ".", "|", "/").Replace
 
 // tokens makes a path of names as many tokens.

@@ -86,8 +86,8 @@ func (a *authority) serve(o *server.Options) {
 	o.TLS, o.TLSVerify, o.TLSConfig, o.TLSTimeout = true, true, conf, 5
 }
 
-// A fleet on servers that want certificates. What the README says is enough, and anything
-// less is an error that says what is wrong.
+// A fleet on servers that demand certificates. The settings in the README suffice,
+// and any missing one is an error that explains itself.
 func TestCertificates(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)

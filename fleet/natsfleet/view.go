@@ -67,7 +67,7 @@ func (s *Store) ViewRecords(ctx context.Context, keys, folders []store.RecordKey
 	return store.SortView(all), nil
 }
 
-// view is what is asked for.
+// view is a request for records and folders.
 type view struct {
 	subjects []string                   // the named records first, then the folders
 	named    int                        // how many of them are records

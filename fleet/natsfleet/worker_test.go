@@ -24,7 +24,7 @@ import (
 // leaseTime is how long the leases of the workers in these tests last.
 const leaseTime = 10 * time.Second
 
-// workerRole is what a worker in another process is told.
+// workerRole configures a worker in another process.
 type workerRole struct {
 	URL     string
 	Name    string // of the fleet
@@ -33,7 +33,7 @@ type workerRole struct {
 	MaxLive int
 
 	// Answers lets the model of the scripted CLI answer by itself. Otherwise it
-	// says on stdout when it is asked, and waits for a line on stdin.
+	// reports on stdout when it is asked, and waits for a line on stdin.
 	Answers bool
 	// CLI is the real CLI, with its working directory and environment.
 	CLI, Dir string
@@ -43,7 +43,7 @@ type workerRole struct {
 	Poll     time.Duration
 
 	IdleAfter time.Duration
-	Patience  time.Duration // before a call is deferred; 0: nobody is asked
+	Patience  time.Duration // before a call is deferred; 0: the user is not asked
 	DieAt     *diePoint
 	Beside    beside
 	CompactAt int // how many messages a transcript has before it is written anew

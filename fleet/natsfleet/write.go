@@ -62,10 +62,10 @@ type outgoing struct {
 var errMoved = errors.New("another message was stored in the meantime")
 
 // write stores messages, all of them or none, and returns the sequence of the
-// last. A write whose outcome is unknown is repeated. If the server then says
-// that the subject has moved, and its last message is ours, the first attempt
-// had succeeded. Writes without a condition may be stored twice, so callers
-// must tolerate that.
+// last. A write whose outcome is unknown is repeated. If the server then reports
+// that the subject has moved, and its last message is ours, the first attempt had
+// succeeded. Writes without a condition may be stored twice, so callers must
+// tolerate that.
 func (s *Store) write(ctx context.Context, messages ...outgoing) (seq uint64, err error) {
 	if len(messages) > maxBatch {
 		return 0, fmt.Errorf("%w: %w: it has %d messages of %d bytes, and a batch has at most %d", ErrTooLarge, store.ErrInvalid, len(messages), s.part(), maxBatch)
@@ -145,7 +145,7 @@ func (m *outgoing) encode(stream, nonce string) *nats.Msg {
 	return msg
 }
 
-// apiError is what the server answers if it refuses a request.
+// apiError is the server's answer if it refuses a request.
 type apiError struct {
 	Code        int    `json:"code"`
 	ErrCode     int    `json:"err_code"`

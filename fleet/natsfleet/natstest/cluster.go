@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Options says what to start. The zero value is a single server.
+// Options selects what to start. The zero value is a single server.
 type Options struct {
 	// Nodes is how many servers there are: 1 or 3. Zero is 1.
 	Nodes int
@@ -92,9 +92,9 @@ func (c *Cluster) plan(o Options, dir string) error {
 	return nil
 }
 
-// freePorts returns ports of the loopback interface that nobody uses. They are below
-// those that systems give to anyone who asks for any port, so that nobody gets one while
-// its server is stopped.
+// freePorts returns unused ports of the loopback interface. They are below the
+// ephemeral range, so that no other program is given one while its server is
+// stopped.
 func freePorts(n int) ([]int, error) {
 	const lowest, count = 10_000, 20_000
 	var ports []int

@@ -30,7 +30,7 @@ import (
 // project is that of all conversations.
 const project = "bench"
 
-// Report is what was measured.
+// Report holds the measurements.
 type Report struct {
 	Turns *Turns `json:",omitzero"`
 	Many  *Many  `json:",omitzero"`

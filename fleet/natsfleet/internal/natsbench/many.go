@@ -14,12 +14,13 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/fleetload"
 )
 
-// Many is what many conversations take. The heap is that of a worker and of the client
-// that sends the prompts, in one process.
+// Many holds the cost of many conversations. The heap is that of a worker and of
+// the client that sends the prompts, in one process.
 type Many struct {
 	fleetload.Report
-	// ServerMemory is what the largest server occupies at the end, 0 where the
-	// system does not say it, and StreamBytes what the stream has on each of them.
+	// ServerMemory is the memory of the largest server at the end, 0 where the
+	// system does not report it. StreamBytes is the size of the stream on each
+	// server.
 	ServerMemory int64
 	StreamBytes  uint64
 }

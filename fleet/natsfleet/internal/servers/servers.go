@@ -29,14 +29,14 @@ import (
 // nodeVariable holds the nodeRole of a process that is a server.
 const nodeVariable = "NATS_NODE"
 
-// nodeRole is what a server in another process is told.
+// nodeRole configures a server in another process.
 type nodeRole struct {
 	Name, Dir string
 	Clustered bool
 	Seed      string // where it reaches the first one; empty: it is that
 }
 
-// nodeAddress is what it says when it takes connections.
+// nodeAddress is its report that it accepts connections.
 type nodeAddress struct{ Clients, Route string }
 
 // Play is the program of a server, if this process was started to be one, and reports
@@ -130,7 +130,7 @@ func Start(ctx context.Context, dir string, nodes int) (_ *Cluster, err error) {
 }
 
 // startNode starts a server. It runs until it is stopped, whatever happens meanwhile:
-// when somebody interrupts a measurement, the fleets end before their servers.
+// when the user interrupts a measurement, the fleets end before their servers.
 func startNode(r nodeRole) (*node, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -192,7 +192,7 @@ func (c *Cluster) Nodes() int { return len(c.nodes) }
 // Signal sends a signal to one of the servers.
 func (c *Cluster) Signal(node int, s os.Signal) error { return c.nodes[node].cmd.Process.Signal(s) }
 
-// Memory is that of the server that has most, where the system says it.
+// Memory returns the memory of the largest server, where the system reports it.
 func (c *Cluster) Memory() (most int64, err error) {
 	for _, n := range c.nodes {
 		u, err := proc.Measure(n.cmd.Process.Pid)

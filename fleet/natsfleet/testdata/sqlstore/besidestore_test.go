@@ -7,7 +7,7 @@ import (
 	"github.com/claude-agent-go/claude/store/sqlstore"
 )
 
-// besideStore is what keeps transcripts beside the stream in these tests: SQLite. This
+// besideStore keeps transcripts beside the stream in these tests: in SQLite. This
 // file takes the place of the one that keeps them in a folder, see the README.
 type besideStore = *sqlstore.Store
 
