@@ -38,6 +38,7 @@ type plan struct {
 	inside      map[string]MCPHandler
 	outside     map[string]json.RawMessage // configurations of MCP servers
 	settings    json.RawMessage            // nil for none
+	files       []LaunchFile               // that args and env name
 }
 
 // hookMargin is added to the timeout that is sent, so that ours ends first and

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -277,6 +278,7 @@ func (p *plan) writeMCPConfig(files *scratch.Folder) error {
 	if err != nil {
 		return fmt.Errorf("write the MCP configuration: %w", err)
 	}
+	p.files = append(p.files, LaunchFile{Name: filepath.Base(path), Path: path})
 	// Not at the end: the flag takes every word behind it.
 	p.args = slices.Insert(p.args, 0, "--mcp-config="+path)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"slices"
 
@@ -218,6 +219,7 @@ func (p *plan) writeSettings(files *scratch.Folder) error {
 	if err != nil {
 		return fmt.Errorf("write the settings: %w", err)
 	}
+	p.files = append(p.files, LaunchFile{Name: filepath.Base(path), Path: path})
 	p.args = slices.Insert(p.args, 0, inTwoWords("--settings", path)...)
 	return nil
 }

@@ -275,7 +275,7 @@ func startCLI(ctx context.Context, o *Options, p *plan) (Conn, error) {
 		transport = child{}
 	}
 	conn, err := transport.Start(ctx, &Launch{
-		Path: o.CLIPath, Args: p.args, Env: p.env, Secrets: p.secrets(), Dir: o.Cwd, Stderr: o.Stderr, Logger: o.Logger,
+		Path: o.CLIPath, Args: p.args, Env: p.env, Files: p.files, Secrets: p.secrets(), Dir: o.Cwd, Stderr: o.Stderr, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, startFailure(ctx, o.CLIPath, err)

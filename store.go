@@ -381,6 +381,7 @@ func (s *Session) restore(ctx context.Context) error {
 		}
 	}
 	s.plan.setEnv(restore.ConfigVar, dir)
+	s.plan.files = append(s.plan.files, LaunchFile{Name: scratch.ConfigName, Path: dir, Dir: true})
 	if s.opts.Store.Private {
 		return s.hideTemporary()
 	}
@@ -406,6 +407,7 @@ func (s *Session) hideTemporary() error {
 		return &StartError{Reason: ErrSpawn, Err: err}
 	}
 	s.plan.setEnv(tempVar, dir)
+	s.plan.files = append(s.plan.files, LaunchFile{Name: scratch.TempName, Path: dir, Dir: true})
 	return nil
 }
 
