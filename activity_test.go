@@ -11,7 +11,8 @@ import (
 	"github.com/claude-agent-go/claude/hook"
 )
 
-// Activity says what runs, step by step, and Idle waits for the end of all of it.
+// Activity reports what runs, step by step, and Idle waits for the end of
+// everything.
 func TestActivity(t *testing.T) {
 	var steps chan string // of the bubble
 	play := func(c *cli) {

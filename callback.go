@@ -19,15 +19,15 @@ import (
 type callback struct {
 	call    userCall
 	name    string
-	timeout time.Duration // 0 or less: none
+	timeout time.Duration // none if 0 or negative
 	decides string        // the tool use that its answer decides on
-	races   string        // the tool use that somebody else may decide on first
+	races   string        // the tool use that another hook or the permission callback may decide first
 	toolUse string        // the tool use it belongs to
 	chained bool          // the hooks it asks are reported one by one
 	deadline
 }
 
-// userCall is the user code of a callback and what belongs to it.
+// userCall is the user's code behind a callback.
 type userCall interface {
 	// run calls the user's function and returns the payload of the reply.
 	run(context.Context) (json.RawMessage, error)
@@ -42,7 +42,7 @@ type runFunc func(context.Context) (json.RawMessage, error)
 func (f runFunc) run(ctx context.Context) (json.RawMessage, error) { return f(ctx) }
 func (runFunc) fail(error) json.RawMessage                         { return nil }
 
-// What can become of user code besides an answer.
+// Ways in which user code ends without an answer.
 var (
 	errCapacity = errors.New("too many callbacks are running")
 	errGoexit   = errors.New("the callback ended its goroutine")
@@ -54,8 +54,8 @@ type panicError struct{ value any }
 
 func (e *panicError) Error() string { return fmt.Sprintf("the callback panicked: %v", e.value) }
 
-// callback returns what serves a request, nil for an unknown subtype. It only
-// looks at the request; user code runs later.
+// callback returns the callback that serves a request, nil for an unknown
+// subtype. It only looks at the request; user code runs later.
 func (s *Session) callback(in *peer.Incoming) *callback {
 	switch in.Subtype {
 	case "can_use_tool":
@@ -72,9 +72,9 @@ func (s *Session) callback(in *peer.Incoming) *callback {
 	return s.requestCallback(in)
 }
 
-// invoke runs a callback and answers with what it says, or by its failure
-// policy when it fails, panics, ends its goroutine or takes too long. The
-// first answer counts; a callback that is late talks to nobody.
+// invoke runs a callback and sends its answer. If the callback fails, panics,
+// ends its goroutine or takes too long, its failure policy answers instead. The
+// first answer counts; an answer that comes later is dropped.
 func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 	t := TraceCallback{Subtype: in.Subtype, Name: cb.name, RequestID: in.ID.String(), ToolUseID: cb.toolUse}
 	if !cb.chained {
@@ -85,7 +85,7 @@ func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 	if cb.races != "" {
 		defer s.running.race.enter(cb.races, func() {
 			in.CancelContext(errDecided)
-			in.Reply(json.RawMessage(noOpinion)) // nobody waits for one any more
+			in.Reply(json.RawMessage(noOpinion)) // the CLI awaits no opinion any more
 		})()
 	}
 	if cb.timeout > 0 {
@@ -101,7 +101,7 @@ func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 		}
 		switch cause := context.Cause(ctx); {
 		case errors.Is(cause, ErrTimeout):
-			err = cause // whatever it says now, it is too late
+			err = cause // whatever it returned, it came too late
 		case errors.Is(cause, errDecided):
 			reply, err = json.RawMessage(noOpinion), nil
 		}
@@ -114,19 +114,19 @@ func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 	reply, err = cb.call.run(ctx)
 }
 
-// expire answers for a callback whose time is over.
+// expire answers for a callback that has run out of time.
 func (s *Session) expire(cb *callback) {
 	in := cb.in
 	err := fmt.Errorf("the callback %w after %v", ErrTimeout, cb.timeout)
 	late := in.Pending()
 	in.CancelContext(err) // before the write, which may take its time
-	if late {             // whatever answers now: the callback itself may, when its context ends
+	if late {             // even if the callback itself answers first, when its context ends
 		s.log.Warn("callback timed out", "subtype", in.Subtype, "name", cb.name, "request_id", in.ID.String(), "timeout", cb.timeout)
 	}
 	s.failed(in, cb, err)
 }
 
-// settle gives the answer of a callback that has ended.
+// settle sends the answer of a callback that has ended.
 func (s *Session) settle(ctx context.Context, in *peer.Incoming, cb *callback, reply json.RawMessage, t TraceCallback) {
 	answered := false
 	if t.Err == nil {
@@ -156,13 +156,13 @@ func (s *Session) settle(ctx context.Context, in *peer.Incoming, cb *callback, r
 	}
 }
 
-// reply gives the answer of a callback and reports whether it was the first.
+// reply sends the answer of a callback and reports whether it was the first.
 func (s *Session) reply(in *peer.Incoming, cb *callback, payload json.RawMessage) bool {
 	if cb.decides == "" || !s.plan.races {
 		return in.Reply(payload)
 	}
-	// Noted before the reply: right after it the CLI may ask once more, and then
-	// the call is undecided again.
+	// Recorded before the reply: right after it the CLI may ask once more, which
+	// makes the call undecided again.
 	overtaken := s.running.race.decide(cb.decides)
 	if !in.Reply(payload) {
 		s.running.race.ask(cb.decides) // withdrawn: nothing was decided
@@ -182,9 +182,10 @@ func (s *Session) failed(in *peer.Incoming, cb *callback, err error) bool {
 	return in.Fail(&wire.ReplyError{Message: err.Error()})
 }
 
-// lacks reports whether a request failed because a field is missing. It is
-// refused with an error reply that names the field: to the CLI that denies a
-// tool, and fails a hook by the policy that was registered with it.
+// lacks reports whether a request failed because a field is missing. Such a
+// request is refused with an error reply that names the field. The CLI then
+// denies the tool, or applies the failure policy that the hook was registered
+// with.
 func lacks(err error) bool {
 	_, missing := errors.AsType[*wire.MissingError](err)
 	return missing
@@ -223,18 +224,18 @@ func (s *Session) requestCallback(in *peer.Incoming) *callback {
 	}
 }
 
-// deadlines ends callbacks that take too long. One timer serves all of a
-// session, and it is not stopped when a callback is done: most are done at once
-// and have the same limit, so that it fires about once in that time instead of
-// being set and stopped for each, which wakes up other threads. With a
-// context.WithTimeoutCause for each, a hook takes a quarter more time.
+// deadlines ends callbacks that take too long. One timer serves the whole
+// session and keeps running when a callback is done: most callbacks return at
+// once and share the same limit, so the timer fires about once per limit.
+// Setting and stopping one for each callback would wake other threads; with a
+// context.WithTimeoutCause each, a hook takes a quarter more time.
 type deadlines struct {
 	expire func(*callback) // called in a goroutine of its own
 
 	mu    sync.Mutex
 	first *callback // of those that are watched
 	timer *time.Timer
-	at    time.Time // when the timer fires; zero: it is not set
+	at    time.Time // when the timer fires; zero if it is not set
 	over  bool
 }
 
@@ -260,14 +261,14 @@ func (d *deadlines) add(begin time.Time, in *peer.Incoming, cb *callback) {
 	}
 }
 
-// done is the end of a callback.
+// done ends the watch over a callback that has returned.
 func (d *deadlines) done(cb *callback) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.forget(cb)
 }
 
-// forget ends the watching of a callback. It must be locked.
+// forget ends the watch over a callback. The caller holds the lock.
 func (d *deadlines) forget(cb *callback) {
 	if !cb.watched {
 		return
@@ -281,11 +282,10 @@ func (d *deadlines) forget(cb *callback) {
 	if cb.next != nil {
 		cb.next.prev = cb.prev
 	}
-	cb.prev, cb.next = nil, nil // one that never returns keeps no other
+	cb.prev, cb.next = nil, nil // so that one that never returns keeps no other alive
 }
 
-// set sets the timer, which is the only place that knows the clock. It must be
-// locked.
+// set sets the timer; no other code reads the clock. The caller holds the lock.
 func (d *deadlines) set(at time.Time) {
 	d.at = at
 	switch {
@@ -297,7 +297,7 @@ func (d *deadlines) set(at time.Time) {
 	}
 }
 
-// fire ends what is due, and sets the timer for what is next.
+// fire expires the callbacks that are due and sets the timer for the next one.
 func (d *deadlines) fire() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -319,7 +319,7 @@ func (d *deadlines) fire() {
 	}
 }
 
-// stop ends the watching. Callbacks end with their session.
+// stop ends the watch. Callbacks end with their session.
 func (d *deadlines) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -329,8 +329,8 @@ func (d *deadlines) stop() {
 	}
 }
 
-// Accept sees requests of the CLI as they arrive. Those that only a CLI sends
-// which has taken our handshake confirm it; ordinary messages never do.
+// Accept sees the CLI's requests as they arrive. Some requests only come from a
+// CLI that has taken our handshake, and confirm it; ordinary messages never do.
 func (d dispatcher) Accept(req wire.Request) (aside bool) {
 	d.noteActivity()
 	if d.store.mirror != nil {
@@ -361,13 +361,13 @@ func (d dispatcher) Accept(req wire.Request) (aside bool) {
 	return aside
 }
 
-// settled is told that a request of the CLI awaits nothing more.
+// settled is called when a request of the CLI awaits nothing more.
 func (s *Session) settled() {
 	s.noteActivity()
 	s.endInput()
 }
 
-// Request answers a request of the CLI, off the reader.
+// Request answers a request of the CLI outside the reader's goroutine.
 func (d dispatcher) Request(ctx context.Context, in *peer.Incoming) {
 	if cb := d.callback(in); cb != nil {
 		d.invoke(ctx, in, cb)
@@ -380,7 +380,8 @@ func (d dispatcher) Request(ctx context.Context, in *peer.Incoming) {
 	})
 }
 
-// Refuse answers a request that has no room, as if its callback had failed.
+// Refuse answers a request for which there is no room, as if its callback had
+// failed.
 func (d dispatcher) Refuse(in *peer.Incoming) {
 	if cb := d.callback(in); cb != nil {
 		d.failed(in, cb, errCapacity)

@@ -11,15 +11,15 @@ import (
 
 // question is a userCall that asks a person.
 type question struct {
-	unanswered string // the reply if nobody answers
+	unanswered string // the reply if no person answers
 	runFunc
 }
 
 func (q question) fail(error) json.RawMessage { return json.RawMessage(q.unanswered) }
 
-// elicitationCallback passes the question of an MCP server on. A question that
-// nobody answers, for whatever reason, is declined: the server continues without
-// the answer, and the session with it.
+// elicitationCallback passes on a question from an MCP server. A question
+// without an answer, for whatever reason, is declined: the server and
+// the session continue without it.
 func (s *Session) elicitationCallback(in *peer.Incoming) *callback {
 	e := &control.Elicitation{RequestID: in.ID.String()}
 	decodeErr := jsonx.Unmarshal(in.Body, e)
@@ -42,7 +42,7 @@ func (s *Session) elicitationCallback(in *peer.Incoming) *callback {
 	}
 }
 
-// dialogCallback shows a dialog of the CLI. One that cannot be shown is
+// dialogCallback shows a dialog of the CLI. A dialog that cannot be shown is
 // cancelled; an error reply would leave it open.
 func (s *Session) dialogCallback(in *peer.Incoming) *callback {
 	d := &control.Dialog{RequestID: in.ID.String()}

@@ -51,7 +51,7 @@ func (s *Session) hookCallback(in *peer.Incoming) *callback {
 		var input struct {
 			Event hook.Event `json:"hook_event_name"`
 		}
-		_ = jsonx.Unmarshal(c.body.Input, &input) // an input that says nothing names no event
+		_ = jsonx.Unmarshal(c.body.Input, &input) // an input that cannot be read names no event
 		c.hook = s.opts.strictest(s.opts.Hooks, input.Event)
 	}
 	c.callback = callback{call: c, name: string(c.hook.Event), timeout: s.opts.hookTimeout(c.hook), toolUse: c.body.ToolUseID}
@@ -82,9 +82,9 @@ func (c *hookCall) run(ctx context.Context) (json.RawMessage, error) {
 	return reply, err
 }
 
-// returnedError is an error that a hook has returned: it has failed in good
-// order, and what that means is its policy's to say. All other failures are
-// breakdowns.
+// returnedError marks an error that a hook returned. Such a hook failed in good
+// order, and its policy decides what that means. Every other failure is a
+// breakdown.
 type returnedError struct{ error }
 
 func (e *returnedError) Unwrap() error { return e.error }
@@ -96,11 +96,11 @@ func (c *hookCall) fail(err error) json.RawMessage {
 	return c.session.hookFailure(c.hook, err)
 }
 
-// hookFailure is the reply for a hook that has failed.
+// hookFailure returns the reply for a hook that has failed.
 func (s *Session) hookFailure(h hook.Hook, err error) json.RawMessage {
 	policy := s.opts.HookFailure
 	if _, returned := errors.AsType[*returnedError](err); policy == 0 && !returned && h.Event.Gate() {
-		policy = hook.FailClosed // nobody has decided
+		policy = hook.FailClosed // no policy was chosen
 	}
 	return h.FailureReply(policy, "The "+string(h.Event)+" hook failed: "+err.Error())
 }
@@ -112,7 +112,7 @@ type hookBody struct {
 	ToolUseID  string          `json:"tool_use_id"`
 }
 
-// missing names what a call cannot be without.
+// missing names a field that a call cannot do without.
 func (b *hookBody) missing() error {
 	switch {
 	case b.CallbackID == "":
@@ -125,8 +125,8 @@ func (b *hookBody) missing() error {
 	return nil
 }
 
-// decode reads a body in one pass, and in the general way if there is anything
-// unusual about it.
+// decode reads a body in one pass, and falls back to the general decoder if
+// there is anything unusual about it.
 func (b *hookBody) decode(raw []byte) error {
 	var s jsonx.Scanner
 	body := jsonx.BodyNames()
@@ -155,7 +155,7 @@ func (b *hookBody) decode(raw []byte) error {
 		return err
 	}
 	if err := jsonx.Unambiguous(raw); err != nil {
-		b.CallbackID = jsonx.Text(jsonx.Member(raw, "callback_id")) // the hook that fails
+		b.CallbackID = jsonx.Text(jsonx.Member(raw, "callback_id")) // so that the right hook fails
 		return err
 	}
 	return jsonx.Unmarshal(raw, b)

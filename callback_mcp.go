@@ -14,8 +14,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
-// The JSON-RPC errors that the session itself answers with. They stand inside
-// a success reply: an error reply makes the CLI give the whole server up.
+// JSON-RPC errors that the session itself answers with. They travel inside a
+// success reply, because an error reply makes the CLI give up the whole server.
 const (
 	rpcInvalid   = -32600 // the message is not JSON-RPC
 	rpcUnknown   = -32601 // no such server
@@ -23,8 +23,8 @@ const (
 	rpcCancelled = -32800 // the CLI took the call back
 )
 
-// Bounds of the service. What the CLI has not acknowledged yet counts as an
-// operation, so that pushes must leave room for those of the user.
+// Bounds of the service. A push that the CLI has not acknowledged counts as an
+// operation, so pushes must leave room for the user's own.
 const (
 	mcpCloseBound = 5 * time.Second
 	mcpPushBound  = 16
@@ -42,9 +42,9 @@ var (
 // mcpHub serves the MCP servers of this process to one session.
 type mcpHub struct {
 	session *Session
-	ctx     context.Context // of all servers
+	ctx     context.Context // parent of all servers' contexts
 	cancel  context.CancelCauseFunc
-	pushes  chan struct{} // a place for each push that is not acknowledged
+	pushes  chan struct{} // a slot for each unacknowledged push
 	setting chan struct{} // one slot: SetMCPServers runs alone
 
 	mu         sync.Mutex
@@ -62,18 +62,18 @@ type mcpServer struct {
 	ctx     context.Context // of the connection and all calls: ended before Close
 	cancel  context.CancelCauseFunc
 
-	opening chan struct{} // one slot: a connection is opened by one
+	opening chan struct{} // one slot: one caller opens the connection
 
 	// Under the hub's lock:
 	conn      MCPConn
 	handshake uint64                   // the last one
-	serving   map[*mcpMessage]struct{} // what its connection has, or may get
-	gone      bool                     // taken out of the session
+	serving   map[*mcpMessage]struct{} // messages that its connection serves, or may get
+	gone      bool                     // removed from the session
 }
 
-// mcpCall names a JSON-RPC request. Ids are unique within a handshake with a
-// server only: the CLI counts from 0 again after each, while calls that came
-// before it may still run.
+// mcpCall names a JSON-RPC request. Ids are unique only within a handshake with
+// a server: the CLI counts from 0 again after each one, while earlier calls may
+// still run.
 type mcpCall struct {
 	server    string
 	handshake uint64
@@ -85,7 +85,7 @@ type mcpMessage struct {
 	callback callback // how the session runs it
 	hub      *mcpHub
 	server   string
-	to       *mcpServer // nil: there is none of this name
+	to       *mcpServer // nil: no server has this name
 	raw      json.RawMessage
 	id       json.RawMessage // nil: not a request
 	method   string
@@ -114,8 +114,8 @@ func newMCPHub(ctx context.Context, s *Session, handlers map[string]MCPHandler) 
 	return h
 }
 
-// newServer returns a server that is not connected. The hub must be locked, or
-// known to nobody else yet.
+// newServer returns a server that is not connected. The caller holds the hub's
+// lock, or has not shared the hub yet.
 func (h *mcpHub) newServer(name string, handler MCPHandler) *mcpServer {
 	h.handshakes++ // calls of another server of this name are not this one's
 	server := &mcpServer{
@@ -127,7 +127,7 @@ func (h *mcpHub) newServer(name string, handler MCPHandler) *mcpServer {
 }
 
 // accept sees each message on the reader, in the order of arrival: only there
-// is a call known before the notice that cancels it.
+// is a call certain to be known before the notice that cancels it.
 func (h *mcpHub) accept(req wire.Request) {
 	raw := jsonx.Member(req.Body, "message")
 	m := &mcpMessage{hub: h, server: jsonx.Text(jsonx.Member(req.Body, "server_name")), raw: raw}
@@ -164,13 +164,13 @@ func (h *mcpHub) accept(req wire.Request) {
 	}
 }
 
-// pending reports whether a call has no answer yet and was not withdrawn. Its
-// handler may run for longer. The hub must be locked.
+// pending reports whether a call has neither been answered nor withdrawn. Its
+// handler may run for longer. The caller holds the hub's lock.
 func (m *mcpMessage) pending() bool { return m != nil && (m.request == nil || m.request.Pending()) }
 
-// withdraw ends a call that the CLI took back, and answers it at once, whatever
-// its server does. One that is not served yet is withdrawn when it is. The hub
-// must be locked.
+// withdraw ends a call that the CLI took back and answers it at once, whatever
+// its server does. A call that is not served yet is withdrawn as soon as it is.
+// The caller holds the hub's lock.
 func (m *mcpMessage) withdraw() {
 	if m.request == nil {
 		return
@@ -179,7 +179,7 @@ func (m *mcpMessage) withdraw() {
 	go m.request.Reply(m.cancelled()) // the write may take its time
 }
 
-// callback returns what serves a message that was accepted.
+// callback returns the callback that serves an accepted message.
 func (h *mcpHub) callback(in *peer.Incoming) *callback {
 	h.mu.Lock()
 	m := h.waiting[in.ID]
@@ -198,8 +198,8 @@ func (h *mcpHub) callback(in *peer.Incoming) *callback {
 	return &m.callback
 }
 
-// toolUse returns the id of the tool call that a message belongs to, if
-// somebody wants to know.
+// toolUse returns the id of the tool call that a message belongs to, if the
+// session is traced.
 func (h *mcpHub) toolUse(m *mcpMessage) string {
 	if h.session.trace == nil || m.method != "tools/call" {
 		return ""
@@ -213,8 +213,8 @@ func (m *mcpMessage) cancelled() json.RawMessage {
 	return m.respond(rpcError(m.id, rpcCancelled, errMCPCancelled.Error()))
 }
 
-// run hands a message to its server. A call that is cancelled is answered at
-// once; what its server says later is dropped.
+// run hands a message to its server. A cancelled call is answered at once, and
+// a later response of its server is dropped.
 func (m *mcpMessage) run(ctx context.Context) (json.RawMessage, error) {
 	h := m.hub
 	defer h.done(m)
@@ -252,14 +252,14 @@ func (m *mcpMessage) run(ctx context.Context) (json.RawMessage, error) {
 	return nil, err
 }
 
-// Names that decide where a message goes and what it is.
+// Members that decide what a message is and where it goes.
 var (
 	mcpNames = []string{"subtype", "server_name", "message"}
 	rpcNames = []string{"jsonrpc", "id", "method", "params"}
 )
 
-// ambiguous reports why a message must not be served: what was read of it might
-// not be what the server reads.
+// ambiguous explains why a message must not be served: the server might read it
+// differently than we did.
 func (m *mcpMessage) ambiguous() error {
 	if !jsonx.Valid(m.request.Body) {
 		return errMCPAmbiguous
@@ -270,8 +270,8 @@ func (m *mcpMessage) ambiguous() error {
 	return jsonx.CheckNames(rpcNames).Check(m.raw)
 }
 
-// serve makes a message one that its server ends with itself: a call's context
-// has ended before the connection is closed.
+// serve ties a message to the life of its server: the call's context ends
+// before the connection is closed.
 func (h *mcpHub) serve(m *mcpMessage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -303,8 +303,8 @@ func (h *mcpHub) done(m *mcpMessage) {
 	}
 }
 
-// checked refuses a response that would end the CLI: it dies of a line that is
-// not JSON.
+// checked refuses a response that would kill the CLI, which dies of a line that
+// is not JSON.
 func (m *mcpMessage) checked(response json.RawMessage) (json.RawMessage, error) {
 	switch {
 	case len(response) == 0:
@@ -315,8 +315,8 @@ func (m *mcpMessage) checked(response json.RawMessage) (json.RawMessage, error) 
 	return m.respond(response), nil
 }
 
-// respond wraps a JSON-RPC response for the reply. A notification has none,
-// but CLIs read an acknowledgement in its place.
+// respond wraps a JSON-RPC response for the reply. A notification has no
+// response, but CLIs read an acknowledgement in its place.
 func (m *mcpMessage) respond(response json.RawMessage) json.RawMessage {
 	if m.id == nil && (len(m.raw) > 0 && m.raw[0] == '{') || response == nil {
 		response = json.RawMessage(`{"jsonrpc":"2.0","result":{}}`)
@@ -327,7 +327,7 @@ func (m *mcpMessage) respond(response json.RawMessage) json.RawMessage {
 	return append(reply, '}')
 }
 
-// fail answers for a server that gives no response.
+// fail answers for a server that gave no response.
 func (m *mcpMessage) fail(err error) json.RawMessage {
 	m.hub.done(m)
 	return m.respond(rpcError(m.id, rpcInternal, err.Error()))
@@ -344,8 +344,8 @@ func rpcError(id json.RawMessage, code int, text string) json.RawMessage {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, id, code, message)
 }
 
-// connection returns the connection to a server, and opens it first if need
-// be.
+// connection returns the connection to a server, and opens it first if
+// necessary.
 func (h *mcpHub) connection(ctx context.Context, server *mcpServer) (MCPConn, error) {
 	h.mu.Lock()
 	conn := server.conn
@@ -388,15 +388,15 @@ func (h *mcpHub) connection(ctx context.Context, server *mcpServer) (MCPConn, er
 	return conn, nil
 }
 
-// retire ends the contexts of a server that was taken out of the session. The
-// hub is locked, so that no connection is opened behind it.
+// retire ends the contexts of a server that was removed from the session. The
+// caller holds the hub's lock, so that no connection is opened after it.
 func (s *mcpServer) retire() {
 	s.gone = true
 	s.end(errMCPGone)
 }
 
-// end ends the contexts of a server's connection and of what it serves. The hub
-// must be locked.
+// end ends the contexts of a server's connection and of everything it serves.
+// The caller holds the hub's lock.
 func (s *mcpServer) end(cause error) {
 	s.cancel(cause)
 	for m := range s.serving {
@@ -404,9 +404,10 @@ func (s *mcpServer) end(cause error) {
 	}
 }
 
-// pusher returns the function by which a server speaks of its own accord. It
-// returns when the message is written, so that what is said in order arrives
-// in order; the acknowledgement is awaited behind it.
+// pusher returns the function by which a server sends messages of its own
+// accord. It returns once the message is written, so that messages arrive in
+// the order in which they were pushed; the acknowledgement is awaited in the
+// background.
 func (h *mcpHub) pusher(server *mcpServer) func(context.Context, json.RawMessage) error {
 	return func(ctx context.Context, message json.RawMessage) error {
 		if !jsonx.Valid(message) {
@@ -419,7 +420,7 @@ func (h *mcpHub) pusher(server *mcpServer) func(context.Context, json.RawMessage
 		case <-server.ctx.Done():
 			return fmt.Errorf("claude: push: %w", context.Cause(server.ctx))
 		}
-		// The caller's context bounds the writing, not the acknowledgement.
+		// The caller's context bounds the write, not the acknowledgement.
 		calling, abandon := context.WithCancelCause(server.ctx)
 		keep := context.AfterFunc(ctx, func() { abandon(context.Cause(ctx)) })
 		written, failed := make(chan struct{}), make(chan error, 1)
@@ -465,8 +466,8 @@ func (h *mcpHub) close(cause error) {
 	h.closeAll(servers)
 }
 
-// closeAll closes connections side by side. One that takes too long is left to
-// itself.
+// closeAll closes connections concurrently. One that takes too long is left
+// behind.
 func (h *mcpHub) closeAll(servers []*mcpServer) {
 	var wg sync.WaitGroup
 	for _, server := range servers {
@@ -496,7 +497,7 @@ func (h *mcpHub) closeOne(name string, conn MCPConn) {
 	}
 }
 
-// sameHandler reports whether two servers are the same one.
+// sameHandler reports whether two handlers are the same.
 func sameHandler(a, b MCPHandler) bool {
 	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }
@@ -513,7 +514,7 @@ func (h *mcpHub) replaced(handlers map[string]MCPHandler) (names []string) {
 	return names
 }
 
-// add makes handlers known, and closes those they replace.
+// add registers handlers and closes those they replace.
 func (h *mcpHub) add(handlers map[string]MCPHandler) {
 	var old []*mcpServer
 	h.mu.Lock()

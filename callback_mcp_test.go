@@ -388,7 +388,7 @@ type numberServer int
 func (numberServer) MCPType() string { return "ws" }
 
 // stubborn is a server whose method "slow" runs until it is released, whatever
-// happens to its context. Each answer says how the context ended, if it did.
+// happens to its context. Each answer reports how the context ended, if it did.
 func stubborn(release <-chan struct{}) *harness.MCPServer {
 	return &harness.MCPServer{Answer: func(ctx context.Context, method string, m json.RawMessage) (json.RawMessage, error) {
 		if method == "slow" {

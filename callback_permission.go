@@ -13,7 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// permissionCall is a question to the user's permission callback.
+// permissionCall asks the user's permission callback.
 type permissionCall struct {
 	callback callback // how the session runs it
 	session  *Session
@@ -68,10 +68,11 @@ func (c *permissionCall) fail(err error) json.RawMessage {
 	return reply
 }
 
-// readable refuses a request that names no tool, or has no input: a callback
-// that allows everything else must not be asked about nothing. One with a
-// repeated name, or names that differ only in case, also inside the input, has
-// been refused before: what is decided here might not be what is done there.
+// readable refuses a request that names no tool or has no input: a callback
+// that allows everything else must not be asked about nothing. A request with a
+// repeated name, or with names that differ only in case, even inside the input,
+// was refused before: the CLI might act on another value than the one decided
+// on here.
 func readable(req *permission.Request, err error) error {
 	switch {
 	case err != nil && !jsonx.Mismatch(err):
@@ -90,28 +91,28 @@ func readable(req *permission.Request, err error) error {
 // permission callback has decided first.
 var errDecided = errors.New("the permission callback has decided")
 
-// noOpinion is what such a hook answers.
+// noOpinion is the answer of such a hook.
 const noOpinion = "{}"
 
 // permissionRace knows which PermissionRequest hooks run for which tool call. The CLI
 // asks them and the permission callback at the same time and takes the first
-// decision. When that is a hook's, it withdraws the request to the callback;
-// when it is the callback's, it leaves the hooks running (2.1.325), so that
-// they are ended here.
+// decision. When a hook is first, the CLI withdraws the request to the callback; when
+// the callback is first, the CLI leaves the hooks running (2.1.325), so the session
+// ends them.
 type permissionRace struct {
 	mu      sync.Mutex
 	hooks   map[string][]*runner
 	decided []string // the last tool calls that the callback decided on
 }
 
-// runner is a hook that may be overtaken.
+// runner is a hook that another decision may overtake.
 type runner struct{ overtaken func() }
 
-// decisionsKept is how many decisions are kept for hooks that are called only
-// after the decision. They come with the next lines, or not at all.
+// decisionsKept bounds the decisions kept for hooks that are called only after
+// the decision. Such calls come within the next lines or not at all.
 const decisionsKept = 64
 
-// enter adds a hook for the time it runs.
+// enter registers a hook while it runs.
 func (r *permissionRace) enter(toolUseID string, overtaken func()) (leave func()) {
 	own := &runner{overtaken}
 	if !r.add(toolUseID, own) {
@@ -128,7 +129,7 @@ func (r *permissionRace) enter(toolUseID string, overtaken func()) (leave func()
 	}
 }
 
-// add reports whether the tool call is still undecided.
+// add registers a hook and reports whether the tool call is still undecided.
 func (r *permissionRace) add(toolUseID string, own *runner) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,16 +143,16 @@ func (r *permissionRace) add(toolUseID string, own *runner) bool {
 	return true
 }
 
-// ask forgets the decision on a tool call that is asked about once more, or that
-// came too late.
+// ask forgets the decision on a tool call that the CLI asks about again, or a
+// decision that came too late.
 func (r *permissionRace) ask(toolUseID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.decided = slices.DeleteFunc(r.decided, func(id string) bool { return id == toolUseID })
 }
 
-// decide notes the decision on a tool call. It returns the hooks that still run
-// for it: they are overtaken.
+// decide records the decision on a tool call. It returns the hooks that still
+// run for it: they are overtaken.
 func (r *permissionRace) decide(toolUseID string) []*runner {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -18,11 +18,11 @@ import (
 
 // The CLI asks all hooks of an event at the same moment, waits for all of them,
 // and withdraws none when one denies. Of two PreToolUse hooks, one could change
-// an input to something that the other has not seen, and a person could be asked
-// about a call that a guard denies. So several of them are one callback to the
-// CLI, and are asked here, one after the other.
+// an input into something the other has never seen, and a person could be asked
+// about a call that a guard denies. So the session registers several hooks as a
+// single callback and asks them itself, one after the other.
 
-// chain are the PreToolUse hooks of a session in the order in which they are
+// chain holds the PreToolUse hooks of a session in the order in which they are
 // asked, if there are several.
 type chain struct {
 	id       string // of the callback that asks them
@@ -37,8 +37,8 @@ type link struct {
 	id   string // of its matcher's callback, "" if the callback of the chain is enough
 }
 
-// maxLooks is how often a hook of a call is asked at most. Hooks that still
-// change the input then do not agree, and the call is denied.
+// maxLooks bounds how often a hook is asked about one call. Hooks that still
+// change the input after that disagree, and the call is denied.
 const maxLooks = 4
 
 // noLimit is how long the CLI waits for a chain in which a hook has no timeout.
@@ -47,8 +47,8 @@ const noLimit = 24 * time.Hour
 // chainID is the callback of a chain whose matchers differ.
 const chainID = "hook_chain"
 
-// joinHooks registers the PreToolUse hooks: several, or a guard that may have to
-// look again, as a chain, and any other as it is.
+// joinHooks registers the PreToolUse hooks: several hooks, or a guard that may
+// have to look again, as a chain; a single hook as itself.
 func (p *plan) joinHooks(o *Options) {
 	again := o.changesLater() && slices.ContainsFunc(p.before, func(r registration) bool { return r.hook.Stage == hook.StageGuard })
 	switch {
@@ -91,7 +91,7 @@ func (o *Options) changesLater() bool {
 	return o.CanUseTool != nil || slices.ContainsFunc(o.Hooks, func(h hook.Hook) bool { return h.Event == hook.EventPermissionRequest })
 }
 
-// hookTimeout is how long a hook may take; 0 or less: as long as it likes.
+// hookTimeout returns how long a hook may take; without limit if 0 or negative.
 func (o *Options) hookTimeout(h hook.Hook) time.Duration {
 	return cmp.Or(h.Timeout, o.Timeouts.callback())
 }
@@ -134,7 +134,7 @@ func (c *chainCall) run(ctx context.Context) (json.RawMessage, error) {
 		return nil, unreadable(err) // it is taken apart here, and by each hook
 	}
 	if c.round != nil && c.round.twice {
-		return nil, errTwice // of two inputs, the guards would see one
+		return nil, errTwice // the guards would see only one of two inputs
 	}
 	c.remember()
 	for stage := hook.StageHook; stage <= hook.StageRelease; stage++ {
@@ -153,7 +153,7 @@ func (c *chainCall) run(ctx context.Context) (json.RawMessage, error) {
 	return c.reply(ctx)
 }
 
-// askAll asks the hooks that are selected and fit the tool, in their order.
+// askAll asks the selected hooks that fit the tool, in their order.
 func (c *chainCall) askAll(ctx context.Context, selected func(i int, h *hook.Hook) bool) error {
 	for i := range c.session.plan.chain.links {
 		l := &c.session.plan.chain.links[i]
@@ -167,9 +167,9 @@ func (c *chainCall) askAll(ctx context.Context, selected func(i int, h *hook.Hoo
 	return nil
 }
 
-// askAgain asks hooks and guards that have not seen the input as it is now, until
-// all have. After the gate, when people have agreed to it, it can no longer be
-// changed.
+// askAgain asks the hooks and guards that have not seen the current input, until
+// all have. After the gate, where people have agreed to the input, it can no
+// longer change.
 func (c *chainCall) askAgain(ctx context.Context, settled bool) error {
 	for range maxLooks - 1 {
 		stale := func(i int, h *hook.Hook) bool {
@@ -194,13 +194,13 @@ func (c *chainCall) askAgain(ctx context.Context, settled bool) error {
 	return nil
 }
 
-// deny lets the chain itself deny the call.
+// deny denies the call in the name of the chain itself.
 func (c *chainCall) deny(reason string) {
 	c.looks = append(c.looks, look{asked: true, answer: hookAnswer{decision: hook.PermissionDeny, reason: reason}})
 }
 
-// ask asks one hook about the input as it is now. The error means that nobody
-// waits for the answers any longer.
+// ask asks one hook about the current input. An error means that the answers
+// are no longer awaited.
 func (c *chainCall) ask(ctx context.Context, i int) error {
 	l := &c.session.plan.chain.links[i]
 	raw, err := c.inputFor(l)
@@ -230,12 +230,13 @@ func (c *chainCall) ask(ctx context.Context, i int) error {
 	return nil
 }
 
-// fits reports whether a hook is asked about the call. In doubt it is.
+// fits reports whether a hook is asked about the call. In doubt, it is.
 func (c *chainCall) fits(l *link) bool {
 	return l.id == "" || c.body.ToolUseID == "" || c.round.has(l.id)
 }
 
-// inputFor is the input of the next hook, as the CLI sends it to its matcher.
+// inputFor returns the input of the next hook, in the form in which the CLI
+// sends it to its matcher.
 func (c *chainCall) inputFor(l *link) (json.RawMessage, error) {
 	input := c.body.Input
 	if c.round.has(l.id) {
@@ -248,7 +249,7 @@ func (c *chainCall) inputFor(l *link) (json.RawMessage, error) {
 }
 
 // severalForms reports whether the CLI shows the call to some hooks as one of another
-// tool, with another input. Only the CLI can translate a change of it.
+// tool, with another input. Only the CLI can translate a change between them.
 func (c *chainCall) severalForms() bool {
 	if c.round == nil {
 		return false
@@ -262,7 +263,8 @@ func (c *chainCall) severalForms() bool {
 	return false
 }
 
-// askHook runs a hook for a request, and returns its answer or what its failure means.
+// askHook runs a hook for a request and returns its answer, or the meaning of its
+// failure.
 func (s *Session) askHook(ctx context.Context, in *peer.Incoming, name, toolUse string, h hook.Hook, input json.RawMessage) hookAnswer {
 	t := TraceCallback{Subtype: in.Subtype, Name: name, RequestID: in.ID.String(), ToolUseID: toolUse}
 	s.trace.callbackStarted(t)
@@ -287,7 +289,7 @@ func (s *Session) askHook(ctx context.Context, in *peer.Incoming, name, toolUse 
 		level = slog.LevelDebug // withdrawn or closed
 	}
 	s.log.Log(ctx, level, "callback failed", "subtype", t.Subtype, "name", t.Name, "request_id", t.RequestID, "error", err)
-	answer, _ = readAnswer(s.hookFailure(h, err)) // it is our own
+	answer, _ = readAnswer(s.hookFailure(h, err)) // our own, so it can be read
 	return answer
 }
 
@@ -324,7 +326,7 @@ func (s *Session) callHook(ctx context.Context, t TraceCallback, h hook.Hook, in
 	select {
 	case r := <-done:
 		if cause := context.Cause(ctx); errors.Is(cause, ErrTimeout) {
-			return nil, cause // whatever it says now, it is too late
+			return nil, cause // whatever it returned, it came too late
 		}
 		return r.reply, r.err
 	case <-ctx.Done():
@@ -332,7 +334,7 @@ func (s *Session) callHook(ctx context.Context, t TraceCallback, h hook.Hook, in
 	}
 }
 
-// decision is the strictest decision so far.
+// decision returns the strictest decision so far.
 func (c *chainCall) decision() hook.PermissionDecision {
 	var strictest hook.PermissionDecision
 	for i := range c.looks {
@@ -343,7 +345,7 @@ func (c *chainCall) decision() hook.PermissionDecision {
 	return strictest
 }
 
-// reply puts the answers together.
+// reply combines the answers.
 func (c *chainCall) reply(ctx context.Context) (json.RawMessage, error) {
 	var all hookAnswer
 	for i := range c.looks {
@@ -359,8 +361,8 @@ func (c *chainCall) reply(ctx context.Context) (json.RawMessage, error) {
 	return reply, err
 }
 
-// fail is the reply when the hooks could not be asked at all: that of the
-// strictest of those that fit.
+// fail returns the reply for hooks that could not be asked at all: that of the
+// strictest hook that fits.
 func (c *chainCall) fail(err error) json.RawMessage {
 	if lacks(err) {
 		return nil

@@ -13,18 +13,20 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// The CLI asks for permission after its PreToolUse hooks, and runs the tool with
-// the input that the permission callback or a PermissionRequest hook gives it. It
-// asks no hook again. So guards are asked here about such an input before it is sent.
+// The CLI asks for permission after its PreToolUse hooks, and runs the tool with the
+// input that the permission callback or a PermissionRequest hook gives it. It does
+// not ask the hooks again. So the session asks the guards about such an input before
+// it sends it.
 
-// judgedCall is what is needed to ask the guards of a call again.
+// judgedCall holds enough to ask the guards of a call again.
 type judgedCall struct {
 	input        json.RawMessage // of the hooks, without that of the tool
 	guards       []hook.Hook
 	severalForms bool // a guard saw it as a call of another tool
 }
 
-// judgedKept is how many calls are kept. The question follows the hooks at once.
+// judgedKept is how many calls are kept. The permission request follows the
+// hooks at once.
 const judgedKept = 1024
 
 // judgedCalls are the last calls that guards have judged. The zero value is ready.
@@ -43,7 +45,8 @@ func (j *judgedCalls) put(toolUse string, call judgedCall) {
 	if old, again := j.calls[toolUse]; !again {
 		j.order = append(j.order, toolUse)
 	} else if len(old.guards)+len(call.guards) > 0 {
-		// An id that comes twice may name two calls: it is unknown whose input is changed.
+		// An id that comes twice may name two calls: which of them has its input changed
+		// is unknown.
 		call.guards = slices.Concat(old.guards, call.guards)
 		call.severalForms = true
 	}
@@ -61,7 +64,7 @@ func (j *judgedCalls) get(toolUse string) (judgedCall, bool) {
 	return call, ok
 }
 
-// remember keeps who judges a call, if its input may be changed later.
+// remember records who judges a call whose input may change later.
 func (c *chainCall) remember() {
 	ch := c.session.plan.chain
 	if !ch.again || c.body.ToolUseID == "" {
@@ -79,14 +82,14 @@ func (c *chainCall) remember() {
 	c.session.running.judged.put(c.body.ToolUseID, call)
 }
 
-// change is an input that was changed after the guards have judged the call.
+// change is an input that changed after the guards judged the call.
 type change struct {
 	tool, toolUse string
 	input         json.RawMessage
 }
 
-// judgedOr returns who judged a call. If that is not known, it is judged by every guard
-// whose matcher may fit.
+// judgedOr returns the call as it was judged. If that is not known, every guard whose
+// matcher may fit judges it.
 func (s *Session) judgedOr(ch change) judgedCall {
 	if call, ok := s.running.judged.get(ch.toolUse); ok {
 		return call
@@ -106,8 +109,8 @@ func (s *Session) judgedOr(ch change) judgedCall {
 	return call
 }
 
-// objection asks guards about an input that was changed after they have judged the
-// call. It returns a denial, or the zero Decision.
+// objection asks guards about an input that changed after they judged the call. It
+// returns a denial, or the zero Decision.
 func (s *Session) objection(ctx context.Context, in *peer.Incoming, ch change) (permission.Decision, error) {
 	call := s.judgedOr(ch)
 	if len(call.guards) == 0 {
@@ -139,9 +142,9 @@ func (s *Session) objection(ctx context.Context, in *peer.Incoming, ch change) (
 	return permission.Decision{}, nil
 }
 
-// changes reports whether guards have to look at what an answer makes of an input.
-// To the CLI an empty input is the one it had; TestRealEmptyInputIsTheOneItHad has
-// measured that for a PermissionRequest hook. The permission callback cannot give one.
+// changes reports whether guards have to look at the input in an answer. The CLI takes
+// an empty input for the one it had; TestRealEmptyInputIsTheOneItHad measures that for
+// a PermissionRequest hook. The permission callback cannot give an empty one.
 func (s *Session) changes(updated, had json.RawMessage) bool {
 	return s.plan.chain != nil && s.plan.chain.again && jsonx.Present(updated) && !sameJSON(updated, json.RawMessage("{}")) && !sameJSON(updated, had)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// hookAnswer is the reply of a PreToolUse hook, or of several together.
+// hookAnswer is the reply of one PreToolUse hook, or of several combined.
 type hookAnswer struct {
 	decision hook.PermissionDecision
 	reason   string
@@ -27,12 +27,12 @@ type hookAnswer struct {
 	terminalSequence string
 	suppressOutput   bool
 
-	// What this package does not know, as it is written.
+	// Members that this package does not know, as written.
 	common, specific map[string]json.RawMessage
 }
 
-// readAnswer reads a reply as the CLI does. What the CLI would drop or fail on is
-// an error: a denial must not get lost.
+// readAnswer reads a reply as the CLI does. A reply that the CLI would drop or
+// fail on is an error: a denial must not get lost.
 func readAnswer(reply json.RawMessage) (hookAnswer, error) {
 	var a hookAnswer
 	if err := jsonx.Unambiguous(reply); err != nil {
@@ -109,8 +109,8 @@ func take(object map[string]json.RawMessage, to map[string]any) error {
 	return nil
 }
 
-// keep adds what a hook said to the model and the user when it was asked before, about
-// another input, and does not say again.
+// keep adds what a hook told the model and the user when it was asked earlier, about
+// another input, unless it tells them again.
 func (a *hookAnswer) keep(before *hookAnswer) {
 	if before.stopped && !a.stopped {
 		a.stopped, a.stopReason = true, before.stopReason
@@ -119,7 +119,7 @@ func (a *hookAnswer) keep(before *hookAnswer) {
 	a.systemMessage = cmp.Or(a.systemMessage, before.systemMessage)
 }
 
-// strictness is the rank of a decision: of several the CLI takes the highest.
+// strictness ranks decisions: of several, the CLI takes the highest.
 func strictness(d hook.PermissionDecision) int {
 	return 1 + slices.Index([]hook.PermissionDecision{hook.PermissionAllow, hook.PermissionAsk, hook.PermissionDefer, hook.PermissionDeny}, d)
 }
@@ -154,7 +154,7 @@ func (a *hookAnswer) add(b *hookAnswer) {
 	}
 }
 
-// joined puts two texts below each other.
+// joined puts one text below the other.
 func joined(a, b string) string { return strings.Trim(a+"\n"+b, "\n") }
 
 // encode writes the answer in the CLI's form.
@@ -203,7 +203,7 @@ func withMembers(object json.RawMessage, members map[string]json.RawMessage) (js
 	return object, nil
 }
 
-// withMember returns an object with a member that has this value, in its place or
+// withMember returns an object whose member has this value, in its old place or
 // at the end.
 func withMember(object json.RawMessage, name string, value json.RawMessage) (json.RawMessage, error) {
 	walk, err := jsonx.Walk(object)
@@ -236,7 +236,8 @@ func withMember(object json.RawMessage, name string, value json.RawMessage) (jso
 	return append(out, '}'), nil
 }
 
-// sameJSON reports whether two values are written alike, but for blanks.
+// sameJSON reports whether two values are written alike, apart from white
+// space.
 func sameJSON(a, b json.RawMessage) bool {
 	var x, y bytes.Buffer
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())

@@ -15,31 +15,31 @@ import (
 
 // Only the CLI knows which tools a matcher fits: it has former names and aliases of
 // tools, and shows a hook of Bash what Monitor runs. So a chain whose matchers differ
-// has a callback for each matcher, and behind them one of all tools, which asks the
-// hooks. The CLI sends the requests of a call at once, in the order in which
-// the callbacks were registered (1.0.128 to 2.1.325): those that came before the
-// last one are the matchers that fit.
+// registers a callback for each matcher, and behind them one for all tools, which
+// asks the hooks. The CLI sends the requests of a call at once, in the order in which
+// the callbacks were registered (1.0.128 to 2.1.325): the requests that came before
+// the last one belong to the matchers that fit.
 //
-// If that order were ever another, the call must not run. So the request of a matcher is
-// answered only when that of the chain has come after it. One that comes
-// too late waits for the next in vain, and its failure denies the call.
+// If the CLI ever changed that order, the call must not run. So the request of a matcher
+// is answered only after the request of the chain has followed it. A matcher that comes
+// too late waits for the next chain in vain, and its failure denies the call.
 
 // rollPatience is how long the request of a matcher waits for that of the chain.
 const rollPatience = time.Minute
 
-// roll takes down which matchers fit a call. The zero value is ready.
+// roll records which matchers fit a call. The zero value is ready.
 type roll struct {
 	mu    sync.Mutex
 	open  map[string]*round  // by tool use, until the request of the chain comes
 	taken map[wire.ID]*round // by request, until it is handled
 }
 
-// round are the requests of matchers about one call. It is complete when no more
-// can come, and does not change any more.
+// round holds the requests of matchers about one call. It is complete, and no
+// longer changes, once no more can come.
 type round struct {
 	toolUse  string
 	called   map[string]json.RawMessage // the inputs of hooks, by callback
-	twice    bool                       // a matcher has come twice: it is unknown for which call
+	twice    bool                       // a matcher came twice: for which call is unknown
 	complete chan struct{}
 }
 
@@ -52,8 +52,8 @@ func (r *round) has(id string) bool {
 	return ok
 }
 
-// accept sees the request of a hook in the order of arrival. It reports whether it is
-// that of a matcher.
+// accept sees the requests of hooks in the order of arrival. It reports whether a
+// request belongs to a matcher.
 func (r *roll) accept(c *chain, req wire.Request) bool {
 	if c == nil || c.matchers == nil {
 		return false
@@ -90,8 +90,8 @@ func (r *roll) accept(c *chain, req wire.Request) bool {
 	return matched
 }
 
-// take returns the round of a request, nil if no matcher fits. It is for the
-// handler of the request.
+// take returns the round of a request, nil if no matcher fits. The handler of
+// the request calls it.
 func (r *roll) take(id wire.ID) *round {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,7 +100,7 @@ func (r *roll) take(id wire.ID) *round {
 	return now
 }
 
-// drop forgets a round that nobody will complete.
+// drop forgets a round that will never be completed.
 func (r *roll) drop(now *round) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -109,7 +109,7 @@ func (r *roll) drop(now *round) {
 	}
 }
 
-// Why the request of a matcher fails.
+// Reasons for the request of a matcher to fail.
 var (
 	errNoToolUse = errors.New("the request names no tool use")
 	errTwice     = errors.New("the CLI has asked twice about one tool use")
@@ -137,8 +137,8 @@ func (c *matcherCall) run(ctx context.Context) (json.RawMessage, error) {
 	case c.round == nil:
 		return nil, errNoToolUse
 	}
-	// It waits even if it cannot be read: the round is not forgotten before the
-	// hooks that it fits were asked, nor kept if they never are.
+	// It waits even if it cannot be read: the round must outlive the asking of
+	// its hooks, and must not be kept if they are never asked.
 	select {
 	case <-c.round.complete:
 	case <-ctx.Done():

@@ -13,8 +13,8 @@ import (
 	"github.com/claude-agent-go/claude/hook"
 )
 
-// request is what the CLI asks a callback about a tool use; without a tool, in an input
-// that cannot be one.
+// request is one request of the CLI to a callback about a tool use. Without a tool, its
+// input cannot be that of a hook.
 type request struct{ id, callback, toolUse, tool, input string }
 
 func (r request) String() string {

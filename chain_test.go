@@ -268,7 +268,7 @@ func TestChainFailures(t *testing.T) {
 	}
 }
 
-// What hooks say beside their decisions reaches the CLI together.
+// The other outputs of hooks, beside their decisions, reach the CLI together.
 func TestChainJoinsOutputs(t *testing.T) {
 	var answer string
 	bubble(t, asking(echoRequest, &answer), func(t *testing.T, o *claude.Options) {

@@ -29,7 +29,7 @@ type cli struct {
 	t       *testing.T
 	stdin   *ndjson.Reader
 	stdout  io.WriteCloser
-	stopped chan struct{} // closed when the SDK said Stop
+	stopped chan struct{} // closed when the SDK called Stop
 	code    int           // exit code, when play returns
 }
 

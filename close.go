@@ -14,8 +14,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// How long the end of a session may take, step by step. A child process keeps
-// within bounds of its own; these hold for a user's Conn that does not.
+// Bounds of the steps that end a session. A child process has bounds of its
+// own; these hold for a user's Conn that does not.
 const (
 	readBound        = 5 * time.Second  // from the exit to the end of the output
 	exitBound        = 5 * time.Second  // from the end of the output to the exit
@@ -24,7 +24,7 @@ const (
 	brokenInputBound = 2 * time.Second  // from a failed write to the exit that explains it
 )
 
-// read begins to read the CLI's output.
+// read starts reading the CLI's output.
 func (s *Session) read() {
 	r := ndjson.NewReader(s.conn)
 	r.Limit = s.opts.Limits.Line
@@ -38,32 +38,32 @@ func (s *Session) read() {
 	s.peer.Serve(r, s.outputEnded)
 }
 
-// outputEnded is called when the output of the CLI has ended. If the process then does
-// not end by itself, it is stopped.
+// outputEnded is called at the end of the CLI's output. A process that then does not
+// end by itself is stopped.
 func (s *Session) outputEnded(err error) {
 	err = s.lastLine(err)
 	s.life.outputErr = err
-	s.inbox.Flush() // of what came with the end
+	s.inbox.Flush() // what came with the end
 	close(s.life.outputEnd)
 	if errors.Is(err, peer.ErrFlood) || !waited(s.life.exited, exitBound) {
 		s.log.Warn("the CLI is not read any more but still runs", "error", err)
 		s.stop()
-		waited(s.life.exited, inputBound) // Stop has returned, watch may not yet know
+		waited(s.life.exited, inputBound) // Stop has returned, but watch may not have noticed
 	}
 	s.finish()
 }
 
-// lastLine delivers what the output has ended with if nothing but its line feed
-// is missing: it is a whole object, and the CLI exited with code 0. Then there
-// was not an error. One that was cut off may also look whole, so an
-// exit of any other kind stays an error.
+// lastLine delivers the last line of the output if only its line feed is
+// missing: the line is a whole object, and the CLI exited with code 0. That is
+// not an error. A line that was cut off may also look whole, so any other exit
+// stays an error.
 func (s *Session) lastLine(err error) error {
 	cut, ok := errors.AsType[*ndjson.TruncatedError](err)
 	if !ok {
 		return err
 	}
 	line := cut.Line
-	cut.Line = nil // the error may be kept for long
+	cut.Line = nil // because the error may be kept for long
 	if !bytes.HasPrefix(line, []byte("{")) || !json.Valid(line) {
 		return err
 	}
@@ -75,7 +75,8 @@ func (s *Session) lastLine(err error) error {
 	return nil
 }
 
-// watch waits for the process. If its output then does not end, it is cut.
+// watch waits for the process to exit. If its output then does not end, watch
+// cuts it.
 func (s *Session) watch() {
 	s.life.exitErr = s.conn.Wait()
 	close(s.life.exited)
@@ -131,17 +132,16 @@ func (s *Session) shutdown(cause error) {
 	})
 }
 
-// runStopLadder is the stop ladder: the end of stdin, patience, then Stop. A CLI that
-// is at work or awaits an answer is stopped first, with its stdin open. At the
-// end of stdin it would finish its turn, take a question that is open for one
-// that was denied, and call the model with that.
+// runStopLadder runs the stop ladder: the end of stdin, patience, then Stop. A CLI
+// that is at work or awaits an answer is stopped first, with its stdin open. At the
+// end of stdin it would finish its turn, take an open question for a denied one, and
+// call the model with that.
 func (s *Session) runStopLadder(idle bool) {
 	if conn, ok := s.conn.(interface{ Note() }); ok {
 		conn.Note() // whose shells they are, before the CLI ends them
 	}
 	// The CLI may have read an answer and ended its turn before we know that the
-	// answer is written. An answer that is still being written after that will not be
-	// read.
+	// answer is written. An answer still being written after that will never be read.
 	idle = idle && waited(s.peer.Written(), inputBound)
 	if !idle {
 		s.stop()
@@ -156,10 +156,10 @@ func (s *Session) runStopLadder(idle bool) {
 		s.stop()
 	}
 	close(s.life.ladderEnd)
-	// From either end on, watch or read bring the session to its own, and cut
-	// what does not end by itself.
+	// From either end on, watch or read brings the session to its end and cuts
+	// whatever does not end by itself.
 	if !waited(s.life.exited, inputBound) && !waited(s.life.outputEnd, readBound) {
-		s.finish() // on a Conn that keeps none of its promises
+		s.finish() // for a Conn that keeps none of its promises
 	}
 }
 
@@ -170,9 +170,9 @@ func (s *Session) wasCutOff() bool {
 	return s.life.cutOff
 }
 
-// inputBroken is told that nothing more can be written. Mostly the CLI is about to
-// exit, and how it does is the better reason; if it lives on, it can be asked
-// and answered nothing, so the session ends.
+// inputBroken is called when nothing more can be written. Mostly the CLI is about
+// to exit, and its exit is the better reason; if it lives on, it can neither be
+// asked nor answered, so the session ends.
 func (s *Session) inputBroken(err error) {
 	if s.life.inputClosed.Load() {
 		return
@@ -191,9 +191,9 @@ func (s *Session) closeInput() {
 	}
 }
 
-// finish settles how the session ended and wakes everybody waiting. The
-// stop ladder, if it was taken, has ended before. Who comes second goes: a
-// lock would be held over waits.
+// finish settles how the session ended and wakes all waiters. If the stop
+// ladder ran, it has ended before. A second caller returns at once: a lock
+// would be held across waits.
 func (s *Session) finish() {
 	if s.life.finished.Swap(true) {
 		return
@@ -232,8 +232,8 @@ func (s *Session) finish() {
 	close(s.life.done)
 }
 
-// judge returns what Wait says, nil for an orderly end, and what readers of
-// the stream get, io.EOF for an orderly end that was not ours.
+// judge returns the error for Wait, nil for an orderly end, and the error for
+// readers of the stream, io.EOF for an orderly end that was not ours.
 func (s *Session) judge() (cause, stream error) {
 	s.mu.Lock()
 	stopped, early := s.life.stopCause, s.start.earlyResult
@@ -259,10 +259,11 @@ func (s *Session) judge() (cause, stream error) {
 	return exit, exit
 }
 
-// errUnended is in the error of a Conn that could not be brought to its end.
+// errUnended is in the error of a Conn that could not be ended.
 var errUnended = errors.New("could not be ended")
 
-// endErrors returns how the process and its output ended; nil is in good order.
+// endErrors returns how the process and its output ended; nil means in good
+// order.
 func (s *Session) endErrors() (exit *ProcessError, read error) {
 	select {
 	case <-s.life.exited:

@@ -373,7 +373,8 @@ func TestCloseInsideCallbacks(t *testing.T) {
 	})
 }
 
-// openQuestion sets a permission callback that says that it was asked, and waits.
+// openQuestion sets a permission callback that reports that it was asked, and
+// waits.
 func openQuestion(o *claude.Options) (asked <-chan *claude.Session) {
 	sessions := make(chan *claude.Session, 1)
 	o.CanUseTool = func(ctx context.Context, _ *permission.Request) (permission.Decision, error) {
@@ -637,8 +638,8 @@ func TestQueryEndsWithItsLastRequest(t *testing.T) {
 	}
 }
 
-// What a CLI says while it is being stopped does not end its stdin either, which
-// would answer the question that is open.
+// Output of a CLI that is being stopped does not end its stdin either, which
+// would answer the open question.
 func TestQueryClosedWhileAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lastWord{stopping: make(chan struct{}), said: make(chan struct{})}
@@ -720,8 +721,8 @@ func TestFinishingCLIIsNotStopped(t *testing.T) {
 	}
 }
 
-// The output ends without a line feed. What is whole is delivered, if the exit
-// says that the CLI had said all it wanted.
+// The output ends without a line feed. A whole line is delivered if the exit
+// code shows that the CLI had written everything it wanted.
 func TestLastLineWithoutLineFeed(t *testing.T) {
 	const result = `{"type":"result","subtype":"success","is_error":false,"result":"all of it","user_message_uuids":[%q]}`
 	for _, tt := range []struct {

@@ -27,8 +27,9 @@ func Connect(ctx context.Context, opts *Options) (*Session, error) {
 	return connect(ctx, opts, use{})
 }
 
-// connect starts a CLI and introduces us to it. If it then ends because it does
-// not know a flag that it can do without, it is started once more.
+// connect starts a CLI and performs the handshake. If the CLI exits because it
+// does not know a flag that the session can do without, it is started once
+// more.
 func connect(ctx context.Context, opts *Options, use use) (*Session, error) {
 	for {
 		s, err := open(ctx, opts, use)
@@ -49,8 +50,8 @@ func connect(ctx context.Context, opts *Options, use use) (*Session, error) {
 	}
 }
 
-// handshake introduces us to the CLI and waits until it has answered, or
-// shown by a request of its own that it took the introduction.
+// handshake introduces us to the CLI and waits until the CLI has answered, or
+// has shown by a request of its own that it took the introduction.
 func (s *Session) handshake(ctx context.Context) error {
 	s.setState(StateInitializing)
 	answered := make(chan error, 1)
@@ -120,7 +121,7 @@ func (s *Session) isConfirmed() bool {
 	return s.start.confirmed
 }
 
-// unanswered is what a handshake without a reply comes to.
+// unanswered returns the error for a handshake without a reply.
 func (s *Session) unanswered() error {
 	if s.isConfirmed() {
 		s.lacksCapabilities("it was not answered, but confirmed by a request")
@@ -129,7 +130,7 @@ func (s *Session) unanswered() error {
 	return s.startError(ErrInitializeTimeout, fmt.Errorf("no reply within %v", s.opts.Timeouts.Initialize))
 }
 
-// initialize sends initialize and takes its reply, whenever that comes: a late
+// initialize sends initialize and takes its reply, whenever it comes: a late
 // error still fails the session.
 func (s *Session) initialize() error {
 	s.trace.begin()
@@ -149,7 +150,8 @@ func (s *Session) initialize() error {
 	return s.exitedEarly(err)
 }
 
-// initialized reads the reply softly: older CLIs say less, or other things.
+// initialized reads the reply leniently: older CLIs report less, or other
+// things.
 func (s *Session) initialized(reply wire.Response) {
 	info := new(control.Info)
 	if err := jsonx.Unmarshal(reply.Payload, info); err != nil {
@@ -166,8 +168,8 @@ func (s *Session) initialized(reply wire.Response) {
 	s.peer.Open()
 }
 
-// uncapable says why a reply to initialize leaves the capabilities of the CLI
-// unknown, "" if it does not.
+// uncapable explains why a reply to initialize leaves the CLI's capabilities
+// unknown; "" if it does not.
 func uncapable(reply []byte) string {
 	named := jsonx.Member(reply, "capabilities")
 	switch {
@@ -183,14 +185,14 @@ func uncapable(reply []byte) string {
 	return ""
 }
 
-// lacksCapabilities warns, once, that it is unknown what the CLI can do.
+// lacksCapabilities warns, once, that the CLI's capabilities are unknown.
 func (s *Session) lacksCapabilities(why string) {
 	s.start.warned.Do(func() {
 		s.log.Warn("initialize: the capabilities of the CLI are unknown, features may be limited", "reason", why)
 	})
 }
 
-// exitedEarly is the error of a CLI that ended before its reply.
+// exitedEarly returns the error for a CLI that exited before its reply.
 func (s *Session) exitedEarly(err error) error {
 	exit, ok := errors.AsType[*ProcessError](s.life.cause)
 	if !ok {
@@ -205,8 +207,8 @@ func (s *Session) exitedEarly(err error) error {
 	return s.startError(ErrExited, exit)
 }
 
-// refused explains the exit of a CLI that did not want to start with what the
-// options ask. It is nil for any other exit.
+// refused explains the exit of a CLI that would not start with these options.
+// It returns nil for any other exit.
 func (s *Session) refused(exit *ProcessError) error {
 	if err := s.unknownFlag(exit); err != nil {
 		return err
@@ -227,9 +229,9 @@ func saidNoSession(exit *ProcessError) bool {
 		exit.Result != nil && slices.ContainsFunc(exit.Result.Errors, func(text string) bool { return strings.Contains(text, complaint) })
 }
 
-// unknownFlag explains the exit of a CLI that does not know one of its flags:
-// an unknown flag from us means that it is too old, one of ExtraArgs is the user's. It is
-// nil for any other exit.
+// unknownFlag explains the exit of a CLI that does not know one of its flags: one
+// that this package sets means that the CLI is too old, one of ExtraArgs is the
+// user's. It returns nil for any other exit.
 func (s *Session) unknownFlag(exit *ProcessError) error {
 	flag, said := s.flagComplaint(exit)
 	switch {
@@ -245,8 +247,8 @@ func (s *Session) unknownFlag(exit *ProcessError) error {
 	return nil
 }
 
-// flagComplaint finds the flag that a CLI has not known, and what it said about that;
-// "" if it has ended for another reason.
+// flagComplaint finds the flag that a CLI did not know and the complaint about it; ""
+// if the CLI exited for another reason.
 func (s *Session) flagComplaint(exit *ProcessError) (flag, said string) {
 	if s.start.messageSeen.Load() { // a CLI that has said something has taken its flags
 		return "", ""
@@ -277,7 +279,7 @@ func unknownOption(stderr string) (flag string, ok bool) {
 	return "", false
 }
 
-// hasFlag reports whether a flag is in a command line, with or without value.
+// hasFlag reports whether a flag is on a command line, with or without a value.
 func hasFlag(args []string, flag string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool {
 		name, _, _ := strings.Cut(arg, "=")
@@ -295,27 +297,29 @@ func (s *Session) startError(reason, err error) *StartError {
 	return &StartError{Reason: reason, Path: s.opts.CLIPath, Output: output, Err: err}
 }
 
-// use is what a session is opened for.
+// use describes the purpose of a session.
 type use struct {
 	onePrompt bool
 	without   []string // flags that the CLI has turned out not to know
 }
 
-// echoFlag makes the CLI repeat each prompt under its id where it takes it.
+// echoFlag makes the CLI repeat each prompt under its id when it takes it.
 const echoFlag = "--replay-user-messages"
 
-// When the CLI learnt to echo prompts, and when to name in a result those that
-// it answers. In between only echoes say which answer is whose.
+// The versions in which the CLI learnt to echo prompts, and to name in a result
+// the prompts it answers. In between, only echoes tell which answer belongs to
+// which prompt.
 var (
 	sinceEchoes = since{"1.0.85", "1.0.128"}
 	sinceNames  = since{"2.1.0", "2.1.325"}
 )
 
-// askForEchoes adds the flag for a CLI that names no prompts. It has to be on
-// the command line before the CLI can be asked for its version, so what is
-// installed must tell; if it does not, the flag is added too, since a newer CLI
-// does nothing worse than to write one more line for each prompt. What a
-// user's Transport starts is not known and gets what Options say.
+// askForEchoes adds the flag for a CLI that does not name prompts in its
+// results. The flag has to be on the command line before the CLI can be asked
+// for its version, so the installed version must tell; if that is unknown, the
+// flag is added too, because a newer CLI merely writes one more line for each
+// prompt. The program behind a user's Transport is unknown and gets exactly
+// what Options ask for.
 func (p *plan) askForEchoes(o *Options, use use) {
 	if o.Transport != nil || o.ReplayUserMessages || hasFlag(p.args, echoFlag) {
 		return
@@ -330,9 +334,8 @@ func (p *plan) askForEchoes(o *Options, use use) {
 	p.dispensable = append(p.dispensable, echoFlag)
 }
 
-// refusedFlag returns the flag that the CLI has ended for because it does not
-// know it, if it was not clear that it would and the session can do without. It
-// is "" otherwise.
+// refusedFlag returns the dispensable flag that made the CLI exit because it
+// does not know it; "" if the exit had another cause.
 func (s *Session) refusedFlag() string {
 	exit, ok := errors.AsType[*ProcessError](s.life.cause)
 	if !ok {
@@ -345,27 +348,27 @@ func (s *Session) refusedFlag() string {
 	return flag
 }
 
-// A session that is resumed may begin to work before anybody asks: if a hook has
-// deferred a tool call, the CLI makes that call as soon as it has read the
-// session. Hooks and MCP servers of this process come with the handshake. A CLI
-// that does not wait for it makes the call without them.
+// A resumed session may start to work before any prompt: if a hook has deferred
+// a tool call, the CLI makes that call as soon as it has read the session. Hooks
+// and MCP servers of this process come with the handshake, so a CLI that does
+// not wait for it makes the call without them.
 
 // awaitFlag makes the CLI wait for the handshake before it does anything.
 const awaitFlag = "--await-initialize"
 
-// When the CLI learnt to wait, and when to defer a call. A CLI that cannot defer
-// has nothing to continue.
+// The versions in which the CLI learnt to wait, and to defer a call. A CLI that
+// cannot defer has nothing to continue.
 var (
 	sinceAwait = since{"2.1.260", "2.1.265"}
 	sinceDefer = since{has: "2.1.89"}
 )
 
-// resumes reports whether the session is one that was begun before.
+// resumes reports whether the session continues an earlier one.
 func (o *Options) resumes() bool { return o.Resume != "" || o.Continue }
 
-// awaitHandshake makes a CLI that resumes a session wait for the handshake. One
-// that is too old for that is refused if a hook could be passed by. If its version
-// is not known it gets the flag, and then it shows.
+// awaitHandshake makes a CLI that resumes a session wait for the handshake. A CLI
+// too old for that is refused if a hook could be bypassed. If its version is
+// unknown, it gets the flag, and the exit of one that is too old shows.
 func (p *plan) awaitHandshake(o *Options, use use) error {
 	if !o.resumes() || p.oneWay || hasFlag(p.args, awaitFlag) {
 		return nil
@@ -387,10 +390,10 @@ func (p *plan) awaitHandshake(o *Options, use use) error {
 	return nil
 }
 
-// mustBeAsked returns a hook that nothing may pass without being asked, nil if
-// there is none: one that is to fail closed, or one at a gate for which nobody has
-// said what its failure means. A permission callback is not among them. The
-// command line says that there is one, so the CLI asks it at any time.
+// mustBeAsked returns a hook that must not be bypassed, nil if no hook is of that
+// kind: one that fails closed, or one at a gate whose failure policy was never
+// set. The permission callback is not among them: the command line announces it,
+// so the CLI asks it at any time.
 func (o *Options) mustBeAsked(version string) *hook.Hook {
 	for i := range o.Hooks {
 		h := &o.Hooks[i]
@@ -401,7 +404,7 @@ func (o *Options) mustBeAsked(version string) *hook.Hook {
 	return nil
 }
 
-// unguarded is the error of a CLI that would not ask a hook.
+// unguarded is the error of a CLI that would bypass a hook.
 func (o *Options) unguarded(h *hook.Hook, version string) error {
 	field := "Resume"
 	if o.Continue {

@@ -17,8 +17,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/leak"
 )
 
-// A CLI is asked for echoes unless its version says that it need not, or cannot.
-// One that refuses is started again without.
+// A CLI is asked for echoes unless its version shows that it need not or cannot
+// send them. One that refuses is started again without the flag.
 func TestEchoesOfUnknownVersions(t *testing.T) {
 	leak.Check(t)
 	const reply = `read line

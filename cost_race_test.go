@@ -2,6 +2,6 @@
 
 package claude_test
 
-// costSpare is what a frame may cost besides: under the race detector pools of
-// the standard library drop a part of what is put into them.
+// costSpare is the additional cost that a frame may have: under the race
+// detector, pools of the standard library drop part of their contents.
 const costSpare = 16

@@ -17,9 +17,9 @@ import (
 	"github.com/claude-agent-go/claude/tool"
 )
 
-// loop is a CLI without a process and without goroutines, so that what is
-// counted belongs to the session: say puts lines into what the session reads,
-// and what it writes is answered within Write, or counted as a reply.
+// loop is a CLI without a process and without goroutines, so that everything
+// counted belongs to the session: say adds lines for the session to read, and
+// whatever the session writes is answered within Write, or counted as a reply.
 type loop struct {
 	mu      sync.Mutex
 	ready   sync.Cond

@@ -25,9 +25,9 @@
 //
 // # Permissions and hooks
 //
-// [Options].CanUseTool decides tool calls that no rule has decided; see
-// package [permission]. If it fails, panics or takes too long, the call is
-// denied with a message that says why. OnElicitation and OnUserDialog answer
+// [Options].CanUseTool decides tool calls that no rule has decided; see package
+// [permission]. If it fails, panics or takes too long, the call is denied with
+// a message that gives the reason. OnElicitation and OnUserDialog answer
 // questions from MCP servers and from the CLI itself.
 //
 // [Options].Hooks are called at the events they name; see package [hook]. By
@@ -52,7 +52,7 @@
 // [Session.Interrupt], [Session.SetModel], [Session.SetPermissionMode] and
 // [Session.RewindFiles] work at any time, even while messages are unread or a
 // callback runs. [Session.Control] performs any other operation by its name on
-// the wire. [Session.Info] returns what the CLI said about itself in the
+// the wire. [Session.Info] returns the CLI's description of itself from the
 // handshake.
 //
 // # Errors

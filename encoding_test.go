@@ -75,7 +75,7 @@ func TestTypesOfTheUser(t *testing.T) {
 	})
 }
 
-// What cannot be JSON is refused before anything is sent, and says why.
+// A value that cannot be JSON is refused with a reason before anything is sent.
 func TestUserTypesThatAreNotJSON(t *testing.T) {
 	bubble(t, func(c *cli) { c.greet(); c.idle() }, func(t *testing.T, o *claude.Options) {
 		s := connect(t, o)

@@ -16,9 +16,9 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// The texts of errors are for people, and often end up in a terminal. They
+// The texts of errors are for people and often end up in a terminal. They
 // repeat words of the CLI and of what it reads, so escape sequences in them are
-// shown and not obeyed. The fields of errors hold the words as they are.
+// made visible. The fields of errors hold the words unchanged.
 
 // Errors of sessions and their message streams. Match them with errors.Is.
 var (
@@ -36,9 +36,9 @@ var (
 	// ErrCancelled means that a prompt ended without a result because it was
 	// removed from the queue before its turn began.
 	ErrCancelled = errors.New("claude: prompt cancelled before its turn")
-	// ErrAnswered means that a prompt has the id of one that the session, which
-	// was resumed, has answered or deferred before. The CLI does not take it
-	// again and gives no result; the answer is in the transcript.
+	// ErrAnswered means that a prompt has the id of one that the session
+	// already answered or deferred before it was resumed. The CLI does not take
+	// it again and gives no result; the answer is in the transcript.
 	ErrAnswered = errors.New("claude: prompt answered before")
 	// ErrNoResult means that the prompt ended without a readable result,
 	// usually because the CLI ended first.
@@ -48,22 +48,21 @@ var (
 	// [*ResultError].
 	ErrInterrupted = errors.New("claude: turn interrupted")
 	// ErrWithdrawn is the cause of a callback's context, see [context.Cause], when
-	// the CLI withdrew its request: nothing waits for the answer any more.
+	// the CLI withdrew its request and no longer awaits the answer.
 	ErrWithdrawn = peer.ErrCancelled
 )
 
 // Reasons of a [StartError].
 var (
-	// ErrUnsupportedVersion means that the CLI is too old for what the options
-	// ask.
+	// ErrUnsupportedVersion means that the CLI is too old for the options.
 	ErrUnsupportedVersion = errors.New("unsupported CLI version")
 	// ErrNotFound means that no CLI was found.
 	ErrNotFound = errors.New("the Claude Code CLI was not found")
 	// ErrNoSession means that no session has the id in Options.Resume, in this
 	// working directory and for this user, or in the store.
 	ErrNoSession = errors.New("no such session")
-	// ErrStore means that the store could not be used: it did not answer, what
-	// it has of the session is damaged, or another owner has the session (then
+	// ErrStore means that the store could not be used: it did not answer, its
+	// copy of the session is damaged, or another owner holds the session (then
 	// the error is also a *store.HeldError).
 	ErrStore = errors.New("the store could not be used")
 	// ErrSpawn means that the CLI could not be started.
@@ -83,7 +82,7 @@ var (
 	// ErrTimeout means that the CLI did not answer an operation in time.
 	ErrTimeout = errors.New("timed out")
 	// ErrNotInitialized means that the handshake failed while the operation
-	// waited for it. The error also holds what ended the handshake.
+	// waited for it. The error also holds the reason.
 	ErrNotInitialized = errors.New("session not initialized")
 	// ErrQueueFull means that too many operations waited for the handshake
 	// (Limits.Queued).
@@ -114,9 +113,9 @@ type StartError struct {
 	Reason error
 	// Path is the executable, if it was known.
 	Path string
-	// Output is what the CLI said before it failed: the end of its stderr,
-	// anything on stdout that is not JSON, or the errors of an early result.
-	// It is bounded, and secrets are redacted.
+	// Output holds the CLI's last words before it failed: the end of its
+	// stderr, anything on stdout that is not JSON, or the errors of an early
+	// result. It is bounded, and secrets are redacted.
 	Output string
 	// Nearby lists, for ErrNoSession, sessions that do exist in the working
 	// directory, by id and title: at most three, newest first.
@@ -141,7 +140,7 @@ func (e *StartError) Error() string {
 	return errorText(reason, textOf(e.Err), e.Output, hint)
 }
 
-// installHint says what to do when there is no CLI.
+// installHint tells the user what to do when there is no CLI.
 const installHint = "install it with npm install -g @anthropic-ai/claude-code, or name it in Options.CLIPath"
 
 // Unwrap returns Reason and Err.
@@ -153,7 +152,7 @@ type ControlError struct {
 	Op        string // the subtype on the wire, for example "set_model"
 	RequestID string // "" when the operation was never sent
 	Code      string // error_code of the CLI, if it gave one
-	Message   string // what the CLI said, if it refused
+	Message   string // the CLI's reason, if it refused
 	Err       error  // ErrTimeout, ErrClosed, a context's error …; nil when refused
 }
 
@@ -224,16 +223,16 @@ func (e *ResultError) Is(target error) bool {
 // prompt may succeed after a while. See [message.Result.Retryable].
 func (e *ResultError) Retryable() bool { return e.Result != nil && e.Result.Retryable() }
 
-// renamed gives an error of the engine the name by which users know it. The text
-// stays.
+// renamed gives an error of the engine the name by which users know it, and
+// keeps the text.
 type renamed struct{ name, err error }
 
 func (e *renamed) Error() string { return e.err.Error() }
 
 func (e *renamed) Unwrap() []error { return []error{e.name, e.err} }
 
-// rename renames the errors of outgoing requests and returns all others as they
-// are.
+// rename renames the errors of outgoing requests and returns all others
+// unchanged.
 func rename(err error) error {
 	for inner, name := range map[error]error{
 		peer.ErrNotOpened:    ErrNotInitialized,
@@ -257,8 +256,8 @@ func nonNil(errs ...error) []error {
 	return all
 }
 
-// errorText is the text of an error: its parts in their order, each thing once.
-// What the CLI says often comes two ways, on stderr and in a result.
+// errorText returns the text of an error: its parts in their order, without
+// repetitions. Much of the CLI's output comes twice, on stderr and in a result.
 func errorText(parts ...string) string {
 	// Errors inside others also begin with the name, including those of
 	// errors.Join.
@@ -280,7 +279,7 @@ func textOf(err error) string {
 	return err.Error()
 }
 
-// unsaid returns the lines of an output that are not in a text already.
+// unsaid returns the lines of an output that a text does not already contain.
 func unsaid(output, text string) string {
 	if strings.Contains(text, output) {
 		return ""
@@ -293,16 +292,16 @@ func unsaid(output, text string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// What an error says about sessions that could have been meant: how many, how much
-// of a title, and for how long they are looked for.
+// Bounds of the suggestions in an error: how many sessions, how much of a title,
+// and how long to look for them.
 const (
 	nearbySessions = 3
 	nearbyTitle    = 60
 	nearbyTime     = 2 * time.Second
 )
 
-// nearby names sessions of the working directory that exist, for somebody who has
-// asked for one that does not. What cannot be read has no sessions.
+// nearby names existing sessions of the working directory, for a user who asked
+// for one that does not exist. A directory that cannot be read has no sessions.
 func (s *Session) nearby() []string {
 	if s.opts.Transport != nil { // a CLI that may keep its sessions anywhere
 		return nil

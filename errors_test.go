@@ -33,8 +33,8 @@ func TestErrorsHoldNoEscapes(t *testing.T) {
 	}
 }
 
-// Each thing is said once, by the name of the package once, and no failure is
-// called a success.
+// Each error text names the package once, repeats nothing, and calls no failure
+// a success.
 func TestErrorTexts(t *testing.T) {
 	gone := &message.Result{Header: message.Header{Subtype: message.ResultErrorExecution}, IsError: true, Errors: []string{"No conversation found"}}
 	exit := &claude.ProcessError{ExitCode: 1, Stderr: "No conversation found\n", Result: gone, Err: errors.Join(claude.ErrNoResult, errors.New("claude: send prompt: no"))}

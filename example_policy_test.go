@@ -23,7 +23,7 @@ func Example_testing() {
 		return permission.Allow(), nil
 	}
 	for _, command := range []string{"git status", "rm -rf /"} {
-		cli := claudetest.New( // what the model says, answer by answer
+		cli := claudetest.New( // the model's answers, in order
 			claudetest.UseTool("Bash", map[string]string{"command": command}),
 			claudetest.Say("Done."),
 		)

@@ -39,7 +39,7 @@ func ExampleAskAs() {
 	// $0.05
 }
 
-// toolCall shakes hands, calls a tool and continues if it says 4.
+// toolCall shakes hands, calls a tool and continues if the tool returns 4.
 const toolCall = oneTurn + `
 ask() {
 	rpc 0 '"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"cli","version":"1"}}'

@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// golden is what a CLI is given for some options: arguments after those that
+// golden holds what a CLI is given for some options: arguments after those that
 // are always there, variables besides those of Options.Env, the handshake
 // without its subtype, and the files for settings and MCP servers.
 type golden struct {
@@ -38,7 +38,7 @@ func goldens() map[string]golden {
 	pre := func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) { return nil, nil }
 	// with is a case that shows on the command line only.
 	with := func(o claude.Options, args ...string) golden { return golden{opts: o, args: args, init: said} }
-	// says is a case that shows in the handshake only.
+	// says returns a case that shows in the handshake only.
 	says := func(o claude.Options, init string) golden {
 		o.SystemPrompt = preset
 		return golden{opts: o, args: []string{id}, init: init}

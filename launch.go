@@ -18,11 +18,11 @@ import (
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
-// plan is what Options become: a pure function of them, but for the random
-// session id.
+// plan is the outcome of Options: a pure function of them, apart from the
+// random session id.
 type plan struct {
-	oneWay    bool // nothing needs the control channel: no handshake
-	resumes   bool // the session was begun before
+	oneWay    bool // nothing needs the control channel, so there is no handshake
+	resumes   bool // the session continues an earlier one
 	sessionID string
 	args      []string
 	env       []string
@@ -30,9 +30,10 @@ type plan struct {
 	hooks     map[string]hook.Hook // by callback id
 	before    []registration       // of PreToolUse
 	chain     *chain               // of these, if there are several
-	silent    bool                 // the CLI that is installed neither names nor echoes prompts
+	silent    bool                 // the installed CLI neither names nor echoes prompts
 	echoes    bool                 // we ask for an echo of every prompt, the user does not
-	// dispensable are flags that the CLI may not know, and that it can do without.
+	// dispensable are flags that the CLI may not know and that the session can do
+	// without.
 	dispensable []string
 	races       bool // there are PermissionRequest hooks, which the callback may overtake
 	inside      map[string]MCPHandler
@@ -41,8 +42,8 @@ type plan struct {
 	files       []LaunchFile               // that args and env name
 }
 
-// hookMargin is added to the timeout that is sent, so that ours ends first and
-// the failure policy decides what a slow hook means.
+// hookMargin is added to the timeout that the CLI gets, so that ours ends first
+// and the failure policy decides what a slow hook means.
 const hookMargin = 5 * time.Second
 
 func newPlan(o *Options, oneShot bool) (*plan, error) {
@@ -77,10 +78,10 @@ func newPlan(o *Options, oneShot bool) (*plan, error) {
 	return p, nil
 }
 
-// needsControl reports whether something works only over the control channel:
-// callbacks, and what the handshake carries. A user's system prompt is
-// such a thing because it does not belong on a command line, and so is what an
-// old CLI ignores, because the handshake shows its version.
+// needsControl reports whether an option works only over the control channel:
+// callbacks, and whatever the handshake carries. That includes a user's system
+// prompt, which does not belong on a command line, and options that an old CLI
+// ignores, because the handshake shows its version.
 func (o *Options) needsControl() bool {
 	for r := range o.inUse() {
 		if r.callback || r.handshake != nil || !r.since.always() && r.ignored() {
@@ -104,7 +105,7 @@ func (o *Options) args(p *plan) []string {
 	return args
 }
 
-// arguments are a command line in the making. Values are joined to their flags,
+// arguments is a command line in the making. Values are joined to their flags,
 // so that a value that begins with a dash stays a value.
 type arguments []string
 
@@ -122,7 +123,7 @@ func (a *arguments) on(name string, set bool) {
 	}
 }
 
-// add adds a flag for a field, as its type says. Zero adds nothing.
+// add adds a flag for a field according to its type. A zero field adds nothing.
 func (a *arguments) add(name string, field any) {
 	switch v := field.(type) {
 	case *bool:
@@ -142,8 +143,8 @@ func (a *arguments) add(name string, field any) {
 	}
 }
 
-// allowed returns the rules that need no question, with those for skills: the
-// CLI asks for every skill that no rule allows.
+// allowed returns the rules for calls allowed without asking, including those
+// for skills: the CLI asks about every skill that no rule allows.
 func (o *Options) allowed() []string {
 	rules := slices.Clone(o.AllowedTools)
 	add := func(rule string) {
@@ -160,7 +161,7 @@ func (o *Options) allowed() []string {
 	return rules
 }
 
-// pluginFlag is the flag that loads a plugin.
+// pluginFlag returns the flag that loads a plugin.
 func pluginFlag(p control.PluginConfig) string {
 	if p.SkipMCPDiscovery {
 		return "--plugin-dir-no-mcp"
@@ -168,9 +169,9 @@ func pluginFlag(p control.PluginConfig) string {
 	return "--plugin-dir"
 }
 
-// inTwoWords is the form of two flags that 1.0.128 and 2.0.0 look for before
-// they parse the rest: joined to their values they are ignored silently.
-// A value that looks like a flag stays joined.
+// inTwoWords returns the form of two flags that 1.0.128 and 2.0.0 look for
+// before they parse the rest: joined to their values, these flags are silently
+// ignored. A value that looks like a flag stays joined.
 func inTwoWords(name, value string) []string {
 	if strings.HasPrefix(value, "-") {
 		return []string{name + "=" + value}
@@ -178,9 +179,9 @@ func inTwoWords(name, value string) []string {
 	return []string{name, value}
 }
 
-// environ returns the CLI's environment. What this process would merely hand
-// down goes through the table of [proc.Inherit]; anyone who wants a variable of
-// it for the CLI puts it into Env.
+// environ returns the CLI's environment. Variables that this process merely
+// inherited pass through the table of [proc.Inherit]; a caller who wants one of
+// them for the CLI puts it into Env.
 func (o *Options) environ() []string {
 	env := proc.Inherit(os.Environ())
 	if o.Env != nil {
@@ -202,23 +203,23 @@ func (o *Options) environ() []string {
 	return env
 }
 
-// withVariable sets a variable, also for a Transport that takes the first of two.
+// withVariable sets a variable, even for a Transport that takes the first of two.
 func withVariable(env []string, name, value string) []string {
 	env = slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
 	return append(env, name+"="+value)
 }
 
-// setEnv sets a variable of the CLI, whatever the options say about it.
+// setEnv sets a variable of the CLI and overrides the options.
 func (p *plan) setEnv(name, value string) { p.env = withVariable(p.env, name, value) }
 
-// Variables that make the CLI say when it is idle or busy. The first is always
-// set: only the CLI knows when background agents are done and answered.
+// Variables that make the CLI report when it is idle or busy. The first is
+// always set: only the CLI knows when background agents are done and answered.
 const (
 	readsStates = "CLAUDE_CODE_SDK_READS_SESSION_STATE"
 	emitsStates = "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"
 )
 
-// readsStates reports whether the user wants to see these states.
+// readsStates reports whether the user asked for these states.
 func (o *Options) readsStates() bool {
 	env := o.Env
 	if env == nil {
@@ -239,7 +240,7 @@ func (o *Options) registerHooks(p *plan) {
 	}
 }
 
-// registration is a hook that is to be put into the handshake.
+// registration is a hook on its way into the handshake.
 type registration struct {
 	id     string
 	hook   hook.Hook
@@ -255,8 +256,8 @@ func (p *plan) addHook(r registration) {
 	p.register(r.id, r.hook, r.blocks)
 }
 
-// register puts a hook into the handshake, under an id. One that blocks does so
-// also for failures that only the CLI sees.
+// register puts a hook into the handshake, under an id. A hook that blocks also
+// blocks on failures that only the CLI sees.
 func (p *plan) register(id string, h hook.Hook, blocks bool) {
 	p.hooks[id] = h
 	m := control.HookMatcher{CallbackIDs: []string{id}}
@@ -287,11 +288,11 @@ func (o *Options) blocks(h hook.Hook) bool {
 	return o.failsClosed(h) || o.undecided(h) && h.Event.Gate()
 }
 
-// undecided reports whether no policy says what the failure of a hook means.
+// undecided reports whether no policy decides what the failure of a hook means.
 func (o *Options) undecided(h hook.Hook) bool { return h.OnFailure == 0 && o.HookFailure == 0 }
 
-// strictest stands in for a hook with an unknown id: it fails as strictly as any of
-// the hooks that it might have been.
+// strictest stands in for a hook with an unknown id: it fails as strictly as any
+// hook that it might have been.
 func (o *Options) strictest(hooks []hook.Hook, event hook.Event) hook.Hook {
 	found, most := hook.Hook{Event: event}, 0
 	for _, other := range hooks {
@@ -309,8 +310,8 @@ func (o *Options) strictest(hooks []hook.Hook, event hook.Event) hook.Hook {
 	return found
 }
 
-// secrets collects what the files of a session say in confidence: headers, and
-// values under names that suggest a key or a token.
+// secrets collects the confidential values in the files of a session: headers,
+// and values under names that suggest a key or a token.
 func (p *plan) secrets() []string {
 	found := make(map[string]bool)
 	for _, text := range append(slices.Collect(maps.Values(p.outside)), p.settings, p.init.ManagedSettings) {
@@ -322,8 +323,8 @@ func (p *plan) secrets() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// collectSecrets looks through a JSON value. Telling says that the name of the
-// value, or of something around it, speaks of secrets.
+// collectSecrets searches a JSON value. telling reports that the name of the
+// value, or of something around it, suggests a secret.
 func collectSecrets(value any, telling bool, found map[string]bool) {
 	switch v := value.(type) {
 	case map[string]any:

@@ -93,7 +93,7 @@ func (s *started) argsOrNone() []string {
 	return s.launch.Args
 }
 
-// readPrivate reads a file that nobody else may read.
+// readPrivate reads a file that no other user may read.
 func readPrivate(t *testing.T, path string) (content map[string]any) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -341,7 +341,8 @@ func (e *evidence) Write(b []byte) (int, error) {
 
 func (e *evidence) note(what string, v any) { fmt.Fprintf(e, "%s: %v %+v\n", what, v, v) }
 
-// watch makes everything that a session says outside of its stream evidence.
+// watch records everything that leaves a session outside its stream as
+// evidence.
 func (e *evidence) watch(o *claude.Options) {
 	o.Logger = slog.New(slog.NewTextHandler(e, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	o.Stderr = func(line string) { e.note("stderr", line) }
@@ -480,7 +481,7 @@ func TestOptionErrorsShowNoSecret(t *testing.T) {
 	}
 }
 
-// A list that is empty is not set, unless the option says that it means something.
+// An empty list is not set, unless the option gives it a meaning.
 func TestEmptyListsAreNotSet(t *testing.T) {
 	want := launched(t, claude.Options{})
 	got := launched(t, claude.Options{

@@ -292,7 +292,8 @@ func TestManyCallbacksAtOnce(t *testing.T) {
 	})
 }
 
-// The CLI says a lot before it reads a long prompt: nobody waits for anybody.
+// The CLI writes a lot before it reads a long prompt: neither side waits for
+// the other.
 func TestFloodBeforeThePromptIsRead(t *testing.T) {
 	play := func(c *cli) {
 		c.greet()

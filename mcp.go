@@ -147,8 +147,8 @@ func marshalRemote(kind string, s HTTPServer) ([]byte, error) {
 	}{kind, s.URL, s.Headers, s.Tools, s.Timeout.Milliseconds(), s.AlwaysLoad})
 }
 
-// split returns the servers of this process and the configurations of all
-// others, encoded.
+// split returns the in-process servers and the encoded configurations of all
+// others.
 func (servers MCPServers) split() (map[string]MCPHandler, map[string]json.RawMessage, error) {
 	inside, outside := make(map[string]MCPHandler), make(map[string]json.RawMessage)
 	for name, server := range servers {
@@ -165,7 +165,7 @@ func (servers MCPServers) split() (map[string]MCPHandler, map[string]json.RawMes
 	return inside, outside, nil
 }
 
-// inProcess reports whether one of the servers is of this process.
+// inProcess reports whether one of the servers runs in this process.
 func (servers MCPServers) inProcess() bool {
 	for _, server := range servers {
 		if _, ok := server.(MCPHandler); ok {
@@ -175,7 +175,7 @@ func (servers MCPServers) inProcess() bool {
 	return false
 }
 
-// mcpConfig encodes the configuration of a server outside of this process.
+// mcpConfig encodes the configuration of an external server.
 func mcpConfig(server MCPServer) (json.RawMessage, error) {
 	data, err := json.Marshal(server)
 	if err != nil {
@@ -208,8 +208,8 @@ func (servers MCPServers) check() *OptionError {
 	return nil
 }
 
-// serverNameRune reports whether the CLI keeps a character of a server's name in the
-// names of its tools.
+// serverNameRune reports whether the CLI keeps a character of a server's name in its
+// tools' names.
 func serverNameRune(c rune) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
 }
@@ -219,7 +219,8 @@ func checkMCPServer(name string, server MCPServer) string {
 		return "has no name"
 	}
 	if strings.ContainsFunc(name, func(c rune) bool { return !serverNameRune(c) }) {
-		// The CLI replaces them, and rules for the name as it was written never apply.
+		// The CLI replaces such characters, and rules for the original name never
+		// apply.
 		return "the name has a character other than ASCII letters, digits, - and _, which the tools of the server cannot have in their names"
 	}
 	if c, ok := server.(interface{ CheckMCP() error }); ok {
@@ -248,13 +249,12 @@ func checkMCPServer(name string, server MCPServer) string {
 	return ""
 }
 
-// writeMCPConfig writes the configurations of the servers outside of this
-// process to a file, because they often hold secrets, and names it on the
-// command line.
+// writeMCPConfig writes the configurations of external servers to a file,
+// because they often hold secrets, and names the file on the command line.
 //
-// In a session that is resumed the servers of this process are there as well: to
-// a deferred call that the CLI continues, one that only the handshake names
-// does not yet exist.
+// In a resumed session the file also lists the in-process servers: a server that
+// only the handshake names does not yet exist for a deferred call that the CLI
+// continues.
 func (p *plan) writeMCPConfig(files *scratch.Folder) error {
 	servers := p.outside
 	if p.resumes {
@@ -342,8 +342,8 @@ func (s *Session) SetMCPServers(ctx context.Context, servers MCPServers) (*contr
 		}
 		outside[name] = config
 	}
-	// The CLI knows an in-process server by its name alone: another one under the
-	// same name is a new one to it only if the old one has gone before.
+	// The CLI knows an in-process server by its name alone: it takes another one
+	// under the same name for new only if the old one has gone first.
 	before := new(control.MCPSetResult)
 	if replaced := s.mcp.replaced(inside); len(replaced) > 0 {
 		rest, others := maps.Clone(outside), maps.Clone(inside)

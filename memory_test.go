@@ -11,7 +11,7 @@ import (
 	"github.com/claude-agent-go/claude"
 )
 
-// brim is a CLI without a process that reports when all it said was read.
+// brim is a CLI without a process that reports when all its output was read.
 type brim struct {
 	loop
 	text    []byte
@@ -44,7 +44,8 @@ func (b *brim) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// feed says something and returns when it was read, or the session has ended.
+// feed writes a text and returns when it was read, or when the session has
+// ended.
 func (b *brim) feed(s *claude.Session, text []byte) {
 	drained := make(chan struct{})
 	b.mu.Lock()
@@ -57,8 +58,8 @@ func (b *brim) feed(s *claude.Session, text []byte) {
 	}
 }
 
-// Limits.Unread is a bound of memory: what nobody reads holds no more, however
-// its lines arrive.
+// Limits.Unread bounds memory: unread messages hold no more, however their
+// lines arrive.
 func TestUnreadBoundsMemory(t *testing.T) {
 	const limit = 1 << 20
 	padded := func(kind string, n int) string {
@@ -106,8 +107,8 @@ func TestUnreadBoundsMemory(t *testing.T) {
 	}
 }
 
-// heap is what is allocated and in use. What lies in pools goes with the second
-// collection.
+// heap returns the memory allocated and in use. The contents of pools go with
+// the second collection.
 func heap() int {
 	runtime.GC()
 	runtime.GC()

@@ -15,10 +15,10 @@ import (
 )
 
 // Interrupt stops the running turn, like Escape at the keyboard. The turn ends
-// with an error result. Prompts waiting behind it stay queued and are named in
-// the receipt. If the turn of a prompt that was sent before has yet to begin,
-// it ends as soon as it begins, although the receipt may name the prompt. With
-// no prompt to answer, Interrupt does nothing.
+// with an error result. Prompts waiting behind it stay queued, and the receipt
+// names them. If a prompt was sent but its turn has yet to begin, that turn
+// ends as soon as it begins, even if the receipt names the prompt. With no
+// prompt to answer, Interrupt does nothing.
 func (s *Session) Interrupt(ctx context.Context) (*control.Interrupted, error) {
 	receipt := new(control.Interrupted)
 	return receipt, s.operate(ctx, "interrupt", nil, s.opts.Timeouts.Control, receipt)
@@ -27,8 +27,8 @@ func (s *Session) Interrupt(ctx context.Context) (*control.Interrupted, error) {
 // Control performs any control operation. subtype is its name on the wire;
 // payload is an object without the subtype, or nil; reply is a pointer to
 // decode the answer into, or nil. Both follow the rules of encoding/json. An
-// answer that does not fit reply is an error, although the CLI has done what
-// it was asked; an answer without a payload leaves reply unchanged.
+// answer that does not fit reply is an error, although the CLI has performed
+// the operation; an answer without a payload leaves reply unchanged.
 //
 // Only ctx bounds the wait; a CLI that does not know the operation may never
 // answer.
@@ -62,7 +62,7 @@ func (s *Session) operate(ctx context.Context, op string, payload any, timeout t
 	return s.perform(ctx, op, payload, timeout, reply)
 }
 
-// perform sends a control request and decodes its reply. Any success is one,
+// perform sends a control request and decodes its reply. Any success counts,
 // with or without a payload.
 func (s *Session) perform(ctx context.Context, op string, payload any, timeout time.Duration, reply any) error {
 	s.trace.begin()
@@ -84,7 +84,7 @@ func (s *Session) perform(ctx context.Context, op string, payload any, timeout t
 	return nil
 }
 
-// unsent reports an operation that failed before anything of it was sent, and
+// unsent reports an operation that failed before any of it was sent, and
 // returns its error.
 func (s *Session) unsent(ctx context.Context, op string, err error) error {
 	s.trace.begin()
@@ -116,7 +116,7 @@ func controlError(op, id string, err error) *ControlError {
 	return e
 }
 
-// interruptQuietly interrupts on behalf of a loop that is gone.
+// interruptQuietly interrupts on behalf of a loop that has ended.
 func (s *Session) interruptQuietly() {
 	_ = s.operate(context.Background(), "interrupt", nil, s.opts.Timeouts.Control, nil) // logged there
 }
@@ -189,16 +189,16 @@ func (s *Session) End(ctx context.Context, reason string) error {
 	return s.operate(ctx, "end_session", payload, s.opts.Timeouts.Control, nil)
 }
 
-// ContextUsage returns what fills the context window.
+// ContextUsage returns a breakdown of the context window.
 func (s *Session) ContextUsage(ctx context.Context) (*control.ContextUsage, error) {
 	usage := new(control.ContextUsage)
 	return usage, s.operate(ctx, "get_context_usage", nil, s.opts.Timeouts.MCP, usage)
 }
 
-// Usage returns what the session has cost so far and how much of the account's
+// Usage returns the cost of the session so far and how much of the account's
 // limits is used. It includes side questions and titles, which no result
-// counts. It also includes what a cancelled turn has cost, as far as the CLI
-// counts it: the answers that were complete.
+// counts. It also includes the cost of a cancelled turn, as far as the CLI
+// counts it: the complete answers.
 func (s *Session) Usage(ctx context.Context) (*control.UsageReport, error) {
 	usage := new(control.UsageReport)
 	return usage, s.operate(ctx, "get_usage", nil, s.opts.Timeouts.MCP, usage)
@@ -237,9 +237,9 @@ func (s *Session) StopTask(ctx context.Context, taskID string) error {
 }
 
 // BackgroundTask moves a tool running in the foreground to the background, by
-// the id of its call, so that the turn continues without it. It reports
-// whether the CLI says it has moved the tool. A shell command can be moved
-// once *message.TaskStarted reports it, seconds after it began.
+// the id of its call, so that the turn continues without it. It reports whether
+// the CLI claims to have moved the tool. A shell command can be moved once
+// *message.TaskStarted reports it, seconds after it began.
 func (s *Session) BackgroundTask(ctx context.Context, toolUseID string) (moved bool, err error) {
 	const op = "background_tasks"
 	if toolUseID == "" { // to the CLI it would mean all of them
@@ -256,13 +256,13 @@ func (s *Session) BackgroundTask(ctx context.Context, toolUseID string) (moved b
 }
 
 // BackgroundTasks moves all tools running in the foreground to the background.
-// The CLI does not say whether there were any; *message.BackgroundTasks lists
-// what runs there.
+// The CLI does not report whether there were any; *message.BackgroundTasks
+// lists what runs there.
 func (s *Session) BackgroundTasks(ctx context.Context) error {
 	return s.operate(ctx, "background_tasks", nil, s.opts.Timeouts.Control, nil)
 }
 
-// ReadTaskOutput returns the end of what a background task has written.
+// ReadTaskOutput returns the end of a background task's output.
 func (s *Session) ReadTaskOutput(ctx context.Context, taskID string) (*control.TaskOutput, error) {
 	payload := struct {
 		ID string `json:"task_id"`
@@ -399,7 +399,7 @@ func (s *Session) SaveSettings(ctx context.Context, source SettingSource, settin
 	return s.operate(ctx, op, payload, s.opts.Timeouts.Control, nil)
 }
 
-// encodeSettings encodes settings for an operation as Options.Settings are: by
+// encodeSettings encodes settings for an operation like Options.Settings: by
 // the rules of encoding/json.
 func (s *Session) encodeSettings(ctx context.Context, op string, settings map[string]any) (json.RawMessage, error) {
 	if settings == nil {
@@ -472,8 +472,8 @@ func (s *Session) Commands() []control.Command {
 	return nil
 }
 
-// SetModel changes the model from the next turn on. An empty name resets it.
-// The CLI takes any name, so one that is almost a name that the CLI lists, such as
+// SetModel changes the model from the next turn on. An empty name resets it. The
+// CLI takes any name, so a near miss of a name that the CLI lists, such as
 // "sonet", is refused here with an [*OptionError].
 func (s *Session) SetModel(ctx context.Context, model string) error {
 	if problem := modelProblem(model, s.Info().Models); problem != "" {

@@ -27,7 +27,8 @@ type Options struct {
 	// Effort is how hard the model works, such as EffortHigh. Empty: the CLI
 	// decides.
 	Effort Effort
-	// Thinking says whether and how long the model thinks before it answers.
+	// Thinking controls whether and how long the model thinks before it
+	// answers.
 	Thinking Thinking
 	// Betas are headers for API features in beta. They work only with an API
 	// key. It becomes --betas.
@@ -35,8 +36,8 @@ type Options struct {
 
 	// # Prompts
 
-	// SystemPrompt is what the model reads before everything else. The zero
-	// value is an empty prompt; set Preset to use Claude Code's own.
+	// SystemPrompt is the text that the model reads before everything else. The
+	// zero value is an empty prompt; set Preset to use Claude Code's own.
 	SystemPrompt SystemPrompt
 	// PlanModeInstructions replaces the task that plan mode gives the model;
 	// the rules around it stay. Empty: the CLI's own.
@@ -85,18 +86,18 @@ type Options struct {
 	// PermissionPromptTool is an MCP tool that decides instead of CanUseTool,
 	// named as mcp__server__tool. It excludes CanUseTool.
 	PermissionPromptTool string
-	// PermissionPrompts says who is asked. PermissionPromptsHost asks
-	// CanUseTool or PermissionPromptTool. PermissionPromptsNone asks no one:
-	// what no rule, mode or hook allows is denied at once. Empty:
+	// PermissionPrompts selects who is asked. PermissionPromptsHost asks
+	// CanUseTool or PermissionPromptTool. PermissionPromptsNone asks no one: a
+	// call that no rule, mode or hook allows is denied at once. Empty:
 	// PermissionPromptsHost.
 	PermissionPrompts PermissionPrompts
 	// Hooks are called at the events they name.
 	Hooks []hook.Hook
-	// HookFailure says what a failing hook means, unless the hook sets its own
-	// policy. With the zero value, the agent continues when a hook returns an
-	// error, but a hook for PreToolUse, PermissionRequest or UserPromptSubmit
-	// that breaks down, for example by panicking or taking too long, blocks.
-	// hook.FailOpen never blocks; hook.FailClosed always does.
+	// HookFailure decides what a failing hook means, unless the hook sets its
+	// own policy. With the zero value, the agent continues when a hook returns
+	// an error, but a hook for PreToolUse, PermissionRequest or
+	// UserPromptSubmit that breaks down, for example by panicking or taking too
+	// long, blocks. hook.FailOpen never blocks; hook.FailClosed always does.
 	HookFailure hook.FailurePolicy
 	// OnElicitation answers questions from MCP servers. Without it, or when it
 	// fails, they are declined.
@@ -128,8 +129,8 @@ type Options struct {
 	// AgentProgressSummaries asks for a summary of each subagent's work, in
 	// *message.TaskProgress, about every half minute. Each costs a model call.
 	AgentProgressSummaries bool
-	// PerTaskStop says that this program can stop background tasks one by one,
-	// with Session.StopTask. An interrupt then leaves background agents
+	// PerTaskStop tells the CLI that this program can stop background tasks one
+	// by one, with Session.StopTask. An interrupt then leaves background agents
 	// running; otherwise it also ends them. It never ends shell commands.
 	PerTaskStop bool
 	// Skills are the skills that Claude sees and may use, as "name" or
@@ -197,14 +198,13 @@ type Options struct {
 	// It excludes Settings and Sandbox.
 	SettingsFile string
 	// ManagedSettings take the place of an administrator's settings: they can
-	// forbid things, and no other settings can allow them again. If the
-	// machine has an administrator's own settings, the CLI ignores these
-	// unless those say otherwise. They are sent in the handshake; the start
-	// fails if the CLI does not apply them.
+	// forbid things, and no other settings can allow them again. If the machine
+	// has an administrator's own settings, the CLI ignores these unless those
+	// permit them. They are sent in the handshake; the start fails if the CLI
+	// does not apply them.
 	ManagedSettings map[string]any
 	// Sandbox confines the shell commands of the session. It is added to
-	// Settings and overrides what they say about the sandbox. Nil: as the
-	// settings say.
+	// Settings and overrides their sandbox. Nil: the settings decide.
 	Sandbox *Sandbox
 	// ProjectConfigRoot is the checkout to read project settings, MCP servers
 	// and agents from, instead of Cwd, which may hold an unreviewed branch. It
@@ -259,9 +259,10 @@ type Options struct {
 	// can read them: don't put secrets or untrusted input in them.
 	ExtraArgs []string
 	// Stderr is called with each line the CLI writes to standard error, with
-	// secrets redacted. A line over 64 KiB is cut there and says how much is
-	// missing. Stderr runs in its own goroutine, one call at a time. A line
-	// may contain escape sequences: don't print it to a terminal as it is.
+	// secrets redacted. A line over 64 KiB is cut there and ends with a note of
+	// how much is missing. Stderr runs in its own goroutine, one call at a
+	// time. A line may contain escape sequences: don't print it to a terminal
+	// unchanged.
 	Stderr func(line string)
 	// Debug makes the CLI write its debug log, to stderr or to its own file.
 	Debug bool
@@ -303,11 +304,11 @@ type SystemPrompt struct {
 
 // Thinking controls the model's thinking. The zero value leaves it to the CLI.
 type Thinking struct {
-	// Mode says whether the model thinks. Empty: the CLI decides.
+	// Mode selects whether the model thinks. Empty: the CLI decides.
 	Mode ThinkingMode
 	// Budget is the number of tokens for ThinkingEnabled.
 	Budget int
-	// Display says how thinking is shown. Empty: the CLI decides.
+	// Display selects how thinking is shown. Empty: the CLI decides.
 	Display ThinkingDisplay
 }
 
@@ -384,14 +385,14 @@ func (o *Options) clone() *Options {
 	return &c
 }
 
-// callback is the bound of a callback that the CLI waits for, without a person
-// behind it. Where there may be one, Callback is the bound as it is: zero means
-// no limit.
+// callback returns the bound of a callback that the CLI waits for, without a
+// person behind it. Where a person may answer, Callback itself is the bound:
+// zero means no limit.
 func (t Timeouts) callback() time.Duration {
 	return cmp.Or(t.Callback, 60*time.Second)
 }
 
-// empty reports whether the model is to be told nothing.
+// empty reports whether the model gets no system prompt.
 func (p SystemPrompt) empty() bool { return !p.Preset && p.Text == "" && p.Sections == nil }
 
 // AgentDefinition defines an agent for [Options.Agents]. It is an alias for
@@ -413,8 +414,8 @@ const (
 	EffortMax    Effort = "max"
 )
 
-// ThinkingMode says whether the model thinks before it answers. The zero value
-// leaves it to the CLI.
+// ThinkingMode selects whether the model thinks before it answers. The zero
+// value leaves it to the CLI.
 type ThinkingMode string
 
 // Whether the model thinks.
@@ -428,8 +429,8 @@ const (
 	ThinkingDisabled ThinkingMode = "disabled"
 )
 
-// ThinkingDisplay says how thinking is shown. The zero value leaves it to the
-// CLI.
+// ThinkingDisplay selects how thinking is shown. The zero value leaves it to
+// the CLI.
 type ThinkingDisplay string
 
 // How thinking is shown.
@@ -440,7 +441,7 @@ const (
 	ThinkingOmitted ThinkingDisplay = "omitted"
 )
 
-// PermissionPrompts says who is asked about tool calls that no rule decides.
+// PermissionPrompts selects who is asked about tool calls that no rule decides.
 // The zero value is PermissionPromptsHost.
 type PermissionPrompts string
 
@@ -449,8 +450,8 @@ const (
 	// PermissionPromptsHost asks Options.CanUseTool, or the tool that
 	// Options.PermissionPromptTool names.
 	PermissionPromptsHost PermissionPrompts = "host"
-	// PermissionPromptsNone asks no one: what no rule, mode or hook allows is
-	// denied at once.
+	// PermissionPromptsNone asks no one: a call that no rule, mode or hook
+	// allows is denied at once.
 	PermissionPromptsNone PermissionPrompts = "none"
 )
 
@@ -521,8 +522,9 @@ func Hardened() *Options {
 	}
 }
 
-// minimalEnv keeps what the CLI needs: to find programs and its home, to speak
-// the user's language, and to sign in; and how patient it is with the API.
+// minimalEnv keeps the variables that the CLI needs to find programs and its
+// home, to speak the user's language and to sign in, and those that set its
+// patience with the API.
 func minimalEnv(environ []string) []string {
 	env := []string{
 		"DISABLE_AUTOUPDATER=1",

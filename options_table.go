@@ -13,41 +13,42 @@ import (
 	"time"
 )
 
-// option is a row of the table of options: a field of Options and all that the
-// package knows about it. Whatever has to look at every option reads the table:
-// the launch plan, the checks of values and versions, the copy of Options, and
-// docs/options.md. A column that is missing here cannot be forgotten there.
+// option is a row of the table of options: a field of Options and everything
+// the package knows about it. All code that has to look at every option reads
+// the table: the launch plan, the checks of values and versions, the copy of
+// Options, and docs/options.md. So no option can be forgotten in one of them.
 type option struct {
 	field string             // its name, after that of the struct it is in
 	at    func(*Options) any // a pointer to the field
 	empty bool               // an empty list or map is not the same as none
 
-	// Where it goes. args and handshake run for every session and see for
-	// themselves what there is to say; env runs if the option is set.
-	flag      string                            // the command line, as the type of the field says
-	args      func(*Options, *plan, *arguments) // the same, where the type does not say it all
+	// Where it goes. args and handshake run for every session and find out by
+	// themselves whether there is anything to add; env runs only if the option
+	// is set.
+	flag      string                            // the command line, formed by the type of the field
+	args      func(*Options, *plan, *arguments) // the same, where the type is not enough
 	env       func(*Options) (name, value string)
 	file      string                // the flag that names the file it is written to
 	handshake func(*Options, *plan) // the initialize request
 	with      string                // the row that takes this field along
 	process   bool                  // how the process is started
-	local     bool                  // nowhere: it says what this package does
+	local     bool                  // nowhere: it controls this package only
 
-	// callback says that the CLI calls it, over the control channel.
+	// callback marks an option that the CLI calls, over the control channel.
 	callback bool
-	// since is when the CLI learnt it. An older one refuses a flag that it does
-	// not know, and ignores everything else silently.
+	// since is when the CLI learnt the option. An older CLI refuses a flag that
+	// it does not know, and silently ignores everything else.
 	since since
-	// when says in which cases callback, handshake and since count. Nil: always.
+	// when decides whether callback, handshake and since count. Nil: always.
 	when func(*Options) bool
 
 	is      textForm
 	choices []string                // the values of a text, or of each in a list
 	check   func(o *Options) string // what is wrong with the value, in place of the check of its type
-	initial time.Duration           // what a duration of zero stands for
+	initial time.Duration           // the default for a duration of zero
 }
 
-// textForm is what a text has to be. A text for the command line, the
+// textForm is the form that a text must have. A text for the command line, the
 // environment or the process is plain at least.
 type textForm int
 
@@ -58,7 +59,8 @@ const (
 	entryText          // a name that is joined to others by commas
 )
 
-// late is when most came that a CLI ignores: after 2.1.0.
+// late is when the CLI learnt most options that an older one ignores: after
+// 2.1.0.
 var late = since{"2.1.0", newest}
 
 // optionTable has a row for each field of Options, in the order of the command
@@ -75,7 +77,7 @@ var optionTable = [...]option{
 		when:    func(o *Options) bool { return o.Thinking.Budget == 0 },
 		args: func(o *Options, _ *plan, a *arguments) {
 			switch {
-			case o.Thinking.Budget > 0: // the budget says it
+			case o.Thinking.Budget > 0: // the budget implies it
 			case o.Thinking.Mode == ThinkingEnabled:
 				a.value("--thinking", string(ThinkingAdaptive))
 			default:
@@ -86,8 +88,8 @@ var optionTable = [...]option{
 	{field: "Thinking.Display", at: func(o *Options) any { return &o.Thinking.Display }, flag: "--thinking-display", choices: []string{string(ThinkingSummarized), string(ThinkingOmitted)}},
 	{field: "Betas", at: func(o *Options) any { return &o.Betas }, flag: "--betas", since: since{"2.0.0", "2.0.77"}, is: entryText},
 
-	// Prompts. An empty one stands on the command line beside the handshake:
-	// 2.0.0 reads no prompt there.
+	// Prompts. An empty one is on the command line as well as in the handshake:
+	// 2.0.0 reads no prompt from the handshake.
 	{field: "SystemPrompt.Preset", at: func(o *Options) any { return &o.SystemPrompt.Preset }, with: "SystemPrompt.Text",
 		args: func(o *Options, _ *plan, a *arguments) { a.on("--system-prompt=", o.SystemPrompt.empty()) }},
 	{field: "SystemPrompt.Text", at: func(o *Options) any { return &o.SystemPrompt.Text }, with: "SystemPrompt.Preset", since: since{"2.0.0", "2.0.77"},
@@ -114,15 +116,15 @@ var optionTable = [...]option{
 		}},
 	{field: "PlanModeInstructions", at: func(o *Options) any { return &o.PlanModeInstructions }, since: late,
 		handshake: func(o *Options, p *plan) { p.init.PlanModeInstructions = o.PlanModeInstructions }},
-	// A prompt is sent as it is, but the arguments that the model gives to a
-	// skill are read like a prompt, unless the environment says otherwise.
+	// A prompt is sent unchanged, but the CLI reads the arguments that the
+	// model gives to a skill like a prompt, unless the environment forbids it.
 	{field: "VerbatimPrompts", at: func(o *Options) any { return &o.VerbatimPrompts }, since: sinceVerbatim,
 		env: func(*Options) (string, string) { return "CLAUDE_CODE_DISABLE_FILE_MENTIONS", "1" }},
 	{field: "PromptSuggestions", at: func(o *Options) any { return &o.PromptSuggestions }, since: late,
 		handshake: func(o *Options, p *plan) { p.init.PromptSuggestions = o.PromptSuggestions }},
 
-	// Answers. A schema that is too long for a command line goes by the
-	// handshake alone.
+	// Answers. A schema too long for a command line travels in the handshake
+	// alone.
 	{field: "OutputSchema", at: func(o *Options) any { return &o.OutputSchema }, since: since{has: "2.0.50"},
 		when: func(o *Options) bool { return len(o.OutputSchema) > outputOnArgv },
 		args: func(o *Options, _ *plan, a *arguments) {
@@ -202,7 +204,8 @@ var optionTable = [...]option{
 		handshake: func(_ *Options, p *plan) { p.init.SDKMCPServers = slices.Sorted(maps.Keys(p.inside)) }},
 	{field: "StrictMCPConfig", at: func(o *Options) any { return &o.StrictMCPConfig }, flag: "--strict-mcp-config"},
 
-	// Sessions. The id is known before the first turn, even when nobody chose it.
+	// Sessions. The id is known before the first turn, even if the user chose
+	// none.
 	{field: "SessionID", at: func(o *Options) any { return &o.SessionID },
 		args: func(_ *Options, p *plan, a *arguments) { a.value("--session-id", p.sessionID) }},
 	{field: "Resume", at: func(o *Options) any { return &o.Resume }, flag: "--resume", with: "SessionID"},
@@ -353,15 +356,15 @@ func (r *option) set(o *Options) bool {
 	return !v.IsZero()
 }
 
-// onCommandLine reports whether the command line carries it or a file that is
-// named there: a CLI that does not know the flag refuses to start.
+// onCommandLine reports whether the command line carries the option, or names a
+// file that does: a CLI that does not know the flag refuses to start.
 func (r *option) onCommandLine() bool { return r.flag != "" || r.args != nil || r.file != "" }
 
-// ignored reports whether a CLI that is too old for it says nothing about it.
+// ignored reports whether a CLI too old for the option ignores it silently.
 func (r *option) ignored() bool { return r.handshake != nil || !r.onCommandLine() }
 
-// inUse yields the rows of the options that are set, where what they say about the
-// control channel and of versions counts.
+// inUse yields the rows of the options that are set and whose columns about the
+// control channel and versions count.
 func (o *Options) inUse() iter.Seq[*option] {
 	return func(yield func(*option) bool) {
 		for r := range optionRows {
@@ -372,8 +375,8 @@ func (o *Options) inUse() iter.Seq[*option] {
 	}
 }
 
-// copyTo gives the copy of Options a value of its own, if the field is a list or
-// a map: the user's may change.
+// copyTo gives the copy of Options a list or map of its own: the user may change
+// theirs.
 func (r *option) copyTo(c *Options) {
 	switch v := r.at(c).(type) {
 	case *string, *bool, *int:

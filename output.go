@@ -30,7 +30,7 @@ type OutputError struct {
 	Reason error
 	// Result is the result, if there is one.
 	Result *message.Result
-	// Err says what exactly is wrong, if more is known.
+	// Err gives the details, if more is known.
 	Err error
 }
 
@@ -108,7 +108,7 @@ func exhausted(r *message.Result) bool {
 	return r != nil && (r.Subtype == message.ResultErrorMaxStructure || r.TerminalReason == message.EndStructuredOutputAttempts)
 }
 
-// decodeOutput checks an answer against the type of what it is decoded into.
+// decodeOutput checks an answer against its Go type and decodes it.
 func decodeOutput[T any](output json.RawMessage, answer *T) error {
 	s, wrapped, err := schema.ForAnswer(reflect.TypeFor[T]())
 	if err != nil {
@@ -125,9 +125,9 @@ func decodeOutput[T any](output json.RawMessage, answer *T) error {
 	return schema.Explain(json.Unmarshal(output, answer))
 }
 
-// outputOnArgv is how long a schema may be to stand on the command line, where
-// a CLI that is too old for it says so. A longer one goes the way of everything
-// big: by the handshake alone.
+// outputOnArgv is the longest schema for the command line, where a CLI
+// too old for it complains. A longer one travels like everything big: in the
+// handshake alone.
 const outputOnArgv = 8 << 10
 
 // checkOutput refuses a schema that the CLI would refuse, or worse, ignore.

@@ -18,7 +18,7 @@ type Pool struct {
 	opts    *Options
 	size    int
 	maxIdle time.Duration
-	ctx     context.Context // of all starts
+	ctx     context.Context // bounds all starts
 	cancel  context.CancelCauseFunc
 	wg      sync.WaitGroup // starts, watches and closings
 
@@ -26,15 +26,15 @@ type Pool struct {
 	idle     []*pooled    // ready, oldest first
 	waiters  []chan start // calls of Get that found nothing ready, oldest first
 	starting int
-	failures int         // of starts and of sessions that died, since the last one of use
-	retry    *time.Timer // runs while starts back off
+	failures int         // starts that failed and sessions that died, since the last session that was used
+	retry    *time.Timer // runs during a back-off
 	closed   bool
 	errs     []error // of sessions that could not be ended
 }
 
 // PoolOptions configure a [Pool]. Zero fields have the defaults given.
 type PoolOptions struct {
-	// Size is how many sessions are kept ready: 1. As many are started at
+	// Size is how many sessions are kept ready: 1. Up to that many start at
 	// once, also to replace sessions that were handed out.
 	Size int
 	// MaxIdle is how long a session may wait to be used: 10 minutes. Then it
@@ -42,7 +42,7 @@ type PoolOptions struct {
 	MaxIdle time.Duration
 }
 
-// Bounds of the pause after starts that failed.
+// Bounds of the back-off after failed starts.
 const (
 	poolPause    = time.Second
 	poolMaxPause = time.Minute
@@ -51,7 +51,7 @@ const (
 // pooled is a session that waits to be used.
 type pooled struct {
 	session *Session
-	taken   chan struct{} // closed when it is no longer the pool's
+	taken   chan struct{} // closed when the pool no longer owns it
 }
 
 // start is the outcome of starting a session.
@@ -124,7 +124,7 @@ func (p *Pool) Get(ctx context.Context) (*Session, error) {
 		return got.session, got.err
 	case <-ctx.Done():
 		if late := p.leave(waiter); late != nil {
-			go late.Close() // the pool is closed and waits for nobody
+			go late.Close() // the pool is closed and does not wait
 		}
 		return nil, fmt.Errorf("claude: pool: %w", context.Cause(ctx))
 	}
@@ -153,8 +153,8 @@ func (p *Pool) take() (*Session, chan start, error) {
 	return nil, waiter, nil
 }
 
-// leave gives up a place. What was handed out in that moment goes back, or is
-// returned if the pool takes nothing back any more.
+// leave gives up a place in the queue. A session handed out at the same moment
+// goes back to the pool, or is returned if the pool is closed.
 func (p *Pool) leave(waiter chan start) (late *Session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -177,8 +177,8 @@ func (p *Pool) Ready() int {
 	return len(p.idle)
 }
 
-// refill starts what is missing. After a failure only waiting callers are
-// served until the pause is over. The pool must be locked.
+// refill starts missing sessions. During a back-off it serves only waiting
+// callers. The caller holds the pool's lock.
 func (p *Pool) refill() {
 	missing := p.size + len(p.waiters) - len(p.idle) - p.starting
 	if p.retry != nil {
@@ -196,7 +196,7 @@ func (p *Pool) refill() {
 	}
 }
 
-// started takes a session in, or the reason why there is none.
+// started takes in a session, or the reason why it did not start.
 func (p *Pool) started(got start) {
 	p.mu.Lock()
 	p.starting--
@@ -217,8 +217,8 @@ func (p *Pool) started(got start) {
 	}
 }
 
-// keep hands a session to a waiting caller, or puts it aside. The pool must be
-// locked.
+// keep hands a session to a waiting caller, or puts it aside. The caller holds
+// the pool's lock.
 func (p *Pool) keep(s *Session) {
 	switch {
 	case p.closed || len(p.waiters) == 0 && len(p.idle) >= p.size:
@@ -233,14 +233,14 @@ func (p *Pool) keep(s *Session) {
 }
 
 // answer gives the caller that has waited longest the outcome of a start. The
-// pool must be locked.
+// caller of answer holds the pool's lock.
 func (p *Pool) answer(got start) {
 	p.waiters[0] <- got // one slot, and used once
 	p.waiters = slices.Delete(p.waiters, 0, 1)
 }
 
-// pause holds starts back after a failure, longer each time, and returns how
-// long; 0 if they are held back already. The pool must be locked.
+// pause backs off after a failure, longer each time, and returns for how long;
+// 0 if a back-off is already running. The caller holds the pool's lock.
 func (p *Pool) pause() time.Duration {
 	if p.retry != nil { // one of several that were started together
 		return 0
@@ -260,7 +260,7 @@ func (p *Pool) pause() time.Duration {
 	return pause
 }
 
-// resume ends the pause. The pool must be locked.
+// resume ends the back-off. The caller holds the pool's lock.
 func (p *Pool) resume() {
 	if p.retry != nil {
 		p.retry.Stop()
@@ -286,8 +286,8 @@ func (p *Pool) watch(idle *pooled) {
 	}
 }
 
-// replace takes out a session that was not used. One that died is a failure
-// like that of a start: the next may die as soon.
+// replace removes an unused session. A session that died counts as a failed
+// start: the next one may die as soon.
 func (p *Pool) replace(idle *pooled, died bool) {
 	p.mu.Lock()
 	i := slices.Index(p.idle, idle)
@@ -309,7 +309,8 @@ func (p *Pool) replace(idle *pooled, died bool) {
 	}
 }
 
-// end closes a session without waiting for it. The pool must be locked.
+// end closes a session without waiting for it. The caller holds the pool's
+// lock.
 func (p *Pool) end(s *Session) {
 	p.wg.Go(func() {
 		if err := s.Close(); err != nil {
@@ -321,9 +322,9 @@ func (p *Pool) end(s *Session) {
 }
 
 // Close ends the pool and all sessions that were not handed out, and returns
-// when they are gone. Callers waiting in Get get ErrClosed. Close may be
-// called more than once and concurrently. The error says which processes could
-// not be ended.
+// when they are gone. Callers waiting in Get get ErrClosed. Close may be called
+// more than once and concurrently. The error names the processes that could not
+// be ended.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	if !p.closed {

@@ -37,7 +37,7 @@ func (s *Session) SendMessage(ctx context.Context, m *message.User) (id string, 
 			return "", err
 		}
 	}
-	own.ClientComposed = own.ClientComposed || s.opts.VerbatimPrompts // which was checked at the start
+	own.ClientComposed = own.ClientComposed || s.opts.VerbatimPrompts // the CLI's support was checked at the start
 	if own.UUID == "" {
 		own.UUID = uuid.New()
 	} else if err := s.claimID(own.UUID); err != nil {
@@ -61,7 +61,7 @@ func (s *Session) SendMessage(ctx context.Context, m *message.User) (id string, 
 	if err := s.peer.Send(ctx, line); err != nil {
 		failed(err)
 		if ctx.Err() != nil && !errors.Is(err, ndjson.ErrNotBegun) {
-			s.abandon(own.UUID, false) // it may be on the stream anyway
+			s.abandon(own.UUID, false) // the CLI may have read it anyway
 		} else {
 			s.inbox.Unsent(own.UUID)
 			s.freeID(own.UUID)
@@ -88,19 +88,19 @@ func (s *Session) claimID(id string) error {
 	return nil
 }
 
-// freeID gives back an id of which nothing was sent.
+// freeID gives back an id under which nothing was sent.
 func (s *Session) freeID(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.prompts.ownIDs, id)
 }
 
-// brokenBound is how long a failed write waits to learn why: a little longer
-// than the session itself does.
+// brokenBound is how long a failed write waits to learn the reason: a little
+// longer than the session itself does.
 const brokenBound = brokenInputBound + time.Second
 
 // broken turns the error of a write into the reason why the CLI no longer
-// reads, if the session is found to have ended, or to be ending by us.
+// reads, if the session has ended or we are ending it.
 func (s *Session) broken(ctx context.Context, err error) error {
 	if !errors.Is(err, ndjson.ErrBroken) {
 		return err
@@ -115,24 +115,24 @@ func (s *Session) broken(ctx context.Context, err error) error {
 	case <-ctx.Done():
 	}
 	if cause := s.peer.Cause(); cause != nil {
-		return cause // there is one also for an end in good order
+		return cause // an end in good order has one too
 	}
 	return err
 }
 
 // oneAtATime holds prompts back from a CLI that neither names nor echoes them.
-// Such a CLI folds a prompt that comes while a tool runs silently into the
-// turn, so nobody could know which prompts its result answers. It gets the next
-// prompt when the one before has its result.
+// Such a CLI silently folds a prompt that comes while a tool runs into the
+// turn, so its result would not show which prompts it answers. It gets the next
+// prompt once the previous one has its result.
 type oneAtATime struct {
-	always bool // whatever version the CLI gives itself
+	always bool // whatever version the CLI reports
 
 	mu      sync.Mutex
 	waiting []heldPrompt
-	halted  int // interrupts that are not yet written: they must not hit a prompt that comes after
+	halted  int // interrupts not yet written: they must not hit a later prompt
 }
 
-// heldPrompt is a prompt that was not yet written.
+// heldPrompt is a prompt that has not been written yet.
 type heldPrompt struct {
 	id   string
 	line []byte
@@ -146,7 +146,7 @@ func (s *Session) holdsPrompts() bool {
 	return s.prompts.held.always || sinceEchoes.missing(s.Info().CLIVersion)
 }
 
-// register registers a prompt that is to be written, and reports whether it has
+// register registers a prompt about to be written, and reports whether it has
 // to wait for its turn. Then it is written later.
 func (s *Session) register(p heldPrompt) (waits bool, err error) {
 	if !s.holdsPrompts() {
@@ -168,8 +168,8 @@ func (s *Session) register(p heldPrompt) (waits bool, err error) {
 	return false, nil
 }
 
-// sendHeld writes the next prompt that waits, if the CLI is done with the one
-// before. It is called after everything that can bring that about.
+// sendHeld writes the next waiting prompt if the CLI is done with the previous
+// one. It is called after every event that can make that true.
 func (s *Session) sendHeld() {
 	h := &s.prompts.held
 	h.mu.Lock()
@@ -180,7 +180,7 @@ func (s *Session) sendHeld() {
 	next := h.waiting[0]
 	h.waiting = h.waiting[1:]
 	s.inbox.Sent(next.id)
-	go func() { // the reader waits for nobody
+	go func() { // the reader must not wait
 		if err := s.peer.Send(context.Background(), next.line); err != nil {
 			s.log.Debug("a prompt that waited is not sent", "id", next.id, "error", err) // the session ends
 		}
@@ -201,7 +201,7 @@ func (s *Session) halt() (resume func()) {
 	})
 }
 
-// withdraw takes back a prompt that was not written, false if it was.
+// withdraw takes back a prompt; false if it was already written.
 func (s *Session) withdraw(id string) bool {
 	h := &s.prompts.held
 	h.mu.Lock()
@@ -216,24 +216,24 @@ func (s *Session) withdraw(id string) bool {
 
 // EscapePrompt escapes text written by someone else, so that it is only text
 // inside a prompt. The CLI acts on what it finds in prompts, without first
-// asking a permission callback or a hook: "@/home/me/.netrc" shows that file
-// to the model, "@agent-name" calls an agent, and a prompt that begins with
-// "/" may be a command.
+// asking a permission callback or a hook: "@/home/me/.netrc" shows that file to
+// the model, "@agent-name" calls an agent, and a prompt that begins with "/"
+// may be a command.
 //
 //	claude.Ask(ctx, "Summarise this mail:\n"+claude.EscapePrompt(mail), opts)
 //
 // It puts a backslash before every "@" that does not follow a letter or a
-// digit, so addresses such as me@example.com stay as they are, and before a
-// "/" at the beginning. Escaping twice changes nothing more. Leave a blank
-// between the result and your own mention: text that follows "@" without a
-// blank belongs to the mention.
+// digit, so addresses such as me@example.com stay unchanged, and before a "/"
+// at the beginning. It is idempotent: escaping twice changes nothing more.
+// Leave a blank between the result and your own mention: text that follows "@"
+// without a blank belongs to the mention.
 //
-// If no prompt should mean more than it says, set [Options.VerbatimPrompts]
+// If all prompts are to be taken literally, set [Options.VerbatimPrompts]
 // instead, as [Hardened] does. It does not change the text.
 func EscapePrompt(text string) string {
 	var out strings.Builder
-	done := 0        // how much of text is in out
-	last := rune(-1) // the rune before, as far as it counts
+	done := 0        // how much of text has been copied to out
+	last := rune(-1) // the previous rune, as far as it counts
 	for i, r := range text {
 		switch {
 		case r == '@' && !(last == '\\' || unicode.IsLetter(last) || unicode.IsDigit(last)),

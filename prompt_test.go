@@ -253,7 +253,7 @@ func TestSendToDeadCLI(t *testing.T) {
 }
 
 // A prompt that its sender gave up while it was written may reach the CLI
-// anyway: then its turn is ended, because nobody wants the answer.
+// anyway: then its turn is ended, because no caller awaits the answer.
 func TestPromptGivenUpOnItsWay(t *testing.T) {
 	interrupted := false
 	play := func(c *cli) {

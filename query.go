@@ -12,11 +12,11 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Query starts a CLI for one prompt and yields everything it says. The stream
-// ends when the process has ended, which is when all work started by the
-// prompt is done. There are several results if the prompt started agents or
-// shell commands in the background; the last one is the answer. An answer that
-// is an error is yielded and followed, at the end, by (nil, *ResultError).
+// Query starts a CLI for one prompt and yields all its messages. The stream
+// ends when the process has ended, which is when all work started by the prompt
+// is done. There are several results if the prompt started agents or shell
+// commands in the background; the last one is the answer. An answer that is an
+// error is yielded and followed, at the end, by (nil, *ResultError).
 //
 // Leaving the loop, or the end of ctx, ends the process; nothing is left
 // running. You can range over the stream once; a second time it yields
@@ -53,7 +53,7 @@ func Ask(ctx context.Context, prompt string, opts *Options) (*message.Result, er
 		return nil, err
 	}
 	defer q.session.Close()
-	_, _ = readAll(ctx, q, func(message.Message) bool { return true }) // how it ended is for end to say
+	_, _ = readAll(ctx, q, func(message.Message) bool { return true }) // end reports how it ended
 	return q.result, q.end(ctx)
 }
 
@@ -80,7 +80,7 @@ func ask(ctx context.Context, prompt string, opts *Options) (*query, error) {
 		s.Close()
 		return nil, err
 	}
-	// A CLI that has ended already says why on its output: read it.
+	// A CLI that has already ended gives its reason on its output: read it.
 	s.mu.Lock()
 	s.oneShot.sent = true
 	s.mu.Unlock()
@@ -94,13 +94,14 @@ func ask(ctx context.Context, prompt string, opts *Options) (*query, error) {
 // next returns the next frame, until the output has ended or ctx has.
 func (q *query) next(ctx context.Context) (inbox.Item, error) { return q.session.next(ctx, false) }
 
-// take takes a frame. None is the last: the process says when it is done.
+// take takes a frame. No frame is the last: the end of the process ends the
+// query.
 func (q *query) take(it *inbox.Item) (msg message.Message, last bool) {
 	msg, _ = q.exchange.take(it)
 	return msg, false
 }
 
-// end says how the query went: by its result, if there is one, whatever the
+// end returns how the query went: by its result, if there is one, whatever the
 // exit code, unless background agents were still at work on the answer.
 func (q *query) end(ctx context.Context) error {
 	s := q.session
@@ -119,7 +120,7 @@ func (q *query) end(ctx context.Context) error {
 	case q.failure != nil, q.result != nil && (inOrder || !s.inbox.NeedsControl()):
 		return q.outcome()
 	case s.life.cause == nil && !inOrder:
-		return ErrClosed // by one of its callbacks
+		return ErrClosed // one of its callbacks closed it
 	case s.life.cause == nil:
 		return &ProcessError{Stderr: stderrTail(s.conn), Err: errors.Join(s.noResult(), q.sendErr)}
 	}
@@ -127,14 +128,14 @@ func (q *query) end(ctx context.Context) error {
 		if err := s.refused(exit); err != nil {
 			return err
 		}
-		own := *exit // others may hold the same
+		own := *exit // others may hold the original
 		own.Err = errors.Join(exit.Err, s.noResult())
 		return &own
 	}
 	return s.life.cause
 }
 
-// noResult is ErrNoResult with what the CLI said instead of JSON.
+// noResult is ErrNoResult with the CLI's output that is not JSON.
 func (s *Session) noResult() error {
 	if output := s.strayOutput(); output != "" {
 		return fmt.Errorf("%w: it wrote: %s", ErrNoResult, output)

@@ -33,7 +33,7 @@ func TestInboundInitializeRefused(t *testing.T) {
 	}
 }
 
-// Every way in which a CLI says that it does not know a flag becomes an error about
+// Every form of the CLI's complaint about an unknown flag becomes an error about
 // its version that names the flag.
 func TestComplaintsAboutFlags(t *testing.T) {
 	for _, complaint := range []string{
@@ -85,7 +85,7 @@ func TestChildVersionProbeIsBounded(t *testing.T) {
 }
 
 // An answer that comes after we have ended the input ourselves cannot be written, and
-// that ends nothing: the CLI still says what it has to say.
+// that ends nothing: the CLI's remaining output is still delivered.
 func TestWriteAfterOwnEndOfInput(t *testing.T) {
 	play := func(c *cli) {
 		c.greet()

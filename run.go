@@ -16,10 +16,10 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// Run sends a prompt when you range over it and yields everything the CLI says
-// up to the result of that prompt, which is the last message. Messages left
-// unread before come first. A result that is an error is yielded and then
-// followed by (nil, *ResultError).
+// Run sends a prompt when you range over it and yields the CLI's messages up to
+// the result of that prompt, which is the last one. Messages left unread before
+// come first. A result that is an error is yielded and then followed by (nil,
+// *ResultError).
 //
 // The result of the prompt may not be the final answer: the CLI answers a
 // subagent that works in the background in a later turn. Run leaves that turn
@@ -57,7 +57,7 @@ func (s *Session) RunUntilIdle(ctx context.Context, prompt string) iter.Seq2[mes
 	return s.run(ctx, &exchange{session: s, untilIdle: true}, message.NewUser(message.Text(prompt)))
 }
 
-// run is a prompt with its answer.
+// run sends a prompt and yields its answer.
 func (s *Session) run(ctx context.Context, e *exchange, prompt *message.User) iter.Seq2[message.Message, error] {
 	var used atomic.Bool
 	return func(yield func(message.Message, error) bool) {
@@ -113,17 +113,17 @@ func (s *Session) Ask(ctx context.Context, prompt string) (*message.Result, erro
 	return e.result, nil
 }
 
-// answered reports whether there is an answer in spite of an error: it says that
-// the turn has failed, or that the answer is not stored.
+// answered reports whether there is an answer in spite of an error: one that
+// means that the turn failed, or that the answer is not stored.
 func (e *exchange) answered(err error) bool {
 	_, failed := errors.AsType[*ResultError](err)
 	return failed || e.missing != nil && errors.Is(err, e.missing)
 }
 
-// Messages yields everything the CLI says, starting with the first unread
+// Messages yields everything the CLI sends, starting with the first unread
 // message, until the session is over. If the session did not end normally, the
-// last thing it yields is an error. Leaving the loop leaves the rest unread
-// for the next reader.
+// last thing it yields is an error. Leaving the loop leaves the rest unread for
+// the next reader.
 func (s *Session) Messages(ctx context.Context) iter.Seq2[message.Message, error] {
 	return func(yield func(message.Message, error) bool) {
 		if !s.inbox.Acquire() {
@@ -138,20 +138,20 @@ func (s *Session) Messages(ctx context.Context) iter.Seq2[message.Message, error
 	}
 }
 
-// reader is one who reads the message stream.
+// reader reads the message stream.
 type reader interface {
-	// next waits for a frame. Its error ends the reading.
+	// next waits for a frame. Its error ends the loop.
 	next(context.Context) (inbox.Item, error)
-	// take makes a message of a frame, nil if there is none, and says whether it
-	// was the last to be read.
+	// take makes a message of a frame, nil if there is none, and reports whether
+	// it was the last to be read.
 	take(*inbox.Item) (msg message.Message, last bool)
 }
 
-// readAll is the loop under Run, Query, Messages and Ask: it yields what a
-// reader gets to its last message. It reports whether yield has left the loop,
-// and otherwise what ended it before the last message.
+// readAll is the loop under Run, Query, Messages and Ask: it yields the
+// messages of a reader up to the last one. It reports whether yield left the
+// loop, and otherwise the error that ended it before the last message.
 func readAll(ctx context.Context, r reader, yield func(message.Message) bool) (left bool, err error) {
-	var it inbox.Item // one for all: it would be allocated for each message
+	var it inbox.Item // one for all messages: it would be allocated for each
 	for {
 		if it, err = r.next(ctx); err != nil {
 			return false, err
@@ -166,7 +166,7 @@ func readAll(ctx context.Context, r reader, yield func(message.Message) bool) (l
 	}
 }
 
-// everything reads all that the CLI says.
+// everything reads all of the CLI's messages.
 type everything struct{ session *Session }
 
 func (r everything) next(ctx context.Context) (inbox.Item, error) { return r.session.next(ctx, false) }
@@ -175,8 +175,8 @@ func (r everything) take(it *inbox.Item) (msg message.Message, last bool) {
 	return r.session.decode(it), false
 }
 
-// noteRetry keeps what the CLI last said about a call of the API that it repeats,
-// until the call gets through. It belongs to the reader of the stream.
+// noteRetry keeps the CLI's latest message about an API call that it retries,
+// until the call gets through. Only the reader of the stream calls it.
 func (s *Session) noteRetry(m message.Message) {
 	switch m := m.(type) {
 	case *message.APIRetry:
@@ -186,8 +186,8 @@ func (s *Session) noteRetry(m message.Message) {
 	}
 }
 
-// withRetries adds to what ended the wait for an answer what the CLI was waiting for,
-// if that was the API.
+// withRetries extends the error that ended the wait for an answer if the CLI was
+// waiting for the API.
 func (s *Session) withRetries(err error) error {
 	r := s.retrying
 	if r == nil {
@@ -203,17 +203,17 @@ func (s *Session) withRetries(err error) error {
 	return fmt.Errorf("%w: the API has failed %d times (%s)", err, r.Attempt, why)
 }
 
-// exchange is a prompt and its answer so far.
+// exchange is a prompt and as much of its answer as has come.
 type exchange struct {
 	session   *Session
 	id        string
 	untilIdle bool // background agents belong to it
 
-	ended   bool            // the prompt has its result, or will have none
-	over    bool            // there is nothing more to come, or nobody awaits it
-	result  *message.Result // the answer: the result of the prompt, or of a later turn that nobody asked for
+	ended   bool            // the prompt has its result, or never will
+	over    bool            // nothing more will come, or no caller awaits it
+	result  *message.Result // the answer: the result of the prompt, or of a later turn that no prompt asked for
 	failure error           // of the prompt, or of that turn
-	missing error           // a *store.NotStoredError, or why nothing is stored any more
+	missing error           // a *store.NotStoredError, or why storing has ended
 }
 
 // take takes the next frame and returns its message, nil if it has none.
@@ -237,9 +237,9 @@ func (e *exchange) take(it *inbox.Item) (msg message.Message, last bool) {
 	return msg, e.over
 }
 
-// setAside reports whether a turn has only kept something for the next one. Of
-// several agents that end at once the CLI answers the last in a turn that says
-// something, and gives the others empty ones before it.
+// setAside reports whether a turn has only kept something for the next one.
+// When several agents end at once, the CLI answers the last of them in a turn
+// with content, and the others in empty turns before it.
 func setAside(r *message.Result) bool {
 	return !r.Failed() && r.NumTurns == 0 && r.Text == "" && len(r.StructuredOutput) == 0
 }
@@ -266,7 +266,7 @@ func (e *exchange) follow(ctx context.Context, yield func(message.Message, error
 	}
 }
 
-// abandon ends what still runs for the prompt. It does so once.
+// abandon ends whatever still runs for the prompt, once.
 func (e *exchange) abandon() {
 	if !e.over {
 		e.over = true
@@ -274,13 +274,13 @@ func (e *exchange) abandon() {
 	}
 }
 
-// next returns the next frame. Once the prompt has ended, nothing is waited for
-// but background agents.
+// next returns the next frame. Once the prompt has ended, it waits only for
+// background agents.
 func (e *exchange) next(ctx context.Context) (inbox.Item, error) {
 	return e.session.next(ctx, e.ended)
 }
 
-// end is what the end of the stream means to one who awaits an answer.
+// end translates the end of the stream for a caller who awaits an answer.
 func (e *exchange) end(err error) error {
 	switch {
 	case err == inbox.ErrIdle, err == io.EOF && e.ended:
@@ -291,7 +291,7 @@ func (e *exchange) end(err error) error {
 	return e.session.withRetries(err)
 }
 
-// outcome is what is wrong with the answer, nil if nothing is.
+// outcome returns the error of the answer, nil if there is none.
 func (e *exchange) outcome() error {
 	if e.missing == nil {
 		return e.failure
@@ -299,7 +299,7 @@ func (e *exchange) outcome() error {
 	return errors.Join(e.failure, e.missing)
 }
 
-// outcome is the error a prompt ended with, nil if it went well.
+// outcome returns the error that a prompt ended with, nil if it went well.
 func outcome(it *inbox.Item, id string, msg message.Message) error {
 	r, ok := msg.(*message.Result)
 	switch {
@@ -315,13 +315,14 @@ func outcome(it *inbox.Item, id string, msg message.Message) error {
 	return nil
 }
 
-// abandon ends what runs for a prompt that nobody awaits any more: if its turn
-// has begun by an interrupt, if it waits by taking it out of the queue; of a
-// CLI that cannot do that the turn is interrupted when it begins. An interrupt
-// also ends background agents, so it is sent for them too, if they belong to the
-// prompt. A turn that somebody else wants is left alone. The request is written
-// before abandon returns, so that a prompt sent afterwards is not hit, unless
-// the CLI does not read at all; its reply is not waited for.
+// abandon ends the work on a prompt whose answer is no longer awaited. A turn
+// that has begun is interrupted; a prompt that waits is taken out of the queue.
+// If the CLI cannot do that, the turn is interrupted when it begins. An
+// interrupt also ends background agents, so it is sent for them too, if they
+// belong to the prompt. A turn that also answers another caller's prompt is left
+// alone. The request is written before abandon returns, so that it cannot hit a
+// prompt sent afterwards, unless the CLI does not read at all; its reply is not
+// awaited.
 func (s *Session) abandon(id string, agents bool) {
 	resume := s.halt()
 	defer resume()
@@ -359,6 +360,6 @@ func (s *Session) abandon(id string, agents bool) {
 	select {
 	case <-written:
 	case <-done:
-	case <-bound.C: // the CLI does not read; the request waits in its place
+	case <-bound.C: // the CLI does not read; the request keeps its place
 	}
 }

@@ -333,7 +333,7 @@ func TestAskWithResultsHeldBack(t *testing.T) {
 	})
 }
 
-// Other people's CLIs say less: neither init nor names.
+// A minimal CLI sends less: neither init nor names.
 func TestMinimalCLI(t *testing.T) {
 	play := func(c *cli) {
 		c.greet()

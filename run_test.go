@@ -21,7 +21,7 @@ func TestRun(t *testing.T) {
 		c.greet()
 		c.text("between")
 		c.answer("one")
-		c.begin() // a turn that nobody asked for
+		c.begin() // a turn that no prompt asked for
 		c.text("background")
 		c.result("done")
 		c.answer("two")

@@ -26,7 +26,7 @@ type Sandbox struct {
 	AllowUnsandboxed *bool `json:"allowUnsandboxedCommands,omitzero"`
 	// ExcludedCommands always run outside the sandbox.
 	ExcludedCommands []string `json:"excludedCommands,omitzero"`
-	// Network and Filesystem say what commands inside can reach.
+	// Network and Filesystem limit the reach of commands inside.
 	Network    SandboxNetwork    `json:"network,omitzero"`
 	Filesystem SandboxFilesystem `json:"filesystem,omitzero"`
 	// Nested weakens the sandbox so that it can run inside a container.
@@ -36,7 +36,8 @@ type Sandbox struct {
 	Extra map[string]any `json:"-"`
 }
 
-// SandboxNetwork says what commands in a [Sandbox] can reach over the network.
+// SandboxNetwork limits what commands in a [Sandbox] can reach over the
+// network.
 type SandboxNetwork struct {
 	AllowedDomains []string `json:"allowedDomains,omitzero"`
 	DeniedDomains  []string `json:"deniedDomains,omitzero"`
@@ -53,7 +54,7 @@ type SandboxNetwork struct {
 	SOCKSProxyPort int `json:"socksProxyPort,omitzero"`
 }
 
-// SandboxFilesystem says which paths commands in a [Sandbox] can read and
+// SandboxFilesystem limits the paths that commands in a [Sandbox] can read and
 // write.
 type SandboxFilesystem struct {
 	AllowWrite []string `json:"allowWrite,omitzero"`
@@ -62,7 +63,7 @@ type SandboxFilesystem struct {
 	AllowRead  []string `json:"allowRead,omitzero"`
 }
 
-// object returns the sandbox as settings have it.
+// object returns the sandbox in the form of a settings file.
 func (s *Sandbox) object() (map[string]any, error) {
 	own, err := object(s)
 	if err != nil {
@@ -79,7 +80,7 @@ func (s *Sandbox) object() (map[string]any, error) {
 	return merged, nil
 }
 
-// object turns a value into what JSON makes of it.
+// object returns the JSON form of a value as a map.
 func object(v any) (map[string]any, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -92,10 +93,10 @@ func object(v any) (map[string]any, error) {
 	return m, nil
 }
 
-// mergeSandbox lays one sandbox over another. The upper goes before, but what
-// either denies stays denied. Two settings below would undo what the upper
-// asks for and are dropped: a switched-off file system where the upper has
-// rules for it, and foreign proxies where it has rules for domains.
+// mergeSandbox lays one sandbox over another. The upper one takes precedence,
+// but what either denies stays denied. Two settings of the lower one would undo
+// what the upper asks for and are dropped: a switched-off file system where the
+// upper has rules for it, and foreign proxies where it has rules for domains.
 func mergeSandbox(lower, upper map[string]any) map[string]any {
 	merged := merge(lower, upper, "sandbox")
 	if _, rules := upper["filesystem"]; rules || deniesFiles(upper) {
@@ -108,7 +109,7 @@ func mergeSandbox(lower, upper map[string]any) map[string]any {
 	return merged
 }
 
-// united are lists of which every entry counts, whichever side it is from.
+// united are lists in which every entry counts, whichever side it is from.
 var united = [...]string{
 	"sandbox.filesystem.denyRead", "sandbox.filesystem.denyWrite", "sandbox.network.deniedDomains",
 	"sandbox.credentials.files", "sandbox.credentials.envVars",

@@ -45,10 +45,10 @@ type Session struct {
 	trace *tracer
 	mcp   *mcpHub
 	files *scratch.Folder
-	// temporary has the CLI's temporary files, if the user has chosen where they are.
+	// temporary holds the CLI's temporary files, if the user has chosen their place.
 	temporary scratch.Folder
 
-	mu           sync.Mutex // guards the parts of what follows that say so
+	mu           sync.Mutex // guards the parts below that are marked so
 	life         lifecycle
 	start        handshake
 	conversation conversation
@@ -57,54 +57,54 @@ type Session struct {
 	running      callbacks
 	store        storage
 	activity     *activityLog
-	retrying     *message.APIRetry // what the reader of the stream was last told, nil if no call is repeated
+	retrying     *message.APIRetry // the last retry that reached the reader of the stream, nil if no call is being retried
 }
 
-// lifecycle is how a session is and ends.
+// lifecycle holds the state of a session and how it ends.
 type lifecycle struct {
 	outputEnd chan struct{} // closed when the output has ended; then outputErr is set
 	outputErr error
 	exited    chan struct{} // closed when the process has ended; then exitErr is set
 	exitErr   error
-	ladderEnd chan struct{} // closed when the stop ladder has ended, if it was taken
+	ladderEnd chan struct{} // closed when the stop ladder has ended, if it ran
 	done      chan struct{} // closed when the session is over; then cause is set
-	cause     error         // what Wait returns
+	cause     error         // returned by Wait
 
 	shutdown    sync.Once   // the stop ladder
-	finished    atomic.Bool // somebody brings the session to its end
+	finished    atomic.Bool // one caller is ending the session
 	inputClosed atomic.Bool // we have closed stdin ourselves
 
 	// Under the session's lock:
 	state     State
-	stopCause error // why we ended the session, nil if we did not
+	stopCause error // why we ended the session, nil if the end was not ours
 	cutOff    bool  // we ended it while the CLI was at work
 }
 
-// handshake is what a CLI that starts has said and shown.
+// handshake holds what a starting CLI has reported and shown.
 type handshake struct {
 	messageSeen atomic.Bool
 	warned      sync.Once     // that its capabilities are unknown
-	settled     chan struct{} // closed when info is all that will be known
+	settled     chan struct{} // closed when info is final
 
 	// Under the session's lock:
-	confirmed    bool // a request of the CLI proved that the handshake took
+	confirmed    bool // a request of the CLI proved that it took the handshake
 	info         *control.Info
 	askedVersion *string         // the version, if an old CLI was asked for it
 	earlyResult  *message.Result // an error result outside any turn
-	stray        []string        // the end of what it wrote that is not JSON
+	stray        []string        // the end of its output that is not JSON
 	toolsChecked bool            // the names in the options were compared with its tools
 }
 
-// conversation is what the CLI has said about the conversation. All of it is
-// under the session's lock.
+// conversation holds what the CLI has reported about the conversation. The
+// session's lock guards all of it.
 type conversation struct {
 	id       string
-	commands []control.Command // as the CLI has changed them, nil if it has not
+	commands []control.Command // as last changed by the CLI, nil if it has not
 	inTurn   bool
 	badLines int
 }
 
-// outgoing is what a session knows of the prompts that it sends.
+// outgoing holds what a session knows of the prompts it sends.
 type outgoing struct {
 	held   oneAtATime
 	ownIDs map[string]bool // message ids chosen by the user, under the session's lock
@@ -117,7 +117,7 @@ type oneShot struct {
 	inputEnd sync.Once // the end of stdin
 }
 
-// callbacks is what the callbacks that run share.
+// callbacks holds what running callbacks share.
 type callbacks struct {
 	race      permissionRace
 	deadlines deadlines
@@ -125,14 +125,14 @@ type callbacks struct {
 	judged    judgedCalls
 }
 
-// storage is how the transcript gets into a store.
+// storage brings the transcript into a store.
 type storage struct {
 	mirror    *mirror.Mirror // nil without a store
-	barrier   atomic.Uint64  // what the reader of the stream waits for, 0 if it does not
+	barrier   atomic.Uint64  // the entry that the reader of the stream waits for, 0 if none
 	notStored error          // the outcome of its last wait; only the reader uses it
 }
 
-// State is where a session is in its life.
+// State is a stage in the life of a session.
 type State int
 
 // The states of a session, in their order.
@@ -141,7 +141,7 @@ const (
 	StateInitializing              // the handshake was sent
 	StateRunning                   // ready
 	StateStopped                   // ended by Close, or normally by the CLI itself
-	StateFailed                    // ended otherwise; Wait says why
+	StateFailed                    // ended otherwise; Wait returns the cause
 )
 
 // String returns the state in one word.
@@ -213,7 +213,7 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 	return s, nil
 }
 
-// newSession makes a session that nothing is connected to yet.
+// newSession returns a session that is not connected yet.
 func newSession(o *Options, p *plan, use use) *Session {
 	s := &Session{
 		opts: o, plan: p, files: new(scratch.Folder), log: o.Logger,
@@ -243,13 +243,13 @@ func newSession(o *Options, p *plan, use use) *Session {
 	return s
 }
 
-// launch starts the CLI, after what must be there before. Nothing is left after
+// launch prepares everything the CLI needs and starts it. Nothing is left after
 // an error.
 func (s *Session) launch(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
 			_ = s.removeFiles()
-			_ = s.lastFlush() // of nothing, but it gives the lease back
+			_ = s.lastFlush() // nothing to flush, but it returns the lease
 		}
 	}()
 	if err := errors.Join(s.plan.writeMCPConfig(s.files), s.plan.writeSettings(s.files)); err != nil {
@@ -268,7 +268,7 @@ func (s *Session) launch(ctx context.Context) (err error) {
 	return err
 }
 
-// startCLI starts what the options and the plan say.
+// startCLI starts the CLI as the options and the plan demand.
 func startCLI(ctx context.Context, o *Options, p *plan) (Conn, error) {
 	transport := o.Transport
 	if transport == nil {
@@ -309,25 +309,25 @@ func (s *Session) Wait() error {
 	return s.life.cause
 }
 
-// State returns where the session is in its life.
+// State returns the session's current state.
 func (s *Session) State() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.life.state
 }
 
-// ID returns the id of the session on disk. It changes when the conversation
-// is reset, for example by the prompt "/clear". It is empty as long as the CLI
-// has not said it: before the first turn of a session that was continued or
-// forked, and from a [message.ConversationReset] to the next [message.Init].
+// ID returns the id of the session on disk. It changes when the conversation is
+// reset, for example by the prompt "/clear". It is empty until the CLI reports
+// it: before the first turn of a session that was continued or forked, and from
+// a [message.ConversationReset] to the next [message.Init].
 func (s *Session) ID() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.conversation.id
 }
 
-// PID returns the number of the CLI's process, even when it has ended. It is 0 if
-// the transport does not say which process of this system it is.
+// PID returns the process id of the CLI, even when it has ended. It is 0 if the
+// transport does not tell which process of this system the CLI is.
 func (s *Session) PID() int {
 	if c, ok := s.conn.(interface{ PID() int }); ok {
 		return c.PID()
@@ -335,9 +335,9 @@ func (s *Session) PID() int {
 	return 0
 }
 
-// Info returns what the CLI said about itself in the handshake: models,
+// Info returns the CLI's description of itself from the handshake: models,
 // commands, agents, account. It is never nil, but it is empty if an old CLI
-// said nothing.
+// sent nothing.
 func (s *Session) Info() *control.Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -347,7 +347,7 @@ func (s *Session) Info() *control.Info {
 	return s.start.info
 }
 
-// setState moves on to a later state; an earlier one is ignored.
+// setState moves on to a later state and ignores an earlier one.
 func (s *Session) setState(to State) {
 	s.mu.Lock()
 	from := s.life.state
@@ -362,7 +362,7 @@ func (s *Session) setState(to State) {
 	}
 }
 
-// dispatcher is the session as the engine sees it: where frames go.
+// dispatcher is the engine's view of the session: where frames go.
 type dispatcher struct{ *Session }
 
 var _ peer.Handler = dispatcher{}
@@ -374,7 +374,8 @@ func (d dispatcher) Message(f wire.Frame) {
 		return
 	}
 	if f.Type == "result" && d.wasCutOff() {
-		// Whatever it says, the CLI did not get to the end of its work.
+		// Whatever the result reports, the CLI did not get to the end of its
+		// work.
 		d.log.Debug("result of a turn that was cut off dropped")
 		return
 	}
@@ -405,10 +406,10 @@ func (d dispatcher) Message(f wire.Frame) {
 	d.endInput()
 }
 
-// errDropping is the diagnostic for partial messages that nobody reads.
+// errDropping is the diagnostic for partial messages that are not read.
 var errDropping = errors.New("messages are not read in time: partial ones are dropped")
 
-// note keeps what the session itself needs from a frame.
+// note keeps what the session itself needs of a frame.
 func (s *Session) note(f wire.Frame) {
 	if !s.start.messageSeen.Load() {
 		s.start.messageSeen.Store(true)
@@ -433,7 +434,7 @@ func (s *Session) note(f wire.Frame) {
 			s.conversation.commands = changed.Commands
 		}
 	case f.Type == "conversation_reset":
-		s.conversation.id = "" // its new_conversation_id is not the new one's: the next init has that
+		s.conversation.id = "" // its new_conversation_id is not the new one's id: the next init has that
 	case f.Type == "result":
 		if !s.conversation.inTurn && len(f.Prompts()) == 0 {
 			s.start.earlyResult = failedResult(f)
@@ -442,8 +443,8 @@ func (s *Session) note(f wire.Frame) {
 	}
 }
 
-// failedResult decodes a result that is an error: a CLI that cannot start says
-// why in one before it exits.
+// failedResult decodes a result that is an error: a CLI that cannot start gives
+// its reason in one before it exits.
 func failedResult(f wire.Frame) *message.Result {
 	m, _ := message.DecodeAs(f.Type, f.Subtype, f.Line)
 	if r, ok := m.(*message.Result); ok && r.Failed() {
@@ -462,14 +463,14 @@ func (d dispatcher) Fault(line []byte, err error) {
 
 // endInput closes stdin of a one-shot session once nothing needs it any more:
 // the prompt has its result, no turn and no background agent runs, and no
-// request awaits an answer. It is called after everything that can bring that
-// about.
+// request awaits an answer. It is called after every event that can make that
+// true.
 func (s *Session) endInput() {
 	if !s.oneShot.on || s.plan.oneWay {
 		return
 	}
 	s.mu.Lock()
-	open := s.oneShot.sent && !s.life.cutOff // the stop ladder has it then
+	open := s.oneShot.sent && !s.life.cutOff // otherwise the stop ladder owns it
 	s.mu.Unlock()
 	if !open || s.inbox.NeedsControl() || s.peer.Unanswered() > 0 {
 		return
@@ -477,12 +478,12 @@ func (s *Session) endInput() {
 	s.oneShot.inputEnd.Do(func() { go s.closeInput() })
 }
 
-// Activity is what a session is doing. The session is idle if everything but
-// Since is zero.
+// Activity describes what a session is doing. The session is idle if everything
+// but Since is zero.
 type Activity struct {
-	// Turn says that a turn runs.
+	// Turn reports that a turn runs.
 	Turn bool
-	// Replaying says that the CLI is continuing what a resumed session left
+	// Replaying reports that the CLI is continuing what a resumed session left
 	// unfinished, such as a tool call that a hook deferred. The result names no
 	// prompt.
 	Replaying bool
@@ -500,7 +501,7 @@ type Activity struct {
 	Since time.Time
 }
 
-// Idle reports whether the session does nothing.
+// Idle reports whether the session has nothing to do.
 func (a Activity) Idle() bool {
 	a.Since = time.Time{}
 	return a == Activity{}
@@ -511,13 +512,13 @@ func (s *Session) Activity() Activity {
 	return s.activity.look(s)
 }
 
-// WaitIdle waits until the session does nothing: no turn runs, no prompt waits, no
-// callback is unanswered, and nothing works in the background. It returns early
-// with the error of ctx, or with what Wait returns when the session is over;
-// that is ErrClosed if it was closed or ended normally.
+// WaitIdle waits until the session has nothing to do: no turn runs, no prompt
+// waits, no callback is unanswered, and nothing works in the background. It
+// returns early with the error of ctx, or with the error of Wait when the session
+// is over; that is ErrClosed if it was closed or ended normally.
 //
-// What the CLI says may then still be unread. A new prompt, or the end of a
-// background command, can end the idleness at any time.
+// Messages may still be unread then. A new prompt, or the end of a background
+// command, can end the idleness at any time.
 func (s *Session) WaitIdle(ctx context.Context) error {
 	for {
 		now, changed := s.activity.watch(s)
@@ -541,7 +542,7 @@ func (s *Session) WaitIdle(ctx context.Context) error {
 	}
 }
 
-// doing is what the session is doing, without the time.
+// doing returns what the session is doing, without the time.
 func (s *Session) doing() Activity {
 	a := s.inbox.Activity()
 	s.prompts.held.mu.Lock()
@@ -553,29 +554,28 @@ func (s *Session) doing() Activity {
 	}
 }
 
-// noteActivity is called after everything that may change what a session is
-// doing, from any goroutine.
+// noteActivity is called, from any goroutine, after every event that may change
+// what a session is doing.
 func (s *Session) noteActivity() {
 	if s.activity.look(s).Idle() {
 		s.peer.Rest()
 	}
 }
 
-// activityLog knows when a session became idle or busy, and wakes those waiting for
-// it.
+// activityLog records when a session became idle or busy, and wakes waiters.
 type activityLog struct {
 	mu      sync.Mutex
 	idle    bool
 	since   time.Time
-	changed chan struct{} // closed when idle changes; nil while nobody waits for that
+	changed chan struct{} // closed when idle changes; nil without waiters
 }
 
 func newActivityLog() *activityLog {
 	return &activityLog{idle: true, since: time.Now()}
 }
 
-// look takes note of what the session is doing, and returns it. One look follows
-// another, so that an older one does not come last.
+// look records what the session is doing, and returns it. Looks are serialised,
+// so that an older one cannot come last.
 func (l *activityLog) look(s *Session) Activity {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -20,8 +20,8 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// hostile is a CLI that says arbitrary bytes, after the handshake or instead of
-// it, and stays or goes then. It keeps what it is told.
+// hostile is a CLI that writes arbitrary bytes, after the handshake or instead
+// of it, and then stays or exits. It keeps everything it is sent.
 type hostile struct {
 	says  []byte
 	greet bool
@@ -82,9 +82,9 @@ func guarded(h *hostile) *claude.Options {
 	}
 }
 
-// FuzzSession lets a hostile CLI say anything. Nothing panics or hangs, Close
-// comes to its end, and what the CLI is told is sound: lines of JSON, at most
-// one answer to a request, and never a permission.
+// FuzzSession lets a hostile CLI write anything. Nothing panics or hangs, Close
+// returns, and everything sent to the CLI is sound: lines of JSON, at most one
+// answer to a request, and never a permission.
 func FuzzSession(f *testing.F) {
 	f.Add([]byte(`{"type":"control_request","request_id":"u","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{}}}`+"\n"), true, true)
 	f.Add([]byte(mcpRequest("m", "calc", `{"id":abc,"method":"x"}`)+"\n"), true, true)

@@ -151,7 +151,7 @@ func TestQueuedOperationTimesFromTheFlush(t *testing.T) {
 	})
 }
 
-// One warning, and no more, says that a reply left the capabilities unknown.
+// Exactly one warning reports that a reply left the capabilities unknown.
 func TestHandshakeWarnsOfMissingCapabilities(t *testing.T) {
 	for reply, why := range map[string]string{
 		`{"capabilities":["a"]}`:                "",
@@ -241,7 +241,7 @@ func TestWhatConfirmsTheHandshake(t *testing.T) {
 	}
 }
 
-// What a CLI says instead of JSON is in the error of its start, bounded and
+// Output of a CLI that is not JSON is in the error of its start, bounded and
 // without secrets.
 func TestStartErrorsShowOutput(t *testing.T) {
 	const key = "sk-ant-api03-0123456789abcdefghijklmnopqrstuvwxyz"
@@ -311,8 +311,8 @@ func TestStartErrorsShowOutput(t *testing.T) {
 }
 
 // TestChildVersionFallbacks looks for the version of a CLI that does not name
-// it: one that cannot be found out is not held against it where no
-// gate depends on it, and what it does outranks what its number says.
+// it: an unknown version is not held against the CLI where no gate depends on
+// it, and its behaviour outranks its version number.
 func TestChildVersionFallbacks(t *testing.T) {
 	stop := hook.Stop(func(context.Context, *hook.StopInput) (*hook.StopOutput, error) { return nil, nil })
 	type fallback struct {
@@ -364,7 +364,8 @@ func TestChildVersionFallbacks(t *testing.T) {
 	all.Wait()
 }
 
-// What a CLI says in a result before it gives up is the output of its start.
+// The error result of a CLI before it gives up becomes the output of its start
+// error.
 func TestStartErrorHasTheEarlyResult(t *testing.T) {
 	bubble(t, func(c *cli) {
 		c.say(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["The disk is full"]}`)

@@ -22,36 +22,37 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// StoreOptions says where the transcript of a session is kept while it runs;
-// see [Options.Store]. Everything the CLI writes to its transcripts, also those
-// of subagents, is stored as it comes: what comes within a few milliseconds
-// together, unless a result, Flush or the end of the session waits for it. A batch
-// that cannot be stored is tried again until the session is over, in the same order.
+// StoreOptions configures where the transcript of a session is kept while it runs;
+// see [Options.Store]. Everything the CLI writes to its transcripts, including those
+// of subagents, is stored as it comes: entries that come within a few milliseconds
+// are stored together, unless a result, Flush or the end of the session waits for
+// them. A batch that cannot be stored is retried until the session is over, in the
+// same order.
 //
-// A session that is resumed is written from the store into a temporary directory,
-// with a copy of the user's settings and credentials, without the refresh token.
-// The CLI that is started must be able to read it. It is the CLI's configuration
+// A resumed session is written from the store into a temporary directory, with a
+// copy of the user's settings and credentials, without the refresh token. The CLI
+// must be able to read that directory. It serves as the CLI's configuration
 // directory (CLAUDE_CONFIG_DIR) and is removed when the session is over; with
-// Private, a session that begins has one too. What is
-// in the user's own directory besides, such as skills, agents and plugins, is not
-// there. On macOS the CLI may keep credentials in the Keychain, which are not
-// copied; set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN in Options.Env.
+// Private, a new session has one too. Other contents of the user's own directory,
+// such as skills, agents and plugins, are not there. On macOS the CLI may keep
+// credentials in the Keychain, which are not copied; set ANTHROPIC_API_KEY or
+// CLAUDE_CODE_OAUTH_TOKEN in Options.Env.
 type StoreOptions struct {
-	// Store is the store. It is needed.
+	// Store is the store. It is required.
 	Store store.Sessions
 	// Project is the project in the keys of the transcripts: a tenant, a
-	// repository, an environment. It is needed; see [store.Key].
+	// repository, an environment. It is required; see [store.Key].
 	Project string
-	// Flush says when the result of a turn is delivered: with [store.Strict],
-	// the default, once everything said before it is stored; with
+	// Flush selects when the result of a turn is delivered: with
+	// [store.Strict], the default, once everything before it is stored; with
 	// [store.Eventually], at once.
 	Flush store.Flush
-	// Fence is the fence of a lease that you have acquired, and renew, yourself.
-	// Zero: the session has its own lease, under its id, unless the store has no
-	// leases. Connect then fails with [store.ErrLeased] if another
+	// Fence is the fencing token of a lease that you have acquired, and renew,
+	// yourself. Zero: the session takes its own lease, under its id, unless the
+	// store has no leases. Connect then fails with [store.ErrLeased] if another
 	// owner has the session; the [*store.HeldError] names it. No tool call
-	// begins while it is in doubt whether the lease is still ours, and a
-	// session that has lost it stores nothing more and is aborted with
+	// begins while it is in doubt whether the lease is still ours, and a session
+	// that has lost it stores nothing more and is aborted with
 	// [store.ErrLeaseLost].
 	Fence store.Fence
 	// Owner names the owner of the lease, for people to read. Empty: the name
@@ -63,22 +64,23 @@ type StoreOptions struct {
 	// GiveUp is how long a store may take nothing before the session reports
 	// it: 60 s; [NoTimeout] means never. Then the stream has a
 	// [*message.MirrorError], and the results of strict sessions are delivered
-	// with a [*store.NotStoredError]. The session keeps trying. If the entries
-	// are not stored when it ends, Wait returns a *store.NotStoredError that
+	// with a [*store.NotStoredError]. The session keeps trying. If entries are
+	// still not stored when it ends, Wait returns a *store.NotStoredError that
 	// names the journal.
 	GiveUp time.Duration
 	// Journal is the directory for entries that the store does not take. Each
 	// session that needs it makes a file in it, and removes the file when
 	// everything is stored; [store.ImportJournal] stores one that was left
-	// behind. Empty: the directory claude-journals in [os.UserCacheDir], or, if
-	// there is none, in [os.TempDir].
+	// behind. Empty: the directory claude-journals in [os.UserCacheDir], or in
+	// [os.TempDir] if there is no such directory.
 	Journal string
 	// Private leaves nothing of the session on this machine when it is over, even
-	// when it is not resumed but begins. It always has the temporary configuration
-	// directory, and its CLI's temporary files are beside it: images of prompts,
-	// outputs of background tasks. If CLAUDE_CODE_TMPDIR is in the environment of
-	// the CLI, they are in a folder below that one. Only checkpoints of files stay,
-	// in file-history of the user's directory, and the journal if it is needed.
+	// of a session that begins rather than resumes. The session always has the
+	// temporary configuration directory, and its CLI's temporary files, such as
+	// images of prompts and outputs of background tasks, are beside it. If
+	// CLAUDE_CODE_TMPDIR is in the environment of the CLI, they are in a folder
+	// below that one. Only checkpoints of files stay, in file-history of the user's
+	// directory, and the journal if it is needed.
 	Private bool
 }
 
@@ -88,7 +90,7 @@ const (
 	defaultGiveUp = 60 * time.Second
 )
 
-// withDefaults returns a copy in which nothing is left out.
+// withDefaults returns a copy with all defaults filled in.
 func (o StoreOptions) withDefaults() *StoreOptions {
 	if o.TTL == 0 {
 		o.TTL = defaultTTL
@@ -144,24 +146,25 @@ func (o *Options) checkStore() *OptionError {
 // minTTL is the shortest lease: it must be renewed in time by a busy process.
 const minTTL = time.Second
 
-// leases reports whether the session has its own lease, if its store has leases.
+// leases reports whether the session takes a lease of its own, if its store has
+// leases.
 func (o *StoreOptions) leases() bool { return o != nil && o.Fence.IsZero() }
 
 // registerFence adds a hook that lets no tool begin while it is in doubt whether
-// the session is still ours. A fence keeps a lost owner from writing to the
-// store, but not from writing anywhere else; and an owner that stands still
+// the session is still ours. A fencing token keeps a lost owner from writing to
+// the store, but not from writing anywhere else; and an owner that stands still
 // answers no hook.
 func (o *StoreOptions) registerFence(p *plan) {
 	if o.leases() {
 		guard := hook.PreToolUse("", fence).FailClosed()
 		p.addHook(registration{"fence", guard.At(hook.StageRelease), true})
 		if slices.ContainsFunc(p.before, func(r registration) bool { return r.hook.Stage == hook.StageGate }) {
-			p.addHook(registration{"fence", guard.At(hook.StageGuard), true}) // people need not be asked for nothing
+			p.addHook(registration{"fence", guard.At(hook.StageGuard), true}) // so that no person is asked in vain
 		}
 	}
 }
 
-// fence waits until the lease is surely ours.
+// fence waits until the lease is certainly ours.
 func fence(ctx context.Context, _ *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
 	if err := SessionFrom(ctx).store.mirror.Owned(ctx); err != nil {
 		return hook.DenyTool("This session may have another owner: " + err.Error()), nil
@@ -169,14 +172,15 @@ func fence(ctx context.Context, _ *hook.PreToolUseInput) (*hook.PreToolUseOutput
 	return nil, nil
 }
 
-// openMirror makes the mirror of a session that is about to start, and takes
-// the session's lease. It returns nil if there is no store.
+// openMirror makes the mirror of a session about to start, and takes the
+// session's lease. It returns nil if there is no store.
 func openMirror(ctx context.Context, s *Session) (*mirror.Mirror, error) {
 	if s.opts.Store == nil {
 		return nil, nil
 	}
-	// A killed host leaves a copy of the user's credentials with the session that it
-	// had restored. This start may restore none, and so make no folder.
+	// A killed host leaves a copy of the user's credentials with the session it had
+	// restored. This start may restore no session, and then would make no folder and
+	// sweep none.
 	scratch.Sweep()
 	o := s.opts.Store.withDefaults()
 	m := mirror.New(mirror.Config{
@@ -193,8 +197,8 @@ func openMirror(ctx context.Context, s *Session) (*mirror.Mirror, error) {
 	return m, nil
 }
 
-// reportNotStored puts a message into the stream about entries that are not
-// stored.
+// reportNotStored puts a message about entries that are not stored into the
+// stream.
 func (s *Session) reportNotStored(key store.Key, err *store.NotStoredError) {
 	s.log.Error("entries of the transcript are not stored", "key", key.String(), "journal", err.Journal, "error", err.Err)
 	line, failed := jsonx.Marshal(message.NewMirrorError(s.ID(), err.Err.Error(), err.Journal, message.MirrorKey{
@@ -213,8 +217,8 @@ func (s *Session) reportNotStored(key store.Key, err *store.NotStoredError) {
 func (s *Session) strict() bool { return s.store.mirror != nil && s.opts.Store.Flush == store.Strict }
 
 // next returns the next frame to the reader of the stream; a result of a strict
-// session once everything said before it is stored. The wait is here and not
-// where frames are read, so the control channel works in the meantime.
+// session only once everything before it is stored. The wait is here, not where
+// frames are read, so the control channel keeps working.
 func (s *Session) next(ctx context.Context, untilIdle bool) (it inbox.Item, err error) {
 	if untilIdle {
 		it, err = s.inbox.NextUntilIdle(ctx)
@@ -237,27 +241,27 @@ func (s *Session) next(ctx context.Context, untilIdle bool) (it inbox.Item, err 
 	return it, nil
 }
 
-// waitForBarrier holds a prompt back while the reader waits for the store:
-// otherwise answers to answers that are not stored would pile up.
+// waitForBarrier applies back pressure: it holds a prompt back while the reader
+// waits for the store. Otherwise answers that build on unstored ones would pile
+// up.
 func (s *Session) waitForBarrier(ctx context.Context) error {
 	count := s.store.barrier.Load()
 	if count == 0 {
 		return nil
 	}
-	_ = s.store.mirror.Wait(ctx, count) // the reader of the stream is told
+	_ = s.store.mirror.Wait(ctx, count) // the reader of the stream gets the error
 	if ctx.Err() != nil {
 		return fmt.Errorf("claude: send prompt: %w", context.Cause(ctx))
 	}
 	return nil
 }
 
-// Flush waits until everything the CLI has written to its transcripts so far
-// is stored. It returns a [*store.NotStoredError] if the store takes nothing
-// for as long as StoreOptions.GiveUp says. Without Options.Store it returns nil
-// at once.
+// Flush waits until everything the CLI has written to its transcripts so far is
+// stored. It returns a [*store.NotStoredError] if the store takes nothing for
+// StoreOptions.GiveUp. Without Options.Store it returns nil at once.
 //
-// The CLI writes what it says with a delay of about a tenth of a second, but
-// everything said in a turn before the turn's result.
+// The CLI writes to its transcript with a delay of about a tenth of a second,
+// but everything from a turn before the turn's result.
 func (s *Session) Flush(ctx context.Context) error {
 	if s.store.mirror == nil {
 		return nil
@@ -266,10 +270,10 @@ func (s *Session) Flush(ctx context.Context) error {
 }
 
 // Abort ends the session because of cause, without grace: the CLI and
-// everything it has started is killed, and nothing more is stored. It does not
-// wait; Wait returns cause. What was not stored is kept in a journal, and cause
-// is then joined with a [*store.NotStoredError] that names it. Use Close unless
-// what the CLI does next would do harm.
+// everything it has started are killed, and nothing more is stored. It does not
+// wait; Wait returns cause. Entries that were not stored are kept in a journal,
+// and cause is then joined with a [*store.NotStoredError] that names it. Use
+// Close unless the CLI's next action would do harm.
 func (s *Session) Abort(cause error) {
 	if cause == nil {
 		cause = ErrClosed
@@ -292,7 +296,7 @@ func (s *Session) Abort(cause error) {
 	}()
 }
 
-// kill kills the CLI, or stops it if its Conn cannot do that.
+// kill kills the CLI, or stops it if its Conn cannot kill.
 func (s *Session) kill() {
 	killer, ok := s.conn.(interface{ Kill() error })
 	if !ok {
@@ -304,8 +308,8 @@ func (s *Session) kill() {
 	}
 }
 
-// lastFlush stores what is left and gives the lease back, when nothing more can
-// come. It returns what could not be stored as an error.
+// lastFlush stores the rest and returns the lease, when nothing more can come.
+// Its error names what could not be stored.
 func (s *Session) lastFlush() error {
 	if s.store.mirror == nil {
 		return nil
@@ -318,12 +322,12 @@ func (s *Session) lastFlush() error {
 	return s.store.mirror.Close(ctx)
 }
 
-// fromStore reports whether the session is one that is in a store.
+// fromStore reports whether the session is to be resumed from a store.
 func (o *Options) fromStore() bool { return o.Store != nil && o.resumes() }
 
-// findStored makes options for a session in a store say which one it is. The
-// CLI cannot continue "the last one": it sees only the one that it is given. The
-// id of a fork is chosen here, so that its lease can be taken before it starts.
+// findStored resolves options for a session in a store to one id. The CLI cannot
+// continue "the last one": it sees only the session it is given. The id of a
+// fork is chosen here, so that its lease can be taken before it starts.
 func (o *Options) findStored(ctx context.Context) error {
 	if !o.fromStore() {
 		return nil
@@ -348,8 +352,8 @@ func (o *Options) source() restore.Source {
 	return restore.Source{Store: o.Store.Store, Project: o.Store.Project}
 }
 
-// restore gives the CLI a configuration directory of its own, if the session is one
-// that is resumed from the store, which is written into it, or is private.
+// restore gives the CLI a configuration directory of its own if the session is
+// private, or is resumed from the store, which is then written into it.
 func (s *Session) restore(ctx context.Context) error {
 	if o := s.opts; o.Store == nil || !o.fromStore() && !o.Store.Private {
 		return nil
@@ -392,7 +396,7 @@ func (s *Session) restore(ctx context.Context) error {
 const tempVar = "CLAUDE_CODE_TMPDIR"
 
 // hideTemporary gives the CLI a directory for temporary files that is removed with the
-// session: below the one that the user has chosen, if there is one.
+// session: below the one that the user has chosen, if any.
 func (s *Session) hideTemporary() error {
 	files := s.files
 	if chosen := restore.Variable(s.plan.env, tempVar); chosen != "" {
@@ -411,11 +415,11 @@ func (s *Session) hideTemporary() error {
 	return nil
 }
 
-// removeFiles removes what the session has put into files.
+// removeFiles removes the files of the session.
 func (s *Session) removeFiles() error { return errors.Join(s.files.Remove(), s.temporary.Remove()) }
 
-// projectFolder is the name under which the CLI looks for the sessions of a
-// working directory first.
+// projectFolder returns the name under which the CLI first looks for the
+// sessions of a working directory.
 func projectFolder(cwd string) string {
 	path, err := filepath.Abs(cwd)
 	if err == nil {
@@ -426,7 +430,8 @@ func projectFolder(cwd string) string {
 	return transcript.ProjectName(path)
 }
 
-// storedError is the error of a session that could not be read from its store.
+// storedError returns the error for a session that could not be read from its
+// store.
 func storedError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:

@@ -14,8 +14,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A session that cannot be taken from its store is not started: the error says
-// why, and neither files nor a lease are left.
+// A session that cannot be taken from its store is not started: the error gives
+// the reason, and neither files nor a lease are left.
 func TestResumeFromStoreRefused(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	other := store.Key{Project: "tenant-7", Session: "00000000-0000-4000-8000-000000000009"}

@@ -23,7 +23,7 @@ import (
 // store. hostStore is the directory of the store.
 const hostRole, hostStore = "host", "CLAUDE_TEST_STORE"
 
-// playHost resumes a session, says so, and does nothing more.
+// playHost resumes a session, reports it, and does nothing more.
 func playHost() {
 	env := append(os.Environ(), "CLAUDE_TEST_ROLE=patient", "CLI_VERSION=2.1.325")
 	s, err := claude.Connect(context.Background(), &claude.Options{

@@ -178,7 +178,7 @@ func TestStoreDownForAWhile(t *testing.T) {
 }
 
 // When the store stays away for longer than GiveUp, the result comes with an
-// error that names the journal, and the stream says so.
+// error that names the journal, and the stream reports it.
 func TestStoreGivesUp(t *testing.T) {
 	storing(t, 2, func(t *testing.T, u *unsteady, o *claude.Options) {
 		o.Store.GiveUp = 10 * time.Second

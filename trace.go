@@ -39,26 +39,26 @@ type Trace struct {
 	// Diagnostic is called for problems that are not fatal: lines that are not
 	// frames, fields of an unexpected kind, frames left out.
 	Diagnostic func(Diagnostic)
-	// Ended is called when the session is over, with what Wait returns, and
-	// with the error of a CLI that could not be started. Only callbacks that
-	// still run report something after it.
+	// Ended is called when the session is over, with the error of Wait, or with
+	// the error of a CLI that could not be started. Only callbacks that still
+	// run report something after it.
 	Ended func(err error)
 
-	// Starting, PromptSending and CallbackContext are called at once, in the
-	// goroutine of what they report, which waits for them.
+	// Starting, PromptSending and CallbackContext are called synchronously, in
+	// the goroutine of the event they report, which waits for them.
 
 	// Starting is called for each CLI that is about to be started, with the
 	// context of Connect, Ask or Query. It may change start.Env. The Trace that
 	// it returns observes this session; nil: this Trace does.
 	Starting func(ctx context.Context, start *TraceStart) *Trace
 	// PromptSending is called before a prompt is sent, with the context of Run,
-	// Send or the like. What it returns, if not nil, is called if the prompt
-	// could not be sent.
+	// Send or the like. The function that it returns, if not nil, is called if
+	// the prompt could not be sent.
 	PromptSending func(ctx context.Context, id string) (failed func(error))
 	// CallbackContext is called before each callback and returns the context
-	// that the callback runs with. It must be derived from ctx. The other
-	// functions have seen what came before the callback, unless they take
-	// longer than a tenth of a second.
+	// that the callback runs with. It must be derived from ctx. By then the
+	// other functions have seen all earlier events, unless they take longer
+	// than a tenth of a second.
 	CallbackContext func(ctx context.Context, c TraceCallback) context.Context
 
 	// SkipPartialMessages keeps the pieces of answers away from FrameRead: most
@@ -80,19 +80,20 @@ type TraceStart struct {
 	Secrets []string
 }
 
-// Redactor returns what hides the secrets of the session, those in Env included.
+// Redactor returns a Redactor for the secrets of the session, including those in
+// Env.
 func (s *TraceStart) Redactor() *Redactor {
 	set := secret.FromEnv(s.Env)
 	set.AddValues(s.Secrets...)
 	return &Redactor{set}
 }
 
-// Redactor replaces the secrets that a session knows of, and whatever has the form
-// of one, such as an API key. It never changes: goroutines may share it.
+// Redactor replaces the secrets that a session knows of, and anything in the form
+// of a secret, such as an API key. It is immutable: goroutines may share it.
 type Redactor struct{ secrets *secret.Set }
 
-// Text returns at most limit bytes of a text. No secret begins before the cut and is
-// shown in part.
+// Text returns at most limit bytes of a text. It never shows part of a secret, even
+// of one that crosses the cut.
 func (r *Redactor) Text(text string, limit int) string { return r.secrets.Head([]byte(text), limit) }
 
 // JSON is Text for JSON, which may be broken: it also hides members by their names,
@@ -105,15 +106,15 @@ type TraceCallback struct {
 	Name      string // the hook's event, the tool's name …
 	RequestID string
 	ToolUseID string        // the tool call it belongs to, if it belongs to one
-	Duration  time.Duration // once it is done
+	Duration  time.Duration // set once it is done
 	Err       error         // why it failed
-	// Reply is the answer to the CLI, once it is done; nil if it failed.
+	// Reply is the answer to the CLI, set once it is done; nil if it failed.
 	Reply json.RawMessage
 }
 
 // TraceRequest is one control operation.
 type TraceRequest struct {
-	Context   context.Context // of the caller, for its values; never nil
+	Context   context.Context // the caller's, for its values; never nil
 	Op        string
 	RequestID string
 	Duration  time.Duration
@@ -133,7 +134,8 @@ const traceBound = 64 << 20
 // contextBound is how long a callback waits for a slow Trace.
 const contextBound = 100 * time.Millisecond
 
-// tracer calls a Trace off the paths it watches. A nil tracer does nothing.
+// tracer calls a Trace outside the paths it observes. A nil tracer does
+// nothing.
 type tracer struct {
 	trace *Trace
 	log   *slog.Logger
@@ -144,7 +146,7 @@ type tracer struct {
 	queue   []traced
 	bytes   int
 	skipped int
-	open    int // callbacks and operations that will still report their end
+	open    int // callbacks and operations whose end is still to be reported
 	ended   bool
 	over    bool // run returns
 }
@@ -163,8 +165,8 @@ func newTracer(t *Trace, log *slog.Logger) *tracer {
 	return tr
 }
 
-// starting announces a CLI that is about to be started, and takes over what the
-// user's function says: the Trace of this session, and the environment.
+// starting announces a CLI about to be started, and adopts the outcome of the
+// user's function: the Trace of this session, and the environment.
 func (tr *tracer) starting(ctx context.Context, p *plan, id string) {
 	if tr == nil || tr.trace.Starting == nil {
 		return
@@ -178,7 +180,7 @@ func (tr *tracer) starting(ctx context.Context, p *plan, id string) {
 	}})
 }
 
-// prompt announces a prompt and returns what is to be called if it is not sent.
+// prompt announces a prompt and returns the function to call if it is not sent.
 func (tr *tracer) prompt(ctx context.Context, id string) (failed func(error)) {
 	if tr == nil || tr.trace.PromptSending == nil {
 		return func(error) {}
@@ -194,7 +196,7 @@ func (tr *tracer) prompt(ctx context.Context, id string) (failed func(error)) {
 // context returns the context for a callback.
 func (tr *tracer) context(ctx context.Context, c TraceCallback) context.Context {
 	if tr == nil || tr.trace.CallbackContext == nil {
-		return ctx // before anything is captured: a callback that nobody observes allocates nothing here
+		return ctx // before anything is captured: an unobserved callback allocates nothing here
 	}
 	var own context.Context
 	tr.settle(contextBound)
@@ -206,7 +208,7 @@ func (tr *tracer) context(ctx context.Context, c TraceCallback) context.Context 
 }
 
 // add queues a call. Frames have a size and may be left out. Messages may be read
-// after the end of the session, and what is wrong with them is told then.
+// after the end of the session, and their problems are reported then.
 func (tr *tracer) add(size int, call func()) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -230,7 +232,7 @@ func (tr *tracer) signal() {
 	}
 }
 
-// begin announces something whose end will be told: the tracer waits for it.
+// begin announces an event whose end will be reported: the tracer waits for it.
 func (tr *tracer) begin() {
 	if tr != nil {
 		tr.mu.Lock()
@@ -239,7 +241,7 @@ func (tr *tracer) begin() {
 	}
 }
 
-// close is the end of what begin announced.
+// close reports the end of an event that begin announced.
 func (tr *tracer) close(call func()) {
 	if call != nil {
 		tr.add(0, call)
@@ -250,8 +252,8 @@ func (tr *tracer) close(call func()) {
 	tr.signal()
 }
 
-// end lets run return once it has told what is queued and still open. The
-// session has ended because of cause.
+// end lets run return once it has reported everything queued and still open.
+// The session has ended because of cause.
 func (tr *tracer) end(cause error) {
 	if tr == nil {
 		return
@@ -278,15 +280,15 @@ func (tr *tracer) settleAtEnd() {
 	}
 }
 
-// settle waits until everything that has happened so far was reported, but not longer
-// than a bound.
+// settle waits until everything that has happened so far is reported, for at most
+// bound.
 func (tr *tracer) settle(bound time.Duration) {
 	told := make(chan struct{})
 	tr.add(0, func() { close(told) })
 	waited(told, bound)
 }
 
-// wait blocks until everything was reported.
+// wait blocks until everything is reported.
 func (tr *tracer) wait() {
 	if tr == nil {
 		return
@@ -297,8 +299,8 @@ func (tr *tracer) wait() {
 	<-done
 }
 
-// run reports what is queued until the end. A user's function that ends
-// its goroutine is followed by another run.
+// run reports queued events until the end. A user's function that ends its
+// goroutine is followed by another run.
 func (tr *tracer) run(done chan struct{}) {
 	over := false
 	defer func() {
@@ -336,7 +338,7 @@ func (tr *tracer) next() (t traced, ok, end bool) {
 	return t, true, false
 }
 
-// tell calls a function of the user's; its panic is not ours.
+// tell calls a user's function and contains its panic.
 func (tr *tracer) tell(t traced) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -352,7 +354,7 @@ func (tr *tracer) state(from, to State) {
 	}
 }
 
-// reads returns the function that sees lines read, nil if nobody wants them.
+// reads returns the function that sees lines read, nil if there is none.
 func (tr *tracer) reads() func([]byte) {
 	if tr == nil {
 		return nil
@@ -368,7 +370,7 @@ func (tr *tracer) reads() func([]byte) {
 	}
 }
 
-// writes returns the function that sees lines written, nil if nobody wants them.
+// writes returns the function that sees lines written, nil if there is none.
 func (tr *tracer) writes() func([]byte) {
 	if tr == nil {
 		return nil
@@ -423,10 +425,10 @@ func (tr *tracer) diagnostic(d Diagnostic) {
 const (
 	// maxHead is how much of a bad line is logged.
 	maxHead = 200
-	// headWindow is how much of it is searched for secrets before, so that
-	// none is shown because it was cut.
+	// headWindow is how much of it is first searched for secrets, so that
+	// cutting cannot expose one.
 	headWindow = 4 << 10
-	// maxStray is how much of what is not JSON a start error shows.
+	// maxStray bounds the output that is not JSON in a start error.
 	maxStray = 4 << 10
 )
 
@@ -446,11 +448,11 @@ func (s *Session) diagnose(line []byte, err error) {
 }
 
 // head returns the beginning of a line that cannot be read, without secrets, at
-// most n bytes of it.
+// most n bytes.
 func (s *Session) head(line []byte, n int) string {
 	hide := s.hidden()
 	cut := min(len(line), headWindow+hide.Longest())
-	// With a quote behind it, a value that never ends is found as well.
+	// With a quote behind it, an unterminated value is found as well.
 	text := strings.TrimSuffix(hide.Hide(string(line[:cut])+`"`), `"`)
 	if len(text) > n {
 		text = text[:n] + "…"
@@ -458,8 +460,8 @@ func (s *Session) head(line []byte, n int) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// keepStray keeps the end of what a CLI that is starting writes to its output
-// and is not JSON: mostly it says why it does not start.
+// keepStray keeps the end of a starting CLI's output that is not JSON: mostly
+// it gives the reason why the CLI does not start.
 func (s *Session) keepStray(line []byte) {
 	if !s.starting() {
 		return
@@ -486,8 +488,8 @@ func (s *Session) starting() bool {
 	return s.State() < StateRunning
 }
 
-// strayOutput returns what was kept, and the rest of a line that was cut by the
-// end of the output.
+// strayOutput returns the kept output, and the rest of a line that was cut by
+// the end of the output.
 func (s *Session) strayOutput() string {
 	s.mu.Lock()
 	lines := append([]string(nil), s.start.stray...)

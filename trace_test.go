@@ -211,7 +211,7 @@ func (f transportFunc) Start(ctx context.Context, l *claude.Launch) (claude.Conn
 	return f(ctx, l)
 }
 
-// A library that records what was said leaves out what the session keeps secret.
+// A library that records messages leaves out the session's secrets.
 func TestTraceRedactor(t *testing.T) {
 	start := &claude.TraceStart{
 		Env:     []string{"SHOP_TOKEN=from-the-environment", "HOME=/home/visible-user"},

@@ -14,12 +14,12 @@ import (
 // run it in a container, on another machine, or not at all, as in tests.
 //
 // Start is called once for each session. Its context bounds the start, not the
-// life of what was started.
+// life of the CLI.
 type Transport interface {
 	Start(ctx context.Context, launch *Launch) (Conn, error)
 }
 
-// Launch describes what a Transport should start.
+// Launch describes the CLI that a Transport should start.
 type Launch struct {
 	Path string   // Options.CLIPath, possibly empty
 	Args []string // the command line without the program
@@ -51,12 +51,12 @@ type Conn interface {
 	// Stop ends the CLI, politely first and in bounded time, and never leaves
 	// it running. It may be called more than once and concurrently.
 	Stop() error
-	// A Conn may also have a method Kill() error, which ends the CLI at once
-	// and silently; Session.Abort uses it in place of Stop. And it may
-	// have a method PID() int, the number of a process of this system that the
-	// CLI is; Session.PID returns it. A method Note() is called once before the
-	// CLI is asked to end, to find what it has started while it still shows;
-	// a Conn that wraps another passes it on.
+	// A Conn may have three more methods. Kill() error ends the CLI at once and
+	// silently; Session.Abort uses it in place of Stop. PID() int returns the
+	// process id of the CLI on this system; Session.PID returns it. Note() is
+	// called once before the CLI is asked to end, to find the processes that it
+	// started while they can still be seen; a Conn that wraps another passes it
+	// on.
 
 	// Wait blocks until the CLI has ended and reports how: nil for exit code
 	// 0, otherwise an error, preferably with a method ExitCode() int like that
@@ -80,8 +80,8 @@ func (child) Start(ctx context.Context, l *Launch) (Conn, error) {
 	return p, nil
 }
 
-// startFailure says what is wrong with a start: the directory, the program, or
-// the system.
+// startFailure explains a failed start: the directory, the program, or the
+// system.
 func startFailure(ctx context.Context, path string, err error) error {
 	if _, ok := errors.AsType[*proc.DirError](err); ok {
 		return &OptionError{"Cwd", err.Error()}
@@ -102,7 +102,7 @@ func startFailure(ctx context.Context, path string, err error) error {
 	return &StartError{Reason: reason, Path: path, Err: err}
 }
 
-// exitFailure turns what Conn.Wait returned into a ProcessError; nil stays nil.
+// exitFailure turns the error of Conn.Wait into a ProcessError; nil stays nil.
 func exitFailure(err error) *ProcessError {
 	if err == nil {
 		return nil
@@ -117,8 +117,8 @@ func exitFailure(err error) *ProcessError {
 	return failure
 }
 
-// stderrTail returns the end of what the CLI wrote to standard error, for
-// those Conns that keep it.
+// stderrTail returns the end of the CLI's standard error, for a Conn that keeps
+// it.
 func stderrTail(c Conn) string {
 	if t, ok := c.(interface{ StderrTail() string }); ok {
 		return t.StderrTail()

@@ -164,7 +164,7 @@ func TestChildThatIgnoresEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range s.Messages(t.Context()) {
-		break // it says when nothing stops it
+		break // it reports when nothing stops it
 	}
 	begin := time.Now()
 	if err := s.Close(); err != nil {
@@ -189,7 +189,7 @@ func TestChildLeavesNothing(t *testing.T) {
 			}
 			defer s.Close()
 			for range s.Messages(t.Context()) {
-				break // it says when it has started them
+				break // it reports when it has started them
 			}
 			if n := len(leak.Marked()); n != 3 {
 				t.Errorf("%d processes, want the CLI and two of its own", n)
@@ -277,7 +277,7 @@ func is(target error) func(error) bool {
 }
 
 func TestChildTooOldForHooks(t *testing.T) {
-	o := childCLI(t, "modest") // it does not say its version by itself
+	o := childCLI(t, "modest") // it does not report its version by itself
 	o.Env = append(o.Env, "CLI_VERSION=1.0.70")
 	o.Hooks = []hook.Hook{hook.Stop(func(context.Context, *hook.StopInput) (*hook.StopOutput, error) { return nil, nil })}
 	if _, err := claude.Connect(t.Context(), o); !errors.Is(err, claude.ErrUnsupportedVersion) || !strings.Contains(err.Error(), "1.0.85") {

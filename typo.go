@@ -10,9 +10,9 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// modelProblem says what is wrong with the name of a model, "" for nothing. Providers
-// and gateways have names of their own, so only a plain word is compared with those that
-// the CLI lists.
+// modelProblem explains what is wrong with the name of a model; "" if nothing is.
+// Providers and gateways have names of their own, so only a plain word is compared with
+// the names that the CLI lists.
 func modelProblem(name string, listed []control.ModelInfo) string {
 	if strings.ContainsFunc(name, func(c rune) bool { return unicode.IsControl(c) || unicode.IsSpace(c) }) {
 		return fmt.Sprintf("%q contains a blank or a control character", name)
@@ -31,7 +31,7 @@ func modelProblem(name string, listed []control.ModelInfo) string {
 	return ""
 }
 
-// nearestName returns the name that is reached with the fewest edits.
+// nearestName returns the known name with the smallest edit distance.
 func nearestName(name string, known []string) string {
 	best, fewest := "", len(name)+1
 	for _, k := range known {
@@ -42,7 +42,8 @@ func nearestName(name string, known []string) string {
 	return best
 }
 
-// edits is how many characters must be put in, taken out or changed.
+// edits returns the edit distance: how many characters must be inserted,
+// deleted or replaced.
 func edits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -64,7 +65,7 @@ func edits(a, b string) int {
 }
 
 // otherCase returns the built-in tool whose name differs from this one only in
-// case, "" if there is none.
+// case, "" if no tool's does.
 func otherCase(name string) string {
 	for _, known := range permission.BuiltInTools() {
 		if name != known && strings.EqualFold(name, known) && !builtIn(name) {

@@ -25,7 +25,7 @@ import (
 )
 
 // validate reports the first option that cannot be used, before anything is
-// started: each by itself, then those that do not go together.
+// started: first each by itself, then combinations.
 func (o *Options) validate() error {
 	for r := range optionRows {
 		if problem := r.problem(o); problem != "" {
@@ -43,12 +43,12 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// maxAPITimeout is the longest that the CLI's timers can do: with more they
-// fire at once.
+// maxAPITimeout is the longest timeout of the CLI's timers: a longer one fires
+// at once.
 const maxAPITimeout = math.MaxInt32 * time.Millisecond
 
-// problem says what is wrong with the value of an option, by the row or by the
-// type of the field; "" if nothing is.
+// problem explains what is wrong with the value of an option, by its row or by
+// the type of the field; "" if nothing is.
 func (r *option) problem(o *Options) string {
 	if r.check != nil {
 		return r.check(o)
@@ -91,7 +91,7 @@ func numberProblem(n float64) string {
 	return ""
 }
 
-// textProblem says what is wrong with a text; an empty one has no problem.
+// textProblem explains what is wrong with a text; an empty text has no problem.
 func (r *option) textProblem(text string) string {
 	if text == "" {
 		return ""
@@ -108,9 +108,9 @@ func (r *option) listProblem(list []string) string {
 	return ""
 }
 
-// entryProblem says what is wrong with a text that counts even if it is empty.
-// Control characters have no place in a name, a comma would make two of one, and
-// nothing with a NUL byte can be passed to a process.
+// entryProblem explains what is wrong with a text that counts even if it is
+// empty. A control character has no place in a name, a comma would split it in
+// two, and a text with a NUL byte cannot be passed to a process.
 func (r *option) entryProblem(text string) string {
 	travels := r.onCommandLine() || r.env != nil || r.process
 	switch {
@@ -128,7 +128,7 @@ func (r *option) entryProblem(text string) string {
 	return ""
 }
 
-// words are values as the CLI spells them.
+// words returns values in the CLI's spelling.
 func words[S ~string](values ...S) []string {
 	list := make([]string, len(values))
 	for i, v := range values {
@@ -214,8 +214,8 @@ func (o *Options) checkHooks() *OptionError {
 	return nil
 }
 
-// checkOrder refuses a hook that could not be asked when it should be: a stage
-// that its event does not have, and a guard of nothing.
+// checkOrder refuses a hook that could never be asked at the right time: one
+// with a stage that its event does not have, or a guard that guards nothing.
 func (o *Options) checkOrder(h hook.Hook) string {
 	if h.Event != hook.EventPreToolUse {
 		if h.Stage != hook.StageHook {
@@ -232,9 +232,9 @@ func (o *Options) checkOrder(h hook.Hook) string {
 	return ""
 }
 
-// guardsTool reports whether a matcher is about tools that exist: each of its
+// guardsTool reports whether a matcher names tools that exist: each of its
 // names must be known, and a regular expression must fit one. Tools of MCP
-// servers are known when they are called.
+// servers become known only when they are called.
 func guardsTool(pattern string) bool {
 	if matcher.Plain(pattern) && !matcher.All(pattern) {
 		names := matcher.Names(pattern)
@@ -250,8 +250,8 @@ func guardsTool(pattern string) bool {
 // mcpTool is the name of a tool of an MCP server.
 var mcpTool = regexp.MustCompile(`^mcp__.+__.+$`)
 
-// checkAgents reports agents, skills and plugins that the CLI would drop or
-// read as something else.
+// checkAgents refuses agents, skills and plugins that the CLI would drop or
+// misread.
 func (o *Options) checkAgents() *OptionError {
 	for _, name := range slices.Sorted(maps.Keys(o.Agents)) {
 		field := fmt.Sprintf("Agents[%q]", name)
@@ -300,8 +300,8 @@ func (o *Options) checkAgents() *OptionError {
 	return nil
 }
 
-// checkSkill refuses names that would become another permission rule than the
-// one for that skill.
+// checkSkill refuses names that would become another permission rule than that
+// of the skill.
 func checkSkill(name string) string {
 	switch {
 	case name == "" || strings.TrimSpace(name) != name:
@@ -318,11 +318,12 @@ func checkSkill(name string) string {
 	return ""
 }
 
-// What decides before a callback is asked. Where two options can never work
-// together the start fails. Where a mode leaves next to nothing for the callback
-// to decide the log has a warning, where rules leave less a line at debug level.
+// Decisions taken before a callback is asked. Where two options can never work
+// together, the start fails. Where a mode leaves next to nothing for the
+// callback to decide, the log has a warning; where rules leave less, a line at
+// debug level.
 
-// checkAsking refuses options of which one would silently replace the other.
+// checkAsking refuses two options where one would silently replace the other.
 func (o *Options) checkAsking() *OptionError {
 	switch {
 	case o.PermissionPromptTool != "" && o.CanUseTool != nil:
@@ -354,8 +355,8 @@ func (o *Options) checkAsking() *OptionError {
 	return nil
 }
 
-// checkRules refuses rules that the CLI would misread. It takes them as one
-// list: a parenthesis that is missing swallows the rules that follow.
+// checkRules refuses rules that the CLI would misread. The CLI reads them as
+// one list: a missing parenthesis swallows the rules that follow.
 func (o *Options) checkRules() *OptionError {
 	for _, list := range []struct {
 		field string
@@ -390,9 +391,9 @@ func (o *Options) checkRules() *OptionError {
 }
 
 // meantFromRoot returns the path of a rule such as Read(/etc/passwd), which the
-// CLI counts from its working directory, if the first name of it is one at the
-// root of the file system and not one in the working directory. It returns ""
-// for any other rule.
+// CLI resolves against its working directory, if its first name exists at the
+// root of the file system and not in the working directory. It returns "" for
+// any other rule.
 func (o *Options) meantFromRoot(r permission.Rule) string {
 	path, ok := strings.CutPrefix(r.RuleContent, "/")
 	first, _, _ := strings.Cut(path, "/")
@@ -408,8 +409,8 @@ func (o *Options) meantFromRoot(r permission.Rule) string {
 	return r.RuleContent
 }
 
-// neverApplies says why the CLI takes a rule and never applies it, "" if it does
-// apply it. The forms were tried on CLI 2.1.325.
+// neverApplies explains why the CLI accepts a rule and never applies it; "" if
+// it does apply it. The forms were tried on CLI 2.1.325.
 func neverApplies(r permission.Rule) string {
 	content := r.RuleContent
 	if content == "" || content == "*" || content == "**" {
@@ -446,8 +447,8 @@ func neverApplies(r permission.Rule) string {
 	return ""
 }
 
-// cut reports whether the CLI cuts a rule of its command line: at a comma or a
-// blank that follows a closing parenthesis, also one behind a backslash, with
+// cut reports whether the CLI splits a rule of its command line: at a comma or
+// a blank that follows a closing parenthesis, even one behind a backslash, with
 // no opening one in between.
 func cut(rule string) bool {
 	inside := false
@@ -493,7 +494,7 @@ func (o *Options) extra(flag string) []string {
 	return values
 }
 
-// warn logs what keeps the permission callback from being asked, in one line.
+// warn logs, in one line, what keeps the permission callback from being asked.
 func (o *Options) warn() {
 	if o.CanUseTool == nil {
 		return
@@ -523,11 +524,12 @@ func coversTool(rule string) bool {
 }
 
 // A matcher or a rule for a tool that does not exist is silent for ever, so the
-// names are compared with the tools that the CLI lists at the beginning of a
-// turn. Unknown names are not an error: tools come and go with versions.
+// session compares the names with the tools that the CLI lists at the beginning
+// of a turn. Unknown names are not an error: tools come and go with versions.
 
-// toolNames are what the options say about tools: names, and matchers that are
-// regular expressions. Patterns of rules, such as mcp__*, are left out.
+// toolNames returns the tools that the options mention: names, and matchers
+// that are regular expressions. Patterns of rules, such as mcp__*, are left
+// out.
 func (o *Options) toolNames() (names []string, patterns []*regexp.Regexp) {
 	add := func(name string) {
 		if name != "" && !strings.Contains(name, "*") && !slices.Contains(names, name) && !builtIn(name) {
@@ -561,8 +563,8 @@ func (o *Options) toolNames() (names []string, patterns []*regexp.Regexp) {
 }
 
 // checkTools compares the names in the options with the tools that the CLI
-// lists, and logs once which of them it does not have. While a server of MCP
-// tools is not connected it waits for the next list.
+// lists, and logs once which of them are missing. While a server of MCP tools
+// is not connected, it waits for the next list.
 func (s *Session) checkTools(line []byte) {
 	if s.start.toolsChecked {
 		return
@@ -579,7 +581,7 @@ func (s *Session) checkTools(line []byte) {
 	known := slices.Concat(init.Tools, permission.BuiltInTools())
 	var unknown, nearest []string
 	for _, name := range names {
-		// A rule for a server, or for what a server may bring later.
+		// A rule for a server, or for tools that a server may bring later.
 		fits := func(tool string) bool { return tool == name || strings.HasPrefix(tool, name+"__") }
 		if !slices.ContainsFunc(known, fits) {
 			unknown, nearest = append(unknown, name), append(nearest, nearestName(name, known))
@@ -595,7 +597,7 @@ func (s *Session) checkTools(line []byte) {
 	}
 }
 
-// problemOf is the text of an error, "" for none.
+// problemOf returns the text of an error, "" for nil.
 func problemOf(err error) string {
 	if err == nil {
 		return ""
@@ -604,8 +606,8 @@ func problemOf(err error) string {
 }
 
 // The CLI takes any matcher, and never calls a hook whose matcher fits nothing.
-// Names are compared exactly; other characters than those of names make it a
-// regular expression, and one that cannot be compiled fits nothing.
+// Names are compared exactly; a character that names do not have makes the
+// matcher a regular expression, and one that cannot be compiled fits nothing.
 
 // matchesTools reports whether the matcher of an event is about tools.
 func matchesTools(e hook.Event) bool {
@@ -613,8 +615,8 @@ func matchesTools(e hook.Event) bool {
 	return info.Subject == hook.SubjectTool
 }
 
-// checkMatcher refuses a matcher with which a hook would never be called, or
-// called for everything. It returns what is wrong, "" for nothing.
+// checkMatcher refuses a matcher with which a hook would never be called, or be
+// called for everything. It returns the problem, "" if there is none.
 func checkMatcher(h hook.Hook) string {
 	if matcher.All(h.Matcher) {
 		return ""
@@ -636,8 +638,8 @@ func checkMatcher(h hook.Hook) string {
 	if name, rest, ok := strings.Cut(h.Matcher, "("); ok && strings.HasSuffix(rest, ")") && matchesTools(h.Event) && builtIn(name) {
 		return fmt.Sprintf("the matcher %q is a rule: a matcher names tools, as in %q; what they do is for the hook to look at", h.Matcher, name)
 	}
-	// What only the CLI's regular expressions have, such as looking ahead, is
-	// left to it.
+	// Syntax that only the CLI's regular expressions have, such as lookahead,
+	// is left to it.
 	_, err := regexp.Compile(h.Matcher)
 	if bad, ok := errors.AsType[*syntax.Error](err); ok && bad.Code != syntax.ErrInvalidPerlOp && bad.Code != syntax.ErrInvalidEscape {
 		return fmt.Sprintf("the matcher %q is not a regular expression: %s", h.Matcher, bad.Code)

@@ -146,7 +146,7 @@ func TestUnknownTools(t *testing.T) {
 }
 
 func TestMatchers(t *testing.T) {
-	for matcher, want := range map[string]string{ // what the error says; empty: none
+	for matcher, want := range map[string]string{ // part of the error; empty: none
 		"": "", "*": "", "Bash": "", "Write|Edit": "", "Write, Edit": "", "Bash.*": "", "^(Read|Write)$": "", "mcp__files__read": "", "mcp__(a|b)__.*": "",
 		"Notebook(Edit|Read)": "", "^(?!Bash)": "", "MyTool": "", "Task|Agent": "",
 		"Bash(rm:*)": "is a rule", "Read(./x)": "is a rule", "Bash()": "is a rule",

@@ -21,14 +21,14 @@ import (
 // it to the API as the version of the SDK.
 const Version = "0.1.0"
 
-// newest is the newest CLI that was measured: it knows everything that this
+// newest is the newest CLI that was measured: it supports everything this
 // package asks for.
 const newest = operation.Newest
 
-// since says when the CLI learnt something: lacks is the newest version that
-// was seen without it, has the oldest that was seen with it. Between the two
-// nobody knows, and the CLI is given the benefit of the doubt. If lacks is
-// empty, has is the very first. The zero value is as old as the CLI.
+// since records when the CLI learnt something: lacks is the newest version seen
+// without it, has the oldest seen with it. In between it is unknown, and the
+// CLI is given the benefit of the doubt. If lacks is empty, has is the very
+// first version. The zero value is as old as the CLI.
 type since struct{ lacks, has string }
 
 func (f since) always() bool { return f == since{} }
@@ -41,7 +41,7 @@ func (f since) missing(version string) bool {
 	return ok && order <= 0
 }
 
-// known reports whether a version is one that has it.
+// known reports whether a version certainly has it.
 func (f since) known(version string) bool {
 	order, ok := compareVersions(version, f.has)
 	return ok && order >= 0
@@ -51,42 +51,41 @@ func (f since) known(version string) bool {
 // refuse it: they never answer.
 const firstInitialize = "1.0.63"
 
-// When the command line learnt to carry an empty prompt, and messages to be
-// left as they are. The table of options has the rest.
+// The versions in which the command line learnt to carry an empty prompt, and
+// messages to be taken literally. The table of options has the rest.
 var (
 	sinceEmptyPrompt = since{"1.0.85", "1.0.128"}
 	sinceVerbatim    = since{"2.1.296", "2.1.299"}
 )
 
 // A CLI that speaks the protocol answers initialize in about half a second and
-// names its version there. Only one that stays silent is asked for it.
+// names its version there. Only a silent one is asked for it.
 const (
 	probeAfter = 2 * time.Second
 	probeBound = 5 * time.Second // behind a wrapper, on a busy machine, it takes more than 3
 	probeTerm  = 200 * time.Millisecond
 )
 
-// compareVersions compares two versions by their three numbers; ok is false
-// when one has none.
+// compareVersions compares two versions by their three numbers; ok is false if
+// either is not a version.
 func compareVersions(a, b string) (order int, ok bool) { return operation.CompareVersions(a, b) }
 
-// tooOld reports whether a version is known and below what is needed. An
-// unknown version is not held against the CLI: what it does counts. Safety
+// tooOld reports whether a version is known and below the one needed. An
+// unknown version is not held against the CLI: its behaviour counts. Safety
 // checks are another matter, see [safetyChecks].
 func tooOld(version, needed string) bool {
 	order, ok := compareVersions(version, needed)
 	return ok && order < 0
 }
 
-// checkFeatures refuses a CLI that would silently ignore what the options
-// ask for.
+// checkFeatures refuses a CLI that would silently ignore options.
 func (s *Session) checkFeatures(ctx context.Context) error {
 	if applied := s.Info().ManagedSettingsApplied; s.opts.ManagedSettings != nil && (applied == nil || !*applied) {
 		return s.startError(ErrUnsupportedVersion, fmt.Errorf("%s did not apply the ManagedSettings, %s does", s.foundVersion(ctx), newest))
 	}
 	s.warnOfPrompt()
 	for r := range s.opts.inUse() {
-		if r.since.always() || !r.ignored() { // a flag that it does not know it has refused
+		if r.since.always() || !r.ignored() { // the CLI has refused a flag that it does not know
 			continue
 		}
 		if version := s.cliVersion(ctx); r.since.fails(r.field, version) {
@@ -98,10 +97,11 @@ func (s *Session) checkFeatures(ctx context.Context) error {
 	}
 	version := s.cliVersion(ctx)
 	for _, h := range s.opts.Hooks {
-		// A CLI that does not know an event takes its hooks and never calls them.
+		// A CLI that does not know an event accepts its hooks and never calls
+		// them.
 		event, _ := h.Event.Info()
 		check := checkedHook
-		if event.Gate && !s.Info().HookOnFailureSupported { // which is younger than all of them
+		if event.Gate && !s.Info().HookOnFailureSupported { // younger than all gates
 			check = checkedGate
 		}
 		if (since{event.Before, event.Since}).fails(check, version) {
@@ -111,9 +111,9 @@ func (s *Session) checkFeatures(ctx context.Context) error {
 	return s.checkFailClosed(ctx, s.Info())
 }
 
-// checkInstalled does the same for a query without a handshake, by the version
-// that is installed, if that is known without starting anything. All that such
-// a query can ask for is on the command line.
+// checkInstalled does the same for a query without a handshake, by the
+// installed version, if that is known without starting anything. Such a query
+// has all its options on the command line.
 func (o *Options) checkInstalled(p *plan) error {
 	if o.Transport != nil {
 		return nil
@@ -135,7 +135,7 @@ func (o *Options) checkInstalled(p *plan) error {
 	return nil
 }
 
-// flagSince is a version that knows one of our flags.
+// flagSince returns a version that knows one of our flags.
 func flagSince(flag string) string {
 	if flag == awaitFlag {
 		return sinceAwait.has
@@ -158,8 +158,9 @@ func (r *option) tooOld(version string) error {
 
 // checkFailClosed refuses a CLI on which a hook that must fail closed would
 // not. Most failures happen on this side and are answered with a block, but
-// some only the CLI sees: an answer it cannot read, a line that was too long
-// for us. Without its support they would let pass what the hook is to stop.
+// some only the CLI sees: an answer it cannot read, or a line that was too long
+// for us. Without the CLI's support, those failures would let through what the
+// hook is meant to stop.
 func (s *Session) checkFailClosed(ctx context.Context, info *control.Info) error {
 	missing := info.HooksApplied != nil && !*info.HooksApplied
 	if missing {
@@ -189,8 +190,8 @@ func (s *Session) foundVersion(ctx context.Context) string {
 	return "the CLI found"
 }
 
-// probeVersion asks the executable for its version; "" when it does not say.
-// Nothing of the process is left when it returns.
+// probeVersion asks the executable for its version; "" if it does not tell. No
+// process is left when it returns.
 func (s *Session) probeVersion(ctx context.Context) string {
 	if version := s.packageVersion(); version != "" {
 		return version
@@ -224,7 +225,7 @@ func (s *Session) probeVersion(ctx context.Context) string {
 	return version
 }
 
-// operationSince says when an operation came. An older CLI never answers it.
+// operationSince returns when an operation came. An older CLI never answers it.
 func operationSince(op string) since {
 	if row := operation.Find(op); row != nil {
 		return since{row.Lacks, row.Has}
@@ -233,8 +234,8 @@ func operationSince(op string) since {
 }
 
 // readsCancels reports whether the CLI can be told that a reply is no longer
-// awaited. Old ones end at a line that they do not know. They do not name their
-// version either, so a CLI that names none is spared.
+// awaited. Old CLIs exit at a line that they do not know. They do not name
+// their version either, so a CLI that names none is never told.
 func (s *Session) readsCancels() bool {
 	version := s.Info().CLIVersion
 	return version != "" && !late.missing(version)
@@ -252,8 +253,8 @@ func (s *Session) checkOperation(ctx context.Context, op string) error {
 	return nil
 }
 
-// checkVerbatim refuses a message that the CLI would read mentions and commands
-// into, although it says not to.
+// checkVerbatim refuses a message marked as verbatim if the CLI would still
+// look for mentions and commands in it.
 func (s *Session) checkVerbatim(ctx context.Context) error {
 	if version := s.cliVersion(ctx); sinceVerbatim.fails(checkedVerbatim, version) {
 		return fmt.Errorf("claude: send prompt: %s ignores ClientComposed, %s does not: %w", describeVersion(version), sinceVerbatim.has, ErrUnsupportedVersion)
@@ -261,9 +262,9 @@ func (s *Session) checkVerbatim(ctx context.Context) error {
 	return nil
 }
 
-// rewriteSince says when the CLI learnt to use the input that a PreToolUse hook
-// puts in place of another, by what the hook decides beside it. Before that the
-// tool runs with the input it had; 2.1.299 uses a new one, but then asks nobody.
+// rewriteSince returns when the CLI learnt to use the input that a PreToolUse
+// hook substitutes, by the hook's decision beside it. Before that, the tool runs
+// with the original input; 2.1.299 uses the new one, but then asks no one.
 func rewriteSince(decision string) since {
 	switch decision {
 	case "allow":
@@ -276,8 +277,8 @@ func rewriteSince(decision string) since {
 	return since{} // it does not run
 }
 
-// checkRewrite refuses the reply of a PreToolUse hook that changes an input, if
-// the CLI would run the tool with the one it had.
+// checkRewrite refuses the reply of a PreToolUse hook that changes an input if
+// the CLI would run the tool with the original one.
 func (s *Session) checkRewrite(ctx context.Context, reply json.RawMessage) error {
 	part := jsonx.Member(reply, "hookSpecificOutput")
 	if !jsonx.Present(jsonx.Member(part, "updatedInput")) {
@@ -313,8 +314,8 @@ func (s *Session) warnOfPrompt() {
 	}
 }
 
-// cliVersion returns the version of the CLI, "" if it cannot be found out. One
-// that does not name it in the handshake is old, and asked once.
+// cliVersion returns the version of the CLI, "" if it cannot be found out. A
+// CLI that does not name it in the handshake is old, and is asked once.
 func (s *Session) cliVersion(ctx context.Context) string {
 	if version := s.Info().CLIVersion; version != "" || s.opts.Transport != nil {
 		return version
@@ -335,9 +336,9 @@ func (s *Session) cliVersion(ctx context.Context) string {
 }
 
 // InstalledVersion returns the version of the CLI that the options would start,
-// without starting anything. It is empty if the program does not lie in the
-// package that it came with, or the options have a Transport: then the version is
-// not known before Connect. Nil is the same as the zero Options.
+// without starting anything. It is empty if the program is not inside the package
+// that it came with, or if the options have a Transport: then the version is
+// unknown before Connect. A nil receiver acts like the zero Options.
 func (o *Options) InstalledVersion() string {
 	if o == nil {
 		o = new(Options)
@@ -352,7 +353,7 @@ func (o *Options) InstalledVersion() string {
 	return installedVersion(o.CLIPath, env)
 }
 
-// packageVersion is that of installedVersion for the session's CLI.
+// packageVersion returns installedVersion for the session's CLI.
 func (s *Session) packageVersion() string { return installedVersion(s.opts.CLIPath, s.plan.env) }
 
 // installedVersion returns the version in the package that the executable came

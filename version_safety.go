@@ -2,12 +2,12 @@ package claude
 
 import "slices"
 
-// What goes by the version of the CLI comes in two kinds. Most of it is a feature:
-// if the version is not known, the CLI is given the benefit of the doubt, and what
-// it does counts. The rest keeps something from happening, and a CLI without it
-// lets that happen in silence: there a version that is not known is an old one.
+// Checks of the CLI's version come in two kinds. Most are about a feature: if the
+// version is unknown, the CLI is given the benefit of the doubt, and its behaviour
+// counts. The others prevent something that a CLI without support would do in
+// silence: for them an unknown version counts as an old one.
 
-// The checks that are not about an option of the table of options.
+// The checks that do not belong to an option of the table.
 const (
 	checkedRewrite  = "a changed input"
 	checkedVerbatim = "ClientComposed"
@@ -15,18 +15,18 @@ const (
 	checkedHook     = "other hooks"
 )
 
-// safetyChecks are the checks of the second kind. A name that is not one of the
-// constants is that of an option.
+// safetyChecks lists the checks of the second kind. A name that is not one of
+// the constants is that of an option.
 var safetyChecks = [...]string{
 	checkedRewrite,    // the tool would run with the input that a hook has replaced
 	checkedGate,       // the hook would never be asked
-	checkedVerbatim,   // a text of others would be searched for files and commands
+	checkedVerbatim,   // text from others would be searched for files and commands
 	"VerbatimPrompts", // the same
-	"ToolAliases",     // the tool would run that another one is to stand in for
+	"ToolAliases",     // the aliased tool would run instead of its stand-in
 }
 
 // fails reports whether a check finds that the CLI is too old. A safety check
-// wants a version that was seen with it.
+// demands a version that was seen with the feature.
 func (f since) fails(check, version string) bool {
 	if slices.Contains(safetyChecks[:], check) {
 		return !f.always() && !f.known(version)
