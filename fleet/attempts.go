@@ -91,7 +91,7 @@ func (w *waking) takeBackAttempt(p *queued) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.f.ctx), askBound)
 	defer cancel()
 	p.Begun--
-	if err := w.f.update(ctx, p, w.lease.Fence); err != nil {
+	if err := w.f.records.update(ctx, p, w.lease.Fence); err != nil {
 		w.f.opts.Logger.Warn("an attempt that was cut off by Close counts", "conversation", w.c.key, "prompt", p.ID, "error", err)
 	}
 }

@@ -26,21 +26,24 @@ type storeBound struct {
 	pause  func() (resume func())
 }
 
+// bounds bounds calls that wait for the store.
+type bounds struct{ limit time.Duration }
+
 // bound bounds a call that waits for the store. The function that it returns ends the
 // bound, and makes err match [ErrTimeout] if the time has run out.
-func (f *Fleet) bound(parent context.Context, key string) (context.Context, func(err *error)) {
-	return f.boundBy(parent, key, false)
+func (bs bounds) bound(parent context.Context, key string) (context.Context, func(err *error)) {
+	return bs.boundBy(parent, key, false)
 }
 
 // boundEach is bound for a call that makes many changes: each of them extends the time.
-func (f *Fleet) boundEach(parent context.Context, key string) (context.Context, func(err *error)) {
-	return f.boundBy(parent, key, true)
+func (bs bounds) boundEach(parent context.Context, key string) (context.Context, func(err *error)) {
+	return bs.boundBy(parent, key, true)
 }
 
-func (f *Fleet) boundBy(parent context.Context, key string, each bool) (context.Context, func(err *error)) {
+func (bs bounds) boundBy(parent context.Context, key string, each bool) (context.Context, func(err *error)) {
 	b := &storeBound{parent: parent}
 	ctx, cancel := context.WithCancelCause(context.WithValue(parent, boundKey{}, b))
-	limit := f.opts.StoreTimeout
+	limit := bs.limit
 	timer := time.AfterFunc(limit, func() { cancel(fmt.Errorf("%w within %v", ErrTimeout, limit)) })
 	b.pause = func() (resume func()) {
 		if !timer.Stop() {
@@ -111,9 +114,9 @@ func extends(ctx context.Context) bool {
 
 // boundSeq bounds each step of a loop over what the store has. What the loop does with an
 // item does not count.
-func boundSeq[T any](f *Fleet, parent context.Context, seq func(ctx context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
+func boundSeq[T any](b bounds, parent context.Context, seq func(ctx context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		ctx, end := f.boundEach(parent, "")
+		ctx, end := b.boundEach(parent, "")
 		var err error
 		defer func() { end(&err) }()
 		var item T
@@ -154,27 +157,27 @@ func (s stepwise) Scan(ctx context.Context, in store.Folder, after string) iter.
 // boundedInbox is an inbox whose calls do not hang with the store.
 type boundedInbox struct {
 	approval.Inbox
-	f *Fleet
+	bounds bounds
 }
 
 func (i boundedInbox) Get(ctx context.Context, id string) (q approval.Question, err error) {
-	ctx, end := i.f.bound(ctx, "")
+	ctx, end := i.bounds.bound(ctx, "")
 	defer end(&err)
 	return i.Inbox.Get(ctx, id)
 }
 
 func (i boundedInbox) List(ctx context.Context, filter approval.Filter) iter.Seq2[approval.Question, error] {
-	return boundSeq(i.f, ctx, func(ctx context.Context) iter.Seq2[approval.Question, error] { return i.Inbox.List(ctx, filter) })
+	return boundSeq(i.bounds, ctx, func(ctx context.Context) iter.Seq2[approval.Question, error] { return i.Inbox.List(ctx, filter) })
 }
 
 func (i boundedInbox) Decide(ctx context.Context, id string, a approval.Answer) (q approval.Question, err error) {
-	ctx, end := i.f.bound(ctx, "")
+	ctx, end := i.bounds.bound(ctx, "")
 	defer end(&err)
 	return i.Inbox.Decide(ctx, id, a)
 }
 
 func (i boundedInbox) Acknowledge(ctx context.Context, id, by string) (q approval.Question, err error) {
-	ctx, end := i.f.bound(ctx, "")
+	ctx, end := i.bounds.bound(ctx, "")
 	defer end(&err)
 	return i.Inbox.Acknowledge(ctx, id, by)
 }

@@ -224,10 +224,10 @@ func (w *waking) letGo(ctx context.Context, in *hook.PreToolUseInput) error {
 	if !needed {
 		return nil
 	}
-	err := w.f.putCalls(ctx, w.c.key, c, next, w.lease.Fence)
+	err := w.f.records.putCalls(ctx, w.c.key, c, next, w.lease.Fence)
 	if errors.Is(err, store.ErrConflict) { // a write of our own whose reply was lost
-		if _, err = w.f.readCalls(ctx, w.c.key, c); err == nil {
-			err = w.f.putCalls(ctx, w.c.key, c, next, w.lease.Fence)
+		if _, err = w.f.records.readCalls(ctx, w.c.key, c); err == nil {
+			err = w.f.records.putCalls(ctx, w.c.key, c, next, w.lease.Fence)
 		}
 	}
 	if err == nil {
@@ -237,8 +237,8 @@ func (w *waking) letGo(ctx context.Context, in *hook.PreToolUseInput) error {
 }
 
 // putCalls writes the record of calls. Its caller has the token.
-func (f *Fleet) putCalls(ctx context.Context, key string, c *calls, next []calledTool, fence store.Fence) error {
-	revision, err := f.put(ctx, kindCalls, place(key), &letGo{next, c.unknown}, c.revision, fence)
+func (rs *records) putCalls(ctx context.Context, key string, c *calls, next []calledTool, fence store.Fence) error {
+	revision, err := rs.put(ctx, kindCalls, place(key), &letGo{next, c.unknown}, c.revision, fence)
 	if err == nil {
 		c.revision = revision
 	}
@@ -246,8 +246,8 @@ func (f *Fleet) putCalls(ctx context.Context, key string, c *calls, next []calle
 }
 
 // readCalls reads the record of the calls that were let go. Its caller has the token.
-func (f *Fleet) readCalls(ctx context.Context, key string, c *calls) ([]calledTool, error) {
-	r, err := f.store.GetRecord(ctx, f.recordKey(kindCalls, place(key)))
+func (rs *records) readCalls(ctx context.Context, key string, c *calls) ([]calledTool, error) {
+	r, err := rs.store.GetRecord(ctx, rs.key(kindCalls, place(key)))
 	if errors.Is(err, store.ErrNotFound) {
 		c.revision, c.unknown = 0, nil
 		return nil, nil
@@ -276,7 +276,7 @@ func (w *waking) forgetCalls() {
 	if !c.looked || c.revision == 0 || len(c.untold()) > 0 || w.lease.isLost() {
 		return
 	}
-	err := w.f.store.DropRecord(ctx, w.f.recordKey(kindCalls, place(w.c.key)), c.revision, w.lease.Fence)
+	err := w.f.store.DropRecord(ctx, w.f.records.key(kindCalls, place(w.c.key)), c.revision, w.lease.Fence)
 	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrConflict) {
 		w.f.opts.Logger.Debug("the record of calls stays until the next sleep", "conversation", w.c.key, "error", err)
 	}

@@ -66,18 +66,18 @@ func TestPriced(t *testing.T) {
 // after another call is added.
 func TestUnknownMembersOfCallsSurvive(t *testing.T) {
 	db := store.Memory()
-	f := &Fleet{opts: Options{Store: db, Project: "p"}, store: newAnnouncer(db, nil)}
-	at := f.recordKey(kindCalls, place("ada"))
+	f := assemble(t.Context(), Options{Store: db, Project: "p"})
+	at := f.records.key(kindCalls, place("ada"))
 	const written = `{"v":1,"calls":[{"id":"toolu_1","tool":"Bash","digest":"d","future":{"a":1}}],"since":[2]}`
 	if _, err := db.PutRecord(t.Context(), at, []byte(written), 0, store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
 	var c calls
-	pending, err := f.readCalls(t.Context(), "ada", &c)
+	pending, err := f.records.readCalls(t.Context(), "ada", &c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.putCalls(t.Context(), "ada", &c, withCall(pending, calledTool{ID: "toolu_2", Tool: "Read"}), store.Fence{}); err != nil {
+	if err := f.records.putCalls(t.Context(), "ada", &c, withCall(pending, calledTool{ID: "toolu_2", Tool: "Read"}), store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := db.GetRecord(t.Context(), at)
@@ -113,7 +113,7 @@ func TestLetGoHoldsUpNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := &waking{
-			f: &Fleet{opts: Options{Project: "p"}, store: newAnnouncer(db, nil)}, c: &conversation{key: "ada"},
+			f: assemble(t.Context(), Options{Store: db, Project: "p"}), c: &conversation{key: "ada"},
 			lease: &owned{Held: held, lost: make(chan struct{})}, going: newCalls(),
 		}
 		w.going.pending = []calledTool{{ID: "toolu_0", Tool: "Bash"}}
@@ -146,7 +146,7 @@ func TestLetGoHoldsUpNothing(t *testing.T) {
 		if left := w.going.untold(); len(left) > 0 {
 			t.Errorf("what the transcript has is pending: %+v", left)
 		}
-		r, err := db.GetRecord(t.Context(), w.f.recordKey(kindCalls, place("ada")))
+		r, err := db.GetRecord(t.Context(), w.f.records.key(kindCalls, place("ada")))
 		if err != nil || !strings.Contains(string(r.Value), "toolu_1") || r.Revision != w.going.revision {
 			t.Errorf("the record: %s, revision %d, %v; known is %d", r.Value, r.Revision, err, w.going.revision)
 		}
@@ -180,7 +180,7 @@ func TestLetGoAfterLostReply(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := &waking{
-			f: &Fleet{opts: Options{Project: "p"}, store: newAnnouncer(db, nil)}, c: &conversation{key: "ada"},
+			f: assemble(t.Context(), Options{Store: db, Project: "p"}), c: &conversation{key: "ada"},
 			lease: &owned{Held: held, lost: make(chan struct{})}, going: newCalls(),
 		}
 		call := func(id string) error {
@@ -192,7 +192,7 @@ func TestLetGoAfterLostReply(t *testing.T) {
 		if err := call("toolu_2"); err != nil {
 			t.Errorf("the call after it: %v", err)
 		}
-		r, err := db.GetRecord(t.Context(), w.f.recordKey(kindCalls, place("ada")))
+		r, err := db.GetRecord(t.Context(), w.f.records.key(kindCalls, place("ada")))
 		if err != nil || !strings.Contains(string(r.Value), "toolu_2") || r.Revision != w.going.revision {
 			t.Errorf("the record: %s, revision %d, %v; known is %d", r.Value, r.Revision, err, w.going.revision)
 		}

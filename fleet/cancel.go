@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/claude-agent-go/claude/history"
-	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -18,7 +17,7 @@ import (
 // [ErrBegun]; interrupt that one instead. After any other error the prompt
 // may have been cancelled: call Cancel again, or ask [Fleet.Prompt].
 func (f *Fleet) Cancel(ctx context.Context, key, id string) (err error) {
-	ctx, end := f.bound(ctx, key)
+	ctx, end := f.bounds.bound(ctx, key)
 	defer end(&err)
 	if err := checkKey(f.opts.Project, key); err != nil {
 		return err
@@ -26,23 +25,23 @@ func (f *Fleet) Cancel(ctx context.Context, key, id string) (err error) {
 	for {
 		// The prompt first: if somebody lets it try again after the record was read,
 		// it has changed, and the mark is refused.
-		p, err := f.find(ctx, key, id)
+		p, err := f.records.find(ctx, key, id)
 		if err != nil {
 			return &ConversationError{key, err}
 		}
-		rec, err := f.loadRecord(ctx, key)
+		rec, err := f.records.load(ctx, key)
 		if err != nil {
 			return err
 		}
 		if p == nil {
-			return f.cancelledBefore(ctx, key, id)
+			return f.records.cancelledBefore(ctx, key, id)
 		}
 		stuckHere := rec.Stuck != nil && rec.Stuck.Prompt == id
 		if p.Cancelled.IsZero() {
 			if p.Sent && !stuckHere {
 				return &ConversationError{key, ErrBegun}
 			}
-			err := f.markCancelled(ctx, p)
+			err := f.records.markCancelled(ctx, p)
 			if errors.Is(err, store.ErrConflict) {
 				continue // it may have begun
 			}
@@ -52,43 +51,6 @@ func (f *Fleet) Cancel(ctx context.Context, key, id string) (err error) {
 		}
 		return f.finishCancel(ctx, &rec, p, stuckHere)
 	}
-}
-
-// find returns a prompt that is in the queue, nil if it is not.
-func (f *Fleet) find(ctx context.Context, key, id string) (*queued, error) {
-	for p, err := range f.pending(ctx, key) {
-		if err != nil || p.ID == id {
-			return p, err
-		}
-	}
-	return nil, nil
-}
-
-// cancelledBefore returns nil if a prompt that is not in the queue was cancelled.
-func (f *Fleet) cancelledBefore(ctx context.Context, key, id string) error {
-	if !uuid.Valid(id) {
-		return &ConversationError{key, ErrUnknown}
-	}
-	o, ended, err := f.outcome(ctx, key, id)
-	switch {
-	case err != nil:
-		return &ConversationError{key, err}
-	case !ended:
-		return &ConversationError{key, ErrUnknown}
-	case o.Status != Cancelled:
-		return &ConversationError{key, ErrBegun}
-	}
-	return nil
-}
-
-// markCancelled decides that a prompt is not run. One who wants to run it also
-// writes it first, so only one of both succeeds. What follows only tidies up, and
-// anybody who finds the mark can do it.
-func (f *Fleet) markCancelled(ctx context.Context, p *queued) (err error) {
-	if p.Cancelled, err = f.store.Now(ctx); err != nil {
-		return err
-	}
-	return f.update(ctx, p, store.Fence{})
 }
 
 // finishCancel tidies up after a prompt that is marked. If it cannot, the next owner of
@@ -109,7 +71,7 @@ func (f *Fleet) finishCancel(ctx context.Context, rec *record, p *queued, stuckH
 	c := f.hold(rec.Key)
 	defer f.unhold(c)
 	if errors.Is(err, store.ErrLeased) { // its owner tidies up, when it has learned that there is something to do
-		_, err = f.free(ctx, rec.Key, p.ID, store.Fence{})
+		_, err = f.records.free(ctx, rec.Key, p.ID, store.Fence{})
 		f.finished(c, p.cancelled(rec))
 		return err
 	}
@@ -130,19 +92,19 @@ func (f *Fleet) finishCancel(ctx context.Context, rec *record, p *queued, stuckH
 // looks for the prompt once more: if somebody else has tidied up, the questions are
 // those of another turn.
 func (f *Fleet) endBegun(ctx context.Context, rec *record, p *queued) (o Ticket, err error) {
-	err = f.owning(ctx, rec.Key, func(lease *owned) error {
-		now, err := f.find(ctx, rec.Key, p.ID)
+	err = f.leases.owning(ctx, rec.Key, func(lease *owned) error {
+		now, err := f.records.find(ctx, rec.Key, p.ID)
 		if err != nil {
 			return err
 		}
 		if now == nil {
 			ended := false
-			if o, ended, err = f.outcome(ctx, rec.Key, p.ID); err == nil && !ended {
+			if o, ended, err = f.records.outcome(ctx, rec.Key, p.ID); err == nil && !ended {
 				err = ErrUnknown // it was deleted
 			}
 			return err
 		}
-		owned, err := f.loadRecord(ctx, rec.Key)
+		owned, err := f.records.load(ctx, rec.Key)
 		if err == nil {
 			o, err = f.endCancelled(ctx, &owned, now, lease.Fence)
 		}
@@ -164,47 +126,25 @@ func (p *queued) cancelled(rec *record) Ticket {
 func (f *Fleet) endCancelled(ctx context.Context, rec *record, p *queued, fence store.Fence) (Ticket, error) {
 	o := p.cancelled(rec)
 	name := outcomeName(rec.Key, p.ID)
-	revision, err := f.put(ctx, kindOutcome, name, &o, 0, fence)
+	revision, err := f.records.put(ctx, kindOutcome, name, &o, 0, fence)
 	if errors.Is(err, store.ErrConflict) {
-		o, _, err = f.outcome(ctx, rec.Key, p.ID)
+		o, _, err = f.records.outcome(ctx, rec.Key, p.ID)
 	}
 	if err == nil && p.Sent {
-		err = f.endQuestions(ctx, rec, fence) // or its deferred call is made when the session is resumed
+		err = f.asked.endQuestions(ctx, rec, fence) // or its deferred call is made when the session is resumed
 	}
 	if err == nil {
-		_, err = f.free(ctx, rec.Key, p.ID, fence)
+		_, err = f.records.free(ctx, rec.Key, p.ID, fence)
 	}
 	if revision != 0 && (errors.Is(err, ErrUnknown) || errors.Is(err, ErrDeleted)) {
-		if gone := f.store.DropRecord(ctx, f.recordKey(kindOutcome, name), revision, fence); !errors.Is(gone, store.ErrNotFound) {
+		if gone := f.store.DropRecord(ctx, f.records.key(kindOutcome, name), revision, fence); !errors.Is(gone, store.ErrNotFound) {
 			err = errors.Join(err, gone)
 		}
 	}
 	if err == nil {
-		err = f.dropEnded(ctx, rec.Key, p, &o, fence)
+		err = f.records.dropEnded(ctx, rec.Key, p, &o, fence)
 	}
 	return o, err
-}
-
-// endQuestions ends the questions of a turn that nobody continues. That includes those
-// about calls that were let go: one that may be repeated would be made once more, and of
-// any other nobody would learn how it ended.
-func (f *Fleet) endQuestions(ctx context.Context, rec *record, fence store.Fence) error {
-	read := func() (*history.Transcript, error) { return f.transcript(ctx, rec.Session) }
-	if err := f.settleCalls(ctx, rec.Key, read, false, fence); err != nil {
-		return err
-	}
-	return f.withdraw(ctx, rec.Key, "", fence)
-}
-
-// free lets a conversation continue that is stuck at a prompt.
-func (f *Fleet) free(ctx context.Context, key, prompt string, fence store.Fence) (record, error) {
-	return f.changeRecord(ctx, key, fence, func(r *record) error {
-		if r.Stuck == nil || r.Stuck.Prompt != prompt {
-			return errUnchanged
-		}
-		r.Stuck = nil
-		return nil
-	})
 }
 
 // endCancelled tidies up what is left of prompts that were cancelled.
@@ -229,7 +169,7 @@ func (w *waking) endWithTurn(ctx context.Context, t *history.Transcript, p *queu
 	if err != nil || turn == p.ID {
 		return err
 	}
-	of, ended, err := w.f.outcome(ctx, w.c.key, turn)
+	of, ended, err := w.f.records.outcome(ctx, w.c.key, turn)
 	if err != nil || !ended || of.Status != Cancelled && of.Status != Expired && !of.Interrupted {
 		return err
 	}

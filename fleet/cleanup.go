@@ -60,7 +60,7 @@ func (f *Fleet) forgetBefore(ctx context.Context, before time.Time) error {
 	// Whatever ended before then and is in the queue was accepted long ago, so
 	// prompts that come from now on do not matter.
 	prompts, busy := make(map[string]bool), make(map[string]bool)
-	for p, err := range f.pending(ctx, "") {
+	for p, err := range f.records.pending(ctx, "") {
 		if err != nil {
 			return err
 		}

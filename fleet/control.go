@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
@@ -63,14 +62,14 @@ type ConversationInfo struct {
 
 // Get returns a conversation, or [ErrUnknown].
 func (f *Fleet) Get(ctx context.Context, key string) (info ConversationInfo, err error) {
-	ctx, end := f.bound(ctx, key)
+	ctx, end := f.bounds.bound(ctx, key)
 	defer end(&err)
-	rec, err := f.loadRecord(ctx, key)
+	rec, err := f.records.load(ctx, key)
 	if err != nil {
 		return ConversationInfo{}, err
 	}
 	var q queueState
-	for p, err := range f.waiting(ctx, key) {
+	for p, err := range f.records.waiting(ctx, key) {
 		if err != nil {
 			return info, &ConversationError{key, err}
 		}
@@ -82,7 +81,7 @@ func (f *Fleet) Get(ctx context.Context, key string) (info ConversationInfo, err
 // holdBudget notes that a conversation is held, if its budget is spent. Its CLI may
 // still be there, and does nothing.
 func (f *Fleet) holdBudget(ctx context.Context, rec *record, info *ConversationInfo) {
-	err := f.budget(ctx, rec)
+	err := f.budgets.budget(ctx, rec)
 	if err == nil || errors.Is(err, errUncounted) {
 		return
 	}
@@ -94,7 +93,7 @@ func (f *Fleet) holdBudget(ctx context.Context, rec *record, info *ConversationI
 
 // Prompt returns the ticket of a prompt, or [ErrUnknown].
 func (f *Fleet) Prompt(ctx context.Context, key, id string) (t Ticket, err error) {
-	ctx, end := f.bound(ctx, key)
+	ctx, end := f.bounds.bound(ctx, key)
 	defer end(&err)
 	t, _, err = f.ticket(ctx, key, id)
 	return t, err
@@ -102,7 +101,7 @@ func (f *Fleet) Prompt(ctx context.Context, key, id string) (t Ticket, err error
 
 // ticket is Prompt, with the record of the conversation.
 func (f *Fleet) ticket(ctx context.Context, key, id string) (Ticket, record, error) {
-	rec, err := f.loadRecord(ctx, key)
+	rec, err := f.records.load(ctx, key)
 	if err != nil {
 		return Ticket{}, rec, err
 	}
@@ -111,7 +110,7 @@ func (f *Fleet) ticket(ctx context.Context, key, id string) (Ticket, record, err
 	}
 	// The queue first: a prompt that ends meanwhile is then found by its outcome.
 	var waiting *queued
-	for p, err := range f.pending(ctx, key) {
+	for p, err := range f.records.pending(ctx, key) {
 		if err != nil {
 			return Ticket{}, rec, &ConversationError{key, err}
 		}
@@ -119,7 +118,7 @@ func (f *Fleet) ticket(ctx context.Context, key, id string) (Ticket, record, err
 			waiting = p
 		}
 	}
-	o, ended, err := f.outcome(ctx, key, id)
+	o, ended, err := f.records.outcome(ctx, key, id)
 	switch {
 	case err != nil:
 		return Ticket{}, rec, &ConversationError{key, err}
@@ -142,7 +141,7 @@ func (f *Fleet) standing(ctx context.Context, p *queued, rec *record) Ticket {
 	case at != nil:
 		o.Cause = at.Cause
 		o.Error = fmt.Sprintf("its conversation is stuck at prompt %s: %s", at.Prompt, at.Reason)
-	case f.waits(ctx, p.Question):
+	case f.asked.waits(ctx, p.Question):
 		o.Status, o.Question = Waiting, p.Question
 	case p.Sent:
 		o.Status = Running
@@ -150,30 +149,20 @@ func (f *Fleet) standing(ctx context.Context, p *queued, rec *record) Ticket {
 	return o
 }
 
-// waits reports whether somebody has yet to decide a question. One that is decided
-// and not carried out keeps nobody waiting for a person.
-func (f *Fleet) waits(ctx context.Context, question string) bool {
-	if question == "" {
-		return false
-	}
-	q, err := f.inbox.Get(ctx, question)
-	return err != nil || q.State != approval.Decided
-}
-
 // Retry lets a conversation that is stuck try again. One that is not stuck is left
 // alone.
 func (f *Fleet) Retry(ctx context.Context, key string) (err error) {
-	ctx, end := f.bound(ctx, key)
+	ctx, end := f.bounds.bound(ctx, key)
 	defer end(&err)
 	if err := checkKey(f.opts.Project, key); err != nil {
 		return err
 	}
-	err = f.resetAttempts(ctx, key)
+	err = f.records.resetAttempts(ctx, key)
 	for errors.Is(err, store.ErrConflict) { // somebody else does the same, or cancels it
-		err = f.resetAttempts(ctx, key)
+		err = f.records.resetAttempts(ctx, key)
 	}
 	if err == nil {
-		_, err = f.changeRecord(ctx, key, store.Fence{}, func(r *record) error {
+		_, err = f.records.change(ctx, key, store.Fence{}, func(r *record) error {
 			if r.Stuck == nil {
 				return errUnchanged
 			}
@@ -185,32 +174,6 @@ func (f *Fleet) Retry(ctx context.Context, key string) (err error) {
 		f.want(key)
 	}
 	return err
-}
-
-// resetAttempts makes the prompts of a conversation that is stuck count as not begun.
-// They are read before the record, so that one that has begun again is not changed.
-func (f *Fleet) resetAttempts(ctx context.Context, key string) error {
-	var begun []*queued
-	for p, err := range f.waiting(ctx, key) {
-		if err != nil {
-			return &ConversationError{key, err}
-		}
-		if p.Begun > 0 || p.Failure != "" {
-			begun = append(begun, p)
-		}
-	}
-	rec, err := f.loadRecord(ctx, key)
-	if err != nil || rec.Stuck == nil {
-		return err
-	}
-	for _, p := range begun {
-		p.startAgain()
-		p.Failure, p.Cause = "", ""
-		if err := f.update(ctx, p, store.Fence{}); err != nil {
-			return &ConversationError{key, err}
-		}
-	}
-	return nil
 }
 
 // liveSession returns the session of a conversation that is awake here, nil if
@@ -257,9 +220,9 @@ func (f *Fleet) SetPermissionMode(ctx context.Context, key string, mode permissi
 
 // choose changes what was chosen for a conversation.
 func (f *Fleet) choose(ctx context.Context, key string, set func(*record)) (err error) {
-	ctx, end := f.bound(ctx, key)
+	ctx, end := f.bounds.bound(ctx, key)
 	defer end(&err)
-	_, err = f.changeRecord(ctx, key, store.Fence{}, func(r *record) error {
+	_, err = f.records.change(ctx, key, store.Fence{}, func(r *record) error {
 		set(r)
 		return nil
 	})

@@ -68,14 +68,14 @@ func (f *Fleet) copyTo(ctx context.Context, rec *record, copy func(ctx context.C
 
 // putCopying writes what is known of a copy.
 func (f *Fleet) putCopying(ctx context.Context, c *copying) (err error) {
-	c.revision, err = f.put(ctx, kindCopying, c.Session, c, c.revision, store.Fence{})
+	c.revision, err = f.records.put(ctx, kindCopying, c.Session, c, c.revision, store.Fence{})
 	return err
 }
 
 // finishCopy removes what is left of a copy that nobody makes any more: the session,
 // unless it belongs to a conversation, and then the record.
 func (f *Fleet) finishCopy(ctx context.Context, c *copying) error {
-	there, err := f.readRecord(ctx, c.Key)
+	there, err := f.records.read(ctx, c.Key)
 	if err != nil && !errors.Is(err, ErrUnknown) {
 		return err
 	}
@@ -90,7 +90,7 @@ func (f *Fleet) finishCopy(ctx context.Context, c *copying) error {
 			return err
 		}
 	}
-	return f.dropRecord(ctx, kindCopying, c.Session, store.Fence{})
+	return f.records.dropRecord(ctx, kindCopying, c.Session, store.Fence{})
 }
 
 // finishCopies removes what those have left who died while they copied.
@@ -128,7 +128,7 @@ func (f *Fleet) finishCopyOf(session string) {
 
 // finishCopyIfOld removes what is left of a copy, or says how long it is left alone.
 func (f *Fleet) finishCopyIfOld(ctx context.Context, session string) (wait time.Duration, err error) {
-	r, err := f.store.GetRecord(ctx, f.recordKey(kindCopying, session))
+	r, err := f.store.GetRecord(ctx, f.records.key(kindCopying, session))
 	if errors.Is(err, store.ErrNotFound) {
 		return 0, nil
 	}

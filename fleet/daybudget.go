@@ -73,19 +73,18 @@ type days struct {
 	held  heldToday
 }
 
-// newDays returns nil if there are no budgets of a day.
-func newDays(f *Fleet) *days {
-	o := &f.opts
-	d := &days{dayBudgets: o.dayBudgets(), clock: &f.clock, store: f.store}
+// newDays returns nil if there are no budgets of a day. What is read ends with ctx.
+func newDays(ctx context.Context, o *Options, a *announcer, c *clock) *days {
+	d := &days{dayBudgets: o.dayBudgets(), clock: c, store: a}
 	if !d.any() {
 		return nil
 	}
 	below := func(folder string) iter.Seq2[store.Record, error] {
-		return boundSeq(f, f.ctx, func(ctx context.Context) iter.Seq2[store.Record, error] {
-			return o.Store.Scan(ctx, store.Folder{Project: o.Project, Kind: dayspend.Kind, Name: folder}, "")
+		return boundSeq(bounds{o.StoreTimeout}, ctx, func(ctx context.Context) iter.Seq2[store.Record, error] {
+			return a.Scan(ctx, store.Folder{Project: o.Project, Kind: dayspend.Kind, Name: folder}, "")
 		})
 	}
-	d.book = dayspend.New(f.store, o.Project, below, func(name string, err error) {
+	d.book = dayspend.New(a, o.Project, below, func(name string, err error) {
 		o.Logger.Warn("what a conversation has cost on a day cannot be read, and does not count", "record", name, "error", err)
 	})
 	return d
@@ -135,36 +134,6 @@ func (d *days) charged(rec *record, usd float64) {
 	if d != nil && usd > 0 {
 		d.book.Note(place(rec.Key), rec.Created, rec.Today)
 	}
-}
-
-// putConversation writes the record of a conversation, and what it costs today if it has
-// cost more than before. In a store that makes no changes at once, the day comes first:
-// after a crash in between, the turn is counted again, and the sum of the day is the same.
-func (f *Fleet) putConversation(ctx context.Context, rec *record, before float64, fence store.Fence) (int64, error) {
-	usd := rec.Cost.USD - before
-	day, err := f.days.charge(ctx, rec, usd)
-	if err != nil {
-		return 0, err
-	}
-	if day == nil {
-		return f.put(ctx, kindConversation, place(rec.Key), rec, rec.revision, fence)
-	}
-	conversation, err := f.changeTo(kindConversation, place(rec.Key), rec, rec.revision)
-	if err != nil {
-		return 0, err
-	}
-	next, err := f.store.ChangeRecords(ctx, []store.RecordChange{conversation, *day}, fence)
-	if errors.Is(err, errors.ErrUnsupported) {
-		next = make([]int64, 1)
-		if _, err = f.store.PutRecord(ctx, day.Key, day.Value, day.Revision, fence); err == nil {
-			next[0], err = f.put(ctx, kindConversation, place(rec.Key), rec, rec.revision, fence)
-		}
-	}
-	if err != nil {
-		return 0, err
-	}
-	f.days.charged(rec, usd)
-	return next[0], nil
 }
 
 // heldToday are conversations with prompts that wait for the next day, and when that

@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/store"
@@ -41,9 +40,9 @@ func (f *Fleet) Delete(ctx context.Context, key string) error {
 
 // deletable returns an error if there is nothing to delete.
 func (f *Fleet) deletable(ctx context.Context, key string) (err error) {
-	ctx, end := f.bound(ctx, key)
+	ctx, end := f.bounds.bound(ctx, key)
 	defer end(&err)
-	if _, err = f.loadRecord(ctx, key); errors.Is(err, ErrDeleted) {
+	if _, err = f.records.load(ctx, key); errors.Is(err, ErrDeleted) {
 		return nil
 	}
 	return err
@@ -51,9 +50,9 @@ func (f *Fleet) deletable(ctx context.Context, key string) (err error) {
 
 // deleteStopped deletes a conversation that this process does not work on.
 func (f *Fleet) deleteStopped(ctx context.Context, key string) (err error) {
-	ctx, end := f.boundEach(ctx, key)
+	ctx, end := f.bounds.boundEach(ctx, key)
 	defer end(&err)
-	lease, err := f.own(ctx, key)
+	lease, err := f.leases.own(ctx, key)
 	if errors.Is(err, store.ErrLeased) {
 		return &ConversationError{key, errors.Join(ErrElsewhere, err)}
 	}
@@ -119,7 +118,7 @@ func (f *Fleet) unstop(c *conversation) {
 // erase removes what the store has of a conversation whose lease we have. What
 // is left after a failure still says what is to be removed.
 func (f *Fleet) erase(ctx context.Context, key string, fence store.Fence) error {
-	_, err := f.put(ctx, kindDeletion, place(key), &deletion{key}, 0, store.Fence{})
+	_, err := f.records.put(ctx, kindDeletion, place(key), &deletion{key}, 0, store.Fence{})
 	if err != nil && !errors.Is(err, store.ErrConflict) {
 		return err
 	}
@@ -127,7 +126,7 @@ func (f *Fleet) erase(ctx context.Context, key string, fence store.Fence) error 
 	if err != nil {
 		return err
 	}
-	rec, err := f.changeAnyRecord(ctx, key, fence, func(r *record) error {
+	rec, err := f.records.changeAny(ctx, key, fence, func(r *record) error {
 		if !r.Deleted.IsZero() {
 			return errUnchanged
 		}
@@ -153,33 +152,33 @@ func (f *Fleet) erase(ctx context.Context, key string, fence store.Fence) error 
 	if err := f.erasePrompts(ctx, key, now, fence); err != nil {
 		return err
 	}
-	if err := f.dropRecord(ctx, kindCalls, place(key), fence); err != nil {
+	if err := f.records.dropRecord(ctx, kindCalls, place(key), fence); err != nil {
 		return err
 	}
-	if err := f.markDeleted(ctx, key, now, fence); err != nil {
+	if err := f.records.markDeleted(ctx, key, now, fence); err != nil {
 		return err
 	}
-	if err := f.dropRecord(ctx, kindConversation, place(key), fence); err != nil {
+	if err := f.records.dropRecord(ctx, kindConversation, place(key), fence); err != nil {
 		return err
 	}
-	return f.dropRecord(ctx, kindDeletion, place(key), fence)
+	return f.records.dropRecord(ctx, kindDeletion, place(key), fence)
 }
 
 // erasePrompts removes the outcomes of a conversation and the prompts that wait.
 func (f *Fleet) erasePrompts(ctx context.Context, key string, now time.Time, fence store.Fence) error {
 	var waiting []*queued
-	for p, err := range f.pending(ctx, key) {
+	for p, err := range f.records.pending(ctx, key) {
 		if err != nil {
 			return err
 		}
 		waiting = append(waiting, p)
 	}
-	if err := f.dropBelow(ctx, kindOutcome, key, fence); err != nil {
+	if err := f.records.dropBelow(ctx, kindOutcome, key, fence); err != nil {
 		return err
 	}
 	for _, p := range waiting {
 		o := Ticket{Prompt: p.ID, Status: Cancelled, Error: "its conversation was deleted", Ended: now}
-		if err := f.dropEnded(ctx, key, p, &o, fence); err != nil {
+		if err := f.records.dropEnded(ctx, key, p, &o, fence); err != nil {
 			return err
 		}
 		f.mu.Lock()
@@ -187,35 +186,6 @@ func (f *Fleet) erasePrompts(ctx context.Context, key string, now time.Time, fen
 		f.remove(c, p.name)
 		f.mu.Unlock()
 		f.finished(c, o)
-	}
-	return nil
-}
-
-// dropRecord removes a record, if there is one.
-func (f *Fleet) dropRecord(ctx context.Context, kind, name string, fence store.Fence) error {
-	r, err := f.store.GetRecord(ctx, f.recordKey(kind, name))
-	if err == nil {
-		err = f.store.DropRecord(ctx, r.Key, r.Revision, fence)
-	}
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	return err
-}
-
-// dropBelow removes the records of a conversation whose names begin with it.
-func (f *Fleet) dropBelow(ctx context.Context, kind, key string, fence store.Fence) error {
-	prefix := place(key) + "/"
-	for r, err := range f.store.Scan(ctx, store.Folder{Project: f.opts.Project, Kind: kind}, prefix) {
-		if err != nil {
-			return err
-		}
-		if !strings.HasPrefix(r.Key.Name, prefix) {
-			break
-		}
-		if err := f.store.DropRecord(ctx, r.Key, r.Revision, fence); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
 	}
 	return nil
 }
@@ -242,10 +212,10 @@ func (f *Fleet) finishDeletions(ctx context.Context) error {
 // lease may have to expire first.
 func (f *Fleet) finishDeletion(key string) {
 	for attempt := 0; f.ctx.Err() == nil; attempt++ {
-		rec, err := f.readRecord(f.ctx, key)
+		rec, err := f.records.read(f.ctx, key)
 		if err == nil && rec.Deleted.IsZero() || errors.Is(err, ErrUnknown) {
 			// It was not begun, or is done.
-			err = f.dropRecord(f.ctx, kindDeletion, place(key), store.Fence{})
+			err = f.records.dropRecord(f.ctx, kindDeletion, place(key), store.Fence{})
 		} else if err == nil {
 			err = f.Delete(f.ctx, key)
 		}

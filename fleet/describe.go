@@ -39,10 +39,10 @@ func (f *Fleet) Describe(ctx context.Context, key string, d Description) error {
 	if err := d.check(); err != nil {
 		return &ConversationError{key, err}
 	}
-	if _, err := f.createRecord(ctx, key); err != nil {
+	if _, err := f.records.create(ctx, key); err != nil {
 		return err
 	}
-	_, err := f.changeRecord(ctx, key, store.Fence{}, func(r *record) error {
+	_, err := f.records.change(ctx, key, store.Fence{}, func(r *record) error {
 		if r.Title == d.Title && maps.Equal(r.Labels, d.Labels) {
 			return errUnchanged
 		}

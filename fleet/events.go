@@ -153,7 +153,7 @@ type eventReader struct {
 
 // read yields what is new; false if the loop was left.
 func (r *eventReader) read(ctx context.Context) (more bool, err error) {
-	rec, err := r.f.loadRecord(ctx, r.key)
+	rec, err := r.f.records.load(ctx, r.key)
 	if err != nil {
 		return false, err
 	}

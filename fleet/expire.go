@@ -78,12 +78,12 @@ func (f *Fleet) expire(ctx context.Context, q *approval.Question) {
 	if f.turnOf(key) != nil {
 		return // it is awake here, and looks
 	}
-	err := f.owning(ctx, key, func(lease *owned) error {
-		rec, err := f.loadRecord(ctx, key)
+	err := f.leases.owning(ctx, key, func(lease *owned) error {
+		rec, err := f.records.load(ctx, key)
 		if err != nil || rec.Stuck != nil {
 			return err
 		}
-		for p, err := range f.waiting(ctx, key) {
+		for p, err := range f.records.waiting(ctx, key) {
 			if err != nil {
 				return err
 			}
@@ -102,14 +102,14 @@ func (f *Fleet) expire(ctx context.Context, q *approval.Question) {
 // its turn go first: if this breaks off, the prompt says that there is something to do.
 func (f *Fleet) endExpired(ctx context.Context, rec *record, p *queued, fence store.Fence) error {
 	o := Ticket{Prompt: p.ID, Status: Expired, Question: p.Question, Error: "nobody decided about its call in time", Session: rec.Session, Cost: rec.Spent[p.ID].Ledger}
-	if err := f.endQuestions(ctx, rec, fence); err != nil {
+	if err := f.asked.endQuestions(ctx, rec, fence); err != nil {
 		return err
 	}
 	var err error
 	if o.Ended, err = f.clock.about(ctx, f.store); err != nil {
 		return err
 	}
-	if err := f.end(ctx, rec.Key, p, o, fence); err != nil {
+	if err := f.records.end(ctx, rec.Key, p, o, fence); err != nil {
 		return err
 	}
 	c := f.hold(rec.Key)

@@ -24,6 +24,12 @@ type Fleet struct {
 	clock clock
 	log   *outcomelog.Log
 
+	bounds  bounds
+	records *records
+	asked   *asked
+	leases  *leases
+	budgets *budgets
+
 	days    *days        // nil without a budget for a day
 	tenants *tenantRates // nil without a rate of tenants
 
@@ -67,18 +73,7 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	f := &Fleet{
-		opts: o, store: newAnnouncer(o.Store, o.Trace), inbox: approval.NewQuestions(stepwise{o.Store}, o.Project),
-		closing: make(chan struct{}), missed: make(chan struct{}, 1), active: make(map[string]*conversation), seated: make(map[*conversation]bool), waitlist: slots.New[*conversation](), turn: time.Second, overdue: newOverdue(),
-		rates: make(rates),
-	}
-	f.log = outcomelog.New(f.store, o.Project, func(name string, err error) {
-		o.Logger.Warn("the mark of an outcome cannot be read, and stays", "conversation", keyAt(name), "error", err)
-	})
-	f.tenants = newTenantRates(&f.opts, f.store, &f.clock)
-	f.newer.log = o.Logger
-	f.ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	f.days = newDays(f)
+	f := assemble(ctx, o)
 	if err := f.checkFirst(ctx); err != nil {
 		f.cancel()
 		return nil, err
@@ -115,6 +110,28 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 	return f, nil
 }
 
+// assemble makes a fleet that does nothing yet. Its parts know only what they are given
+// here, and none of them knows the fleet.
+func assemble(ctx context.Context, o Options) *Fleet {
+	f := &Fleet{
+		opts: o, store: newAnnouncer(o.Store, o.Trace), inbox: approval.NewQuestions(stepwise{o.Store}, o.Project),
+		closing: make(chan struct{}), missed: make(chan struct{}, 1), active: make(map[string]*conversation), seated: make(map[*conversation]bool), waitlist: slots.New[*conversation](), turn: time.Second, overdue: newOverdue(),
+		rates: make(rates), bounds: bounds{o.StoreTimeout},
+	}
+	f.log = outcomelog.New(f.store, o.Project, func(name string, err error) {
+		o.Logger.Warn("the mark of an outcome cannot be read, and stays", "conversation", keyAt(name), "error", err)
+	})
+	f.tenants = newTenantRates(&f.opts, f.store, &f.clock)
+	f.newer.log = o.Logger
+	f.ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	f.days = newDays(f.ctx, &f.opts, f.store, &f.clock)
+	f.records = &records{f.store, o.Project, f.log, f.days, &f.newer}
+	f.asked = &asked{f.store, o.Project, f.inbox}
+	f.leases = &leases{f.store, &f.opts}
+	f.budgets = &budgets{&f.opts, f.days}
+	return f
+}
+
 // Send accepts a prompt for a conversation, which is made if there is none, and
 // returns its id. The prompt is accepted when it is written to the store. From
 // then on it is answered, or reported as failed, but never lost. After an
@@ -124,7 +141,7 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 // [ErrClosed], [ErrTimeout], a [*ConversationError].
 func (f *Fleet) Send(ctx context.Context, key string, p Prompt) (id string, err error) {
 	carrier, sent := f.sending(ctx, key, p.ID)
-	bounded, end := f.bound(ctx, key)
+	bounded, end := f.bounds.bound(ctx, key)
 	id, err = f.send(bounded, key, p, carrier)
 	end(&err)
 	sent(id, err)
@@ -154,7 +171,7 @@ func (f *Fleet) send(ctx context.Context, key string, p Prompt, carrier map[stri
 	known, now, err := f.admit(ctx, key, q)
 	if err == nil && !known && c == nil {
 		var limits ConversationLimits
-		if limits, err = f.limits(key); err == nil {
+		if limits, err = f.budgets.limits(key); err == nil {
 			c, err = f.reserve(ctx, key, limits.Rate)
 		}
 	} else if c != nil && (err != nil || known) {
@@ -186,7 +203,7 @@ func (f *Fleet) acceptNext(ctx context.Context, c *conversation, q *queued, now 
 	defer c.accepting.give()
 	q.Accepted = f.tick(now)
 	q.name = place(c.key) + "/" + stamp(q.Accepted, q.ID)
-	return f.accept(ctx, c.key, q)
+	return f.records.accept(ctx, c.key, q)
 }
 
 // admit finds out whether a prompt may be queued, and at what time: behind all that were
@@ -197,9 +214,9 @@ func (f *Fleet) admit(ctx context.Context, key string, q *queued) (known bool, n
 	if q.Rewind == nil { // which costs nothing
 		may = func() error { return f.days.allow(ctx, key) }
 	}
-	rec, now, err := f.recordAndTime(ctx, key, may)
+	rec, now, err := f.records.recordAndTime(ctx, key, may)
 	if err == nil && !q.fresh {
-		if known, err = f.known(ctx, key, q.ID); known {
+		if known, err = f.records.known(ctx, key, q.ID); known {
 			return true, now, nil
 		}
 	}
@@ -213,31 +230,12 @@ func (f *Fleet) admit(ctx context.Context, key string, q *queued) (known bool, n
 		return false, now, rec.stuckError()
 	}
 	if q.Rewind == nil { // which costs nothing
-		err = f.budget(ctx, &rec)
+		err = f.budgets.budget(ctx, &rec)
 	}
 	if err == nil {
-		now, err = f.behind(ctx, key, now)
+		now, err = f.records.behind(ctx, key, now)
 	}
 	return false, now, err
-}
-
-// recordAndTime makes a conversation unless it exists or may refuses it, and asks the
-// store for the time meanwhile: each is a request, and the caller of Send waits for both.
-func (f *Fleet) recordAndTime(ctx context.Context, key string, may func() error) (rec record, now time.Time, err error) {
-	var wg sync.WaitGroup
-	var timeErr error
-	wg.Go(func() { now, timeErr = f.store.Now(ctx) })
-	rec, err = f.loadRecord(ctx, key)
-	if errors.Is(err, ErrUnknown) {
-		if err = may(); err == nil { // what is refused leaves nothing behind
-			rec, err = f.newRecord(ctx, key)
-		}
-	}
-	wg.Wait()
-	if err == nil && timeErr != nil {
-		err = &ConversationError{key, timeErr}
-	}
-	return rec, now, err
 }
 
 // tick returns the time, later than that of all prompts before.
@@ -332,7 +330,7 @@ func (f *Fleet) poll() {
 func (f *Fleet) look(ctx context.Context) error {
 	known := f.knownPrompts()
 	newer := make(map[string]bool)
-	for p, err := range f.pending(ctx, "") {
+	for p, err := range f.records.pending(ctx, "") {
 		if err != nil {
 			return err
 		}
@@ -377,7 +375,7 @@ func (f *Fleet) look(ctx context.Context) error {
 // are stuck are read.
 func (f *Fleet) freed(ctx context.Context) (keys []string) {
 	for _, key := range f.stuckHere() {
-		rec, err := f.loadRecord(ctx, key)
+		rec, err := f.records.load(ctx, key)
 		switch {
 		case errors.Is(err, ErrUnknown), err == nil && rec.Stuck == nil:
 			keys = append(keys, key)
@@ -463,7 +461,7 @@ func (f *Fleet) watchDecisions() {
 
 // Approvals returns the questions that the conversations ask people. A decision
 // wakes the conversation that waits for it.
-func (f *Fleet) Approvals() approval.Inbox { return boundedInbox{f.inbox, f} }
+func (f *Fleet) Approvals() approval.Inbox { return boundedInbox{f.inbox, f.bounds} }
 
 // Close ends the fleet. Calls that wait for a person are deferred, turns may run
 // for as long as Options.Grace says, and are then cut off; ctx makes that

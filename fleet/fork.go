@@ -18,9 +18,9 @@ import (
 // Errors: [ErrUnknown], [ErrExists] for the new key, [history.ErrNotFound] if
 // the message does not exist, [history.ErrEmpty] if nothing was said yet, [ErrTimeout].
 func (f *Fleet) Fork(ctx context.Context, key, newKey, upTo string) (err error) {
-	ctx, end := f.boundEach(ctx, key)
+	ctx, end := f.bounds.boundEach(ctx, key)
 	defer end(&err)
-	rec, err := f.loadRecord(ctx, key)
+	rec, err := f.records.load(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -43,9 +43,9 @@ func (f *Fleet) Fork(ctx context.Context, key, newKey, upTo string) (err error) 
 // beginCopy makes a conversation of a session that was copied for it. If there is
 // one under its key, the copy is removed again.
 func (f *Fleet) beginCopy(ctx context.Context, rec *record) error {
-	_, err := f.put(ctx, kindConversation, place(rec.Key), rec, 0, store.Fence{})
+	_, err := f.records.put(ctx, kindConversation, place(rec.Key), rec, 0, store.Fence{})
 	if errors.Is(err, store.ErrConflict) {
-		there, readErr := f.readRecord(ctx, rec.Key)
+		there, readErr := f.records.read(ctx, rec.Key)
 		switch {
 		case readErr == nil && slices.Contains(there.sessions(), rec.Session):
 			return nil // the conflict is with this write itself, whose reply was lost
@@ -62,7 +62,7 @@ func (f *Fleet) beginCopy(ctx context.Context, rec *record) error {
 
 // checkNew refuses the key of a conversation that exists.
 func (f *Fleet) checkNew(ctx context.Context, key string) error {
-	_, err := f.loadRecord(ctx, key)
+	_, err := f.records.load(ctx, key)
 	if err == nil {
 		return &ConversationError{key, ErrExists}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -37,7 +36,7 @@ import (
 // left alone. If another process runs it and Options.Elsewhere does not reach that, it
 // learns of the interrupt within Options.Poll.
 func (f *Fleet) Interrupt(ctx context.Context, key string) error {
-	bounded, end := f.bound(ctx, key)
+	bounded, end := f.bounds.bound(ctx, key)
 	prompt, err := f.interrupt(bounded, key, "")
 	end(&err)
 	if errors.Is(err, ErrElsewhere) && f.opts.Elsewhere != nil {
@@ -60,7 +59,7 @@ func (f *Fleet) interrupt(ctx context.Context, key, prompt string) (string, erro
 	if prompt == "" {
 		// What has begun elsewhere, or before, only the store knows. It is asked this
 		// first: a moment later it may name another prompt.
-		p, err := f.begunPrompt(ctx, key)
+		p, err := f.records.begunPrompt(ctx, key)
 		if err != nil {
 			return "", err
 		}
@@ -68,7 +67,7 @@ func (f *Fleet) interrupt(ctx context.Context, key, prompt string) (string, erro
 			prompt = p.ID
 		}
 	}
-	rec, err := f.loadRecord(ctx, key)
+	rec, err := f.records.load(ctx, key)
 	if err != nil {
 		return prompt, err
 	}
@@ -79,7 +78,7 @@ func (f *Fleet) interrupt(ctx context.Context, key, prompt string) (string, erro
 	if rec.Stuck != nil {
 		return prompt, nil
 	}
-	if marked, err := f.markInterrupted(ctx, key, prompt); err != nil || !marked {
+	if marked, err := f.records.markInterrupted(ctx, key, prompt); err != nil || !marked {
 		return prompt, err
 	}
 	if here := f.leaveWord(key, prompt); !here {
@@ -88,44 +87,6 @@ func (f *Fleet) interrupt(ctx context.Context, key, prompt string) (string, erro
 	_, err = f.interruptTurn(ctx, key, prompt, nil)
 	f.want(key) // between two turns it looks at the prompt again
 	return prompt, err
-}
-
-// begunPrompt returns the first prompt that a CLI may have seen and that has not ended, nil
-// if there is nothing to interrupt.
-func (f *Fleet) begunPrompt(ctx context.Context, key string) (*queued, error) {
-	for p, err := range f.waiting(ctx, key) {
-		if err != nil {
-			return nil, &ConversationError{key, err}
-		}
-		if p.Sent && p.Rewind == nil {
-			return p, nil
-		}
-	}
-	return nil, nil
-}
-
-// markInterrupted writes down that the turn of a prompt is interrupted, and reports whether
-// it is: it is not if the prompt has ended. The mark needs no lease: it is refused if the
-// prompt has changed, and then the prompt is read again.
-func (f *Fleet) markInterrupted(ctx context.Context, key, prompt string) (marked bool, err error) {
-	for p, err := range f.waiting(ctx, key) {
-		for err == nil && p.ID == prompt && p.Interrupted.IsZero() { // it may be in the queue twice
-			if p.Interrupted, err = f.store.Now(ctx); err == nil {
-				err = f.update(ctx, p, store.Fence{})
-			}
-			if errors.Is(err, store.ErrConflict) {
-				p, err = f.reread(ctx, p)
-			}
-		}
-		if errors.Is(err, store.ErrNotFound) {
-			continue // it has ended meanwhile
-		}
-		if err != nil {
-			return false, &ConversationError{key, err}
-		}
-		marked = marked || p.ID == prompt
-	}
-	return marked, nil
 }
 
 // leaveWord lets the turn of a prompt be interrupted when it begins, and reports whether
@@ -151,7 +112,7 @@ func (f *Fleet) lookInterrupted(c *conversation, p *queued) {
 		return
 	}
 	t.interrupts.Go(func() {
-		now, err := f.reread(t.ctx, p)
+		now, err := f.records.reread(t.ctx, p)
 		if err != nil || now.Interrupted.IsZero() {
 			return // the next look at all prompts finds it
 		}
@@ -205,7 +166,7 @@ func (f *Fleet) interruptTurn(ctx context.Context, key, prompt string, between *
 	defer cancelStore()
 	defer context.AfterFunc(t.ctx, cancelStore)()
 	if deferred {
-		err = f.withdrawCall(ctx, key, t.fence)
+		err = f.asked.withdrawCall(ctx, key, t.fence)
 	}
 	if s != nil {
 		_, interrupted := s.Interrupt(told)
@@ -215,16 +176,6 @@ func (f *Fleet) interruptTurn(ctx context.Context, key, prompt string, between *
 		return false, nil // it was over first
 	}
 	return true, err
-}
-
-// withdrawCall withdraws the question about a deferred call, so that the CLI, which is
-// about to make it, is told not to. If the call was let go before, it may run.
-func (f *Fleet) withdrawCall(ctx context.Context, key string, fence store.Fence) error {
-	err := f.withdraw(ctx, key, "", fence)
-	if _, released := errors.AsType[*approval.StateError](err); released {
-		return nil
-	}
-	return err
 }
 
 // interruptIfWanted interrupts the turn if somebody has left word.
@@ -261,16 +212,16 @@ func (w *waking) turnInterrupted() bool {
 // interruptAsleep ends a marked prompt that nobody is at. That is so if its lease is free:
 // it waits for a person, the last attempt has failed, or its process has died.
 func (f *Fleet) interruptAsleep(ctx context.Context, key, prompt string) error {
-	err := f.owning(ctx, key, func(lease *owned) error {
-		rec, err := f.loadRecord(ctx, key)
+	err := f.leases.owning(ctx, key, func(lease *owned) error {
+		rec, err := f.records.load(ctx, key)
 		if err != nil {
 			return err
 		}
-		p, err := f.find(ctx, key, prompt)
+		p, err := f.records.find(ctx, key, prompt)
 		if err != nil || p == nil || !p.Cancelled.IsZero() {
 			return err
 		}
-		t, err := f.transcript(ctx, rec.Session)
+		t, err := f.asked.transcript(ctx, rec.Session)
 		if err != nil {
 			return err
 		}
@@ -300,14 +251,14 @@ func (f *Fleet) interruptAsleep(ctx context.Context, key, prompt string) error {
 // first: if this breaks off, the prompt says that there is something to do.
 func (f *Fleet) endInterrupted(ctx context.Context, rec *record, p *queued, fence store.Fence) (Ticket, error) {
 	o := Ticket{Prompt: p.ID, Status: Failed, Interrupted: true, Error: "it was interrupted", Session: rec.Session, Cost: rec.Spent[p.ID].Ledger}
-	if err := f.endQuestions(ctx, rec, fence); err != nil {
+	if err := f.asked.endQuestions(ctx, rec, fence); err != nil {
 		return o, err
 	}
 	var err error
 	if o.Ended, err = f.clock.about(ctx, f.store); err != nil {
 		return o, err
 	}
-	return o, f.end(ctx, rec.Key, p, o, fence)
+	return o, f.records.end(ctx, rec.Key, p, o, fence)
 }
 
 // endIfInterrupted ends a prompt that was interrupted, if no CLI works on it. It returns

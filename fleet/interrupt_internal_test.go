@@ -12,7 +12,8 @@ import (
 func TestNextTurnWaitsForInterrupts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &conversation{key: "ada"}
-		f := &Fleet{ctx: t.Context(), active: map[string]*conversation{"ada": c}}
+		f := assemble(t.Context(), Options{})
+		f.active["ada"] = c
 		w := &waking{f: f, c: c, lease: &owned{Held: new(lease.Held)}}
 		w.setTurn(w.newTurn("first", send))
 		first := c.turn

@@ -75,7 +75,3 @@ func keyAt(name string) string {
 	}
 	return ""
 }
-
-func (f *Fleet) recordKey(kind, name string) store.RecordKey {
-	return store.RecordKey{Project: f.opts.Project, Kind: kind, Name: name}
-}

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -22,16 +23,22 @@ type owned struct {
 	done  chan struct{} // closed when the renewals have ended
 }
 
+// leases takes leases for this process.
+type leases struct {
+	store *announcer
+	opts  *Options
+}
+
 // own takes the lease of a conversation. If another process has it, the error is
 // a [*store.HeldError].
-func (f *Fleet) own(ctx context.Context, key string) (*owned, error) {
-	return f.ownNamed(ctx, leaseName(place(key)))
+func (ls *leases) own(ctx context.Context, key string) (*owned, error) {
+	return ls.ownNamed(ctx, leaseName(place(key)))
 }
 
 // owning does something under the lease of a conversation that nobody runs, and gives
 // the lease back.
-func (f *Fleet) owning(ctx context.Context, key string, do func(*owned) error) error {
-	lease, err := f.own(ctx, key)
+func (ls *leases) owning(ctx context.Context, key string, do func(*owned) error) error {
+	lease, err := ls.own(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -39,15 +46,15 @@ func (f *Fleet) owning(ctx context.Context, key string, do func(*owned) error) e
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), askBound)
 		defer cancel()
 		if err := lease.release(bounded); err != nil {
-			f.opts.Logger.Warn("a lease could not be given back, it will expire", "conversation", key, "error", err)
+			ls.opts.Logger.Warn("a lease could not be given back, it will expire", "conversation", key, "error", err)
 		}
 	}()
 	return do(lease)
 }
 
 // ownNamed takes a lease by its name.
-func (f *Fleet) ownNamed(ctx context.Context, name string) (*owned, error) {
-	l, err := lease.Acquire(ctx, f.store, f.opts.Project, name, f.opts.Owner, f.opts.TTL)
+func (ls *leases) ownNamed(ctx context.Context, name string) (*owned, error) {
+	l, err := lease.Acquire(ctx, ls.store, ls.opts.Project, name, ls.opts.Owner, ls.opts.TTL)
 	if err != nil {
 		return nil, err
 	}
@@ -126,3 +133,46 @@ func (o *owned) release(ctx context.Context) error {
 
 // doubtBound is how long the store may take to say whose a lease is.
 const doubtBound = 2 * time.Second
+
+// askAgain is how long to wait before asking again for a lease that another process
+// has: until it ends if it is not renewed, but not longer than the time between two
+// polls.
+func (ls *leases) askAgain(held *store.HeldError) time.Duration {
+	return comeBack(min(held.For, ls.opts.Poll), ls.opts.TTL)
+}
+
+// askForLease returns when to ask again for a lease, 0 if it is free.
+func (ls *leases) askForLease(ctx context.Context, key string) time.Duration {
+	ctx, cancel := context.WithTimeout(ctx, askBound)
+	defer cancel()
+	lease, err := ls.own(ctx, key)
+	if held, ok := errors.AsType[*store.HeldError](err); ok {
+		return ls.askAgain(held)
+	}
+	if err != nil {
+		return retryAfter
+	}
+	if err := lease.release(ctx); err != nil {
+		ls.opts.Logger.Warn("a lease could not be given back, it will expire", "conversation", key, "error", err)
+	}
+	return 0
+}
+
+// giveBack gives a lease back, or lets it expire.
+func (ls *leases) giveBack(ctx context.Context, o *owned) {
+	if err := o.release(ctx); err != nil {
+		ls.opts.Logger.Warn("a lease could not be given back, it will expire", "lease", o.Name, "error", err)
+	}
+}
+
+// askBound is how long the store may take to say whether a lease is free.
+const askBound = 10 * time.Second
+
+// comeBack is when to try again to take a lease that another process has for some
+// time: when it may have expired, and not all processes in the same moment.
+func comeBack(left, ttl time.Duration) time.Duration {
+	return min(max(left, time.Millisecond), ttl) + rand.N(ttl/30)
+}
+
+// retryAfter is how long a conversation rests after a failure.
+const retryAfter = time.Second

@@ -27,7 +27,7 @@ func TestCallInDoubt(t *testing.T) {
 					t.Fatal(err)
 				}
 				w := &waking{
-					f: &Fleet{opts: Options{Project: "p"}, store: newAnnouncer(db, nil)}, c: &conversation{key: "ada"},
+					f: assemble(t.Context(), Options{Store: db, Project: "p"}), c: &conversation{key: "ada"},
 					lease: &owned{Held: held, lost: make(chan struct{})}, going: newCalls(),
 				}
 				<-time.After(c.suspended)

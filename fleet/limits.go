@@ -30,9 +30,15 @@ func (l *ConversationLimits) check() error {
 	return nil
 }
 
+// budgets decides what a conversation may use, and whether it may spend any more.
+type budgets struct {
+	opts *Options
+	days *days // nil without a budget for a day
+}
+
 // limits returns those of a conversation.
-func (f *Fleet) limits(key string) (ConversationLimits, error) {
-	o := &f.opts
+func (b *budgets) limits(key string) (ConversationLimits, error) {
+	o := b.opts
 	l := ConversationLimits{o.BudgetUSD, o.Rate, o.MaxMemory, o.MaxProcesses}
 	if o.LimitsOf == nil {
 		return l, nil
@@ -58,13 +64,13 @@ func (f *Fleet) limits(key string) (ConversationLimits, error) {
 
 // budget returns an error if a conversation has cost as much as it may, or if the budget
 // of the day is spent.
-func (f *Fleet) budget(ctx context.Context, rec *record) error {
-	l, err := f.limits(rec.Key)
+func (b *budgets) budget(ctx context.Context, rec *record) error {
+	l, err := b.limits(rec.Key)
 	if err != nil {
 		return err
 	}
 	if l.BudgetUSD > 0 && rec.Cost.USD >= l.BudgetUSD {
 		return &BudgetError{Key: rec.Key, CostUSD: rec.Cost.USD, OfUSD: l.BudgetUSD}
 	}
-	return f.days.allow(ctx, rec.Key)
+	return b.days.allow(ctx, rec.Key)
 }

@@ -42,7 +42,7 @@ func (f *Fleet) listTenant(ctx context.Context, tenant string) iter.Seq2[Convers
 
 // list yields the conversations that a scan finds.
 func (f *Fleet) list(ctx context.Context, scan func(ctx context.Context, kind string) iter.Seq2[store.Record, error]) iter.Seq2[ConversationInfo, error] {
-	return boundSeq(f, ctx, func(ctx context.Context) iter.Seq2[ConversationInfo, error] { return f.infos(ctx, scan) })
+	return boundSeq(f.bounds, ctx, func(ctx context.Context) iter.Seq2[ConversationInfo, error] { return f.infos(ctx, scan) })
 }
 
 func (f *Fleet) infos(ctx context.Context, scan func(ctx context.Context, kind string) iter.Seq2[store.Record, error]) iter.Seq2[ConversationInfo, error] {

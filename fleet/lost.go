@@ -370,7 +370,7 @@ func (f *Fleet) countDeleted(ctx context.Context, key string, fence store.Fence)
 	if f.days == nil {
 		return nil
 	}
-	rec, err := f.loadRecord(ctx, key)
+	rec, err := f.records.load(ctx, key)
 	if errors.Is(err, ErrDeleted) || errors.Is(err, ErrUnknown) {
 		return nil // it was counted when its deletion began
 	}
@@ -378,7 +378,7 @@ func (f *Fleet) countDeleted(ctx context.Context, key string, fence store.Fence)
 		return err
 	}
 	prompts, queue := []string(nil), make(map[string]bool)
-	for p, err := range f.pending(ctx, key) {
+	for p, err := range f.records.pending(ctx, key) {
 		if err != nil {
 			return err
 		}
@@ -390,7 +390,7 @@ func (f *Fleet) countDeleted(ctx context.Context, key string, fence store.Fence)
 	for _, prompt := range append(prompts, "") { // the last are turns that answer none
 		lost, err := f.lostAnswers(ctx, &rec, prompt)
 		if err == nil && lost != nil {
-			rec, err = f.changeRecord(ctx, key, fence, func(rec *record) error { return lost.count(rec, prompt, queue) })
+			rec, err = f.records.change(ctx, key, fence, func(rec *record) error { return lost.count(rec, prompt, queue) })
 		}
 		if err != nil {
 			return err

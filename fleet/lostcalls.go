@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/jsonx"
@@ -37,13 +36,13 @@ func (w *waking) findLost(ctx context.Context, now *stored) error {
 	if c.looked {
 		return nil
 	}
-	lost, err := w.f.readCalls(ctx, w.c.key, c)
+	lost, err := w.f.records.readCalls(ctx, w.c.key, c)
 	if err != nil {
 		return err
 	}
 	known := len(lost)
 	if slices.ContainsFunc(now.prompts, func(p *queued) bool { return p.Sent }) {
-		if lost, err = w.f.withReleased(ctx, w.c.key, lost); err != nil {
+		if lost, err = w.f.asked.withReleased(ctx, w.c.key, lost); err != nil {
 			return err
 		}
 	}
@@ -59,7 +58,7 @@ func (w *waking) findLost(ctx context.Context, now *stored) error {
 		}
 	}
 	if added && len(lost) > 0 {
-		if err := w.f.putCalls(ctx, w.c.key, c, lost, w.lease.Fence); err != nil {
+		if err := w.f.records.putCalls(ctx, w.c.key, c, lost, w.lease.Fence); err != nil {
 			return err
 		}
 	}
@@ -68,20 +67,6 @@ func (w *waking) findLost(ctx context.Context, now *stored) error {
 	c.mu.Unlock()
 	c.looked = true
 	return nil
-}
-
-// withReleased adds the calls whose questions say that they were let go.
-func (f *Fleet) withReleased(ctx context.Context, key string, all []calledTool) ([]calledTool, error) {
-	for q, err := range f.inbox.List(ctx, approval.Filter{Conversation: key, States: []approval.State{approval.Released}}) {
-		if err != nil {
-			return nil, err
-		}
-		is := func(c calledTool) bool { return c.ID == q.ToolUseID }
-		if q.Tool != approval.ElicitationTool && !slices.ContainsFunc(all, is) {
-			all = append(all, calledTool{ID: q.ToolUseID, Tool: q.Tool, Digest: q.Digest, Agent: q.Agent})
-		}
-	}
-	return all, nil
 }
 
 // unknownIn returns the calls of which the lines of a session tell the model nothing: neither

@@ -49,7 +49,7 @@ func (f *Fleet) sendNow(ctx context.Context, key string, q *queued) (reserved *c
 	if !free || !q.fresh || q.Steer || q.Rewind != nil {
 		return nil, errDeclined
 	}
-	limits, err := f.limits(key)
+	limits, err := f.budgets.limits(key)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (w *waking) rest() {
 // last read of it is still true in this.
 func (w *waking) ready() bool {
 	known := w.rec.revision != 0 && w.rec.Stuck == nil && w.rec.Unsettled == "" && !w.inDoubt
-	return known && w.session != nil && !w.given("") && !w.over() && w.f.budget(w.f.ctx, &w.rec) == nil
+	return known && w.session != nil && !w.given("") && !w.over() && w.f.budgets.budget(w.f.ctx, &w.rec) == nil
 }
 
 // decline ends the rest, and lets a prompt that was offered be queued.
@@ -170,7 +170,7 @@ func (w *waking) accept(ctx context.Context, offered *queued) (*queued, error) {
 	begun := *offered
 	begun.Accepted, begun.Begun, begun.Sent = w.f.tick(now), 1, true
 	name := place(w.c.key) + "/" + begunFolder + "/" + stamp(begun.Accepted, begun.ID)
-	change, err := w.f.changeTo(kindPrompt, name, &begun, 0)
+	change, err := w.f.records.changeTo(kindPrompt, name, &begun, 0)
 	if err != nil {
 		return nil, errDeclined
 	}

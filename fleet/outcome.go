@@ -3,8 +3,11 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"time"
 
+	"github.com/claude-agent-go/claude/fleet/internal/outcomelog"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -68,7 +71,7 @@ func (w *waking) answeredAtOnce(ctx context.Context, p *queued, r *message.Resul
 	if err != nil {
 		return err
 	}
-	conversation, err := w.f.changeTo(kindConversation, place(w.c.key), &rec, rec.revision)
+	conversation, err := w.f.records.changeTo(kindConversation, place(w.c.key), &rec, rec.revision)
 	if err != nil {
 		return err
 	}
@@ -76,7 +79,7 @@ func (w *waking) answeredAtOnce(ctx context.Context, p *queued, r *message.Resul
 	if day != nil {
 		changes = append(changes, *day)
 	}
-	next, err := w.f.endAtOnce(ctx, w.c.key, p, o, w.lease.Fence, changes...)
+	next, err := w.f.records.endAtOnce(ctx, w.c.key, p, o, w.lease.Fence, changes...)
 	if err != nil {
 		return err
 	}
@@ -96,34 +99,89 @@ func (w *waking) answeredAtOnce(ctx context.Context, p *queued, r *message.Resul
 
 // end gives a prompt its outcome and removes it from the queue. If the outcome
 // is written and the prompt is still there, the outcome counts.
-func (f *Fleet) end(ctx context.Context, key string, p *queued, o Ticket, fence store.Fence) error {
+func (rs *records) end(ctx context.Context, key string, p *queued, o Ticket, fence store.Fence) error {
 	o.Prompt = p.ID
-	if _, err := f.endAtOnce(ctx, key, p, o, fence); !errors.Is(err, errSeparately) {
+	if _, err := rs.endAtOnce(ctx, key, p, o, fence); !errors.Is(err, errSeparately) {
 		return err
 	}
 	o.shorten()
-	_, err := f.put(ctx, kindOutcome, outcomeName(key, p.ID), &o, 0, fence)
+	_, err := rs.put(ctx, kindOutcome, outcomeName(key, p.ID), &o, 0, fence)
 	if err != nil && !errors.Is(err, store.ErrConflict) { // it had one
 		return err
 	}
-	return f.dropEnded(ctx, key, p, &o, fence)
+	return rs.dropEnded(ctx, key, p, &o, fence)
 }
 
 // endAtOnce is end together with other changes, which come first.
-func (f *Fleet) endAtOnce(ctx context.Context, key string, p *queued, o Ticket, fence store.Fence, others ...store.RecordChange) ([]int64, error) {
+func (rs *records) endAtOnce(ctx context.Context, key string, p *queued, o Ticket, fence store.Fence, others ...store.RecordChange) ([]int64, error) {
 	o.shorten()
-	outcome, err := f.changeTo(kindOutcome, outcomeName(key, p.ID), &o, 0)
+	outcome, err := rs.changeTo(kindOutcome, outcomeName(key, p.ID), &o, 0)
 	if err != nil {
 		return nil, err
 	}
-	mark, err := f.markEnded(key, &o, fence)
+	mark, err := rs.markEnded(key, &o, fence)
 	if err != nil {
 		return nil, err
 	}
-	drop := store.RecordChange{Key: f.recordKey(kindPrompt, p.name), Drop: true, Revision: p.revision}
-	next, err := f.store.ChangeRecords(ctx, append(others, outcome, mark, drop), fence)
+	drop := store.RecordChange{Key: rs.key(kindPrompt, p.name), Drop: true, Revision: p.revision}
+	next, err := rs.store.ChangeRecords(ctx, append(others, outcome, mark, drop), fence)
 	return next, separately(err)
 }
 
 // outcomeName is the name of the outcome of a prompt.
 func outcomeName(key, id string) string { return place(key) + "/" + id }
+
+// dropEnded removes a prompt that has its outcome from the queue. Who finds a prompt there
+// cannot know whether its outcome is marked, so this does it first.
+func (rs *records) dropEnded(ctx context.Context, key string, p *queued, o *Ticket, fence store.Fence) error {
+	mark, err := rs.markEnded(key, o, fence)
+	if err != nil {
+		return err
+	}
+	drop := store.RecordChange{Key: rs.key(kindPrompt, p.name), Drop: true, Revision: p.revision}
+	_, err = rs.store.ChangeRecords(ctx, []store.RecordChange{mark, drop}, fence)
+	if err = separately(err); !errors.Is(err, errSeparately) {
+		return err
+	}
+	if _, err = rs.store.GetRecord(ctx, drop.Key); errors.Is(err, store.ErrNotFound) {
+		return nil // the process that took it out of the queue has marked it before
+	}
+	if err == nil {
+		err = rs.log.PutMark(ctx, mark, fence)
+	}
+	if err != nil {
+		return fmt.Errorf("claude: fleet: mark the outcome of prompt %s: %w", p.ID, err)
+	}
+	return rs.drop(ctx, p, fence)
+}
+
+// markEnded returns the change that marks a prompt as ended.
+func (rs *records) markEnded(key string, o *Ticket, fence store.Fence) (store.RecordChange, error) {
+	e := outcomelog.Entry{Key: key, Prompt: o.Prompt, Status: string(o.Status), At: o.Ended}
+	return rs.log.Mark(outcomeName(key, o.Prompt), e, fence)
+}
+
+// markDeleted marks a conversation as deleted. The name has the fencing token: a key that
+// is used again can be deleted again before the first mark is collected.
+func (rs *records) markDeleted(ctx context.Context, key string, now time.Time, fence store.Fence) error {
+	mark, err := rs.log.Mark(fmt.Sprintf("%s/deleted-%d", place(key), fence.Token), outcomelog.Entry{Key: key, At: now}, fence)
+	if err != nil {
+		return err
+	}
+	return rs.log.PutMark(ctx, mark, fence)
+}
+
+// outcome returns how a prompt ended; false if it has not.
+func (rs *records) outcome(ctx context.Context, key, id string) (o Ticket, ended bool, err error) {
+	r, err := rs.store.GetRecord(ctx, rs.key(kindOutcome, outcomeName(key, id)))
+	if errors.Is(err, store.ErrNotFound) {
+		return o, false, nil
+	}
+	if err != nil {
+		return o, false, err
+	}
+	if err = decode(r, &o); err == nil && o.Output == nil && o.Result != nil {
+		o.Output = o.Result.StructuredOutput
+	}
+	return o, true, err
+}

@@ -176,7 +176,7 @@ func (r *outcomeReader) show(ctx context.Context, e *outcomelog.Entry) (more boo
 		}
 	default:
 		var kept bool
-		if o.Ticket, kept, err = r.f.outcome(ctx, e.Key, e.Prompt); !kept {
+		if o.Ticket, kept, err = r.f.records.outcome(ctx, e.Key, e.Prompt); !kept {
 			o.Ticket = Ticket{Prompt: e.Prompt, Status: PromptStatus(e.Status), Ended: e.At}
 		}
 	}
@@ -193,46 +193,6 @@ func (r *outcomeReader) show(ctx context.Context, e *outcomelog.Entry) (more boo
 // A mark says that something is to be in the log of outcomes. The mark of a prompt has the
 // name of its outcome, so that it is there once.
 
-// markEnded returns the change that marks a prompt as ended.
-func (f *Fleet) markEnded(key string, o *Ticket, fence store.Fence) (store.RecordChange, error) {
-	e := outcomelog.Entry{Key: key, Prompt: o.Prompt, Status: string(o.Status), At: o.Ended}
-	return f.log.Mark(outcomeName(key, o.Prompt), e, fence)
-}
-
-// dropEnded removes a prompt that has its outcome from the queue. Who finds a prompt there
-// cannot know whether its outcome is marked, so this does it first.
-func (f *Fleet) dropEnded(ctx context.Context, key string, p *queued, o *Ticket, fence store.Fence) error {
-	mark, err := f.markEnded(key, o, fence)
-	if err != nil {
-		return err
-	}
-	drop := store.RecordChange{Key: f.recordKey(kindPrompt, p.name), Drop: true, Revision: p.revision}
-	_, err = f.store.ChangeRecords(ctx, []store.RecordChange{mark, drop}, fence)
-	if err = separately(err); !errors.Is(err, errSeparately) {
-		return err
-	}
-	if _, err = f.store.GetRecord(ctx, drop.Key); errors.Is(err, store.ErrNotFound) {
-		return nil // the process that took it out of the queue has marked it before
-	}
-	if err == nil {
-		err = f.log.PutMark(ctx, mark, fence)
-	}
-	if err != nil {
-		return fmt.Errorf("claude: fleet: mark the outcome of prompt %s: %w", p.ID, err)
-	}
-	return f.drop(ctx, p, fence)
-}
-
-// markDeleted marks a conversation as deleted. The name has the fencing token: a key that
-// is used again can be deleted again before the first mark is collected.
-func (f *Fleet) markDeleted(ctx context.Context, key string, now time.Time, fence store.Fence) error {
-	mark, err := f.log.Mark(fmt.Sprintf("%s/deleted-%d", place(key), fence.Token), outcomelog.Entry{Key: key, At: now}, fence)
-	if err != nil {
-		return err
-	}
-	return f.log.PutMark(ctx, mark, fence)
-}
-
 // tellStuck marks a prompt that its conversation is stuck on, unless that was done. The
 // record knows, so that after a crash in between the next owner does it.
 func (w *waking) tellStuck(ctx context.Context, at *stuck) error {
@@ -247,7 +207,7 @@ func (w *waking) tellStuck(ctx context.Context, at *stuck) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.f.changeRecord(ctx, w.c.key, w.lease.Fence, func(r *record) error {
+	_, err = w.f.records.change(ctx, w.c.key, w.lease.Fence, func(r *record) error {
 		if r.Stuck == nil || !r.Stuck.Untold {
 			return errUnchanged
 		}

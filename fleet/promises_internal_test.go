@@ -15,7 +15,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet/internal/dayspend"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
@@ -106,7 +105,7 @@ func TestOptions(t *testing.T) {
 // where it has none.
 func TestOwnLimits(t *testing.T) {
 	all := Options{BudgetUSD: 1, Rate: Rate{2, time.Hour}, MaxMemory: 3, MaxProcesses: 4}
-	f := &Fleet{opts: all}
+	f := assemble(t.Context(), all)
 	usual := ConversationLimits{1, Rate{2, time.Hour}, 3, 4}
 	for want, own := range map[ConversationLimits]ConversationLimits{
 		usual:                         {},
@@ -121,13 +120,13 @@ func TestOwnLimits(t *testing.T) {
 			}
 			return own
 		}
-		if got, err := f.limits("ada"); err != nil || got != want {
+		if got, err := f.budgets.limits("ada"); err != nil || got != want {
 			t.Errorf("%+v: %+v, %v", own, got, err)
 		}
 	}
 	for _, bad := range []ConversationLimits{{BudgetUSD: -1}, {BudgetUSD: math.NaN()}, {Rate: Rate{1, 0}}, {MaxMemory: -1}, {MaxProcesses: -1}} {
 		f.opts.LimitsOf = func(string) ConversationLimits { return bad }
-		_, err := f.limits("ada")
+		_, err := f.budgets.limits("ada")
 		if at, ok := errors.AsType[*ConversationError](err); !ok || at.Key != "ada" || !strings.Contains(err.Error(), "LimitsOf") {
 			t.Errorf("%+v: %v", bad, err)
 		}
@@ -268,14 +267,14 @@ func TestForgetConversation(t *testing.T) {
 		"wanted":   func(c *conversation) { c.Wanted = true },
 		"watched":  func(c *conversation) { c.watching = 1 },
 	} {
-		f := &Fleet{active: make(map[string]*conversation)}
+		f := assemble(t.Context(), Options{})
 		c := f.conversation("acme/ada")
 		change(c)
 		if f.forget(c); f.active["acme/ada"] != c || c.Tenant != "acme" {
 			t.Errorf("one with %s is forgotten", name)
 		}
 	}
-	f := &Fleet{active: make(map[string]*conversation)}
+	f := assemble(t.Context(), Options{})
 	if f.forget(f.conversation("ada")); len(f.active) != 0 {
 		t.Error("one that sleeps is kept")
 	}
@@ -407,7 +406,8 @@ func TestRetryDelays(t *testing.T) {
 // How long it takes until there is room is never less than a second, and grows with what
 // waits.
 func TestWaitEstimate(t *testing.T) {
-	f := &Fleet{opts: Options{MaxLive: 4}, turn: 10 * time.Second}
+	f := assemble(t.Context(), Options{MaxLive: 4})
+	f.turn = 10 * time.Second
 	for prompts, want := range map[int]time.Duration{0: 10 * time.Second, 1: 10 * time.Second, 4: 10 * time.Second, 5: 20 * time.Second, 40: 100 * time.Second} {
 		if got := f.wait(prompts); got != want {
 			t.Errorf("%d prompts: %v, want %v", prompts, got, want)
@@ -430,7 +430,7 @@ func TestWaitEstimate(t *testing.T) {
 
 // A ticket that is not over says what the conversation and its prompt say.
 func TestStanding(t *testing.T) {
-	f := &Fleet{inbox: approval.NewQuestions(store.Memory(), "p")}
+	f := assemble(t.Context(), Options{Store: store.Memory(), Project: "p"})
 	at := time.Unix(1000, 0)
 	spent := map[string]keptLedger{}
 	stuckAt := &stuck{Prompt: "p1", Reason: "no disk", Cause: CLIFailed}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 	"time"
 
@@ -166,10 +167,10 @@ func stamped(name string) string {
 // pending yields the prompts of a conversation that have no outcome, in order;
 // those of all conversations if key is empty. Of these, a prompt of a newer version
 // stops nothing; of one conversation it is an error.
-func (f *Fleet) pending(ctx context.Context, key string) iter.Seq2[*queued, error] {
-	all := f.store.Scan(ctx, store.Folder{Project: f.opts.Project, Kind: kindPrompt}, "")
+func (rs *records) pending(ctx context.Context, key string) iter.Seq2[*queued, error] {
+	all := rs.store.Scan(ctx, store.Folder{Project: rs.project, Kind: kindPrompt}, "")
 	if key != "" {
-		all = f.opts.Store.Scan(ctx, store.Folder{Project: f.opts.Project, Kind: kindPrompt, Name: place(key)}, "")
+		all = rs.store.Scan(ctx, store.Folder{Project: rs.project, Kind: kindPrompt, Name: place(key)}, "")
 	}
 	return func(yield func(*queued, error) bool) {
 		for r, err := range all {
@@ -177,7 +178,7 @@ func (f *Fleet) pending(ctx context.Context, key string) iter.Seq2[*queued, erro
 			if err == nil {
 				err = decode(r, p)
 			}
-			if at := keyAt(p.name); key == "" && f.newer.skips(at, err) {
+			if at := keyAt(p.name); key == "" && rs.newer.skips(at, err) {
 				p, err = &queued{ID: stamped(p.name), name: p.name, newer: true}, nil
 			}
 			if !yield(p, err) || err != nil {
@@ -188,9 +189,9 @@ func (f *Fleet) pending(ctx context.Context, key string) iter.Seq2[*queued, erro
 }
 
 // waiting yields the prompts of a conversation that are to run.
-func (f *Fleet) waiting(ctx context.Context, key string) iter.Seq2[*queued, error] {
+func (rs *records) waiting(ctx context.Context, key string) iter.Seq2[*queued, error] {
 	return func(yield func(*queued, error) bool) {
-		for p, err := range f.pending(ctx, key) {
+		for p, err := range rs.pending(ctx, key) {
 			if err == nil && !p.Cancelled.IsZero() {
 				continue
 			}
@@ -201,26 +202,11 @@ func (f *Fleet) waiting(ctx context.Context, key string) iter.Seq2[*queued, erro
 	}
 }
 
-// outcome returns how a prompt ended; false if it has not.
-func (f *Fleet) outcome(ctx context.Context, key, id string) (o Ticket, ended bool, err error) {
-	r, err := f.store.GetRecord(ctx, f.recordKey(kindOutcome, outcomeName(key, id)))
-	if errors.Is(err, store.ErrNotFound) {
-		return o, false, nil
-	}
-	if err != nil {
-		return o, false, err
-	}
-	if err = decode(r, &o); err == nil && o.Output == nil && o.Result != nil {
-		o.Output = o.Result.StructuredOutput
-	}
-	return o, true, err
-}
-
 // accept writes a prompt down. It is accepted when it is written, and not
 // before; a write whose fate is unknown is repeated.
-func (f *Fleet) accept(ctx context.Context, key string, p *queued) error {
+func (rs *records) accept(ctx context.Context, key string, p *queued) error {
 	for attempt := 0; ; attempt++ {
-		_, err := f.put(ctx, kindPrompt, p.name, p, 0, store.Fence{})
+		_, err := rs.put(ctx, kindPrompt, p.name, p, 0, store.Fence{})
 		if err == nil || attempt > 0 && errors.Is(err, store.ErrConflict) {
 			return nil // the conflict is with our own first attempt
 		}
@@ -251,11 +237,11 @@ func (p *queued) inDoubt(key string, err error) error {
 const acceptAttempts = 3
 
 // known reports whether the conversation has a prompt with this id.
-func (f *Fleet) known(ctx context.Context, key, id string) (bool, error) {
-	if _, ended, err := f.outcome(ctx, key, id); ended || err != nil {
+func (rs *records) known(ctx context.Context, key, id string) (bool, error) {
+	if _, ended, err := rs.outcome(ctx, key, id); ended || err != nil {
 		return ended, err
 	}
-	for p, err := range f.pending(ctx, key) {
+	for p, err := range rs.pending(ctx, key) {
 		if err != nil || p.ID == id {
 			return err == nil, err
 		}
@@ -264,23 +250,23 @@ func (f *Fleet) known(ctx context.Context, key, id string) (bool, error) {
 }
 
 // drop removes a prompt that has its outcome from the queue.
-func (f *Fleet) drop(ctx context.Context, p *queued, fence store.Fence) error {
+func (rs *records) drop(ctx context.Context, p *queued, fence store.Fence) error {
 	for {
-		err := f.store.DropRecord(ctx, f.recordKey(kindPrompt, p.name), p.revision, fence)
+		err := rs.store.DropRecord(ctx, rs.key(kindPrompt, p.name), p.revision, fence)
 		if err == nil || errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
 		if !errors.Is(err, store.ErrConflict) {
 			return fmt.Errorf("claude: fleet: remove prompt %s: %w", p.ID, err)
 		}
-		if p.revision, err = f.revisionOf(ctx, p); err != nil {
+		if p.revision, err = rs.revisionOf(ctx, p); err != nil {
 			return err
 		}
 	}
 }
 
-func (f *Fleet) revisionOf(ctx context.Context, p *queued) (int64, error) {
-	r, err := f.store.GetRecord(ctx, f.recordKey(kindPrompt, p.name))
+func (rs *records) revisionOf(ctx context.Context, p *queued) (int64, error) {
+	r, err := rs.store.GetRecord(ctx, rs.key(kindPrompt, p.name))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return 0, err
 	}
@@ -289,8 +275,8 @@ func (f *Fleet) revisionOf(ctx context.Context, p *queued) (int64, error) {
 
 // update writes a prompt that has changed, unless somebody else has changed it
 // since it was read: then it returns [store.ErrConflict].
-func (f *Fleet) update(ctx context.Context, p *queued, fence store.Fence) error {
-	next, err := f.put(ctx, kindPrompt, p.name, p, p.revision, fence)
+func (rs *records) update(ctx context.Context, p *queued, fence store.Fence) error {
+	next, err := rs.put(ctx, kindPrompt, p.name, p, p.revision, fence)
 	if err == nil {
 		p.revision = next
 	}
@@ -302,11 +288,11 @@ func (f *Fleet) update(ctx context.Context, p *queued, fence store.Fence) error 
 func (w *waking) amend(ctx context.Context, p *queued, change func(*queued)) error {
 	for {
 		change(p)
-		err := w.f.update(ctx, p, w.lease.Fence)
+		err := w.f.records.update(ctx, p, w.lease.Fence)
 		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}
-		now, err := w.f.reread(ctx, p)
+		now, err := w.f.records.reread(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -315,8 +301,8 @@ func (w *waking) amend(ctx context.Context, p *queued, change func(*queued)) err
 }
 
 // reread returns a prompt as the store has it now.
-func (f *Fleet) reread(ctx context.Context, p *queued) (*queued, error) {
-	r, err := f.store.GetRecord(ctx, f.recordKey(kindPrompt, p.name))
+func (rs *records) reread(ctx context.Context, p *queued) (*queued, error) {
+	r, err := rs.store.GetRecord(ctx, rs.key(kindPrompt, p.name))
 	if err != nil {
 		return nil, fmt.Errorf("claude: fleet: read prompt %s: %w", p.ID, err)
 	}
@@ -358,4 +344,53 @@ func pause(ctx context.Context, d time.Duration) bool {
 // retryDelay is how long to wait before an attempt is repeated.
 func retryDelay(attempt int) time.Duration {
 	return min(100*time.Millisecond<<min(attempt, 10), 10*time.Second)
+}
+
+// find returns a prompt that is in the queue, nil if it is not.
+func (rs *records) find(ctx context.Context, key, id string) (*queued, error) {
+	for p, err := range rs.pending(ctx, key) {
+		if err != nil || p.ID == id {
+			return p, err
+		}
+	}
+	return nil, nil
+}
+
+// behind returns the time for a prompt that is accepted now: later than that of all prompts
+// which wait in its conversation, whichever process has accepted them. It reads the queue
+// only if the clock of the store is coarse, and of that only what is not older than now.
+func (rs *records) behind(ctx context.Context, key string, now time.Time) (time.Time, error) {
+	if !coarse(now) {
+		return now, nil
+	}
+	queue := place(key) + "/"
+	for r, err := range rs.store.Scan(ctx, store.Folder{Project: rs.project, Kind: kindPrompt}, queue+stamp(now, "")) {
+		if r.Key.Name != "" && !strings.HasPrefix(r.Key.Name, queue) {
+			break // what is wrong with another conversation's prompt does not matter
+		}
+		if err != nil {
+			return now, &ConversationError{key, err}
+		}
+		if at, ok := stampedAt(r.Key.Name); ok && !at.Before(now) {
+			now = at.Add(1)
+		}
+	}
+	return now, nil
+}
+
+// Prompts are named by the time of the store, and begin in the order of their names. A
+// clock that counts in large steps shows several processes the same time, and tick, which
+// keeps the prompts of one process apart, may even run ahead of it. Only the queue then
+// shows what was accepted before.
+
+// coarse reports whether a time may come from a clock whose steps are so large that one
+// Send can return and another begin within a step: that of S3 counts whole seconds. Clocks
+// of microseconds are taken for coarse once in a thousand times, which costs a read.
+func coarse(now time.Time) bool { return now.Nanosecond()%int(time.Millisecond) == 0 }
+
+// stampedAt is when the prompt with a name was accepted; false if the name is odd.
+func stampedAt(name string) (at time.Time, ok bool) {
+	text, _, _ := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], "-")
+	ns, err := strconv.ParseInt(text, 16, 64)
+	return time.Unix(0, ns), err == nil
 }

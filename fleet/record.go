@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet/internal/dayspend"
+	"github.com/claude-agent-go/claude/fleet/internal/outcomelog"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/recordform"
 	"github.com/claude-agent-go/claude/permission"
@@ -90,10 +93,21 @@ func (r *record) stuckError() *StuckError {
 	return &StuckError{r.Key, r.Stuck.Prompt, r.Stuck.Reason, r.Stuck.Cause}
 }
 
+// records reads and writes what the store has of conversations besides their transcripts:
+// the conversations themselves, their prompts and the outcomes. It keeps nothing in memory,
+// so all of its methods may be called from any goroutine.
+type records struct {
+	store   *announcer
+	project string
+	log     *outcomelog.Log
+	days    *days // nil without a budget for a day
+	newer   *newerRecords
+}
+
 // loadRecord reads a conversation. One that does not exist is [ErrUnknown], one
 // that is being deleted [ErrDeleted].
-func (f *Fleet) loadRecord(ctx context.Context, key string) (record, error) {
-	rec, err := f.readRecord(ctx, key)
+func (rs *records) load(ctx context.Context, key string) (record, error) {
+	rec, err := rs.read(ctx, key)
 	if err == nil && !rec.Deleted.IsZero() {
 		err = &ConversationError{key, ErrDeleted}
 	}
@@ -101,11 +115,11 @@ func (f *Fleet) loadRecord(ctx context.Context, key string) (record, error) {
 }
 
 // readRecord is loadRecord with those that are being deleted.
-func (f *Fleet) readRecord(ctx context.Context, key string) (record, error) {
-	if err := checkKey(f.opts.Project, key); err != nil {
+func (rs *records) read(ctx context.Context, key string) (record, error) {
+	if err := checkKey(rs.project, key); err != nil {
 		return record{}, err
 	}
-	r, err := f.store.GetRecord(ctx, f.recordKey(kindConversation, place(key)))
+	r, err := rs.store.GetRecord(ctx, rs.key(kindConversation, place(key)))
 	if errors.Is(err, store.ErrNotFound) {
 		return record{}, &ConversationError{key, ErrUnknown}
 	}
@@ -118,24 +132,24 @@ func (f *Fleet) readRecord(ctx context.Context, key string) (record, error) {
 }
 
 // createRecord makes a conversation unless it exists.
-func (f *Fleet) createRecord(ctx context.Context, key string) (record, error) {
-	rec, err := f.loadRecord(ctx, key)
+func (rs *records) create(ctx context.Context, key string) (record, error) {
+	rec, err := rs.load(ctx, key)
 	if !errors.Is(err, ErrUnknown) {
 		return rec, err
 	}
-	return f.newRecord(ctx, key)
+	return rs.insert(ctx, key)
 }
 
 // newRecord makes a conversation that was not there.
-func (f *Fleet) newRecord(ctx context.Context, key string) (record, error) {
-	now, err := f.store.Now(ctx)
+func (rs *records) insert(ctx context.Context, key string) (record, error) {
+	now, err := rs.store.Now(ctx)
 	if err != nil {
 		return record{}, err
 	}
 	rec := record{Key: key, Created: now}
-	rec.revision, err = f.put(ctx, kindConversation, place(key), &rec, 0, store.Fence{})
+	rec.revision, err = rs.put(ctx, kindConversation, place(key), &rec, 0, store.Fence{})
 	if errors.Is(err, store.ErrConflict) { // somebody was faster
-		rec, err = f.loadRecord(ctx, key)
+		rec, err = rs.load(ctx, key)
 	}
 	return rec, err
 }
@@ -145,8 +159,8 @@ var errUnchanged = errors.New("unchanged")
 
 // changeRecord reads a conversation, lets do change it and writes it, again and
 // again until nobody else has changed it in between.
-func (f *Fleet) changeRecord(ctx context.Context, key string, fence store.Fence, do func(*record) error) (record, error) {
-	return f.changeAnyRecord(ctx, key, fence, func(r *record) error {
+func (rs *records) change(ctx context.Context, key string, fence store.Fence, do func(*record) error) (record, error) {
+	return rs.changeAny(ctx, key, fence, func(r *record) error {
 		if !r.Deleted.IsZero() {
 			return &ConversationError{key, ErrDeleted}
 		}
@@ -155,9 +169,9 @@ func (f *Fleet) changeRecord(ctx context.Context, key string, fence store.Fence,
 }
 
 // changeAnyRecord is changeRecord with those that are being deleted.
-func (f *Fleet) changeAnyRecord(ctx context.Context, key string, fence store.Fence, do func(*record) error) (record, error) {
+func (rs *records) changeAny(ctx context.Context, key string, fence store.Fence, do func(*record) error) (record, error) {
 	for {
-		rec, err := f.readRecord(ctx, key)
+		rec, err := rs.read(ctx, key)
 		if err != nil {
 			return rec, err
 		}
@@ -167,7 +181,7 @@ func (f *Fleet) changeAnyRecord(ctx context.Context, key string, fence store.Fen
 		} else if err != nil {
 			return rec, err
 		}
-		rec.revision, err = f.putConversation(ctx, &rec, cost, fence)
+		rec.revision, err = rs.putConversation(ctx, &rec, cost, fence)
 		if !errors.Is(err, store.ErrConflict) {
 			return rec, err
 		}
@@ -183,21 +197,21 @@ func (r *record) moveTo(session string) {
 }
 
 // changeTo is the change of a record to a value.
-func (f *Fleet) changeTo(kind, name string, v any, revision int64) (store.RecordChange, error) {
+func (rs *records) changeTo(kind, name string, v any, revision int64) (store.RecordChange, error) {
 	value, err := recordform.Encode(v)
 	if err != nil {
 		return store.RecordChange{}, fmt.Errorf("claude: fleet: encode %s: %w", name, err)
 	}
-	return store.RecordChange{Key: f.recordKey(kind, name), Value: value, Revision: revision}, nil
+	return store.RecordChange{Key: rs.key(kind, name), Value: value, Revision: revision}, nil
 }
 
 // put writes a record.
-func (f *Fleet) put(ctx context.Context, kind, name string, v any, revision int64, fence store.Fence) (int64, error) {
-	c, err := f.changeTo(kind, name, v, revision)
+func (rs *records) put(ctx context.Context, kind, name string, v any, revision int64, fence store.Fence) (int64, error) {
+	c, err := rs.changeTo(kind, name, v, revision)
 	if err != nil {
 		return 0, err
 	}
-	next, err := f.store.PutRecord(ctx, c.Key, c.Value, revision, fence)
+	next, err := rs.store.PutRecord(ctx, c.Key, c.Value, revision, fence)
 	if err != nil {
 		return 0, fmt.Errorf("claude: fleet: write %s %s: %w", kind, name, err)
 	}
@@ -210,4 +224,86 @@ func decode(r store.Record, v any) error {
 		return fmt.Errorf("claude: fleet: %w", err)
 	}
 	return nil
+}
+
+func (rs *records) key(kind, name string) store.RecordKey {
+	return store.RecordKey{Project: rs.project, Kind: kind, Name: name}
+}
+
+// putConversation writes the record of a conversation, and what it costs today if it has
+// cost more than before. In a store that makes no changes at once, the day comes first:
+// after a crash in between, the turn is counted again, and the sum of the day is the same.
+func (rs *records) putConversation(ctx context.Context, rec *record, before float64, fence store.Fence) (int64, error) {
+	usd := rec.Cost.USD - before
+	day, err := rs.days.charge(ctx, rec, usd)
+	if err != nil {
+		return 0, err
+	}
+	if day == nil {
+		return rs.put(ctx, kindConversation, place(rec.Key), rec, rec.revision, fence)
+	}
+	conversation, err := rs.changeTo(kindConversation, place(rec.Key), rec, rec.revision)
+	if err != nil {
+		return 0, err
+	}
+	next, err := rs.store.ChangeRecords(ctx, []store.RecordChange{conversation, *day}, fence)
+	if errors.Is(err, errors.ErrUnsupported) {
+		next = make([]int64, 1)
+		if _, err = rs.store.PutRecord(ctx, day.Key, day.Value, day.Revision, fence); err == nil {
+			next[0], err = rs.put(ctx, kindConversation, place(rec.Key), rec, rec.revision, fence)
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	rs.days.charged(rec, usd)
+	return next[0], nil
+}
+
+// dropRecord removes a record, if there is one.
+func (rs *records) dropRecord(ctx context.Context, kind, name string, fence store.Fence) error {
+	r, err := rs.store.GetRecord(ctx, rs.key(kind, name))
+	if err == nil {
+		err = rs.store.DropRecord(ctx, r.Key, r.Revision, fence)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// dropBelow removes the records of a conversation whose names begin with it.
+func (rs *records) dropBelow(ctx context.Context, kind, key string, fence store.Fence) error {
+	prefix := place(key) + "/"
+	for r, err := range rs.store.Scan(ctx, store.Folder{Project: rs.project, Kind: kind}, prefix) {
+		if err != nil {
+			return err
+		}
+		if !strings.HasPrefix(r.Key.Name, prefix) {
+			break
+		}
+		if err := rs.store.DropRecord(ctx, r.Key, r.Revision, fence); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordAndTime makes a conversation unless it exists or may refuses it, and asks the
+// store for the time meanwhile: each is a request, and the caller of Send waits for both.
+func (rs *records) recordAndTime(ctx context.Context, key string, may func() error) (rec record, now time.Time, err error) {
+	var wg sync.WaitGroup
+	var timeErr error
+	wg.Go(func() { now, timeErr = rs.store.Now(ctx) })
+	rec, err = rs.load(ctx, key)
+	if errors.Is(err, ErrUnknown) {
+		if err = may(); err == nil { // what is refused leaves nothing behind
+			rec, err = rs.insert(ctx, key)
+		}
+	}
+	wg.Wait()
+	if err == nil && timeErr != nil {
+		err = &ConversationError{key, timeErr}
+	}
+	return rec, now, err
 }

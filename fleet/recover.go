@@ -30,7 +30,7 @@ const (
 func (w *waking) next(ctx context.Context) (step, *queued, error) {
 	before := w.f.waitingNames(w.c)
 	signalled := w.c.takeMore()
-	now, err := w.f.readStored(ctx, w.c.key, before)
+	now, err := w.f.records.readStored(ctx, w.c.key, before)
 	if err != nil {
 		w.c.signalMore() // nobody has seen what it was about
 		return sleep, nil, err
@@ -40,7 +40,7 @@ func (w *waking) next(ctx context.Context) (step, *queued, error) {
 	case !rec.Deleted.IsZero():
 		return sleep, nil, nil
 	case now.unknown && len(now.prompts) > 0: // it was deleted while a prompt for it was accepted
-		if rec, err = w.f.createRecord(ctx, w.c.key); err != nil {
+		if rec, err = w.f.records.create(ctx, w.c.key); err != nil {
 			return sleep, nil, err
 		}
 	case now.unknown:
@@ -73,7 +73,7 @@ func (w *waking) next(ctx context.Context) (step, *queued, error) {
 		return sleep, nil, w.tellStuck(ctx, rec.Stuck)
 	}
 	if rec.Stuck != nil { // at a prompt that is gone, or about to end
-		if rec, err = w.f.free(ctx, w.c.key, rec.Stuck.Prompt, w.lease.Fence); err != nil {
+		if rec, err = w.f.records.free(ctx, w.c.key, rec.Stuck.Prompt, w.lease.Fence); err != nil {
 			return sleep, nil, err
 		}
 	}
@@ -124,12 +124,12 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 	delete(w.outcomes, p.ID) // what follows may end it, and it may be in the queue twice
 	if ended || !known {
 		var err error
-		if o, ended, err = w.f.outcome(ctx, w.c.key, p.ID); err != nil {
+		if o, ended, err = w.f.records.outcome(ctx, w.c.key, p.ID); err != nil {
 			return sleep, err
 		}
 	}
 	if ended {
-		if err := w.f.dropEnded(ctx, w.c.key, p, &o, w.lease.Fence); err != nil {
+		if err := w.f.records.dropEnded(ctx, w.c.key, p, &o, w.lease.Fence); err != nil {
 			return sleep, err
 		}
 		w.out(p)
@@ -142,7 +142,7 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 		if err := w.endIfInterrupted(ctx, p); err != nil {
 			return sleep, err
 		}
-		if err := w.f.budget(ctx, &w.rec); errors.Is(err, errUncounted) {
+		if err := w.f.budgets.budget(ctx, &w.rec); errors.Is(err, errUncounted) {
 			return sleep, err
 		} else if err != nil {
 			w.f.days.hold(w.c.key, err)
@@ -154,7 +154,7 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 	if w.given(p.ID) {
 		return await, nil
 	}
-	t, err := w.f.transcript(ctx, w.rec.Session)
+	t, err := w.f.asked.transcript(ctx, w.rec.Session)
 	if err != nil {
 		return sleep, err
 	}
@@ -185,7 +185,7 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 			return sleep, err
 		}
 	}
-	if err := w.f.settleCalls(ctx, w.c.key, read, state == history.Deferred, w.lease.Fence); err != nil {
+	if err := w.f.asked.settleCalls(ctx, w.c.key, read, state == history.Deferred, w.lease.Fence); err != nil {
 		return sleep, err
 	}
 	switch state {
@@ -197,20 +197,6 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 		return w.cut(ctx, t, p, open, told)
 	}
 	return send, nil
-}
-
-// transcript reads the transcript of a session, nil if the store does not have it or nothing
-// was said in it. The CLI writes what it does with its queue before the first prompt, and
-// refuses to resume a session that has nothing more.
-func (f *Fleet) transcript(ctx context.Context, session string) (*history.Transcript, error) {
-	if session == "" {
-		return nil, nil
-	}
-	t, err := history.In(f.store, f.opts.Project).Read(ctx, session)
-	if errors.Is(err, history.ErrNotFound) || err == nil && t.Len() == 0 {
-		return nil, nil
-	}
-	return t, err
 }
 
 // found ends a prompt whose answer is in the transcript: its owner died after
@@ -251,65 +237,6 @@ func (w *waking) found(ctx context.Context, t *history.Transcript, p *queued) er
 		return err
 	}
 	return errEnded
-}
-
-// settleCalls says how calls ended that a process which is gone has asked about. The
-// transcript knows it of those whose results it has, even of ones that were refused while
-// a person was asked, because the store had failed. Of others that were let go nobody knows
-// it: people who look at one must not wait for news. A call that the transcript does not
-// have was lost with the process, and nobody will ask about it again. One that is deferred
-// is made again, and the gate settles it.
-func (f *Fleet) settleCalls(ctx context.Context, key string, read func() (*history.Transcript, error), deferred bool, fence store.Fence) error {
-	var calls map[string]approval.Outcome
-	filter := approval.Filter{Conversation: key, States: approval.Waiting()}
-	for q, err := range f.inbox.List(ctx, filter) {
-		if err == nil && calls == nil {
-			calls, err = callsIn(ctx, read)
-		}
-		if err != nil {
-			return err
-		}
-		outcome, made := calls[q.ToolUseID]
-		if outcome == "" {
-			if made && (deferred || q.State != approval.Released) {
-				continue
-			}
-			outcome = approval.Unknown
-		}
-		if err := f.inbox.End(ctx, q.ID, outcome, fence); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// callsIn returns the calls of a transcript, and how they ended: empty if it does not
-// have a result.
-func callsIn(ctx context.Context, read func() (*history.Transcript, error)) (map[string]approval.Outcome, error) {
-	calls := make(map[string]approval.Outcome)
-	t, err := read()
-	if err != nil || t == nil {
-		return calls, err
-	}
-	for m, err := range t.Messages(ctx, history.Page{}) {
-		if err != nil {
-			return nil, err
-		}
-		switch m := m.Message.(type) {
-		case *message.Assistant:
-			for _, c := range m.ToolUses() {
-				calls[c.ID] = ""
-			}
-		case *message.User:
-			for _, r := range m.ToolResults() {
-				calls[r.ToolUseID] = approval.Ran
-				if r.IsError {
-					calls[r.ToolUseID] = approval.Failed
-				}
-			}
-		}
-	}
-	return calls, nil
 }
 
 // decided finds out whether the call that a prompt waits for can be made.
@@ -389,7 +316,7 @@ func (w *waking) cut(ctx context.Context, t *history.Transcript, p *queued, open
 	if q != nil && len(open) == 1 && !behind && !told && (q.State == approval.Open || q.State == approval.Decided) {
 		_, err := w.f.inbox.Recover(ctx, w.f.store, store.Key{Project: w.f.opts.Project, Session: w.rec.Session}, q.ID, w.lease.Fence)
 		if err == nil {
-			err = w.f.withdraw(ctx, w.c.key, q.ID, w.lease.Fence) // nobody will ask the others again
+			err = w.f.asked.withdraw(ctx, w.c.key, q.ID, w.lease.Fence) // nobody will ask the others again
 		}
 		if err == nil {
 			return w.decided(ctx, p, open)
@@ -398,23 +325,7 @@ func (w *waking) cut(ctx context.Context, t *history.Transcript, p *queued, open
 			return sleep, err
 		}
 	}
-	return resume, w.f.withdraw(ctx, w.c.key, "", w.lease.Fence)
-}
-
-// withdraw ends the questions that nobody will ask again: all but one, or all.
-func (f *Fleet) withdraw(ctx context.Context, key, but string, fence store.Fence) error {
-	for q, err := range f.inbox.List(ctx, approval.Filter{Conversation: key, States: []approval.State{approval.Open, approval.Decided}}) {
-		if err != nil {
-			return err
-		}
-		if q.ID == but {
-			continue
-		}
-		if err := f.inbox.Withdraw(ctx, q.ID, approval.Withdrawn, "", fence); err != nil {
-			return err
-		}
-	}
-	return nil
+	return resume, w.f.asked.withdraw(ctx, w.c.key, "", w.lease.Fence)
 }
 
 // neverEnded is why a prompt is given up.
@@ -433,7 +344,7 @@ func (w *waking) stuck(ctx context.Context, p *queued, reason string) error {
 		return err
 	}
 	at := stuck{Prompt: p.ID, Reason: reason, Cause: p.Cause, At: now, Untold: true}
-	_, err = w.f.changeRecord(ctx, w.c.key, w.lease.Fence, func(r *record) error {
+	_, err = w.f.records.change(ctx, w.c.key, w.lease.Fence, func(r *record) error {
 		r.Stuck = &at
 		return nil
 	})

@@ -16,7 +16,7 @@ func TestQuestionForPrefersWhatIsNotOver(t *testing.T) {
 	for _, state := range []approval.State{approval.Open, approval.Decided} {
 		t.Run(string(state), func(t *testing.T) {
 			db := store.Memory()
-			w := &waking{f: &Fleet{inbox: approval.NewQuestions(db, "p")}, c: &conversation{key: "ada"}}
+			w := &waking{f: assemble(t.Context(), Options{Store: db, Project: "p"}), c: &conversation{key: "ada"}}
 			calls := []string{"toolu_1", "toolu_2"}
 			for _, call := range calls {
 				if _, err := w.f.inbox.Ask(t.Context(), approval.Question{Conversation: "ada", Tool: "Bash", ToolUseID: call, Input: json.RawMessage(`{}`)}, store.Fence{}); err != nil {

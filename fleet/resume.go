@@ -105,7 +105,7 @@ func (e *SessionOpenError) Is(target error) bool { return target == ErrSessionOp
 // it, or if it is too large to be restored from a store, with 10,000 subagents or
 // 2 GiB at most; [ErrTimeout], which bounds everything but the copy itself.
 func (f *Fleet) Resume(ctx context.Context, key string, from ResumeFrom) (err error) {
-	ctx, end := f.boundEach(ctx, key)
+	ctx, end := f.bounds.boundEach(ctx, key)
 	defer end(&err)
 	if err := f.resume(ctx, key, &from); err != nil {
 		if _, named := errors.AsType[*ConversationError](err); named {
@@ -151,11 +151,11 @@ func (f *Fleet) resume(ctx context.Context, key string, from *ResumeFrom) error 
 // resumeSame makes a conversation of the session itself. Its lease in the store
 // lets only one process do so, and nobody else write to it meanwhile.
 func (f *Fleet) resumeSame(ctx context.Context, from *ResumeFrom, rec *record) (err error) {
-	lease, err := f.ownNamed(ctx, from.Session)
+	lease, err := f.leases.ownNamed(ctx, from.Session)
 	if err != nil {
 		return err
 	}
-	defer f.giveBack(ctx, lease)
+	defer f.leases.giveBack(ctx, lease)
 	holder, err := f.holderOf(ctx, from.Session)
 	if err != nil {
 		return err
@@ -171,11 +171,11 @@ func (f *Fleet) resumeSame(ctx context.Context, from *ResumeFrom, rec *record) (
 	}
 	// What is copied belongs to the conversation, so it is written under its lease:
 	// that is what anyone must have who moves the transcript later.
-	own, err := f.own(ctx, rec.Key)
+	own, err := f.leases.own(ctx, rec.Key)
 	if err != nil {
 		return err
 	}
-	defer f.giveBack(ctx, own)
+	defer f.leases.giveBack(ctx, own)
 	_, resume := pauseBound(ctx) // it is read from a disk
 	if err := checkClosed(ctx, from); err != nil {
 		return err
@@ -189,18 +189,11 @@ func (f *Fleet) resumeSame(ctx context.Context, from *ResumeFrom, rec *record) (
 	resume()
 	// The lease of the session may be lost, and with it the right to make a conversation
 	// of it, while nobody has asked for that of the conversation.
-	_, err = f.put(ctx, kindConversation, place(rec.Key), rec, 0, lease.Fence)
+	_, err = f.records.put(ctx, kindConversation, place(rec.Key), rec, 0, lease.Fence)
 	if errors.Is(err, store.ErrConflict) { // somebody was faster
 		return ErrExists
 	}
 	return err
-}
-
-// giveBack gives a lease back, or lets it expire.
-func (f *Fleet) giveBack(ctx context.Context, o *owned) {
-	if err := o.release(ctx); err != nil {
-		f.opts.Logger.Warn("a lease could not be given back, it will expire", "lease", o.Name, "error", err)
-	}
 }
 
 // checkClosed refuses a session that a CLI has open.

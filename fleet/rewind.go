@@ -36,7 +36,7 @@ func (f *Fleet) Rewind(ctx context.Context, key string, r RewindTo) (control.Rew
 	if !uuid.Valid(r.Prompt) {
 		return control.Rewind{}, fmt.Errorf("claude: fleet: %w: prompt id %q is not a UUID", store.ErrInvalid, r.Prompt)
 	}
-	if _, err := f.loadRecord(ctx, key); err != nil {
+	if _, err := f.records.load(ctx, key); err != nil {
 		return control.Rewind{}, err
 	}
 	fresh := r.ID == ""
@@ -100,7 +100,7 @@ func (w *waking) rewindStep(ctx context.Context, p *queued) (step, error) {
 // not start, is the outcome: people decide whether to try again. If the store fails,
 // or the lease is in doubt, it is tried again.
 func (w *waking) rewindFiles(ctx context.Context, p *queued) error {
-	t, err := w.f.transcript(ctx, w.rec.Session)
+	t, err := w.f.asked.transcript(ctx, w.rec.Session)
 	if err != nil {
 		return w.failed(p, err)
 	}

@@ -43,7 +43,7 @@ func TestRewindIsFenced(t *testing.T) {
 					t.Fatal(err)
 				}
 				w := &waking{
-					f: &Fleet{ctx: context.Background(), closing: make(chan struct{})}, c: &conversation{key: "ada"},
+					f: assemble(context.Background(), Options{}), c: &conversation{key: "ada"},
 					lease: &owned{Held: held, lost: make(chan struct{})}, session: s,
 				}
 				<-time.After(want.pause)

@@ -12,7 +12,7 @@ import (
 // A conversation that got its slot and has more to do waits behind those that came while
 // it was busy.
 func TestBusyConversationWaitsBehindOthers(t *testing.T) {
-	f := &Fleet{opts: Options{MaxLive: 1}, waitlist: slots.New[*conversation]()}
+	f := assemble(t.Context(), Options{MaxLive: 1})
 	now := time.Now()
 	all := make([]*conversation, 3)
 	for i := range all {
@@ -37,7 +37,8 @@ func TestBusyConversationWaitsBehindOthers(t *testing.T) {
 // A conversation that gives its slot up in the middle of its prompts, one of which came
 // before those of another conversation, waits behind that one.
 func TestBusyConversationLosesItsPlace(t *testing.T) {
-	f := &Fleet{opts: Options{MaxLive: 1}, closed: true, waitlist: slots.New[*conversation](), seated: make(map[*conversation]bool), active: make(map[string]*conversation)}
+	f := assemble(t.Context(), Options{MaxLive: 1})
+	f.closed = true
 	busy := &conversation{key: "busy", Seat: slots.Seat{Awake: true}, wakeup: make(chan struct{}, 1), left: make(chan struct{})}
 	f.waitlist.Slot(busy, 1, 0)
 	f.tally(0, 1)

@@ -68,7 +68,7 @@ func (w *waking) settleDeferred(ctx context.Context, r *message.Result) error {
 
 // calls returns the calls of the conversation, and how they ended.
 func (w *waking) calls(ctx context.Context) (map[string]approval.Outcome, error) {
-	return callsIn(ctx, func() (*history.Transcript, error) { return w.f.transcript(ctx, w.rec.Session) })
+	return callsIn(ctx, func() (*history.Transcript, error) { return w.f.asked.transcript(ctx, w.rec.Session) })
 }
 
 // leaveUnsettled notes why questions of a turn have not ended.
@@ -90,7 +90,7 @@ func (w *waking) settleLeft(ctx context.Context, queue []*queued) error {
 	if w.rec.Unsettled == "" || w.session != nil || slices.ContainsFunc(queue, begun) {
 		return nil
 	}
-	if err := w.f.endQuestions(ctx, &w.rec, w.lease.Fence); err != nil {
+	if err := w.f.asked.endQuestions(ctx, &w.rec, w.lease.Fence); err != nil {
 		w.f.opts.Logger.Warn("questions of a turn still cannot be ended", "conversation", w.c.key, "error", err)
 		return nil
 	}

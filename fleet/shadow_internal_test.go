@@ -17,8 +17,9 @@ import (
 // options without faults, and is only read.
 func Shadow(o *Options, db store.Fleet, looked func(difference string)) {
 	o.looks = func(w *waking) (step, *queued, error) {
-		x := &shadow{w: w, raw: &Fleet{opts: w.f.opts, store: newAnnouncer(db, nil), inbox: approval.NewQuestions(db, w.f.opts.Project)}}
-		x.raw.opts.Store = db
+		read := w.f.opts
+		read.Store, read.Trace = db, nil
+		x := &shadow{w: w, raw: assemble(w.f.ctx, read)}
 		before, known := x.decide()
 		s, p, err := w.next(w.f.ctx)
 		if err != nil || !known || w.over() {
@@ -201,7 +202,7 @@ func over(s *plan.State, question string) {
 // state reads all that is stored of the conversation.
 func (x *shadow) state(ctx context.Context) (s plan.State, err error) {
 	key := x.w.c.key
-	rec, err := x.raw.readRecord(ctx, key)
+	rec, err := x.raw.records.read(ctx, key)
 	if err != nil && !errors.Is(err, ErrUnknown) {
 		return s, err
 	}
@@ -209,7 +210,7 @@ func (x *shadow) state(ctx context.Context) (s plan.State, err error) {
 	if rec.Stuck != nil {
 		s.Conversation.Stuck = rec.Stuck.Prompt
 	}
-	spent := x.w.f.budget(ctx, &rec)
+	spent := x.w.f.budgets.budget(ctx, &rec)
 	if errors.Is(spent, errUncounted) { // the sums of the day are read from the store with faults
 		return s, spent
 	}
@@ -217,7 +218,7 @@ func (x *shadow) state(ctx context.Context) (s plan.State, err error) {
 	if s.Questions, err = x.questions(ctx); err != nil {
 		return s, err
 	}
-	t, err := x.raw.transcript(ctx, rec.Session)
+	t, err := x.raw.asked.transcript(ctx, rec.Session)
 	if err != nil {
 		return s, err
 	}
@@ -226,7 +227,7 @@ func (x *shadow) state(ctx context.Context) (s plan.State, err error) {
 	if s.Transcript.Calls, err = results(ctx, t); err != nil {
 		return s, err
 	}
-	for p, err := range x.raw.pending(ctx, key) {
+	for p, err := range x.raw.records.pending(ctx, key) {
 		if err != nil {
 			return s, err
 		}
@@ -253,7 +254,7 @@ func (x *shadow) state(ctx context.Context) (s plan.State, err error) {
 
 // outcome adds the outcome of a prompt, if it has one.
 func (x *shadow) outcome(ctx context.Context, id string, all map[string]plan.Outcome) error {
-	o, ended, err := x.raw.outcome(ctx, x.w.c.key, id)
+	o, ended, err := x.raw.records.outcome(ctx, x.w.c.key, id)
 	if err != nil || !ended {
 		return err
 	}
@@ -310,14 +311,14 @@ func results(ctx context.Context, t *history.Transcript) (map[string]plan.Result
 
 // calls adds the calls that were let go, and those of them that the model can read of.
 func (x *shadow) calls(ctx context.Context, rec *record, s *plan.State) error {
-	all, err := x.raw.readCalls(ctx, x.w.c.key, new(calls))
+	all, err := x.raw.records.readCalls(ctx, x.w.c.key, new(calls))
 	if err != nil {
 		return err
 	}
 	for _, c := range all {
 		s.Calls = append(s.Calls, c.ID)
 	}
-	if all, err = x.raw.withReleased(ctx, x.w.c.key, all); err != nil {
+	if all, err = x.raw.asked.withReleased(ctx, x.w.c.key, all); err != nil {
 		return err
 	}
 	lost := all

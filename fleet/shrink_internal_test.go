@@ -24,7 +24,7 @@ func heapNow() int {
 func TestShrinks(t *testing.T) {
 	const rush, most = 20_000, 64 << 10
 	key := func(i int) string { return fmt.Sprintf("t%d/c", i) }
-	f := &Fleet{active: make(map[string]*conversation), waitlist: slots.New[*conversation]()}
+	f := assemble(t.Context(), Options{})
 	a := newAnnouncer(store.Memory(), nil)
 	now := time.Now()
 	for _, step := range []struct {

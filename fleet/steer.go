@@ -123,7 +123,7 @@ func (w *waking) give(session *claude.Session, s *steered) error {
 		return err
 	}
 	defer s.busy.give()
-	for p, err := range w.f.waiting(ctx, w.c.key) {
+	for p, err := range w.f.records.waiting(ctx, w.c.key) {
 		if err != nil {
 			return err
 		}
@@ -134,13 +134,13 @@ func (w *waking) give(session *claude.Session, s *steered) error {
 			continue
 		}
 		// It may be in the queue twice, and the other one was cancelled, or has run.
-		if _, ended, err := w.f.outcome(ctx, w.c.key, p.ID); err != nil {
+		if _, ended, err := w.f.records.outcome(ctx, w.c.key, p.ID); err != nil {
 			return err
 		} else if ended {
 			continue // the next look removes it
 		}
 		p.Sent, p.Begun = true, p.Begun+1
-		err := w.f.update(ctx, p, w.lease.Fence)
+		err := w.f.records.update(ctx, p, w.lease.Fence)
 		if errors.Is(err, store.ErrConflict) {
 			continue // it was cancelled
 		}
@@ -177,7 +177,7 @@ func (w *waking) takeBack(ctx context.Context, session *claude.Session, s *steer
 		}
 		s.forget(id)
 		p.Sent, p.Begun = false, p.Begun-1
-		if err := w.f.update(ctx, p, w.lease.Fence); err != nil {
+		if err := w.f.records.update(ctx, p, w.lease.Fence); err != nil {
 			w.f.opts.Logger.Warn("a prompt that was taken back counts as sent", "conversation", w.c.key, "prompt", id, "error", err)
 		}
 	}

@@ -23,22 +23,22 @@ type stored struct {
 // moment ago may have one, because a store that did not get an answer may have written it
 // twice, and another process may have run it in between. Otherwise the record is read
 // first: a prompt that somebody retries has changed when its conversation is free.
-func (f *Fleet) readStored(ctx context.Context, key string, names []string) (stored, error) {
-	if v := store.Viewer(f.opts.Store); v != nil {
-		if s, err := f.viewStored(ctx, v, key, names); !errors.Is(err, errors.ErrUnsupported) {
+func (rs *records) readStored(ctx context.Context, key string, names []string) (stored, error) {
+	if v := store.Viewer(rs.store.Fleet); v != nil {
+		if s, err := rs.viewStored(ctx, v, key, names); !errors.Is(err, errors.ErrUnsupported) {
 			return s, err
 		}
 	}
 	var s stored
 	var err error
-	s.rec, err = f.readRecord(ctx, key)
+	s.rec, err = rs.read(ctx, key)
 	if errors.Is(err, ErrUnknown) {
 		s.unknown, err = true, nil
 	}
 	if err != nil {
 		return s, err
 	}
-	for p, err := range f.pending(ctx, key) {
+	for p, err := range rs.pending(ctx, key) {
 		if err != nil {
 			return s, err
 		}
@@ -51,18 +51,18 @@ func (f *Fleet) readStored(ctx context.Context, key string, names []string) (sto
 const maxViewed = 8
 
 // viewStored is readStored in one step.
-func (f *Fleet) viewStored(ctx context.Context, v store.RecordViewer, key string, names []string) (stored, error) {
+func (rs *records) viewStored(ctx context.Context, v store.RecordViewer, key string, names []string) (stored, error) {
 	s := stored{unknown: true, ended: make(map[string]bool)}
-	keys := []store.RecordKey{f.recordKey(kindConversation, place(key))}
+	keys := []store.RecordKey{rs.key(kindConversation, place(key))}
 	for _, name := range names[:min(len(names), maxViewed)] {
 		id := stamped(name)
 		if !uuid.Valid(id) {
 			continue // somebody else has put something into the queue
 		}
 		s.ended[id] = false
-		keys = append(keys, f.recordKey(kindOutcome, outcomeName(key, id)))
+		keys = append(keys, rs.key(kindOutcome, outcomeName(key, id)))
 	}
-	all, err := v.ViewRecords(ctx, keys, []store.RecordKey{f.recordKey(kindPrompt, place(key))})
+	all, err := v.ViewRecords(ctx, keys, []store.RecordKey{rs.key(kindPrompt, place(key))})
 	if err != nil {
 		return s, &ConversationError{key, err}
 	}

@@ -44,7 +44,7 @@ func (w *waking) keepLimits() {
 
 // exceeds reports whether a CLI uses more than it may.
 func (w *waking) exceeds(s *claude.Session) bool {
-	l, err := w.f.limits(w.c.key)
+	l, err := w.f.budgets.limits(w.c.key)
 	if err != nil || l.MaxMemory == 0 && l.MaxProcesses == 0 {
 		return false // what is wrong with the limits is said where prompts begin
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -93,7 +92,7 @@ func (f *Fleet) run(c *conversation) {
 // use takes the lease and works until there is nothing to do, others need the
 // slot, or something fails. It returns when to try again.
 func (f *Fleet) use(c *conversation) (again time.Duration) {
-	lease, err := f.own(f.ctx, c.key)
+	lease, err := f.leases.own(f.ctx, c.key)
 	if err != nil {
 		held, isHeld := errors.AsType[*store.HeldError](err)
 		f.mu.Lock()
@@ -103,7 +102,7 @@ func (f *Fleet) use(c *conversation) (again time.Duration) {
 		}
 		f.mu.Unlock()
 		if isHeld {
-			return f.askAgain(held)
+			return f.leases.askAgain(held)
 		}
 		f.opts.Logger.Warn("a conversation cannot be woken", "conversation", c.key, "error", err)
 		return retryAfter
@@ -133,15 +132,6 @@ func (f *Fleet) use(c *conversation) (again time.Duration) {
 	}
 	return again
 }
-
-// comeBack is when to try again to take a lease that another process has for some
-// time: when it may have expired, and not all processes in the same moment.
-func comeBack(left, ttl time.Duration) time.Duration {
-	return min(max(left, time.Millisecond), ttl) + rand.N(ttl/30)
-}
-
-// retryAfter is how long a conversation rests after a failure.
-const retryAfter = time.Second
 
 // work does one step after another. It returns when to try again.
 func (w *waking) work() time.Duration {
@@ -252,7 +242,7 @@ func (w *waking) do(s step, p *queued) (err error) {
 		p.Begun++
 		p.Sent = true
 		p.Question = "" // it was decided, or nobody will ask it again
-		err := w.f.update(w.f.ctx, p, w.lease.Fence)
+		err := w.f.records.update(w.f.ctx, p, w.lease.Fence)
 		if errors.Is(err, store.ErrConflict) {
 			return nil // it was cancelled, or is to be tried again: look at it again
 		}
@@ -377,7 +367,7 @@ func (w *waking) result(ctx context.Context, p *queued, r *message.Result) error
 
 // change changes the record of the conversation.
 func (w *waking) change(ctx context.Context, do func(*record) error) error {
-	rec, err := w.f.changeRecord(ctx, w.c.key, w.lease.Fence, do)
+	rec, err := w.f.records.change(ctx, w.c.key, w.lease.Fence, do)
 	if err == nil {
 		w.rec = rec
 	}
@@ -436,7 +426,7 @@ func (w *waking) conclude(ctx context.Context, p *queued, o *Ticket) error {
 		return err
 	}
 	o.Ended, o.Prompt, o.Cost = now, p.ID, w.rec.Spent[p.ID].Ledger
-	if err := w.f.end(ctx, w.c.key, p, *o, w.lease.Fence); err != nil {
+	if err := w.f.records.end(ctx, w.c.key, p, *o, w.lease.Fence); err != nil {
 		return err
 	}
 	w.out(p)
@@ -538,7 +528,7 @@ func (w *waking) starting(now bool) {
 // the record has nothing new, and from then on they find it.
 func (w *waking) catchUp(ctx context.Context, mode permission.Mode, model string) error {
 	for {
-		rec, err := w.f.loadRecord(ctx, w.c.key)
+		rec, err := w.f.records.load(ctx, w.c.key)
 		if err != nil {
 			return err
 		}
@@ -608,7 +598,7 @@ func (w *waking) options(ctx context.Context, s step) (*claude.Options, error) {
 // something of it. Otherwise it begins another: the CLI may have used the id for
 // something that was never stored.
 func (w *waking) chooseSession(ctx context.Context, o *claude.Options) error {
-	t, err := w.f.transcript(ctx, w.rec.Session)
+	t, err := w.f.asked.transcript(ctx, w.rec.Session)
 	if err != nil {
 		return err
 	}
@@ -618,7 +608,7 @@ func (w *waking) chooseSession(ctx context.Context, o *claude.Options) error {
 		return w.countLeft(ctx, t)
 	}
 	o.SessionID = uuid.New()
-	w.rec, err = w.f.changeRecord(ctx, w.c.key, w.lease.Fence, func(r *record) error {
+	w.rec, err = w.f.records.change(ctx, w.c.key, w.lease.Fence, func(r *record) error {
 		if r.Session != "" {
 			r.Unstored = append(r.Unstored, r.Session)
 		}

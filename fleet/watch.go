@@ -103,7 +103,7 @@ func (f *Fleet) halted(ctx context.Context, rec *record, o Ticket) error {
 	case o.Status == Waiting:
 		return &DeferredError{rec.Key, o.Prompt, o.Question}
 	case o.Status == Queued:
-		if err := f.budget(ctx, rec); !errors.Is(err, errUncounted) {
+		if err := f.budgets.budget(ctx, rec); !errors.Is(err, errUncounted) {
 			return err
 		}
 	}

@@ -1,0 +1,154 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// asked compares the questions of conversations with their transcripts, and ends those
+// that will not be asked again. Its callers have the lease of the conversation.
+type asked struct {
+	store   *announcer
+	project string
+	inbox   *approval.Questions
+}
+
+// transcript reads the transcript of a session, nil if the store does not have it or nothing
+// was said in it. The CLI writes what it does with its queue before the first prompt, and
+// refuses to resume a session that has nothing more.
+func (a *asked) transcript(ctx context.Context, session string) (*history.Transcript, error) {
+	if session == "" {
+		return nil, nil
+	}
+	t, err := history.In(a.store, a.project).Read(ctx, session)
+	if errors.Is(err, history.ErrNotFound) || err == nil && t.Len() == 0 {
+		return nil, nil
+	}
+	return t, err
+}
+
+// endQuestions ends the questions of a turn that nobody continues. That includes those
+// about calls that were let go: one that may be repeated would be made once more, and of
+// any other nobody would learn how it ended.
+func (a *asked) endQuestions(ctx context.Context, rec *record, fence store.Fence) error {
+	read := func() (*history.Transcript, error) { return a.transcript(ctx, rec.Session) }
+	if err := a.settleCalls(ctx, rec.Key, read, false, fence); err != nil {
+		return err
+	}
+	return a.withdraw(ctx, rec.Key, "", fence)
+}
+
+// settleCalls says how calls ended that a process which is gone has asked about. The
+// transcript knows it of those whose results it has, even of ones that were refused while
+// a person was asked, because the store had failed. Of others that were let go nobody knows
+// it: people who look at one must not wait for news. A call that the transcript does not
+// have was lost with the process, and nobody will ask about it again. One that is deferred
+// is made again, and the gate settles it.
+func (a *asked) settleCalls(ctx context.Context, key string, read func() (*history.Transcript, error), deferred bool, fence store.Fence) error {
+	var calls map[string]approval.Outcome
+	filter := approval.Filter{Conversation: key, States: approval.Waiting()}
+	for q, err := range a.inbox.List(ctx, filter) {
+		if err == nil && calls == nil {
+			calls, err = callsIn(ctx, read)
+		}
+		if err != nil {
+			return err
+		}
+		outcome, made := calls[q.ToolUseID]
+		if outcome == "" {
+			if made && (deferred || q.State != approval.Released) {
+				continue
+			}
+			outcome = approval.Unknown
+		}
+		if err := a.inbox.End(ctx, q.ID, outcome, fence); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withdraw ends the questions that nobody will ask again: all but one, or all.
+func (a *asked) withdraw(ctx context.Context, key, but string, fence store.Fence) error {
+	for q, err := range a.inbox.List(ctx, approval.Filter{Conversation: key, States: []approval.State{approval.Open, approval.Decided}}) {
+		if err != nil {
+			return err
+		}
+		if q.ID == but {
+			continue
+		}
+		if err := a.inbox.Withdraw(ctx, q.ID, approval.Withdrawn, "", fence); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withdrawCall withdraws the question about a deferred call, so that the CLI, which is
+// about to make it, is told not to. If the call was let go before, it may run.
+func (a *asked) withdrawCall(ctx context.Context, key string, fence store.Fence) error {
+	err := a.withdraw(ctx, key, "", fence)
+	if _, released := errors.AsType[*approval.StateError](err); released {
+		return nil
+	}
+	return err
+}
+
+// withReleased adds the calls whose questions say that they were let go.
+func (a *asked) withReleased(ctx context.Context, key string, all []calledTool) ([]calledTool, error) {
+	for q, err := range a.inbox.List(ctx, approval.Filter{Conversation: key, States: []approval.State{approval.Released}}) {
+		if err != nil {
+			return nil, err
+		}
+		is := func(c calledTool) bool { return c.ID == q.ToolUseID }
+		if q.Tool != approval.ElicitationTool && !slices.ContainsFunc(all, is) {
+			all = append(all, calledTool{ID: q.ToolUseID, Tool: q.Tool, Digest: q.Digest, Agent: q.Agent})
+		}
+	}
+	return all, nil
+}
+
+// waits reports whether somebody has yet to decide a question. One that is decided
+// and not carried out keeps nobody waiting for a person.
+func (a *asked) waits(ctx context.Context, question string) bool {
+	if question == "" {
+		return false
+	}
+	q, err := a.inbox.Get(ctx, question)
+	return err != nil || q.State != approval.Decided
+}
+
+// callsIn returns the calls of a transcript, and how they ended: empty if it does not
+// have a result.
+func callsIn(ctx context.Context, read func() (*history.Transcript, error)) (map[string]approval.Outcome, error) {
+	calls := make(map[string]approval.Outcome)
+	t, err := read()
+	if err != nil || t == nil {
+		return calls, err
+	}
+	for m, err := range t.Messages(ctx, history.Page{}) {
+		if err != nil {
+			return nil, err
+		}
+		switch m := m.Message.(type) {
+		case *message.Assistant:
+			for _, c := range m.ToolUses() {
+				calls[c.ID] = ""
+			}
+		case *message.User:
+			for _, r := range m.ToolResults() {
+				calls[r.ToolUseID] = approval.Ran
+				if r.IsError {
+					calls[r.ToolUseID] = approval.Failed
+				}
+			}
+		}
+	}
+	return calls, nil
+}
