@@ -16,10 +16,10 @@ import (
 //	inbox := approval.NewQuestions(store.Memory(), "bot")
 //	opts.CanUseTool = inbox.Callback("user-42", approval.Options{Patience: time.Hour})
 //
-// It asks about what the CLI's rules leave to a person. A call that nobody
-// decides about within Patience is denied; a question that the CLI withdraws is
-// gone. Options.Needs and Repeatable are not used. The question of an allowed
-// call is settled as [Allowed]. The callback may be called from several
+// It asks about calls that the CLI's rules leave to a person. A call that no
+// person decides within Patience is denied; a question that the CLI withdraws
+// is gone. Options.Needs and Repeatable are not used. The question of an
+// allowed call is settled as [Allowed]. The callback may be called from several
 // goroutines, and used for several sessions of the same conversation.
 func (qs *Questions) Callback(conversation string, o Options) permission.Func {
 	g := NewGate(qs, conversation, store.Fence{}, o)
@@ -40,13 +40,13 @@ const ElicitationTool = "Elicitation"
 // Elicitations returns the inbox as the callback for questions of MCP servers.
 // Allowing such a question with an input ([permission.AllowWith]) answers the
 // server with that content; denying it declines, and [permission.DenyAndStop]
-// cancels. The CLI cannot defer these questions: the process waits, and what
-// nobody answers within Patience is declined.
+// cancels. The CLI cannot defer these questions: the process waits, and a
+// question without an answer within Patience is declined.
 func (qs *Questions) Elicitations(conversation string, o Options) control.ElicitationFunc {
 	return NewGate(qs, conversation, store.Fence{}, o).elicit
 }
 
-// elicit asks a person what an MCP server wants to know.
+// elicit puts a question of an MCP server to a person.
 func (g *Gate) elicit(ctx context.Context, e *control.Elicitation) (control.ElicitationAnswer, error) {
 	input := e.Raw
 	if len(input) == 0 {
@@ -55,7 +55,7 @@ func (g *Gate) elicit(ctx context.Context, e *control.Elicitation) (control.Elic
 			return control.Decline(), err
 		}
 	}
-	// The ids of requests come again in other sessions.
+	// Other sessions use the same request ids again.
 	id := "elicitation-" + uuid.New()
 	q := g.question(ElicitationTool, id, input, "", g.at(""))
 	q.Reason = e.Message
@@ -71,6 +71,6 @@ func (g *Gate) elicit(ctx context.Context, e *control.Elicitation) (control.Elic
 	if err := g.settle(ctx, id, Allowed); err != nil {
 		return control.Decline(), err
 	}
-	content, _ := d.Input() // nil if there is none: an address was visited
+	content, _ := d.Input() // nil if there is none: the user visited an address
 	return control.Accept(content), nil
 }

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	maxFile = 1 << 20   // how large a file may be to be compared as a whole
-	maxDiff = 128 << 10 // how much of a diff a question holds
+	maxFile = 1 << 20   // the largest file that is compared as a whole
+	maxDiff = 128 << 10 // the longest diff in a question
 )
 
-// diffOf returns what a call would change in a file as it is now, "" if the call
-// does not edit. Where the file cannot be compared as a whole, because it is
-// elsewhere, too large, or does not have the text, the diff is of the texts in
-// the call.
+// diffOf returns the change that a call would make to the current file, "" if
+// the call does not edit. Where the file cannot be compared as a whole, because
+// it is elsewhere, too large, or does not contain the text, the diff compares
+// the texts in the call.
 func diffOf(cwd, tool string, input json.RawMessage) string {
 	call := edit.Parse(tool, input)
 	if call == nil {
@@ -46,8 +46,8 @@ func shown(path, before, after string, most int) string {
 	return strings.ToValidUTF8(edit.Unified(path, before, after, most), "\uFFFD")
 }
 
-// readText reads a file of text; one that does not exist is empty. It does not
-// wait for a pipe that the model has named, nor read a device.
+// readText reads a file of text; one that does not exist is empty. It neither
+// waits for a pipe that the model has named, nor reads a device.
 func readText(path string) (content string, ok bool) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

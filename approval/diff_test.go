@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A question about an edit shows what would change in the file as it is.
+// A question about an edit shows the change to the current file.
 func TestQuestionShowsDiff(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.txt")

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A call that names a pipe is asked about like any other: nobody waits until somebody
-// writes into the pipe.
+// A call that names a pipe is asked about like any other: the gate does not wait for
+// a writer of the pipe.
 func TestDiffOfPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

@@ -12,23 +12,23 @@
 // outlives the process that asked, and everyone who can open the store sees
 // the same inbox. A question is
 //
-//   - [Open] until somebody decides,
+//   - [Open] until a person decides,
 //   - [Decided] until its call learns the decision,
 //   - [Released] while the call runs,
 //   - [Settled] when it is known how the call ended,
-//   - [Gone] if nobody can decide anymore: it expired, the agent withdrew it,
+//   - [Gone] if it can no longer be decided: it expired, the agent withdrew it,
 //     or its conversation was deleted.
 //
-// Each step is one compare-and-set. Of two people who decide at the same
-// moment one wins, and the other gets a [*DecidedError] with the winner's name.
+// Each step is one compare-and-set. If two people decide at the same moment,
+// one wins, and the other gets a [*DecidedError] with the winner's name.
 //
 // # At most once
 //
-// [Questions.Release] writes down that a call may run before it is allowed to.
-// If the machine dies after that, nobody can know whether the tool ran. Asked
-// about the same call again, the inbox denies it and tells the model that the
-// outcome is unknown. Only a call that the question marks as repeatable is
-// allowed a second time.
+// [Questions.Release] is a write-ahead record: it stores that a call may run
+// before the call is allowed to. If the machine dies after that, it is unknown
+// whether the tool ran. Asked about the same call again, the inbox denies it
+// and tells the model that the outcome is unknown. Only a call that the
+// question marks as repeatable is allowed a second time.
 //
 // # What was shown is what runs
 //

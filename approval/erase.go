@@ -9,11 +9,11 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Erase ends the questions of a conversation that is deleted, with the outcome
-// [Deleted], and removes what all its questions say, their answers and the rules
-// of the conversation. It stays known that there was a question, so that a late
-// decision gets [ErrGone]; [Questions.Forget] removes that too. Erase may be
-// repeated. With a fence, it is refused in the same cases as an append.
+// Erase ends the questions of a deleted conversation with the outcome [Deleted],
+// and removes the contents of all its questions, their answers and the rules of
+// the conversation. A tombstone of each question stays, so that a late decision
+// gets [ErrGone]; [Questions.Forget] removes that too. Erase is idempotent. With
+// a fence, it is refused in the same cases as an append.
 func (qs *Questions) Erase(ctx context.Context, conversation string, f store.Fence) error {
 	for v, err := range qs.scan(ctx, conversation) {
 		if err != nil {

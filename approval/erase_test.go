@@ -10,8 +10,9 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Whatever a question, its answer or a rule says is gone from the store with its
-// conversation, whatever state the question is in. That there was one stays known.
+// The contents of questions, answers and rules leave the store with their
+// conversation, whatever state a question is in. The tombstone of each question
+// stays.
 func TestEraseLeavesNoWord(t *testing.T) {
 	const secret = "swordfish"
 	stores(t, func(t *testing.T, r store.Records) {

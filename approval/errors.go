@@ -21,7 +21,7 @@ var (
 	ErrInvalid = errors.New("invalid")
 )
 
-// DecidedError means that somebody else decided first.
+// DecidedError means that another person decided first.
 type DecidedError struct {
 	ID     string
 	By     string
@@ -29,19 +29,20 @@ type DecidedError struct {
 	Answer Answer
 }
 
-// Error says who decided, and when.
+// Error names who decided, and when.
 func (e *DecidedError) Error() string {
 	return fmt.Sprintf("claude: approval: %s decided question %s at %s", e.By, e.ID, e.At.UTC().Format(time.RFC3339))
 }
 
-// GoneError says why a question can no longer be decided. It matches [ErrGone].
+// GoneError explains why a question can no longer be decided. It matches
+// [ErrGone].
 type GoneError struct {
 	ID        string
 	Outcome   Outcome
 	Successor string // the question to decide instead, if it was superseded
 }
 
-// Error says what happened to the question.
+// Error describes what happened to the question.
 func (e *GoneError) Error() string {
 	if e.Successor != "" {
 		return fmt.Sprintf("claude: approval: question %s was replaced by %s", e.ID, e.Successor)

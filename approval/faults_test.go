@@ -276,7 +276,7 @@ func TestConflictAtEveryCall(t *testing.T) {
 				_, left, err := d.on(t, at, false, func(p *probe, _ context.CancelFunc) func(context.Context, store.RecordKey) error {
 					return func(ctx context.Context, k store.RecordKey) error {
 						r, err := p.MemoryStore.GetRecord(ctx, k)
-						if err == nil { // a change; what it says stays the same
+						if err == nil { // a change; its content stays the same
 							_, err = p.MemoryStore.PutRecord(ctx, k, r.Value, r.Revision, store.Fence{})
 							return err
 						}

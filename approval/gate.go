@@ -15,36 +15,37 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Options says what a gate asks people about, and how long it waits for them.
-// The zero value asks about every call and waits for two minutes.
+// Options configures which calls a gate puts before people, and how long it
+// waits for them. The zero value asks about every call and waits for two
+// minutes.
 type Options struct {
-	// Needs reports whether a person must decide about a call, and why. The
-	// others are left to the CLI's rules. Nil: every call needs a person.
-	// Needs may be called several times at once. [ConversationOf] says whose
-	// call it is. [NeedsRules] and [NeedsUnless] make one from rules and
+	// Needs reports whether a person must decide about a call, and why. All
+	// other calls are left to the CLI's rules. Nil: every call needs a person.
+	// Needs may be called several times at once. [ConversationOf] returns whose
+	// call it is. [NeedsRules] and [NeedsUnless] make a Needs from rules and
 	// policies.
 	Needs func(ctx context.Context, in *hook.PreToolUseInput) (reason string, needed bool)
 	// Patience is how long the process waits for a decision. Then the call is
-	// deferred: the turn ends, and the session can be closed until somebody
+	// deferred: the turn ends, and the session can be closed until a person
 	// decides. Zero means two minutes.
 	Patience time.Duration
 	// Lifetime is how long a question can be decided. 0 means forever.
 	Lifetime time.Duration
 	// Deciders are the people who may decide. Empty means everyone.
 	Deciders []string
-	// Repeatable reports whether a call may run again if it is not known
-	// whether it ran before. Nil: no call may.
+	// Repeatable reports whether a call may run again if it is unknown whether
+	// it ran before. Nil: no call may.
 	Repeatable func(in *hook.PreToolUseInput) bool
 }
 
 const (
 	defaultPatience = 2 * time.Minute
 	// margin is how long the CLI waits for a hook beyond the gate's patience:
-	// enough to write the deferral down. Without our time limit the CLI
-	// has its own, which denies the call.
+	// enough to store the deferral. Without a limit from us the CLI applies its
+	// own, which denies the call.
 	margin = 30 * time.Second
-	// storing limits what is written after the question's own context has
-	// ended.
+	// storing limits the writes that follow the end of the question's own
+	// context.
 	storing = 10 * time.Second
 )
 
@@ -52,7 +53,7 @@ const (
 type conversationKey struct{}
 
 // ConversationOf returns the conversation whose call [Options.Needs] is asked about,
-// by the context that Needs got. In any other context it is empty.
+// from the context that Needs got. In any other context it is empty.
 func ConversationOf(ctx context.Context) string {
 	key, _ := ctx.Value(conversationKey{}).(string)
 	return key
@@ -77,11 +78,12 @@ func (o *Options) patience() time.Duration {
 //	err = s.Close()
 //
 // When a call is deferred, the turn ends with a result whose DeferredToolUse is
-// set. Close the session then, and send it nothing: the CLI would give the call
-// up. Once the question is decided, resume the session with a new gate; the CLI
-// asks about the call again, and the gate knows the answer.
+// set. Close the session then, and send it nothing more: a new prompt would
+// make the CLI give up the call. Once the question is decided, resume the
+// session with a new gate; the CLI asks about the call again, and the gate
+// knows the answer.
 //
-// A gate is used for one session. Its methods may be called from any goroutine.
+// A gate serves one session. Its methods may be called from any goroutine.
 type Gate struct {
 	inbox        *Questions
 	conversation string
@@ -93,27 +95,27 @@ type Gate struct {
 	mu       sync.Mutex
 	session  *claude.Session
 	takeBack func(context.Context)
-	cwd      string            // of the CLI, as the last hook said
+	cwd      string            // of the CLI, as the last hook reported
 	project  string            // where the CLI was started
 	allowed  map[string]string // digests of the inputs that the hook allowed, by call
 	deferred string            // the id of the call that was deferred
-	pending  map[string]bool   // calls of the main thread whose questions have not been seen to end
+	pending  map[string]bool   // calls of the main thread whose questions are not known to have ended
 	waiting  int               // calls that wait for a person
-	none     chan struct{}     // closed when none waits any longer; nil if nobody looks
+	none     chan struct{}     // closed when no call waits any longer; nil without a watcher
 }
 
 // NewGate makes the gate of a session. The fence proves that this process owns
-// the conversation; it may be zero if nobody else can.
+// the conversation; it may be zero if no other process can.
 func NewGate(in *Questions, conversation string, f store.Fence, o Options) *Gate {
 	return &Gate{inbox: in, conversation: conversation, fence: f, opts: o, parked: make(chan struct{}), allowed: make(map[string]string), pending: make(map[string]bool)}
 }
 
-// Install adds the gate to the options of a session: a hook before every tool,
-// which is asked after all hooks and guards of the session, and blocks if it fails, hooks that notice how calls end, and a permission
-// callback unless there is one, because without it the CLI has neither
-// AskUserQuestion nor ExitPlanMode. Unless OnElicitation is set, questions of
-// MCP servers come to the inbox too; see [Questions.Elicitations]. It returns a [*claude.OptionError] for
-// options under which the hooks would not be asked.
+// Install adds the gate to the options of a session: a hook before every tool, which is
+// asked after all hooks and guards of the session and blocks if it fails; hooks that notice
+// how calls end; and a permission callback unless there is one, because without it the CLI
+// has neither AskUserQuestion nor ExitPlanMode. Unless OnElicitation is set, questions of
+// MCP servers also come to the inbox; see [Questions.Elicitations]. It returns a
+// [*claude.OptionError] for options under which the hooks would not be asked.
 func (g *Gate) Install(o *claude.Options) error {
 	for _, settings := range []map[string]any{o.Settings, o.ManagedSettings} {
 		if off, _ := settings["disableAllHooks"].(bool); off {
@@ -154,10 +156,11 @@ func (g *Gate) BeforeDefer(prompts func(context.Context)) {
 	g.takeBack = prompts
 }
 
-// Park ends all waiting: a call that can be deferred is, every other is denied.
-// From then on a call that needs a person is not waited for. Park returns when
-// all of them are answered; read the session until its result before you close
-// it. Without Park, Close would make the CLI record a refusal that nobody gave.
+// Park ends all waiting: a call that can be deferred is deferred, every other
+// is denied. From then on the gate waits for no person. Park returns when all
+// waiting calls are answered; read the session until its result before you
+// close it. Without Park, Close would make the CLI record a refusal that no
+// person gave.
 func (g *Gate) Park(ctx context.Context) error {
 	g.park.Do(func() { close(g.parked) })
 	g.mu.Lock()
@@ -185,7 +188,7 @@ func (g *Gate) enter() {
 	g.waiting++
 }
 
-// exit counts it as answered.
+// exit counts the call as answered.
 func (g *Gate) exit() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -205,7 +208,7 @@ func (g *Gate) Deferred() (id string, ok bool) {
 	return idOf(g.conversation, g.deferred), true
 }
 
-// anotherWaits is what the model reads about calls beside a deferred one.
+// anotherWaits is the message to the model about calls beside a deferred one.
 const anotherWaits = "Another call of this answer waits for a person. Repeat this call when that one has its result."
 
 // before is the hook before every call.
@@ -214,7 +217,7 @@ func (g *Gate) before(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreT
 		return nil, errors.New("claude: approval: the call has no tool or no id")
 	}
 	// The CLI runs the other calls of an answer although one of them was
-	// deferred, and keeps the marker of the last one only.
+	// deferred, and keeps only the marker of the last one.
 	if g.closed(in.ToolUseID) {
 		return hook.DenyTool(anotherWaits), nil
 	}
@@ -289,8 +292,9 @@ func output(d permission.Decision) *hook.PreToolUseOutput {
 	return out
 }
 
-// permit is the permission callback. It is asked about what Needs leaves to the
-// CLI's rules and these leave to a person. Such a call cannot be deferred.
+// permit is the permission callback. It is asked about calls that Needs leaves
+// to the CLI's rules and that those leave to a person. Such a call cannot be
+// deferred.
 func (g *Gate) permit(ctx context.Context, r *permission.Request) (permission.Decision, error) {
 	if g.closed(r.ToolUseID) {
 		return permission.Deny(anotherWaits), nil
@@ -317,8 +321,8 @@ func (g *Gate) question(tool, toolUseID string, input []byte, agent, cwd string)
 	}
 }
 
-// at notes where the CLI works, and returns it. Only hooks say so; each call
-// passes one before its permission is asked for.
+// at records where the CLI works, and returns it. Only hooks report that
+// directory; each call passes one before its permission is asked for.
 func (g *Gate) at(cwd string) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -339,8 +343,8 @@ func (g *Gate) closed(toolUseID string) bool {
 // errDeferred means that the call is to be deferred.
 var errDeferred = errors.New("deferred")
 
-// ask asks a person and waits for the decision. The call is followed until its question
-// is over, or it is deferred.
+// ask asks a person and waits for the decision. The gate follows the call until its
+// question is over or the call is deferred.
 func (g *Gate) ask(ctx context.Context, q Question, deferrable bool) (permission.Decision, error) {
 	g.enter()
 	defer g.exit()
@@ -355,7 +359,7 @@ func (g *Gate) ask(ctx context.Context, q Question, deferrable bool) (permission
 // decision waits for the decision about a call, for as long as the CLI does.
 func (g *Gate) decision(ctx context.Context, q Question, deferrable bool) (permission.Decision, error) {
 	if q.HoldsProcess = !deferrable; q.HoldsProcess && (q.Lifetime == 0 || q.Lifetime > g.opts.patience()) {
-		q.Lifetime = g.opts.patience() // nobody can decide after that
+		q.Lifetime = g.opts.patience() // too late to decide after that
 	}
 	d, err := g.await(ctx, q, deferrable)
 	if err != nil && !errors.Is(err, errDeferred) && ctx.Err() != nil {
@@ -364,8 +368,8 @@ func (g *Gate) decision(ctx context.Context, q Question, deferrable bool) (permi
 	return d, err
 }
 
-// await stores a question and waits for its decision. If ctx ends, the store may say so
-// at any step.
+// await stores a question and waits for its decision. If ctx ends, any access to the
+// store may fail with its error.
 func (g *Gate) await(ctx context.Context, q Question, deferrable bool) (permission.Decision, error) {
 	answer, err := g.inbox.ruled(ctx, &q)
 	if err != nil {
@@ -376,7 +380,7 @@ func (g *Gate) await(ctx context.Context, q Question, deferrable bool) (permissi
 	}
 	patience := time.NewTimer(g.opts.patience())
 	defer patience.Stop()
-	over := false // the wait: the call is deferred as soon as it can be
+	over := false // the patience: the call is deferred as soon as it can be
 	for {
 		changed := g.inbox.nextChange()
 		v, err := g.inbox.Release(ctx, q.ID, g.fence)
@@ -405,8 +409,8 @@ func (g *Gate) await(ctx context.Context, q Question, deferrable bool) (permissi
 	}
 }
 
-// wait waits for something to look at. It returns true when the call shall be
-// waited for no longer.
+// wait waits for the next event. It returns true when the call need not be
+// waited for any longer.
 func (g *Gate) wait(ctx context.Context, changed <-chan struct{}, patience <-chan time.Time) (over bool) {
 	poll := time.NewTimer(g.inbox.poll)
 	defer poll.Stop()
@@ -423,7 +427,7 @@ func (g *Gate) wait(ctx context.Context, changed <-chan struct{}, patience <-cha
 }
 
 // giveUp ends the wait for a question that is still open: the call is deferred
-// if it can be, else denied. A deferral beside a queued prompt or a background
+// if possible, else denied. A deferral beside a queued prompt or a background
 // agent would be lost, because the CLI starts a turn for either at once.
 func (g *Gate) giveUp(ctx context.Context, q Question, deferrable bool) (permission.Decision, error) {
 	if deferrable {
@@ -449,7 +453,7 @@ func (g *Gate) giveUp(ctx context.Context, q Question, deferrable bool) (permiss
 	return v.Decision, err
 }
 
-// unqueue takes prompts back that wait in the CLI.
+// unqueue takes back prompts that wait in the CLI.
 func (g *Gate) unqueue(ctx context.Context) {
 	g.mu.Lock()
 	takeBack := g.takeBack
@@ -459,7 +463,7 @@ func (g *Gate) unqueue(ctx context.Context) {
 	}
 }
 
-// deferNow reserves the deferral for a call. There is one in a session.
+// deferNow reserves the only deferral of a session for a call.
 func (g *Gate) deferNow(toolUseID string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -479,9 +483,9 @@ func (g *Gate) undefer() {
 	g.deferred = ""
 }
 
-// leave ends the wait for a call that the CLI waits for no longer. If the CLI
-// withdrew it, nobody needs the question anymore. After a crash or a Close the
-// call may be asked about again, unless it cannot be deferred.
+// leave ends the wait for a call that the CLI no longer waits for. If the CLI
+// withdrew the call, its question is withdrawn. After a crash or a Close the
+// CLI may ask about the call again, unless it cannot be deferred.
 func (g *Gate) leave(ctx context.Context, q *Question) error {
 	cause := context.Cause(ctx)
 	if !errors.Is(cause, peer.ErrCancelled) && !q.HoldsProcess {
@@ -506,14 +510,14 @@ func (g *Gate) failed(ctx context.Context, in *hook.PostToolUseFailureInput) (*h
 	return nil, g.settle(ctx, in.ToolUseID, Failed)
 }
 
-// settle notes how a call ended, if it was released by a gate.
+// settle records how a call ended, if a gate released it.
 func (g *Gate) settle(ctx context.Context, toolUseID string, o Outcome) error {
 	g.mu.Lock()
 	delete(g.allowed, toolUseID)
 	g.mu.Unlock()
 	err := g.inbox.Settle(ctx, idOf(g.conversation, toolUseID), o, g.fence)
 	if _, other := errors.AsType[*StateError](err); other || errors.Is(err, store.ErrNotFound) {
-		err = nil // nobody was asked about it, or it was denied
+		err = nil // no question was asked about it, or it was denied
 	}
 	if err == nil {
 		g.unfollow(toolUseID)

@@ -331,8 +331,8 @@ func TestGateClosed(t *testing.T) {
 	})
 }
 
-// Calls that nobody needs to decide are left to the CLI; if its rules ask, the
-// question comes to the same inbox.
+// Calls that need no person are left to the CLI; if its rules ask, the question
+// comes to the same inbox.
 func TestGateNeeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := approval.Options{Needs: func(context.Context, *hook.PreToolUseInput) (string, bool) { return "", false }}

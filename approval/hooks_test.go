@@ -103,7 +103,7 @@ func (h *hooked) want(call string, state approval.State, o approval.Outcome) {
 
 const makeCall = `{"tool_name":"Bash","tool_use_id":"toolu_1","tool_input":{"command":"make"}}`
 
-// A question has all that the hook and the options say.
+// A question holds everything from the hook and the options.
 func TestGateQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := ""
@@ -228,8 +228,8 @@ func TestGateTellsTheCLI(t *testing.T) {
 	}
 }
 
-// The hooks after a call note how it ended; calls that nobody was asked about have no
-// question. An error of the store is not swallowed.
+// The hooks after a call record how it ended; calls that no person was asked about
+// have no question. An error of the store is not swallowed.
 func TestGateNotesTheEnd(t *testing.T) {
 	for event, o := range map[hook.Event]approval.Outcome{hook.EventPostToolUse: approval.Ran, hook.EventPostToolUseFailure: approval.Failed} {
 		t.Run(string(event), func(t *testing.T) {
@@ -270,7 +270,8 @@ func (h *hooked) rest() {
 	}
 }
 
-// SettleRest ends what no hook has ended, by what the transcript says, and nothing else.
+// SettleRest ends the questions that no hook has ended, by the transcript, and no
+// others.
 func TestSettleRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := hookUp(t, approval.Options{Patience: time.Minute})
@@ -524,7 +525,7 @@ func TestElicitationOptions(t *testing.T) {
 	})
 }
 
-// Errors say which question they are about, and what happened to it.
+// Errors name their question and what happened to it.
 func TestErrorTexts(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))
 	for want, err := range map[string]error{

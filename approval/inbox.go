@@ -14,7 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Inbox is what people see of the questions. Its methods may be called from any
+// Inbox is people's view of the questions. Its methods may be called from any
 // goroutine.
 type Inbox interface {
 	// Get returns a question, or [store.ErrNotFound].
@@ -22,26 +22,26 @@ type Inbox interface {
 	// List yields the questions that the filter selects, in no particular
 	// order.
 	List(ctx context.Context, f Filter) iter.Seq2[Question, error]
-	// Watch yields the questions that the filter selects, and from then on
-	// each one that appears or changes, until ctx ends, the store fails or the
-	// loop is left. A question that stops matching is yielded once more as it
-	// is now.
+	// Watch yields the questions that the filter selects, and from then on each
+	// one that appears or changes, until ctx ends, the store fails or the loop
+	// is left. A question that stops matching is yielded once more in its new
+	// state.
 	Watch(ctx context.Context, f Filter) iter.Seq2[Question, error]
-	// Decide takes a decision and returns the question. Of several decisions
-	// the first counts: a later one gets a [*DecidedError], but the same
-	// decision by the same person again is not an error. Other errors:
+	// Decide takes a decision and returns the question. The first of several
+	// decisions counts: a later one gets a [*DecidedError], but repeating the
+	// same decision by the same person is not an error. Other errors:
 	// [ErrGone], [ErrChanged], [ErrForbidden], [ErrInvalid],
 	// [store.ErrNotFound].
 	Decide(ctx context.Context, id string, a Answer) (Question, error)
-	// Acknowledge notes that the person who decided a question has seen that their
+	// Acknowledge records that the person who decided a question has seen that their
 	// decision was not used; see Question.Unused. It changes nothing if the decision
-	// was used, or if somebody else made it.
+	// was used, or if another person made it.
 	Acknowledge(ctx context.Context, id, by string) (Question, error)
 }
 
 // Questions is the inbox of a project, kept in the records of a store. Besides
-// what people do, it has what a gate does: ask, release, settle. It may be used
-// by several goroutines, and by several processes that share the store.
+// the actions of people, it has those of a gate: ask, release, settle. It may
+// be used by several goroutines, and by several processes that share the store.
 type Questions struct {
 	records store.Records
 	project string
@@ -56,7 +56,7 @@ var _ Inbox = (*Questions)(nil)
 // Kind is the kind of the records of questions.
 const Kind = "question"
 
-// defaultPoll is how often Watch looks for what other processes changed.
+// defaultPoll is how often Watch looks for changes by other processes.
 const defaultPoll = time.Second
 
 // NewQuestions returns the inbox of a project.
@@ -64,17 +64,17 @@ func NewQuestions(r store.Records, project string) *Questions {
 	return &Questions{records: r, project: project, poll: defaultPoll, changed: make(chan struct{})}
 }
 
-// Ask puts a question into the inbox and returns it as it stands there. Asking
-// about the same call again returns the question that exists, whatever its
-// state, so that a process that was restarted finds the answer to what its
-// predecessor asked. If that question has another input, Ask returns
-// [ErrChanged]. With a fence, Ask is refused in the same cases as an append.
+// Ask puts a question into the inbox and returns its current state. Asking
+// about the same call again returns the existing question, whatever its state,
+// so that a restarted process finds the answer to its predecessor's question.
+// If that question has another input, Ask returns [ErrChanged]. With a fence,
+// Ask is refused in the same cases as an append.
 func (qs *Questions) Ask(ctx context.Context, q Question, f store.Fence) (Question, error) {
 	return qs.ask(ctx, q, nil, f)
 }
 
 // ask puts a question into the inbox. With an answer it is decided from the
-// start, and nobody is bothered.
+// start, and no person is bothered.
 func (qs *Questions) ask(ctx context.Context, q Question, a *Answer, f store.Fence) (Question, error) {
 	if err := q.check(); err != nil {
 		return Question{}, err
@@ -129,14 +129,14 @@ func (q *Question) check() error {
 	return fmt.Errorf("claude: approval: %w: the question has no %s", ErrInvalid, lacks)
 }
 
-// questionRecord is a question as it is kept.
+// questionRecord is the stored form of a question.
 type questionRecord struct {
 	*Question
 	Unknown jsonx.Unknown `json:",embed"`
 }
 
-// encode encodes a question. What only helps a person to decide is left out if
-// the record would become too large.
+// encode encodes a question. Parts that only help a person to decide are left
+// out if the record would become too large.
 func (q Question) encode() ([]byte, error) {
 	kept := &questionRecord{&q, q.unknown}
 	value, err := recordform.Encode(kept)
@@ -202,7 +202,7 @@ func (q *Question) take(a Answer, now time.Time) {
 	q.State, q.Answer = Decided, &a
 }
 
-// decideByRule decides an open question as a rule says.
+// decideByRule decides an open question by a rule.
 func (qs *Questions) decideByRule(ctx context.Context, id string, a Answer, f store.Fence) error {
 	_, err := qs.change(ctx, id, f, func(q *Question, now time.Time) error {
 		if q.State != Open {
@@ -235,10 +235,10 @@ func (a *Answer) check() error {
 	return json.Unmarshal(data, &a.Decision)
 }
 
-// Forget removes questions that were settled or gone before a time of the
-// store's clock, and returns how many. It keeps those for which needed returns
-// true; nil keeps none. It also keeps decisions that were not used, until the people who
-// made them have seen that, but not for more than 30 days longer.
+// Forget removes questions that were settled or gone before a time of the store's clock,
+// and returns how many. It keeps those for which needed returns true; nil keeps none. It
+// also keeps unused decisions until the people who made them have seen that, but for no
+// more than 30 days longer.
 func (qs *Questions) Forget(ctx context.Context, before time.Time, needed func(*Question) bool) (int, error) {
 	n := 0
 	for v, err := range qs.scan(ctx, "") {
@@ -282,8 +282,9 @@ func (qs *Questions) load(ctx context.Context, id string) (version, error) {
 	return qs.read(ctx, r)
 }
 
-// scan yields all questions of the project. Those that this program cannot read because they
-// are newer are an error if they are of the conversation, and passed by otherwise.
+// scan yields all questions of the project. A question that this program cannot read,
+// because a newer one wrote it, is an error if it belongs to the conversation, and skipped
+// otherwise.
 func (qs *Questions) scan(ctx context.Context, conversation string) iter.Seq2[version, error] {
 	return func(yield func(version, error) bool) {
 		for r, err := range qs.records.Scan(ctx, store.Folder{Project: qs.project, Kind: Kind}, "") {
@@ -301,16 +302,16 @@ func (qs *Questions) scan(ctx context.Context, conversation string) iter.Seq2[ve
 	}
 }
 
-// isForeign reports whether a record that cannot be read is left to the newer version of this
+// isForeign reports whether an unreadable record is left to the newer version of this
 // program that has written it. A caller that asks about one conversation must not miss any
 // of its questions.
 func isForeign(r store.Record, err error, conversation string) bool {
 	return errors.Is(err, store.ErrNewer) && (conversation == "" || jsonx.Text(jsonx.Member(r.Value, "conversation")) != conversation)
 }
 
-// read decodes a record. A question whose time is over ends here: nobody
-// watches the clock for that, the first to see it writes it down, and wakes
-// nobody.
+// read decodes a record. A question past its deadline ends here: no timer
+// watches for that; the first reader to see it stores the end, and wakes no
+// watcher.
 func (qs *Questions) read(ctx context.Context, r store.Record) (version, error) {
 	v := version{revision: r.Revision}
 	kept := questionRecord{Question: &v.Question}
@@ -328,7 +329,7 @@ func (qs *Questions) read(ctx context.Context, r store.Record) (version, error) 
 	v.end(Expired, now)
 	v.revision, err = qs.put(ctx, &v.Question, v.revision, store.Fence{})
 	if errors.Is(err, store.ErrConflict) {
-		return qs.load(ctx, v.ID) // somebody was faster
+		return qs.load(ctx, v.ID) // another process was faster
 	}
 	return v, err
 }
@@ -337,12 +338,12 @@ func (q *Question) end(o Outcome, now time.Time) {
 	q.State, q.Outcome, q.Ended = o.state(), o, now
 }
 
-// errUnchanged is what a step returns that has nothing to write.
+// errUnchanged is the result of a step that has nothing to write.
 var errUnchanged = errors.New("unchanged")
 
-// change takes one step of a question: it reads it, lets step change it, and
-// writes it if nobody else has changed it since; otherwise it begins again. It
-// returns the question as it stands. An error of step ends it.
+// change takes one step of a question: it reads the question, lets step change
+// it, and writes it by compare-and-set; if another writer came first, it begins
+// again. It returns the stored question. An error of step ends it.
 func (qs *Questions) change(ctx context.Context, id string, f store.Fence, step func(q *Question, now time.Time) error) (Question, error) {
 	for {
 		v, err := qs.load(ctx, id)
@@ -354,7 +355,7 @@ func (qs *Questions) change(ctx context.Context, id string, f store.Fence, step 
 			return v.Question, err
 		}
 		if v.expired(now) {
-			continue // load writes it down
+			continue // load stores the end
 		}
 		q := v.Question
 		switch err := step(&q, now); {

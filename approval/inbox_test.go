@@ -556,7 +556,7 @@ func TestWatch(t *testing.T) {
 		asked.Lifetime = time.Minute
 		ask(t, elsewhere, asked)
 		expect("toolu_3 open")
-		expect("toolu_3 gone") // expired before anybody's eyes
+		expect("toolu_3 gone") // expired while watched
 		stop := errors.New("enough")
 		cancel(stop)
 		synctest.Wait()

@@ -64,7 +64,7 @@ func (m *model) pass(d time.Duration) {
 	}
 }
 
-// decide is what Decide does to a question.
+// decide models Decide.
 func (m *model) decide(q *approval.Question, a approval.Answer) string {
 	switch {
 	case a.By == "" || a.Decision.Behavior() == "":
@@ -98,7 +98,7 @@ func fenced(stale bool, change func()) string {
 	return ""
 }
 
-// release is what Release does to a question: the verdict begins with the behavior.
+// release models Release: the verdict begins with the behavior.
 func (m *model) release(q *approval.Question, stale bool) (verdict, failed string) {
 	if q == nil {
 		return "", "not found"
@@ -148,7 +148,7 @@ func (m *model) release(q *approval.Question, stale bool) (verdict, failed strin
 	return "deny: " + string(q.Outcome), ""
 }
 
-// settle is what Settle does to a question.
+// settle models Settle.
 func (m *model) settle(q *approval.Question, o approval.Outcome, stale bool) string {
 	switch {
 	case q == nil:
@@ -161,7 +161,7 @@ func (m *model) settle(q *approval.Question, o approval.Outcome, stale bool) str
 	return fenced(stale, func() { q.State, q.Outcome, q.Ended = approval.Settled, o, m.now })
 }
 
-// withdraw is what Withdraw does to a question.
+// withdraw models Withdraw.
 func (m *model) withdraw(q *approval.Question, o approval.Outcome, successor string, stale bool) string {
 	switch {
 	case q == nil:
@@ -185,7 +185,7 @@ func (m *model) gone(q *approval.Question, o approval.Outcome, why string) {
 	q.State, q.Outcome, q.Ended = approval.Gone, o, m.now
 }
 
-// end is what End does to a question.
+// end models End.
 func (m *model) end(q *approval.Question, o approval.Outcome, stale bool) string {
 	switch {
 	case q == nil:
@@ -206,7 +206,7 @@ func (m *model) end(q *approval.Question, o approval.Outcome, stale bool) string
 	})
 }
 
-// erase is what Erase does to the questions of a conversation.
+// erase models Erase.
 func (m *model) erase(conversation string, stale bool) string {
 	touched := len(m.rules[conversation]) > 0
 	for _, q := range m.questions {
@@ -232,7 +232,7 @@ func (m *model) erase(conversation string, stale bool) string {
 	})
 }
 
-// forget is what Forget does, and how many questions it removes.
+// forget models Forget, and returns how many questions it removes.
 func (m *model) forget(before time.Time, needed string) (n int) {
 	maps.DeleteFunc(m.questions, func(_ string, q *approval.Question) bool {
 		over := q.State == approval.Settled || q.State == approval.Gone

@@ -15,10 +15,10 @@ import (
 //
 //	Needs: approval.NeedsRules("Write", "Edit", "Bash(git push:*)")
 //
-// Rules are read broadly, as those that deny are: a shell command that cannot be
-// understood before it runs fits every rule about commands. Paths are those of the
-// directory in which the CLI was started, and of the one in which it works now.
-// Without rules no call needs a person.
+// Rules are read broadly, like those that deny: a shell command that cannot be
+// understood before it runs fits every rule about commands. Paths are relative to
+// the directory in which the CLI was started, and to the one in which it works
+// now. Without rules no call needs a person.
 //
 // NeedsRules panics if a rule cannot be parsed; for rules that are not written in the
 // program, see [policy.ParseRules].
@@ -44,14 +44,13 @@ func NeedsRules(rules ...string) func(ctx context.Context, in *hook.PreToolUseIn
 }
 
 // NeedsUnless returns an [Options.Needs] by which a call needs a person unless a
-// permission function allows it as it is:
+// permission function allows it unchanged:
 //
 //	rules := policy.MustRules("Read", "Glob", "Grep", "Bash(go test:*)")
 //	Needs: approval.NeedsUnless(rules.Allow())
 //
 // A call that it denies, passes, fails on, or allows with another input needs a person.
-// What needs nobody is left to the CLI's rules, as
-// always.
+// All other calls are left to the CLI's rules, as always.
 func NeedsUnless(allowed permission.Func) func(ctx context.Context, in *hook.PreToolUseInput) (reason string, needed bool) {
 	return func(ctx context.Context, in *hook.PreToolUseInput) (string, bool) {
 		d, err := allowed(ctx, in.Request())
@@ -71,7 +70,7 @@ func NeedsUnless(allowed permission.Func) func(ctx context.Context, in *hook.Pre
 // projectKey is the directory in which the CLI was started, in the context of Needs.
 type projectKey struct{}
 
-// needsContext is the context of Needs.
+// needsContext returns the context for Needs.
 func (g *Gate) needsContext(ctx context.Context) context.Context {
 	g.mu.Lock()
 	project := g.project
@@ -79,19 +78,19 @@ func (g *Gate) needsContext(ctx context.Context) context.Context {
 	return context.WithValue(context.WithValue(ctx, conversationKey{}, g.conversation), projectKey{}, project)
 }
 
-// setProject notes where the CLI is started. What a command changes its directory to
-// later does not move the files that rules are about.
+// setProject records where the CLI is started. A command that later changes the
+// directory does not move the files that rules are about.
 func (g *Gate) setProject(cwd string) {
 	abs, err := filepath.Abs(cwd)
 	if err != nil {
-		return // the directory of this program is gone: what the CLI says is left
+		return // the directory of this program is gone: only the CLI's report is left
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.project = abs
 }
 
-// projectDirs are the directories that paths of rules may be meant from.
+// projectDirs returns the directories that paths of rules may be relative to.
 func projectDirs(ctx context.Context, in *hook.PreToolUseInput) []string {
 	var dirs []string
 	if project, _ := ctx.Value(projectKey{}).(string); project != "" {

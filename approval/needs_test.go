@@ -30,7 +30,7 @@ func TestNeedsRules(t *testing.T) {
 	needs := approval.NeedsRules("Write", "Bash(git push:*)", "Edit(/src/**)")
 	for _, c := range []struct {
 		tool, input string
-		want        string // a part of the reason; empty if nobody is needed
+		want        string // a part of the reason; empty if no person is needed
 	}{
 		{"Write", `{"file_path":"/p/a"}`, "the rule Write asks"},
 		{"Bash", `{"command":"git push origin"}`, "the rule Bash(git push:*) asks"},

@@ -17,14 +17,14 @@ import (
 // planTool is the tool by which the model presents its plan.
 const planTool = "ExitPlanMode"
 
-// maxPlan is how much of a plan a question holds.
+// maxPlan is the longest plan in a question.
 const maxPlan = 256 << 10
 
-// samePlan makes the question about a plan that was asked before the same one again.
-// The CLI shows a plan as part of the call: with the path of its file, which is another
-// one in every configuration directory, or not at all if the file was lost with its
-// directory. Such a file is written again, because the CLI reads the plan from it for
-// the model. A plan with another text is another question.
+// samePlan recognises a plan that was asked about before, so that it stays the same
+// question. The CLI shows a plan as part of the call: with the path of its file, which
+// differs between configuration directories, or not at all if the file was lost with
+// its directory. Such a file is written again, because the CLI reads the plan from it
+// for the model. A plan with another text is another question.
 func (g *Gate) samePlan(ctx context.Context, q *Question, transcript string) error {
 	known, err := g.inbox.Get(ctx, idOf(q.Conversation, q.ToolUseID))
 	if errors.Is(err, store.ErrNotFound) {
@@ -46,7 +46,8 @@ func (g *Gate) samePlan(ctx context.Context, q *Question, transcript string) err
 	return nil
 }
 
-// restorePlan writes a plan where the CLI looks for it, unless there is one.
+// restorePlan writes a plan to where the CLI looks for it, unless a plan is
+// there.
 func restorePlan(transcript, name, plan string) error {
 	dir := plansOf(transcript)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -68,7 +69,7 @@ func restorePlan(transcript, name, plan string) error {
 	return errors.Join(err, file.Close())
 }
 
-// plansOf is the directory of the plans beside a transcript:
+// plansOf returns the directory of the plans beside a transcript:
 // <config>/projects/<project>/<session>.jsonl and <config>/plans/<name>.md
 func plansOf(transcript string) string {
 	return filepath.Join(filepath.Dir(filepath.Dir(filepath.Dir(transcript))), "plans")
@@ -76,8 +77,8 @@ func plansOf(transcript string) string {
 
 // newestPlan returns the plan that the model has just written, and its path. The
 // model's call has no input: the CLI keeps the plan in a file of its
-// configuration directory, beside the transcripts, where it is lost with a
-// directory that exists for one session only. Without a plan both are empty.
+// configuration directory, beside the transcripts, where it is lost if the
+// directory exists for one session only. Without a plan both are empty.
 func newestPlan(transcript string) (text, path string) {
 	if transcript == "" {
 		return "", ""
@@ -92,7 +93,7 @@ func newestPlan(transcript string) (text, path string) {
 		return "", ""
 	}
 	defer dir.Close()
-	entries, _ := dir.ReadDir(-1) // what was read before an error counts
+	entries, _ := dir.ReadDir(-1) // entries read before an error count
 	newest, name := time.Time{}, ""
 	for _, e := range entries {
 		info, err := e.Info()

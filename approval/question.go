@@ -18,7 +18,7 @@ type Question struct {
 	// ID names the question in its project. [Questions.Ask] sets it: the same
 	// call of a conversation always has the same id.
 	ID string `json:"id"`
-	// Conversation is who asks.
+	// Conversation is the conversation that asks.
 	Conversation string `json:"conversation"`
 	// Prompt is the CLI's own id of the prompt that the agent is working on, if
 	// known, as in [hook.Base].PromptID. It is not the id that Send returned.
@@ -35,18 +35,18 @@ type Question struct {
 	// thread. A subagent's call cannot be deferred: its process waits.
 	Agent string `json:"agent,omitzero"`
 	// HoldsProcess reports that the call cannot be deferred: a process waits
-	// for the decision, and the question ends when it has waited for long
+	// for the decision, and the question ends when the process has waited long
 	// enough. This applies to calls of subagents, to questions of MCP servers,
 	// and to calls that only the CLI's own rules put before a person. All
 	// others, even AskUserQuestion and ExitPlanMode, need no process.
 	HoldsProcess bool `json:"holdsProcess,omitzero"`
-	// Repeatable allows the call to run again if it is not known whether it
-	// ran before.
+	// Repeatable allows the call to run again if it is unknown whether it ran
+	// before.
 	Repeatable bool `json:"repeatable,omitzero"`
 
-	// Reason says why a person is asked.
+	// Reason is why a person is asked.
 	Reason string `json:"reason,omitzero"`
-	// Diff shows what an edit would change in the file as it was when the
+	// Diff shows the change that an edit would make to the file as of when the
 	// question was asked: a unified diff, cut if it is very long.
 	Diff string `json:"diff,omitzero"`
 	// Suggestions are rules under which calls like this one would not be asked
@@ -75,12 +75,12 @@ type Question struct {
 	Deferred bool `json:"deferred,omitzero"`
 	// Answer is the decision, from [Decided] on.
 	Answer *Answer `json:"answer,omitzero"`
-	// Outcome says how a [Settled] or [Gone] question ended.
+	// Outcome is how a [Settled] or [Gone] question ended.
 	Outcome Outcome `json:"outcome,omitzero"`
 	// Ended is when it was settled or gone.
 	Ended time.Time `json:"ended,omitzero"`
-	// Unused says why the decision was not used: the question is [Gone], and its call has
-	// never learned the decision. Empty if it was used, or nobody has decided.
+	// Unused explains why the decision was not used: the question is [Gone], and its call
+	// never learned the decision. Empty if the decision was used, or there was none.
 	Unused string `json:"unused,omitzero"`
 	// UnusedSeen is when the person who decided has seen that; see
 	// [Questions.Acknowledge].
@@ -119,7 +119,7 @@ func (a *Answer) same(b *Answer) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y) && a.By == b.By && slices.Equal(a.Always, b.Always)
 }
 
-// State is how far a question has come.
+// State is a stage in the life of a question.
 type State string
 
 // The states of a question.
@@ -134,22 +134,22 @@ const (
 // Waiting returns the states of a question that is not over.
 func Waiting() []State { return []State{Open, Decided, Released} }
 
-// over reports whether nothing can happen to the question anymore.
+// over reports whether the question can no longer change.
 func (s State) over() bool { return s == Settled || s == Gone }
 
-// Outcome says how a question ended.
+// Outcome is how a question ended.
 type Outcome string
 
-// The outcomes. The first five are of settled questions, the others of those
+// The outcomes. The first five belong to settled questions, the others to those
 // that are gone.
 const (
 	Ran     Outcome = "ran"     // the tool ran
 	Failed  Outcome = "failed"  // the tool ran and returned an error
 	Denied  Outcome = "denied"  // the call was denied, by a person or, after that, by a hook
-	Unknown Outcome = "unknown" // the tool was started; nobody knows whether it finished
-	Allowed Outcome = "allowed" // the call was allowed, and nobody watched how it ended
+	Unknown Outcome = "unknown" // the tool was started; whether it finished is unknown
+	Allowed Outcome = "allowed" // the call was allowed; how it ended was not observed
 
-	Expired    Outcome = "expired"    // nobody decided in time
+	Expired    Outcome = "expired"    // no person decided in time
 	Withdrawn  Outcome = "withdrawn"  // the agent no longer asks
 	Superseded Outcome = "superseded" // another question replaced it
 	Deleted    Outcome = "deleted"    // the conversation was deleted
@@ -187,8 +187,8 @@ type Filter struct {
 	Conversation string  // only those of one conversation; empty: of all
 	States       []State // only those in one of these states; empty: in any
 	Decider      string  // only those that this person may decide; empty: all
-	// Unused selects only those that this person has decided, whose decision was not used,
-	// which they have not seen yet; empty: all.
+	// Unused selects only questions that this person decided, whose decision was not used
+	// and who has not seen that yet; empty: all.
 	Unused string
 }
 
@@ -212,17 +212,17 @@ func Digest(input json.RawMessage) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// idOf makes the id of a question. Everybody who asks about a call finds the
+// idOf makes the id of a question. All processes that ask about a call find the
 // same record, without a search.
 func idOf(conversation, toolUseID string) string {
 	sum := sha256.Sum256([]byte(conversation + "\x00" + toolUseID))
 	return hex.EncodeToString(sum[:idBytes])
 }
 
-// idBytes are enough that nobody can make two calls share a question.
+// idBytes are enough that two calls cannot be made to share a question.
 const idBytes = 16
 
-// isID reports whether a question can have that id. It comes from requests.
+// isID reports whether a question can have that id. Ids come from requests.
 func isID(id string) bool {
 	b, err := hex.DecodeString(id)
 	return err == nil && len(b) == idBytes && hex.EncodeToString(b) == id

@@ -23,10 +23,11 @@ var ErrNotWaiting = errors.New("is not what the transcript waits for")
 // behind a gate, asks about the same call again. It needs a CLI that can defer,
 // and is checked with 2.1.325.
 //
-// The session must not be running. Recover may be repeated; a question that is
-// decided already stays so. If the transcript has moved on, the error matches
-// [ErrNotWaiting]: withdraw the question. One that was released or is over is a
-// [*StateError]. With a fence, Recover is refused in the same cases as an append.
+// The session must not be running. Recover is idempotent, and leaves a decided
+// question decided. If the transcript has moved on, the error matches
+// [ErrNotWaiting]: withdraw the question. A question that was released or is over
+// is a [*StateError]. With a fence, Recover is refused in the same cases as an
+// append.
 func (qs *Questions) Recover(ctx context.Context, s store.Transcripts, session store.Key, id string, f store.Fence) (Question, error) {
 	q, err := qs.Get(ctx, id)
 	if err != nil {
@@ -43,7 +44,7 @@ func (qs *Questions) Recover(ctx context.Context, s store.Transcripts, session s
 		return q, about(id, err)
 	}
 	if line != nil {
-		// Stored once, however often this is tried.
+		// The batch id makes retries idempotent.
 		b := store.Batch{ID: "deferral-" + id, Fence: f, Entries: []store.Entry{line}}
 		if err := s.Append(ctx, session, b); err != nil {
 			return q, about(id, err)

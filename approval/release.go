@@ -9,7 +9,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Verdict is what to tell the CLI about a call.
+// Verdict is the answer to the CLI about a call.
 type Verdict struct {
 	Question Question
 	// Decision allows or denies the call. It is [permission.Pass] while the
@@ -17,7 +17,7 @@ type Verdict struct {
 	Decision permission.Decision
 }
 
-// Pending reports whether nobody has decided yet.
+// Pending reports whether the question is still undecided.
 func (v *Verdict) Pending() bool { return v.Decision.Behavior() == "" }
 
 // Release returns the verdict on a call. If it allows the call, the question is
@@ -42,7 +42,7 @@ func (qs *Questions) Release(ctx context.Context, id string, f store.Fence) (Ver
 	return Verdict{Question: q, Decision: d}, nil
 }
 
-// release takes the step that comes with giving the verdict.
+// release takes the step that comes with the verdict.
 func (q *Question) release(now time.Time) (permission.Decision, error) {
 	switch q.State {
 	case Open:
@@ -64,8 +64,8 @@ func (q *Question) release(now time.Time) (permission.Decision, error) {
 	return q.refusal(), errUnchanged
 }
 
-// refusal is the verdict on a call whose question is over. The model must learn
-// whether a person refused: it reads a bare denial as one.
+// refusal returns the verdict on a call whose question is over. The model must
+// learn whether a person refused: it reads a bare denial as a refusal.
 func (q *Question) refusal() permission.Decision {
 	switch q.Outcome {
 	case Denied:
@@ -83,9 +83,9 @@ func (q *Question) refusal() permission.Decision {
 	return permission.Deny(fmt.Sprintf("The question about this call is over (%s). Ask again if it is still needed.", q.Outcome))
 }
 
-// Settle notes how a released call ended: [Ran], [Failed], [Unknown] or, if
-// nobody was watching, [Allowed]. The same outcome again is not an error;
-// otherwise a question that is not released is a [*StateError].
+// Settle records how a released call ended: [Ran], [Failed], [Unknown] or, if
+// its end was not observed, [Allowed]. Repeating the same outcome is not an
+// error; otherwise a question that is not released is a [*StateError].
 func (qs *Questions) Settle(ctx context.Context, id string, o Outcome, f store.Fence) error {
 	if o != Ran && o != Failed && o != Unknown && o != Allowed {
 		return about(id, fmt.Errorf("%w: %q is not an outcome of a call", ErrInvalid, o))
@@ -95,7 +95,7 @@ func (qs *Questions) Settle(ctx context.Context, id string, o Outcome, f store.F
 		case q.State == Settled && q.Outcome == o:
 			return errUnchanged
 		case q.State == Settled && q.Outcome == Unknown:
-			// What was unknown is known now.
+			// The unknown outcome is known now.
 		case q.State != Released:
 			return &StateError{ID: id, State: q.State, Want: Settled}
 		}
@@ -106,8 +106,8 @@ func (qs *Questions) Settle(ctx context.Context, id string, o Outcome, f store.F
 }
 
 // Withdraw ends a question that no longer needs an answer: [Withdrawn],
-// [Superseded] by a successor, or [Deleted]. A question that is over stays as
-// it is; one that was released is a [*StateError], because its call may be
+// [Superseded] by a successor, or [Deleted]. A question that is over stays
+// unchanged; one that was released is a [*StateError], because its call may be
 // running.
 func (qs *Questions) Withdraw(ctx context.Context, id string, o Outcome, successor string, f store.Fence) error {
 	if o != Withdrawn && o != Superseded && o != Deleted {
@@ -127,9 +127,9 @@ func (qs *Questions) Withdraw(ctx context.Context, id string, o Outcome, success
 	return err
 }
 
-// End ends the question about a call that has ended without it: one that was released is
-// settled with the outcome, and one that was not is withdrawn, because nobody will ask it
-// again. A question that is over stays as it is.
+// End ends the question about a call that has ended without it: a released question is
+// settled with the outcome, any other is withdrawn, because the call will not be asked
+// about again. A question that is over stays unchanged.
 func (qs *Questions) End(ctx context.Context, id string, o Outcome, f store.Fence) error {
 	if o.state() != Settled {
 		return about(id, fmt.Errorf("%w: %q is not an outcome of a call", ErrInvalid, o))
@@ -148,7 +148,7 @@ func (qs *Questions) End(ctx context.Context, id string, o Outcome, f store.Fenc
 	return err
 }
 
-// abandon ends a question that nobody decided while its process could wait.
+// abandon ends a question that no person decided while its process could wait.
 func (qs *Questions) abandon(ctx context.Context, id string, f store.Fence) error {
 	_, err := qs.change(ctx, id, f, func(q *Question, now time.Time) error {
 		if q.State != Open {
@@ -160,9 +160,9 @@ func (qs *Questions) abandon(ctx context.Context, id string, f store.Fence) erro
 	return err
 }
 
-// Defer notes that no process waits for the decision anymore, and returns the
-// question as it stands. If it is not open, somebody has decided in the
-// meantime: call Release instead.
+// Defer records that no process waits for the decision any more, and returns
+// the stored question. If it is not open, it has been decided in the meantime:
+// call Release instead.
 func (qs *Questions) Defer(ctx context.Context, id string, f store.Fence) (Question, error) {
 	return qs.change(ctx, id, f, func(q *Question, _ time.Time) error {
 		if q.State != Open || q.Deferred {

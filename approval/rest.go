@@ -10,16 +10,16 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A gate learns from a hook how a call ended. The CLI calls none if a turn is interrupted
-// while a tool runs, or if something else refuses a call that the gate has let go. And
-// if the store fails while a person is asked, the call is denied, but the question is
-// still there. Only the transcript says then how it ended.
+// A gate learns from a hook how a call ended. The CLI calls no hook if a turn is
+// interrupted while a tool runs, or if something else refuses a call that the gate has
+// released. And if the store fails while a person is asked, the call is denied, but the
+// question is still there. Then only the transcript shows how it ended.
 
 // SettleRest ends the questions about calls of the main thread whose end the gate has not
 // noticed, so that they do not stay in the inbox for good. Call it when a turn has ended.
-// outcomes says how calls have ended, by their tool use ids; it is only called if there are
-// such questions, and calls that it does not know are left alone. A question about one
-// that was let go is settled, any other is withdrawn.
+// outcomes returns how calls have ended, by their tool use ids; it is only called if there
+// are such questions, and calls that it does not know are left alone. The question about a
+// released call is settled, any other is withdrawn.
 func (g *Gate) SettleRest(ctx context.Context, outcomes func() (map[string]Outcome, error)) error {
 	rest := g.rest()
 	if len(rest) == 0 {
@@ -42,11 +42,11 @@ func (g *Gate) SettleRest(ctx context.Context, outcomes func() (map[string]Outco
 	return nil
 }
 
-// batch is the hook after all calls of an answer. One that was let go, and of which
-// no hook has said that it ran, was denied by something beside the gate: a hook of a
-// settings file, which the CLI asks at the same time, or a guard of the input that a
-// person has put in. A denial also goes before a deferral; then the turn continues, and
-// its other calls may run.
+// batch is the hook after all calls of an answer. If no hook has reported that a
+// released call ran, something beside the gate denied it: a hook of a settings file,
+// which the CLI asks at the same time, or a guard of the input that a person has put
+// in. A denial also takes precedence over a deferral; then the turn continues, and its
+// other calls may run.
 func (g *Gate) batch(ctx context.Context, in *hook.PostToolBatchInput) (*hook.ContextOutput, error) {
 	for _, c := range in.ToolCalls {
 		if !g.refused(c.ToolUseID) {
@@ -61,8 +61,8 @@ func (g *Gate) batch(ctx context.Context, in *hook.PostToolBatchInput) (*hook.Co
 	return nil, nil
 }
 
-// refused reports whether a call that has a result did not run although the gate has let
-// it go or deferred it, and forgets that the gate did.
+// refused reports whether a call that has a result did not run although the gate
+// released or deferred it, and forgets that the gate did.
 func (g *Gate) refused(toolUseID string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -75,16 +75,16 @@ func (g *Gate) refused(toolUseID string) bool {
 	return released
 }
 
-// rest returns the calls that have not been seen to end. Of some the gate may be about to
-// notice it.
+// rest returns the calls that are not known to have ended. The gate may be about to
+// notice the end of some.
 func (g *Gate) rest() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.Collect(maps.Keys(g.pending))
 }
 
-// follow notes that the end of a call is of interest. Those of subagents may run on when
-// the turn has ended, and questions of MCP servers are not calls.
+// follow records that the end of a call is of interest. Calls of subagents may run on
+// when the turn has ended, and questions of MCP servers are not calls.
 func (g *Gate) follow(q *Question) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -93,7 +93,8 @@ func (g *Gate) follow(q *Question) {
 	}
 }
 
-// unfollow notes that the question about a call is over, or that the call was deferred.
+// unfollow records that the question about a call is over, or that the call was
+// deferred.
 func (g *Gate) unfollow(toolUseID string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

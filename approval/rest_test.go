@@ -10,8 +10,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// End ends a question about a call that is over: it is settled if the call was let go,
-// and withdrawn otherwise. One that is over stays as it is.
+// End ends a question about a call that is over: it is settled if the call was
+// released, and withdrawn otherwise. A question that is over stays unchanged.
 func TestEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		qs := approval.NewQuestions(store.Memory(), "p")

@@ -17,14 +17,15 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// AlwaysRule is a rule of a conversation: what somebody decided once for all calls
-// like one.
+// AlwaysRule is a rule of a conversation: a decision that a person took once for
+// all similar calls.
 type AlwaysRule struct {
 	// Rule is the rule in the syntax of the CLI, for example "Bash(go test:*)".
 	Rule string `json:"rule"`
-	// Behavior is what happens to calls that fit: they are allowed or denied.
+	// Behavior is the decision about calls that fit: allow or deny.
 	Behavior permission.Behavior `json:"behavior"`
-	// By, At and Question are who decided so, when, and about which question.
+	// By, At and Question record who decided so, when, and about which
+	// question.
 	By       string    `json:"by"`
 	At       time.Time `json:"at"`
 	Question string    `json:"question"`
@@ -70,8 +71,8 @@ func (qs *Questions) rules(ctx context.Context, conversation string) (ruleBook, 
 	return book, r.Revision, nil
 }
 
-// Revoke removes rules of a conversation; without any, all of them. Rules that
-// it does not have are ignored.
+// Revoke removes rules of a conversation; without arguments, all of them.
+// Unknown rules are ignored.
 func (qs *Questions) Revoke(ctx context.Context, conversation string, rules ...string) error {
 	return qs.changeRules(ctx, conversation, store.Fence{}, func(book *ruleBook) bool {
 		before := len(book.Rules)
@@ -82,7 +83,7 @@ func (qs *Questions) Revoke(ctx context.Context, conversation string, rules ...s
 	})
 }
 
-// learn adds the rules of a decision. It is done before the call learns the
+// learn adds the rules of a decision. It runs before the call learns the
 // decision: a crash in between repeats both.
 func (qs *Questions) learn(ctx context.Context, q *Question, f store.Fence) error {
 	full := false
@@ -129,7 +130,7 @@ func (qs *Questions) changeRules(ctx context.Context, conversation string, f sto
 }
 
 // ruled returns the answer that a rule of the conversation gives to a question,
-// nil if none does. A rule that denies wins.
+// nil if no rule does. A rule that denies wins.
 func (qs *Questions) ruled(ctx context.Context, q *Question) (*Answer, error) {
 	book, _, err := qs.rules(ctx, q.Conversation)
 	if err != nil {
@@ -180,8 +181,8 @@ func checkRule(text string, b permission.Behavior) error {
 	return nil
 }
 
-// broad reports whether a rule is about all that a tool can do, where that is
-// much, or about several tools.
+// broad reports whether a rule covers everything that a powerful tool can do,
+// or several tools.
 func broad(r permission.Rule) bool {
 	if r.RuleContent != "" {
 		return strings.Trim(strings.TrimPrefix(r.RuleContent, "domain:"), "*/:.~ ") == ""
@@ -193,15 +194,15 @@ func broad(r permission.Rule) bool {
 	return strings.Contains(r.ToolName, "*") || slices.Contains(alwaysAsked, r.ToolName)
 }
 
-// alwaysAsked are the tools that can do too much to be allowed without a look at
-// the input, and those that are themselves a question.
+// alwaysAsked are the tools too powerful to be allowed without a look at the
+// input, and those that are themselves a question.
 var alwaysAsked = []string{
 	"Bash", "PowerShell", "Monitor", "Edit", "MultiEdit", "Write", "NotebookEdit", "Read", "WebFetch", "Agent", "Task",
 	planTool, "AskUserQuestion",
 }
 
 // suggest returns the narrowest rules under which the call need not be asked
-// about again: those among the candidates that are narrow and really fit it.
+// about again: candidates that are narrow and really fit it.
 func (q *Question) suggest(ctx context.Context, offered []permission.Update) []string {
 	candidates := []permission.Rule{{ToolName: q.Tool}}
 	var in struct {

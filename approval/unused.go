@@ -8,11 +8,11 @@ import (
 )
 
 // A question may be stored before its call is. If the process dies in between, the call is
-// lost, and the question is withdrawn although somebody may have decided it. A person who
-// has decided must not believe that the call was made, or refused, as they said: the
-// question keeps the decision, and why it was not used, until they have seen that.
+// lost, and the question is withdrawn although a person may have decided it. That person
+// must not believe that the decision took effect: the question keeps the decision, and why
+// it was not used, until they have seen that.
 
-// Why a decision was not used.
+// Reasons why a decision was not used.
 const (
 	unusedLost      = "The call was lost before it could learn the decision. The agent asks again if it still needs it."
 	unusedWithdrawn = "The agent stopped asking before the call could learn the decision."
@@ -20,8 +20,8 @@ const (
 	unusedEnded     = "The call ended before it could learn the decision."
 )
 
-// endUnused ends a question that was not released. If somebody has decided it, it says
-// why the decision was not used.
+// endUnused ends a question that was not released. If a person has decided it, the
+// question records why the decision was not used.
 func (q *Question) endUnused(o Outcome, now time.Time, why string) {
 	if q.State == Decided {
 		q.Unused = why
@@ -29,7 +29,7 @@ func (q *Question) endUnused(o Outcome, now time.Time, why string) {
 	q.end(o, now)
 }
 
-// whyWithdrawn is why the decision about a question that is withdrawn was not used.
+// whyWithdrawn returns why the decision about a withdrawn question was not used.
 func whyWithdrawn(o Outcome) string {
 	if o == Superseded {
 		return unusedReplaced
@@ -37,7 +37,8 @@ func whyWithdrawn(o Outcome) string {
 	return unusedWithdrawn
 }
 
-// whyEnded is why the decision about a call that has ended without it was not used.
+// whyEnded returns why the decision about a call that has ended without it was not
+// used.
 func whyEnded(o Outcome) string {
 	if o == Unknown {
 		return unusedLost
@@ -45,12 +46,12 @@ func whyEnded(o Outcome) string {
 	return unusedEnded
 }
 
-// unseenFor is how much longer a question is kept because of a decision that was not used:
-// a person who never looks must not keep it for ever.
+// unseenFor is how much longer an unused decision keeps its question: a person who never
+// looks must not keep it for ever.
 const unseenFor = 30 * 24 * time.Hour
 
-// unseen reports whether a person has yet to learn that their decision was not used. What
-// a rule has decided concerns nobody.
+// unseen reports whether a person has yet to learn that their decision was not used. An
+// unused decision of a rule needs no notice.
 func (q *Question) unseen() bool {
 	return q.Unused != "" && q.UnusedSeen.IsZero() && q.Answer != nil && q.Answer.Rule == ""
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A decision whose call never learned it is kept, with why, until the person who made it
-// has seen that. One that was used says nothing of the kind.
+// A decision that never reached its call is kept, with the reason, until the person who
+// made it has seen that. One that was used carries no such note.
 func TestUnusedDecision(t *testing.T) {
 	for name, end := range map[string]func(*approval.Questions, string) error{
 		"lost": func(in *approval.Questions, id string) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// sighting is what a watcher knows about a question that it has looked at.
+// sighting records a watcher's last look at a question.
 type sighting struct {
 	revision int64
 	shown    bool // it matched, and was yielded
@@ -25,7 +25,7 @@ func (qs *Questions) Watch(ctx context.Context, f Filter) iter.Seq2[Question, er
 			// Taken before the scan, so that a change during it is not missed.
 			changed := qs.nextChange()
 			before := seen
-			seen = make(map[string]sighting, len(before)) // without those that are forgotten
+			seen = make(map[string]sighting, len(before)) // without forgotten questions
 			for r, err := range qs.records.Scan(ctx, store.Folder{Project: qs.project, Kind: Kind}, "") {
 				last := before[r.Key.Name]
 				if err == nil && last.fixed && last.revision == r.Revision {
@@ -81,11 +81,11 @@ func (qs *Questions) nextChange() <-chan struct{} {
 	return qs.changed
 }
 
-// Announce lets everyone who watches look at the store: call it when another
-// process has changed a question.
+// Announce makes all watchers look at the store: call it when another process
+// has changed a question.
 func (qs *Questions) Announce() { qs.announce() }
 
-// announce wakes everyone who watches.
+// announce wakes all watchers.
 func (qs *Questions) announce() {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()

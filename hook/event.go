@@ -17,8 +17,8 @@ func (e Event) Gate() bool {
 	return info.Gate
 }
 
-// Info returns what this package knows about the event, and false for an event
-// that it does not know.
+// Info returns the table's row for the event, and false for an event that this
+// package does not know.
 func (e Event) Info() (EventInfo, bool) {
 	for i := range table {
 		if table[i].Event == e {
@@ -32,7 +32,7 @@ func (e Event) Info() (EventInfo, bool) {
 // then those of turns, then those of sessions. The caller owns the slice.
 func Events() []EventInfo { return slices.Clone(table[:]) }
 
-// EventInfo is what this package knows about an event.
+// EventInfo describes an event.
 type EventInfo struct {
 	// Event is the name.
 	Event Event
@@ -42,14 +42,14 @@ type EventInfo struct {
 	// Subject is what the matcher of a hook is compared with, for example
 	// [SubjectTool]. It is empty for an event without matchers.
 	Subject string
-	// Effect says in a few words what a hook can do.
+	// Effect describes in a few words what a hook can do.
 	Effect string
-	// Gate is what [Event.Gate] reports.
+	// Gate is the result of [Event.Gate].
 	Gate bool
-	// Waits says that the CLI does not continue until a hook answers.
+	// Waits reports that the CLI does not continue until a hook answers.
 	Waits bool
-	// Closed says what happens when a hook fails closed; see [FailClosed]. It
-	// is empty for an event that only informs.
+	// Closed describes what happens when a hook fails closed; see [FailClosed].
+	// It is empty for an event that only informs.
 	Closed string
 	// Since is the oldest version of the CLI that was seen with the event.
 	// Before is the newest version that was seen with hooks but without the
@@ -100,7 +100,7 @@ const (
 	EventWorktreeRemove      Event = "WorktreeRemove"
 )
 
-// table is everything that this package, and what is built on it, knows about
+// table holds everything that this package, and those built on it, know about
 // events. Documents are made from it: go test ./internal/test/rules -update.
 var table = [...]EventInfo{
 	{

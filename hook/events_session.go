@@ -60,7 +60,7 @@ type PreCompactInput struct {
 	Base
 	// Trigger is "manual" or "auto".
 	Trigger string `json:"trigger"`
-	// CustomInstructions say what a person asked the summary to keep.
+	// CustomInstructions are a person's wishes for the summary.
 	CustomInstructions string `json:"custom_instructions,omitzero"`
 }
 
@@ -91,11 +91,11 @@ type ModelSwitchInput struct {
 	ToModel   string `json:"to_model"`
 	// RequestedModel is the requested name.
 	RequestedModel string `json:"requested_model"`
-	// Source says who asked, for example "sdk".
+	// Source names the requester, for example "sdk".
 	Source        string `json:"source"`
 	ContextTokens int    `json:"context_tokens"`
 	// The switch makes a warm prompt cache useless; writing it again costs
-	// about EstimatedCacheWriteUSD. Pricing says how that was calculated.
+	// about EstimatedCacheWriteUSD. Pricing describes how that was calculated.
 	PromptCacheWarm        bool    `json:"prompt_cache_warm"`
 	CacheTTL               string  `json:"cache_ttl"`
 	EstimatedCacheWriteUSD float64 `json:"estimated_cache_write_usd"`

@@ -8,14 +8,15 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// A test says by the context of a call where the input is to go, and that the
-// output is to be empty.
+// A test uses the context of a call to choose where the input goes, and whether
+// the output is empty.
 type (
 	inputKey struct{}
 	emptyKey struct{}
 )
 
-// says makes a function that hands its input to the test and returns an output.
+// says returns a function that hands its input to the test and returns an
+// output.
 func says[I, O any](out *O) func(context.Context, *I) (*O, error) {
 	return func(ctx context.Context, in *I) (*O, error) {
 		if ctx.Value(emptyKey{}) != nil {
@@ -42,15 +43,15 @@ func specific(event hook.Event, members string) string {
 	return `{"hookSpecificOutput":{"hookEventName":"` + string(event) + `",` + members + `}}`
 }
 
-// eventTest is what is tested of an event.
+// eventTest is the test case of an event.
 type eventTest struct {
 	hook hook.Hook
 	says string // members of hookSpecificOutput after the name; those that only inform have none
 	fail string // the reply when the hook fails closed for the reason "r"
 }
 
-// eventTests has every event, in the order of the table. Each output has
-// everything that it can say.
+// eventTests has every event, in the order of the table. Each output has all
+// its members set.
 func eventTests() []eventTest {
 	context := `"additionalContext":"c"`
 	return []eventTest{

@@ -61,9 +61,9 @@ func PostToolUseFailure(matcher string, fn func(ctx context.Context, in *PostToo
 type PostToolUseFailureInput struct {
 	Base
 	ToolBase
-	// Error says what went wrong.
+	// Error describes what went wrong.
 	Error string `json:"error"`
-	// IsInterrupt says that the user stopped the tool.
+	// IsInterrupt reports that the user stopped the tool.
 	IsInterrupt bool    `json:"is_interrupt,omitzero"`
 	DurationMS  float64 `json:"duration_ms,omitzero"`
 }
@@ -111,7 +111,7 @@ func PermissionDenied(matcher string, fn func(ctx context.Context, in *Permissio
 type PermissionDeniedInput struct {
 	Base
 	ToolBase
-	// Reason says why the call was denied.
+	// Reason is why the call was denied.
 	Reason string `json:"reason"`
 }
 
@@ -127,7 +127,7 @@ type ElicitationInput struct {
 	Base
 	MCPServerName string `json:"mcp_server_name"`
 	Message       string `json:"message"`
-	// Mode says whether it is a form or an address.
+	// Mode distinguishes a form from an address.
 	Mode            control.ElicitationMode `json:"mode,omitzero"`
 	URL             string                  `json:"url,omitzero"`
 	ElicitationID   string                  `json:"elicitation_id,omitzero"`
@@ -146,7 +146,7 @@ type ElicitationResultInput struct {
 	MCPServerName string                  `json:"mcp_server_name"`
 	ElicitationID string                  `json:"elicitation_id,omitzero"`
 	Mode          control.ElicitationMode `json:"mode,omitzero"`
-	// Action is what the user did.
+	// Action is the user's answer.
 	Action  control.ElicitationAction `json:"action"`
 	Content json.RawMessage           `json:"content,omitzero"`
 }

@@ -12,7 +12,7 @@ func UserPromptSubmit(fn func(ctx context.Context, in *UserPromptSubmitInput) (*
 type UserPromptSubmitInput struct {
 	Base
 	Prompt string `json:"prompt"`
-	// Source says where the prompt comes from, if the CLI says so.
+	// Source names the origin of the prompt, if the CLI reports it.
 	Source       string `json:"source,omitzero"`
 	SessionTitle string `json:"session_title,omitzero"`
 }
@@ -75,7 +75,7 @@ func Stop(fn func(ctx context.Context, in *StopInput) (*StopOutput, error)) Hook
 // StopInput is the input of [Stop].
 type StopInput struct {
 	Base
-	// StopHookActive says that the model is already continuing because of a
+	// StopHookActive reports that the model is already continuing because of a
 	// hook; a hook that never checks it may keep the model going forever.
 	StopHookActive       bool                    `json:"stop_hook_active"`
 	LastAssistantMessage string                  `json:"last_assistant_message,omitzero"`
@@ -118,7 +118,7 @@ func SubagentStop(matcher string, fn func(ctx context.Context, in *SubagentStopI
 // SubagentStopInput is the input of [SubagentStop]. Its Base names the agent.
 type SubagentStopInput struct {
 	Base
-	// StopHookActive says that the agent is already continuing because of a
+	// StopHookActive reports that the agent is already continuing because of a
 	// hook.
 	StopHookActive       bool                    `json:"stop_hook_active"`
 	AgentTranscriptPath  string                  `json:"agent_transcript_path"`

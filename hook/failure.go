@@ -7,8 +7,8 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// FailurePolicy says what happens when a hook fails. The zero value leaves it
-// to the next level: a hook's policy falls back to the session's, and the
+// FailurePolicy decides what happens when a hook fails. The zero value leaves
+// it to the next level: a hook's policy falls back to the session's, and the
 // session's depends on how the hook failed. A hook that returns an error fails
 // open. A hook that breaks down (it panics, takes too long, has an output that
 // cannot be encoded or an input that cannot be read, or exceeds the number of
@@ -76,7 +76,7 @@ func (h Hook) FailureReply(session FailurePolicy, reason string) json.RawMessage
 	return json.RawMessage(`{"continue":true}`)
 }
 
-// refusal makes the output that says no to an event. The form differs: with
+// refusal makes the output that refuses an event. The form differs: with
 // "continue":false on PreToolUse, for example, the tool still runs.
 type refusal func(reason string) structOutput
 
@@ -97,9 +97,9 @@ func decline(reason string) structOutput {
 	return &ElicitationOutput{Common: Block(reason), Action: control.ElicitationDecline}
 }
 
-// refused is the output that says no to an event, nil for an event that only
+// refused returns the output that refuses an event, nil for an event that only
 // informs. The common decision is the best guess for an event that is not in the
-// table: who wants a hook to fail closed wants it to block.
+// table: a hook that fails closed is meant to block.
 func (e Event) refused(reason string) structOutput {
 	if info, known := e.Info(); known && info.refuse != nil {
 		return info.refuse(reason)

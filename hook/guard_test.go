@@ -57,8 +57,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// A hook without a function is refused by the session, which says where it
-// stands.
+// A session refuses a hook without a function and names its place.
 func TestHookWithoutFunctionKeepsItsPlace(t *testing.T) {
 	for name, h := range map[string]hook.Hook{
 		"guard": hook.Guard("Bash", nil), "raw": hook.Raw(hook.EventPreToolUse, "Bash", nil), "typed": hook.PreToolUse("Bash", nil),

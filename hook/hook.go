@@ -21,10 +21,11 @@ type Hook struct {
 	Matcher string
 	// Timeout limits one call. Zero means the session's default.
 	Timeout time.Duration
-	// OnFailure says what happens when the hook fails. Zero means the
+	// OnFailure decides what happens when the hook fails. Zero means the
 	// session's default.
 	OnFailure FailurePolicy
-	// Stage says when a [PreToolUse] hook is asked, among those of its session.
+	// Stage selects when a [PreToolUse] hook is asked, among those of its
+	// session.
 	Stage Stage
 	// Func is called with the event's input and the id of the tool use it
 	// belongs to; for events without a tool the CLI makes up an id. It may be

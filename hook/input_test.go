@@ -22,7 +22,7 @@ func hooks() map[hook.Event]hook.Hook {
 	return all
 }
 
-// inputOf is what the function of a hook is given.
+// inputOf returns the input that the function of a hook gets.
 func inputOf(t *testing.T, h hook.Hook, input string) (got any) {
 	t.Helper()
 	ctx := context.WithValue(t.Context(), inputKey{}, &got)

@@ -8,7 +8,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// PermissionDecision is what a hook decides before something happens.
+// PermissionDecision is a hook's decision before something happens.
 type PermissionDecision string
 
 // The decisions.

@@ -15,7 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/hook"
 )
 
-// declared is what the source of this package declares.
+// declared holds the declarations in this package's source.
 type declared struct {
 	events map[string]string // names of events, by their constants
 	types  []string          // inputs and outputs
@@ -188,7 +188,7 @@ func declarations(t *testing.T) declared {
 	return d
 }
 
-// What the table says about an event is what its constructor does.
+// Each constructor does what the table states about its event.
 func TestConstructors(t *testing.T) {
 	tests := eventTests()
 	table := hook.Events()
