@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ApprovalKind says what a person is asked for.
+// ApprovalKind is the kind of question that a person is asked.
 type ApprovalKind string
 
 // The kinds of approvals.
@@ -25,8 +25,8 @@ const (
 	ApprovalAllowed   ApprovalState = "allowed"
 	ApprovalDenied    ApprovalState = "denied"
 	ApprovalAnswered  ApprovalState = "answered"
-	ApprovalExpired   ApprovalState = "expired"   // nobody decided in time
-	ApprovalWithdrawn ApprovalState = "withdrawn" // nobody needs the decision anymore
+	ApprovalExpired   ApprovalState = "expired"   // no one decided in time
+	ApprovalWithdrawn ApprovalState = "withdrawn" // the decision is no longer needed
 )
 
 // Approval is a question to people: a tool call, a plan or a form.
@@ -37,13 +37,13 @@ type Approval struct {
 	Tool         string       `json:"tool"`
 	// ToolUseID is the id of the call in the messages.
 	ToolUseID string `json:"tool_use_id,omitzero"`
-	// Title is one line that says what is asked.
+	// Title is the question in one line.
 	Title string `json:"title"`
-	// Reason says why a person is asked.
+	// Reason explains why a person is asked.
 	Reason string          `json:"reason,omitzero"`
 	Input  json.RawMessage `json:"input"`
-	// Digest identifies the input. A decision repeats it, so that what was shown
-	// is what runs.
+	// Digest identifies the input. A decision repeats it, so that only the input
+	// that was shown can run.
 	Digest string `json:"digest"`
 	Dir    string `json:"dir,omitzero"`
 	// Diff shows what an edit would change, as a unified diff.
@@ -51,18 +51,18 @@ type Approval struct {
 	// Plan is the text of a plan, and PlanPath its file.
 	Plan     string `json:"plan,omitzero"`
 	PlanPath string `json:"plan_path,omitzero"`
-	// Questions are what the agent wants to know.
+	// Questions are the agent's questions.
 	Questions []Question `json:"questions,omitempty"`
-	// Form is what an MCP server asks for.
+	// Form is the form that an MCP server wants filled in.
 	Form *Form `json:"form,omitempty"`
 	// Suggestions are rules that a decision may remember, by their index.
 	Suggestions []string `json:"suggestions"`
 	// AgentID is the subagent that asks; empty for the main agent.
 	AgentID string `json:"agent_id,omitzero"`
-	// HoldsProcess says that a process waits for the decision and cannot be
-	// let go, so the approval ends when it has waited for too long.
+	// HoldsProcess is true if a process waits for the decision and cannot be
+	// released, so the approval ends when it has waited too long.
 	HoldsProcess bool `json:"holds_process"`
-	// Deferred says that no process waits.
+	// Deferred is true if no process waits.
 	Deferred bool      `json:"deferred"`
 	AskedAt  time.Time `json:"asked_at"`
 	// ExpiresAt is when it can no longer be decided; missing: never.
@@ -72,18 +72,18 @@ type Approval struct {
 	DecidedAt time.Time     `json:"decided_at,omitzero"`
 	// Rule is the remembered rule that decided, instead of a person.
 	Rule string `json:"rule,omitzero"`
-	// Message is what the model was told with a refusal.
+	// Message is the text that the model read with a refusal.
 	Message string `json:"message,omitzero"`
-	// Outcome says how the call ended: ran, failed, denied, unknown or allowed.
-	// Unknown: it was started, and nobody knows whether it finished.
+	// Outcome is how the call ended: ran, failed, denied, unknown or allowed.
+	// Unknown: it was started, and may or may not have finished.
 	Outcome Outcome `json:"outcome,omitzero"`
-	// Unused says why the decision was not used, if it was not: the approval is withdrawn,
-	// and the call has never learned the decision. It is kept until the person who decided
-	// has read this approval.
+	// Unused explains why the decision was not used, if it was not: the approval is
+	// withdrawn, and the decision never reached the call. It is kept until the
+	// person who decided has read this approval.
 	Unused string `json:"unused,omitzero"`
 	// Successor is the approval that replaced one that was withdrawn.
 	Successor string `json:"successor,omitzero"`
-	// MayDecide says whether you may decide it.
+	// MayDecide reports whether the requesting user may decide it.
 	MayDecide bool `json:"may_decide"`
 }
 
@@ -115,7 +115,7 @@ type ApprovalQuery struct {
 	Cursor string
 }
 
-// DecisionKind is what a person decides.
+// DecisionKind is the kind of a decision.
 type DecisionKind string
 
 // The kinds of decisions.
@@ -130,7 +130,7 @@ type Decision struct {
 	Decision DecisionKind `json:"decision" enum:"allow,deny,answer"`
 	// Digest is the digest of the input that the person saw.
 	Digest string `json:"digest"`
-	// Message is what the model reads when it is denied.
+	// Message is the text that the model reads with a refusal.
 	Message string `json:"message,omitzero"`
 	// Input runs the call with another input; for an elicitation it is the
 	// content of the form.
@@ -156,15 +156,15 @@ type QuestionAnswer struct {
 type Outcome string
 
 // The outcomes. The first five are of calls that were decided, the others of
-// approvals that nobody needs anymore.
+// approvals that are no longer needed.
 const (
 	OutcomeRan     Outcome = "ran"     // the tool ran
 	OutcomeFailed  Outcome = "failed"  // the tool ran and returned an error
 	OutcomeDenied  Outcome = "denied"  // the call was denied, by a person or, after that, by a hook
-	OutcomeUnknown Outcome = "unknown" // the tool was started; nobody knows whether it finished
-	OutcomeAllowed Outcome = "allowed" // the call was allowed, and nobody watched how it ended
+	OutcomeUnknown Outcome = "unknown" // the tool was started, and may or may not have finished
+	OutcomeAllowed Outcome = "allowed" // the call was allowed, and its end was not observed
 
-	OutcomeExpired    Outcome = "expired"    // nobody decided in time
+	OutcomeExpired    Outcome = "expired"    // no one decided in time
 	OutcomeWithdrawn  Outcome = "withdrawn"  // the agent no longer asks
 	OutcomeSuperseded Outcome = "superseded" // another approval replaced it
 	OutcomeDeleted    Outcome = "deleted"    // the conversation was deleted

@@ -26,7 +26,7 @@ type FileEdit struct {
 	Seq       int64  `json:"seq"`
 	Prompt    string `json:"prompt,omitzero"`
 	ToolUseID string `json:"tool_use_id"`
-	// Created says that the file did not exist before.
+	// Created is true if the file did not exist before.
 	Created bool   `json:"created,omitzero"`
 	Hunks   []Hunk `json:"hunks"`
 }

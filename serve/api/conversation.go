@@ -12,7 +12,7 @@ type List[T any] struct {
 	Next  string `json:"next,omitzero"`
 }
 
-// State is what a conversation does.
+// State is the state of a conversation.
 type State string
 
 // The states of a conversation.
@@ -23,7 +23,7 @@ const (
 	Running  State = "running"  // a turn runs
 	Waiting  State = "waiting"  // a process waits for a person
 	Deferred State = "deferred" // waits for a person without a process
-	Failed   State = "failed"   // stuck: Reason says why, and retry tries again
+	Failed   State = "failed"   // stuck for the Reason given; retry tries again
 	Ended    State = "ended"    // archived: it takes no prompts until it is taken out of the archive
 )
 
@@ -36,10 +36,11 @@ type Conversation struct {
 	// Shared conversations are seen by all users.
 	Shared bool  `json:"shared"`
 	State  State `json:"state"`
-	// Reason says why a conversation has failed, and what to do; or why its prompts
-	// wait, if its budget is spent.
+	// Reason explains why a conversation has failed, and what to do; or why its
+	// prompts wait, if its budget is spent.
 	Reason string `json:"reason,omitzero"`
-	// Problem is what kind of reason that is, if people can fix it on the server.
+	// Problem is the kind of that reason, if an operator can fix it on the
+	// server.
 	Problem Cause `json:"problem,omitzero" enum:"cli-missing,cli-failed"`
 	// Pending is how many approvals wait for a person.
 	Pending int `json:"pending"`
@@ -58,7 +59,8 @@ type Conversation struct {
 	Context *ContextUse `json:"context,omitzero"`
 	// LastSeq is the number of the last event; follow the stream after it.
 	LastSeq int64 `json:"last_seq"`
-	// Unread says that something has happened since you read it; see ReadMark.
+	// Unread is true if something has happened since the requesting user read it;
+	// see ReadMark.
 	Unread  bool      `json:"unread"`
 	Created time.Time `json:"created"`
 	// Session is the id of the CLI's session.
@@ -80,7 +82,7 @@ type ContextUse struct {
 	Percent int `json:"percent"`
 }
 
-// ReadMark says how far somebody has read a conversation.
+// ReadMark marks how far a user has read a conversation.
 type ReadMark struct {
 	// Seq is the number of the last event that they have seen. Missing: all.
 	Seq int64 `json:"seq,omitzero"`
@@ -104,7 +106,7 @@ type NewConversation struct {
 	// Prompt is the first prompt. Without one the conversation is empty, and
 	// begins with the first that is sent to it.
 	Prompt string `json:"prompt,omitzero"`
-	// Title is what lists show. Empty: the beginning of the prompt.
+	// Title is the title in lists. Empty: the beginning of the prompt.
 	Title string `json:"title,omitzero"`
 	Model string `json:"model,omitzero"`
 	Mode  string `json:"mode,omitzero"`
@@ -121,7 +123,7 @@ type NewConversation struct {
 	Fork *ForkFrom `json:"fork,omitzero"`
 }
 
-// ForkFrom says what to copy: a conversation or a session.
+// ForkFrom names the conversation or session to copy.
 type ForkFrom struct {
 	Conversation string `json:"conversation,omitzero"`
 	// Session is the id of a session on the server's disk. It needs the role
@@ -167,11 +169,11 @@ type RewindRequest struct {
 	// sent is taken back, but not what its commands have changed. What was said
 	// stays; NewConversation.Fork copies it up to a message.
 	Message string `json:"message"`
-	// DryRun only says what would change.
+	// DryRun only reports what would change.
 	DryRun bool `json:"dry_run,omitzero"`
 }
 
-// Rewound is what a rewind has changed, or would change.
+// Rewound lists what a rewind has changed, or would change.
 type Rewound struct {
 	// Files are relative to the working directory of the conversation, if they
 	// are there.

@@ -52,7 +52,7 @@ type Event struct {
 	Reason  string     `json:"reason,omitzero"` // of a reset or a bye
 }
 
-// Changed is what a change of a conversation has made of it.
+// Changed holds the new values after a change to a conversation.
 type Changed struct {
 	By       string   `json:"by"`
 	Title    string   `json:"title"`
@@ -77,12 +77,12 @@ type ApprovalNote struct {
 	DecidedAt time.Time     `json:"decided_at,omitzero"`
 }
 
-// Notice says who did what, and from where.
+// Notice records who did what, and from where.
 type Notice struct {
 	Text    string `json:"text"`
 	User    string `json:"user,omitzero"`
 	Address string `json:"address,omitzero"`
-	// Rewind says to which prompt files were asked for, or restored.
+	// Rewind names the prompt to which restoring files was requested or done.
 	Rewind *RewindNote `json:"rewind,omitzero"`
 }
 
@@ -93,7 +93,7 @@ type RewindNote struct {
 	Done    bool   `json:"done"`
 }
 
-// BlockKind is what a block of a message is.
+// BlockKind is the kind of a block of a message.
 type BlockKind string
 
 // The kinds of blocks that are streamed.
@@ -122,13 +122,13 @@ type Delta struct {
 	Text    string    `json:"text"`
 }
 
-// Hint says that something has changed in a conversation: load it again. Only
-// the newest of each conversation is sent.
+// Hint announces that something has changed in a conversation: load it again.
+// Only the newest of each conversation is sent.
 type Hint struct {
 	Conversation string `json:"conversation"`
 	State        State  `json:"state"`
 	Pending      int    `json:"pending"`
 	Seq          int64  `json:"seq"`
-	// Gone says that it was deleted, or is no longer yours to see.
+	// Gone is true if it was deleted, or the user may no longer see it.
 	Gone bool `json:"gone,omitzero"`
 }

@@ -2,18 +2,19 @@ package api
 
 import "encoding/json"
 
-// Form is what an MCP server asks for: fields to fill in, or an address to visit.
+// Form is a form that an MCP server wants filled in: fields, or an address to
+// visit.
 type Form struct {
 	// Server is the MCP server that asks, and reads the answer.
 	Server string `json:"server"`
 	// URL is the address to visit. A form with one has no fields, and an answer has
 	// no input.
 	URL string `json:"url,omitzero"`
-	// Fields are what the input of an answer has as members.
+	// Fields are the members of the input of an answer.
 	Fields []FormField `json:"fields"`
 }
 
-// FieldKind is what is filled into a field of a form.
+// FieldKind is the kind of value in a field of a form.
 type FieldKind string
 
 // The kinds of fields.
@@ -31,10 +32,10 @@ type FormField struct {
 	Name        string `json:"name"`
 	Title       string `json:"title"`
 	Description string `json:"description,omitzero"`
-	// Kind says what is filled in: choice is one of the options, choices a list
-	// of them.
+	// Kind is the kind of value: choice is one of the options, choices a list of
+	// them.
 	Kind FieldKind `json:"kind" enum:"text,number,integer,boolean,choice,choices"`
-	// Format says more about a text: email, uri, date or date-time.
+	// Format restricts a text: email, uri, date or date-time.
 	Format   string          `json:"format,omitzero"`
 	Required bool            `json:"required"`
 	Default  json.RawMessage `json:"default,omitzero"`

@@ -8,13 +8,13 @@ type Problem struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
-	// Detail says what is wrong with this request, and what to do.
+	// Detail explains what is wrong with this request, and what to do.
 	Detail   string `json:"detail,omitzero"`
 	Instance string `json:"instance,omitzero"`
 
 	// Errors are the faults of a request's body.
 	Errors []Fault `json:"errors,omitempty"`
-	// Approval is how an approval stands that was decided by somebody else.
+	// Approval is the current state of an approval that another user has decided.
 	Approval *Approval `json:"approval,omitzero"`
 	// Successor is the approval to decide instead.
 	Successor string `json:"successor,omitzero"`
@@ -36,7 +36,7 @@ type Fault struct {
 	Detail  string `json:"detail"`
 }
 
-// Error says what is wrong.
+// Error describes the problem.
 func (p *Problem) Error() string {
 	text := "claude: serve: " + p.Title
 	if p.Detail != "" {

@@ -34,11 +34,11 @@ type Prompt struct {
 	State PromptState `json:"state" enum:"queued,running,waiting,stuck,answered,failed,cancelled,expired"`
 	// By is who sent it.
 	By string `json:"by,omitzero"`
-	// Text is what it says, cut if it is very long.
+	// Text is its text, cut if it is very long.
 	Text string `json:"text,omitzero"`
-	// Approval is what it waits for.
+	// Approval is the approval that it waits for.
 	Approval string `json:"approval,omitzero"`
-	// Error says why nobody answered, or why the conversation is stuck.
+	// Error explains why there is no answer, or why the conversation is stuck.
 	Error string `json:"error,omitzero"`
 	// Problem is why the conversation is stuck, if people can fix it on the server.
 	Problem Cause `json:"problem,omitzero" enum:"cli-missing,cli-failed"`
@@ -65,7 +65,7 @@ const (
 	PromptAnswered  PromptState = "answered"
 	PromptFailed    PromptState = "failed" // its turn ended with an error
 	PromptCancelled PromptState = "cancelled"
-	PromptExpired   PromptState = "expired" // nobody decided in time about a call
+	PromptExpired   PromptState = "expired" // no one decided in time about a call
 )
 
 // Cause is why a conversation is stuck, if people can fix it on the server.
@@ -91,12 +91,12 @@ type Turn struct {
 	// steer that turn. It is not a turn of its own and has no cost: the other
 	// prompt bears it.
 	PartOf string `json:"part_of,omitzero"`
-	// OverBudget says that the CLI ended it because it had spent what it may.
+	// OverBudget is true if the CLI ended it because it had spent its budget.
 	OverBudget bool      `json:"over_budget,omitzero"`
 	Ended      time.Time `json:"ended"`
 }
 
-// ModelUsage is what a model has used in a turn, in the words of the CLI.
+// ModelUsage is a model's usage in a turn, in the words of the CLI.
 type ModelUsage struct {
 	InputTokens                         int     `json:"inputTokens"`
 	OutputTokens                        int     `json:"outputTokens"`

@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// ServerInfo is what a client should know before it begins.
+// ServerInfo describes the server to a client before it begins.
 type ServerInfo struct {
 	Version string `json:"version"`
 	// CLI is the version of the CLI that conversations run on; missing: not known.
@@ -13,7 +13,7 @@ type ServerInfo struct {
 	Features []string     `json:"features"`
 }
 
-// PresetInfo is what users see of a preset.
+// PresetInfo describes a preset to users.
 type PresetInfo struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description,omitzero"`
@@ -22,11 +22,12 @@ type PresetInfo struct {
 	Mode        string   `json:"mode,omitzero"`
 	Modes       []string `json:"modes"`
 	Roots       []string `json:"roots"`
-	// DailyUSD is what its conversations may cost on a day; missing: no limit.
+	// DailyUSD is the most that its conversations may cost in a day; missing: no
+	// limit.
 	DailyUSD float64 `json:"daily_usd,omitzero"`
-	// Rewind says that files of its conversations can be restored.
+	// Rewind is true if files of its conversations can be restored.
 	Rewind bool `json:"rewind"`
-	// Unguarded warns that tools may run without anybody being asked.
+	// Unguarded warns that tools may run without a person's approval.
 	Unguarded bool `json:"unguarded"`
 }
 
@@ -64,7 +65,7 @@ type TokenInfo struct {
 
 // NewToken asks for a bearer token.
 type NewToken struct {
-	// Name says what it is for.
+	// Name describes its purpose.
 	Name string `json:"name"`
 	// User is who it acts as. Empty: who asks.
 	User string `json:"user,omitzero"`
@@ -85,7 +86,7 @@ type LoginRequest struct {
 	Token string `json:"token"`
 }
 
-// LoginInfo is a browser in which somebody is logged in.
+// LoginInfo is a browser in which a user is logged in.
 type LoginInfo struct {
 	ID      string    `json:"id"`
 	User    string    `json:"user"`
@@ -99,6 +100,6 @@ type LoginInfo struct {
 	Browser string `json:"browser,omitzero"`
 	// Token is the id of the bearer token that it was made with and ends with.
 	Token string `json:"token,omitzero"`
-	// Current says that this request was made with it.
+	// Current is true if this request was made with it.
 	Current bool `json:"current"`
 }

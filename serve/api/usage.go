@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// Usage is what turns have cost, summed up.
+// Usage is the total cost of turns.
 type Usage struct {
 	Items []UsageRow `json:"items"`
 	Total UsageRow   `json:"total"`
@@ -24,7 +24,7 @@ type OverBudget struct {
 	Preset       string    `json:"preset,omitzero"`
 	Prompt       string    `json:"prompt"`
 	Ended        time.Time `json:"ended"`
-	// CostUSD is what the turn has cost.
+	// CostUSD is the cost of the turn.
 	CostUSD float64 `json:"cost_usd"`
 }
 
@@ -38,8 +38,8 @@ type Held struct {
 	Preset       string  `json:"preset,omitzero"`
 	Queued       int     `json:"queued"` // prompts that wait
 	CostUSD      float64 `json:"cost_usd"`
-	// BudgetUSD is what it may cost, or what may be spent on a day if that is why it
-	// waits. Missing: the server's limits are not valid.
+	// BudgetUSD is the most that it may cost, or that may be spent in a day if that
+	// is why it waits. Missing: the server's limits are not valid.
 	BudgetUSD float64 `json:"budget_usd,omitzero"`
 }
 
@@ -62,7 +62,7 @@ type UsageQuery struct {
 	By       []UsageGroup
 }
 
-// UsageGroup is what sums of turns can be grouped by.
+// UsageGroup is a criterion by which the sums of turns can be grouped.
 type UsageGroup string
 
 // The members of a [UsageRow] that turns can be grouped by.

@@ -2,7 +2,8 @@ package api
 
 import "slices"
 
-// Role says what a user may do. Each role may do what the ones before it may.
+// Role determines what a user may do. Each role includes the rights of those
+// before it.
 type Role string
 
 // Valid reports whether there is such a role.
@@ -26,7 +27,7 @@ func Roles() []Role { return []Role{Viewer, Approver, Operator, Admin} }
 
 // User is who makes a request.
 type User struct {
-	// Name is what conversations, decisions and notices call them.
+	// Name is the user's name in conversations, decisions and notices.
 	Name string `json:"name"`
 	Role Role   `json:"role"`
 	// Address is where the request comes from, for notices. The server sets it.

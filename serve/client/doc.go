@@ -9,10 +9,10 @@
 //
 // # Errors
 //
-// What the server refuses is an [*api.Problem], which [errors.AsType] finds; its Detail
-// says what to do. An answer that does not come from such a server, such as the error
-// page of a proxy, is a problem of the type about:blank with its status. No error
-// contains the token.
+// A request that the server refuses returns an [*api.Problem], which
+// [errors.AsType] finds; its Detail explains what to do. An answer that does not
+// come from such a server, such as the error page of a proxy, is a problem of the
+// type about:blank with its status. No error contains the token.
 //
 // # Repetition
 //

@@ -19,7 +19,7 @@ import (
 	"github.com/claude-agent-go/claude/serve/client"
 )
 
-// recorded is what a server has sent of a turn, event by event.
+// recorded holds the events of a turn that a server has sent.
 var recorded = []string{
 	"event: prompt\nid: 1\ndata: {\"seq\":1,\"at\":\"2026-11-17T10:00:00Z\",\"prompt\":{\"id\":\"p\",\"state\":\"queued\",\"by\":\"ada\",\"text\":\"Grüße 😀\"}}\n\n",
 	"event: message\nid: 2\ndata: {\"seq\":2,\"at\":\"2026-11-17T10:00:01Z\",\"message\":{\"type\":\"user\",\"message\":{\"content\":\"Grüße 😀\\n\\nid: 7\"}}}\n\n",
@@ -34,7 +34,7 @@ const (
 	pingFrame   = "event: ping\ndata: {\"at\":\"2026-11-17T10:00:04Z\"}\n\n"
 )
 
-// streamed is what the server sends after a number.
+// streamed returns what the server sends after an event's number.
 func streamed(after int) string {
 	return retryFrame + strings.Join(recorded[after:], "") + syncedFrame + pingFrame
 }
@@ -70,8 +70,8 @@ func (c *cutConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// dial makes a client whose connections are cut: limit says after how many bytes, by the
-// number of the connection; negative is never.
+// dial makes a client whose connections are cut: limit returns after how many
+// bytes, by the number of the connection; negative is never.
 func dial(t *testing.T, server string, limit func(connection int) int) *client.Client {
 	t.Helper()
 	n := -1
@@ -161,8 +161,8 @@ func says(status int, kind, body string) func(*http.Request) (*http.Response, er
 	}
 }
 
-// silent is an answer whose body begins and then says nothing until it is closed, or
-// the request ends.
+// silent is an answer whose body begins and then stalls until it is closed, or the
+// request ends.
 func silent(body string) func(*http.Request) (*http.Response, error) {
 	return func(req *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(io.MultiReader(strings.NewReader(body), &hanging{req.Context()}))}, nil
@@ -237,7 +237,7 @@ func collect(c *client.Client, after int64) (events []string, err error) {
 	return events, nil
 }
 
-// A stream that says nothing, not even a ping, is given up and made again. A server that
+// A silent stream, without even a ping, is abandoned and reopened. A server that
 // does not come back is given up after a minute.
 func TestFollowSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -261,7 +261,7 @@ func TestFollowSilence(t *testing.T) {
 	})
 }
 
-// What a server says ends a stream, or does not.
+// Some answers of a server end a stream, others do not.
 func TestFollowAnswers(t *testing.T) {
 	gone := says(http.StatusNotFound, "application/problem+json", `{"type":"/problems/not-found","title":"It does not exist","status":404,"detail":"check the id"}`)
 	gap := "event: notice\nid: 9\ndata: {\"seq\":9,\"notice\":{\"text\":\"x\"}}\n\n"
@@ -291,7 +291,7 @@ func TestFollowAnswers(t *testing.T) {
 	}
 }
 
-// A loop that is left ends the request, and one whose context ends says so.
+// Leaving the loop ends the request, and the end of the context is reported.
 func TestFollowIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, r := scripted(t, silent(streamed(0)), silent(streamed(0)))

@@ -13,7 +13,7 @@ import (
 type frame struct {
 	event string
 	data  []byte
-	retry time.Duration // 0: it says nothing about that
+	retry time.Duration // 0: not set
 }
 
 // maxFrame is how many bytes an event may have: a message may have images.

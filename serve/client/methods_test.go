@@ -293,7 +293,8 @@ func TestAllPages(t *testing.T) {
 	}
 }
 
-// An answer that is not one of the API is an error that says so, whatever it is.
+// An answer that is not from the API, whatever it is, is an error that explains
+// this.
 func TestStrangeAnswers(t *testing.T) {
 	t.Parallel()
 	for name, one := range map[string]struct {
