@@ -164,8 +164,8 @@ func links(t *testing.T, b *browser.Browser) []string {
 }
 
 // A screen reader hears which conversations have something new. With the script a
-// conversation is read when it is before somebody's eyes, not while its tab is
-// hidden.
+// conversation counts as read when it is visible to the user, not while its tab
+// is hidden.
 func TestUnreadInBrowser(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)

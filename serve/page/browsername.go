@@ -14,8 +14,8 @@ var (
 	}
 )
 
-// browserName is what people call a browser: its name, version and system. One that is
-// not known is called as it calls itself.
+// browserName returns the everyday name of a browser: its name, version and system.
+// An unknown one keeps its own name.
 func browserName(agent string) string {
 	if !strings.HasPrefix(agent, "Mozilla/5.0 (") {
 		return line(agent)

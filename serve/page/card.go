@@ -50,7 +50,7 @@ type card struct {
 	Rules   []rule // the suggestions
 	Cut     bool   // not everything is shown that the decision is about
 	Alone   bool   // on a screen of its own
-	// MayRelease says that it holds a process, which the user may release.
+	// MayRelease is true if it holds a process that the user may release.
 	MayRelease bool
 }
 
@@ -216,7 +216,7 @@ func entryType(f api.FormField) string {
 	return "text"
 }
 
-// presetText is what a field has by default.
+// presetText returns the default text of a field.
 func presetText(f api.FormField) string {
 	if text := jsonx.Text(f.Default); text != "" {
 		return text

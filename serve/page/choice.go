@@ -49,7 +49,7 @@ func optionsOf(now, own string, offered []string, name func(string) string) []op
 	return all
 }
 
-// modeName is what people call a permission mode.
+// modeName returns the everyday name of a permission mode.
 func modeName(m string) string {
 	names := map[permission.Mode]string{
 		permission.ModeDefault: "Ask before acting", permission.ModeAcceptEdits: "Accept edits", permission.ModePlan: "Plan only",

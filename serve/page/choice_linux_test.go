@@ -9,11 +9,12 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// controls are what the lists of a conversation show, and whether it takes prompts.
+// controls returns the values shown in the lists of a conversation, and whether it
+// takes prompts.
 const controls = `[...document.querySelectorAll(".controls select")].map(s => s.name + "=" + s.value + (s.selectedOptions.length === 1 ? "" : "?")).join() + (document.querySelector("form.prompt") ? "" : " ended")`
 
-// Whatever changes a conversation, and from where, its controls show what the API
-// says: the browser's own idea of what a list shows is not enough.
+// Whatever changes a conversation, and from where, its controls show the values
+// of the API: the browser's own memory of a list's value is not enough.
 func TestControlsShowWhatHolds(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)

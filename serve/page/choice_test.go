@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A choice has exactly one selected option, and that is what holds.
+// A choice has exactly one selected option, the current value.
 func TestOptionsOf(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

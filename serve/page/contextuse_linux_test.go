@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// The head of a conversation says in words how full the context is, once that is
-// known, without the page being loaded again.
+// The head of a conversation states in words how full the context is, once that
+// is known, without a reload of the page.
 func TestContextInHead(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)

@@ -100,9 +100,9 @@ func TestTypedWhenTheLoginEnds(t *testing.T) {
 	}
 }
 
-// If somebody else logs in in another tab, the screen is theirs with the next change, not
-// a mixture: what was typed here is not there, and what they type is not kept as another
-// person's.
+// If another user logs in in another tab, the screen is theirs with the next
+// change, not a mixture: text typed here is gone, and text they type is not kept as
+// the first user's draft.
 func TestSomebodyElseLogsInElsewhere(t *testing.T) {
 	r := newRig(t)
 	path := r.begin("shop-api", "hello")
@@ -122,8 +122,8 @@ func TestSomebodyElseLogsInElsewhere(t *testing.T) {
 	b.Want(t, `sessionStorage.length`, 0.0)
 }
 
-// What is to begin a conversation and is refused is there again, and the page does not
-// say that somebody was logged out.
+// A refused first prompt of a conversation is restored, and the page does not claim
+// that the user was logged out.
 func TestTypedAndRefused(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)

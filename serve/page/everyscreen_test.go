@@ -145,8 +145,8 @@ func TestLoginForm(t *testing.T) {
 	}
 }
 
-// Each form does what its button says, leads back to the conversation, and says what it
-// did.
+// Each form does what its button says, leads back to the conversation, and reports
+// what it did.
 func TestEveryForm(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -232,7 +232,7 @@ func TestEveryForm(t *testing.T) {
 	}
 }
 
-// A decision that cannot be read decides nothing, and says what to do.
+// An unreadable decision decides nothing, and the page explains what to do.
 func TestBadDecisions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

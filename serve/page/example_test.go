@@ -43,7 +43,7 @@ func ExampleNew() {
 
 	agents, err := serve.New(f, serve.Options{
 		Records: db, Project: "shop", Presets: presets, Page: page.New,
-		// Your own logins decide who somebody is.
+		// Your own logins identify the user.
 		Authenticate: func(r *http.Request) (api.User, bool) {
 			name, password, _ := r.BasicAuth()
 			return api.User{Name: name, Role: api.Operator}, name == "ada" && password == "lovelace"

@@ -21,8 +21,8 @@ func bad(detail string) error {
 	return &api.Problem{Title: "The form cannot be used", Status: http.StatusBadRequest, Detail: detail}
 }
 
-// decide decides an approval. The button says what: allow, deny, answer, edit,
-// or remember and the number of a suggestion.
+// decide decides an approval. The button names the decision: allow, deny, answer,
+// edit, or remember and the number of a suggestion.
 func (p *page) decide(q *request) error {
 	if err := q.ParseForm(); err != nil {
 		return err
@@ -195,7 +195,7 @@ func (p *page) retry(q *request) error {
 	return p.done(q, q.to(), "retry")
 }
 
-// rewindView is what restoring files to before a prompt would change.
+// rewindView shows what restoring files to before a prompt would change.
 type rewindView struct {
 	api.Conversation
 	api.Rewound
@@ -204,7 +204,7 @@ type rewindView struct {
 }
 
 // rewind shows what restoring files would change, and restores them when the
-// second form says so.
+// second form confirms it.
 func (p *page) rewind(q *request) error {
 	if err := q.ParseForm(); err != nil {
 		return err
@@ -252,9 +252,9 @@ func (p *page) fork(q *request) error {
 	return p.done(q, "/c/"+url.PathEscape(c.ID), "")
 }
 
-// read notes how far the user has read. The form is sent by the script when the
-// conversation is before somebody's eyes, and by people who have none: a GET
-// changes nothing, since a link in what a model writes can lead anywhere here.
+// read notes how far the user has read. The script sends the form when the
+// conversation is visible, and people without a script send it by hand. A GET
+// changes nothing, since a link in a model's text can lead anywhere here.
 func (p *page) read(q *request) error {
 	if err := q.ParseForm(); err != nil {
 		return err
@@ -269,7 +269,7 @@ func (p *page) read(q *request) error {
 	return p.done(q, q.to(), "read")
 }
 
-// remove deletes the conversation, if the form says that this is meant.
+// remove deletes the conversation, if the form confirms it.
 func (p *page) remove(q *request) error {
 	if q.PostFormValue("sure") == "" {
 		return bad("Nothing was deleted: confirm that everything may go.")
@@ -313,11 +313,11 @@ func (p *page) choose(q *request) error {
 type loginView struct {
 	To     string
 	Failed string
-	// Change asks whether another user should be logged in. Nil: nobody is.
+	// Change asks whether to replace the user who is logged in. Nil: no user is.
 	Change *userChange
 }
 
-// userChange is what a login would change in a browser in which somebody is logged in.
+// userChange describes a login in a browser in which another user is logged in.
 type userChange struct {
 	From  string
 	To    api.User

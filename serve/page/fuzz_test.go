@@ -134,8 +134,8 @@ func leadsTo(t testing.TB, a xml.Attr) {
 	}
 }
 
-// choice is what a form sends for an option: its label as it is, which nobody
-// sees.
+// choice matches the value that a form sends for an option: its raw label, which
+// is never displayed.
 var choice = regexp.MustCompile(`(type="radio" name="q\d+") value="[^"]*"`)
 
 // checkHostile compares what the page makes of a text with what it makes of
@@ -216,8 +216,8 @@ func TestLongTextsEverywhere(t *testing.T) {
 	}
 }
 
-// What a decision is about may be too long to be shown in full: the card says so and
-// leads to all of it.
+// The subject of a decision may be too long to be shown in full: the card points
+// this out and links to all of it.
 func TestLongTexts(t *testing.T) {
 	t.Parallel()
 	p := newTestPage(t)

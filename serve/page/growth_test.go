@@ -118,7 +118,8 @@ func TestCostDoesNotGrow(t *testing.T) {
 	}
 }
 
-// watch follows a conversation, as an open tab does, and says when it has changed.
+// watch follows a conversation, as an open tab does, and signals when it has
+// changed.
 func (r *rig) watch(id string) (last int64, changed <-chan struct{}) {
 	r.t.Helper()
 	tail, err := r.server.Service().Tail(r.t.Context(), ada, id, 0, 1)

@@ -11,8 +11,8 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// filter is what somebody wants to see of the inbox. It is in the address, so it
-// stays over live updates and decisions, and can be kept as a bookmark.
+// filter selects a part of the inbox. It is in the address, so it survives live
+// updates and decisions, and can be bookmarked.
 type filter struct {
 	Text   string
 	Preset string
@@ -56,10 +56,10 @@ type inboxView struct {
 	Filter  filter // of the cards
 	Presets []api.PresetInfo
 	Live    []api.Conversation // that do something now
-	Fresh   []api.Conversation // that have something new, and wait for nobody
+	Fresh   []api.Conversation // that have something new, and no pending approval
 	Older   int                // as many more have something new
 	Today   string             // what was spent
-	Begin   bool               // nobody has begun a conversation yet
+	Begin   bool               // there is no conversation yet
 }
 
 // inbox shows what waits. With a filter it shows only that: the conversations that

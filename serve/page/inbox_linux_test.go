@@ -5,8 +5,8 @@ import (
 )
 
 // In a browser the filter has a key, is in the address, and stays while cards come and
-// go and after a decision. It takes nothing from somebody who types in it, and it is
-// fit for everybody, even if nothing matches.
+// go and after a decision. It does not disturb a user who types in it, and it is
+// accessible, even if nothing matches.
 func TestFilterInBrowser(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)

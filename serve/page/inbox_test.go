@@ -22,8 +22,8 @@ func cards(screen string) (ids []string) {
 }
 
 // The inbox is filtered by a text, a preset and a kind, without a script, and never
-// shows or counts what the user may not see. A filter that selects nothing says so and
-// can be cleared.
+// shows or counts what the user may not see. For a filter that selects nothing, the
+// page says so and offers to clear it.
 func TestFilterInbox(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -60,7 +60,7 @@ func TestFilterInbox(t *testing.T) {
 		{"kind=tool", "edit bash private", "edit bash"},                          //
 		{"kind=question", "question", "question"},                                //
 		{"kind=tool&preset=shop-api", "edit", "edit"},                            // all of them together
-		{"q=cellar", "private", ""},                                              // nobody else knows that it exists
+		{"q=cellar", "private", ""},                                              // no other user knows that it exists
 		{"q=&preset=&kind=", "edit question bash private", "edit question bash"}, // as an empty form sends it
 		{"kind=plan", "", ""}, {"kind=nonsense", "", ""}, {"preset=nonsense", "", ""}, {"q=%ff%00", "", ""},
 	} {

@@ -14,7 +14,7 @@ func at(t *testing.T, b *browser.Browser, screen string) {
 	b.Wait(t, fmt.Sprintf(`document.readyState === "complete" && document.documentElement.dataset.screen === %q`, screen))
 }
 
-// Every key in the help does what it says, on every screen where it can.
+// Every key in the help does what the help says, on every screen where it can.
 func TestKeys(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)
@@ -135,7 +135,7 @@ func TestKeys(t *testing.T) {
 	complaints(t, r, b)
 }
 
-// A card that comes takes nobody's focus: neither from a card, nor from the composer.
+// A new card does not steal the focus, neither from a card nor from the composer.
 func TestNewCardTakesNoFocus(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)

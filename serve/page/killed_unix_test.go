@@ -342,8 +342,8 @@ func TestKilledBetweenDecisionAndResume(t *testing.T) {
 }
 
 // A server is killed with each of the first writes after a decision. Wherever
-// that is, the tool runs at most once, and if it did not, or nobody knows, the
-// approval says so.
+// that is, the tool runs at most once, and the approval shows if it did not run,
+// or if the outcome is unknown.
 func TestKilledAtEachWrite(t *testing.T) {
 	long.Test(t, "kills servers and waits for their leases")
 	t.Parallel()
@@ -372,7 +372,7 @@ func TestKilledAtEachWrite(t *testing.T) {
 }
 
 // A server is killed while the tool runs. It is not run again, and the API and
-// the page say that nobody knows whether it finished.
+// the page report its outcome as unknown.
 func TestKilledWhileTheToolRuns(t *testing.T) {
 	long.Test(t, "kills servers and waits for their leases")
 	t.Parallel()

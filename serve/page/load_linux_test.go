@@ -95,7 +95,7 @@ func answered(t *testing.T, r *rig, n int) {
 	}
 }
 
-// size is what the process needs.
+// size holds the resources of the process.
 type size struct {
 	heap       uint64
 	goroutines int

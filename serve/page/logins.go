@@ -8,11 +8,11 @@ import (
 
 type loginsView struct {
 	Items []api.LoginInfo
-	// Others says that there are logins of other users.
+	// Others is true if there are logins of other users.
 	Others bool
 }
 
-// logins shows where somebody is logged in, so that a browser that was lost or lent
+// logins shows where the user is logged in, so that a browser that was lost or lent
 // can be logged out.
 func (p *page) logins(q *request) error {
 	list, err := p.service.Logins(q.Context(), q.user)

@@ -8,8 +8,8 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// The cost screen lists what is over budget, with links, and a conversation that is held
-// says so, in a way that is fit for everybody.
+// The cost screen lists what is over budget, with links, and a held conversation is
+// marked as such; both are accessible.
 func TestOverBudgetOnPage(t *testing.T) {
 	r := newRig(t, func(o *fleet.Options) { o.BudgetUSD = 0.1 })
 	r.presets[0].Options.MaxBudgetUSD = 0.06 // three answers

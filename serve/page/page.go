@@ -87,7 +87,7 @@ func (p *page) Route(r *http.Request) string {
 	return route
 }
 
-// request is a request of somebody who is logged in.
+// request is a request of a user who is logged in.
 type request struct {
 	*http.Request
 	w    http.ResponseWriter
@@ -113,7 +113,7 @@ func (p *page) handle(do func(*request) error) http.HandlerFunc {
 	}
 }
 
-// frame is what every screen has around it.
+// frame is the part that all screens share.
 type frame struct {
 	Title   string
 	Screen  string // inbox, conversation, history, cost, logins, new, problem, login

@@ -139,8 +139,8 @@ func TestAnswerWithForms(t *testing.T) {
 	}
 }
 
-// Every form says what is wrong with it, in words, and nobody without a login
-// sees or does anything.
+// Every bad form is answered with words that explain what is wrong, and without a
+// login nothing can be seen or done.
 func TestBadForms(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -8,11 +8,11 @@ import (
 // rule is a suggestion to remember, as it is written and in words.
 type rule struct {
 	Text  string
-	Words string // what it allows; empty: its text says it better
+	Words string // what it allows; empty: its text is clearer
 }
 
-// ruleWords says what a rule allows. A rule that it does not know for sure has no words:
-// nobody should allow more than they read.
+// ruleWords describes what a rule allows. A rule that it does not know for sure has
+// no words: a user must not allow more than they read.
 func ruleWords(text, dir string) string {
 	tool, of, bounded := strings.Cut(strings.TrimSuffix(text, ")"), "(")
 	if bounded != strings.HasSuffix(text, ")") || tool == "" || bounded && of == "" {

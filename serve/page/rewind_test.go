@@ -34,8 +34,8 @@ func (r *rig) edited() string {
 	return path
 }
 
-// Files are restored in two steps, without a script: first the page says what
-// would change. Somebody who may not prompt is not offered it.
+// Files are restored in two steps, without a script: first the page shows what
+// would change. A user who may not prompt is not offered it.
 func TestRewindWithForms(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

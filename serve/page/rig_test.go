@@ -58,7 +58,7 @@ func Total(prices []float64) int {
 // The edit that the scripted model makes.
 const oldLine, newLine = "	return int(sum * 100)", "	return int(math.Round(sum * 100))"
 
-// newRig starts a server. Its model does what reply says.
+// newRig starts a server, whose model answers with reply.
 func newRig(t *testing.T, change ...func(*fleet.Options)) *rig {
 	t.Helper()
 	home, err := os.MkdirTemp("", "w") // short, because pictures show it

@@ -28,7 +28,7 @@ const (
 	maxSessions = 20 // on the server's disk
 )
 
-// functions are what the templates call.
+// functions are the functions of the templates.
 func (p *page) functions() template.FuncMap {
 	return template.FuncMap{
 		"asset":  p.assets.address,
@@ -103,8 +103,8 @@ func (p *page) approval(q *request) error {
 	return p.render(q, http.StatusOK, frame{Title: view.Tool + " in " + line(c.Title), Screen: "approval", Stream: "/v1/feed", Body: &view})
 }
 
-// full shows everything that an approval is about, for people whose card has not
-// room for all of it: nobody should decide about what they cannot see.
+// full shows everything that an approval is about, if the card has no room for
+// all of it: a user must not decide about something they cannot see.
 func (p *page) full(q *request) error {
 	a, err := p.service.Approval(q.Context(), q.user, q.PathValue("id"))
 	if err != nil {
@@ -126,8 +126,8 @@ type conversationView struct {
 	Queue   []api.Prompt
 	Choices []control
 	Busy    bool
-	// Interrupt says that there is something to interrupt, and Steer that a turn
-	// runs that may take a prompt in.
+	// Interrupt is true if there is something to interrupt, and Steer if a
+	// running turn may take a prompt in.
 	Interrupt, Steer bool
 
 	May  bool // the user may prompt

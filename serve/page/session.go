@@ -6,8 +6,9 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// session makes a conversation of a session on the server's disk. The button says
-// how. One that a conversation has already leads there: a second tap does no harm.
+// session turns a session on the server's disk into a conversation, in the way
+// that the button names. If a conversation already has the session, it leads
+// there: a second tap does no harm.
 func (p *page) session(q *request) error {
 	if err := q.ParseForm(); err != nil {
 		return err

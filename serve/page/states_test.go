@@ -24,7 +24,7 @@ func post(t *testing.T, c *http.Client, address string, form url.Values) (int, s
 }
 
 // A conversation is ended and reopened without a script. In between it takes no
-// prompts, and says so.
+// prompts, and the page says so.
 func TestEndWithForms(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -67,8 +67,8 @@ func TestEndWithForms(t *testing.T) {
 	shows(body, reopen, false)
 }
 
-// A conversation that asks a person is not ended: the page does not offer it, and
-// a form from before says why.
+// A conversation with a pending approval is not ended: the page does not offer
+// it, and an older form is answered with the reason.
 func TestEndWhileAtWork(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -57,8 +57,8 @@ func TestStreamRefused(t *testing.T) {
 	complaints(t, r, b, "Failed to load resource")
 }
 
-// A stream that is open and says nothing, not even that it lives, is dead: after 25
-// seconds the page makes a new one and says so calmly meanwhile.
+// An open stream that is silent, without even a heartbeat, is dead: after 25
+// seconds the page opens a new one, and meanwhile says so calmly.
 func TestSilentStream(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)
@@ -172,7 +172,7 @@ func TestOneStreamInEachTab(t *testing.T) {
 	}
 	hide(true)
 	count(0)
-	r.begin("shop-api", "Which database?") // while nobody looks
+	r.begin("shop-api", "Which database?") // while the tab is hidden
 	r.pending(2)
 	hide(false)
 	count(1)
@@ -184,7 +184,7 @@ func TestOneStreamInEachTab(t *testing.T) {
 }
 
 // A link in a mail or a chat, which is another site, opens the approval for
-// somebody who is logged in.
+// a user who is logged in.
 func TestLinkFromAnotherSite(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)
@@ -218,8 +218,8 @@ func TestHostileTextInBrowser(t *testing.T) {
 	complaints(t, r, b)
 }
 
-// The policy of the page holds in a browser: markup is made of text by nobody but the
-// page's own script, no other script runs, and nothing is sent elsewhere.
+// The policy of the page holds in a browser: only the page's own script turns text
+// into markup, no other script runs, and nothing is sent elsewhere.
 func TestPolicyHolds(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)

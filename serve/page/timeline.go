@@ -24,7 +24,7 @@ type item struct {
 	Seq          int64  // of its event
 	Kind         string // prompt, text, thinking, tool, turn, notice
 	At           time.Time
-	By           string // who sent a prompt, or did what a notice says
+	By           string // who sent a prompt, or caused a notice
 	Agent        string // the subagent that it is of
 	Text, Rest   string
 	HTML         template.HTML // of the Markdown, see render
@@ -93,7 +93,7 @@ func (t *timeline) render() {
 	}
 }
 
-// take adds what an event says.
+// take adds an event.
 func (t *timeline) take(e *api.Event) {
 	t.seq = e.Seq
 	key := fmt.Sprintf("e%d", e.Seq)

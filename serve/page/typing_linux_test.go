@@ -32,9 +32,9 @@ func (r *rig) ask(path, command string) string {
 	return q.ID
 }
 
-// What somebody types on a card stays when the card changes under their hands. When
-// the card goes, because somebody else was faster, the page says so, and the rest of
-// the sentence is not taken for keys that decide the next card.
+// Text typed on a card stays when the card is updated. When the card disappears,
+// because another user was faster, the page says so, and the rest of the sentence
+// is not taken for keys that decide the next card.
 func TestTypingOnACard(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)

@@ -37,8 +37,9 @@ func TestUpdateThatFails(t *testing.T) {
 	complaints(t, r, b, "502 (Bad Gateway)")
 }
 
-// A form that a proxy refuses says so and can be sent again. One that has arrived is
-// not called unsent because the screen could not be loaded afterwards.
+// A form that a proxy refuses is reported as unsent and can be sent again. One that
+// has arrived is not called unsent because the screen could not be loaded
+// afterwards.
 func TestFormThatFails(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)
@@ -78,7 +79,7 @@ func TestFormThatFails(t *testing.T) {
 	complaints(t, r, b, "503 (Service Unavailable)")
 }
 
-// A prompt that is refused says why, and stays where it was typed.
+// A refused prompt shows the reason, and stays where it was typed.
 func TestRefusedPromptSaysWhy(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)

@@ -10,12 +10,12 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// readForm is the form by which somebody without a script says what they have
+// readForm is the form with which a user without a script marks a conversation as
 // read.
 var readForm = regexp.MustCompile(`action="(/c/[^"]+/read)"><input type="hidden" name="seq" value="(\d+)">`)
 
 // Conversations with something new are marked in the lists, in words, for each
-// user, until the user says that it is read. A look alone changes nothing.
+// user, until the user marks them as read. A look alone changes nothing.
 func TestUnread(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// A link of somebody else does not change the user of a browser unless its person
-// agrees; until then it can still be used.
+// Another user's login link does not change the user of a browser unless the
+// person there agrees; until then it can still be used.
 func TestOtherUserIsAskedFor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
