@@ -46,7 +46,7 @@ Done.
 	}
 }
 
-// Without anybody to ask, the turn ends and nothing runs.
+// Without a person to ask, the turn ends and nothing runs.
 func TestNobody(t *testing.T) {
 	cli := claudetest.New(claudetest.UseTool("Bash", map[string]string{"command": "make"}))
 	var out strings.Builder

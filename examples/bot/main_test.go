@@ -15,8 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// The bot ends while its call waits, and another one runs it when somebody has
-// decided.
+// The bot ends while its call waits, and another one runs it after the decision.
 func TestBot(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

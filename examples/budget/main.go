@@ -51,7 +51,7 @@ func run(ctx context.Context, w io.Writer, prompts []string, limit float64, cli 
 	return nil
 }
 
-// explain says what ended a turn: Subtype separates limits from other failures.
+// explain returns why a turn ended: Subtype separates limits from other failures.
 func explain(res *message.Result) error {
 	switch res.Subtype {
 	case message.ResultErrorMaxBudget:

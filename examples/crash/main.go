@@ -54,7 +54,7 @@ func kill(ctx context.Context, db store.Sessions, k store.Key) {
 	for range time.Tick(10 * time.Millisecond) {
 		for e, err := range store.Entries(ctx, db, k) {
 			if self, _ := os.FindProcess(os.Getpid()); err == nil && strings.Contains(string(e), `"type":"assistant"`) {
-				_ = self.Kill() // nothing is closed, and nobody is told
+				_ = self.Kill() // nothing is closed, and no one is notified
 			}
 		}
 	}

@@ -19,7 +19,7 @@ func main() {
 	}
 }
 
-// Ticket is what the tool is asked for.
+// Ticket is the input of the tool.
 type Ticket struct {
 	ID string `json:"id" jsonschema:"the number of the ticket"`
 }

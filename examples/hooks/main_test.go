@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/host"
 )
 
-// A session with one tool call, which nobody allows.
+// A session with one tool call, which is not allowed.
 func Example() {
 	cli := claudetest.New(claudetest.UseTool("Bash", map[string]string{"command": "ls"}), claudetest.Say("None."))
 	if err := run(context.Background(), os.Stdout, cli); err != nil {

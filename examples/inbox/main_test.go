@@ -18,7 +18,7 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// person is somebody with a browser.
+// person is a user with a browser.
 type person struct {
 	t    *testing.T
 	base string
@@ -127,7 +127,7 @@ func TestOwnUsers(t *testing.T) {
 	<-ran
 }
 
-// waitForApproval follows the feed until somebody is asked.
+// waitForApproval follows the feed until an approval is requested.
 func waitForApproval(t *testing.T, p *person) api.Approval {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.base+"/v1/feed", nil)

@@ -30,7 +30,7 @@ func accounts() []account {
 	return []account{{"ada", "lovelace", "engineers"}, {"grace", "hopper", "leads"}, {"mary", "shelley", "guests"}}
 }
 
-// role says what somebody may do with agents: engineers prompt, leads decide.
+// role returns what the user may do with agents: engineers prompt, leads decide.
 func (a *account) role() api.Role {
 	switch a.team {
 	case "engineers":

@@ -9,8 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// approvals are the questions that wait for an answer, each under a ticket
-// that nobody can guess.
+// approvals are the questions that wait for an answer, each under an unguessable
+// ticket.
 type approvals struct {
 	waiting sync.Map // of chan permission.Decision
 }

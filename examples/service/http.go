@@ -23,7 +23,7 @@ type service struct {
 }
 
 // client is the user who sent a request. Each user is a tenant of the fleet, so
-// nobody reaches the conversations and questions of another.
+// no user reaches the conversations and questions of another.
 type client struct {
 	fleet.Conversations
 	user string
@@ -79,8 +79,8 @@ func (c client) ticket(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusOK, map[string]any{"status": t.Status, "text": t.Text, "question": t.Question, "error": t.Error})
 }
 
-// follow sends what was said and is being said, as server-sent events. A browser
-// that reconnects says by itself what it has seen.
+// follow sends the conversation so far and its live text as server-sent events. A
+// browser that reconnects names the last event it has seen by itself.
 func (c client) follow(w http.ResponseWriter, r *http.Request) error {
 	if _, err := c.Get(r.Context(), c.key(r)); err != nil {
 		return err
@@ -133,7 +133,8 @@ var statuses = []struct {
 	{fleet.ErrOverloaded, http.StatusServiceUnavailable}, {fleet.ErrClosed, http.StatusServiceUnavailable},
 }
 
-// fail says what went wrong. What the user cannot help is for the log.
+// fail reports an error to the user. Errors that the user cannot fix go to the
+// log.
 func fail(w http.ResponseWriter, user string, err error) {
 	if full, ok := errors.AsType[*fleet.OverloadedError](err); ok {
 		w.Header().Set("Retry-After", strconv.Itoa(int(full.Wait.Seconds())))

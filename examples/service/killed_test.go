@@ -83,7 +83,7 @@ func (m *thinker) think(gone context.Context, prompt string) string {
 // that it continues.
 var promptForm = regexp.MustCompile(`(?m)^(?:\w+ (?:first|second|third)|write)$`)
 
-// modelReply is what the model of either CLI says.
+// modelReply is the answer of the model, for either CLI.
 func modelReply(c *claudetest.ModelCall, root string, think func(string) string) claudetest.Reply {
 	prompt := ""
 	for _, m := range c.Messages {

@@ -56,7 +56,7 @@ func options(db store.Sessions, cli claude.Transport) *claude.Options {
 	}
 }
 
-// count says how much of a conversation is stored.
+// count prints how much of a conversation is stored.
 func count(ctx context.Context, w io.Writer, db store.Sessions, session string) error {
 	n := 0
 	for _, err := range store.Entries(ctx, db, store.Key{Project: "tenant-7", Session: session}) {

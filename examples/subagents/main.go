@@ -20,8 +20,8 @@ func main() {
 	}
 }
 
-// agents are what Claude can delegate to. It reads the descriptions to choose,
-// and the prompts are the system prompts of the agents.
+// agents are the subagents that Claude can delegate to. It chooses by their
+// descriptions; their prompts are their system prompts.
 func agents() map[string]claude.AgentDefinition {
 	return map[string]claude.AgentDefinition{
 		"reviewer": {

@@ -9,8 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 )
 
-// The script says what the model answers. The agent meets it as it would meet
-// the real CLI: permissions are asked, tools give back what the script says.
+// The script contains the model's answers. The agent meets it as it would meet
+// the real CLI: permissions are asked, and tools return their scripted output.
 func TestSummary(t *testing.T) {
 	cli := claudetest.New(
 		claudetest.UseTool("Read", map[string]string{"file_path": "go.mod"}),

@@ -20,7 +20,7 @@ func main() {
 	}
 }
 
-// Shop is what the tools work on. Calls come from several goroutines.
+// Shop is the state that the tools work on. Calls come from several goroutines.
 type Shop struct {
 	mu    sync.Mutex
 	stock map[string]int
@@ -33,7 +33,7 @@ type Order struct {
 	Amount int    `json:"amount" jsonschema:"how many pieces"`
 }
 
-// Receipt is what comes back. The model reads it as JSON.
+// Receipt is the output of a tool. The model reads it as JSON.
 type Receipt struct {
 	Left int `json:"left"`
 }
