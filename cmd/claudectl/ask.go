@@ -119,7 +119,7 @@ func (a *asker) choices(req *permission.Request, edited bool) (ask, letters stri
 	return "Allow? [y once, n no, e edit] ", "y, n or e"
 }
 
-// unknown says that an answer is not one of the choices.
+// unknown reports that an answer is not one of the choices.
 func (a *asker) unknown(answer, want string) {
 	text := "Type " + want + "."
 	if answer != "" {
@@ -138,15 +138,15 @@ func (a *asker) prompt(ctx context.Context, text string) (string, error) {
 // say writes a line that belongs to the question.
 func (a *asker) say(text string) { a.s.tell(text + "\n") }
 
-// quote shows text of others, set off from what this program says.
+// quote shows foreign text, set off from this program's own.
 func (a *asker) quote(text string) {
 	for line := range strings.Lines(text) {
 		a.say("  | " + a.c.judged(strings.TrimSuffix(line, "\n")))
 	}
 }
 
-// describe says what is asked, in full: what is not shown cannot be allowed. What
-// would be remembered stands last, and loudest.
+// describe shows the whole question: a user cannot allow what is not shown. The
+// permissions that would be remembered come last and stand out most.
 func (a *asker) describe(req *permission.Request) {
 	input := inputText(req.Input)
 	title := req.Title
@@ -177,7 +177,7 @@ func (a *asker) describe(req *permission.Request) {
 	}
 }
 
-// repeats reports whether a title says again what a member of the input says.
+// repeats reports whether a title only repeats a member of the input.
 func repeats(input, title string) bool {
 	for line := range strings.Lines(input) {
 		_, value, _ := strings.Cut(strings.TrimSpace(line), ": ")

@@ -13,7 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// typist types one line whenever somebody reads.
+// typist types one line for each read.
 type typist struct{ lines []string }
 
 func (t *typist) Read(b []byte) (int, error) {
@@ -214,7 +214,8 @@ func TestAskEdited(t *testing.T) {
 	}
 }
 
-// What would be remembered is in words, and says for whom and how long.
+// The permissions that would be remembered are described in words, with their
+// scope and duration.
 func TestUpdateText(t *testing.T) {
 	for _, test := range []struct {
 		update permission.Update

@@ -85,7 +85,7 @@ func (r *completeCommand) Run(c *console) error {
 	return nil
 }
 
-// candidate is what can stand at the place of a word.
+// candidate is a possible completion of a word.
 type candidate struct{ value, about string }
 
 // completion follows the words of a command line through the commands.
@@ -198,8 +198,8 @@ func (p *completion) commands(word string) []candidate {
 	return found
 }
 
-// values returns the values of a flag or an argument. The tag "complete" says
-// what they are.
+// values returns the values of a flag or an argument. The tag "complete" names
+// their source.
 func (p *completion) values(value *kong.Value, word, before string) []candidate {
 	var all []candidate
 	switch value.Tag.Get("complete") {

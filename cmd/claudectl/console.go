@@ -13,7 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/terminal"
 )
 
-// console is what a command has of the world around it.
+// console is a command's environment: its context, streams and variables.
 type console struct {
 	ctx    context.Context // ends when standard output is lost
 	stdin  io.Reader
@@ -83,7 +83,7 @@ func (c *console) fail(err error) int {
 		return int(code)
 	}
 	text := explain(err)
-	for _, name := range []string{"claude: ", "claudetest: "} { // who says it is known
+	for _, name := range []string{"claude: ", "claudetest: "} { // the origin is known
 		text = strings.TrimPrefix(text, name)
 	}
 	text = c.line(strings.TrimSpace(text))

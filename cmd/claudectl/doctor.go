@@ -21,7 +21,7 @@ type doctorCommand struct {
 	Cwd string `placeholder:"DIR" help:"The working directory, whose settings apply."`
 }
 
-// grade says how bad a finding is.
+// grade is the severity of a finding.
 type grade string
 
 const (
@@ -35,13 +35,13 @@ type finding struct {
 	Name   string `json:"name"`
 	Grade  grade  `json:"grade"`
 	Detail string `json:"detail"`
-	// Advice is what to do about it.
+	// Advice describes the remedy.
 	Advice string `json:"advice,omitzero"`
-	// Items are what was found, where it is a list.
+	// Items are the parts of a finding that is a list.
 	Items []string `json:"items,omitzero"`
 }
 
-// checkup is what doctor has found, in the order of looking.
+// checkup holds doctor's findings, in the order of its checks.
 type checkup struct {
 	CLI      string    `json:"cli"`
 	Version  string    `json:"version"`
@@ -126,7 +126,7 @@ func (d *doctorCommand) examine(ctx context.Context, c *console, u *checkup) exi
 	return exitOK
 }
 
-// adviceOf says what to do about a CLI that cannot be started.
+// adviceOf returns the remedy for a CLI that cannot be started.
 func adviceOf(code exitCode) string {
 	switch code {
 	case exitNotFound:
@@ -199,8 +199,8 @@ func commandNames(commands []control.Command) []string {
 	return names
 }
 
-// checkMCP says how the MCP servers of the settings stand, and whether the CLI
-// knows the helper.
+// checkMCP reports the state of the MCP servers in the settings, and whether the
+// CLI knows the helper.
 func checkMCP(ctx context.Context, session *claude.Session) (f finding, helped bool) {
 	servers, err := session.MCPServerStatus(ctx)
 	if err != nil {

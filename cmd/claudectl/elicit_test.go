@@ -100,7 +100,7 @@ func TestElicit(t *testing.T) {
 	}
 }
 
-// Where nobody can be asked a server is declined, and a line says so.
+// Without a user to ask, a server's request is declined, and a line says so.
 func TestElicitNobody(t *testing.T) {
 	var stderr bytes.Buffer
 	c := newConsole(t.Context(), strings.NewReader(""), io.Discard, &stderr, nil)

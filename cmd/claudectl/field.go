@@ -9,7 +9,7 @@ import (
 // field is one field of a form, as a person at a terminal fills it in.
 type field struct{ form.Field }
 
-// heading says what the field is for.
+// heading describes the purpose of the field.
 func (f *field) heading() string {
 	text := f.Title
 	if text == "" {
@@ -24,7 +24,7 @@ func (f *field) heading() string {
 	return text
 }
 
-// how says what to type.
+// how explains what to type.
 func (f *field) how() string {
 	what := "Text"
 	switch {

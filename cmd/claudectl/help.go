@@ -7,7 +7,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// description says what the program is for.
+// description summarises the program.
 const description = "Drive the Claude Code CLI from a shell, look at what it says, or play it."
 
 // printHelp writes the help: that of the whole program in an order for people who

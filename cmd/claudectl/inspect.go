@@ -118,7 +118,7 @@ func (i *inspectCommand) survey(c *console) error {
 // one that path names.
 func recordings(path string) ([]string, error) {
 	if info, err := os.Stat(path); path == "-" || err != nil || !info.IsDir() {
-		return []string{path}, nil // opening it says what is wrong
+		return []string{path}, nil // opening it reports what is wrong
 	}
 	var files []string
 	err := filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {

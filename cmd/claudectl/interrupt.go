@@ -65,8 +65,8 @@ func endOnSignal(ctx context.Context) (_ context.Context, release func()) {
 	}
 }
 
-// endings returns the signals that end a command. The one that comes when the
-// terminal goes is left alone where somebody ignores it, as nohup does.
+// endings returns the signals that end a command. SIGHUP, which comes when the
+// terminal closes, is left alone where the parent ignores it, as nohup does.
 func endings() []os.Signal {
 	all := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -115,7 +115,7 @@ func (i *interruption) tell(style, text string) {
 	}
 }
 
-// guard says that the session has the prompt, so that there is a turn to
+// guard records that the session has the prompt, so that there is a turn to
 // interrupt. An interrupt that reaches the CLI before the prompt does nothing,
 // and the turn would continue: until then Ctrl-C ends the session.
 func (i *interruption) guard(session *claude.Session) {

@@ -16,7 +16,7 @@ type keyboard struct {
 	stream io.Reader
 	in     *bufio.Reader
 	lines  chan typed
-	begun  bool // somebody reads
+	begun  bool // a goroutine reads
 }
 
 // typed is a line, or why there is none.

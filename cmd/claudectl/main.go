@@ -16,9 +16,9 @@ import (
 )
 
 func main() {
-	claudetest.Main(nil) // does not return if the environment says what to play
-	// With somebody who takes the signal a write to a pipe that nobody reads
-	// fails, instead of ending the program with its folders left behind.
+	claudetest.Main(nil) // does not return if the environment names a script to play
+	// With a receiver for the signal, a write to a pipe without a reader fails,
+	// instead of ending the program with its folders left behind.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
 }

@@ -57,7 +57,7 @@ func built(t *testing.T) string {
 	return path
 }
 
-// outcome is what a run of the program has left.
+// outcome is the result of a run of the program.
 type outcome struct {
 	code           int
 	stdout, stderr string
@@ -106,9 +106,9 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestStart wants a start that nobody notices: 50 ms on a quiet machine. The
-// bound is generous, and the fastest counts: tests that run beside this one can
-// only make it slower.
+// TestStart wants an imperceptible start: 50 ms on a quiet machine. The bound is
+// generous, and the fastest counts: tests that run beside this one can only make
+// it slower.
 func TestStart(t *testing.T) {
 	const runs, bound = 15, 250 * time.Millisecond
 	path := built(t)

@@ -35,7 +35,7 @@ func (m mark) helper() claude.MCPServers {
 // waitCommand is "claudectl wait", the helper of doctor.
 type waitCommand struct{}
 
-// Run waits, but not for ever, should nobody end it.
+// Run waits until the command ends, for a minute at most.
 func (*waitCommand) Run(c *console) error {
 	select {
 	case <-c.ctx.Done():

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// output is standard output. A write that fails ends the command: from then on
-// nobody sees what it does, and a turn costs money.
+// output is standard output. A write that fails ends the command: its output is
+// no longer read, and a turn costs money.
 type output struct {
 	stream io.Writer
 	end    context.CancelCauseFunc

@@ -60,7 +60,7 @@ func TestDemoEnded(t *testing.T) {
 	held := fakeCLI(t, `[{"say": "Counting: one, two, three", "hold": true}]`)
 	for _, test := range []struct {
 		name string
-		end  os.Signal // nil: nobody reads
+		end  os.Signal // nil: no reader
 		code exitCode
 	}{
 		{"reader gone", nil, exitPipe},
@@ -95,7 +95,7 @@ func TestDemoEnded(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_ = cmd.Wait() // the exit code is what counts
+			_ = cmd.Wait() // only the exit code counts
 			if got := cmd.ProcessState.ExitCode(); got != int(test.code) {
 				t.Errorf("%v, want exit code %d; stderr %q", cmd.ProcessState, test.code, stderr.String())
 			}
@@ -113,7 +113,7 @@ func heed(t *testing.T, sig os.Signal) {
 	t.Cleanup(func() { signal.Reset(sig) })
 }
 
-// With --json an interrupt says nothing but the error.
+// With --json an interrupt prints nothing but the error.
 func TestRunInterruptedJSON(t *testing.T) {
 	heed(t, os.Interrupt)
 	cli := fakeCLI(t, `[{"say": "Counting: one, two, three", "hold": true}]`)
@@ -135,7 +135,7 @@ func TestRunInterruptedJSON(t *testing.T) {
 	}
 	for lines.Scan() {
 	}
-	_ = cmd.Wait() // the exit code is what counts
+	_ = cmd.Wait() // only the exit code counts
 	want := `{"error":"interrupted","exit_code":130}` + "\n"
 	if code := cmd.ProcessState.ExitCode(); code != int(exitInterrupted) || stderr.String() != want {
 		t.Errorf("exit code %d, stderr %q, want %d and %q", code, stderr.String(), exitInterrupted, want)
@@ -143,7 +143,7 @@ func TestRunInterruptedJSON(t *testing.T) {
 }
 
 // A prompt that the CLI has not taken yet has no turn to interrupt: Ctrl-C then
-// ends the program, and nobody needs to press it twice.
+// ends the program at the first press.
 func TestRunInterruptedBeforePrompt(t *testing.T) {
 	heed(t, os.Interrupt)
 	cli := filepath.Join(t.TempDir(), "claude")
@@ -163,7 +163,7 @@ exec sleep 600
 	cmd.Stdin = strings.NewReader(strings.Repeat("more than a pipe holds ", 1<<16))
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	_ = cmd.Run() // the exit code is what counts
+	_ = cmd.Run() // only the exit code counts
 	want := `{"error":"interrupted","exit_code":130}` + "\n"
 	if code := cmd.ProcessState.ExitCode(); code != int(exitInterrupted) || stderr.String() != want {
 		t.Errorf("%v, stderr %q, want exit code %d and %q", cmd.ProcessState, stderr.String(), exitInterrupted, want)

@@ -19,7 +19,8 @@ const (
 	costEvery = 3 * time.Second
 )
 
-// progress is what the live line says about a turn. It is safe for concurrent use.
+// progress is the state of a turn that the live line shows. It is safe for
+// concurrent use.
 type progress struct {
 	began time.Time
 
@@ -60,7 +61,7 @@ func (p *progress) count(answer string, tokens int) {
 	p.writing = max(p.writing, tokens)
 }
 
-// tools says which tools run; about says what each is about.
+// tools sets the running tools; about describes each.
 func (p *progress) tools(calls []*message.ToolCall, about func(*message.ToolCall) string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

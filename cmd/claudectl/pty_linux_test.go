@@ -151,7 +151,7 @@ func (w *window) enter(text string) {
 // was shown.
 func (w *window) exit() (int, string) {
 	w.t.Helper()
-	_ = w.cmd.Wait() // the exit code is what counts
+	_ = w.cmd.Wait() // only the exit code counts
 	<-w.done
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -215,7 +215,7 @@ func TestTerminalTypedAhead(t *testing.T) {
 	script := `[{"use": [{"name": "Bash", "input": {"command": "rm -r ."}, "output": "x"}]}, "Done."]`
 	w := newWindow(t)
 	w.enter("y\n")
-	w.see("y\r\n") // the terminal has it, and nobody has read it
+	w.see("y\r\n") // the terminal has it, and it has not been read
 	w.start(nil, "run", "--cli", fakeCLI(t, script), "Go.")
 	w.see(question)
 	w.enter("n\n")

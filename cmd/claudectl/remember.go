@@ -6,8 +6,8 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// updateText says what an update of the permissions would change, and for how
-// long, so that it reads on after "would".
+// updateText describes what an update of the permissions would change, and for
+// how long, as a continuation of "would".
 func updateText(u permission.Update) string {
 	what := updateWhat(u)
 	if what == "" {
@@ -46,20 +46,20 @@ func updateWhat(u permission.Update) string {
 	return ""
 }
 
-// behaviours says what a rule does with the calls it fits.
+// behaviours describes what a rule does with the calls it matches.
 var behaviours = map[permission.Behavior]string{
 	permission.BehaviorAllow: "allow",
 	permission.BehaviorDeny:  "deny",
 	permission.BehaviorAsk:   "ask about",
 }
 
-// modes says what the permission modes mean that a CLI suggests.
+// modes describes the permission modes that a CLI suggests.
 var modes = map[permission.Mode]string{
 	permission.ModeAcceptEdits:       "allow all edits of files",
 	permission.ModeBypassPermissions: "allow everything",
 }
 
-// destinations says for whom and how long an update holds.
+// destinations describes the scope and duration of an update.
 var destinations = map[permission.Destination]string{
 	permission.ToSession:         "until this session ends",
 	permission.ToCLIArg:          "until this session ends",

@@ -74,8 +74,8 @@ func (r *renderer) endPieces() {
 	r.s.endAnswer()
 }
 
-// abandon says that pieces were shown of an answer that the CLI gave up, as it
-// does when the connection breaks: the whole one is another.
+// abandon marks the shown pieces as parts of an answer that the CLI gave up, as
+// it does when the connection breaks: the complete answer will be another.
 func (r *renderer) abandon() {
 	if r.shown {
 		r.shown = false
@@ -104,8 +104,8 @@ func (r *renderer) showText(a *message.Assistant) {
 }
 
 // showCall shows a tool call that has begun or ended. On a terminal the live line
-// says what runs, so a call has one line, when it ends; and what a question has
-// shown is not shown again.
+// shows the running calls, so a call gets one line, when it ends; and whatever a
+// question has shown is not shown again.
 func (r *renderer) showCall(call *message.ToolCall) {
 	name := call.Use.Name
 	if call.Agent.Type != "" {

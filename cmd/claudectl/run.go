@@ -162,8 +162,8 @@ func (r *runCommand) output(c *console, result *message.Result) error {
 	return c.emit(result.StructuredOutput)
 }
 
-// promptLimit is what is read of a prompt. No model takes that much, and an input
-// without an end would fill the memory.
+// promptLimit is the most that is read of a prompt. No model takes that much, and
+// an endless input would fill the memory.
 const promptLimit = 32 << 20
 
 // prompt returns what to send.
@@ -224,7 +224,7 @@ func (r *runCommand) options(c *console, s *screen) (*claude.Options, error) {
 	return opts, nil
 }
 
-// refuse denies what would be asked where nobody can be.
+// refuse denies every question where there is no user to ask.
 func (r *runCommand) refuse(c *console, s *screen) permission.Func {
 	return func(_ context.Context, req *permission.Request) (permission.Decision, error) {
 		why := "no terminal to ask on; --allow " + req.ToolName + " would allow it"

@@ -128,7 +128,7 @@ func TestRunEndlessPrompt(t *testing.T) {
 	}
 }
 
-// Every outcome has its exit code, and says in one line what is wrong.
+// Every outcome has its exit code and a line that explains it.
 func TestBadInput(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
@@ -198,8 +198,8 @@ func TestBadInputJSON(t *testing.T) {
 	}
 }
 
-// A recording of a session is played to the same SDK again, and to one that
-// behaves differently it says so.
+// A recording of a session is replayed to the same SDK, and a different behaviour
+// is reported.
 func TestFakeRecording(t *testing.T) {
 	recording := filepath.Join(t.TempDir(), "session.ndjson")
 	file, err := os.Create(recording)

@@ -57,7 +57,7 @@ func (p *servePlace) dir(c *console) (string, error) {
 	return filepath.Join(home, ".local", "state", "claudectl"), nil
 }
 
-// serveStart is "claudectl serve start", which is what "claudectl serve" means.
+// serveStart is "claudectl serve start", for which "claudectl serve" is short.
 type serveStart struct {
 	servePlace
 	Presets string        `placeholder:"FILE" complete:"file" help:"A JSON file with the presets that users can choose. Default: one preset for the current directory."`
@@ -357,7 +357,7 @@ func (s *serveStart) user(c *console) string {
 	return "owner"
 }
 
-// serveSetup is what a server works with.
+// serveSetup holds the parts of a server.
 type serveSetup struct {
 	store   store.Fleet
 	journal string

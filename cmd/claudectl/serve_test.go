@@ -218,7 +218,8 @@ func TestServeLoginAndToken(t *testing.T) {
 	}
 }
 
-// The server says which CLI it uses, even when it was updated, and starts none to find out.
+// The server reports which CLI it uses, even after an update, and starts none to
+// find out.
 func TestServeCLIVersion(t *testing.T) {
 	dir := t.TempDir()
 	cli, about, mark := filepath.Join(dir, "claude"), filepath.Join(dir, "package.json"), filepath.Join(dir, "started")
@@ -250,7 +251,7 @@ func TestServeCLIVersion(t *testing.T) {
 }
 
 // Presets that share a directory keep their own rules, whichever comes first in the
-// file; where nobody knows the preset, a person is asked.
+// file; where the preset is unknown, a person is asked.
 func TestServeRulesOfPresets(t *testing.T) {
 	dir := t.TempDir()
 	text := `{"presets":[{"name":"strict","roots":["` + filepath.ToSlash(dir) + `"]},{"name":"loose","roots":["` + filepath.ToSlash(dir) + `"],"allowed_tools":["Bash(go test:*)"]}]}`

@@ -47,7 +47,7 @@ func demoSetup(c *console) (*serveSetup, error) {
 		return nil, &failure{exitFailed, err}
 	}
 	return &serveSetup{
-		home:  dir, // a name that nobody has to know
+		home:  dir, // an arbitrary name
 		store: store.Memory(), journal: filepath.Join(dir, "journal"),
 		presets: []serve.Preset{{
 			Name: "shop", Description: "A simulated agent in a small shop", Roots: []string{shop},
@@ -98,7 +98,7 @@ func demoAgent(shop string) *claudetest.CLI {
 	})
 }
 
-// demoReply is what the simulated model says.
+// demoReply is the answer of the simulated model.
 func demoReply(c *claudetest.ModelCall, readme string) claudetest.Reply {
 	if n := len(c.ToolResults); n > 0 {
 		return demoAfter(c.ToolResults[n-1].Text)
@@ -124,7 +124,7 @@ func demoReply(c *claudetest.ModelCall, readme string) claudetest.Reply {
 	return claudetest.Say("This agent is simulated and knows little. Ask it to *fix the typo*, to *run the tests*, or to *add a database*.")
 }
 
-// demoAfter is what it says after a tool.
+// demoAfter is its answer after a tool.
 func demoAfter(result string) claudetest.Reply {
 	switch {
 	case strings.HasPrefix(result, "ok"):

@@ -18,7 +18,7 @@ func addressKey(project string) store.RecordKey {
 	return store.RecordKey{Project: project, Kind: "serve-address", Name: "current"}
 }
 
-// serveAddress is what it says.
+// serveAddress is its output.
 type serveAddress struct {
 	URL     string    `json:"url"`
 	Started time.Time `json:"started"`

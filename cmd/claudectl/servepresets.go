@@ -42,7 +42,7 @@ var presetNames = [...]string{
 	"append_system_prompt", "max_turns", "max_budget_usd", "max_daily_usd",
 }
 
-// needsFunc says which calls need a person.
+// needsFunc decides which calls need a person's approval.
 type needsFunc = func(ctx context.Context, in *hook.PreToolUseInput) (reason string, needed bool)
 
 // servePresets are the presets of a server.
@@ -76,7 +76,7 @@ func (s *serveStart) presets(c *console) (*servePresets, error) {
 	return p, nil
 }
 
-// lineError is what is wrong in a line of the file.
+// lineError is an error in a line of the file.
 type lineError struct {
 	line int
 	err  error
@@ -213,8 +213,8 @@ var looking = [...]string{
 // editing are the tools that the mode acceptEdits allows.
 var editing = [...]string{"Edit", "MultiEdit", "Write", "NotebookEdit"}
 
-// needs says which calls need a person: all that change something, unless the
-// preset or the permission mode allows them.
+// needs decides which calls need a person's approval: all that change something,
+// unless the preset or the permission mode allows them.
 func (p *servePresets) needs(ctx context.Context, in *hook.PreToolUseInput) (string, bool) {
 	switch {
 	case slices.Contains(looking[:], in.ToolName):

@@ -22,7 +22,8 @@ func (s *serveStart) socketPath() (path string, ok bool) {
 	return strings.CutPrefix(s.Listen, "unix:")
 }
 
-// checkSocket refuses a socket that nobody could use, or that anybody could.
+// checkSocket refuses options under which the socket would be useless, or open to
+// every user.
 func (s *serveStart) checkSocket(path string) error {
 	switch {
 	case runtime.GOOS == "windows":
@@ -78,7 +79,7 @@ const (
 // ends it.
 const longestSocket = 103
 
-// removeStale removes a socket on which nobody listens. Anything else stays.
+// removeStale removes a socket without a listener. Anything else stays.
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,15 +96,16 @@ func removeStale(path string) error {
 	case err == nil:
 		_ = conn.Close()
 		return fmt.Errorf("a server is already listening on %s", path)
-	case !errors.Is(err, syscall.ECONNREFUSED): // such as: its queue is full, or it belongs to somebody else
+	case !errors.Is(err, syscall.ECONNREFUSED): // such as: its queue is full, or it belongs to another user
 		return fmt.Errorf("%s may belong to a living server: %w", path, err)
 	}
 	return os.Remove(path)
 }
 
-// makeSocket makes the socket in a directory that nobody else can enter, and gives it
-// its name when its mode is right. So it is never open to others, whatever the umask,
-// which belongs to the whole process and must not change while others make files.
+// makeSocket makes the socket in a directory that no other user can enter, and
+// renames it once its mode is right. So it is never open to others, whatever the
+// umask. The umask belongs to the whole process and must not change while other
+// goroutines create files.
 func makeSocket(path string) (*unixSocket, error) {
 	private, err := os.MkdirTemp(filepath.Dir(path), ".s")
 	if err != nil {

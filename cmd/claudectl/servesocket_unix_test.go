@@ -122,7 +122,8 @@ func TestServeSocket(t *testing.T) {
 	}
 }
 
-// Without a header that the proxy uses, the socket alone makes nobody a user.
+// Without the header of the proxy, a connection to the socket alone does not
+// identify a user.
 func TestServeSocketWithoutHeader(t *testing.T) {
 	path := filepath.Join(socketDir(t), "serve.sock")
 	client, _, stop := serveSocket(t, path)
@@ -257,7 +258,8 @@ func TestServeSocketKeepsAnother(t *testing.T) {
 	}
 }
 
-// A socket that nobody could use, or that anybody could, is refused with the reason.
+// A socket that would be useless, or open to every user, is refused with the
+// reason.
 func TestServeSocketOptions(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string

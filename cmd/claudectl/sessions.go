@@ -132,7 +132,7 @@ func (c *console) with(name string, do func(ctx context.Context, h *history.Hist
 	return noSession(do(c.ctx, h, id))
 }
 
-// done says what was done to a session.
+// done reports what was done to a session.
 func (c *console) done(id, what string) error {
 	if c.json {
 		return c.emit(map[string]string{"session": id, "done": what})
@@ -248,7 +248,8 @@ func (r *sessionsDelete) Run(c *console) error {
 	})
 }
 
-// confirm asks whether to delete. Where nobody can be asked the answer is no.
+// confirm asks whether to delete. Where there is no user to ask, the answer is
+// no.
 func (r *sessionsDelete) confirm(c *console, h *history.History, id string) error {
 	if !terminal.Is(c.stdin) || c.json {
 		return &failure{exitUsage, errors.New("cannot ask whether to delete it here: --yes deletes without asking")}

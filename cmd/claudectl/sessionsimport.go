@@ -27,7 +27,7 @@ func (p storePlace) source() restore.Source {
 func (p storePlace) history() *history.History { return history.In(store.Files(p.Store), p.Project) }
 
 // there fails unless the directory of the store exists: a new one would be
-// somebody's mistake.
+// the result of a typing mistake.
 func (p storePlace) there() error {
 	if _, err := os.Stat(p.Store); err != nil {
 		return &failure{exitInput, err}
@@ -182,7 +182,7 @@ func (t transfer) run(c *console) error {
 	return noSession(errors.Join(failed...))
 }
 
-// one copies a session and says so.
+// one copies a session and reports it.
 func (t transfer) one(c *console, id string) error {
 	note, err := t.copy(c.ctx, c, id)
 	if err != nil {

@@ -140,7 +140,7 @@ func (l *sessionsList) print(c *console, found []sessionRow, now time.Time) {
 		}
 		t.Rows = append(t.Rows, []string{age(now.Sub(s.Modified)), clip(title, titleWidth), clip(branch, 24), fmt.Sprint(s.Turns), cost, s.ID})
 	}
-	width := 0 // ids are cut where nobody would copy them
+	width := 0 // ids are cut where they would not be copied
 	if terminal.Is(c.stdout.stream) {
 		width = 8
 	}
@@ -152,7 +152,7 @@ func (l *sessionsList) print(c *console, found []sessionRow, now time.Time) {
 	t.write(c.stdout)
 }
 
-// age says how long ago something was, in one number.
+// age returns how long ago something was, as one number.
 func age(d time.Duration) string {
 	switch {
 	case d < time.Minute:

@@ -10,7 +10,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// verdicts remembers which tool calls somebody was asked about and which were
+// verdicts remembers which tool calls the user was asked about and which were
 // denied, by the ids of the calls. It is safe for concurrent use.
 type verdicts struct {
 	mu     sync.Mutex
@@ -43,8 +43,8 @@ func (v *verdicts) watch(decide permission.Func) permission.Func {
 	}
 }
 
-// add takes what a message says about calls that were denied without a question: by
-// a rule, a mode or a hook.
+// add notes the calls that a message reports as denied without a question: by a
+// rule, a mode or a hook.
 func (v *verdicts) add(m message.Message) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -60,14 +60,14 @@ func (v *verdicts) add(m message.Message) {
 	}
 }
 
-// wasAsked reports whether somebody was shown the call and asked about it.
+// wasAsked reports whether the user was shown the call and asked about it.
 func (v *verdicts) wasAsked(id string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.asked[id]
 }
 
-// of says in a word how a call ended that has a result.
+// of describes in a word how a call with a result ended.
 func (v *verdicts) of(result *message.ToolResultBlock) (word, style string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

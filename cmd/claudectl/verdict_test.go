@@ -9,8 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// A call that somebody interrupted while the question was open is not denied,
-// although the CLI says so.
+// A call that the user interrupted while the question was open does not count as
+// denied, although the CLI reports it so.
 func TestVerdicts(t *testing.T) {
 	result := func(id string, failed bool) *message.ToolResultBlock {
 		return &message.ToolResultBlock{ToolUseID: id, IsError: failed}
@@ -30,7 +30,7 @@ func TestVerdicts(t *testing.T) {
 			return permission.Decision{}, context.Canceled
 		},
 	} {
-		_, _ = v.watch(decide)(t.Context(), &permission.Request{ToolUseID: id}) // the same that decide says
+		_, _ = v.watch(decide)(t.Context(), &permission.Request{ToolUseID: id}) // the same that decide returns
 	}
 	// While the question is still on the screen.
 	waiting, release, done := make(chan struct{}), make(chan struct{}), make(chan struct{})

@@ -35,7 +35,7 @@ var optionName = regexp.MustCompile(`\b(?:Options\.)?[A-Z]\w*\b`)
 // qualifiedOption is one in a text that others have written too.
 var qualifiedOption = regexp.MustCompile(`\bOptions\.[A-Z]\w*\b`)
 
-// explain says an error in the words of this program: flags in place of Go
+// explain rephrases an error in the words of this program: flags in place of Go
 // fields, and no words of the wire.
 func explain(err error) string {
 	if wrong, ok := errors.AsType[*claude.OptionError](err); ok {
