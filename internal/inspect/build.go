@@ -62,7 +62,7 @@ func (b *builder) problem(line int, what string) {
 	b.rep.Problems = append(b.rep.Problems, Problem{line, what})
 }
 
-// frame classifies a frame and takes what it says.
+// frame classifies a frame and takes its content.
 func (b *builder) frame(f *Frame) {
 	switch {
 	case f.Kind == KindBroken:
@@ -304,5 +304,5 @@ func (b *builder) finish() {
 	}
 }
 
-// errProbes says that a recording has more names than are looked at.
+// errProbes means that a recording has more names than are examined.
 var errProbes = errors.New("too many names: not all of them were compared with what is known")

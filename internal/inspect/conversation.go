@@ -51,7 +51,7 @@ func (b *builder) message(f *Frame, w wire.Frame) {
 	b.note(f, unknownBlocks(m))
 }
 
-// unknownBlocks names the blocks of a message that nobody decodes.
+// unknownBlocks names the blocks of a message that no decoder knows.
 func unknownBlocks(m message.Message) []string {
 	switch m := m.(type) {
 	case *message.Assistant:
@@ -218,7 +218,7 @@ func (b *builder) result(f *Frame, m *message.Result) {
 	b.turn = nil
 }
 
-// notice takes the other things that the CLI says.
+// notice takes the other messages of the CLI.
 func (b *builder) notice(f *Frame, m message.Message) {
 	switch m := m.(type) {
 	case *message.APIRetry:

@@ -27,9 +27,9 @@
 // [Report.WriteText] writes for a terminal, [Report.WriteJSON] for programs and
 // [Report.WriteHTML] one page for people, which needs nothing but itself: styles
 // and script are inside, and its policy forbids everything else. All text of a
-// recording is somebody else's: the terminal gets it through package terminal,
-// the page through html/template, and secrets are taken out while reading, before
-// anything else sees them.
+// recording is untrusted: the terminal gets it through package terminal, the page
+// through html/template, and secrets are taken out while reading, before anything
+// else sees them.
 //
-// What is long is cut, and every cut says so: see [Limits].
+// Long text is cut, and every cut is marked: see [Limits].
 package inspect

@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// Outcome is what happened to a request.
+// Outcome is the outcome of a request.
 type Outcome string
 
 // The outcomes of a request.
@@ -31,7 +31,7 @@ type Exchange struct {
 	From    claudetest.Dir `json:"from"`
 	Kind    Kind           `json:"kind"`
 	Subtype string         `json:"subtype"`
-	// About is what it is about: a tool, an event, a method, a value.
+	// About is its subject: a tool, an event, a method, a value.
 	About string `json:"about,omitzero"`
 	// ToolUseID is the tool call that it belongs to, if any.
 	ToolUseID string `json:"tool_use_id,omitzero"`
@@ -45,9 +45,9 @@ type Exchange struct {
 	// LatencyMS is the time until then.
 	LatencyMS *float64 `json:"latency_ms,omitzero"`
 	Outcome   Outcome  `json:"outcome"`
-	// Answer says in a few words what was answered.
+	// Answer is the answer in a few words.
 	Answer string `json:"answer,omitzero"`
-	// Changed says that the answer changes the input of a tool.
+	// Changed is true if the answer changes the input of a tool.
 	Changed bool `json:"changed,omitzero"`
 
 	request, reply json.RawMessage
@@ -67,7 +67,7 @@ func (x *Exchange) Bad() bool { return x.Outcome == Failed || x.Outcome == Unans
 // Denies reports whether the answer refuses a tool call.
 func (x *Exchange) Denies() bool { return x.denies }
 
-// question is what requests of the CLI have in common.
+// question holds the members that requests of the CLI share.
 type question struct {
 	ToolName  string `json:"tool_name"`
 	ToolUseID string `json:"tool_use_id"`
@@ -232,7 +232,7 @@ func (x *Exchange) readHookAnswer(payload json.RawMessage) {
 	}
 }
 
-// decisionWord says a decision of the wire as what has happened.
+// decisionWord puts a decision of the wire in the past tense.
 func decisionWord(decision string) string {
 	switch decision {
 	case "allow", "approve":
@@ -282,7 +282,7 @@ func other(d claudetest.Dir) claudetest.Dir {
 	return claudetest.DirIn
 }
 
-// ask notes a request and says what is odd about it.
+// ask notes a request and returns what is odd about it.
 func (p *pairing) ask(f *Frame, r wire.Request) (x *Exchange, odd string) {
 	x = newExchange(f, r)
 	if p.open[f.Dir][r.ID] != nil {
@@ -293,7 +293,7 @@ func (p *pairing) ask(f *Frame, r wire.Request) (x *Exchange, odd string) {
 	return x, odd
 }
 
-// reply notes a reply and says what is odd about it.
+// reply notes a reply and returns what is odd about it.
 func (p *pairing) reply(f *Frame, r wire.Response) (x *Exchange, odd string) {
 	asker := other(f.Dir)
 	if x = p.open[asker][r.ID]; x != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 )
 
-// Filter says which frames are wanted, and with them what rests on them. The zero
-// value wants all; what is set must all hold.
+// Filter selects frames, and with them what rests on them. The zero value selects
+// all; every field that is set must match.
 type Filter struct {
 	// Kinds are kinds, or types or subtypes of the wire.
 	Kinds []string
@@ -20,8 +20,8 @@ type Filter struct {
 	Turn int
 	// Text occurs in the frame; case does not matter.
 	Text string
-	// Errors wants frames that are, or report, an error: among them requests
-	// that nobody answered.
+	// Errors selects frames that are, or report, an error, including unanswered
+	// requests.
 	Errors bool
 }
 

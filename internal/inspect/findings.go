@@ -9,7 +9,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/show"
 )
 
-// FindingKind is what a [Finding] is.
+// FindingKind is the kind of a [Finding].
 type FindingKind string
 
 // The kinds of findings, in the order in which they are shown.
@@ -20,7 +20,8 @@ const (
 	FindingRetried     FindingKind = "retried"
 )
 
-// Finding is something that did not go as somebody wanted.
+// Finding is an event worth a look: a denial, a failure, an interruption or a
+// retry.
 type Finding struct {
 	Kind FindingKind `json:"kind"`
 	Line int         `json:"line"`

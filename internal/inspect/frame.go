@@ -7,7 +7,7 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 )
 
-// Kind is what a frame is about.
+// Kind is the kind of a frame.
 type Kind string
 
 // The kinds of frames.
@@ -51,9 +51,9 @@ type Frame struct {
 	Turn int `json:"turn,omitzero"`
 	// Size is the length of the line in the file.
 	Size int `json:"size"`
-	// Summary says in a line what the frame says.
+	// Summary is the content of the frame in a line.
 	Summary string `json:"summary,omitzero"`
-	// Error says what is wrong with the frame, or what it says went wrong.
+	// Error is an error in the frame, or one that it reports.
 	Error string `json:"error,omitzero"`
 	// LatencyMS is, of a reply, the time since its request.
 	LatencyMS *float64 `json:"latency_ms,omitzero"`
@@ -83,7 +83,7 @@ type Problem struct {
 type Unknown struct {
 	// Name is where it stands, for example "result.safety_stops".
 	Name string `json:"name"`
-	// From says who wrote it.
+	// From is the side that wrote it.
 	From claudetest.Dir `json:"from"`
 	// Count is how many frames have it, Line the first of them.
 	Count int `json:"count"`

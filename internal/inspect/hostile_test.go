@@ -20,7 +20,7 @@ func large(n int) []byte {
 	return out.Bytes()
 }
 
-// hostileRecording says something hostile in every place there is.
+// hostileRecording contains hostile text in every place.
 func hostileRecording(t *testing.T) []byte {
 	t.Helper()
 	quoted := strings.NewReplacer(`"`, `\"`, "\n", `\n`).Replace(hostile)

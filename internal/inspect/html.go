@@ -60,7 +60,7 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	Title, Policy string
 	Style         template.CSS
@@ -195,7 +195,7 @@ func (v *viewer) take(text string) (shown, cut string) {
 	return strings.ToValidUTF8(shown, "\uFFFD"), cut
 }
 
-// modelTime says how much of the time the model itself took.
+// modelTime describes how much of the time the model itself took.
 func (v *viewer) modelTime() string {
 	total := 0.0
 	for _, t := range v.rep.Turns {

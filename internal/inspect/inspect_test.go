@@ -190,7 +190,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// A file that is not a recording is one error that says why.
+// A file that is not a recording is one error that explains why.
 func TestNoRecording(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                  "not a recording: it is empty",
@@ -247,7 +247,7 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
-// How the process ended is shown whichever way a recorder says it.
+// The end of the process is shown in whichever form a recorder wrote it.
 func TestExit(t *testing.T) {
 	code := func(n int) *int { return &n }
 	for _, tt := range []struct {
@@ -374,7 +374,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// Whatever a recording says stays text.
+// Whatever a recording contains stays text.
 func TestHostileRecording(t *testing.T) {
 	rep, err := inspect.Read(bytes.NewReader(hostileRecording(t)), nil)
 	if err != nil {
@@ -455,8 +455,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// An interrupt while somebody is asked is not a denial; a hook that decides in the
-// meantime is not an interrupt.
+// An interrupt while a question is open is not a denial; a hook that decides in
+// the meantime is not an interrupt.
 func TestInterruptedQuestion(t *testing.T) {
 	for name, want := range map[string][]inspect.ToolState{
 		"f03_interrupt_pending_permission": {inspect.Interrupted},

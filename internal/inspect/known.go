@@ -12,7 +12,8 @@ import (
 // would write it again.
 type decoder struct {
 	decode func(doc []byte) (again []byte, err error)
-	// strict says that what does not fit is an error. Others pass over it.
+	// strict decoders return an error for a value that does not fit. Others skip
+	// it.
 	strict bool
 }
 
@@ -33,7 +34,7 @@ type known struct {
 	spent  bool
 }
 
-// place is what is known of a place in documents of one type.
+// place is the knowledge about a place in documents of one type.
 type place struct {
 	verdict  verdict
 	members  map[string]*place
@@ -44,7 +45,7 @@ type verdict int
 
 const (
 	unseen  verdict = iota
-	unknown         // nobody decodes it
+	unknown         // no decoder reads it
 	opaque          // kept as it is: what is in it is not looked at
 	object          // an object whose members are known or not
 	table           // an object whose names are free
@@ -118,7 +119,7 @@ func (w *walk) object(p *place, raw []byte, name string) {
 	}
 }
 
-// value looks into a value, as far as its place says.
+// value looks into a value, as deep as its place demands.
 func (w *walk) value(p *place, raw []byte, name string) {
 	if p.verdict == unknown {
 		w.found = append(w.found, name)
@@ -180,7 +181,7 @@ func (w *walk) probe() *place {
 	}
 	own := getValue(w.source(), w.path)
 	if obj, ok := own.(map[string]any); ok && len(obj) == 0 {
-		return nil // it says nothing, so nobody would keep it
+		return nil // it is empty, so no decoder would keep it
 	}
 	_, known := get(w.plain(), w.path)
 	for i, probe := range probes {
@@ -243,7 +244,7 @@ func (w *walk) keeps(v any) bool {
 	return kept || err != nil && v != nil && !w.broken()
 }
 
-// plain is what is left of the document itself after decoding.
+// plain is the part of the document itself that survives decoding.
 func (w *walk) plain() any {
 	if w.fits == nil {
 		out, err := w.decode(w.doc)
@@ -294,9 +295,9 @@ func (w *walk) source() any {
 	return w.tree
 }
 
-// again is what is left of a value at the path after decoding, and where. The
-// rest of the document is left out, except for what says of which type it is:
-// decoding a small document is cheap.
+// again returns the part of a value at the path that survives decoding, and
+// where. It leaves out the rest of the document, except for the members that
+// determine its type: decoding a small document is cheap.
 func (w *walk) again(v any) (tree any, at []any, err error) {
 	small, at := around(w.source(), w.path, v)
 	doc, err := jsonx.Marshal(small)

@@ -33,12 +33,12 @@ func transcriptName(file string) string {
 	return path.Base(name)
 }
 
-// mirrored says how much was mirrored.
+// mirrored describes how much was mirrored.
 func mirrored(frames, entries int) string {
 	return fmt.Sprintf("%s (%s)", show.Plural(frames, "mirror frame"), show.Plural(entries, "line"))
 }
 
-// runSummary says in a line what frames say that are shown together.
+// runSummary is the summary in a line of frames that are shown together.
 func runSummary(run []*Frame) string {
 	switch {
 	case len(run) == 1:

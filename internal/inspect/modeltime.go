@@ -17,19 +17,20 @@ type modelClock struct {
 	open  bool // the last span may still grow
 }
 
-// ready says that the model can begin now.
+// ready notes that the model can begin now.
 func (c *modelClock) ready(ms float64) {
 	c.from, c.open = ms, false
 }
 
-// busy says that somebody else was waited for until now, before a word came.
+// busy notes that the wait until now was not for the model, if no word has come
+// yet.
 func (c *modelClock) busy(ms float64) {
 	if !c.open {
 		c.from = ms
 	}
 }
 
-// word says that the model is heard.
+// word notes that the model answers.
 func (c *modelClock) word(ms float64) {
 	if c.open {
 		c.spans[len(c.spans)-1].ToMS = ms

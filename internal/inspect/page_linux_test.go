@@ -339,7 +339,7 @@ func testLanes(t *testing.T, b *browser.Browser) {
 	b.NoComplaints(t)
 }
 
-// Hooks without an opinion are one line until somebody wants to see them.
+// Hooks without an opinion are one line until the reader unfolds them.
 func testFolded(t *testing.T, b *browser.Browser) {
 	b.Load(t, writePage(t, []byte(rich), inspect.Limits{}))
 	const shown = `[...document.querySelectorAll("#conversation .hooks .exchange")].filter(e => e.checkVisibility()).length`
@@ -350,7 +350,8 @@ func testFolded(t *testing.T, b *browser.Browser) {
 	b.NoComplaints(t)
 }
 
-// What is worth a look is in order, says at a glance what it is, and leads there.
+// The findings are in order, can be understood at a glance, and link to their
+// frames.
 func testFindings(t *testing.T, b *browser.Browser) {
 	b.Load(t, writePage(t, []byte(troubled), inspect.Limits{}))
 	b.Want(t, `document.title + ", " + document.querySelector("h1").textContent`, "Ship the release, Ship the release")

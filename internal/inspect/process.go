@@ -8,8 +8,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/show"
 )
 
-// aboutProcess is what recorders say about the process. One line may say several
-// of these: some recorders write the exit code and all of stderr together.
+// aboutProcess holds the recorders' notes about the process. One line may have
+// several of them: some recorders write the exit code and all of stderr together.
 type aboutProcess struct {
 	Args []string `json:"argv"`
 	// Exit is the exit code, or a word of the recorder for another end.

@@ -31,7 +31,7 @@ type Options struct {
 	Compare bool
 }
 
-// FormatError says that a file is not a recording.
+// FormatError means that a file is not a recording.
 type FormatError struct {
 	Line int
 	Err  error

@@ -4,7 +4,7 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// Report is what a recording shows.
+// Report is the content of a recording, for people and programs.
 type Report struct {
 	// Title is that of the session, or else its first prompt.
 	Title string `json:"title,omitzero"`
@@ -19,12 +19,12 @@ type Report struct {
 	Unknown   []Unknown   `json:"unknown"`
 	Frames    []*Frame    `json:"frames"`
 	// Changed are members that the decoders know and that come out of them in
-	// another form, nil if nobody asked: see [Options].
+	// another form, nil unless requested: see [Options].
 	Changed []Unknown `json:"changed,omitzero"`
 
 	// Hidden is how many frames a filter took out.
 	Hidden int `json:"frames_hidden,omitzero"`
-	// Unredacted says that secrets were not hidden.
+	// Unredacted is true if secrets were not hidden.
 	Unredacted bool `json:"unredacted,omitzero"`
 }
 
@@ -38,11 +38,11 @@ type Summary struct {
 	Args []string `json:"argv,omitzero"`
 	// ExitCode is nil when the recording does not tell.
 	ExitCode *int `json:"exit_code,omitzero"`
-	// Exit says how the process ended, even where there is no code.
+	// Exit describes how the process ended, even where there is no code.
 	Exit string `json:"exit,omitzero"`
 	// ModelNames are all models that were named, the first one first.
 	ModelNames []string `json:"model_names,omitzero"`
-	// Version, Model, Cwd and SessionID are what the CLI said about itself.
+	// Version, Model, Cwd and SessionID are the CLI's own.
 	Version   string `json:"version,omitzero"`
 	Model     string `json:"model,omitzero"`
 	Cwd       string `json:"cwd,omitzero"`
@@ -67,7 +67,7 @@ type Summary struct {
 	MirrorFrames  int `json:"mirror_frames,omitzero"`
 	MirrorEntries int `json:"mirror_entries,omitzero"`
 
-	// CostUSD, Tokens and AgentTurns are what the results report.
+	// CostUSD, Tokens and AgentTurns are taken from the results.
 	CostUSD    float64           `json:"cost_usd"`
 	Tokens     Tokens            `json:"tokens"`
 	AgentTurns int               `json:"agent_turns"`
@@ -95,7 +95,7 @@ type Turn struct {
 	ToLine   int     `json:"to_line"`
 	FromMS   float64 `json:"from_ms"`
 	ToMS     float64 `json:"to_ms"`
-	// Ended says that there is a result, Failed that it is an error.
+	// Ended is true if there is a result, Failed if it is an error.
 	Ended  bool `json:"ended"`
 	Failed bool `json:"failed"`
 	// Outcome is the reason why the turn ended, in the words of the wire.
@@ -110,18 +110,18 @@ type Turn struct {
 	Model []Span  `json:"model_time,omitzero"`
 	Items []*Item `json:"items"`
 
-	stopped bool // somebody ended it
+	stopped bool // the user ended it
 }
 
 // DurationMS is how long the turn took.
 func (t *Turn) DurationMS() float64 { return t.ToMS - t.FromMS }
 
-// interrupted reports whether somebody ended the turn.
+// interrupted reports whether the user ended the turn.
 func (t *Turn) interrupted() bool {
 	return t.stopped
 }
 
-// ItemKind is what an [Item] is.
+// ItemKind is the kind of an [Item].
 type ItemKind string
 
 // The kinds of items.

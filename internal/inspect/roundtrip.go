@@ -10,8 +10,8 @@ import (
 )
 
 // changes returns the members of a document that come out of its decoder in
-// another form than they went in, unknown ones aside. A member that says nothing
-// (null, false, 0 and what is empty) may be left out, and others may be added.
+// another form than they went in, unknown ones aside. A zero member (null, false,
+// 0 and anything empty) may be left out, and others may be added.
 func changes(d document, unknown []string) []string {
 	if d.decode == nil {
 		return nil
@@ -56,7 +56,7 @@ func (c *comparison) values(name string, was, is any) {
 }
 
 // lists compares element by element. A text among objects is not the CLI's: it
-// stands where somebody has cut a recording short.
+// marks a place where a recording was cut short.
 func (c *comparison) lists(name string, was, is []any) {
 	cut := slices.ContainsFunc(was, func(v any) bool { _, ok := v.(map[string]any); return ok })
 	for i := range was {
@@ -86,7 +86,7 @@ func element(list string, v any) string {
 	return list + "[" + kind + "]"
 }
 
-// empty reports whether a value says nothing.
+// empty reports whether a value is a zero value.
 func empty(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -102,7 +102,8 @@ func empty(v any) bool {
 	return v == nil || reflect.ValueOf(v).IsZero()
 }
 
-// kindOf says in a word what a value is, never the value: it may be a secret.
+// kindOf returns the kind of a value in a word, never the value: it may be a
+// secret.
 func kindOf(v any) string {
 	switch v := v.(type) {
 	case nil:

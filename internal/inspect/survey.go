@@ -10,8 +10,9 @@ import (
 	"github.com/claude-agent-go/claude/internal/show"
 )
 
-// Survey is what many recordings hold that this build does not know. It shows
-// when the CLI has grown, and nothing of what was said: it has names, no values.
+// Survey lists everything in many recordings that this build does not know. It
+// shows where the CLI has grown, and nothing of the conversations: it has names,
+// no values.
 type Survey struct {
 	// Recordings and Lines are how many were read.
 	Recordings int `json:"recordings"`

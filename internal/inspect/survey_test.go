@@ -12,9 +12,9 @@ import (
 	"github.com/claude-agent-go/claude/internal/inspect"
 )
 
-// Everything that the real CLI says in the recordings is known, and comes back
-// when it is written again. The shapes are those of many more recordings, with
-// the values taken out.
+// Everything that the real CLI wrote in the recordings is known, and survives
+// decoding and encoding. The shapes are those of many more recordings, with the
+// values taken out.
 func TestNothingUnknown(t *testing.T) {
 	files, err := filepath.Glob("../../claudetest/testdata/sessions/*.ndjson")
 	if err != nil || len(files) < 40 {

@@ -146,7 +146,7 @@ func (p *printer) turns(r *Report) {
 	}
 }
 
-// outcome says how a turn ended.
+// outcome describes how a turn ended.
 func outcome(t *Turn) string {
 	switch {
 	case !t.Ended:

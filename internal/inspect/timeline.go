@@ -104,7 +104,7 @@ func (v *viewer) timeline() *timeline {
 	return s
 }
 
-// bars are what took time, longest first where there are too many.
+// bars are the steps that took time, longest first where there are too many.
 func (v *viewer) bars() []bar {
 	var all []bar
 	for _, t := range v.rep.Turns {

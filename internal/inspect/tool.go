@@ -15,15 +15,16 @@ type Tool struct {
 	// Asked holds the permission questions, hook calls and MCP messages that
 	// were about it.
 	Asked []*Exchange `json:"asked,omitzero"`
-	// Decision is what the client said, allow or deny; "" if it was not asked.
+	// Decision is the client's answer, allow or deny; "" if it was not asked.
 	Decision string `json:"decision,omitzero"`
 	Message  string `json:"message,omitzero"`
-	// Done says that there is a result, Ran that the tool really ran.
+	// Done is true if there is a result, Ran if the tool really ran.
 	Done    bool   `json:"done"`
 	Ran     bool   `json:"ran"`
 	IsError bool   `json:"is_error"`
 	Output  string `json:"output,omitzero"`
-	// Withdrawn says that an interrupt came while somebody was asked about it.
+	// Withdrawn is true if an interrupt came while the question about it was
+	// open.
 	Withdrawn bool `json:"withdrawn,omitzero"`
 
 	StartMS float64 `json:"start_ms"`
@@ -52,7 +53,7 @@ const (
 	ToolOK      ToolState = "ok"
 )
 
-// State says how the call ended.
+// State returns how the call ended.
 func (t *Tool) State() ToolState {
 	switch {
 	case !t.Done:
@@ -72,8 +73,8 @@ func (t *Tool) State() ToolState {
 func (b *builder) readDecisions() {
 	entries := make([]claudetest.TranscriptEntry, 0, len(b.rep.Frames))
 	for _, f := range b.rep.Frames {
-		// Pieces of answers say nothing of calls, and are most of a recording. A
-		// mirror says everything a second time.
+		// Pieces of answers hold nothing about calls, and are most of a
+		// recording. A mirror repeats everything a second time.
 		if f.Msg != nil && f.Kind != KindStream && f.Kind != KindMirror {
 			entries = append(entries, claudetest.TranscriptEntry{Dir: f.Dir, Msg: f.Msg})
 		}

@@ -39,7 +39,7 @@ type document struct {
 func messageDocument(f *Frame, m message.Message) document {
 	switch m.(type) {
 	case *message.Unknown, *message.System:
-		return document{} // unknown as a whole, which the builder says
+		return document{} // unknown as a whole, which the builder reports
 	}
 	name := pathName(f.Type, f.Subtype)
 	if f.Type == "result" {

@@ -216,7 +216,7 @@ func more(cut string) string {
 	return "\n… " + cut
 }
 
-// decisionBadge says in a word what was decided.
+// decisionBadge is the decision in a word.
 func decisionBadge(x *Exchange) badge {
 	switch {
 	case x.Outcome == Cancelled:

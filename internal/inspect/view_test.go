@@ -33,7 +33,7 @@ const rich = `{"dir":"in","t_ms":0,"msg":{"type":"user","message":{"role":"user"
 // troubled is a recording in which everything goes wrong that is worth a look, in
 // another order than it is listed in: a call of the API is tried again, a tool
 // fails, another is denied, the turn is interrupted, a request is never answered,
-// and the result has a name that nobody knows.
+// and the result has an unknown name.
 const troubled = `{"dir":"in","t_ms":0,"msg":{"type":"user","message":{"role":"user","content":"Ship it."}}}
 {"dir":"out","t_ms":10,"msg":{"type":"system","subtype":"init","model":"model-a","cwd":"/repo","session_id":"s"}}
 {"dir":"out","t_ms":20,"msg":{"type":"system","subtype":"session_title_changed","title":"Ship"}}
@@ -124,8 +124,8 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// What went wrong is listed by what it is, not by when it was: what a person decided
-// and what failed first, names that nobody knows last.
+// Findings are listed by kind, not by time: people's decisions and failures first,
+// unknown names last.
 func TestOrderOfFindings(t *testing.T) {
 	rep := parse(t, strings.Split(strings.TrimSpace(troubled), "\n")...)
 	var kinds []inspect.FindingKind
