@@ -30,7 +30,7 @@
 // late. A descendant that was not found after the exit may hold the pipes open;
 // they are drained for at most [Command.Drain] and then closed.
 //
-// Standard error is always read, whether anybody wants it or not: a full pipe
+// Standard error is always read, even if the caller does not want it: a full pipe
 // would stop the child. Its end is kept for error reports, without secrets.
 //
 // Writing to a child that has gone is an error (EPIPE). It cannot kill this
@@ -51,7 +51,7 @@
 // and SIGKILL after [Command.Drain]. Only then is the child reaped, so that its
 // process id cannot be reused in the meantime.
 //
-// Every child is reaped, even when nobody calls [Process.Wait].
+// Every child is reaped, even if [Process.Wait] is never called.
 //
 // # Goroutines
 //

@@ -10,19 +10,19 @@ import (
 
 // Reasons of a [StartError]. They are matched with [errors.Is].
 var (
-	// ErrNotExecutable says that the file exists but may not be run: a
+	// ErrNotExecutable means that the file exists but may not be run: a
 	// directory, no execute permission, or not a program of this system.
 	ErrNotExecutable = errors.New("not an executable program")
 
-	// ErrArgsTooLong says that the arguments and the environment are too big
-	// for the system. Linux refuses a single argument of 131,072 bytes.
+	// ErrArgsTooLong means that the arguments and the environment are too big for
+	// the system. Linux refuses a single argument of 131,072 bytes.
 	ErrArgsTooLong = errors.New("arguments or environment too long")
 
-	// ErrInterpreter says that the file exists, but the interpreter of its
-	// first line or its dynamic loader does not.
+	// ErrInterpreter means that the file exists, but the interpreter of its first
+	// line or its dynamic loader does not.
 	ErrInterpreter = errors.New("its interpreter or loader is missing")
 
-	// ErrBatchFile says that the program is a .cmd or .bat file. Windows runs
+	// ErrBatchFile means that the program is a .cmd or .bat file. Windows runs
 	// those through cmd.exe, which reads arguments as commands.
 	ErrBatchFile = errors.New("batch files are not run: use claude.exe or the cli.js behind the batch file")
 )
@@ -31,8 +31,8 @@ var (
 // after SIGKILL and the bound for it, as a process stuck in the kernel can be.
 var ErrStillRunning = errors.New("process is still running after SIGKILL")
 
-// NotFoundError says that a program does not exist. It matches
-// [fs.ErrNotExist] and [exec.ErrNotFound].
+// NotFoundError means that a program does not exist. It matches [fs.ErrNotExist]
+// and [exec.ErrNotFound].
 type NotFoundError struct {
 	Name  string   // what was asked for: a bare name or a path
 	Tried []string // the places looked at, in order
@@ -54,7 +54,7 @@ func (e *NotFoundError) Is(target error) bool {
 	return target == fs.ErrNotExist || target == exec.ErrNotFound
 }
 
-// DirError says that the working directory cannot be entered. The operating
+// DirError means that the working directory cannot be entered. The operating
 // system reports a missing directory with the same error as a missing program;
 // this type keeps them apart.
 type DirError struct {
@@ -70,7 +70,7 @@ func (e *DirError) Error() string {
 // Unwrap returns the operating system's error.
 func (e *DirError) Unwrap() error { return e.Err }
 
-// StartError says that a program exists but could not be started.
+// StartError means that a program exists but could not be started.
 type StartError struct {
 	Path   string
 	Reason error // one of the reasons above; nil when there is none to give
@@ -99,7 +99,7 @@ func (e *StartError) Unwrap() []error {
 	return errs
 }
 
-// ExitError says how a child ended when it did not end with code 0.
+// ExitError describes the end of a child that did not end with code 0.
 //
 // A CLI that handles SIGTERM exits with code 143: that is a code, not a signal.
 // Death by a signal has Code -1 and the name of the signal.

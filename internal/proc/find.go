@@ -94,7 +94,7 @@ func checkOn(goos, path, name string) (string, error) {
 	case statErr == nil && info.IsDir():
 		return "", &StartError{Path: path, Reason: ErrNotExecutable, Err: syscall.EISDIR}
 	case statErr == nil && isScript(path):
-		return path, nil // node reads it, nobody has to execute it
+		return path, nil // node reads it, so it need not be executable
 	}
 	if execErr, ok := errors.AsType[*exec.Error](err); ok {
 		err = execErr.Err

@@ -81,7 +81,7 @@ func systemHelper(mode string) bool {
 	return true
 }
 
-// spawnOption says how a helper is started.
+// spawnOption selects how a helper is started.
 type spawnOption string
 
 const (
@@ -125,7 +125,7 @@ func spawn(mode string, how ...spawnOption) int {
 	return cmd.Process.Pid
 }
 
-// starve lets Start run out of descriptors and says what happened.
+// starve lets Start run out of descriptors and reports what happened.
 func starve() {
 	count := func() int {
 		open, _ := os.ReadDir("/proc/self/fd")

@@ -39,5 +39,5 @@ func (in *input) Close() error {
 	return in.close()
 }
 
-// abandon closes the pipe because there is nobody left to read it.
+// abandon closes the pipe because it has no reader left.
 func (in *input) abandon() { in.close() }

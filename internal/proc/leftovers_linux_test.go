@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A process that has exited is gone, although nobody has collected it yet; one
-// that runs is not.
+// A process that has exited is gone, even before it is reaped; one that runs is
+// not.
 func TestZombiesAreGone(t *testing.T) {
 	cmd := exec.Command("cat")
 	stdin, err := cmd.StdinPipe()

@@ -13,15 +13,14 @@ import (
 // holds 64 KiB, or 1 MiB where the child asked for more.
 const maxRemaining = 1 << 20
 
-// errAgain is what readNow returns when the pipe is empty but still open.
+// errAgain is readNow's error when the pipe is empty but still open.
 var errAgain = errors.New("nothing to read now")
 
 // output is our end of the child's standard output.
 //
 // While the child lives, reads go straight to the pipe. After its exit what is
 // left in the pipe is taken into memory and the pipe is closed, so that the
-// descriptor is free although the bytes stay readable for as long as anybody
-// wants.
+// descriptor is free while the bytes stay readable.
 type output struct {
 	file *os.File
 
@@ -66,8 +65,8 @@ func (o *output) Read(b []byte) (int, error) {
 }
 
 // childExited is called when the child is gone: others may still write until the
-// deadline. It returns when the pipe is closed, which is at once when nobody
-// else holds it.
+// deadline. It returns when the pipe is closed, which is at once unless another
+// process holds it.
 func (o *output) childExited(deadline time.Time) {
 	o.file.SetReadDeadline(deadline)
 	for {

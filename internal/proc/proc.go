@@ -23,7 +23,7 @@ const (
 // everything that descends from it.
 const MarkVariable = "CLAUDE_AGENT_GO_MARK"
 
-// Command says what to start and how patient to be with it. It is read by
+// Command describes a program to start, and the patience with it. It is read by
 // [Start] and may be used again afterwards.
 type Command struct {
 	// Path is the program. It is resolved by [Find], so it may be empty or a
@@ -37,24 +37,23 @@ type Command struct {
 	// for that of this process. The mark is added, nothing is taken away.
 	Env []string
 
-	// Secrets are further texts that are kept out of what standard error says.
+	// Secrets are further texts to hide from standard error.
 	Secrets []string
 
 	// Dir is the working directory; empty is that of this process.
 	Dir string
 
 	// Stderr, if set, gets each line of standard error, without its line end
-	// and without secrets. One over 64 KiB is cut there, and says how much is
-	// missing. It runs in a goroutine of its own
-	// and one call at a time. When it is slow, lines are dropped and counted;
-	// when it panics, the panic is logged. Lines may still come after Wait has
-	// returned.
+	// and without secrets. A line over 64 KiB is cut there, with a note of how
+	// much is missing. It runs in a goroutine of its own and one call at a time.
+	// When it is slow, lines are dropped and counted; when it panics, the panic
+	// is logged. Lines may still come after Wait has returned.
 	Stderr func(line string)
 
 	// StderrTo, if set, gets standard error as it comes, byte for byte and with
 	// its secrets. It is called by the goroutine that reads: a write that
 	// waits makes the child wait. When a write fails, standard error is
-	// closed, as the child would see it without anybody in between.
+	// closed, as the child would see it if it wrote there directly.
 	StderrTo io.Writer
 
 	// Log is silent when nil.
@@ -62,7 +61,7 @@ type Command struct {
 
 	// Term is the time from SIGTERM to SIGKILL. Kill bounds the wait after
 	// SIGKILL. Drain is the patience with what the child leaves behind: for
-	// processes from SIGTERM to SIGKILL, and for pipes that somebody else still
+	// processes from SIGTERM to SIGKILL, and for pipes that another process still
 	// holds open. Zero is the default; a negative value means no patience.
 	Term, Kill, Drain time.Duration
 }
@@ -89,7 +88,7 @@ type Process struct {
 	group group // the system's handle on the child and its helpers
 
 	// mu guards group signals: none may be sent once the child is reaped,
-	// because its number may then belong to somebody else.
+	// because its number may then belong to another process.
 	mu     sync.Mutex
 	reaped bool
 
@@ -143,8 +142,8 @@ func Start(ctx context.Context, c *Command) (*Process, error) {
 	}
 }
 
-// abandonTimeout is how long the end of a child is waited for that nobody wants
-// any more. Mostly it is ended before it has run its first instruction.
+// abandonTimeout bounds the wait for the end of a child that is no longer wanted.
+// Mostly it ends before it has run its first instruction.
 const abandonTimeout = 5 * time.Second
 
 // PID returns the number of the child, which is also that of its group. It may
@@ -175,8 +174,8 @@ func (p *Process) Wait() error {
 	}
 }
 
-// State says how the child ended, nil before [Process.Done] is closed and for a
-// child that could not be waited for.
+// State returns how the child ended, nil before [Process.Done] is closed and for
+// a child that could not be waited for.
 func (p *Process) State() *os.ProcessState {
 	select {
 	case <-p.done:

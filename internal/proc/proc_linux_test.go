@@ -50,7 +50,7 @@ func TestStopSweepsMarkedDescendants(t *testing.T) {
 	}
 }
 
-// A CLI that somebody else killed could not end its shells.
+// A CLI that another process killed could not end its shells.
 func TestStopSweepsAfterViolentDeath(t *testing.T) {
 	c := self(t, "killed-tree")
 	c.Drain = 50 * time.Millisecond
@@ -315,7 +315,7 @@ func quiet() bool {
 	return !strings.Contains(stacks, "proc.(*Process)") && !strings.Contains(stacks, "proc.(*liner)")
 }
 
-// zombies lists our children that nobody has reaped.
+// zombies lists our children that were not reaped.
 func zombies(t *testing.T) []string {
 	t.Helper()
 	var found []string

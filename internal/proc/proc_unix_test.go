@@ -86,8 +86,8 @@ func TestNoPatience(t *testing.T) {
 	}
 }
 
-// Somebody who holds the pipes and cannot be found must not hold up anybody for
-// longer than the drain.
+// A process that holds the pipes and cannot be found must not delay the caller
+// for longer than the drain.
 func TestDrainIsBounded(t *testing.T) {
 	c := self(t, "leave", "hold", string(inSession), string(withPipes), string(withoutMark))
 	c.Drain = 100 * time.Millisecond
@@ -224,7 +224,7 @@ func TestOutputEndsBeforeTheChild(t *testing.T) {
 	}
 }
 
-// A child whose output nobody reads any more is told when it writes.
+// A child whose output is no longer read gets an error when it writes.
 func TestCloseReadEndsAWriter(t *testing.T) {
 	p := start(t, shell("while echo more; do :; done 2>/dev/null"))
 	p.CloseRead()

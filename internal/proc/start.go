@@ -147,8 +147,8 @@ func (p *Process) startError(err error) error {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC):
 		start.Reason = ErrNotExecutable
 	case errors.Is(err, fs.ErrNotExist):
-		// The kernel says "no such file" for the interpreter of a script and
-		// for the loader of a program as well.
+		// The kernel also reports "no such file" for the interpreter of a script
+		// and for the loader of a program.
 		if _, statErr := os.Stat(path); statErr != nil {
 			return &NotFoundError{Name: path, Tried: []string{path}}
 		}
@@ -225,7 +225,8 @@ func (p *pipes) closeOurs() {
 	p.err.Close()
 }
 
-// secrets are what the child was told and its standard error must not show.
+// secrets are the values given to the child that its standard error must not
+// show.
 func secrets(env, more []string) *secret.Set {
 	s := secret.FromEnv(env)
 	s.AddValues(more...)

@@ -8,7 +8,7 @@ import (
 
 // reap waits for the exit, ends what the child has left behind, and collects the
 // child. Where the system allows it the child is collected last: until then
-// nobody else can have its number, which is also that of its group. No group
+// no other process can have its number, which is also that of its group. No group
 // signal can be sent once it is collected.
 func (p *Process) reap() {
 	if awaitExit(p.PID()) {

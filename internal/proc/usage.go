@@ -2,7 +2,7 @@ package proc
 
 import "errors"
 
-// Usage is what a process and all that it has started use together.
+// Usage is the joint usage of a process and all its descendants.
 type Usage struct {
 	Memory    int64 // bytes; what several processes share counts once
 	Processes int

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Measures says whether Measure works on this system.
+// Measures reports whether Measure works on this system.
 const Measures = true
 
 // Measure returns what a process and its descendants use now. A descendant whose

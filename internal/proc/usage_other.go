@@ -2,7 +2,7 @@
 
 package proc
 
-// Measures says whether Measure works on this system.
+// Measures reports whether Measure works on this system.
 const Measures = false
 
 // Measure returns [ErrNoUsage].
