@@ -2,9 +2,9 @@ package inbox
 
 import "github.com/claude-agent-go/claude/internal/wire"
 
-// batch is what the consumer has taken and not yet returned, so that it need
-// not ask for each frame. The chunk changes under the lock only; its frames, and
-// the rest, are the consumer's.
+// batch holds the frames that the consumer has taken and not yet returned, so
+// that it need not lock for each frame. The chunk changes only under the lock;
+// its frames and the other fields belong to the consumer.
 type batch struct {
 	chunk         *chunk
 	next          int    // of its items

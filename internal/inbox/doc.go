@@ -8,9 +8,9 @@
 // with its result; the frames in between belong to it by position. A result
 // ends the prompts it names: several when the CLI merged them into one turn,
 // none for a turn that a background task started. A prompt can also end without
-// a result, when the CLI says that it was cancelled, discarded or refused, or
-// that it was completed although it has not begun: then it was answered before,
-// in a process that is gone.
+// a result, when the CLI reports that it was cancelled, discarded or refused, or
+// that it was completed although it has not begun: then it was answered before, in
+// a process that is gone.
 //
 // CLIs that name no ids take prompts one by one, in order, and fold into a turn
 // what is sent while a tool runs. If they were asked to, they repeat each prompt
@@ -22,8 +22,8 @@
 //
 // A background agent is answered by a turn of its own, some time after the
 // result of the prompt that started it. NextUntilIdle reads on until none is at
-// work: until the CLI says that it is idle, or, if it never does, until no task
-// is left.
+// work: until the CLI reports that it is idle, or, if it never does, until no
+// task is left.
 //
 // # Abandoned prompts
 //

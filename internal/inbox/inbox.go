@@ -22,8 +22,8 @@ var (
 // DefaultLimit is the bound of an inbox in bytes.
 const DefaultLimit = 64 << 20
 
-// overhead is what an item costs beside its line and its names: itself, and the
-// turn and the ending that it may have brought about.
+// overhead is the size of an item beside its line and its names: itself, and the
+// turn and the ending that it may have caused.
 const overhead = 208
 
 // Item is a frame with its place in the session.
@@ -42,10 +42,10 @@ type kind int
 const (
 	otherFrame kind = iota
 	echoFrame       // repeats a prompt
-	stateFrame      // says whether the CLI is idle
+	stateFrame      // reports whether the CLI is idle
 )
 
-// ending is the end of some prompts, or of a turn of nobody's.
+// ending is the end of some prompts, or of a turn without a prompt.
 type ending struct {
 	prompts    []*prompt
 	how        End
@@ -66,7 +66,7 @@ const (
 	Answered       // it was answered before, in another process
 )
 
-// Ends says whether and how a prompt ends with the frame.
+// Ends reports whether and how a prompt ends with the frame.
 func (it *Item) Ends(id string) End {
 	if it.end != nil && slices.ContainsFunc(it.end.prompts, func(p *prompt) bool { return p.id == id }) {
 		return it.end.how
@@ -82,7 +82,7 @@ func (it *Item) Unprompted() bool { return it.end != nil && it.end.unprompted }
 // is at work.
 func (it *Item) Idle() bool { return it.end != nil && it.end.idle }
 
-// Barrier is what Inbox.Mark said when a result came, 0 for other frames.
+// Barrier is the value of Inbox.Mark when a result came, 0 for other frames.
 func (it *Item) Barrier() uint64 {
 	if it.end == nil {
 		return 0
@@ -90,13 +90,13 @@ func (it *Item) Barrier() uint64 {
 	return it.end.barrier
 }
 
-// unwanted reports whether nobody waits for the frame: neither for its turn nor
-// for the prompts that end with it.
+// unwanted reports whether no caller waits for the frame: neither for its turn
+// nor for the prompts that end with it.
 func (it *Item) unwanted() bool {
 	return it.turn.discarded() && (it.end == nil || !slices.ContainsFunc(it.end.prompts, (*prompt).wanted))
 }
 
-// size is what an item holds. The names of unknown types are copies.
+// size is the memory of an item. The names of unknown types are copies.
 func (it *Item) size() int {
 	if it.free {
 		return 0
@@ -151,7 +151,7 @@ func New(limit int) *Inbox {
 	return &Inbox{limit: limit, slot: make(chan struct{}, 1), wake: make(chan struct{}, 1), taken: make(chan struct{}, 1)}
 }
 
-// Effect is what a frame brought about besides being queued.
+// Effect is the effect of a frame besides being queued.
 type Effect struct {
 	// StartsAbandoned: it starts a turn for a prompt that was abandoned while it waited.
 	StartsAbandoned bool
@@ -272,8 +272,8 @@ func (b *Inbox) Close(err error) {
 	}
 }
 
-// Hold says that the consumer waits for something other than frames: those that
-// come in the meantime do not count against the bound.
+// Hold tells the inbox that the consumer waits for something other than frames:
+// those that come in the meantime do not count against the bound.
 func (b *Inbox) Hold(on bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -351,16 +351,17 @@ func (b *Inbox) Unsent(id string) {
 	}
 }
 
-// Ready says that the CLI has answered the handshake. From then on a failed
-// result answers a prompt; before, it may say why the CLI does not start.
+// Ready tells the inbox that the CLI has answered the handshake. From then on a
+// failed result answers a prompt; before, it may explain why the CLI does not
+// start.
 func (b *Inbox) Ready() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.turns.ready = true
 }
 
-// InputEnds says that the CLI's input ends with the prompt: it may hold results
-// back from then on.
+// InputEnds tells the inbox that the CLI's input ends with the prompt: the CLI
+// may hold results back from then on.
 func (b *Inbox) InputEnds() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -371,12 +372,11 @@ func (b *Inbox) InputEnds() {
 type AbandonedPrompt struct {
 	Progress
 	Named       bool // the CLI names prompts, so that one can be un-queued
-	Shared      bool // an interrupt would hit a prompt that somebody wants
+	Shared      bool // an interrupt would hit a prompt that is still wanted
 	AgentAtWork bool // a background agent is at work
 }
 
-// Abandon says that nobody wants the answer to a prompt any more: the rest of
-// its turn is dropped.
+// Abandon gives up the answer to a prompt: the rest of its turn is dropped.
 func (b *Inbox) Abandon(id string) AbandonedPrompt {
 	b.mu.Lock()
 	defer b.mu.Unlock()

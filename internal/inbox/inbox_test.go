@@ -278,8 +278,8 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// A result says whether it answers a prompt at all, and whether agents are still
-// at work; other frames end nothing.
+// A result reports whether it answers a prompt at all, and whether agents are
+// still at work; other frames end nothing.
 func TestResultOfATurn(t *testing.T) {
 	const agent = `{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_type":"local_agent"}]}`
 	for name, tt := range map[string]struct {
@@ -306,7 +306,7 @@ func TestResultOfATurn(t *testing.T) {
 	}
 }
 
-// Partial messages make room for others, and what nobody wants needs none.
+// Partial messages make room for others, and unwanted frames take none.
 func TestRoom(t *testing.T) {
 	line := func(typ string) string {
 		return fmt.Sprintf(`{"type":%q,"pad":%q}`, typ, strings.Repeat("x", 1000))
@@ -399,7 +399,7 @@ func TestNextWaits(t *testing.T) {
 			got <- fmt.Sprint(err)
 		}()
 		synctest.Wait()
-		b.Flush() // nothing to wake anybody for
+		b.Flush() // no reason to wake the consumer
 		b.Put(frame(t, `{"type":"assistant"}`))
 		synctest.Wait()
 		if len(got) > 0 {

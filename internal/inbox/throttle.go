@@ -43,8 +43,8 @@ func (b *Inbox) Throttle() {
 	}
 }
 
-// lead says how long the reader is to wait for the consumer, and how many batches
-// the consumer has taken so far.
+// lead returns how long the reader is to wait for the consumer, and how many
+// batches the consumer has taken so far.
 func (b *Inbox) lead() (wait time.Duration, batches int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 )
 
 // A loop that never stops reading loses nothing, however fast the wire is; one
-// that stops holds nobody up.
+// that stops does not block the reader.
 func TestThrottle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := inbox.New(100 << 10)

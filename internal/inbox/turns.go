@@ -31,8 +31,8 @@ type turn struct {
 	hasOutput bool // something was said in it: an echo from now on is that of a prompt folded in
 }
 
-// discarded reports whether nobody wants the turn's frames any more. A turn
-// that answers none of our prompts is everybody's.
+// discarded reports whether the turn's frames are no longer wanted. A turn that
+// answers none of our prompts is for every consumer.
 func (t *turn) discarded() bool {
 	return t != nil && len(t.prompts) > 0 && !slices.ContainsFunc(t.prompts, (*prompt).wanted)
 }
@@ -137,9 +137,9 @@ func (t *turns) observe(f wire.Frame) (it Item, begun bool) {
 
 // beginTurn starts a turn. CLIs that name no prompts take them one by one, in the
 // order they were sent, so there the turn is that of the oldest that waits,
-// until an echo says otherwise; and a turn that still runs has had its result,
-// in a line that could not be read. It reports begun when every prompt of the
-// turn is abandoned and no interrupt was asked for.
+// until an echo contradicts it; and a turn that still runs has had its result, in
+// a line that could not be read. It reports begun when every prompt of the turn
+// is abandoned and no interrupt was asked for.
 func (t *turns) beginTurn(f wire.Frame) (lost *ending, begun bool) {
 	t.changed = true
 	before := t.current
@@ -164,8 +164,8 @@ func (t *turns) beginTurn(f wire.Frame) (lost *ending, begun bool) {
 	return lost, t.current.interruptOnce()
 }
 
-// interruptOnce reports whether the turn is to be interrupted because nobody wants it,
-// once.
+// interruptOnce reports, once, that the turn is to be interrupted because it is no
+// longer wanted.
 func (t *turn) interruptOnce() (begun bool) {
 	if !t.discarded() {
 		return false
@@ -178,8 +178,8 @@ func (t *turn) interruptOnce() (begun bool) {
 }
 
 // noteEcho takes note that the CLI has repeated a prompt where it took it, and
-// reports whether the frame is such an echo: the first in a turn says whose
-// turn it is, later ones whose prompt was folded into it. Slash commands are
+// reports whether the frame is such an echo: the first in a turn names the prompt
+// of the turn, later ones a prompt that was folded into it. Slash commands are
 // not echoed; for them the guess stands.
 func (t *turns) noteEcho(f wire.Frame) bool {
 	if len(t.pending) == 0 {
@@ -208,7 +208,7 @@ func (t *turns) noteEcho(f wire.Frame) bool {
 }
 
 // promptsAreNamed takes note that the CLI names prompts, and takes back a guess made
-// before that was known: the turn that runs may be nobody's.
+// before that was known: the running turn may answer no prompt.
 func (t *turns) promptsAreNamed() {
 	t.named, t.changed = true, true
 	if t.current != nil && t.current.guessed {
@@ -273,7 +273,7 @@ func (t *turns) endTurn(f wire.Frame) Item {
 }
 
 // succeeded reports whether a result is that of a success. A CLI that cannot
-// start says so in a result that answers nothing.
+// start reports this in a result that answers nothing.
 func succeeded(f wire.Frame) bool {
 	return (f.Subtype == "" || f.Subtype == "success") && string(f.Member("is_error")) != "true"
 }
@@ -299,8 +299,8 @@ func (t *turns) noteUnasked(id, state string) {
 	}
 }
 
-// lifecycle follows what the CLI says about one prompt. States that end a
-// prompt after its result has come change nothing.
+// lifecycle follows the CLI's reports about one prompt. States that end a prompt
+// after its result has come change nothing.
 //
 // A prompt that is sent while a tool runs is folded into the turn: it is
 // completed before the result comes, which names it too. But when the prompt
@@ -324,7 +324,8 @@ func (t *turns) lifecycle(f wire.Frame) (it Item, begun bool) {
 	switch f.Text("state") {
 	case "started":
 		p.progress = Started
-		// If no turn runs yet, the init that follows says who else is in it.
+		// If no turn runs yet, the init that follows names the other prompts in
+		// it.
 		if t.current != nil {
 			t.current.add(p)
 			begun = p.abandoned && t.current.interruptOnce()

@@ -8,13 +8,13 @@ import (
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
-// work is what runs beside the turns: background agents, workflows and shell
+// work tracks the tasks beside the turns: background agents, workflows and shell
 // commands. When an agent ends, the CLI answers it in a turn of its own, and
-// between the two nothing seems to run. Newer CLIs say when they are idle: not
+// between the two nothing seems to run. Newer CLIs report when they are idle: not
 // before every agent is answered, but while a shell command still runs.
 type work struct {
 	tasks        []task
-	reportsIdle  bool // the CLI says whether it is idle
+	reportsIdle  bool // the CLI reports whether it is idle
 	idle         bool // it said so last
 	agentPending bool // an agent was at work since the CLI was idle
 }
@@ -41,9 +41,9 @@ func (w *work) stateChanged(f wire.Frame) {
 
 func (w *work) hasAgents() bool { return slices.ContainsFunc(w.tasks, task.isAgent) }
 
-// Activity is what the CLI is doing, as far as its frames tell.
+// Activity is the CLI's current work, as far as its frames show.
 type Activity struct {
-	Turn      bool // a turn runs, or the CLI says that it is not idle
+	Turn      bool // a turn runs, or the CLI reports that it is not idle
 	Replaying bool // the CLI continues what a session that was resumed left
 	Queued    int  // prompts whose turn has not begun
 	Agents    int  // background agents and workflows that work or are not yet answered
@@ -80,8 +80,8 @@ func (b *Inbox) Activity() Activity {
 }
 
 // agentAtWork reports whether a background agent or workflow is at work, or has
-// ended and is not yet answered. A CLI that says when it is idle is believed; of
-// others the list of tasks and the turns must do.
+// ended and is not yet answered. A CLI that reports when it is idle is believed;
+// for others the list of tasks and the turns must do.
 func (t *turns) agentAtWork() bool {
 	if t.work.reportsIdle {
 		return t.work.agentPending

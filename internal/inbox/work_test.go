@@ -123,7 +123,7 @@ func TestIdleComesLast(t *testing.T) {
 	})
 }
 
-// Frames that nobody asked for are followed and not shown.
+// Frames that were not requested are followed and not shown.
 func TestHiddenFrames(t *testing.T) {
 	for _, hide := range []bool{false, true} {
 		b := inbox.New(0)
