@@ -310,7 +310,7 @@ func (p *Peer) Open() {
 		switch {
 		case !s.held || s.flushing || s.cause != nil:
 		case len(s.queue) == 0:
-			s.held = false // at once: nobody who comes now has to wait
+			s.held = false // at once: later calls need not wait
 		default:
 			s.flushing = true
 			close(p.opened)

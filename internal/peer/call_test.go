@@ -153,7 +153,7 @@ func TestCloseAfterOpen(t *testing.T) {
 			far.call(t.Context(), peer.Call{Subtype: "b"}),
 		}
 		synctest.Wait()
-		far.peer.Open() // the first write blocks: nobody reads
+		far.peer.Open() // the first write blocks: no one reads
 		synctest.Wait()
 		gone := errors.New("gone")
 		far.peer.Close(gone)
@@ -202,7 +202,7 @@ func TestHeldCallsGoOutInOrder(t *testing.T) {
 	})
 }
 
-// Once it is open, nobody is told that the handshake is still on: neither when
+// Once the peer is open, no call fails because of the handshake: neither when
 // nothing was held, nor while the far side is slow to take what was.
 func TestOpenHasNoLimit(t *testing.T) {
 	for _, early := range []int{0, 3} {
@@ -322,7 +322,7 @@ func TestNoCancelNoticeForThoseWhoDoNotKnowIt(t *testing.T) {
 	})
 }
 
-// A second reply to a call is a late one: it takes no room and holds nobody up.
+// A second reply to a call is a late one: it takes no room and blocks nothing.
 func TestSecondReplyIsDropped(t *testing.T) {
 	bubble(t, peer.Config{Limits: peer.Limits{Pending: 1}}, func(t *testing.T, far *otherSide) {
 		for i := range 3 {
@@ -351,7 +351,7 @@ func TestHeldLineOnItsWay(t *testing.T) {
 		sent := make(chan error, 1)
 		go func() { sent <- far.peer.Send(ctx, []byte(`{"type":"user"}`)) }()
 		synctest.Wait()
-		far.peer.Open() // and nobody reads
+		far.peer.Open() // and no one reads
 		synctest.Wait()
 		cancel()
 		if err := <-sent; !errors.Is(err, context.Canceled) || errors.Is(err, ndjson.ErrNotBegun) {

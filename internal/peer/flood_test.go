@@ -38,7 +38,7 @@ func TestAnsweredRequestsAreNotAFlood(t *testing.T) {
 	}
 }
 
-// Requests without end, whose answers nobody takes, end the session.
+// Endless requests whose answers are never read end the session.
 func TestFloodEndsTheStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()

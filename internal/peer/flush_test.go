@@ -20,7 +20,7 @@ func TestHeldCallEndsBehindABlockedLine(t *testing.T) {
 		synctest.Wait()
 		<-time.After(time.Hour)
 		begin := time.Now()
-		far.peer.Open() // and nobody reads
+		far.peer.Open() // and no one reads
 		synctest.Wait()
 		late := far.call(t.Context(), peer.Call{Subtype: "late", Timeout: 2 * time.Second})
 		for i, call := range []<-chan outcome{held, late} {

@@ -134,7 +134,7 @@ func cancelled(id string) string {
 	return `{"type":"control_cancel_request","request_id":"` + id + `"}`
 }
 
-// outcome is what a call came to.
+// outcome is the outcome of a call.
 type outcome struct {
 	payload string
 	err     error

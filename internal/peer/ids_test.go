@@ -51,7 +51,7 @@ func TestMalformedDuplicateIsDropped(t *testing.T) {
 // A refusal that waits for the stream holds its id, and a cancel ends it.
 func TestRefusalHoldsItsID(t *testing.T) {
 	bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
-		blocker := far.call(t.Context(), peer.Call{Subtype: "blocks", Timeout: time.Minute}) // nobody reads: the stream is taken
+		blocker := far.call(t.Context(), peer.Call{Subtype: "blocks", Timeout: time.Minute}) // no one reads: the stream is taken
 		synctest.Wait()
 		far.handle = func(_ context.Context, in *peer.Incoming) { in.Reply(json.RawMessage(`{"n":1}`)) }
 		for _, id := range []string{"u-1", "u-2"} {

@@ -64,8 +64,9 @@ func (in *Incoming) answer(line []byte) (first bool) {
 	return true // even if the stream broke: there is no other
 }
 
-// Claim takes the right to answer, if nobody has. It is for the writer, when the
-// stream is ours: a cancel that comes while the answer waits for it still counts.
+// Claim takes the right to answer, unless it is taken. The writer calls it when
+// the stream is ours: a cancel that comes while the answer waits for the stream
+// still counts.
 func (in *Incoming) Claim() (first bool) {
 	in.peer.update(func(s *state) {
 		if first = in.settled.CompareAndSwap(false, true); first {
@@ -169,8 +170,8 @@ func (p *Peer) rejectMalformed(f wire.Frame, id wire.ID, err error) {
 	p.rejectUnhandled(id, err.Error())
 }
 
-// rejectUnhandled answers a request that nobody handles. Like any other it is answered
-// once, and not at all if its id is taken or if it is cancelled first.
+// rejectUnhandled answers a request that has no handler. Like any other it is
+// answered once, and not at all if its id is taken or if it is cancelled first.
 func (p *Peer) rejectUnhandled(id wire.ID, why string) {
 	if id == "" {
 		return

@@ -81,7 +81,7 @@ func TestStuckHandlerLosesTheRole(t *testing.T) {
 		far.send(request("b", "x"))
 		<-time.After(time.Second)
 		begin := time.Now()
-		for _, id := range []string{"c", "d", "e"} { // nobody is trusted while one is stuck
+		for _, id := range []string{"c", "d", "e"} { // no goroutine is trusted while one is stuck
 			far.send(request(id, "x"))
 		}
 		far.send(`{"type":"assistant"}`)

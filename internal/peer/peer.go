@@ -32,7 +32,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Handler is what a side of the protocol does with what it receives. Message,
+// Handler handles the frames that a side of the protocol receives. Message,
 // Accept and Fault are called by the reader and must return at once.
 type Handler interface {
 	// Message takes a frame that is not a control frame.
@@ -51,7 +51,7 @@ type Handler interface {
 	Fault(line []byte, err error)
 }
 
-// Config is what a Peer is made of.
+// Config configures a Peer.
 type Config struct {
 	Writer  *ndjson.Writer
 	Handler Handler
@@ -63,7 +63,7 @@ type Config struct {
 	// OnLine, if set, is called by the reader with every line before it is
 	// routed. It must return at once.
 	OnLine func(line []byte)
-	// Classify says where a line goes; nil is wire.Parse.
+	// Classify determines where a line goes; nil is wire.Parse.
 	Classify func(line []byte) (wire.Frame, error)
 	// HoldUntilOpen starts the peer held back until Open.
 	HoldUntilOpen bool
@@ -74,8 +74,8 @@ type Config struct {
 	// its answer is written, or it was withdrawn, whatever its handler still
 	// does. It must return at once.
 	OnSettled func()
-	// EchoesReplies says that the other side may repeat our replies; those are not
-	// worth a warning.
+	// EchoesReplies is true if the other side may repeat our replies; those are
+	// not worth a warning.
 	EchoesReplies bool
 	// NewID names the n-th call; nil is wire.NewID.
 	NewID func(n uint64) wire.ID
@@ -104,12 +104,12 @@ type state struct {
 	nextID   uint64
 	incoming map[wire.ID]*Incoming // not yet answered, cancelled or closed
 	replying int                   // answers on their way out
-	written  chan struct{}         // if somebody waits: closed when replying is 0
+	written  chan struct{}         // if a caller waits: closed when replying is 0
 	running  int                   // handlers that have not returned
 	cause    error                 // set once, by Close
 }
 
-// closeError is what a call gets that comes to a closed peer.
+// closeError is the error of a call on a closed peer.
 func (s *state) closeError() error {
 	if s.held && !s.flushing && !errors.Is(s.cause, ErrNotOpened) {
 		return fmt.Errorf("%w: %w", ErrNotOpened, s.cause)
@@ -250,7 +250,7 @@ func (p *Peer) Unanswered() (n int) {
 	return n
 }
 
-// Undecided returns how many incoming requests nobody has begun to answer.
+// Undecided returns how many incoming requests have no answer begun.
 func (p *Peer) Undecided() (n int) {
 	p.update(func(s *state) { n = len(s.incoming) })
 	return n

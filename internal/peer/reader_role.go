@@ -23,8 +23,8 @@ type readerRole struct {
 	reader  *ndjson.Reader
 	ended   func(error)
 	handoff chan bool    // what happens to the one waiting: the reader, or nothing; room for one
-	waiting atomic.Bool  // somebody waits for the role, and was told neither yet
-	resting atomic.Bool  // nobody need wait
+	waiting atomic.Bool  // a goroutine waits for the role, and was neither given it nor dismissed
+	resting atomic.Bool  // no goroutine need wait
 	quick   atomic.Int32 // handlers in a row that have returned at once
 	kept    keptRole
 }
@@ -109,15 +109,15 @@ func (p *Peer) passReaderRole() {
 	}
 }
 
-// Rest says that no request is expected for a while. The goroutine waiting for the
-// next one ends; the next one starts another.
+// Rest tells the peer that no request is expected for a while. The goroutine
+// waiting for the next one ends; the next one starts another.
 func (p *Peer) Rest() {
 	p.role.resting.Store(true)
 	p.dismiss(false)
 }
 
-// dismiss ends the waiting for the role of the reader: it is passed on, or nobody is
-// needed for it. It reports whether somebody waited.
+// dismiss ends the wait for the role of the reader: the role is passed on, or it
+// needs no goroutine. It reports whether a goroutine waited.
 func (p *Peer) dismiss(asReader bool) bool {
 	if !p.role.waiting.CompareAndSwap(true, false) {
 		return false
@@ -126,8 +126,8 @@ func (p *Peer) dismiss(asReader bool) bool {
 	return true
 }
 
-// awaitReaderRole waits for the role of the reader. It reports false when nobody is needed
-// for it.
+// awaitReaderRole waits for the role of the reader. It reports false when the role
+// needs no goroutine.
 func (p *Peer) awaitReaderRole() bool {
 	if !p.role.waiting.CompareAndSwap(false, true) {
 		return false

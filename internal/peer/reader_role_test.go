@@ -119,8 +119,8 @@ func TestRestAmongRequests(t *testing.T) {
 	})
 }
 
-// The peer may be closed in the moment in which the role of the reader is passed
-// on: somebody reads on to the end anyway.
+// The peer may be closed at the moment the role of the reader is passed on: a
+// goroutine reads on to the end anyway.
 func TestCloseWhileReaderRoleIsPassed(t *testing.T) {
 	for range 200 {
 		synctest.Test(t, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestCloseWhileReaderRoleIsPassed(t *testing.T) {
 			p.Serve(ndjson.NewReader(in), func(err error) { ended <- err })
 			say := func(line string) { io.WriteString(out, line+"\n") }
 			say(request("a", "x"))
-			synctest.Wait() // somebody waits for the role now
+			synctest.Wait() // a goroutine waits for the role now
 			say(request("b", "close"))
 			say(`{"type":"assistant"}`)
 			out.Close()
