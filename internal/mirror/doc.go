@@ -9,11 +9,11 @@
 // # Gathering
 //
 // The CLI writes several frames in a row. The first of them waits a few milliseconds
-// for the others, and they become one batch. Nobody is held up by that: frames are
-// stored at once when somebody waits for them, when the CLI asks something, because its
-// tools may run next, when the mirror is closed, and when they fill a batch. Until then they are in memory only, as
-// all frames are that a working store does not have yet; the journal is for a
-// store that does not work.
+// for the others, and they become one batch. No caller is delayed by that: frames
+// are stored at once when a caller waits for them, when the CLI asks something,
+// because its tools may run next, when the mirror is closed, and when they fill a
+// batch. Until then they are in memory only, as all frames are that a working store
+// does not have yet; the journal is for a store that does not work.
 //
 // # Nothing is dropped
 //
@@ -28,9 +28,8 @@
 //
 // Frames are counted. Code that must not continue before something is stored asks
 // for the count and calls [Mirror.Wait] with it. The wait ends with an error
-// when the store has taken nothing for as long as Config.GiveUp says, beginning
-// with the first batch that it was given; the mirror keeps trying anyway, until it
-// is closed.
+// when the store has taken nothing for Config.GiveUp, beginning with the first
+// batch that it was given; the mirror keeps trying anyway, until it is closed.
 //
 // # Leases
 //

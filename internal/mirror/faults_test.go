@@ -105,7 +105,7 @@ func (p *player) say(n int, late bool) {
 	p.m.Put(fmt.Appendf(nil, `{"type":"transcript_mirror","filePath":"/c/projects/-work/%s.jsonl","entries":[%s]}`, name, strings.Join(entries, ",")))
 }
 
-// play says some frames, and sometimes waits: for a while, or for the store.
+// play sends some frames, and sometimes waits: for a while, or for the store.
 func (p *player) play(ctx context.Context) {
 	frames := 1 + p.random.IntN(20)
 	for n := range frames {
@@ -235,7 +235,7 @@ func playCrash(t *testing.T, seed uint64) {
 	p.m.Abort(errKilled)
 	end, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	_ = p.m.Close(end) // what it says, and writes, nobody hears
+	_ = p.m.Close(end) // its error and its writes are ignored
 	journals, _ := os.ReadDir(after)
 	for _, j := range journals {
 		if _, err := store.ImportJournal(t.Context(), p.faults.MemoryStore, after+"/"+j.Name(), store.Fence{}); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// readFrame returns what a frame says: lines that were added to a transcript. An
-// error about one of the lines comes with the others.
+// readFrame returns the content of a frame: lines that were added to a
+// transcript. An error about one of the lines comes with the others.
 func readFrame(line []byte, project string) (store.Key, []store.Entry, error) {
 	path, lines, codes, err := usualFrame(line)
 	if err != nil {
@@ -113,7 +113,7 @@ func asInFile(e []byte) store.Entry {
 	return out
 }
 
-// transcriptAt says which transcript is in a file of the CLI. These are
+// transcriptAt returns which transcript is in a file of the CLI. These are
 //
 //	<config>/projects/<directory>/<session>.jsonl
 //	<config>/projects/<directory>/<session>/<sub>.jsonl

@@ -15,8 +15,8 @@ const gatherFor = 5 * time.Millisecond
 // batch is being stored is gathered as well. It is often a line that the CLI writes
 // behind the result, and to store it at once would hold up the outcome of the turn.
 //
-// A token in wake may be old, so it says nothing but to look again. That also makes
-// it safe to take one here that was meant for run: run looks at everything anew.
+// A token in wake may be old, so it only means to look again. That also makes it
+// safe to take one here that was meant for run: run looks at everything anew.
 func (m *Mirror) gather(late *time.Timer) {
 	defer late.Stop()
 	for began := false; ; {
@@ -37,7 +37,8 @@ func (m *Mirror) gather(late *time.Timer) {
 }
 
 // gathered reports whether frames have come, and whether they, or the end of the
-// mirror, must not be held up: somebody waits or is in a hurry, or they fill a batch.
+// mirror, must not be delayed: a caller waits or is in a hurry, or they fill a
+// batch.
 func (m *Mirror) gathered() (come, urgent bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -116,7 +116,7 @@ func TestGather(t *testing.T) {
 			puts(m, 1, 0)
 			<-time.After(7 * ms)
 			puts(m, 1, 0)
-			wait(t, m, 3) // leaves a token that nobody needs
+			wait(t, m, 3) // leaves a token that is not needed
 			<-time.After(10 * ms)
 			puts(m, 1, 0)
 		}, []string{"5ms: 1", "15ms: 2", "40ms: 1"}},

@@ -13,7 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Config says what is mirrored where.
+// Config configures a Mirror.
 type Config struct {
 	Store   store.Sessions
 	Project string
@@ -61,7 +61,7 @@ type Mirror struct {
 	leases *leases         // nil: none of our own
 	calls  context.Context // ends when nothing may be stored any more
 	cancel context.CancelFunc
-	wake   chan struct{} // one slot: something has come, somebody waits, or the end
+	wake   chan struct{} // one slot: something has come, a caller waits, or the end
 	done   chan struct{} // closed when run has returned
 	timer  *time.Timer   // fires when GiveUp is over
 
@@ -117,7 +117,7 @@ func (m *Mirror) Acquire(ctx context.Context, session string) error {
 	return err
 }
 
-// Owned waits until nobody else can have a session that this mirror stores:
+// Owned waits until no other process can own a session that this mirror stores:
 // every lease was renewed in time. It returns the error that has ended the
 // mirror, or that of ctx.
 func (m *Mirror) Owned(ctx context.Context) error {
@@ -150,8 +150,8 @@ func (m *Mirror) Hurry() {
 	signal(m.wake)
 }
 
-// Lose says that a frame has come that could not be read. What was in it is
-// not stored.
+// Lose tells the mirror that an unreadable frame has come. Its content is not
+// stored.
 func (m *Mirror) Lose(err error) {
 	m.reject(store.Key{}, err)
 }
@@ -165,8 +165,8 @@ func (m *Mirror) Count() uint64 {
 
 // Wait blocks until the first count frames are stored. It returns a
 // [*store.NotStoredError] if the store takes nothing for too long, the error
-// that has ended the mirror, or that of ctx. A frame that somebody waits for does not
-// wait for others.
+// that has ended the mirror, or that of ctx. An awaited frame does not wait for
+// others.
 func (m *Mirror) Wait(ctx context.Context, count uint64) error {
 	m.mu.Lock()
 	if m.stored >= count {
@@ -190,8 +190,8 @@ func (m *Mirror) Wait(ctx context.Context, count uint64) error {
 	})
 }
 
-// await blocks until ready says so, or fails. It is called with the lock held,
-// whenever tell was.
+// await blocks until ready returns true, or fails. It is called with the lock
+// held, whenever tell was.
 func (m *Mirror) await(ctx context.Context, ready func() (bool, error)) error {
 	for {
 		m.mu.Lock()
@@ -445,7 +445,7 @@ func (m *Mirror) reject(key store.Key, err error) {
 	m.cfg.OnNotStored(key, &store.NotStoredError{Err: err})
 }
 
-// lost ends the mirror because somebody else has the session, or nobody.
+// lost ends the mirror because another process owns the session, or none does.
 func (m *Mirror) lost(err error) {
 	m.Abort(err)
 	m.lostOnce.Do(func() { m.cfg.OnLost(err) })
@@ -487,7 +487,7 @@ func (m *Mirror) Close(ctx context.Context) error {
 	err := m.leave()
 	m.mu.Lock()
 	if m.ended == nil {
-		m.ended = err // nobody waits any longer for what is not stored
+		m.ended = err // callers no longer wait for what is not stored
 	}
 	m.tell()
 	m.mu.Unlock()

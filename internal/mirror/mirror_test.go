@@ -21,7 +21,7 @@ const session = "00000000-0000-4000-8000-000000000001"
 
 var errFault = errors.New("fault")
 
-// faulty is a store in memory whose calls fail as fault says.
+// faulty is a store in memory whose calls fail with the error of fault.
 type faulty struct {
 	*store.MemoryStore
 	mu    sync.Mutex
@@ -160,8 +160,8 @@ func TestBatches(t *testing.T) {
 	})
 }
 
-// A store that does not even heed its context holds up nobody for long, and
-// what it may or may not have is in the journal.
+// A store that ignores its context blocks no caller for long, and the entries
+// that it may or may not have are in the journal.
 func TestDeafStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -451,8 +451,9 @@ func TestSlowIsBounded(t *testing.T) {
 	})
 }
 
-// A journal that cannot be read back, or that somebody changed while the store was
-// down, is not stored as it is and loses nothing silently: the error says why.
+// A journal that cannot be read back, or that was changed while the store was
+// down, is not stored as it is, and nothing is lost silently: the error gives the
+// reason.
 func TestJournalSpoiled(t *testing.T) {
 	tests := map[string]struct {
 		spoil func(text string) string

@@ -133,7 +133,7 @@ func TestRefusedBatchEndsMirror(t *testing.T) {
 		if err := m.Wait(t.Context(), 1); !errors.Is(err, store.ErrLeaseLost) || time.Since(begin) > 10*time.Second {
 			t.Errorf("Wait = %v after %v", err, time.Since(begin))
 		}
-		_ = m.Close(t.Context()) // says that it is not stored
+		_ = m.Close(t.Context()) // reports that it is not stored
 	})
 }
 
@@ -162,7 +162,7 @@ func TestInvalidBatchGivenUp(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_ = m.Close(ctx) // says the same
+		_ = m.Close(ctx) // reports the same
 	})
 }
 

@@ -332,7 +332,7 @@ func TestWaitMeansStored(t *testing.T) {
 	}
 }
 
-// Journals that nobody has chosen a place for are in the user's cache.
+// By default, journals are in the user's cache.
 func TestDefaultJournals(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)

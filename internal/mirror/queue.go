@@ -19,8 +19,8 @@ const (
 // waits in the journal.
 const maxHeld = 16 << 20
 
-// batch is what is stored with one call. It does not change once it was made:
-// its id stands for its entries.
+// batch holds the entries that one call stores. It is immutable: its id stands
+// for its entries.
 type batch struct {
 	key    store.Key
 	batch  store.Batch // its entries are only in the journal if it was dropped

@@ -99,7 +99,7 @@ func TestPausesAreBounded(t *testing.T) {
 }
 
 // A mirror that could not store everything gives its lease back as well: the next owner
-// must not wait for a session that nobody works on.
+// must not wait for a session that no process works on.
 func TestFailedCloseGivesLeaseBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
