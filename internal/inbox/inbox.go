@@ -272,8 +272,8 @@ func (b *Inbox) Close(err error) {
 	}
 }
 
-// Hold tells the inbox that the consumer waits for something other than frames:
-// those that come in the meantime do not count against the bound.
+// Hold notes that the consumer waits for something other than frames: those that
+// come in the meantime do not count against the bound.
 func (b *Inbox) Hold(on bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -351,17 +351,16 @@ func (b *Inbox) Unsent(id string) {
 	}
 }
 
-// Ready tells the inbox that the CLI has answered the handshake. From then on a
-// failed result answers a prompt; before, it may explain why the CLI does not
-// start.
+// Ready notes that the CLI has answered the handshake. From then on a failed
+// result answers a prompt; before, it may explain why the CLI does not start.
 func (b *Inbox) Ready() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.turns.ready = true
 }
 
-// InputEnds tells the inbox that the CLI's input ends with the prompt: the CLI
-// may hold results back from then on.
+// InputEnds notes that the CLI's input ends with the prompt: the CLI may hold
+// results back from then on.
 func (b *Inbox) InputEnds() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

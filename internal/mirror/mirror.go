@@ -150,8 +150,7 @@ func (m *Mirror) Hurry() {
 	signal(m.wake)
 }
 
-// Lose tells the mirror that an unreadable frame has come. Its content is not
-// stored.
+// Lose notes that an unreadable frame has come. Its content is not stored.
 func (m *Mirror) Lose(err error) {
 	m.reject(store.Key{}, err)
 }
