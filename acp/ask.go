@@ -31,6 +31,7 @@ type asker struct {
 	shown   translate.Shown
 	first   permission.Func // asked before; nil: none
 	bypass  bool            // bypassPermissions may be chosen
+	kept    *keeper
 }
 
 // decide is the permission callback of a session. Whatever does not end with a
@@ -42,6 +43,11 @@ func (a asker) decide(ctx context.Context, req *permission.Request) (permission.
 			return d, err
 		}
 	}
+	return a.kept.decide(ctx, req, func(ctx context.Context) (permission.Decision, error) { return a.person(ctx, req) })
+}
+
+// person puts a question before the person at the editor.
+func (a asker) person(ctx context.Context, req *permission.Request) (permission.Decision, error) {
 	if req.ToolName == "AskUserQuestion" {
 		return a.questions(ctx, req)
 	}

@@ -12,7 +12,8 @@
 // methods, requests out of order and prompts that overlap are answered with an
 // error that says what to do, and never end the connection. When the editor is
 // gone, all sessions are closed, and no process is left. A session can be loaded
-// again afterwards.
+// again afterwards, and asks again what was open: permissions are questions of
+// package [github.com/claude-agent-go/claude/approval] and outlive both programs.
 //
 // The types of the protocol are in package
 // [github.com/claude-agent-go/claude/acp/schema].

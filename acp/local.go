@@ -10,15 +10,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/acp/internal/translate"
 	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // closing is how long a CLI may take to end by itself when its session closes:
@@ -49,8 +52,15 @@ type Local struct {
 	// Login is the command line of this program that signs in, below its own
 	// name, as in "acp", "--login". Nil: signing in is not offered.
 	Login []string
+	// Questions keeps what the editor is asked about calls: it outlives the editor and
+	// this process, is asked again when the session is opened, and may be decided by
+	// others that use the same inbox. Nil: [QuestionsIn] of the CLI's configuration
+	// directory.
+	Questions *approval.Questions
 	// Logger logs what happens. Nil: nothing is logged.
 	Logger *slog.Logger
+
+	tidied sync.Once // old questions are forgotten
 }
 
 // Initialize describes the agent.
@@ -96,12 +106,17 @@ func (l *Local) Logout(context.Context) error {
 // New starts a CLI for a new session.
 func (l *Local) New(ctx context.Context, e *Editor, req *schema.NewSessionRequest) (AgentSession, error) {
 	id := uuid.New()
-	return l.connect(ctx, e, id, req.Cwd, req.AdditionalDirectories, req.MCPServers, func(o *claude.Options) { o.SessionID = id })
+	return l.connect(ctx, e, opening{kept: l.keep(e, id), cwd: req.Cwd, dirs: req.AdditionalDirectories, servers: req.MCPServers})
 }
 
 // Load shows an earlier conversation and starts a CLI that continues it.
 func (l *Local) Load(ctx context.Context, e *Editor, req *schema.LoadSessionRequest) (AgentSession, error) {
 	id := string(req.SessionID)
+	kept := l.keep(e, id)
+	known, err := kept.takeUp(ctx, l.history())
+	if err != nil {
+		return nil, historyError(req.SessionID, err)
+	}
 	transcript, err := l.history().Read(ctx, id)
 	if err != nil {
 		return nil, historyError(req.SessionID, err)
@@ -120,16 +135,21 @@ func (l *Local) Load(ctx context.Context, e *Editor, req *schema.LoadSessionRequ
 			}
 		}
 	}
-	return l.connect(ctx, e, id, req.Cwd, req.AdditionalDirectories, req.MCPServers, func(o *claude.Options) { o.Resume = id })
+	return l.connect(ctx, e, opening{kept: kept, cwd: req.Cwd, dirs: req.AdditionalDirectories, servers: req.MCPServers, resumes: true, known: known})
 }
 
 // Resume starts a CLI that continues an earlier conversation.
 func (l *Local) Resume(ctx context.Context, e *Editor, req *schema.ResumeSessionRequest) (AgentSession, error) {
 	id := string(req.SessionID)
-	if _, err := l.history().Info(ctx, id); err != nil {
+	kept := l.keep(e, id)
+	known, err := kept.takeUp(ctx, l.history())
+	if err == nil {
+		_, err = l.history().Info(ctx, id)
+	}
+	if err != nil {
 		return nil, historyError(req.SessionID, err)
 	}
-	return l.connect(ctx, e, id, req.Cwd, req.AdditionalDirectories, req.MCPServers, func(o *claude.Options) { o.Resume = id })
+	return l.connect(ctx, e, opening{kept: kept, cwd: req.Cwd, dirs: req.AdditionalDirectories, servers: req.MCPServers, resumes: true, known: known})
 }
 
 // List lists the sessions of a directory, or all, the newest first.
@@ -162,10 +182,12 @@ func (l *Local) List(ctx context.Context, req *schema.ListSessionsRequest) (*sch
 	return resp, nil
 }
 
-// Delete removes a session from the disk.
+// Delete removes a session from the disk, with what was asked in it.
 func (l *Local) Delete(ctx context.Context, id schema.SessionID) error {
-	_, err := l.history().Delete(ctx, string(id))
-	return historyError(id, err)
+	if _, err := l.history().Delete(ctx, string(id)); err != nil {
+		return historyError(id, err)
+	}
+	return l.questions().Erase(ctx, string(id), store.Fence{})
 }
 
 func historyError(id schema.SessionID, err error) error {
@@ -203,14 +225,55 @@ func newMachine(e *Editor, cwd string) *translate.Machine {
 	return m
 }
 
+// keep returns what keeps the questions of a session.
+func (l *Local) keep(e *Editor, id string) *keeper {
+	k := &keeper{inbox: l.questions(), session: id, by: "editor", gone: e.conn.Done(), log: l.Logger}
+	if info := e.Info(); info != nil {
+		k.by = cmp.Or(info.Name, k.by)
+	}
+	if k.log == nil {
+		k.log = slog.New(slog.DiscardHandler)
+	}
+	return k
+}
+
+// questions returns the inbox.
+func (l *Local) questions() *approval.Questions {
+	if l.Questions != nil {
+		return l.Questions
+	}
+	return QuestionsIn(l.history().ConfigDir())
+}
+
+// tidy forgets questions that have long been over.
+func (l *Local) tidy(ctx context.Context, inbox *approval.Questions, log *slog.Logger) {
+	l.tidied.Do(func() {
+		ctx, cancel := context.WithTimeout(ctx, storing)
+		defer cancel()
+		if _, err := inbox.Forget(ctx, time.Now().Add(-keepQuestions), nil); err != nil {
+			log.Warn("acp: old questions were not forgotten", "error", err)
+		}
+	})
+}
+
+// opening is a session to open, as an editor asks for it.
+type opening struct {
+	kept    *keeper
+	cwd     string
+	dirs    []string
+	servers []schema.MCPServer
+	resumes bool              // an earlier session
+	known   map[string]string // its questions, by their calls
+}
+
 // connect starts the CLI of a session.
-func (l *Local) connect(ctx context.Context, e *Editor, id, cwd string, dirs []string, servers []schema.MCPServer, set func(*claude.Options)) (AgentSession, error) {
+func (l *Local) connect(ctx context.Context, e *Editor, o opening) (AgentSession, error) {
 	var opts claude.Options
 	if l.Options != nil {
 		opts = *l.Options
 	}
-	opts.Cwd, opts.PartialMessages = cwd, true
-	opts.AddDirs = slices.Concat(opts.AddDirs, dirs)
+	opts.Cwd, opts.PartialMessages = o.cwd, true
+	opts.AddDirs = slices.Concat(opts.AddDirs, o.dirs)
 	opts.SessionID, opts.Resume, opts.Continue, opts.ForkSession = "", "", false, false
 	if p := opts.SystemPrompt; p.Text == "" && p.Sections == nil {
 		opts.SystemPrompt.Preset = true
@@ -219,22 +282,29 @@ func (l *Local) connect(ctx context.Context, e *Editor, id, cwd string, dirs []s
 		opts.Timeouts.Close = closing
 	}
 	var err error
-	if opts.MCPServers, err = mcpServers(opts.MCPServers, servers); err != nil {
+	if opts.MCPServers, err = mcpServers(opts.MCPServers, o.servers); err != nil {
 		return nil, err
 	}
 	if l.Policy != nil {
-		opts.Hooks = append(slices.Clone(opts.Hooks), hook.Guard("", l.Policy(cwd)))
+		opts.Hooks = append(slices.Clone(opts.Hooks), hook.Guard("", l.Policy(o.cwd)))
 	}
-	s := &localSession{id: schema.SessionID(id), editor: e, machine: newMachine(e, cwd), history: l.history(), log: l.Logger}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
+	id := o.kept.session
+	s := &localSession{id: schema.SessionID(id), editor: e, machine: newMachine(e, o.cwd), history: l.history(), log: o.kept.log}
+	l.tidy(ctx, o.kept.inbox, s.log)
+	if o.resumes {
+		opts.Resume = id
+	} else {
+		opts.SessionID = id
 	}
-	s.asker = asker{editor: e, session: s.id, shown: s.machine.Shown, first: opts.CanUseTool, bypass: opts.AllowBypassPermissions}
+	if len(o.known) > 0 {
+		opts.Hooks = append(slices.Clone(opts.Hooks), o.kept.again(o.known))
+		s.announced.know(maps.Keys(o.known)) // the CLI does not announce them again
+	}
+	s.asker = asker{editor: e, session: s.id, shown: s.machine.Shown, first: opts.CanUseTool, bypass: opts.AllowBypassPermissions, kept: o.kept}
 	opts.CanUseTool = s.ask
 	if elicits(e) && opts.OnElicitation == nil {
 		opts.OnElicitation = s.asker.elicit
 	}
-	set(&opts)
 	if s.cli, err = claude.Connect(ctx, &opts); err != nil {
 		return nil, historyError(s.id, err)
 	}

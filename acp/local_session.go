@@ -2,11 +2,13 @@ package acp
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/acp/internal/rpc"
 	"github.com/claude-agent-go/claude/acp/internal/translate"
 	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/history"
@@ -172,6 +174,9 @@ func (s *localSession) Prompt(ctx context.Context, req *schema.PromptRequest) (*
 	interrupted := make(chan struct{})
 	keep := context.AfterFunc(ctx, func() {
 		defer close(interrupted)
+		if errors.Is(context.Cause(ctx), rpc.ErrClosed) {
+			return // the session is closed with its editor; an interrupt would answer its questions
+		}
 		s.interrupt(turn, leave)
 	})
 	defer func() {

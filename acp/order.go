@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"iter"
 	"sync"
 	"time"
 
@@ -21,6 +22,18 @@ type announced struct {
 	mu      sync.Mutex
 	calls   map[string]bool // shown with their input, and without a result
 	changed chan struct{}   // closed at the next message; nil: nothing waits
+}
+
+// know takes calls of an earlier process, which are not waited for.
+func (a *announced) know(calls iter.Seq[string]) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.calls == nil {
+		a.calls = make(map[string]bool)
+	}
+	for id := range calls {
+		a.calls[id] = true
+	}
 }
 
 // note takes a message whose updates were sent.

@@ -60,6 +60,22 @@ func (qs *Questions) Watch(ctx context.Context, f Filter) iter.Seq2[Question, er
 	}
 }
 
+// Await returns a question as soon as it is no longer [Open], or the error of ctx or of
+// the store. A decision made by this process is seen at once, one made by another within
+// a second.
+func (qs *Questions) Await(ctx context.Context, id string) (Question, error) {
+	for {
+		changed := qs.nextChange()
+		q, err := qs.Get(ctx, id)
+		if err != nil || q.State != Open {
+			return q, err
+		}
+		if !wait(ctx, changed, qs.poll) {
+			return q, context.Cause(ctx)
+		}
+	}
+}
+
 // wait waits for a change, at most for the time between two polls. It returns
 // false if ctx has ended.
 func wait(ctx context.Context, changed <-chan struct{}, poll time.Duration) bool {

@@ -21,9 +21,9 @@ func layers() [][]string {
 		{"internal/brief", "internal/price", "internal/wire", "internal/operation", "internal/lease", "history", "acp/internal/translate"},
 		{"internal/peer", "internal/inbox", "internal/mirror", "internal/restore"},
 		{".", "host"},
-		{"tool", "claudetest", "store/storetest", "approval", "acp"},
-		{"internal/demo", "internal/inspect", "internal/tee", "fleet", "acp/acptest"},
-		{"serve"},
+		{"tool", "claudetest", "store/storetest", "approval"},
+		{"internal/demo", "internal/inspect", "internal/tee", "fleet", "acp"},
+		{"serve", "acp/acptest"},
 		{"serve/page"},
 		{"cmd/...", "examples/...", "internal/test/parity", "internal/test/faults"},
 	}
