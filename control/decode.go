@@ -7,7 +7,7 @@ import (
 )
 
 // soft decodes data into v and returns a copy of data. Sound JSON of another
-// shape is not an error: whatever fits is filled.
+// shape is not an error: every field that fits is filled.
 func soft(data []byte, v any) (json.RawMessage, error) {
 	if err := jsonx.Unmarshal(data, v); err != nil && !jsonx.Mismatch(err) {
 		return nil, err

@@ -3,7 +3,7 @@
 //
 // # Results
 //
-// [Info] is what the CLI says about itself when a session starts: its
+// [Info] is the CLI's description of itself when a session starts: its
 // commands, agents and models, the account, its version and its capabilities,
 // which [Info.Has] checks. Each of the other results belongs to one operation,
 // for example [Interrupted], [Rewind], [ContextUsage], [UsageReport],

@@ -17,7 +17,7 @@ type Info struct {
 	Agents []AgentInfo `json:"agents,omitzero"`
 	// Models are the models that can be chosen.
 	Models []ModelInfo `json:"models,omitzero"`
-	// Account says who pays for the session.
+	// Account is the account that pays for the session.
 	Account Account `json:"account,omitzero"`
 	// OutputStyle is the current output style.
 	OutputStyle string `json:"output_style,omitzero"`
@@ -29,43 +29,43 @@ type Info struct {
 	PID int `json:"pid,omitzero"`
 	// CLIVersion is the version of the CLI.
 	CLIVersion string `json:"claude_code_version,omitzero"`
-	// CurrentModel is the model in use, if the CLI says so.
+	// CurrentModel is the model in use, if the CLI reports it.
 	CurrentModel string `json:"current_model,omitzero"`
 	// PermissionMode is the permission mode in use.
 	PermissionMode permission.Mode `json:"current_permission_mode,omitzero"`
-	// Activity is what the CLI was doing when it answered.
+	// Activity is the CLI's state when it answered.
 	Activity Activity `json:"session_state,omitzero"`
 	// Capabilities names optional abilities of the protocol; see [Info.Has].
 	Capabilities []string `json:"capabilities,omitzero"`
 	// SupportedCommands are the control operations that an older peer lists.
 	SupportedCommands []string `json:"supported_commands,omitzero"`
-	// HooksApplied says whether the hooks were registered; nil if the CLI does
-	// not say.
+	// HooksApplied reports whether the hooks were registered; nil if the CLI
+	// does not tell.
 	HooksApplied *bool `json:"hooks_applied,omitzero"`
-	// HookOnFailureSupported says that the CLI can block when a hook fails.
+	// HookOnFailureSupported reports that the CLI can block when a hook fails.
 	HookOnFailureSupported bool `json:"hook_on_failure_supported,omitzero"`
-	// PluginsApplied says whether the plugins of the request were loaded; nil
-	// if the CLI does not say.
+	// PluginsApplied reports whether the plugins of the request were loaded;
+	// nil if the CLI does not tell.
 	PluginsApplied *bool `json:"plugins_applied,omitzero"`
-	// ManagedSettingsApplied says whether the managed settings of the request
-	// apply; nil if the CLI does not say.
+	// ManagedSettingsApplied reports whether the managed settings of the
+	// request apply; nil if the CLI does not tell.
 	ManagedSettingsApplied *bool `json:"managed_settings_applied,omitzero"`
-	// SDKMCPManifestsParked says what happened to the manifest sent ahead for
-	// each in-process MCP server, for example "parked" or "malformed".
+	// SDKMCPManifestsParked reports what happened to the manifest sent ahead
+	// for each in-process MCP server, for example "parked" or "malformed".
 	SDKMCPManifestsParked map[string]string `json:"sdk_mcp_manifests_parked,omitzero"`
 	// FastModeState is the state of fast mode, for example "off".
 	FastModeState string `json:"fast_mode_state,omitzero"`
-	// FastModeDisabledReason says why fast mode cannot be used.
+	// FastModeDisabledReason is why fast mode cannot be used.
 	FastModeDisabledReason string `json:"fast_mode_disabled_reason,omitzero"`
-	// OtherHookAskOutranksHost says that if a hook from the settings wants to
-	// ask a person, it prevails over a hook of the SDK that allows.
+	// OtherHookAskOutranksHost reports that a hook from the settings that wants
+	// to ask a person prevails over a hook of the SDK that allows.
 	OtherHookAskOutranksHost bool `json:"other_hook_ask_outranks_host,omitzero"`
-	// FeedbackMode says what happens to feedback from a person.
+	// FeedbackMode is where feedback from a person goes.
 	FeedbackMode FeedbackMode `json:"feedback_mode,omitzero"`
-	// AnalyticsDisabled says that the CLI reports nothing about its use.
+	// AnalyticsDisabled reports that the CLI sends no usage statistics.
 	AnalyticsDisabled bool `json:"analytics_disabled,omitzero"`
-	// The next five say whether the session can be controlled from elsewhere,
-	// and whether that is on automatically.
+	// The next five report whether the session can be controlled from
+	// elsewhere, and whether that is on automatically.
 	RemoteControlAvailable          bool `json:"remote_control_available,omitzero"`
 	RemoteControlAutoEnable         bool `json:"remote_control_auto_enable,omitzero"`
 	RemoteControlAutoOnByDefault    bool `json:"remote_control_auto_on_by_default,omitzero"`
@@ -75,7 +75,7 @@ type Info struct {
 	Raw json.RawMessage `json:"-"`
 }
 
-// FeedbackMode says what happens to feedback from a person.
+// FeedbackMode is where feedback from a person goes.
 type FeedbackMode struct {
 	// Kind is "post", "bundle", "share" or "disabled".
 	Kind string `json:"kind"`
@@ -118,7 +118,7 @@ type ModelInfo struct {
 	SupportsThinkingOff      bool     `json:"supportsThinkingOff,omitzero"`
 }
 
-// Account says which account and which kind of credential a session uses. It
+// Account names the account and the kind of credential that a session uses. It
 // holds no secret.
 type Account struct {
 	Email            string `json:"email,omitzero"`
@@ -158,7 +158,7 @@ func (i *Info) UnmarshalJSON(data []byte) error {
 }
 
 // capabilities reads the list of names, or the older form
-// {"hooks":true,"permissions":true}: the names of what is true.
+// {"hooks":true,"permissions":true}: the names whose value is true.
 func capabilities(v any) (names []string) {
 	switch v := v.(type) {
 	case []any:

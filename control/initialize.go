@@ -19,7 +19,7 @@ type Initialize struct {
 	// SDKMCPServerManifests has the handshakes of some of them, made ahead to
 	// save round trips.
 	SDKMCPServerManifests map[string]SDKMCPServerManifest `json:"sdkMcpServerManifests,omitzero"`
-	// SDKMCPServerManifestsOrigin says how the manifests were made.
+	// SDKMCPServerManifestsOrigin describes how the manifests were made.
 	SDKMCPServerManifestsOrigin string `json:"sdkMcpServerManifestsOrigin,omitzero"`
 	// JSONSchema is the schema of a structured result.
 	JSONSchema json.RawMessage `json:"jsonSchema,omitzero"`
@@ -50,14 +50,14 @@ type Initialize struct {
 	// PromptSuggestions asks for a suggestion of the next prompt after each
 	// turn.
 	PromptSuggestions bool `json:"promptSuggestions,omitzero"`
-	// AgentProgressSummaries asks for summaries of what subagents do.
+	// AgentProgressSummaries asks for summaries of the subagents' work.
 	AgentProgressSummaries bool `json:"agentProgressSummaries,omitzero"`
 	// ForwardSubagentText asks for the text of subagents.
 	ForwardSubagentText bool `json:"forwardSubagentText,omitzero"`
 	// SupportedDialogKinds are the kinds of [Dialog] that can be shown.
 	SupportedDialogKinds []string `json:"supportedDialogKinds,omitzero"`
-	// PerTaskStopAffordance says that background tasks can be stopped one by
-	// one.
+	// PerTaskStopAffordance announces that background tasks can be stopped one
+	// by one.
 	PerTaskStopAffordance bool `json:"perTaskStopAffordance,omitzero"`
 	// ManagedSettings are settings of the administrator.
 	ManagedSettings json.RawMessage `json:"managedSettings,omitzero"`
@@ -139,13 +139,13 @@ type AgentDefinition struct {
 	CriticalSystemReminder string `json:"criticalSystemReminder_EXPERIMENTAL,omitzero"`
 }
 
-// MemoryScope says for whom an agent keeps its memory.
+// MemoryScope selects for whom an agent keeps its memory.
 type MemoryScope string
 
 // The scopes of an agent's memory.
 const (
 	MemoryUser    MemoryScope = "user"    // the user, in every project
-	MemoryProject MemoryScope = "project" // everybody in the project
+	MemoryProject MemoryScope = "project" // everyone in the project
 	MemoryLocal   MemoryScope = "local"   // the user, in this project
 )
 

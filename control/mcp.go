@@ -18,16 +18,16 @@ const (
 type MCPServerStatus struct {
 	Name   string   `json:"name"`
 	Status MCPState `json:"status"`
-	// ServerInfo is what the server says about itself, once connected.
+	// ServerInfo is the server's description of itself, once connected.
 	ServerInfo *MCPServerInfo `json:"serverInfo,omitzero"`
-	// Error says why the connection failed.
+	// Error is why the connection failed.
 	Error string `json:"error,omitzero"`
 	// Config is the server's configuration, in one of several shapes.
 	Config json.RawMessage `json:"config,omitzero"`
-	// Scope and Source say where the configuration comes from.
+	// Scope and Source name the origin of the configuration.
 	Scope  string `json:"scope,omitzero"`
 	Source string `json:"source,omitzero"`
-	// Transport says how the server is reached, for example "sdk" or "stdio".
+	// Transport is how the server is reached, for example "sdk" or "stdio".
 	Transport string          `json:"transport,omitzero"`
 	Tools     []MCPTool       `json:"tools,omitzero"`
 	Raw       json.RawMessage `json:"-"`
@@ -62,11 +62,12 @@ type MCPToolAnnotations struct {
 	OpenWorld   bool `json:"openWorld,omitzero"`
 }
 
-// MCPSetResult says what setting the MCP servers of a session changed.
+// MCPSetResult reports the changes made by setting the MCP servers of a
+// session.
 type MCPSetResult struct {
 	Added   []string `json:"added"`
 	Removed []string `json:"removed"`
-	// Errors says why a server could not be added, by server.
+	// Errors explains, by server, why one could not be added.
 	Errors map[string]string `json:"errors"`
 	Raw    json.RawMessage   `json:"-"`
 }
@@ -98,7 +99,7 @@ type MCPToolPolicy struct {
 	OrgMaxPermission string `json:"org_max_permission,omitzero"`
 }
 
-// MCPCallResult is what a tool of an MCP server answered.
+// MCPCallResult is the answer of a tool of an MCP server.
 type MCPCallResult struct {
 	// Content are the blocks of the answer, StructuredContent its object.
 	Content           []json.RawMessage `json:"content"`

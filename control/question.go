@@ -22,7 +22,7 @@ type Elicitation struct {
 	ServerName string `json:"mcp_server_name"`
 	// Message is the question.
 	Message string `json:"message"`
-	// Mode says whether it is a form or an address.
+	// Mode distinguishes a form from an address.
 	Mode ElicitationMode `json:"mode,omitzero"`
 	// URL is the address to visit in mode [ElicitationURL].
 	URL string `json:"url,omitzero"`
@@ -55,7 +55,7 @@ const (
 	ElicitationURL  ElicitationMode = "url"
 )
 
-// ElicitationAction is what the user did with a question.
+// ElicitationAction is the user's response to a question.
 type ElicitationAction string
 
 // The actions.
@@ -124,12 +124,12 @@ func (a *ElicitationAnswer) UnmarshalJSON(data []byte) error {
 // closes. An error cancels the dialog.
 type DialogFunc func(ctx context.Context, d *Dialog) (DialogAnswer, error)
 
-// Dialog is a question from the CLI itself, of a kind that the session said it
-// can show.
+// Dialog is a question from the CLI itself, of a kind that the session
+// announced it can show.
 type Dialog struct {
 	// RequestID is the id of the control request. The session sets it.
 	RequestID string `json:"-"`
-	// Kind says what Payload holds.
+	// Kind determines what Payload holds.
 	Kind    string          `json:"dialog_kind"`
 	Payload json.RawMessage `json:"payload,omitzero"`
 	// ToolUseID is the tool call the dialog belongs to, if any.

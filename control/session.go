@@ -23,11 +23,12 @@ func (v *Interrupted) UnmarshalJSON(data []byte) (err error) {
 	return err
 }
 
-// Rewind says what restoring files to an earlier message did, or would do.
+// Rewind describes the effect, or the preview, of restoring files to an earlier
+// message.
 type Rewind struct {
-	// CanRewind says whether there is a checkpoint to return to.
+	// CanRewind reports whether there is a checkpoint to return to.
 	CanRewind bool `json:"canRewind"`
-	// Error says why not.
+	// Error is the reason if not.
 	Error string `json:"error,omitzero"`
 	// FilesChanged, Insertions and Deletions describe the difference. The CLI
 	// fills them in for a dry run.
@@ -67,7 +68,7 @@ func (v *TaskOutput) UnmarshalJSON(data []byte) (err error) {
 
 // FileContents is a file as the CLI reads it.
 type FileContents struct {
-	// Contents is the text, or base64 text if Encoding says so.
+	// Contents is the text, or base64 text if Encoding is "base64".
 	Contents string `json:"contents"`
 	// Path is the absolute path of the file.
 	Path string `json:"absPath"`
@@ -75,9 +76,9 @@ type FileContents struct {
 	RequestedPath string `json:"requested_path,omitzero"`
 	// Encoding is "base64" for a file requested in that form.
 	Encoding string `json:"encoding,omitzero"`
-	// Truncated says that the file is longer than the part that was requested.
+	// Truncated reports that the file is longer than the requested part.
 	Truncated bool `json:"truncated,omitzero"`
-	// Lossy says that bytes that are not text were replaced.
+	// Lossy reports that bytes that are not text were replaced.
 	Lossy bool            `json:"lossy,omitzero"`
 	Raw   json.RawMessage `json:"-"`
 }
@@ -124,7 +125,7 @@ func (v *FileSuggestions) UnmarshalJSON(data []byte) (err error) {
 type SideAnswer struct {
 	// Response is the answer.
 	Response string `json:"response"`
-	// Synthetic says that the CLI, not the model, wrote the answer.
+	// Synthetic reports that the CLI, not the model, wrote the answer.
 	Synthetic bool            `json:"synthetic,omitzero"`
 	Raw       json.RawMessage `json:"-"`
 }

@@ -40,15 +40,15 @@ type AppliedSettings struct {
 	UltracodeRequested  bool `json:"ultracodeRequested,omitzero"`
 	UltrathinkAvailable bool `json:"ultrathinkAvailable,omitzero"`
 
-	// OutsideFileToolReadsBlocked and OutsideFileToolWritesBlocked say that
+	// OutsideFileToolReadsBlocked and OutsideFileToolWritesBlocked report that
 	// the file tools stay inside the session's folders.
-	// OutsideBlocksCountLaunchFoldersOnly says that only the folders the
+	// OutsideBlocksCountLaunchFoldersOnly reports that only the folders the
 	// session was started with count.
 	OutsideFileToolReadsBlocked         bool `json:"outsideFileToolReadsBlocked,omitzero"`
 	OutsideFileToolWritesBlocked        bool `json:"outsideFileToolWritesBlocked,omitzero"`
 	OutsideBlocksCountLaunchFoldersOnly bool `json:"outsideBlocksCountLaunchFoldersOnly,omitzero"`
-	// LaunchEnvLeftOwnFilesInPlace says that the environment at the start did
-	// not move the CLI's own files elsewhere.
+	// LaunchEnvLeftOwnFilesInPlace reports that the environment at the start
+	// did not move the CLI's own files elsewhere.
 	LaunchEnvLeftOwnFilesInPlace bool `json:"launchEnvLeftOwnFilesInPlace,omitzero"`
 }
 
@@ -69,7 +69,7 @@ type PermissionRules struct {
 	// addition to OriginalCwd, where the session started.
 	WorkspaceDirectories []string
 	OriginalCwd          string
-	// ManagedOnly says that only the administrator's rules count.
+	// ManagedOnly reports that only the administrator's rules count.
 	ManagedOnly bool
 	Raw         json.RawMessage
 }
@@ -135,8 +135,8 @@ type PluginReload struct {
 	MCPServers []MCPServerStatus `json:"mcpServers"`
 	// ErrorCount counts the plugins that could not be loaded.
 	ErrorCount int `json:"error_count"`
-	// Held says that the reload is waiting, because it would empty the prompt
-	// cache and the request asked to hold it in that case.
+	// Held reports that the reload is waiting, because it would empty the
+	// prompt cache and the request asked to hold it in that case.
 	Held bool            `json:"held,omitzero"`
 	Raw  json.RawMessage `json:"-"`
 }
@@ -165,7 +165,7 @@ type Hooks struct {
 	Hooks []json.RawMessage `json:"hooks"`
 	// Catalog lists all events that exist.
 	Catalog []HookEventInfo `json:"eventCatalog,omitzero"`
-	// Policy says what an administrator has decided about hooks.
+	// Policy holds an administrator's decisions about hooks.
 	Policy json.RawMessage `json:"policy,omitzero"`
 	Raw    json.RawMessage `json:"-"`
 }

@@ -2,7 +2,7 @@ package control
 
 import "encoding/json"
 
-// ContextUsage says what fills the context window.
+// ContextUsage is a breakdown of the context window.
 type ContextUsage struct {
 	// Categories are the parts of the window, used and free.
 	Categories []ContextCategory `json:"categories"`
@@ -22,19 +22,20 @@ type ContextUsage struct {
 	// is compacted, if AutoCompact is on.
 	AutoCompactThreshold int  `json:"autoCompactThreshold,omitzero"`
 	AutoCompact          bool `json:"isAutoCompactEnabled"`
-	// AutoCompactSource says where the threshold comes from, for example
+	// AutoCompactSource is the origin of the threshold, for example
 	// "model-default".
 	AutoCompactSource string `json:"autocompactSource,omitzero"`
 	// MessageBreakdown divides the tokens of the conversation.
 	MessageBreakdown MessageBreakdown `json:"messageBreakdown,omitzero"`
-	// Skills and SlashCommands are what the model is told about them.
+	// Skills and SlashCommands are the parts of the window that describe them
+	// to the model.
 	Skills        ContextSkills   `json:"skills,omitzero"`
 	SlashCommands ContextCommands `json:"slashCommands,omitzero"`
 	// APIUsage is the usage of the last model call in the form it has in an
 	// assistant message, nil before the first.
 	APIUsage json.RawMessage `json:"apiUsage,omitzero"`
-	// Agents, MCPTools and MCPInstructions list what these parts of the window
-	// consist of, as the CLI wrote it.
+	// Agents, MCPTools and MCPInstructions list the contents of these parts of
+	// the window, as the CLI wrote them.
 	Agents          []json.RawMessage `json:"agents,omitzero"`
 	MCPTools        []json.RawMessage `json:"mcpTools,omitzero"`
 	MCPInstructions []json.RawMessage `json:"mcpInstructions,omitzero"`
@@ -59,7 +60,7 @@ type MessageBreakdown struct {
 // NamedTokens are the tokens of one thing in a [ContextUsage].
 type NamedTokens struct {
 	Name string `json:"name"`
-	// Source says where the thing comes from, for example "built-in".
+	// Source is the origin of the thing, for example "built-in".
 	Source string `json:"source,omitzero"`
 	Tokens int    `json:"tokens"`
 }
@@ -107,13 +108,13 @@ func (v *ContextUsage) UnmarshalJSON(data []byte) (err error) {
 	return err
 }
 
-// UsageReport says what the session has cost so far and how much of the account's
+// UsageReport holds the cost of the session so far and how much of the account's
 // limits is used.
 type UsageReport struct {
 	Session SessionUsage `json:"session"`
 	// SubscriptionType is empty for an API key.
 	SubscriptionType string `json:"subscription_type,omitzero"`
-	// RateLimitsAvailable says whether RateLimits could be read.
+	// RateLimitsAvailable reports whether RateLimits could be read.
 	RateLimitsAvailable bool `json:"rate_limits_available"`
 	// RateLimits has an entry for each window, for example "five_hour".
 	RateLimits map[string]json.RawMessage `json:"rate_limits,omitzero"`

@@ -2,7 +2,7 @@ package message
 
 import "github.com/claude-agent-go/claude/internal/jsonx"
 
-// APIRetry says that an API call failed and will be tried again.
+// APIRetry reports that an API call failed and will be tried again.
 type APIRetry struct {
 	Header
 
@@ -47,7 +47,7 @@ func (m ThinkingTokens) MarshalJSON() ([]byte, error) {
 	return encode(&m.Header, typeSystem, "thinking_tokens", (*plain)(&m))
 }
 
-// ModelFallback says that the model refused to answer. With [FallbackUsed],
+// ModelFallback reports that the model refused to answer. With [FallbackUsed],
 // another model answers; with [FallbackMissing], there is none. An empty
 // Subtype is encoded as [FallbackUsed].
 type ModelFallback struct {

@@ -7,9 +7,9 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// Assistant is what the model said. The CLI writes one line per content block:
-// lines with the same ID are parts of one answer, and until the last of them
-// StopReason is empty.
+// Assistant is a message of the model. The CLI writes one line per content
+// block: lines with the same ID are parts of one answer, and until the last of
+// them StopReason is empty.
 //
 // The members of the nested "message" object on the wire are fields here.
 type Assistant struct {
@@ -24,9 +24,9 @@ type Assistant struct {
 	StopReason   string  `json:"-"`
 	StopSequence string  `json:"-"`
 	Usage        Usage   `json:"-"`
-	// StopDetails adds detail to StopReason, Container says where the API ran
-	// code, ContextManagement what it removed from the context, and
-	// Diagnostics what it noticed. Each is as the API wrote it, or nil.
+	// StopDetails adds detail to StopReason, Container is where the API ran
+	// code, ContextManagement what it removed from the context, and Diagnostics
+	// what it noticed. Each is as the API wrote it, or nil.
 	StopDetails       json.RawMessage `json:"-"`
 	Container         json.RawMessage `json:"-"`
 	ContextManagement json.RawMessage `json:"-"`
@@ -44,8 +44,8 @@ type Assistant struct {
 	// APIErrorStatus is the HTTP status of that error, 0 for none.
 	APIErrorStatus int    `json:"api_error_status,omitzero"`
 	APIErrorType   string `json:"api_error_type,omitzero"`
-	// IsAPIErrorMessage says that the text reports an API error. APIError
-	// names its kind if the CLI handles it specially.
+	// IsAPIErrorMessage reports that the text is an API error. APIError names
+	// its kind if the CLI handles it specially.
 	IsAPIErrorMessage bool   `json:"is_api_error_message,omitzero"`
 	APIError          string `json:"api_error,omitzero"`
 	RequestID         string `json:"request_id,omitzero"`
@@ -56,7 +56,7 @@ type Assistant struct {
 	// Supersedes lists the ids of messages that this one replaces.
 	Supersedes   []string `json:"supersedes,omitzero"`
 	ResumeReason string   `json:"resume_reason,omitzero"`
-	// Aborted says that an interrupt cut the answer short.
+	// Aborted reports that an interrupt cut the answer short.
 	Aborted bool `json:"aborted,omitzero"`
 
 	// AgentID, SubagentType and TaskDescription name the subagent that
@@ -67,15 +67,15 @@ type Assistant struct {
 
 	// ToolUseMeta has display names for the calls of MCP tools in this line.
 	ToolUseMeta []ToolUseMeta `json:"tool_use_meta,omitzero"`
-	// ThinkingDisplay says how much of the model's thinking is shown, and
+	// ThinkingDisplay is how much of the model's thinking is shown, and
 	// ThinkingDurationMS how long the thinking of this line took.
 	ThinkingDisplay    string  `json:"thinking_display,omitzero"`
 	ThinkingDurationMS float64 `json:"thinking_duration_ms,omitzero"`
 
 	Timestamp time.Time `json:"-"`
 	// LocalCommandRun is the slash command whose output the text is, nil for
-	// what the model said. LocalCommandSource is the output as the command
-	// wrote it. LocalCommandOutcome says how the command ended, if it did not
+	// the model's own text. LocalCommandSource is the output as the command
+	// wrote it. LocalCommandOutcome is how the command ended, if it did not
 	// succeed.
 	LocalCommandRun     *LocalCommandRun     `json:"local_command_run,omitzero"`
 	LocalCommandSource  string               `json:"local_command_source,omitzero"`
@@ -104,7 +104,7 @@ type LocalCommandRun struct {
 	Plugin  string `json:"plugin,omitzero"`
 }
 
-// LocalCommandOutcome says how a slash command that did not succeed ended.
+// LocalCommandOutcome is how a slash command that did not succeed ended.
 type LocalCommandOutcome struct {
 	// Kind is "failed", "unknown" and so on.
 	Kind string `json:"kind"`

@@ -65,10 +65,10 @@ type ToolUseBlock struct {
 type ToolResultBlock struct {
 	ToolUseID string  `json:"tool_use_id"`
 	Content   Content `json:"content,omitzero"`
-	// Plain says that Content is a single text, written as a string instead of
-	// a list, as the CLI writes the results of its own tools.
+	// Plain reports that Content is a single text, written as a string instead
+	// of a list, as the CLI writes the results of its own tools.
 	Plain bool `json:"-"`
-	// IsError says that the tool failed or was not allowed to run.
+	// IsError reports that the tool failed or was not allowed to run.
 	IsError bool `json:"is_error,omitzero"`
 }
 

@@ -66,8 +66,8 @@ func (c Content) MarshalJSON() ([]byte, error) {
 	return jsonx.Marshal([]Block(c))
 }
 
-// What a list may hold. The CLI writes a few blocks, and lists inside of blocks
-// for results of tools only; a list beyond these bounds is not content.
+// Bounds of a list. The CLI writes a few blocks, and nests lists only in the
+// results of tools; a list beyond these bounds is not content.
 const (
 	maxBlocks  = 10_000
 	maxNesting = 4
@@ -82,8 +82,7 @@ func (c *Content) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// wireContent is content that is written as a string if it can be and should
-// be.
+// wireContent is content that is written as a string where possible and wanted.
 type wireContent struct {
 	Content
 	plain bool
@@ -112,7 +111,7 @@ func (c *wireContent) UnmarshalJSON(data []byte) error {
 }
 
 // decodeContent decodes a list at a depth. No block is decoded more than twice,
-// however lists are nested and whatever does not fit.
+// however deeply lists are nested and whatever does not fit.
 func decodeContent(data []byte, depth int) (Content, error) {
 	switch kindOf(data) {
 	case 'n', 0:
@@ -134,7 +133,7 @@ func decodeContent(data []byte, depth int) (Content, error) {
 		return nil, err
 	}
 	if err != nil {
-		wires = nil // one does not fit: each on its own
+		wires = nil // one does not fit: decode each on its own
 	}
 	out, known := make(Content, len(wires)), true
 	for i := range wires {
@@ -147,7 +146,7 @@ func decodeContent(data []byte, depth int) (Content, error) {
 	return keep(data, out, depth)
 }
 
-// keep completes a list in which a block must be kept raw.
+// keep completes a list with a block that must be kept raw.
 func keep(data []byte, out Content, depth int) (Content, error) {
 	var raws []json.RawMessage
 	if err := jsonx.Unmarshal(data, &raws); err != nil {
@@ -164,8 +163,8 @@ func keep(data []byte, out Content, depth int) (Content, error) {
 	return out, nil
 }
 
-// tooMany reports whether a list has too many elements. Commas are counted
-// first: most lists have so few that nothing else need be looked at.
+// tooMany reports whether a list has too many elements. It counts commas first:
+// most lists have so few that no closer look is needed.
 func tooMany(data []byte) bool {
 	if bytes.Count(data, []byte{','}) < maxBlocks {
 		return false
@@ -223,7 +222,7 @@ type blockWire struct {
 	Input     json.RawMessage `json:"input"`
 	ToolUseID string          `json:"tool_use_id"`
 	Content   json.RawMessage `json:"content"`
-	decoded   wireContent     // in place of Content, if it was read already
+	decoded   wireContent     // replaces Content if it was already read
 	IsError   bool            `json:"is_error"`
 	Source    Source          `json:"source"`
 	Title     string          `json:"title"`

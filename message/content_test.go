@@ -165,7 +165,7 @@ func TestSourceBytes(t *testing.T) {
 	}
 }
 
-// What is appended to the content of a message is not seen by anybody else.
+// Appending to the content of one message does not show in another.
 func TestContentIsOwn(t *testing.T) {
 	m := mustDecode(t, `{"type":"assistant","message":{"content":[{"type":"text","text":"a"}]}}`).(*message.Assistant)
 	one := append(m.Content, message.Text("b"))

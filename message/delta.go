@@ -42,7 +42,7 @@ func fastDelta(raw []byte) *StreamEvent {
 			m.ParentToolUseID = r.Text()
 		case "thinking_display":
 			m.ThinkingDisplay = r.KnownText("updates")
-		default: // the first event of an answer has more to say
+		default: // the first event of an answer holds more
 			return nil
 		}
 	}
@@ -52,14 +52,14 @@ func fastDelta(raw []byte) *StreamEvent {
 	return &m.StreamEvent
 }
 
-// A delta as the CLI begins it.
+// The usual beginning of a delta.
 const (
 	deltaBegin = `{"type":"stream_event","event":`
 	deltaIndex = `{"type":"content_block_delta","index":`
 )
 
-// usualDelta reads a delta up to the end of its event, if it is written to the
-// letter as the CLI writes it. Otherwise m is left as it was.
+// usualDelta reads a delta up to the end of its event, if it is exactly in the
+// CLI's usual form. Otherwise it leaves m unchanged.
 func (r *fastReader) usualDelta(m *deltaEvent) bool {
 	if !r.SkipLiteral(deltaBegin) {
 		return false
@@ -110,7 +110,7 @@ func (r *fastReader) event(m *deltaEvent) bool {
 	return r.OK() && m.Delta != nil && m.EventType != ""
 }
 
-// delta reads what the event adds.
+// delta reads the piece that the event adds.
 func (r *fastReader) delta(d *Delta) {
 	o := r.Object()
 	for name := r.Next(&o); name != nil; name = r.Next(&o) {

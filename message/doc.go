@@ -1,5 +1,5 @@
-// Package message holds everything the CLI says on its standard output, except
-// control frames, and the content blocks that users send.
+// Package message holds everything the CLI writes to its standard output,
+// except control frames, and the content blocks that users send.
 //
 // # Messages
 //
@@ -22,10 +22,10 @@
 // # Nothing is lost
 //
 // Every message embeds a [Header], and [Header].Raw is the line as received.
-// The CLI grows faster than any list of types, so unknown things are normal:
-// an unknown type is an [Unknown], an unknown system subtype a [System], an
-// unknown content block an [UnknownBlock]. Open enumerations are strings, and
-// a value without a constant stays as it is.
+// The CLI grows faster than any list of types, so unknown things are normal: an
+// unknown type is an [Unknown], an unknown system subtype a [System], an
+// unknown content block an [UnknownBlock]. Open enumerations are strings, and a
+// value without a constant stays unchanged.
 //
 // A field of an unexpected kind costs only that field: [Decode] then returns
 // both the message and an error.
@@ -37,11 +37,11 @@
 //
 // # Following a conversation
 //
-// Some things are spread over many messages. Each of these types takes
-// messages as they arrive, with its method Add: [ToolCalls] pairs calls with
-// their results, [Draft] assembles the pieces of an answer, [Spending] adds up
-// cost and tokens, [Progress] keeps the to-do list and the tasks. For a single
-// message, [SubagentOf] returns who said it and [TextOf] what it says.
+// Some things are spread over many messages. Each of these types takes messages
+// as they arrive, with its method Add: [ToolCalls] pairs calls with their
+// results, [Draft] assembles the pieces of an answer, [Spending] adds up cost
+// and tokens, [Progress] keeps the to-do list and the tasks. For a single
+// message, [SubagentOf] returns its author and [TextOf] its text.
 //
 // # Sending
 //

@@ -14,7 +14,7 @@ type Draft struct {
 	// StopReason and Usage are complete when Done is true.
 	StopReason string
 	Usage      Usage
-	// Done says that the answer is complete.
+	// Done reports that the answer is complete.
 	Done bool
 
 	parent string
@@ -114,8 +114,8 @@ func (d *Draft) grow(e *StreamEvent) bool {
 	return true
 }
 
-// finish takes the last count. It repeats of the first what has not changed,
-// or leaves it out.
+// finish takes the last count, which repeats unchanged numbers of the first, or
+// leaves them out.
 func (d *Draft) finish(u Usage) {
 	first := d.Usage
 	d.Usage = u
@@ -161,7 +161,7 @@ func (d *Draft) Content() Content {
 	return content
 }
 
-// input is the whole input of a call, nil while it is written.
+// input returns the whole input of a call, nil while it is being written.
 func (p *draftPart) input(first json.RawMessage) json.RawMessage {
 	switch text := p.text.String(); {
 	case !p.ended:

@@ -9,8 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// Messages built in Go are what the other side of the protocol writes and what
-// a user sends, so their bytes are fixed here.
+// Messages built in Go stand for what the other side of the protocol writes and
+// what a user sends, so their bytes are fixed here.
 func TestEncodeBuilt(t *testing.T) {
 	full := message.NewUser(message.Text("hi"))
 	full.UUID, full.SessionID, full.ParentToolUseID = "u", "s", "c"

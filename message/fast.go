@@ -7,15 +7,16 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// The frequent lines are read here in one pass: deltas, what the model says,
-// what tools return, and results. A line with anything unusual about it, sound
-// or not, is left to the general way; FuzzFast holds the two together. What is
-// kept raw, such as the input of a tool, stays a part of the line.
+// Frequent lines are read here in one pass: deltas, messages of the model,
+// results of tools, and results of turns. A line with anything unusual about
+// it, sound or not, is left to the general decoder; FuzzFast checks that the
+// two agree. Values that are kept raw, such as the input of a tool, stay part
+// of the line.
 
 // fastReader reads one line.
 type fastReader struct {
 	jsonx.Scanner
-	lists int // of blocks that are open
+	lists int // nested lists of blocks
 }
 
 // fastDecode reads a line of a frequent type, nil for any other line.
@@ -41,8 +42,8 @@ func fastDecode(typ string, raw []byte) Message {
 	return nil
 }
 
-// header reads a member that all messages have, and reports whether it was
-// one.
+// header reads a member that all messages have, and reports whether it was one
+// of those.
 func (r *fastReader) header(h *Header, name []byte) bool {
 	switch string(name) {
 	case "type":
@@ -59,8 +60,8 @@ func (r *fastReader) header(h *Header, name []byte) bool {
 	return true
 }
 
-// other reads past a member that has no meaning here. One that could be taken
-// for a part of the envelope is left to the general way, which refuses it.
+// other skips a member that has no meaning here. A member that could be taken
+// for part of the envelope is left to the general decoder, which refuses it.
 func (r *fastReader) other(name []byte) {
 	if envelope := jsonx.EnvelopeNames(); envelope.Add(name) != nil {
 		r.Fail()
@@ -68,10 +69,10 @@ func (r *fastReader) other(name []byte) {
 	r.Skip()
 }
 
-// raw reads a value that is kept as it stands.
+// raw reads a value that is kept unchanged.
 func (r *fastReader) raw() json.RawMessage { return json.RawMessage(r.Skip()) }
 
-// present is raw for a value for which null means none.
+// present is raw for a value that may be null, which it returns as nil.
 func (r *fastReader) present() json.RawMessage {
 	if r.Null() {
 		return nil
@@ -79,8 +80,7 @@ func (r *fastReader) present() json.RawMessage {
 	return r.raw()
 }
 
-// absent reads a value that is rare: anything but null is left to the general
-// way.
+// absent reads a rare value: anything but null is left to the general decoder.
 func (r *fastReader) absent() {
 	if !r.Null() {
 		r.Fail()
@@ -109,8 +109,8 @@ func (r *fastReader) time() time.Time {
 	return t
 }
 
-// origin reads where a message comes from, in the general way: it is small and
-// keeps a copy.
+// origin reads the origin of a message with the general decoder: it is small
+// and keeps a copy.
 func (r *fastReader) origin() *Origin {
 	if r.Null() {
 		return nil

@@ -38,7 +38,7 @@ func (r *fastReader) wireContent() wireContent {
 	return wireContent{r.content(), plain}
 }
 
-// block reads a block of a known kind. Its type may stand anywhere in it.
+// block reads a block of a known kind. Its type may be anywhere in it.
 func (r *fastReader) block() Block {
 	var w blockWire
 	o := r.Object()
@@ -107,7 +107,7 @@ func (r *fastReader) source(s *Source) {
 	}
 }
 
-// fastAssistant reads what the model said.
+// fastAssistant reads a message of the model.
 func fastAssistant(raw []byte) *Assistant {
 	var r fastReader
 	r.Start(raw)
@@ -163,7 +163,7 @@ func fastAssistant(raw []byte) *Assistant {
 	return m
 }
 
-// aside reads a member that few lines have.
+// aside reads a rare member.
 func (r *fastReader) aside(m *Assistant, name []byte) bool {
 	switch string(name) {
 	case "is_api_error_message":
@@ -220,14 +220,14 @@ func (r *fastReader) assistantBody(m *Assistant) {
 	}
 }
 
-// outcomeLine is a User and what the CLI says about its one tool result, in one
+// outcomeLine holds a User and the CLI's notes on its only tool result, in one
 // allocation.
 type outcomeLine struct {
 	User
 	metas [1]ToolResultMeta
 }
 
-// metas reads what is said about tool results, into the room that there is.
+// metas reads the notes on tool results, into the existing room.
 func (r *fastReader) metas(list []ToolResultMeta) []ToolResultMeta {
 	if r.Null() {
 		return nil
@@ -280,13 +280,13 @@ func (r *fastReader) decision(d *PermissionOutcome) {
 	}
 }
 
-// fastUser reads what tools return, and other messages in the user's voice.
+// fastUser reads the results of tools, and other messages in the user's voice.
 func fastUser(raw []byte) *User {
 	var r fastReader
 	r.Start(raw)
 	l := new(outcomeLine)
 	m := &l.User
-	inner := false // a message outranks the content of some peers beside it
+	inner := false // a message outranks the content that some peers put beside it
 	o := r.Object()
 	for name := r.Next(&o); name != nil; name = r.Next(&o) {
 		switch string(name) {
@@ -338,8 +338,7 @@ func fastUser(raw []byte) *User {
 	return m
 }
 
-// userBody reads the message inside the line, and reports whether there is
-// one.
+// userBody reads the message inside the line, and reports whether there is one.
 func (r *fastReader) userBody(m *User) bool {
 	if r.Null() {
 		return false

@@ -21,7 +21,7 @@ func fastResult(raw []byte) *Result {
 	return m
 }
 
-// outcome reads a member that says what the turn came to.
+// outcome reads a member that describes the outcome of the turn.
 func (r *fastReader) outcome(m *Result, name []byte) bool {
 	switch string(name) {
 	case "is_error":
@@ -64,7 +64,7 @@ func (r *fastReader) outcome(m *Result, name []byte) bool {
 	return true
 }
 
-// circumstance reads a member that says how the turn came about.
+// circumstance reads a member that describes how the turn came about.
 func (r *fastReader) circumstance(m *Result, name []byte) bool {
 	switch string(name) {
 	case "deferred_tool_use", "invalid_config_file":
@@ -163,7 +163,7 @@ func (r *fastReader) tally() map[string]int {
 	return all
 }
 
-// models reads what each model was used for.
+// models reads the usage of each model.
 func (r *fastReader) models() map[string]ModelUsage {
 	if r.Null() {
 		return nil

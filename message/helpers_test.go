@@ -158,7 +158,7 @@ func TestSpendingBySession(t *testing.T) {
 		}
 		return line + "}"
 	}
-	const old = -1 // a CLI that does not say what the turn has cost
+	const old = -1 // a CLI that does not report the cost of a turn
 	for name, tt := range map[string]struct {
 		lines []string
 		total float64

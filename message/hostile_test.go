@@ -44,7 +44,7 @@ func TestHostileLines(t *testing.T) {
 	}
 }
 
-// cost is what decoding a line allocates, as a multiple of its length.
+// cost returns how much decoding a line allocates, as a multiple of its length.
 func cost(line string) float64 {
 	raw := []byte(line)
 	var before, after runtime.MemStats
@@ -81,7 +81,7 @@ func TestHostileNesting(t *testing.T) {
 }
 
 // Both ways of decoding keep to the same bounds: a result that is one list
-// deeper is kept as it is.
+// deeper is kept raw.
 func TestContentDepth(t *testing.T) {
 	for depth, text := range map[int]string{1: "x", 2: "x", 3: "x", 4: "", 9: ""} {
 		for _, more := range []string{"", `,"content":null`} { // with the second the general way is taken

@@ -18,7 +18,7 @@ type Init struct {
 	Cwd            string          `json:"cwd"`
 	Model          string          `json:"model"`
 	PermissionMode permission.Mode `json:"permissionMode,omitzero"`
-	// APIKeySource says where the credentials come from.
+	// APIKeySource is the origin of the credentials.
 	APIKeySource string `json:"apiKeySource,omitzero"`
 
 	// Tools are the names of the tools that the model may call.
@@ -54,7 +54,7 @@ type Init struct {
 
 	AnalyticsDisabled       bool `json:"analytics_disabled,omitzero"`
 	ProductFeedbackDisabled bool `json:"product_feedback_disabled,omitzero"`
-	// PerTurnEffortActive says that the effort may change from turn to turn.
+	// PerTurnEffortActive reports that the effort may change from turn to turn.
 	PerTurnEffortActive   bool `json:"per_turn_effort_active,omitzero"`
 	UltrathinkAvailable   bool `json:"ultrathink_available,omitzero"`
 	UltrathinkTypedRaises bool `json:"ultrathink_typed_raises,omitzero"`

@@ -98,7 +98,7 @@ func lines(t *testing.T) []string {
 }
 
 // messageTypes reads from the source which types are messages. System and
-// Unknown are what is not in the table.
+// Unknown stand for everything that is not in the table.
 func messageTypes(t *testing.T) (types []string) {
 	t.Helper()
 	entries, err := os.ReadDir(".")

@@ -20,7 +20,7 @@ type Message interface {
 	decode(raw []byte) error
 }
 
-// Header is what all messages have in common. It is embedded in each of them.
+// Header is the part that all messages share. It is embedded in each of them.
 type Header struct {
 	// Type is the kind of line, such as "assistant" or "system".
 	Type string `json:"type"`
@@ -54,7 +54,7 @@ func Decode(raw []byte) (Message, error) {
 		Type    string `json:"type"`
 		Subtype string `json:"subtype"`
 	}
-	// A mismatch here comes up again, and is reported, in DecodeAs.
+	// DecodeAs meets a mismatch here again, and reports it.
 	if err := jsonx.Unmarshal(raw, &kind); err != nil && !jsonx.Mismatch(err) {
 		return nil, fmt.Errorf("message: %w", err)
 	}
@@ -70,7 +70,7 @@ func DecodeAs(typ, subtype string, raw []byte) (Message, error) {
 	m := newMessage(typ, subtype)
 	// A reader may have recognised the line by its first bytes alone.
 	err := jsonx.EnvelopeNames().Check(raw)
-	if err == nil || errors.Is(err, jsonx.ErrNotObject) { // decode says what it is instead
+	if err == nil || errors.Is(err, jsonx.ErrNotObject) { // decode reports what it is instead
 		err = m.decode(raw)
 	}
 	if err != nil {
@@ -126,9 +126,9 @@ func decodeRaw(raw json.RawMessage, v any) error {
 	return json.Unmarshal(raw, v)
 }
 
-// encode returns h.Raw if there is one. Otherwise it names the kind in h, which
+// encode returns h.Raw if there is one. Otherwise it sets the kind in h, which
 // is the header of plain, and encodes plain: the message as a type without JSON
-// methods. The caller's copy of the message is what it writes to.
+// methods. It writes to the caller's copy of the message.
 func encode(h *Header, typ, subtype string, plain any) ([]byte, error) {
 	if len(h.Raw) != 0 {
 		return h.Raw, nil
@@ -140,8 +140,8 @@ func encode(h *Header, typ, subtype string, plain any) ([]byte, error) {
 	return jsonx.Marshal(plain)
 }
 
-// unmarshal is UnmarshalJSON of the types whose wire form is nested. The copy
-// is what the contract of json.Unmarshaler asks for.
+// unmarshal is UnmarshalJSON of the types whose wire form is nested. The
+// contract of json.Unmarshaler demands the copy.
 func unmarshal(m Message, data []byte) error {
 	err := m.decode(data)
 	m.Head().Raw = bytes.Clone(data)

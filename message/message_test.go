@@ -248,7 +248,7 @@ func TestEncodeIsRaw(t *testing.T) {
 }
 
 // Without Raw the fields are encoded. They must decode to the same message
-// again, and must not say anything that the line did not say.
+// again, and must not add anything to the line.
 func TestEncodeFields(t *testing.T) {
 	for _, line := range allLines(t) {
 		m := mustDecode(t, line)
@@ -270,8 +270,8 @@ func TestEncodeFields(t *testing.T) {
 	}
 }
 
-// compareMembers wants every value of the line again, but for those that say
-// nothing, and nothing besides but what says nothing or follows from the rest.
+// compareMembers wants every meaningful value of the line again, and nothing
+// else but empty values and those that follow from the rest.
 func compareMembers(t *testing.T, line, out string) {
 	t.Helper()
 	var was, is map[string]any

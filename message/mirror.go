@@ -15,7 +15,7 @@ type MirrorError struct {
 	Error string `json:"error"`
 	// Key names the transcript that they belong to.
 	Key MirrorKey `json:"key"`
-	// Journal is the file that has the entries until they are stored, "" if
+	// Journal is the file that holds the entries until they are stored, "" if
 	// they could not be kept.
 	Journal string `json:"journal,omitzero"`
 }

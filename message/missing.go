@@ -36,9 +36,9 @@ func Missing(m Message) string {
 	return ""
 }
 
-// emptyContent returns the path of what is missing of a message without content.
-// The line is looked at only then. Pieces of answers were once written as
-// "delta", and have no content.
+// emptyContent returns the path of the missing part of a message without
+// content. Only then is the line searched. Older CLIs wrote pieces of answers as
+// "delta", without content.
 func emptyContent(c Content, raw []byte) string {
 	if len(c) > 0 || jsonx.Present(jsonx.Member(raw, "delta")) {
 		return ""

@@ -41,7 +41,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// Nothing that the CLI was recorded to say lacks anything.
+// No recorded message of the CLI lacks anything.
 func TestNothingRecordedIsMissing(t *testing.T) {
 	for _, line := range recorded(t) {
 		if m, _ := message.Decode([]byte(line)); m != nil && message.Missing(m) != "" {

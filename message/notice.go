@@ -16,21 +16,21 @@ type Informational struct {
 	Level   Level  `json:"level"`
 	// ToolUseID is the tool call that the notice is about.
 	ToolUseID string `json:"tool_use_id,omitzero"`
-	// PreventContinuation says that the turn does not continue.
+	// PreventContinuation reports that the turn does not continue.
 	PreventContinuation bool   `json:"prevent_continuation,omitzero"`
 	Tag                 string `json:"tag,omitzero"`
-	// PromptSubmitOutcome says what a hook did with a prompt, nil for notices
+	// PromptSubmitOutcome is the effect of a hook on a prompt, nil for notices
 	// about something else.
 	PromptSubmitOutcome *PromptSubmitOutcome `json:"prompt_submit_outcome,omitzero"`
 }
 
-// PromptSubmitOutcome is what a hook did with a prompt.
+// PromptSubmitOutcome is the effect of a hook on a prompt.
 type PromptSubmitOutcome struct {
 	// Kind is "blocked_by_hook", "stopped_by_hook" or "no_verdict".
 	Kind string `json:"kind,omitzero"`
-	// NoVerdictKind says why there is no verdict.
+	// NoVerdictKind is why there is no verdict.
 	NoVerdictKind string `json:"no_verdict_kind,omitzero"`
-	// PromptKept says that the prompt is part of the conversation anyway.
+	// PromptKept reports that the prompt is part of the conversation anyway.
 	PromptKept bool   `json:"prompt_kept"`
 	Reason     string `json:"reason,omitzero"`
 }
@@ -107,9 +107,9 @@ func (m CommandsChanged) MarshalJSON() ([]byte, error) {
 	return encode(&m.Header, typeSystem, "commands_changed", (*plain)(&m))
 }
 
-// Attachment is what the CLI adds to the conversation by itself: mentioned
-// files, selections, pasted media. The field Attachment is kept as received;
-// its member "type" says which kind it is.
+// Attachment is material that the CLI adds to the conversation by itself:
+// mentioned files, selections, pasted media. The field Attachment is kept as
+// received; its member "type" is its kind.
 type Attachment struct {
 	Header
 
@@ -141,7 +141,7 @@ func (m Attachment) MarshalJSON() ([]byte, error) {
 	return encode(&w.Header, typeAttachment, "", &w)
 }
 
-// UIInvalidate says that an extension wants its part of the screen redrawn.
+// UIInvalidate reports that an extension wants its part of the screen redrawn.
 type UIInvalidate struct {
 	Header
 
@@ -156,8 +156,8 @@ func (m UIInvalidate) MarshalJSON() ([]byte, error) {
 	return encode(&m.Header, typeSystem, "ui_invalidate", (*plain)(&m))
 }
 
-// PromptSuggestion is what the user may want to say next. It comes after the
-// result.
+// PromptSuggestion is a prompt that the user may want to send next. It comes
+// after the result.
 type PromptSuggestion struct {
 	Header
 
@@ -190,7 +190,7 @@ func (m PluginInstall) MarshalJSON() ([]byte, error) {
 	return encode(&m.Header, typeSystem, "plugin_install", (*plain)(&m))
 }
 
-// MemoryRecall says which memories were given to the model.
+// MemoryRecall lists the memories that were given to the model.
 type MemoryRecall struct {
 	Header
 
@@ -214,7 +214,7 @@ type Memory struct {
 	Content string `json:"content,omitzero"`
 }
 
-// FilesPersisted says which files were stored.
+// FilesPersisted lists the files that were stored.
 type FilesPersisted struct {
 	Header
 

@@ -8,7 +8,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// Origin says who or what caused a user message or a turn.
+// Origin is who or what caused a user message or a turn.
 type Origin struct {
 	Kind OriginKind
 	// Producer and RunID name the background work behind a turn of
@@ -60,8 +60,8 @@ func (o Origin) MarshalJSON() ([]byte, error) {
 // wireTime is a point in time in the form of ISO 8601, as JavaScript writes it.
 type wireTime struct{ time.Time }
 
-// UnmarshalJSON accepts any string. One that is not a time is left in the raw line
-// only: a clock that cannot be read does not make a message broken.
+// UnmarshalJSON accepts any string. A string that is not a time is kept only in
+// the raw line: an unreadable clock does not make a message broken.
 func (t *wireTime) UnmarshalJSON(data []byte) error {
 	var s string
 	if err := jsonx.Unmarshal(data, &s); err != nil {

@@ -13,9 +13,9 @@ func (m *Result) Failed() bool {
 }
 
 // Interrupted reports whether the turn failed because it was stopped, by an
-// interrupt or by a denial that stops the turn. CLIs up to 2.1.0 do not say
-// why a turn ended; for them, it reports a turn that broke off without any
-// error.
+// interrupt or by a denial that stops the turn. CLIs up to 2.1.0 do not report
+// why a turn ended; for them, a turn that broke off without any error counts as
+// interrupted.
 func (m *Result) Interrupted() bool {
 	switch m.TerminalReason {
 	case EndAbortedStreaming, EndAbortedTools:
@@ -46,8 +46,8 @@ func (m *Result) Retryable() bool {
 	case status != 0 || m.TerminalReason != "" && m.TerminalReason != EndAPIError:
 		return false
 	}
-	// A time limit has no code of its own, and CLIs up to 2.1.0 have none for
-	// the network.
+	// A time limit has no code of its own, and CLIs up to 2.1.0 have no code
+	// for the network.
 	return slices.Contains([]string{"Request timed out", "Connection error."}, text)
 }
 
@@ -68,8 +68,8 @@ func (m *Result) apiStatus() (status int, text string) {
 	return 0, text
 }
 
-// Problem says in a few words why a turn failed; it is "" for a turn that did
-// not. It says each thing once, and leaves out the CLI's notes for its own
+// Problem describes in a few words why a turn failed; it is "" for a turn that
+// did not. It repeats nothing, and leaves out the CLI's notes for its own
 // developers.
 func (m *Result) Problem() string {
 	if !m.Failed() {

@@ -8,9 +8,9 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// Progress follows what the agent works on: its to-do list, and the tasks that
-// run beside the conversation. The zero value is ready to use. It is not safe
-// for concurrent use.
+// Progress follows the agent's work: its to-do list, and the tasks that run
+// beside the conversation. The zero value is ready to use. It is not safe for
+// concurrent use.
 type Progress struct {
 	todos []Todo
 	tasks []*Task
@@ -21,9 +21,9 @@ type Progress struct {
 type Todo struct {
 	// ID is empty for a list that is written as a whole.
 	ID string
-	// Text says what to do; Active says the same while it is being done.
+	// Text is the thing to do; Active describes it while it is being done.
 	Text, Active string
-	// Status says how far it is.
+	// Status is how far it is.
 	Status TodoStatus
 }
 
@@ -51,14 +51,13 @@ type Task struct {
 	Status     TaskStatus
 	Background bool
 	Usage      TaskUsage
-	// LastTool is the tool it used last; Summary is what it does or has done.
+	// LastTool is the tool it used last; Summary describes its work.
 	LastTool, Summary string
 	// OutputFile is where its output is, once it has ended.
 	OutputFile string
 }
 
-// Done reports whether the task has ended, successfully or not; Status says
-// how.
+// Done reports whether the task has ended, successfully or not; see Status.
 func (t *Task) Done() bool { return t.Status.Done() }
 
 // Todos returns the to-do list of the main conversation.
@@ -130,8 +129,8 @@ func (t *Task) patch(change TaskPatch) bool {
 	return *t != before
 }
 
-// note reads the tools by which the model keeps its list: one writes all of it,
-// the others one thing each.
+// note reads the tools by which the model keeps its list: one writes the whole
+// list, the others change one entry each.
 func (p *Progress) note(call *ToolCall) bool {
 	switch call.Use.Name {
 	case "TodoWrite":

@@ -13,7 +13,7 @@ type Result struct {
 	Header
 
 	IsError bool `json:"is_error"`
-	// TerminalReason says why the turn ended. Older CLIs leave it empty.
+	// TerminalReason is why the turn ended. Older CLIs leave it empty.
 	TerminalReason TerminalReason `json:"terminal_reason,omitzero"`
 	// Text is the final answer ("result" on the wire). Results of an error
 	// subtype have Errors instead.
@@ -33,14 +33,14 @@ type Result struct {
 	DurationMS int64 `json:"duration_ms"`
 	// DurationAPIMS is the time spent in API calls in milliseconds.
 	DurationAPIMS int64 `json:"duration_api_ms"`
-	// TotalCostUSD is what the session has cost so far. It covers more than
-	// the turn, and more than this process: a resumed or forked session starts
-	// with its earlier cost. CLIs up to 2.1.0 count from the start of the
-	// process. [Spending] separates the two.
+	// TotalCostUSD is the cost of the session so far. It covers more than the
+	// turn, and more than this process: a resumed or forked session starts with
+	// its earlier cost. CLIs up to 2.1.0 count from the start of the process.
+	// [Spending] separates the two.
 	TotalCostUSD float64 `json:"total_cost_usd"`
 	// Usage is the usage of the main loop in this turn.
 	Usage Usage `json:"usage"`
-	// ModelUsage is what each model was used for in the session so far.
+	// ModelUsage is the usage of each model in the session so far.
 	ModelUsage map[string]ModelUsage `json:"modelUsage"`
 	// TurnModelUsage is ModelUsage since the previous result.
 	TurnModelUsage map[string]ModelUsage `json:"model_usage_since_last_result,omitzero"`
@@ -54,7 +54,7 @@ type Result struct {
 	// Messages merged into one turn share one result. It is empty for a turn
 	// that no prompt asked for, and for older CLIs.
 	Prompts []string `json:"user_message_uuids,omitzero"`
-	// Origin says what caused the turn, nil if not known.
+	// Origin is the cause of the turn, nil if not known.
 	Origin *Origin `json:"origin,omitzero"`
 	// ResultIndex counts the results of the process from 0, nil for older
 	// CLIs.
@@ -71,7 +71,7 @@ type Result struct {
 	// APIError is the CLI's own name for an API error, usually one without an
 	// HTTP status. Retryable interprets it.
 	APIError string `json:"api_error,omitzero"`
-	// StartupFailureReason says why no turn could run at all.
+	// StartupFailureReason is why no turn could run at all.
 	StartupFailureReason string `json:"startup_failure_reason,omitzero"`
 	// InvalidConfigFile is the configuration file that could not be read.
 	InvalidConfigFile *InvalidConfigFile `json:"invalid_config_file,omitzero"`
@@ -157,7 +157,7 @@ const (
 	ResultErrorMaxStructure = "error_max_structured_output_retries"
 )
 
-// TerminalReason says why a turn ended.
+// TerminalReason is why a turn ended.
 type TerminalReason string
 
 // The reasons why a turn ends. The set is open.

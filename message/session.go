@@ -9,7 +9,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// SessionState says whether the CLI is working, waiting or idle.
+// SessionState reports whether the CLI is working, waiting or idle.
 type SessionState struct {
 	Header
 
@@ -39,7 +39,7 @@ const (
 	ActivityRequiresAction Activity = "requires_action"
 )
 
-// SessionWritesLost says that the CLI could not save everything because the
+// SessionWritesLost reports that the CLI could not save everything because the
 // disk was full. It comes at most once, as the CLI exits, and does not change
 // any result.
 type SessionWritesLost struct {
@@ -47,8 +47,8 @@ type SessionWritesLost struct {
 
 	// ErrorCode is "ENOSPC" for a full disk, "EDQUOT" for a used-up quota.
 	ErrorCode string `json:"error_code"`
-	// Lost is what was not saved: "transcript" and "global_config". A session
-	// that lost lines of its transcript lacks them when it is resumed.
+	// Lost lists what was not saved: "transcript" and "global_config". A
+	// session that lost lines of its transcript lacks them when it is resumed.
 	Lost []string `json:"lost"`
 	// TranscriptSessionIDs are the sessions whose transcripts lost lines.
 	TranscriptSessionIDs []string `json:"transcript_session_ids,omitzero"`
@@ -62,14 +62,14 @@ func (m SessionWritesLost) MarshalJSON() ([]byte, error) {
 	return encode(&m.Header, typeSystem, "session_writes_lost", (*plain)(&m))
 }
 
-// Status says what the CLI is doing, or that the permission mode changed.
+// Status reports what the CLI is doing, or that the permission mode changed.
 type Status struct {
 	Header
 
 	// Status is "compacting", "requesting" or, when that is over, empty.
 	Status         string          `json:"status"`
 	PermissionMode permission.Mode `json:"permissionMode,omitzero"`
-	// CompactResult and CompactError say how a compaction ended.
+	// CompactResult and CompactError report how a compaction ended.
 	CompactResult string `json:"compact_result,omitzero"`
 	CompactError  string `json:"compact_error,omitzero"`
 	// CompactOutputChars is the length of the summary so far.
@@ -90,7 +90,7 @@ func (m Status) MarshalJSON() ([]byte, error) {
 	return encode(&w.Header, typeSystem, "status", &w)
 }
 
-// CompactBoundary says that the conversation before it was replaced by a
+// CompactBoundary reports that the conversation before it was replaced by a
 // summary.
 type CompactBoundary struct {
 	Header
@@ -115,20 +115,21 @@ type CompactMetadata struct {
 	PreTokens  int    `json:"pre_tokens"`
 	PostTokens int    `json:"post_tokens,omitzero"`
 	DurationMS int64  `json:"duration_ms,omitzero"`
-	// CumulativeDroppedTokens is what all compactions have dropped so far.
+	// CumulativeDroppedTokens counts the tokens that all compactions have
+	// dropped so far.
 	CumulativeDroppedTokens int `json:"cumulative_dropped_tokens,omitzero"`
 	// PreservedSegment and PreservedMessages name what was kept.
 	PreservedSegment  json.RawMessage `json:"preserved_segment,omitzero"`
 	PreservedMessages json.RawMessage `json:"preserved_messages,omitzero"`
 }
 
-// ConversationReset says that a new conversation began in the same process,
+// ConversationReset reports that a new conversation began in the same process,
 // for example after /clear. Later messages have another session id.
 type ConversationReset struct {
 	Header
 
-	// NewConversationID is not the id of the new session, which the next Init
-	// has.
+	// NewConversationID is not the id of the new session: the next Init has
+	// that.
 	NewConversationID string `json:"new_conversation_id"`
 	Trigger           string `json:"trigger,omitzero"`
 	// Prompt is the id of the user message that asked for the reset.
@@ -160,8 +161,8 @@ func (m ConversationReset) MarshalJSON() ([]byte, error) {
 	return encode(&w.Header, "conversation_reset", "", &w)
 }
 
-// ActiveGoal reports how far a goal is that was set with /goal. It comes each time
-// the CLI has checked the goal's condition.
+// ActiveGoal reports the progress of a goal that was set with /goal. It comes each
+// time the CLI has checked the goal's condition.
 type ActiveGoal struct {
 	Header
 
@@ -182,14 +183,14 @@ type Goal struct {
 	Condition string `json:"condition"`
 	// Iterations counts the checks so far.
 	Iterations int `json:"iterations"`
-	// SetAt is the CLI's time stamp of the moment in which the goal was set.
+	// SetAt is when the goal was set, as the CLI's time stamp.
 	SetAt         int64 `json:"set_at"`
 	TokensAtStart int64 `json:"tokens_at_start"`
 	// LastReason is why the condition did not hold at the last check.
 	LastReason string `json:"last_reason,omitzero"`
 }
 
-// SessionTitle says that the session has a new title.
+// SessionTitle reports that the session has a new title.
 type SessionTitle struct {
 	Header
 
@@ -237,7 +238,7 @@ const (
 	CommandRefused   CommandState = "refused"
 )
 
-// ControlProgress says that the CLI is working on a slow control request.
+// ControlProgress reports that the CLI is working on a slow control request.
 type ControlProgress struct {
 	Header
 

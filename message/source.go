@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// SourceType says where the bytes of an image or document are.
+// SourceType is where the bytes of an image or document are.
 type SourceType string
 
 // The types of sources. The set is open.
@@ -21,12 +21,12 @@ const (
 	SourceFile SourceType = "file"
 )
 
-// Source holds the bytes of an [ImageBlock] or [DocumentBlock], or says where
-// they are.
+// Source holds the bytes of an [ImageBlock] or [DocumentBlock], or refers to
+// them.
 type Source struct {
 	Type      SourceType `json:"type"`
 	MediaType string     `json:"media_type,omitzero"`
-	// Data is base64 or text, as Type says. Bytes decodes it.
+	// Data is base64 or text, depending on Type. Bytes decodes it.
 	Data   string `json:"data,omitzero"`
 	URL    string `json:"url,omitzero"`
 	FileID string `json:"file_id,omitzero"`

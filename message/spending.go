@@ -12,13 +12,13 @@ import "maps"
 // session starts with its earlier cost; CLIs up to 2.1.0, and a CLI whose
 // predecessor was killed, start at zero. So Spending keeps the last count of
 // each session and adds the difference. For a session it has not seen before,
-// it adds only the one turn, if the CLI says what that cost.
+// it adds only the one turn, if the CLI reports its cost.
 //
-// If a turn ended without a result because it was cancelled, its cost is part
-// of what the next result of its session adds.
+// If a turn was cancelled and has no result, the next result of its session
+// includes its cost.
 type Spending struct {
-	// TotalUSD is the cost of everything so far; TurnUSD is what the last
-	// result added.
+	// TotalUSD is the cost of everything so far; TurnUSD is the share of the
+	// last result.
 	TotalUSD, TurnUSD float64
 	// Usage counts the tokens of the main conversation in all turns.
 	Usage Usage
@@ -27,10 +27,10 @@ type Spending struct {
 	// Turns counts the results; AgentTurns adds up their NumTurns.
 	Turns, AgentTurns int
 
-	sessions map[string]account // by id, as the last result has left them
+	sessions map[string]account // by id, as of the last result
 }
 
-// account is what was spent.
+// account is an amount spent.
 type account struct {
 	usd    float64
 	models map[string]ModelUsage
@@ -56,10 +56,10 @@ func (s *Spending) Add(m Message) bool {
 	return true
 }
 
-// costSlack is what sums of the same costs may differ by, as floats do.
+// costSlack is how much sums of the same costs may differ, as floats do.
 const costSlack = 1e-9
 
-// since returns what a result adds to the ones before it.
+// since returns the amount that a result adds to the previous ones.
 func (s *Spending) since(r *Result) account {
 	turn := account{r.TotalCostUSD, r.ModelUsage}
 	if r.TurnModelUsage != nil {
@@ -74,7 +74,7 @@ func (s *Spending) since(r *Result) account {
 	}
 	more := account{r.TotalCostUSD - last.usd, addModels(r.ModelUsage, last.models, -1)}
 	if more.usd < -costSlack || r.TurnModelUsage != nil && more.usd < turn.usd-costSlack {
-		return turn // the count began anew
+		return turn // the count started over
 	}
 	for _, u := range more.models {
 		if u.InputTokens < 0 || u.OutputTokens < 0 {
@@ -96,7 +96,7 @@ func (u *Usage) add(more Usage) {
 	u.ServerToolUse.WebFetchRequests += more.ServerToolUse.WebFetchRequests
 }
 
-// addModels returns a with b added to it, or taken from it if sign is -1.
+// addModels returns a with b added, or subtracted if sign is -1.
 func addModels(a, b map[string]ModelUsage, sign int) map[string]ModelUsage {
 	sum := maps.Clone(a)
 	if sum == nil {

@@ -39,11 +39,10 @@ type StreamEvent struct {
 	ResumeReason string   `json:"resume_reason,omitzero"`
 	// TTFTMS is the time to the first token in milliseconds, if known.
 	TTFTMS float64 `json:"ttft_ms,omitzero"`
-	// ThinkingDisplay says how much of the model's thinking is shown, if
-	// known.
+	// ThinkingDisplay is how much of the model's thinking is shown, if known.
 	ThinkingDisplay string `json:"thinking_display,omitzero"`
-	// AbandonedBlocks says on [EventMessageStop] which blocks of the answer
-	// were cut short and do not count, nil for none.
+	// AbandonedBlocks lists, on [EventMessageStop], the blocks of the answer
+	// that were cut short and do not count, nil for none.
 	AbandonedBlocks *AbandonedBlocks `json:"abandoned_blocks,omitzero"`
 	// OwedRows are ids of messages that the CLI has written but that a reader
 	// of its transcript may not see yet.
@@ -71,8 +70,8 @@ const (
 	EventMessageStop  EventType = "message_stop"
 )
 
-// Delta is what a stream event adds: to a content block, or to the message as a
-// whole (StopReason).
+// Delta is the piece that a stream event adds: to a content block, or to the
+// message as a whole (StopReason).
 type Delta struct {
 	// Type is empty for a delta of the message as a whole.
 	Type     DeltaType `json:"type,omitzero"`

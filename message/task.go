@@ -6,8 +6,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// TaskStarted says that a separate task began: a subagent, a background shell
-// or a workflow.
+// TaskStarted reports that a separate task began: a subagent, a background
+// shell or a workflow.
 type TaskStarted struct {
 	Header
 
@@ -40,7 +40,7 @@ func (m TaskStarted) MarshalJSON() ([]byte, error) {
 	return encode(&m.Header, typeSystem, "task_started", (*plain)(&m))
 }
 
-// TaskProgress says what a task is doing now.
+// TaskProgress reports what a task is doing now.
 type TaskProgress struct {
 	Header
 
@@ -62,7 +62,7 @@ func (m TaskProgress) MarshalJSON() ([]byte, error) {
 	return encode(&m.Header, typeSystem, "task_progress", (*plain)(&m))
 }
 
-// TaskUpdated says that something about a task changed.
+// TaskUpdated reports a change of a task.
 type TaskUpdated struct {
 	Header
 
@@ -79,8 +79,7 @@ func (m TaskUpdated) MarshalJSON() ([]byte, error) {
 	return encode(&m.Header, typeSystem, "task_updated", (*plain)(&m))
 }
 
-// TaskPatch holds what changed about a task. A member that did not change is
-// zero.
+// TaskPatch holds the changes of a task. An unchanged member is zero.
 type TaskPatch struct {
 	Status      TaskStatus `json:"status,omitzero"`
 	Description string     `json:"description,omitzero"`
@@ -91,8 +90,8 @@ type TaskPatch struct {
 	IsBackgrounded *bool  `json:"is_backgrounded,omitzero"`
 }
 
-// TaskNotification says that a task ended. It may start a turn that no prompt
-// asked for.
+// TaskNotification reports that a task ended. It may start a turn that no
+// prompt asked for.
 type TaskNotification struct {
 	Header
 
@@ -129,7 +128,7 @@ func (m *TaskUpdated) Done() bool { return m.Patch.Status.Done() }
 // running.
 type TaskStatus string
 
-// How a task stands. The set is open.
+// The statuses of a task. The set is open.
 const (
 	TaskPending   TaskStatus = "pending"
 	TaskRunning   TaskStatus = "running"
@@ -152,7 +151,7 @@ func (s TaskStatus) Done() bool {
 	return true
 }
 
-// TaskUsage is what a task has used so far.
+// TaskUsage counts what a task has used so far.
 type TaskUsage struct {
 	TotalTokens int   `json:"total_tokens"`
 	ToolUses    int   `json:"tool_uses"`

@@ -2,7 +2,7 @@ package message
 
 import "github.com/claude-agent-go/claude/internal/jsonx"
 
-// ToolProgress says that a tool, or a hook around it, is still running.
+// ToolProgress reports that a tool, or a hook around it, is still running.
 type ToolProgress struct {
 	Header
 
@@ -13,7 +13,7 @@ type ToolProgress struct {
 	ParentToolUseID string  `json:"parent_tool_use_id"`
 	ElapsedSeconds  float64 `json:"elapsed_time_seconds"`
 	TaskID          string  `json:"task_id,omitzero"`
-	// Heartbeat says that only the time has changed.
+	// Heartbeat reports that only the time has changed.
 	Heartbeat    bool   `json:"heartbeat,omitzero"`
 	SubagentType string `json:"subagent_type,omitzero"`
 }
@@ -46,7 +46,7 @@ func (m ToolUseSummary) MarshalJSON() ([]byte, error) {
 	return encode(&m.Header, "tool_use_summary", "", (*plain)(&m))
 }
 
-// PermissionDenied says that a tool call was denied without asking.
+// PermissionDenied reports that a tool call was denied without asking.
 type PermissionDenied struct {
 	Header
 
@@ -55,7 +55,7 @@ type PermissionDenied struct {
 	AgentID            string `json:"agent_id,omitzero"`
 	DecisionReasonType string `json:"decision_reason_type,omitzero"`
 	DecisionReason     string `json:"decision_reason,omitzero"`
-	// Message is what the model reads.
+	// Message is the text for the model.
 	Message string `json:"message"`
 }
 
@@ -67,8 +67,8 @@ func (m PermissionDenied) MarshalJSON() ([]byte, error) {
 	return encode(&m.Header, typeSystem, "permission_denied", (*plain)(&m))
 }
 
-// ElicitationComplete says that an MCP server has received the answer it asked
-// for outside the conversation.
+// ElicitationComplete reports that an MCP server has received the answer it
+// asked for outside the conversation.
 type ElicitationComplete struct {
 	Header
 
@@ -84,9 +84,9 @@ func (m ElicitationComplete) MarshalJSON() ([]byte, error) {
 	return encode(&m.Header, typeSystem, "elicitation_complete", (*plain)(&m))
 }
 
-// HookEvent reports on a hook from the CLI's settings. Subtype says at which
-// point: [HookStarted], [HookProgress] or [HookResponse]. An empty Subtype is
-// encoded as [HookResponse].
+// HookEvent reports on a hook from the CLI's settings. Subtype is the moment:
+// [HookStarted], [HookProgress] or [HookResponse]. An empty Subtype is encoded
+// as [HookResponse].
 type HookEvent struct {
 	Header
 

@@ -74,7 +74,7 @@ func (c *ToolCalls) Running() (running []*ToolCall) {
 type Subagent struct {
 	// ToolUseID is the call of the agent tool that started it.
 	ToolUseID string
-	// ID, Type and Description name it, if the CLI says so.
+	// ID, Type and Description name it, if the CLI does.
 	ID, Type, Description string
 }
 
@@ -96,9 +96,8 @@ func SubagentOf(m Message) Subagent {
 	return Subagent{}
 }
 
-// TextOf returns what a message says in words: the text of the model or the
-// user, a piece of text, or the answer of a result. It is empty for other
-// messages.
+// TextOf returns the text of a message: that of the model or the user, a piece
+// of text, or the answer of a result. It is empty for other messages.
 func TextOf(m Message) string {
 	switch m := m.(type) {
 	case *Assistant:

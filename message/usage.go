@@ -18,13 +18,13 @@ type Usage struct {
 	Speed        string `json:"speed,omitzero"`
 
 	// Iterations are the counts for each step of a call that took several.
-	// FallbackCredit says what happened to a credit for another model. Both
-	// are nil if the API says nothing.
+	// FallbackCredit describes what happened to a credit for another model.
+	// Both are nil if the API omits them.
 	Iterations     json.RawMessage `json:"iterations,omitzero"`
 	FallbackCredit json.RawMessage `json:"fallback_credit,omitzero"`
 }
 
-// tidy makes nil of what the API says nothing about.
+// tidy replaces a null of the API with nil.
 func (u *Usage) tidy() {
 	u.Iterations, u.FallbackCredit = notNull(u.Iterations), notNull(u.FallbackCredit)
 }
@@ -46,7 +46,7 @@ type ServerToolUse struct {
 	WebFetchRequests  int `json:"web_fetch_requests"`
 }
 
-// ModelUsage is what one model was used for and what it cost.
+// ModelUsage counts the tokens and the cost of one model.
 type ModelUsage struct {
 	InputTokens                         int     `json:"inputTokens"`
 	OutputTokens                        int     `json:"outputTokens"`

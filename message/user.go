@@ -14,8 +14,8 @@ type User struct {
 	Header
 
 	Content Content `json:"-"`
-	// Plain says that Content is a single text, written as a string instead of
-	// a list.
+	// Plain reports that Content is a single text, written as a string instead
+	// of a list.
 	Plain bool `json:"-"`
 	// ParentToolUseID is the call of the agent tool that this line belongs
 	// to, empty for the main conversation.
@@ -24,19 +24,19 @@ type User struct {
 	// ToolUseResult is the tool's own output, richer than the block for the
 	// model. Its shape depends on the tool.
 	ToolUseResult json.RawMessage `json:"tool_use_result,omitzero"`
-	// IsSynthetic says that no person wrote the message.
+	// IsSynthetic reports that no person wrote the message.
 	IsSynthetic bool `json:"isSynthetic,omitzero"`
-	// IsReplay says that this is the echo of a message sent before.
+	// IsReplay reports that this is the echo of a message sent before.
 	IsReplay bool `json:"isReplay,omitzero"`
-	// ToolResultMeta says for each tool result who allowed or denied the call,
-	// and why a tool did not run. Older CLIs leave it out.
+	// ToolResultMeta records for each tool result who allowed or denied the
+	// call, and why a tool did not run. Older CLIs leave it out.
 	ToolResultMeta []ToolResultMeta `json:"tool_result_meta,omitzero"`
 	// RefusedMessageID is the answer that was refused, in a message with which
 	// the CLI asks the same model again.
 	RefusedMessageID string `json:"refused_message_id,omitzero"`
 	// Priority places a message among other waiting messages.
 	Priority Priority `json:"priority,omitzero"`
-	// Origin says who caused the message, nil if not known.
+	// Origin is who caused the message, nil if not known.
 	Origin *Origin `json:"origin,omitzero"`
 	// ShouldQuery, when false, adds the message to the conversation without
 	// asking the model. Nil means true.
@@ -54,26 +54,25 @@ type User struct {
 	TaskDescription string `json:"task_description,omitzero"`
 }
 
-// ToolResultMeta is what the CLI says about a tool result, beyond the result
+// ToolResultMeta holds the CLI's notes on a tool result, beyond the result
 // itself.
 type ToolResultMeta struct {
 	// ID is that of the tool call.
 	ID string `json:"id"`
-	// PermissionDecision says who decided about the call.
+	// PermissionDecision is the decision about the call.
 	PermissionDecision PermissionOutcome `json:"permission_decision,omitzero"`
-	// NonExecutionKind says why the tool did not run, empty if it did: for
+	// NonExecutionKind is why the tool did not run, empty if it did: for
 	// example "user-rejected", "permission-rule" or "cancelled".
 	NonExecutionKind string `json:"non_execution_kind,omitzero"`
-	// UserFeedback is what a person said with the decision.
+	// UserFeedback is a person's remark with the decision.
 	UserFeedback string `json:"user_feedback,omitzero"`
 }
 
-// PermissionOutcome says who decided about a tool call, and how.
+// PermissionOutcome is a decision about a tool call, and its author.
 type PermissionOutcome struct {
 	// Decision is "accept" or "reject".
 	Decision string `json:"decision"`
-	// Source says who decided, for example "config", "hook" or
-	// "user_temporary".
+	// Source is who decided, for example "config", "hook" or "user_temporary".
 	Source string `json:"source"`
 	// ReasonType is the kind of the reason, for example "mode" or "rule".
 	ReasonType string `json:"reason_type,omitzero"`

@@ -59,14 +59,14 @@ func (e Exporter) Check() error {
 	return nil
 }
 
-// signals are what the CLI exports. Each has variables of its own, which would
-// go before the common ones.
+// signals are the kinds of telemetry that the CLI exports. Each has variables
+// of its own, which take precedence over the common ones.
 var signals = [...]string{"TRACES", "METRICS", "LOGS"}
 
-// Apply returns an environment in which the CLI exports to e and nowhere else.
-// In particular, nothing asks for the console exporter any more, which would write
+// Apply returns an environment in which the CLI exports to e and nowhere else. In
+// particular, it removes every request for the console exporter, which would write
 // between the lines of the protocol. Variables of other kinds, such as intervals,
-// stay as they are.
+// stay unchanged.
 func (e Exporter) Apply(env []string) []string {
 	protocol := e.Protocol
 	if protocol == "" {
@@ -103,7 +103,7 @@ func (e Exporter) Apply(env []string) []string {
 	return env
 }
 
-// headers writes headers as the variable wants them: as a list of pairs with
+// headers returns the headers in the form of the variable: a list of pairs with
 // escaped values, in a fixed order.
 func (e Exporter) headers() string {
 	var pairs []string
@@ -122,7 +122,7 @@ func without(env []string, names ...string) []string {
 	})
 }
 
-// lookup returns the value of a variable. Of several the last one counts.
+// lookup returns the value of a variable. The last of several counts.
 func lookup(env []string, name string) (value string, ok bool) {
 	for _, entry := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -132,10 +132,10 @@ func lookup(env []string, name string) (value string, ok bool) {
 	return "", false
 }
 
-// Propagate returns an environment with the variables of a trace context, such
-// as TRACEPARENT. A context that env already has was chosen and stays, unless it is
-// the one of this process, in environ: that one was inherited and is replaced. With
-// no variables an inherited context is removed.
+// Propagate returns an environment with the variables of a trace context, such as
+// TRACEPARENT. A context that env already has was chosen and stays, unless it is
+// that of this process, in environ: that one was inherited and is replaced. With no
+// variables, an inherited context is removed.
 func Propagate(env, environ []string, context map[string]string) []string {
 	names := [...]string{"TRACEPARENT", "TRACESTATE"}
 	for _, name := range names {

@@ -11,9 +11,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// call is a call of a tool, as the context of its function knows it.
+// call is a call of a tool, as found in the context of its function.
 type call struct {
-	conn    *conn // nil: the server is not used by a session
+	conn    *conn // nil if the server is not used by a session
 	useID   string
 	request func() *mcp.CallToolRequest
 }
@@ -63,8 +63,8 @@ func ReportProgress(ctx context.Context, done, total float64, message string) er
 	})
 }
 
-// handle serves a call. Whatever goes wrong is an error of the tool, because
-// the model can read that.
+// handle serves a call. Every failure becomes an error of the tool, because the
+// model can read that.
 func (t *Tool) handle(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	c := &call{request: func() *mcp.CallToolRequest { return req }}
 	c.conn, _ = ctx.Value(connKey{}).(*conn)
@@ -79,8 +79,8 @@ func (t *Tool) handle(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 // toolFunc is the function of a tool.
 type toolFunc func(ctx context.Context, arguments json.RawMessage) (any, error)
 
-// serve checks the arguments, calls the function, and makes a result of what it
-// returns, without the proof that it can be encoded.
+// serve checks the arguments, calls the function, and turns its return value
+// into a result, without proof that it can be encoded.
 func (t *Tool) serve(ctx context.Context, arguments json.RawMessage, f toolFunc) *mcp.CallToolResult {
 	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")
@@ -109,7 +109,8 @@ func failed(err error) *mcp.CallToolResult {
 	return result
 }
 
-// callHere calls the function in this goroutine, which a function can end.
+// callHere calls the function in the current goroutine, which the function can
+// end.
 func (t *Tool) callHere(ctx context.Context, arguments json.RawMessage) (out any, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -124,8 +125,8 @@ func (t *Tool) callHere(ctx context.Context, arguments json.RawMessage) (out any
 
 var errGoexit = errors.New("the tool ended its goroutine")
 
-// callAside calls the function in a goroutine of its own, so that one that ends
-// its goroutine does not end that of the server.
+// callAside calls the function in a goroutine of its own, so that a function
+// that ends its goroutine does not end that of the server.
 func (t *Tool) callAside(ctx context.Context, arguments json.RawMessage) (out any, err error) {
 	done := make(chan struct{})
 	err = errGoexit // unless it returns

@@ -23,27 +23,27 @@ var (
 	errInFlight = errors.New("a request with this id is already in flight")
 )
 
-// conn is the connection of one session with a server. The CLI may shake hands
-// again at any time, which a session of the MCP SDK refuses: then it becomes a
-// new session, and the old one ends when its calls have.
+// conn is the connection of one session with a server. The CLI may repeat the
+// handshake at any time, which a session of the MCP SDK refuses: conn then
+// opens a new session, and the old one ends with its calls.
 type conn struct {
 	server *mcp.Server
 	push   func(context.Context, json.RawMessage) error
 	ctx    context.Context // of the handlers
 	find   func(name string) *Tool
-	calls  sync.WaitGroup // that are served directly
+	calls  sync.WaitGroup // served directly
 
 	mu     sync.Mutex
 	tunnel *tunnel
-	all    map[*tunnel]bool // that are not over
+	all    map[*tunnel]bool // not over yet
 	closed bool
 	faults []error // for the log
 }
 
 type connKey struct{}
 
-// report keeps what nobody would learn about otherwise, for the log. It is never
-// part of an answer: a stack is nothing for a model.
+// report keeps an error that would otherwise be lost, for the log. It is never
+// part of an answer: a stack trace is not for a model.
 func report(ctx context.Context, err error) {
 	if c, ok := ctx.Value(connKey{}).(*conn); ok {
 		c.report(err)
@@ -70,7 +70,8 @@ func (c *conn) Handle(ctx context.Context, message json.RawMessage) (json.RawMes
 		return nil, errID
 	}
 	if req != nil && req.IsCall() && req.Method == "tools/call" {
-		// Who allowed the call may have read it otherwise than its tool would.
+		// The gate that allowed the call may have read it differently from its
+		// tool.
 		if err := jsonx.Unambiguous(message); err != nil {
 			return respond(jsonx.Member(message, "id"), failed(fmt.Errorf("invalid arguments: %w", err))), nil
 		}
@@ -99,21 +100,21 @@ func (c *conn) Handle(ctx context.Context, message json.RawMessage) (json.RawMes
 	return response, c.reported() // beside a response it is only logged
 }
 
-// keepsID reports whether the MCP SDK has read the id of a request as it is. It
-// makes 1 of 1.5, and the answer would go to another call.
+// keepsID reports whether the MCP SDK has read the id of a request unchanged.
+// It turns 1.5 into 1, and the answer would go to another call.
 func keepsID(req *jsonrpc.Request, message json.RawMessage) bool {
 	n, isNumber := req.ID.Raw().(int64)
 	return !isNumber || string(jsonx.Member(message, "id")) == strconv.FormatInt(n, 10)
 }
 
-// shaken notes that the CLI has shaken hands with a session.
+// shaken records that the CLI has completed the handshake with a session.
 func (c *conn) shaken(t *tunnel) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t.ready = true
 }
 
-// reported returns what was reported since the last time.
+// reported returns the errors reported since the last time.
 func (c *conn) reported() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,7 +136,7 @@ func (c *conn) pick(initialize bool) (*tunnel, error) {
 		return t, nil
 	}
 	if t != nil && !initialize {
-		return nil, errGone // until the CLI shakes hands again
+		return nil, errGone // until the next handshake
 	}
 	next := newTunnel(c.push)
 	next.initialized = initialize
@@ -162,7 +163,8 @@ func (c *conn) pick(initialize bool) (*tunnel, error) {
 }
 
 // Close ends the sessions with the server: their calls are cancelled and
-// awaited. Its error, which is logged, has what no response could carry.
+// awaited. Its error, which is logged, holds the errors that no response could
+// carry.
 func (c *conn) Close() error {
 	c.mu.Lock()
 	c.closed = true

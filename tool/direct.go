@@ -10,19 +10,18 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Most of what a server does is to be called, while a model waits. The way of
-// a call through the MCP SDK leads over three goroutines and decodes and
-// encodes everything several times. So a usual call of one of our own tools is served
-// here, in the goroutine that brings it, with the session of the MCP SDK; a call
-// with anything unusual about it takes the long way. TestDirect holds the two
-// together.
+// A server mostly serves calls, while a model waits. The path of a call through the
+// MCP SDK crosses three goroutines and decodes and encodes everything several times.
+// So a usual call of one of our own tools is served here, in the goroutine that
+// brings it, with the session of the MCP SDK; a call with anything unusual about it
+// takes the long path. TestDirect checks that the two agree.
 
 // usualCall is a tools/call without anything unusual about it.
 type usualCall struct {
 	id        json.RawMessage
 	name      string
 	arguments json.RawMessage
-	meta      json.RawMessage // nil: there is none
+	meta      json.RawMessage // nil if there is none
 	useID     string
 }
 
@@ -60,7 +59,7 @@ func (c *usualCall) scan(message json.RawMessage) bool {
 	return s.End() && call && c.name != "" && usualID(c.id)
 }
 
-// usualID recognises ids that every reader reads in the same way.
+// usualID recognises ids that every reader reads alike.
 func usualID(id json.RawMessage) bool {
 	if len(id) == 0 || len(id) > 64 {
 		return false
@@ -98,7 +97,7 @@ func (c *usualCall) params(s *jsonx.Scanner) {
 }
 
 // metadata reads what the CLI sends along: the id of the tool use, and the
-// token of reports on progress.
+// progress token.
 func (c *usualCall) metadata(s *jsonx.Scanner) {
 	o := s.Object()
 	for name := s.Next(&o); name != nil; name = s.Next(&o) {
@@ -154,8 +153,8 @@ func (c *conn) direct(ctx context.Context, message json.RawMessage) (json.RawMes
 	return respond(usual.id, tool.serve(ctx, usual.arguments, tool.callHere)), true
 }
 
-// enter registers a call with the session that the CLI has shaken hands with;
-// nil if there is none.
+// enter registers a call with the session of the current handshake; nil if
+// there is none.
 func (c *conn) enter(id string, cancel context.CancelFunc) *tunnel {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,7 +167,7 @@ func (c *conn) enter(id string, cancel context.CancelFunc) *tunnel {
 }
 
 // cancelled passes a notice on to a call that is served directly. A call of an
-// earlier handshake may have the same id, and is another one.
+// earlier handshake may have the same id, but is a different call.
 func (c *conn) cancelled(message json.RawMessage) {
 	id := jsonx.Member(jsonx.Member(message, "params"), "requestId")
 	c.mu.Lock()
@@ -187,12 +186,12 @@ func respond(id json.RawMessage, result *mcp.CallToolResult) json.RawMessage {
 	out = append(out, `,"result":`...)
 	full, err := appendResult(out, result)
 	if err != nil {
-		full, _ = appendResult(out, failed(err)) // a text always can
+		full, _ = appendResult(out, failed(err)) // a text always encodes
 	}
 	return append(full, '}')
 }
 
-// appendResult encodes a result. Those of texts are written by hand.
+// appendResult encodes a result. Results of texts are written by hand.
 func appendResult(out []byte, r *mcp.CallToolResult) ([]byte, error) {
 	if full, ok := appendTexts(out, r); ok {
 		return full, nil
@@ -205,7 +204,8 @@ func appendResult(out []byte, r *mcp.CallToolResult) ([]byte, error) {
 	return append(out, data...), err
 }
 
-// appendTexts encodes a result of texts. It reports false for one that has more.
+// appendTexts encodes a result of texts. It reports false for a result that
+// holds more.
 func appendTexts(out []byte, r *mcp.CallToolResult) ([]byte, bool) {
 	if r.Meta != nil || r.StructuredContent != nil || r.Content == nil {
 		return nil, false

@@ -67,7 +67,7 @@ func opened(tb testing.TB, s *Server, direct bool, push func(json.RawMessage)) *
 	return c
 }
 
-// handshake is what the CLI says first.
+// handshake holds the CLI's first messages.
 var handshake = []string{
 	`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"cli","version":"1"}}}`,
 	`{"jsonrpc":"2.0","method":"notifications/initialized"}`,

@@ -11,8 +11,8 @@ import (
 // answer at all, and the CLI would wait until the turn is interrupted; or it
 // would panic in a goroutine of its own, which ends the program.
 //
-// So the result is encoded here once, for nothing but the proof. What the user
-// alone can encode is kept as JSON, so that its methods run once.
+// So the result is encoded here once, merely as a proof. Values with encoding
+// methods of the user are kept as JSON, so that their methods run once.
 func encodable(result mcp.Result) (mcp.Result, error) {
 	if v := reflect.ValueOf(result); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return result, nil
@@ -35,8 +35,8 @@ func encodable(result mcp.Result) (mcp.Result, error) {
 	return result, nil
 }
 
-// complete refuses pieces that are nil. As null they would be JSON, but of no
-// kind that MCP knows.
+// complete refuses nil pieces. As null they would be JSON, but of a kind that
+// MCP does not know.
 func complete(result mcp.Result) error {
 	switch r := result.(type) {
 	case *mcp.CallToolResult:

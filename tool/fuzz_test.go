@@ -11,7 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/tool"
 )
 
-// FuzzHandle lets the CLI say anything to a server of tools, before and after
+// FuzzHandle lets the CLI send anything to a server of tools, before and after
 // the handshake. Nothing panics or hangs, an answer is JSON with the id of its
 // request, and the arguments that a tool gets fit its type.
 func FuzzHandle(f *testing.F) {

@@ -9,17 +9,17 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Result is what a tool returns when a plain value is not enough: a list of
-// texts, images and resources, and an object for programs. Make it with
+// Result is the return value of a tool for which a plain value is not enough: a
+// list of texts, images and resources, and an object for programs. Make it with
 // [Text], [Image], [Resource] or [Structured] and join pieces with
 // [Result.With].
 type Result struct {
-	// Content is what the model sees, in this order.
+	// Content is shown to the model, in this order.
 	Content []mcp.Content
 	// Structured is an object for programs that read the transcript. The CLI
 	// accepts only objects here.
 	Structured any
-	// IsError says that the tool failed. Returning an error does the same.
+	// IsError marks the call as failed. Returning an error does the same.
 	IsError bool
 	// Meta is passed on unchanged.
 	Meta map[string]any
@@ -60,7 +60,7 @@ func (r *Result) With(more ...*Result) *Result {
 	return &joined
 }
 
-// encode turns what a function returned into a result of MCP.
+// encode turns the return value of a function into a result of MCP.
 func encode(out any) (*mcp.CallToolResult, error) {
 	switch v := out.(type) {
 	case nil:
@@ -97,7 +97,7 @@ func encode(out any) (*mcp.CallToolResult, error) {
 	return textResult(string(data)), nil
 }
 
-// textResult returns a text as a result of MCP, in one piece of memory.
+// textResult returns a text as a result of MCP, in one allocation.
 func textResult(text string) *mcp.CallToolResult {
 	piece := new(struct {
 		result mcp.CallToolResult
@@ -132,8 +132,8 @@ func (r *Result) encode() (*mcp.CallToolResult, error) {
 	return result, nil
 }
 
-// marshal encodes a user's value for a model to read: < stays <.
-// A panic in a method of it is an error.
+// marshal encodes a user's value for a model to read: < stays <. A panic in one
+// of its methods is an error.
 func marshal(v any) (data json.RawMessage, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -24,7 +24,7 @@ type Server struct {
 }
 
 // NewServer returns a server with tools. If one of them cannot be used, a
-// session with this server does not start, and the error says why.
+// session with this server does not start, and the error gives the reason.
 func NewServer(tools ...*Tool) *Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "claude-agent-go", Version: "1"}, &mcp.ServerOptions{
 		Capabilities: &mcp.ServerCapabilities{
@@ -119,10 +119,10 @@ func Mount(server *mcp.Server) claude.MCPHandler { return mount(server) }
 
 var errNoServer = errors.New("the server is nil")
 
-// mounted is a server of the MCP SDK as the root package sees it.
+// mounted is the root package's view of a server of the MCP SDK.
 type mounted struct {
 	server *mcp.Server
-	find   func(name string) *Tool // nil: the tools are those of the MCP SDK alone
+	find   func(name string) *Tool // nil if all tools belong to the MCP SDK
 }
 
 func mount(server *mcp.Server) *mounted {

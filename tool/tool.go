@@ -21,14 +21,14 @@ type Tool struct {
 	input *schema.Schema
 	call  toolFunc
 	err   error // why the tool cannot be used
-	// direct: calls need no help of the MCP SDK, because what the function
-	// returns cannot ask the client for something first.
+	// direct reports that calls need no help of the MCP SDK, because the return
+	// value of the function cannot ask the client for something first.
 	direct bool
 }
 
-// New returns a tool that calls f. The package documentation says what In and
-// Out may be. If they cannot be used, a session with this tool does not start,
-// and the error says why.
+// New returns a tool that calls f. The package documentation describes the
+// types that In and Out may have. If they cannot be used, a session with this
+// tool does not start, and the error gives the reason.
 //
 // f may be called several times at once, even by different sessions.
 func New[In, Out any](name, description string, f func(ctx context.Context, in In) (Out, error)) *Tool {
@@ -54,7 +54,7 @@ func New[In, Out any](name, description string, f func(ctx context.Context, in I
 	return t
 }
 
-// nameForm is what the model's API takes for a name.
+// nameForm is the form of a name that the model's API accepts.
 var nameForm = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // Name returns the tool's name, without the server's name.
@@ -68,7 +68,7 @@ func (t *Tool) Schema() json.RawMessage {
 	return t.input.JSON()
 }
 
-// Err says why the tool cannot be used; it is nil if the tool can be used.
+// Err returns why the tool cannot be used; it is nil if the tool can be used.
 func (t *Tool) Err() error {
 	if t.err == nil {
 		return nil
@@ -76,8 +76,8 @@ func (t *Tool) Err() error {
 	return fmt.Errorf("tool %q: %w", t.spec.Name, t.err)
 }
 
-// ReadOnly says that the tool changes nothing. The CLI runs calls of such
-// tools in parallel.
+// ReadOnly marks a tool that changes nothing. The CLI runs calls of such tools
+// in parallel.
 func (t *Tool) ReadOnly() *Tool {
 	a := t.annotations()
 	a.ReadOnlyHint = true

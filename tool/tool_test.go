@@ -150,9 +150,9 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// A tool that ends its goroutine, as a test's FailNow does, harms nobody else. On
-// the short way the goroutine is that of Handle, and the session answers for it;
-// on the long one the tool has its own.
+// A tool that ends its goroutine, as a test's FailNow does, harms nothing else.
+// On the short path the goroutine is that of Handle, and the session answers for
+// it; on the long one the tool has its own.
 func TestToolEndsItsGoroutine(t *testing.T) {
 	l := open(t, tool.NewServer(
 		tool.New("short", "", func(context.Context, struct{}) (string, error) { runtime.Goexit(); return "", nil }),

@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// tunnel is a transport of the MCP SDK whose other end are Handle and push.
+// tunnel is a transport of the MCP SDK; its other end is Handle and push.
 type tunnel struct {
 	push        func(context.Context, json.RawMessage) error
 	session     *mcp.ServerSession
@@ -38,7 +38,7 @@ func newTunnel(push func(context.Context, json.RawMessage) error) *tunnel {
 }
 
 // deliver gives the server a message. It returns when the server has it; the
-// server works on notifications before what comes after them.
+// server finishes a notification before it takes the next message.
 func (t *tunnel) deliver(ctx context.Context, msg jsonrpc.Message) error {
 	select {
 	case t.in <- msg:
@@ -51,7 +51,7 @@ func (t *tunnel) deliver(ctx context.Context, msg jsonrpc.Message) error {
 }
 
 // call gives the server a request and waits for its response, even after ctx
-// has ended: the server is told, and until it answers the call is not over.
+// has ended: the server is told, and the call is not over until it answers.
 func (t *tunnel) call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	id := req.ID.Raw()
 	reply := make(chan *jsonrpc.Response, 1)
@@ -77,8 +77,8 @@ func (t *tunnel) call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Respo
 	}
 }
 
-// enter registers a call that is served directly. It reports false when the
-// session is over or ends, or has a call of this id.
+// enter registers a call that is served directly. It reports false if the
+// session is over or ending, or already has a call of this id.
 func (t *tunnel) enter(id string, cancel context.CancelFunc) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,7 +89,7 @@ func (t *tunnel) enter(id string, cancel context.CancelFunc) bool {
 	return true
 }
 
-// leave is the end of such a call.
+// leave ends such a call.
 func (t *tunnel) leave(id string) {
 	t.mu.Lock()
 	delete(t.direct, id)
@@ -100,7 +100,7 @@ func (t *tunnel) leave(id string) {
 	}
 }
 
-// cancelDirect takes back a call that is served directly.
+// cancelDirect cancels a call that is served directly.
 func (t *tunnel) cancelDirect(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -109,10 +109,10 @@ func (t *tunnel) cancelDirect(id string) {
 	}
 }
 
-// idle reports whether no call runs. The tunnel must be locked.
+// idle reports whether no call runs. The caller holds the tunnel's lock.
 func (t *tunnel) idle() bool { return len(t.waiting)+len(t.direct) == 0 }
 
-// cancel takes a request back.
+// cancel cancels a request.
 func (t *tunnel) cancel(id any) {
 	params, err := json.Marshal(map[string]any{"requestId": id})
 	if err == nil {
@@ -165,7 +165,7 @@ func (t *tunnel) over() bool {
 // Connect makes the tunnel a transport of the MCP SDK.
 func (t *tunnel) Connect(context.Context) (mcp.Connection, error) { return t, nil }
 
-// Read gives the MCP SDK the next message of the CLI.
+// Read gives the MCP SDK the CLI's next message.
 func (t *tunnel) Read(ctx context.Context) (jsonrpc.Message, error) {
 	select {
 	case msg := <-t.in:
@@ -177,8 +177,8 @@ func (t *tunnel) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// Write takes what the MCP SDK has for the CLI: responses for waiting callers,
-// everything else goes out of the server's own accord.
+// Write takes the MCP SDK's messages for the CLI: responses go to waiting
+// callers, and everything else is pushed to the CLI.
 func (t *tunnel) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if response, ok := msg.(*jsonrpc.Response); ok {
 		t.mu.Lock()
