@@ -13,9 +13,11 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/sandbox"
 )
 
 func main() {
+	sandbox.Init()       // does not return if this is the helper inside a sandbox
 	claudetest.Main(nil) // does not return if the environment names a script to play
 	// With a receiver for the signal, a write to a pipe without a reader fails,
 	// instead of ending the program with its folders left behind.

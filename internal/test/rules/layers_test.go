@@ -22,7 +22,7 @@ func layers() [][]string {
 		{"internal/peer", "internal/inbox", "internal/mirror", "internal/restore"},
 		{".", "host"},
 		{"tool", "claudetest", "store/storetest", "approval"},
-		{"internal/demo", "internal/inspect", "internal/tee", "fleet", "acp"},
+		{"internal/demo", "internal/inspect", "internal/tee", "fleet", "acp", "sandbox"},
 		{"serve", "acp/acptest"},
 		{"serve/page"},
 		{"cmd/...", "examples/...", "internal/test/parity", "internal/test/faults"},

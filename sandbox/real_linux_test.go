@@ -1,0 +1,112 @@
+package sandbox_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/test/harness"
+	"github.com/claude-agent-go/claude/internal/test/realcli"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/sandbox"
+)
+
+// TestMain lets the test binary be the helper.
+func TestMain(m *testing.M) {
+	sandbox.Init()
+	os.Exit(m.Run())
+}
+
+// form is a Transport under test, and how the CLI inside is found.
+type form struct {
+	name  string
+	start func(helper string) claude.Transport
+}
+
+var forms = []form{
+	{"bubblewrap", func(helper string) claude.Transport { return &sandbox.Bubblewrap{Helper: helper} }},
+}
+
+// bench is the real CLI behind a scripted model.
+type bench struct {
+	t     *testing.T
+	model *claudetest.Model
+	opts  *claude.Options
+	home  string
+}
+
+func newBench(t *testing.T, f form) *bench {
+	t.Helper()
+	cli := realcli.Need(t, realcli.Version)
+	model := claudetest.NewModel()
+	base, err := model.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { model.Close() })
+	env, home := realcli.Env(t, base)
+	work := filepath.Join(home, "work")
+	if err := os.Mkdir(work, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	helper, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &bench{t, model, &claude.Options{
+		CLIPath: cli, Env: append(env, "CLOUD_SECRET=not-for-the-agent"), Cwd: work, Transport: f.start(helper), Logger: harness.Logger(t),
+		PermissionMode: permission.ModeBypassPermissions, AllowBypassPermissions: true,
+	}, home}
+}
+
+// run lets the CLI run a command, and returns what it wrote.
+func (b *bench) run(s *claude.Session, command string) string {
+	b.t.Helper()
+	b.model.Add(claudetest.UseTool("Bash", map[string]string{"command": "{ " + command + "; } > out 2>&1"}), claudetest.Say("done"))
+	if _, err := s.Ask(b.t.Context(), "Go."); err != nil {
+		b.t.Fatal(err)
+	}
+	out, err := os.ReadFile(filepath.Join(b.opts.Cwd, "out"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// TestRealInside runs commands on the real CLI in each form and looks at what they see.
+func TestRealInside(t *testing.T) {
+	for _, f := range forms {
+		t.Run(f.name, func(t *testing.T) {
+			b := newBench(t, f)
+			if err := os.WriteFile(filepath.Join(b.home, "secret"), []byte("s3cret"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			s, err := claude.Connect(t.Context(), b.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			for _, c := range []struct{ about, command, want string }{
+				{"the home of this machine is not there", "cat " + b.home + "/secret 2>/dev/null || echo absent", "absent"},
+				{"the root is read-only", "touch /mark /usr/mark /etc/mark 2>/dev/null || echo refused", "refused"},
+				{"no capability is left", "grep CapEff /proc/self/status | tr -s '\\t' ' '", "CapEff: 0000000000000000"},
+				{"rights cannot be gained", "grep NoNewPrivs /proc/self/status | tr -s '\\t' ' '", "NoNewPrivs: 1"},
+				{"it is a user without rights", "id -u", "1000"},
+				{"secrets of this machine are not there", "ls /etc/shadow /root 2>/dev/null || echo absent", "absent"},
+				{"only what a CLI needs is in the environment", `echo "x${CLOUD_SECRET}x $HOME"`, "xx /home/claude"},
+				{"there is no network but loopback", "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '", "lo"},
+				{"only its own processes are seen", `cat /proc/[0-9]*/comm | grep -c sandbox.test`, "0"},
+			} {
+				if got := b.run(s, c.command); got != c.want {
+					t.Errorf("%s: %s prints %q, want %q", c.about, c.command, got, c.want)
+				}
+			}
+			if got := b.run(s, "cat /proc/*/cmdline | tr '\\0' ' '"); strings.Contains(got, "sk-ant-fake") {
+				t.Errorf("a command line has the key: %s", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,222 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude"
+)
+
+func TestEnvironment(t *testing.T) {
+	t.Parallel()
+	env := []string{
+		"ANTHROPIC_API_KEY=k", "CLAUDE_CODE_ENTRYPOINT=sdk-go", "LC_ALL=C", "HTTPS_PROXY=p", "BASH_DEFAULT_TIMEOUT_MS=1", "IS_SANDBOX=1",
+		"HOME=/root", "PATH=/x", "AWS_SECRET_ACCESS_KEY=s", "GITHUB_TOKEN=t", "XANTHROPIC_=x", "BASH_ENV=/x", "BASH_TIMEOUT_MS=1", "TMPDIR=/t", "NODE_OPTIONS=--require=x", "LD_PRELOAD=x", "NO", "=",
+	}
+	want := append(slices.Clone(env[:6]), "GITHUB_TOKEN=t")
+	if got := Environment(env, "GITHUB_TOKEN"); !slices.Equal(got, want) {
+		t.Errorf("inside are %q, want %q", got, want)
+	}
+}
+
+func TestLoopback(t *testing.T) {
+	t.Parallel()
+	for base, want := range map[string]string{
+		"":                          "",
+		"http://127.0.0.1:8080":     "127.0.0.1:8080",
+		"http://127.9.9.9:1/path":   "127.9.9.9:1",
+		"http://localhost:8080/":    "127.0.0.1:8080",
+		"http://[::1]:8080":         "[::1]:8080",
+		"https://api.example":       "",
+		"http://10.0.0.1:80":        "",
+		"http://localhost.evil:80":  "",
+		"https://127.0.0.1:8080":    "error",
+		"http://127.0.0.1":          "error",
+		"http://user:pass@[::1:x/%": "error",
+	} {
+		got, err := loopback([]string{"ANTHROPIC_BASE_URL=http://first", "ANTHROPIC_BASE_URL=" + base})
+		if err != nil {
+			got = "error"
+		}
+		if got != want || err != nil && strings.Contains(err.Error(), "pass") {
+			t.Errorf("%q: %q, %v, want %q", base, got, err, want)
+		}
+	}
+}
+
+// launch is one whose CLI is a file of this machine.
+func launch(t *testing.T, base string) *claude.Launch {
+	t.Helper()
+	cli := filepath.Join(t.TempDir(), "claude")
+	if err := os.WriteFile(cli, []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return &claude.Launch{
+		Path: cli, Args: []string{"--settings", "/here/settings.json"}, Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler),
+		Env:   []string{"ANTHROPIC_API_KEY=sk-secret", "ANTHROPIC_BASE_URL=" + base},
+		Files: []claude.LaunchFile{{Name: "settings.json", Path: "/here/settings.json"}, {Name: "config", Path: "/here/config", Dir: true}},
+	}
+}
+
+// What cannot work is refused before anything is started, with the reason, and leaves
+// nothing behind.
+func TestRefused(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	helper, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	local := "http://127.0.0.1:1"
+	for name, c := range map[string]struct {
+		change func(l *claude.Launch, b *Bubblewrap)
+		want   string
+	}{
+		"no CLI":           {func(l *claude.Launch, b *Bubblewrap) { l.Path = "/nowhere/claude" }, "not found"},
+		"no directory":     {func(l *claude.Launch, b *Bubblewrap) { l.Dir = "/nowhere" }, "Cwd"},
+		"API elsewhere":    {func(l *claude.Launch, b *Bubblewrap) { l.Env = nil }, "egress"},
+		"no helper":        {func(l *claude.Launch, b *Bubblewrap) { b.Helper = "" }, "Helper is needed"},
+		"helper not found": {func(l *claude.Launch, b *Bubblewrap) { b.Helper = "/nowhere/helper" }, "find the helper"},
+		"no bubblewrap":    {func(l *claude.Launch, b *Bubblewrap) { b.Program = "/nowhere/bwrap" }, "find bubblewrap"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, b := launch(t, local), &Bubblewrap{Helper: helper}
+			c.change(l, b)
+			_, err := b.Start(t.Context(), l)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error = %v, want %q", err, c.want)
+			}
+			if left, _ := filepath.Glob(filepath.Join(tmp, "claude-bridge-*")); len(left) > 0 {
+				t.Errorf("%q is left", left)
+			}
+		})
+	}
+}
+
+// The command line of a sandbox has paths, never the value of a variable.
+func TestBubblewrapArgs(t *testing.T) {
+	t.Parallel()
+	helper, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := launch(t, "http://127.0.0.1:1")
+	b := &Bubblewrap{Helper: helper, Mounts: []Mount{{Source: "/data", Target: "/in"}, {Source: "/rw", Writable: true}}}
+	in, err := newInside(l, b.Helper, b.Network)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	args := " " + strings.Join(b.args(in), " ")
+	for _, want := range []string{
+		" --unshare-all ", " --die-with-parent ", " --cap-drop ALL ", " --uid 1000 ", " --bind " + l.Dir + " " + l.Dir + " ", " --chdir " + l.Dir + " ",
+		" --ro-bind /here/settings.json /run/claude/files/settings.json ", " --bind /here/config /run/claude/files/config ",
+		" --ro-bind /data /in ", " --bind /rw /rw ", " --remount-ro / ",
+		" -- /run/claude/helper claude-sandbox-init 127.0.0.1:1 /run/claude/api " + l.Path + " --settings /run/claude/files/settings.json",
+	} {
+		if !strings.Contains(args, want) {
+			t.Errorf("%s\nlacks %q", args, want)
+		}
+	}
+	for _, bad := range []string{"sk-secret", "--share-net", "--setenv"} {
+		if strings.Contains(args, bad) {
+			t.Errorf("%s\nhas %q", args, bad)
+		}
+	}
+	b.Network = true
+	if args := b.args(in); !slices.Contains(args, "--share-net") {
+		t.Errorf("%q lacks the network", args)
+	}
+}
+
+// A bridge carries bytes and the end of each direction, and Close ends what is open.
+func TestBridge(t *testing.T) {
+	t.Parallel()
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	go func() {
+		for {
+			c, err := server.Accept()
+			if err != nil {
+				return
+			}
+			go func() { // answers when the question has ended
+				defer c.Close()
+				question, _ := io.ReadAll(c)
+				fmt.Fprintf(c, "you said %q", question)
+			}()
+		}
+	}()
+	b, path, err := socketTo(server.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range maxConnections + 5 { // one after the other: none is used up
+		c, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(c, "hello")
+		c.(*net.UnixConn).CloseWrite()
+		if answer, err := io.ReadAll(c); err != nil || string(answer) != `you said "hello"` {
+			t.Fatalf("answer %q, %v", answer, err)
+		}
+		c.Close()
+	}
+	open, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := open.Read(make([]byte, 1)); err == nil {
+		t.Error("a connection outlives its bridge")
+	}
+	if _, err := os.Stat(filepath.Dir(path)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket is left: %v", err)
+	}
+}
+
+// Exec starts what the function returns, with the streams of the CLI.
+func TestExec(t *testing.T) {
+	t.Parallel()
+	l := launch(t, "")
+	conn, err := Exec(func(l *claude.Launch) (*exec.Cmd, error) {
+		cmd := exec.Command("/bin/sh", "-c", `read line; echo "$line $NAME $PWD"`)
+		cmd.Env, cmd.Dir = []string{"NAME=value"}, l.Dir
+		return cmd, nil
+	}).Start(t.Context(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(conn, "said\n")
+	if out, err := io.ReadAll(conn); err != nil || string(out) != "said value "+l.Dir+"\n" {
+		t.Errorf("output %q, %v", out, err)
+	}
+	if err := conn.Wait(); err != nil {
+		t.Error(err)
+	}
+	sorry := errors.New("no machine is free")
+	for name, make := range map[string]func(*claude.Launch) (*exec.Cmd, error){
+		"error":      func(*claude.Launch) (*exec.Cmd, error) { return nil, sorry },
+		"no command": func(*claude.Launch) (*exec.Cmd, error) { return nil, nil },
+		"not found":  func(*claude.Launch) (*exec.Cmd, error) { return exec.Command("no-such-program"), nil },
+	} {
+		if _, err := Exec(make).Start(t.Context(), l); err == nil || name == "error" && !errors.Is(err, sorry) {
+			t.Errorf("%s: error = %v", name, err)
+		}
+	}
+}
