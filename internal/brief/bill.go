@@ -8,7 +8,7 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// Bill says what the last turn took, and what the session has cost so far.
+// Bill describes the usage of the last turn, and the cost of the session so far.
 func Bill(m *message.Result, all *message.Spending) string {
 	u := m.Usage
 	return fmt.Sprintf("$%.4f this turn, $%.4f this session, %s, %s, %d tokens in, %d out", all.TurnUSD, m.TotalCostUSD,

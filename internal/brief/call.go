@@ -12,9 +12,9 @@ import (
 // CallWidth is how much of a tool's input a line shows.
 const CallWidth = 100
 
-// Call says what a tool call is about: by the member of its input that people know it
-// by, or by all of the input. Secrets must be hidden before: what is cut off from one
-// cannot be known any more.
+// Call describes a tool call: by the member of its input that people know it by, or
+// by all of the input. Secrets must be hidden before: a secret that was cut off can
+// no longer be recognised.
 func Call(input json.RawMessage) string {
 	text := FirstLine(cmp.Or(show.About(input), string(input)))
 	if cut := Fit(text, CallWidth); cut != text {

@@ -7,7 +7,7 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// endings says for people what the reasons and subtypes of results mean.
+// endings describes the reasons and subtypes of results for people.
 func endings() map[string]string {
 	return map[string]string{
 		string(message.EndCompleted):                "completed",
@@ -37,13 +37,13 @@ func endings() map[string]string {
 	}
 }
 
-// Ending says in words for people how a turn ended, where reason is what the wire
-// calls it: "interrupted" for "aborted_streaming".
+// Ending describes in plain words how a turn ended; reason is the name on the
+// wire: "interrupted" for "aborted_streaming".
 func Ending(reason string) string {
 	return cmp.Or(endings()[reason], strings.ReplaceAll(reason, "_", " "))
 }
 
-// EndingOf says in words for people how the turn of a result ended.
+// EndingOf describes in plain words how the turn of a result ended.
 func EndingOf(m *message.Result) string {
 	if m.Interrupted() {
 		return Ending(string(message.EndAbortedStreaming))

@@ -22,7 +22,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// Play says how to play the demo.
+// Play configures the demo.
 type Play struct {
 	// Claudectl is how to call that program, for what to do next.
 	Claudectl string
@@ -66,13 +66,13 @@ func (p *Play) Run(ctx context.Context, view *View) error {
 // FolderError is why there is no folder to play in.
 type FolderError struct{ err error }
 
-// Error says so.
+// Error describes the error.
 func (e *FolderError) Error() string { return fmt.Sprintf("no folder for the demo: %v", e.err) }
 
 // Unwrap returns the cause.
 func (e *FolderError) Unwrap() error { return e.err }
 
-// agent decides who plays the agent, and says so.
+// agent decides who plays the agent, and announces it.
 func (p *Play) agent(view *View, opts *claude.Options) (end func(), err error) {
 	script := replies(opts.Cwd, view.pace)
 	switch {
@@ -171,14 +171,14 @@ func turn(ctx context.Context, view *View, session *claude.Session, prompt strin
 			pieces++
 			if pieces == most {
 				view.say("interrupt", "that is enough")
-				go func() { _, _ = session.Interrupt(ctx) }() // the result says whether it worked
+				go func() { _, _ = session.Interrupt(ctx) }() // the result shows whether it worked
 			}
 		}
 	}
 	return nil
 }
 
-// next says what comes next.
+// next prints what to do next.
 func (p *Play) next(view *View) {
 	view.gap()
 	say := func(command, gain string) {

@@ -20,7 +20,7 @@ func firstPrompt(dir string) string {
 	return "How many bolts are in stock? Count them with the tool, then write the number to " + filepath.Join(dir, "stock.txt") + "."
 }
 
-// replies are what the scripted model says.
+// replies are the answers of the scripted model.
 func replies(dir string, pace time.Duration) []claudetest.Reply {
 	const piece = 6 // bytes, about a word
 	say := func(text string) claudetest.Reply { return claudetest.Say(text).Chunks(piece, pace) }

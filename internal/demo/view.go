@@ -178,7 +178,7 @@ func (v *View) shown(id string) chan struct{} {
 	return v.called[id]
 }
 
-// announce says that a tool call was shown. A CLI may report one twice.
+// announce notes that a tool call was shown. A CLI may report one twice.
 func (v *View) announce(id string) {
 	shown := v.shown(id)
 	select {
@@ -188,8 +188,8 @@ func (v *View) announce(id string) {
 	}
 }
 
-// await waits until a tool call was shown, so that what it leads to comes after:
-// callbacks are not held up by messages that nobody has read yet.
+// await waits until a tool call was shown, so that its consequences are shown
+// after it: callbacks do not wait for unread messages.
 func (v *View) await(ctx context.Context, id string) {
 	select {
 	case <-v.shown(id):

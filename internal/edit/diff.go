@@ -85,7 +85,7 @@ func lines(text string) []string {
 // context is how many lines a unified diff shows around a change.
 const context = 3
 
-// noNewline is how a unified diff says that a last line has no line feed.
+// noNewline marks a last line without a line feed in a unified diff.
 const noNewline = "\n\\ No newline at end of file"
 
 // CutNote is the last line of a unified diff that was cut. No line of a whole one begins
@@ -94,7 +94,7 @@ const CutNote = "… the rest is not shown"
 
 // Unified returns the difference between two texts as a unified diff, "" if
 // there is none. A diff of more than most bytes is cut after a whole line, and
-// its last line says so.
+// its last line notes the cut.
 func Unified(path, before, after string, most int) string {
 	all := diff(unifiedLines(before), unifiedLines(after))
 	var b strings.Builder

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// try locks the file if nobody else has.
+// try locks the file unless it is locked.
 func try(f *os.File) (bool, error) {
 	for {
 		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err {

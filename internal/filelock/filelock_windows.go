@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// try locks the file if nobody else has. A lock keeps others from reading what is
-// locked, so it lies beyond the end of any file.
+// try locks the file unless it is locked. A lock keeps others from reading the
+// locked range, so it lies beyond the end of any file.
 func try(f *os.File) (bool, error) {
 	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0,
 		&windows.Overlapped{OffsetHigh: math.MaxInt32})

@@ -27,7 +27,7 @@ type Field struct {
 	Description string          `json:"description"`
 	Default     json.RawMessage `json:"default"`
 	selection
-	// Items says what a list of choices is made of.
+	// Items describes the elements of a list of choices.
 	Items selection `json:"items"`
 }
 
@@ -39,7 +39,7 @@ type selection struct {
 	AnyOf     []Option `json:"anyOf"`
 }
 
-// Option is what can be chosen, and what it is called for people.
+// Option is a possible choice, and its name for people.
 type Option struct {
 	Const string `json:"const"`
 	Title string `json:"title"`

@@ -14,10 +14,10 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
-// A gate decides about a value that somebody else acts on. Readers of JSON
-// differ: some take the first of two equal names and some the last, and some do
-// not distinguish "path" and "PATH". So what a gate reads must have one meaning for
-// all of them.
+// A gate decides about a value that another program acts on. Readers of JSON
+// differ: some take the first of two equal names and some the last, and some do not
+// distinguish "path" and "PATH". So what a gate reads must have one meaning for all
+// of them.
 
 // Unambiguous refuses a value in which an object, at any level, has a name twice
 // or two names that differ only in case. What is not JSON is also refused.
@@ -96,7 +96,7 @@ func UnmarshalExact(data []byte, v any) error {
 	}
 	target := reflect.ValueOf(v)
 	if target.Kind() != reflect.Pointer || target.IsNil() {
-		return stdjson.Unmarshal(data, v) // which says what is wrong with it
+		return stdjson.Unmarshal(data, v) // which reports what is wrong with it
 	}
 	target = target.Elem()
 	if target.IsZero() {

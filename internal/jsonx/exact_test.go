@@ -14,7 +14,7 @@ func TestUnambiguous(t *testing.T) {
 	for i := range 100 {
 		many.WriteString(`"name` + string(rune('a'+i%26)) + strings.Repeat("x", i/26) + `":1,`)
 	}
-	for in, want := range map[string]string{ // what the error says; empty: none
+	for in, want := range map[string]string{ // the text of the error; empty: none
 		`{}`:                               "",
 		`null`:                             "",
 		`[1,"a",{"a":1},{"A":1}]`:          "",
@@ -72,7 +72,7 @@ type target struct {
 }
 
 func TestUnmarshalExact(t *testing.T) {
-	// What is accepted is what encoding/json makes of it.
+	// An accepted value decodes as with encoding/json.
 	for _, in := range []string{
 		`{}`, `null`, `{"path":"a","Plain":7,"file":"f"}`, `{"number":1.50}`, `{"number":"12"}`, `{"number":null}`,
 		`{"any":{"b":[1,"x",null]},"raw":{"B":1, "b2":2}}`, `{"map":{"PATH":"x","Home":"y"}}`, `{"list":[{"file":"a"},{}],"ptr":{"file":"b"}}`,

@@ -183,7 +183,7 @@ func (m *Members) nested() error {
 }
 
 // closingBracket finds the end of an object or array that begins at i by
-// counting brackets outside strings. If there is none it says what is wrong,
+// counting brackets outside strings. If there is none it returns what is wrong,
 // and where.
 func closingBracket(data []byte, i int) (end int, fault string) {
 	depth := 0
@@ -340,8 +340,8 @@ func Text(value []byte) string {
 // Present reports whether a value is there and not null.
 func Present(value []byte) bool { return len(value) > 0 && string(value) != "null" }
 
-// maxID is how long an id may be. Those of the CLI have 36 characters; what is
-// kept and logged for each request should not grow with what somebody writes.
+// maxID is how long an id may be. Those of the CLI have 36 characters; the memory
+// and log lines of a request must not grow with text that a peer chooses.
 const maxID = 1 << 10
 
 // ID reports whether a value can be an id: a string or a number, and not an

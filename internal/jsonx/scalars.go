@@ -5,11 +5,11 @@ import (
 	"iter"
 )
 
-// Place says where a text or a number is in its JSON.
+// Place is the position of a text or a number in its JSON.
 type Place struct {
-	// Name says that the text is the name of a member.
+	// Name is true if the text is the name of a member.
 	Name bool
-	// Number says that it is not a text, but a number.
+	// Number is true if it is a number, not a text.
 	Number bool
 	// Member is the member that the text is the value of, also as an element
 	// of a list; "" for names and at the top level.
@@ -33,15 +33,15 @@ func (p Place) Ancestors() iter.Seq2[string, string] {
 	}
 }
 
-// MapScalars returns a line in which every text of its JSON, quotes included, and
-// every number is what replace makes of it. The line may be broken: a text that
-// does not end stays as it is.
+// MapScalars returns a line with every text of its JSON, quotes included, and
+// every number replaced by the result of replace. The line may be broken: an
+// unterminated text stays as it is.
 func MapScalars(line []byte, replace func(value []byte, at Place) []byte) []byte {
 	return MapCut(line, replace, func(text []byte, _ Place) []byte { return text })
 }
 
-// MapCut is [MapScalars] for a line that may be cut off: a text that does not end,
-// with its quote at the beginning, is what cut makes of it.
+// MapCut is [MapScalars] for a line that may be cut off: an unterminated text,
+// with its opening quote, is replaced by the result of cut.
 func MapCut(line []byte, replace, cut func(value []byte, at Place) []byte) []byte {
 	var out []byte
 	w := scalarMapper{replace: replace}
@@ -149,7 +149,7 @@ func parentOf(open []level) string {
 	return ""
 }
 
-// place says where a text stands, given what follows it.
+// place returns the position of a text, given what follows it.
 func (w *scalarMapper) place(text, rest []byte) Place {
 	at := Place{Parent: w.parent(), open: w.open}
 	if at.Name = bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(":")); at.Name {

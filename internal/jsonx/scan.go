@@ -246,7 +246,7 @@ func (s *Scanner) More(n int) bool {
 	return !s.failed
 }
 
-// Null reads a null, if that is what comes next.
+// Null reads a null, if one comes next.
 func (s *Scanner) Null() bool { return s.Peek() == 'n' && s.literal("null") }
 
 // Bool reads true, false or null.

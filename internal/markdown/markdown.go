@@ -30,8 +30,8 @@ const (
 //   - p, br, hr, ul, ol (start), li, blockquote, table, thead, tbody, tr, th, td,
 //     pre (tabindex), code, em, strong, del, span, with fixed classes;
 //   - a with href to an absolute http, https or mailto address, and with rel. A
-//     link whose text does not name its host is followed by it, so that
-//     nobody is led elsewhere unawares. The address of any other link is shown.
+//     link whose text does not name its host is followed by the host's name, so
+//     that readers see where it leads. The address of any other link is shown.
 //
 // Headings are paragraphs, because the page around has its own. Raw HTML is
 // text. Images are links: a picture from elsewhere would tell its owner what is

@@ -44,7 +44,7 @@ func TestReaderBuffer(t *testing.T) {
 			if len(bytes.Trim(line, string(rune('a'+i%26)))) > 0 {
 				t.Errorf("pieces of %d: line %d was written over", size, i)
 			}
-			_ = append(line, "\n\n"...) // nobody else's
+			_ = append(line, "\n\n"...) // not shared with another line
 		}
 		if least := in.Len() / max(size, 64<<10); waited < least {
 			t.Errorf("pieces of %d: told %d times that a read may wait, want %d at least", size, waited, least)

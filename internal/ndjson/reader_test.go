@@ -113,7 +113,7 @@ func TestReaderExactLimit(t *testing.T) {
 	}
 }
 
-// An error says how long the line was, and nothing of what is in it.
+// An error gives the length of the line, and nothing of its content.
 func TestReaderErrorsKeepSecrets(t *testing.T) {
 	for text, want := range map[string]string{
 		"a secret\n": "line of 8 bytes is over the limit and was dropped",
@@ -229,7 +229,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// oracle is what a Reader must return, got in the plainest way.
+// oracle computes what a Reader must return, in the plainest way.
 func oracle(in []byte, limit int) []string {
 	if limit == 0 {
 		limit = ndjson.DefaultLimit

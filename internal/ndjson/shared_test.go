@@ -92,7 +92,8 @@ func (m *mixed) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// What lines retain is what Retained says, even when little of each read is kept.
+// Lines retain as much memory as Retained reports, even when little of each read
+// is kept.
 func TestReaderRetained(t *testing.T) {
 	long := func(n int) []byte { return append(bytes.Repeat([]byte("x"), n), '\n') }
 	few, _ := numbered(0, 1, 250)
@@ -138,7 +139,7 @@ func TestReaderRetained(t *testing.T) {
 	}
 }
 
-// heap is what is allocated and in use.
+// heap returns the memory that is allocated and in use.
 func heap() int {
 	runtime.GC()
 	var m runtime.MemStats

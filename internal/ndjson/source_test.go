@@ -15,7 +15,7 @@ func (b neverEnding) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// stuck reads nothing and says nothing.
+// stuck is a reader that returns neither bytes nor an error.
 type stuck struct{}
 
 func (stuck) Read([]byte) (int, error) { return 0, nil }

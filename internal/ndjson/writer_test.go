@@ -149,7 +149,7 @@ type claim bool
 
 func (c claim) Claim() bool { return bool(c) }
 
-// A line that nobody wants any more is not written, and holds up no other.
+// A line that is no longer wanted is not written, and delays no other.
 func TestWriterDropsUnclaimedLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dst calls

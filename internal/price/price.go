@@ -1,6 +1,6 @@
-// Package price estimates what answers of a model have cost. The CLI says what turns
-// cost, and is always right: this is for answers of which it could say nothing, because
-// it was killed.
+// Package price estimates the cost of a model's answers. The CLI reports the cost
+// of turns, and is always right: this is for answers whose cost it could not
+// report, because it was killed.
 package price
 
 import (
@@ -12,9 +12,9 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// rate is what a model costs, in US dollars for a million tokens. What is not here has a
-// fixed relation to the input: output costs five times as much, writing to the cache
-// 1.25 times (2 times for an hour).
+// rate is the price of a model, in US dollars for a million tokens. The other
+// prices have a fixed relation to that of the input: output costs five times as
+// much, writing to the cache 1.25 times (2 times for an hour).
 type rate struct {
 	input, cacheRead float64
 	fast             float64 // by how much more in fast mode
@@ -60,8 +60,8 @@ var rates = map[string]rate{
 	"claude-mythos-5-2": {input: 8, cacheRead: 0.2, fast: 2},
 }
 
-// versioned is what a name has behind the model: a date, a version of a provider, a
-// window.
+// versioned matches the suffix of a model's name: a date, a version of a provider,
+// a window.
 var versioned = regexp.MustCompile(`(-\d{8}|-v\d|-latest|[@:\[]).*$`)
 
 // Canonical returns the name of a model without its provider, date and window.
@@ -101,7 +101,7 @@ func Of(model string, u message.Usage, said message.ModelUsage) (usd float64, kn
 // same is how much sums of the same prices may differ.
 const same = 0.01
 
-// dollars is what tokens cost in the usual case.
+// dollars returns the cost of tokens in the usual case.
 func (r rate) dollars(u message.Usage) float64 {
 	hour := min(u.CacheCreation.Ephemeral1hInputTokens, u.CacheCreationInputTokens)
 	return (float64(u.InputTokens)*r.input +

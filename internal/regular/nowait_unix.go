@@ -4,5 +4,5 @@ package regular
 
 import "syscall"
 
-// noWait opens a file at once, even when it is a pipe that nobody writes to.
+// noWait opens a file at once, even if it is a pipe without a writer.
 const noWait = syscall.O_NONBLOCK

@@ -14,8 +14,8 @@ const maxConfig = 16 << 20
 
 // Config copies from the configuration directory of the user what the CLI needs
 // to be the same elsewhere. stateDir is where its state is: the directory itself,
-// or the home directory if that is what the CLI would use. Files that are not
-// there, or that are not JSON, are left out; the CLI does the same.
+// or the home directory if the CLI would use that. Files that are not there, or
+// that are not JSON, are left out; the CLI does the same.
 func Config(root *os.Root, configDir, stateDir string) error {
 	for _, f := range []struct {
 		dir, name string

@@ -22,5 +22,5 @@
 // A store may be damaged, or written by others. Nothing is written outside the
 // directory, whatever names the store gives, and an entry that is not one line of
 // JSON, or that follows its own successor, is an error. A session is resumed
-// whole or not at all: later, nobody would notice what is missing in the middle.
+// whole or not at all: later, a gap in the middle would go unnoticed.
 package restore

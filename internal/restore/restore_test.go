@@ -163,8 +163,8 @@ func (o *odd) List(context.Context, string) iter.Seq2[store.Summary, error] {
 	}
 }
 
-// What a store returns is not trusted: it is refused with an error that says what
-// is wrong, and nothing is written outside of the folder.
+// Data from a store are not trusted: bad data are refused with an error that
+// explains it, and nothing is written outside of the folder.
 func TestWriteRefuses(t *testing.T) {
 	good := []string{entry("a", ""), entry("b", "a")}
 	broken := errors.New("connection lost")

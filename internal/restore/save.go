@@ -32,7 +32,7 @@ const (
 // saveTTL is how long the lease of a copy lasts if the copying process dies.
 const saveTTL = time.Minute
 
-// Saved is what a copy has done.
+// Saved is the result of a copy.
 type Saved struct {
 	Entries int // that were added
 	Skipped int // lines that are not entries, such as one that was cut off

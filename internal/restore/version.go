@@ -7,8 +7,8 @@ import (
 	"path"
 )
 
-// Version is how the files of a session on disk are at one time: what changes when
-// somebody writes to one, adds one or removes one. Two are compared with [maps.Equal].
+// Version is a snapshot of the files of a session on disk: it changes when one is
+// written, added or removed. Two are compared with [maps.Equal].
 type Version map[string]fileVersion
 
 type fileVersion struct {

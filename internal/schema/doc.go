@@ -3,7 +3,7 @@
 //
 // # From types to schemas
 //
-// A schema says what encoding/json can decode into the type, in words that a
+// A schema describes what encoding/json can decode into the type, in terms that a
 // model can follow: no nulls for slices, no bytes for raw JSON.
 //
 //   - A struct is an object of its fields, in their order, and nothing else.
@@ -13,9 +13,9 @@
 //   - []byte is text in base64, json.RawMessage and any are anything,
 //     time.Time is text in the form of RFC 3339, types that decode from text are
 //     text.
-//   - A type that decodes itself is anything, because nobody can look into its
-//     code. It may say more with a method JSONSchema() json.RawMessage, whose
-//     definitions move to those of the whole schema.
+//   - A type that decodes itself is anything, because its code cannot be
+//     inspected. It may describe itself with a method JSONSchema()
+//     json.RawMessage, whose definitions move to those of the whole schema.
 //   - The tag jsonschema:"…" describes a field, the tag enum:"a,b,c" lists the
 //     values it may have.
 //   - A type that contains itself is defined once and referred to.

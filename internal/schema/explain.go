@@ -8,15 +8,15 @@ import (
 )
 
 // explain shortens the message of a failed validation: a model has no use for the
-// path through the schema, and the last part says what is wrong.
+// path through the schema, and the last part names the mistake.
 func explain(err error) string {
 	text := err.Error()
 	text = strings.ReplaceAll(text, "validating root: ", "")
 	return strings.ReplaceAll(text, "validating ", "")
 }
 
-// Explain says in words of JSON what encoding/json found not to fit, instead of
-// naming Go types. Other errors stay as they are.
+// Explain describes in terms of JSON what encoding/json found not to fit, instead
+// of naming Go types. Other errors stay as they are.
 func Explain(err error) error {
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {
@@ -51,7 +51,7 @@ func withArticle(noun string) string {
 	return "a " + noun
 }
 
-// kindName is what a Go type is in JSON, "" for one that could be anything.
+// kindName returns the JSON type of a Go type, "" for one that could be anything.
 func kindName(t reflect.Type) string {
 	if t == nil {
 		return ""

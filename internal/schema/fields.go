@@ -51,7 +51,7 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-// candidates returns every candidate. optional says that they hang behind a
+// candidates returns every candidate. optional is true if they are behind a
 // pointer; above are the structs around t.
 func candidates(t reflect.Type, index []int, optional bool, above []reflect.Type) []field {
 	if slices.Contains(above, t) {

@@ -112,8 +112,8 @@ func dereference(t reflect.Type) (reflect.Type, error) {
 
 const definitionPath = "#/definitions/"
 
-// hasOwnSchema reports whether a type has a schema of its own. What a pointer has
-// is what it points to has.
+// hasOwnSchema reports whether a type has a schema of its own. A pointer has that
+// of its element.
 func hasOwnSchema(t reflect.Type) bool {
 	return t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface && reflect.PointerTo(t).Implements(describedType)
 }
@@ -170,7 +170,7 @@ func (in *inference) uniqueName(wanted string) string {
 	return name
 }
 
-// timePattern is what time.Time decodes from.
+// timePattern matches the texts that time.Time decodes.
 const timePattern = `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`
 
 func (in *inference) build(t reflect.Type) (*jsonschema.Schema, error) {

@@ -47,8 +47,8 @@ func ForObject(t reflect.Type) (*Schema, error) {
 const wrapper = "value"
 
 // ForAnswer returns the schema of a type for a structured answer, which must
-// be an object: wrapped says that the value is in the property "value" of
-// one because it is not an object itself.
+// be an object: wrapped is true if the value is in the property "value" of one
+// because it is not an object itself.
 func ForAnswer(t reflect.Type) (s *Schema, wrapped bool, err error) {
 	root, err := infer(t)
 	if err != nil {
@@ -83,7 +83,7 @@ func Unwrap(answer json.RawMessage) (json.RawMessage, error) {
 	return value, nil
 }
 
-// Parse reads a schema that somebody else has written.
+// Parse reads a schema that was not inferred here.
 func Parse(raw json.RawMessage) (*Schema, error) {
 	root := new(jsonschema.Schema)
 	if err := json.Unmarshal(raw, root); err != nil {
@@ -149,7 +149,7 @@ func (s *Schema) Validate(data json.RawMessage) error {
 // falseSchema is the schema that no value fits.
 func falseSchema() *jsonschema.Schema { return &jsonschema.Schema{Not: &jsonschema.Schema{}} }
 
-// isEmpty reports whether a schema says nothing.
+// isEmpty reports whether a schema has no constraints.
 func isEmpty(s *jsonschema.Schema) bool {
 	return s.Type == "" && s.Types == nil && s.Ref == "" && s.AnyOf == nil && s.AllOf == nil &&
 		s.OneOf == nil && s.Enum == nil && s.Const == nil && s.Not == nil

@@ -1,5 +1,5 @@
-// Package scratch keeps what a session must give the CLI in files, because it
-// is too big or too secret for a command line.
+// Package scratch keeps data for the CLI in files, because they are too big or
+// too secret for a command line.
 //
 // A [Folder] belongs to one session. Only this user can look into it, and it is
 // removed when the session is over, however it ends. A process that is killed
@@ -9,6 +9,6 @@
 // is free; [Sweep] does it too. Windows has no such locks, but there an open file
 // cannot be removed, which has the same effect.
 //
-// The lock, and not a process number, says who is alive: containers that share
-// a folder for temporary files do not share their numbers.
+// The lock, and not a process number, shows which owner is alive: containers that
+// share a folder for temporary files do not share their numbers.
 package scratch

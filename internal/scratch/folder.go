@@ -57,8 +57,8 @@ func (f *Folder) Write(name string, data []byte) (path string, err error) {
 	return path, errors.Join(err, file.Close())
 }
 
-// open makes the folder, if it is not there, after a sweep of those that nobody
-// owns any more.
+// open makes the folder, if it is not there, after a sweep of those whose owners
+// have died.
 func (f *Folder) open() (err error) {
 	if f.dir != "" {
 		return nil
@@ -104,8 +104,8 @@ func Sweep(others ...string) {
 	}
 }
 
-// sweep removes the folders of owners that died. What cannot be removed is
-// somebody else's, or for the next sweep.
+// sweep removes the folders of owners that died. What cannot be removed belongs
+// to another user, or is left to the next sweep.
 func sweep(tmp string) {
 	// Not by a pattern: the path of the folder may hold any character.
 	found, _ := os.ReadDir(tmp) // what can be read of it

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// claim makes the file in a folder whose lock says that its owner is alive. The
-// file gets its name when it is locked: a sweep of somebody else's must never
+// claim makes the file in a folder whose lock shows that its owner is alive. The
+// file gets its name once it is locked: the sweep of another process must never
 // find it free.
 func claim(dir string) (*os.File, error) {
 	unnamed := filepath.Join(dir, lockName+".new")
@@ -18,7 +18,7 @@ func claim(dir string) (*os.File, error) {
 		return nil, err
 	}
 	if !hold(f) {
-		return f, nil // a file system without locks: nobody sweeps
+		return f, nil // a file system without locks: nothing is swept
 	}
 	return f, os.Rename(unnamed, filepath.Join(dir, lockName))
 }
@@ -29,8 +29,8 @@ func hold(f *os.File) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }
 
-// abandoned reports whether a folder is one that this user made, and nobody
-// holds its lock. A folder without one may be in the making.
+// abandoned reports whether this user made a folder and its lock is free. A
+// folder without a lock may be in the making.
 func abandoned(dir string) bool {
 	if info, err := os.Lstat(dir); err != nil || !private(info) {
 		return false
@@ -45,8 +45,9 @@ func abandoned(dir string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Size() == 0 && private(info) && hold(f)
 }
 
-// private reports whether something is this user's and nobody else's, as all
-// that claim and Write make is. Root could remove the folders of everybody.
+// private reports whether a file belongs to this user and is closed to all
+// others, like everything that claim and Write make. The check matters for root,
+// which could remove the folders of every user.
 func private(info os.FileInfo) bool {
 	return ours(info) && info.Mode().Perm()&0o077 == 0
 }

@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// claim makes the file in a folder that says that its owner is alive. Windows
+// claim makes the file in a folder that shows that its owner is alive. Windows
 // removes no file that is open; on other systems nothing is swept.
 func claim(dir string) (*os.File, error) {
 	return os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)

@@ -1,9 +1,9 @@
 // Package secret knows what must not be shown: keys, tokens and passwords.
 //
-// A [Set] holds secrets that somebody named, among them the values of
-// environment variables whose names say so ([IsSecretName]). Other secrets are
-// recognized by their form: API keys, bearer tokens, private keys, and what
-// follows NAME= where NAME says so. [Mask] replaces each of them.
+// A [Set] holds secrets that the caller named, among them the values of
+// environment variables with secret names ([IsSecretName]). Other secrets are
+// recognized by their form: API keys, bearer tokens, private keys, and values
+// that follow NAME= where NAME is a secret name. [Mask] replaces each of them.
 //
 // There are six ways to look for them, because texts differ:
 //

@@ -99,8 +99,8 @@ func secretByPlace(at jsonx.Place) bool {
 	return false
 }
 
-// describesSchema reports whether a member of a JSON schema says something about
-// values, and holds none.
+// describesSchema reports whether a member of a JSON schema describes values, and
+// holds none.
 func describesSchema(member string) bool {
 	switch member {
 	case "type", "title", "description", "format", "pattern", "minLength", "maxLength", "$ref":
@@ -109,7 +109,7 @@ func describesSchema(member string) bool {
 	return false
 }
 
-// decodeScalar returns what a text or a number of JSON says.
+// decodeScalar returns the value of a text or a number of JSON.
 func decodeScalar(text []byte) ([]byte, bool) {
 	if text[0] != '"' {
 		return text, true

@@ -12,9 +12,10 @@ const maxHeld = 32 << 20
 // Lines hides secrets in the lines of a session, even those that are spread over
 // the pieces of a streamed block. While a block is streamed, lines are held back; if
 // the whole of it has a secret, its first piece has all of its text, without the
-// secret, and the others have none. A block that is longer than what can be held
-// is cut off, and so are those that have not stopped when a message or a turn ends:
-// nothing waits for them any longer. E is what belongs to a line, such as its time. It is for one goroutine.
+// secret, and the others have none. A block that is too long to be held is cut off,
+// and so are blocks that have not stopped when a message or a turn ends: nothing
+// waits for them any longer. E is the data that belong to a line, such as its time.
+// It is for one goroutine.
 type Lines[E any] struct {
 	set   *Set
 	emit  func(about E, line []byte)

@@ -2,9 +2,9 @@ package secret
 
 import "strings"
 
-// IsSecretName reports whether the name of a variable, a member or a header says that
-// its value is not for everybody: by one of its parts, so that API_KEY and
-// X-Auth-Token do and GIT_AUTHOR_NAME does not.
+// IsSecretName reports whether the name of a variable, a member or a header marks
+// its value as secret. One of its parts must do so: API_KEY and X-Auth-Token do,
+// GIT_AUTHOR_NAME does not.
 func IsSecretName(name string) bool {
 	for part := range strings.FieldsFuncSeq(strings.ToUpper(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' }) {
 		if strings.Contains(part, "AUTH") && !strings.Contains(part, "AUTHOR") || part == "AUTHORIZATION" {

@@ -21,8 +21,9 @@ type pattern struct {
 	expr   *regexp.Regexp
 }
 
-// patterns are the kinds whose form says enough. "Bearer authentication" is not
-// a secret: what takes the place of one has no digits and is short.
+// patterns are the kinds that are recognised by their form alone. "Bearer
+// authentication" is not a secret: the word after "Bearer" has no digits and is
+// short.
 var patterns = [...]pattern{
 	{"earer ", regexp.MustCompile(`(?i)\bbearer +([\w.~+/=-]{24,}|[a-z.~+/=-]{7,}[0-9][\w.~+/=-]*|[a-z.~+/=-]{0,6}[0-9][\w.~+/=-]{4,})`)},
 	{"uthorization", regexp.MustCompile(`(?i)authorization["']?\s*[:=]\s*["']?(?:basic|token|digest) +([\w.~+/=-]{8,})`)},

@@ -88,7 +88,7 @@ func TestHide(t *testing.T) {
 	}
 }
 
-// What somebody has to judge keeps everything that a program could obey.
+// Text that a person has to judge keeps everything that a program could obey.
 func TestHideWords(t *testing.T) {
 	s := secret.FromEnv(env())
 	for _, tt := range []struct{ name, in, want string }{

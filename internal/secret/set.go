@@ -22,9 +22,8 @@ const (
 	minPart = 4
 )
 
-// Set is what is known to be secret. The zero value, and a nil pointer, know
-// secrets by their form only. Adding is not safe for concurrent use, everything
-// else is.
+// Set holds known secrets. The zero value, and a nil pointer, recognise secrets
+// by their form only. Adding is not safe for concurrent use, everything else is.
 type Set struct {
 	values  [][]byte
 	has     map[string]bool
@@ -67,7 +66,7 @@ func (s *Set) Add(texts ...string) {
 }
 
 // learn adds a value, unless it is too short to be a secret or
-// says that it is hidden already.
+// already masked.
 func (s *Set) learn(value string) {
 	if len(value) >= minValue && !strings.Contains(value, Mask) {
 		s.add(value)
@@ -102,10 +101,10 @@ func (s *Set) Hide(text string) string {
 	return string(maskSpans([]byte(text), s.spans([]byte(text))))
 }
 
-// HideWords is Hide for text that somebody has to judge, such as a command. What
-// is known by its value is hidden, but by its form only what is one word of
-// letters, digits and the marks of keys: the commands in KEY="$(command)" must be
-// seen, and those in KEY=command; $KEY.
+// HideWords is Hide for text that a person has to judge, such as a command. It
+// hides every known value, but recognises by form only single words of letters,
+// digits and the marks of keys: the commands in KEY="$(command)" and KEY=command;
+// $KEY must stay visible.
 func (s *Set) HideWords(text string) string {
 	all := s.valueSpans([]byte(text))
 	for _, sp := range patternSpans([]byte(text)) {

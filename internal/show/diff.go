@@ -11,7 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/terminal"
 )
 
-// Diff is what changes in a file.
+// Diff is the change of a file.
 type Diff struct {
 	Lines []DiffLine
 	// Added and Removed count lines.
@@ -20,7 +20,8 @@ type Diff struct {
 }
 
 // DiffLine is a line of a diff: kept, taken away or added. Text, Mark and Rest
-// together are the line; Mark is what differs from the line that it replaces.
+// together are the line; Mark is the part that differs from the line that it
+// replaces.
 type DiffLine struct {
 	Sign, Class      string
 	Number           int // of the line, in the file after the change; 0 if unknown
@@ -129,7 +130,7 @@ func (d *Diff) gap(text string) {
 	d.Lines = append(d.Lines, DiffLine{Class: "gap", Text: terminal.Clean(text)})
 }
 
-// cut says that the rest is missing.
+// cut notes that the rest is missing.
 func (d *Diff) cut() {
 	d.gap("⋯ the rest is not shown")
 	d.Cut = true
@@ -161,7 +162,7 @@ func run(lines []DiffLine, class string) int {
 }
 
 // mark sets the parts in which two lines differ. Lines that have little in
-// common are left alone: there a mark says nothing.
+// common are left alone: there a mark would not help.
 func mark(a, b *DiffLine) {
 	s, t := a.Text, b.Text
 	begin := 0

@@ -83,7 +83,7 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// What a question says is fit to be shown, and the answer is what the model wrote.
+// The text of a question is safe to show, and the answer is the model's own text.
 func TestHostileQuestion(t *testing.T) {
 	input, err := json.Marshal(map[string]any{"questions": []any{map[string]any{"question": "a\u202e?", "header": "\x1b[31m", "options": []any{
 		map[string]any{"label": "x\u202ey", "description": strings.Repeat("d", 1<<20)}, map[string]any{"label": "z", "description": "\r"},

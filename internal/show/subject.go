@@ -18,7 +18,7 @@ func About(input json.RawMessage) string {
 	return ""
 }
 
-// Subject says what a tool call is about: what [About] returns, the first question that
+// Subject describes a tool call: by the result of [About], the first question that
 // it asks, or all of its input.
 func Subject(input json.RawMessage) string {
 	if text := About(input); text != "" {

@@ -5,10 +5,10 @@
 //
 // Bytes go through as they come, in both directions and for standard error:
 // nothing is parsed, held back or put together on the way. The recording is made
-// from copies, by a goroutine of its own, so a slow disk delays nobody. The end
-// of one stream is passed on as the end of that stream; a side that can no longer
-// be written to is closed for the writer as well. Signals go to the child, and
-// its exit code, or the signal that ended it, is what [Run] returns.
+// from copies, by a goroutine of its own, so a slow disk delays neither side. The
+// end of one stream is passed on as the end of that stream; a side that can no
+// longer be written to is closed for the writer as well. Signals go to the child,
+// and [Run] returns its exit code, or the signal that ended it.
 //
 // What differs from a CLI without a tee: it leads a process group of its own,
 // and gets SIGTERM if the tee is killed (Linux). Helpers of the CLI that hold its

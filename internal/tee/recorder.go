@@ -31,7 +31,7 @@ const (
 	dirStderr claudetest.Dir = "stderr"
 )
 
-// errSlow says that the disk did not take everything in time.
+// errSlow means that the disk did not take everything in time.
 var errSlow = errors.New("the recording was not written in time")
 
 // event is something to write down.
@@ -74,7 +74,7 @@ type line struct {
 	truncated bool // its beginning is missing
 }
 
-// about is what is written beside a line.
+// about holds the data that are written beside a line.
 type about struct {
 	at  time.Duration
 	dir claudetest.Dir
@@ -102,7 +102,7 @@ func (r *recorder) record(dir claudetest.Dir, b []byte) {
 	}
 }
 
-// end says that a stream has ended.
+// end notes that a stream has ended.
 func (r *recorder) end(dir claudetest.Dir) { r.add(event{dir: dir, end: true}) }
 
 func (r *recorder) argv(args []string) { r.meta(map[string]any{"argv": args}) }

@@ -84,7 +84,7 @@ func TestDeadDisk(t *testing.T) {
 	})
 }
 
-// BenchmarkRecorder is what writing down costs, in bytes of the session.
+// BenchmarkRecorder measures the cost of recording, per byte of the session.
 func BenchmarkRecorder(b *testing.B) {
 	data := []byte(`{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"one two = three: \"four\" "}},"session_id":"ea8a1c45-b04c-4c6b-a4a6-10d9109ff687","parent_tool_use_id":null}` + "\n")
 	r := newRecorder(io.Discard, new(secret.Set))
@@ -141,7 +141,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A line that is longer than any frame may be is cut, and says so.
+// A line that is longer than any frame may be is cut, and the cut is marked.
 func TestLongLine(t *testing.T) {
 	var out bytes.Buffer
 	r := newRecorder(&out, nil)

@@ -10,8 +10,8 @@ import (
 )
 
 // Signals returns the signals to pass on, and a function that stops listening for them.
-// SIGPIPE is caught too, but not passed on: without that, a write to a pipe that
-// nobody reads would end this process before the recording is complete.
+// SIGPIPE is also caught, but not passed on: otherwise a write to a pipe without a
+// reader would end this process before the recording is complete.
 func Signals() (signals <-chan os.Signal, stop func()) {
 	all, pipe := make(chan os.Signal, 16), make(chan os.Signal, 1)
 	signal.Notify(all, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)

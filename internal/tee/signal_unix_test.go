@@ -26,7 +26,7 @@ func playSignals(word string) int {
 			<-time.After(10 * time.Millisecond)
 		}
 		return 4
-	case "wait": // says which signal comes
+	case "wait": // prints the signal that comes
 		got := make(chan os.Signal, 1)
 		signal.Notify(got, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGUSR1)
 		fmt.Println(os.Getpid())
@@ -80,7 +80,7 @@ func TestKilledTee(t *testing.T) {
 	}
 	r.Process.Kill()
 	// The child is told (Linux), or finds its pipe closed; its end is the end of
-	// the pipe that it shares with nobody.
+	// the pipe that it shares with no process.
 	if killedTeeTellsChild {
 		r.code()
 		var pid int

@@ -37,15 +37,15 @@ type Session struct {
 type Result struct {
 	// Code is the exit code; with a Signal that of a shell, 128 and its number.
 	Code int
-	// Signal is what ended the child, nil if it exited.
+	// Signal is the signal that ended the child, nil if it exited.
 	Signal os.Signal
-	// Recording is what went wrong with the recording, nil if it is whole.
+	// Recording is the error of the recording, nil if it is complete.
 	Recording error
 }
 
 // Run starts the program and returns when it has ended and everything it wrote
-// has been passed on. The error says that it could not be started; nothing was
-// written down then. A read of Stdin may still be under way when Run returns.
+// has been passed on. An error means that it could not be started; then nothing
+// was recorded. A read of Stdin may still be under way when Run returns.
 func Run(ctx context.Context, s *Session) (*Result, error) {
 	rec := newRecorder(s.Recording, s.Secrets)
 	rec.argv(append([]string{s.Path}, s.Args...))
@@ -98,7 +98,7 @@ func (s *Session) passOut(p *proc.Process, rec *recorder) {
 
 func closeIfPossible(v any) {
 	if c, ok := v.(io.Closer); ok {
-		_ = c.Close() // there is nobody to tell
+		_ = c.Close() // there is no one to report it to
 	}
 }
 

@@ -83,7 +83,7 @@ func play(what string) int {
 		io.Copy(os.Stdout, os.Stdin)
 		fmt.Fprint(os.Stderr, "no line end")
 		return n
-	case "ask": // answers each line, then says that the input has ended
+	case "ask": // answers each line, then reports that the input has ended
 		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 			fmt.Printf("{\"got\":%s}\n", lines.Text())
 		}
@@ -125,7 +125,7 @@ func start(t *testing.T, what string) *run {
 
 // code waits for the end and returns the exit code.
 func (r *run) code() int {
-	_ = r.Wait() // the state says more
+	_ = r.Wait() // the state holds more
 	return r.ProcessState.ExitCode()
 }
 

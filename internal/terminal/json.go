@@ -7,8 +7,8 @@ import (
 )
 
 // JSON returns a line of JSON with every character that Clean would show in the
-// escapes of JSON. It still says the same: where JSON allows such characters at
-// all, they stand inside of texts.
+// escapes of JSON. Its meaning stays the same: where JSON allows such characters
+// at all, they are inside texts.
 func JSON(line []byte) []byte {
 	if firstUnsafe(string(line), isJSONSpace) < 0 {
 		return line

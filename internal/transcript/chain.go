@@ -144,7 +144,7 @@ func (t *tree) leaf() int32 {
 	return best
 }
 
-// spoken says for each entry whether it or one above it is a message.
+// spoken reports for each entry whether it or one above it is a message.
 func (t *tree) spoken() []bool {
 	const (
 		unknown = iota
@@ -182,8 +182,8 @@ func (t *tree) spoken() []bool {
 }
 
 // Conversation returns the entries that the CLI would continue, in their order,
-// among them system lines and attachments. Entry.Visible says which are shown as
-// messages; IsPrompt which attachments are.
+// among them system lines and attachments. Entry.Visible reports which are shown
+// as messages; IsPrompt which attachments are.
 func (x *Index) Conversation() []*Entry {
 	t := x.links()
 	end := t.leaf()

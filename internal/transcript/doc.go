@@ -12,10 +12,10 @@
 // # Why order is not enough
 //
 // The lines are a tree. A session that was rewound, resumed at a message or
-// written by two processes has branches that nobody sees any more, a compaction
-// cuts the conversation and moves what it preserved, and parallel tool calls
-// hang beside the path. [Index.Conversation] finds the path that
-// the CLI itself would continue, the way the official TypeScript SDK does.
+// written by two processes has branches that are no longer shown, a compaction
+// cuts the conversation and moves what it preserved, and parallel tool calls hang
+// beside the path. [Index.Conversation] finds the path that the CLI itself would
+// continue, the way the official TypeScript SDK does.
 //
 // # Files are not trusted
 //

@@ -24,9 +24,9 @@ const (
 	Progress // old CLIs wrote these between the others
 )
 
-// Entry is what an index keeps of a line. A long session has many, so an entry is
-// small, and holds no pointers that the garbage collector would have to follow:
-// ids are numbers or marks, and what few entries have is kept apart.
+// Entry is the part of a line that an index keeps. A long session has many, so an
+// entry is small, and holds no pointers that the garbage collector would have to
+// follow: ids are numbers or marks, and rare data are kept apart.
 type Entry struct {
 	Pos   int64 // where the line begins in its file
 	nanos int64 // when it was written, in Unix time; 0 if it is not known
@@ -44,7 +44,7 @@ type Entry struct {
 	flags flags
 }
 
-// flags are what is said about an entry with yes or no.
+// flags are the boolean properties of an entry.
 type flags uint8
 
 const (
@@ -75,7 +75,8 @@ func (e *Entry) Summary() bool { return e.has(summary) }
 // Results reports whether the entry is a message with results of tools.
 func (e *Entry) Results() bool { return e.has(results) }
 
-// rest is what few entries have. Those with nothing but the same subtype share it.
+// rest holds data that few entries have. Entries with nothing but the same subtype
+// share it.
 type rest struct {
 	subtype  string // of System and Attachment entries
 	queued   key    // of an attachment: the id of a prompt that was sent in mid-turn
@@ -118,8 +119,8 @@ var kinds = [...]struct {
 	kind Kind
 }{{"user", User}, {"assistant", Assistant}, {"system", System}, {"attachment", Attachment}, {"progress", Progress}}
 
-// kept is what a compaction preserved: the messages by id, or the first and the
-// last of them, to hang under the anchor.
+// kept names the messages that a compaction preserved: by their ids, or by the
+// first and the last of them, to hang under the anchor.
 type kept struct {
 	anchor     key
 	uuids      []key

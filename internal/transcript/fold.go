@@ -8,9 +8,9 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// Fold is what a listing needs of a session, gathered line by line, so that a
-// store can keep it beside a transcript and never has to read that again. The
-// zero Fold has seen nothing. Its JSON form is what stores keep.
+// Fold gathers the data of a listing line by line, so that a store can keep it
+// beside a transcript and never has to read that again. The zero Fold has seen
+// nothing. Stores keep its JSON form.
 type Fold struct {
 	Begun       bool      `json:"begun,omitempty"` // a line was added
 	Sidechain   bool      `json:"sidechain,omitempty"`

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A fold says about a session what the edges of its file say, however it was cut
-// into batches and kept in between.
+// A fold yields the same listing as the edges of the file, however the session
+// was cut into batches and kept in between.
 func TestFold(t *testing.T) {
 	user := func(text string) string {
 		return `{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"` + text + `"},"uuid":"u","timestamp":"2026-01-02T03:04:05.678Z","cwd":"/work","gitBranch":"main","entrypoint":"sdk-go"}`

@@ -175,7 +175,7 @@ func (c *Copy) Note(line []byte) []byte {
 	case "queue-operation":
 		r := lineReader{hash: c.index.hash}
 		if _, err := r.read(line, new(parsed)); err != nil || len(r.absorbed) == 0 {
-			return nil // it only says that a prompt came and went
+			return nil // it only records that a prompt came and went
 		}
 	case "content-replacement", "atis-latch", "tools-used", "data-flow-records", "relocated":
 	default:
@@ -271,8 +271,8 @@ func Archived(session string, on bool, now time.Time) []byte {
 	return noteLine(archivedKind, "archivedAt", at, session)
 }
 
-// IsAgentNote reports whether a line says what a subagent is. On disk that is a
-// file beside its transcript.
+// IsAgentNote reports whether a line describes a subagent. On disk that is a file
+// beside its transcript.
 func IsAgentNote(line []byte) bool { return note(line) == "agent_metadata" }
 
 // noteLine writes a compact line: the CLI does not find a session whose lines

@@ -9,7 +9,7 @@ import (
 )
 
 // key stands for the id of an entry: a UUID is its own key, any other text has a
-// hash that nobody can aim at. The zero key stands for no id.
+// hash that an attacker cannot aim at. The zero key stands for no id.
 type key [16]byte
 
 // mark stands for an id that is only compared with others, of a tool call or of
@@ -71,7 +71,7 @@ func (k *key) parse(text []byte) bool {
 	return true
 }
 
-// pairs says where the digits of each byte are in a UUID.
+// pairs holds the positions of each byte's digits in a UUID.
 var pairs = [16]byte{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34}
 
 // digits holds the values of hexadecimal digits, plus one.

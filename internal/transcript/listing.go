@@ -14,8 +14,8 @@ import (
 // Edge is how much of the beginning and of the end of a file a listing reads.
 const Edge = 64 << 10
 
-// Listing is what a list of sessions says about one. It is read from the edges of
-// the file, so it costs the same for a session of any length.
+// Listing is the entry of a session in a list of sessions. It is read from the
+// edges of the file, so it costs the same for a session of any length.
 type Listing struct {
 	Title       string // given by a person, or made by the CLI
 	FirstPrompt string
@@ -33,10 +33,9 @@ type Listing struct {
 }
 
 // List reads a listing from the first and the last bytes of a file, [Edge] of
-// each, or of the first more if [CutShort] says so; they are the same bytes for a
-// short file. Title is what a file
-// beside the transcript says: it counts for more than what the head says, and for
-// less than what the tail does.
+// each, or more of the first if [CutShort] reports true; they are the same bytes
+// for a short file. Title is the title in a file beside the transcript: it takes
+// precedence over one in the head, but not over one in the tail.
 func List(head, tail []byte, title string) Listing {
 	var l Listing
 	l.readHead(head)
@@ -327,7 +326,7 @@ func between(s, before, after string) (string, bool) {
 }
 
 // notSaid reports whether a text is the CLI's own: it begins with a tag such as
-// <local-command-caveat>, or says that the person interrupted.
+// <local-command-caveat>, or reports an interruption by the user.
 func notSaid(s string) bool {
 	if strings.HasPrefix(s, "[Request interrupted by user") {
 		return strings.Contains(s, "]")

@@ -61,7 +61,7 @@ func TestList(t *testing.T) {
 	if l := List([]byte(`{"isSidechain":true,"type":"user"}`), nil, ""); !l.Sidechain {
 		t.Error("the file of a subagent is not known as one")
 	}
-	// A first line that is longer than the edge still says where it was written.
+	// A first line that is longer than the edge still shows where it was written.
 	if l := List([]byte(`{"cwd":"/w","gitBranch":"main","message":{"content":"`+strings.Repeat("x", 1000)), nil, ""); l.Dir != "/w" || l.Branch != "main" {
 		t.Errorf("cut off: %+v", l)
 	}

@@ -86,7 +86,7 @@ func device(name string) bool {
 	return len(name) == 4 && (name[:3] == "COM" || name[:3] == "LPT") && name[3] >= '0' && name[3] <= '9'
 }
 
-// AgentPrefix is what the name of a subagent's transcript begins with.
+// AgentPrefix begins the name of a subagent's transcript.
 const AgentPrefix = "agent-"
 
 // AgentOf returns the id of the subagent whose transcript is at a place below that of
@@ -113,7 +113,7 @@ func ValidAgent(id string) bool {
 }
 
 // CleanTag returns a tag in the form that the CLI keeps: composed, without
-// characters that nobody can see or that have no meaning.
+// characters that are invisible or have no meaning.
 func CleanTag(tag string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Cf, unicode.Co) || !unicode.IsPrint(r) && !unicode.IsSpace(r) {

@@ -6,7 +6,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// parsed is what is read of a line that can be part of a conversation.
+// parsed holds what is read of a line that can be part of a conversation.
 type parsed struct {
 	Entry
 	rest

@@ -26,9 +26,9 @@ func appendSpoken(out, member, value []byte) []byte {
 	return append(append(out, `":`...), value...)
 }
 
-// AppendSpeech appends the line of an entry as the CLI says it on its stream, so
-// that one decoder serves both. Parent is the call that a subagent works for, ""
-// in the main conversation. A line that is not the entry's is an error.
+// AppendSpeech appends the line of an entry as the CLI writes it on its stream,
+// so that one decoder serves both. Parent is the call that a subagent works for,
+// "" in the main conversation. A line that is not the entry's is an error.
 func (x *Index) AppendSpeech(out, line []byte, e *Entry, parent string) ([]byte, error) {
 	m, err := jsonx.Walk(line)
 	if err != nil {

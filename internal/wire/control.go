@@ -164,7 +164,7 @@ type Response struct {
 	Body    json.RawMessage // the response object: siblings of the payload live here
 }
 
-// ReplyError is what an error reply says.
+// ReplyError is the content of an error reply.
 type ReplyError struct {
 	Message string
 	Code    string // error_code, if the peer sends one

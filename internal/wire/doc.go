@@ -21,7 +21,7 @@
 // request_id at the top level, a reply subtype that is neither "success" nor
 // "error" (a success). The order of members carries no meaning: "type" often
 // comes last. A frame whose envelope names are repeated or differ only in case
-// is refused, because two readers could disagree about what it says: by Parse,
-// or, of lines that Classify recognizes by their first bytes, by their decoders.
-// So is one that names a request at the top level and another one inside.
+// is refused, because two readers could disagree about its meaning: by Parse, or,
+// of lines that Classify recognizes by their first bytes, by their decoders. So
+// is one that names a request at the top level and another one inside.
 package wire

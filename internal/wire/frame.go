@@ -145,9 +145,9 @@ func (f Frame) Member(name string) []byte { return jsonx.Member(f.Line, name) }
 // Text returns a member of the top level that is a string, "" otherwise.
 func (f Frame) Text(name string) string { return jsonx.Text(f.Member(name)) }
 
-// Prompts returns the ids of the user messages that the frame says it belongs
-// to: user_message_uuids, or the single user_message_uuid. It looks for both in one
-// walk, because of a CLI that names no prompts every delta is asked.
+// Prompts returns the ids of the user messages that the frame names:
+// user_message_uuids, or the single user_message_uuid. It looks for both in one
+// walk, because with a CLI that names no prompts every delta is examined.
 func (f Frame) Prompts() []string {
 	var single []byte
 	m, err := jsonx.Walk(f.Line)

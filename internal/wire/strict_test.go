@@ -8,7 +8,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
-// read reads a line as what it says it is, as a peer does.
+// read decodes a line as the type it names, as a peer does.
 func read(line string) error {
 	f, err := wire.Parse([]byte(line))
 	if err != nil {
@@ -24,7 +24,7 @@ func read(line string) error {
 }
 
 // Every name of an envelope may occur once and in one spelling: a second one,
-// whatever it says, makes the frame unreadable.
+// whatever its value, makes the frame unreadable.
 func TestEnvelopesAreStrict(t *testing.T) {
 	frames := []struct {
 		line  string // with a mark where a member can be added
@@ -76,7 +76,7 @@ func spellings(name string) []string {
 	return all
 }
 
-// Names that only look alike are somebody else's.
+// Names that only look alike are not envelope names.
 func TestOtherNamesAreFree(t *testing.T) {
 	for _, name := range []string{"types", "typ", "sub_type", "requestId", "request-id", "requests", "", "ты"} {
 		if err := read(fmt.Sprintf(`{"type":"result","%s":1,"%[1]s":2}`, name)); err != nil {
