@@ -155,7 +155,7 @@ func TestStopwatch(t *testing.T) {
 		pass(time.Hour)
 		w.read([]byte(`e":"reply"`))
 		pass(time.Hour)
-		w.read([]byte("}\n{\"type\":\"result\"}\n")) // a result that nobody asked for
+		w.read([]byte("}\n{\"type\":\"result\"}\n")) // an unsolicited result
 		pass(2 * time.Millisecond)
 		w.end() // the second request
 		w.end()
@@ -296,8 +296,8 @@ func TestObservedRows(t *testing.T) {
 	}
 }
 
-// The build that telemetry is compared with is this one without its hooks, and
-// says so if it can no longer take them out.
+// Telemetry is compared with this build without its hooks, and it is an error if
+// they can no longer be taken out.
 func TestWithoutHooks(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	if err != nil {

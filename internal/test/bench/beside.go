@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// ran is what a program has used and printed.
+// ran holds the usage and the output of a program.
 type ran struct {
 	cpu time.Duration // in user and in system mode
 	out []byte

@@ -15,7 +15,8 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// playVariable makes the program a fake CLI, or what else its value says.
+// playVariable makes the program a fake CLI, or another role that its value
+// names.
 const playVariable = "CLAUDE_AGENT_GO_BENCH_CLI"
 
 // fake is the fake CLI. It does one thing at a time and waits for nothing but
@@ -60,7 +61,7 @@ func (f *fake) write(line []byte) error {
 	return err
 }
 
-// handle serves a line that nobody waits for.
+// handle serves a line that is not awaited.
 func (f *fake) handle(line []byte) error {
 	var frame struct {
 		Type      string          `json:"type"`

@@ -106,7 +106,7 @@ func (w *stopwatch) end() {
 	}
 }
 
-// missed is what was awaited and has not come.
+// missed returns what was awaited and has not come.
 func (w *stopwatch) missed() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -268,7 +268,7 @@ func (m *modelProcess) Env(home string) []string {
 
 func (m *modelProcess) close() error { return errors.Join(m.in.Close(), m.cmd.Wait()) }
 
-// serveModel is the main of the program: it says the environment of a CLI, and
+// serveModel is the main of the program: it prints the environment of a CLI, and
 // serves until its input ends.
 func serveModel() error {
 	m := claudetest.NewModelFunc(func(*claudetest.ModelCall) claudetest.Reply { return claudetest.Say("Hello") })

@@ -47,13 +47,13 @@ func cliGoals() []goal {
 }
 
 // realCLI is the real CLI in an environment of its own: nothing of the user's
-// reaches it, and it talks to nobody but the model on loopback.
+// reaches it, and it talks only to the model on loopback.
 type realCLI struct {
 	opts *claude.Options
 	dir  string
 }
 
-// model is what a CLI asks, in this process or in another.
+// model is the model of a CLI, in this process or in another.
 type model interface {
 	// Env is the environment of a CLI whose home is given.
 	Env(home string) []string
@@ -172,7 +172,7 @@ func cliUsage(ctx context.Context, b *bench) (rows []row, err error) {
 	}, nil
 }
 
-// phase is what a process used in some time.
+// phase is the usage of a process in some time.
 type phase struct {
 	wall, cpu time.Duration
 	memory    float64 // the most

@@ -16,7 +16,7 @@ type client interface {
 	close() error
 }
 
-// sample is what one round gave.
+// sample holds the measurements of one round.
 type sample struct {
 	wall        time.Duration
 	messages    int           // beside init and result

@@ -12,7 +12,7 @@ const (
 	fleetLive          = 8
 )
 
-// manyReport is what a program prints about many conversations of a fleet.
+// manyReport is a program's output about many conversations of a fleet.
 type manyReport struct {
 	Conversations, Rounds, Answered, MostLive int
 	Heap, TurnNS                              []float64

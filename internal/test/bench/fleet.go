@@ -21,7 +21,7 @@ const (
 	rowCost  = "waking a conversation, median of the differences, ns"
 )
 
-// fleetReport is what fleetbench prints.
+// fleetReport is the output of fleetbench.
 type fleetReport struct {
 	manyReport
 	WakeNS, AwakeNS []float64
@@ -71,7 +71,7 @@ func fleetGoals() []goal {
 	return append(manyGoals(onSQLite), below("waking on SQLite costs under 20 ms, median", rowCost, "ns", func(r row) *float64 { return r.Ours }, 20e6))
 }
 
-// fleetMethod says how a fleet is measured.
+// fleetMethod describes how a fleet is measured.
 const fleetMethod = `
 ### How fleets are measured
 

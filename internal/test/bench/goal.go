@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// goal is something that the project says about itself.
+// goal is a claim that the project makes about itself.
 type goal struct {
 	text string
-	// met looks at the rows, by the beginning of their name, and says what
-	// was measured; "" if it was not.
+	// met looks at the rows, by the beginning of their name, and returns the
+	// measured value; "" if it was not measured.
 	met func(find func(name string) row) (got string, ok bool)
 	// badness orders runs: the larger, the worse. Nil: they are not compared.
 	badness func(find func(name string) row) *float64
-	// bound is what the text says is reached.
+	// bound is the value that the text promises.
 	bound string
 }
 
-// promise says what is reached even in the worst run.
+// promise returns the text with the value that even the worst run reaches.
 func (g goal) promise(worst string) string {
 	if g.bound != "" && strings.Count(g.text, g.bound) == 1 {
 		return strings.Replace(g.text, g.bound, worst, 1)

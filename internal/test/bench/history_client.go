@@ -25,7 +25,7 @@ type diskClient struct {
 	env  []string
 }
 
-// diskResult is what such a program prints.
+// diskResult is the output of such a program.
 type diskResult struct {
 	NS    int64   // from the call to the last value
 	Count int     // of sessions or messages

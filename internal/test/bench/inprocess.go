@@ -182,8 +182,8 @@ func turn(ctx context.Context, s *claude.Session, want int) error {
 	return nil
 }
 
-// idleCost is what a session costs that waits for its next prompt, while n of them
-// do. Each has had a turn, and must answer another one afterwards.
+// idleCost returns the cost of a session that waits for its next prompt, while n
+// of them do. Each has had a turn, and must answer another one afterwards.
 func idleCost(ctx context.Context, n int) (bytes, goroutines float64, err error) {
 	before, goroutinesBefore := usage()
 	all, err := openSessions(ctx, shortTurn(), n)
@@ -204,8 +204,8 @@ func idleCost(ctx context.Context, n int) (bytes, goroutines float64, err error)
 	return (after - before) / float64(n), float64(goroutinesAfter-goroutinesBefore) / float64(n), nil
 }
 
-// usage is what is in use on the heap and on stacks, after what can be freed
-// was freed.
+// usage returns the bytes in use on the heap and on stacks, after garbage was
+// freed.
 func usage() (bytes float64, goroutines int) {
 	runtime.GC() // the second one shrinks stacks and frees what finalizers kept
 	runtime.GC()

@@ -23,7 +23,7 @@ const (
 	rowNATSStream = "conversation of three turns on each disk, bytes"
 )
 
-// natsReport is what natsbench prints. What it has not measured is nil.
+// natsReport is the output of natsbench. Fields that it has not measured are nil.
 type natsReport struct {
 	Turns *struct{ Memory, Replicas, Client []float64 }
 	Many  *struct {
@@ -76,7 +76,7 @@ func natsMany(ctx context.Context, b *bench) ([]row, error) {
 		return nil, err
 	}
 	rows := r.Many.rows(onNATS)
-	if r.Many.ServerMemory > 0 { // the system says it
+	if r.Many.ServerMemory > 0 { // the system reports it
 		rows = append(rows, row{Case: rowNATSServer, Ours: new(r.Many.ServerMemory)})
 	}
 	return append(rows, row{Case: rowNATSStream, Ours: new(r.Many.StreamBytes / float64(r.Many.Conversations))}), nil
@@ -89,7 +89,7 @@ func natsGoals() []goal {
 	}, manyGoals(onNATS)...)
 }
 
-// natsMethod says how a fleet on NATS is measured.
+// natsMethod describes how a fleet on NATS is measured.
 const natsMethod = `
 ### How fleets on NATS are measured
 

@@ -135,7 +135,7 @@ func goalTable(verdicts []verdict) string {
 	return out.String()
 }
 
-// loadAverage says how busy the machine is, where the system says it.
+// loadAverage returns how busy the machine is, where the system reports it.
 func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if fields := strings.Fields(string(text)); err == nil && len(fields) > 0 {
@@ -153,7 +153,7 @@ func officialSDK() string {
 	return fmt.Sprintf("%s %s on node %s", officialsdk.Name, officialsdk.Version, bytes.TrimSpace(out))
 }
 
-// processor names the processor, where the system says it.
+// processor names the processor, where the system reports it.
 func processor() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

@@ -334,7 +334,7 @@ func serveGoals() []goal {
 	}
 }
 
-// serveMethod says how serving is measured.
+// serveMethod describes how serving is measured.
 const serveMethod = `
 ### How serving is measured
 

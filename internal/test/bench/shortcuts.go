@@ -23,7 +23,8 @@ type shortcut struct {
 	n         int
 }
 
-// leastSaving is what a shortcut must save, as a part of the time with it.
+// leastSaving is the least that a shortcut must save, as a part of the time with
+// it.
 const leastSaving = 0.10
 
 // shortcuts are those that were not kept for another reason than time.
@@ -48,7 +49,7 @@ func shortcuts() []shortcut {
 	}
 }
 
-// errUnearned is what a shortcut that saves too little ends the program with.
+// errUnearned is the program's error if a shortcut saves too little.
 var errUnearned = errors.New("not every shortcut earns its place")
 
 // measureShortcuts takes each shortcut out and prints what that costs: the builds with

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// recordedStep is what the real CLI writes, with a mirror, while the model answers
-// once: a text in a hundred deltas, a call of a tool and its result, and the lines
-// that it adds to its transcript. TestRealStep records it, and compares it with the
-// CLI of today.
+// recordedStep is the output of the real CLI, with a mirror, while the model
+// answers once: a text in a hundred deltas, a call of a tool and its result, and
+// the lines that it adds to its transcript. TestRealStep records it, and compares
+// it with the CLI of today.
 //
 //go:embed testdata/step.ndjson
 var recordedStep []byte
@@ -27,7 +27,7 @@ const (
 // takes 700 µs of processor time for a delta: it is read before the next one comes.
 const linePause = 50 * time.Microsecond
 
-// step is what a CLI writes for an answer of the model, line by line.
+// step is the output of a CLI for an answer of the model, line by line.
 type step struct {
 	lines    [][]byte
 	messages int // of them that a client counts

@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/step.ndjson")
 
-// census is what is in a step: how many lines and bytes of each kind of message or
-// event, and how many entries of transcripts and bytes of them.
+// census counts the content of a step: the lines and bytes of each kind of message
+// or event, and the entries of transcripts and their bytes.
 type census struct {
 	lines, bytes        map[string]int
 	entries, entryBytes int
@@ -54,7 +54,7 @@ func take(t *testing.T, lines [][]byte) census {
 // near reports whether two sizes differ by no more than paths and times do.
 func near(got, want int) bool { return got >= want-want/10 && got <= want+want/10 }
 
-// What is measured with mirrors is what the real CLI writes: kind by kind as many
+// Mirrors are measured with the output of the real CLI: kind by kind as many
 // lines, and about as many bytes.
 func TestStepIsTheCLIs(t *testing.T) {
 	realcli.Need(t, realcli.Version)

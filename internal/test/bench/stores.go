@@ -60,7 +60,7 @@ func storeGoals() []goal {
 	}
 }
 
-// storeMethod says how stores are measured.
+// storeMethod describes how stores are measured.
 const storeMethod = `
 ### How sessions in a store are measured
 

@@ -73,7 +73,7 @@ func telemetryGoals() []goal {
 	return goals
 }
 
-// telemetryMethod says how telemetry is measured.
+// telemetryMethod describes how telemetry is measured.
 const telemetryMethod = `
 ### How telemetry is measured
 

@@ -51,7 +51,7 @@ func newTypeScript(ctx context.Context, root, cli string) (*typescript, error) {
 	return &typescript{cmd, in, bufio.NewReader(out)}, nil
 }
 
-// answer is what the client says about a command.
+// answer is the client's answer to a command.
 type answer struct {
 	NS       int64
 	CPU      int64 // in microseconds

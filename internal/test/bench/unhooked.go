@@ -17,8 +17,8 @@ import (
 	"strings"
 )
 
-// unhookedCases compare a session that nobody observes with the same session in a
-// build that could not be observed.
+// unhookedCases compare an unobserved session with the same session in a build
+// that could not be observed.
 var unhookedCases = []struct {
 	name, bench string
 	n           int
@@ -35,8 +35,9 @@ const (
 // unhookedPairs is how often the two builds run side by side.
 const unhookedPairs = 7
 
-// unhookedRows measures what the hooks of a Trace cost when nobody uses them: the
-// root's own benchmarks, in a build as it is and beside it in one without the hooks.
+// unhookedRows measures the cost of the hooks of a Trace when they are not used:
+// the root's own benchmarks, in a build as it is and beside it in one without the
+// hooks.
 func unhookedRows(ctx context.Context, b *bench) (rows []row, err error) {
 	dir, err := os.MkdirTemp("", "bench-unhooked-")
 	if err != nil {
@@ -103,8 +104,7 @@ func readAllocs(out []byte) (float64, error) {
 	return strconv.ParseFloat(string(found[1]), 64)
 }
 
-// hookChecks are the places on the path of a line that ask whether somebody
-// observes it.
+// hookChecks are the places on the path of a line that check for an observer.
 var hookChecks = map[string]string{
 	"internal/peer/peer.go":     "p.cfg.OnLine != nil",
 	"internal/ndjson/writer.go": "w.OnWrite != nil",
@@ -192,7 +192,7 @@ func typeOf(fset *token.FileSet, e ast.Expr) string {
 	return out.String()
 }
 
-// emptyValue is what a method returns that does nothing.
+// emptyValue returns the result of a method that does nothing.
 func emptyValue(kind string) (ast.Expr, error) {
 	text, ok := map[string]string{
 		"context.Context": "ctx", "func(error)": "func(error) {}", "func([]byte)": "nil", "bool": "false", "traced": "traced{}",

@@ -33,7 +33,7 @@ type process struct {
 type Chromium struct {
 	mu  sync.Mutex
 	dir string   // of the profiles
-	p   *process // nil: nobody has needed one yet
+	p   *process // nil: not needed yet
 }
 
 // Open opens a tab, which is closed with the test. It shares nothing with other
@@ -161,7 +161,7 @@ func (p *process) leave(session string) {
 	delete(p.tabs, session)
 }
 
-// read takes what the browser says.
+// read takes the output of the browser.
 func (p *process) read(r io.Reader) {
 	var rest []byte
 	chunk := make([]byte, 1<<16)

@@ -15,7 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
-// shellTime is how long a shell lives that nobody ends: longer than a run.
+// shellTime is how long a shell lives unless it is killed: longer than a run.
 const shellTime = "600"
 
 // fakeCLI is the CLI as far as it matters here: it runs a shell in a session of
@@ -32,7 +32,7 @@ func playCLI() {
 	c := &fakeCLI{out: bufio.NewWriter(os.Stdout)}
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, syscall.SIGTERM)
-	signal.Ignore(syscall.SIGPIPE) // say ends the shells when nobody reads
+	signal.Ignore(syscall.SIGPIPE) // say ends the shells when there is no reader
 	go func() {
 		<-told
 		c.mu.Lock()

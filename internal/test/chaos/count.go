@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// counts is what a process holds.
+// counts holds the resources of a process.
 type counts struct {
 	goroutines, files int
 	heap              uint64 // live bytes

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// roleVariable says what a process of this program plays.
+// roleVariable names the role of a process of this program.
 const roleVariable = "CHAOS_ROLE"
 
 func main() {

@@ -44,7 +44,7 @@ type stormRun struct {
 	errs    []error
 }
 
-// actions are what can happen to a session.
+// actions are the events that can happen to a session.
 var actions = [...]string{"kill", "kill", "term", "suspend", "close", "cancel", "nothing"}
 
 func runStorm(ctx context.Context, st *stormRun) error {
@@ -173,7 +173,7 @@ func (st *stormRun) session(ctx context.Context, n int, real bool) {
 	if err == nil && n >= 0 && !eventually(10*time.Second, func() bool { return len(markedProcesses(st.env(n))) == 0 }) {
 		err = fmt.Errorf("session %d left %v", n, markedProcesses(st.env(n)))
 	}
-	_ = s.Wait() // says what happened
+	_ = s.Wait() // its error describes what happened
 	st.count(what, err)
 	st.mu.Lock()
 	st.closes = append(st.closes, took)
@@ -190,7 +190,7 @@ func (st *stormRun) awaitShell(n int) {
 	})
 }
 
-// act does to a session what its action says.
+// act performs an action on a session.
 func (st *stormRun) act(action string, n int, s *claude.Session, cancel context.CancelFunc) {
 	signal := map[string]syscall.Signal{"kill": syscall.SIGKILL, "term": syscall.SIGTERM, "suspend": syscall.SIGSTOP}
 	switch action {
@@ -205,7 +205,7 @@ func (st *stormRun) act(action string, n int, s *claude.Session, cancel context.
 			}
 		}
 		if action == "suspend" {
-			cancel() // nobody else would end it
+			cancel() // nothing else would end it
 		}
 	}
 }

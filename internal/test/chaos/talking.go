@@ -47,7 +47,7 @@ func (c *talkingConn) CloseWrite() error { return c.WriteCloser.Close() }
 func (c *talkingConn) Stop() error       { c.stop(); <-c.done; return nil }
 func (c *talkingConn) Wait() error       { <-c.done; return nil }
 
-// talk answers until its input ends. What it cannot write nobody misses.
+// talk answers until its input ends. Failed writes are ignored.
 func talk(in *ndjson.Reader, out *bufio.Writer) {
 	text := strings.Repeat("A sentence of some length. ", 6)
 	for {

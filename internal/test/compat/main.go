@@ -97,7 +97,7 @@ func runOnly(ctx context.Context, only string) error {
 	return os.WriteFile(featurePage, []byte(keep(string(old), render(all))), 0o644)
 }
 
-// readPage reads what a page says about the versions it has.
+// readPage reads the data of a page about the versions it has.
 func readPage(page string) []*measured {
 	var all []*measured
 	for _, section := range strings.Split(page, "\n## ") {
@@ -143,7 +143,7 @@ func keep(old, page string) string {
 const suitePage = "docs/suite.md"
 
 // runSuite writes the page even when tests have failed, because it shows them.
-// With versions given it runs those, and keeps what the page says about others.
+// With versions given it runs those, and keeps the page's data about others.
 func runSuite(ctx context.Context, versions []string) error {
 	page, err := os.ReadFile(suitePage)
 	if err != nil {

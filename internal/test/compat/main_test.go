@@ -18,7 +18,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// A page that is read and written again says the same.
+// A page that is read and written again stays the same.
 func TestReadPage(t *testing.T) {
 	all := []*measured{newMeasured("1.0.0"), newMeasured("2.0.0")}
 	for i, m := range all {

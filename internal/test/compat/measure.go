@@ -14,14 +14,14 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 )
 
-// What a page says about a feature.
+// The values of a feature on a page.
 const (
 	yes     = "yes"
 	no      = "-"
 	unclear = "?"
 )
 
-// measured is what one version can do, by name.
+// measured holds the features of one version, by name.
 type measured struct {
 	version    string
 	features   map[string]string
@@ -150,7 +150,7 @@ func runProbe(ctx context.Context, path string, run func(context.Context, *probe
 	}})
 }
 
-// scratchTB is what realcli.Env needs of a test.
+// scratchTB implements the part of a test that realcli.Env needs.
 type scratchTB struct {
 	ctx context.Context
 	dir string

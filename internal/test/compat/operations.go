@@ -26,8 +26,8 @@ func harmless(op *operation.Operation) any {
 	return json.RawMessage(op.Try)
 }
 
-// unknown reports whether a refusal says that the CLI does not know the
-// request, and not that it cannot do it now.
+// unknown reports whether a refusal means that the CLI does not know the request,
+// and not that it cannot do it now.
 func unknown(e *claude.ControlError) bool {
 	return e.Code == "unsupported_request" || strings.HasPrefix(e.Message, "Unsupported control request")
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// shells sees what happens to a running shell when the CLI gets SIGTERM and
-// nobody cleans up after it: that is what happens when the host is killed.
+// shells finds out what happens to a running shell when the CLI gets SIGTERM and
+// no process cleans up after it, as when the host is killed.
 func shells(ctx context.Context, b *probeRun) (bool, error) {
 	started := filepath.Join(b.dir, "started")
 	b.model.Add(claudetest.UseTool("Bash", map[string]string{"command": "touch " + started + "; sleep 600", "description": "waits"}))
@@ -38,7 +38,7 @@ func shells(ctx context.Context, b *probeRun) (bool, error) {
 	if err := watched.conn.Process.Signal(syscall.SIGTERM); err != nil {
 		return false, err
 	}
-	_ = watched.conn.Wait() // it says 143
+	_ = watched.conn.Wait() // the code is 143
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	return eventually(ctx, func() bool { return len(leak.Marked()) == 0 }), nil

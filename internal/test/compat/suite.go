@@ -158,8 +158,8 @@ func (p progress) Write(events []byte) (int, error) {
 	return len(events), nil
 }
 
-// readEvents reads what go test -json says about tests, by package and name. A test
-// that was skipped for another reason than the version has failed here.
+// readEvents reads the outcomes of tests from go test -json, by package and name. A
+// test that was skipped for another reason than the version has failed here.
 func readEvents(r io.Reader) (map[string]string, error) {
 	outcomes := make(map[string]string)
 	excused := make(map[string]bool)

@@ -54,7 +54,7 @@ func write(root string) error {
 	return nil
 }
 
-// session is what was said in a recording.
+// session is the conversation in a recording.
 type session struct {
 	name    string
 	in, out []string // to and from the CLI

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Used is what this process has used so far, in user and in system mode.
+// Used returns the CPU time of this process so far, in user and in system mode.
 func Used() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Used is what this process has used so far, in user and in system mode. Windows counts
-// it in ticks of its clock, of about 16 ms.
+// Used returns the CPU time of this process so far, in user and in system mode.
+// Windows counts it in ticks of its clock, of about 16 ms.
 func Used() time.Duration {
 	self, err := syscall.GetCurrentProcess()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package cputime measures what a process has used of the processors. On a busy machine
-// that says how much work something is; how long it takes says what else runs there.
+// Package cputime measures the CPU time of a process. On a busy machine that shows
+// how much work something is; the wall time shows what else runs there.
 //
 // It counts all goroutines: a test that measures itself does not run beside others.
 package cputime

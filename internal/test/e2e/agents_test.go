@@ -15,7 +15,8 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// delegation is what a scripted model delegates, and how long what takes.
+// delegation lists the agents that a scripted model starts, and how long each
+// step takes.
 type delegation struct {
 	agents []string      // prompts; "nest:" starts one more, "fail:" fails
 	agent  time.Duration // what an agent takes to answer
@@ -23,7 +24,7 @@ type delegation struct {
 	hold   <-chan struct{}
 }
 
-// placeholder is what the model says while its agents are at work.
+// placeholder is the model's text while its agents are at work.
 const placeholder = "The analyst is at work."
 
 // model returns a model that delegates, and whose last word has one "noted" for

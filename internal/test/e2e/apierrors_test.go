@@ -15,7 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// What the API can do to a turn, and what the error then says. The session
+// Faults of the API, and the text of the errors that they cause. The session
 // outlives them all.
 func TestRealAPIErrors(t *testing.T) {
 	t.Parallel()

@@ -125,8 +125,8 @@ func TestRealApprovalBesideOtherWork(t *testing.T) {
 	})
 }
 
-// The call of a subagent is not deferred: its process waits, the inbox says so,
-// and it runs when somebody allows it.
+// The call of a subagent is not deferred: its process waits, the inbox shows
+// that, and the call runs once it is allowed.
 func TestRealApprovalInSubagent(t *testing.T) {
 	t.Parallel()
 	a := newApprovals(t, bash(""))
@@ -223,7 +223,7 @@ func TestRealApprovalOfOtherTools(t *testing.T) {
 }
 
 // A Close without Park runs nothing, and leaves the question open. The model does
-// not learn about a refusal that nobody gave.
+// not learn about a refusal that was never given.
 func TestRealApprovalClosedWithoutPark(t *testing.T) {
 	t.Parallel()
 	a := newApprovals(t, bash("echo one >> log"))
@@ -240,7 +240,7 @@ func TestRealApprovalClosedWithoutPark(t *testing.T) {
 	}
 }
 
-// The question of an MCP server comes to the inbox, which says that a process
+// The question of an MCP server comes to the inbox, which shows that a process
 // waits, and the answer reaches the server.
 func TestRealApprovalOfElicitation(t *testing.T) {
 	t.Parallel()

@@ -25,7 +25,7 @@ type approvals struct {
 	inbox *approval.Questions
 }
 
-// newApprovals makes a model that makes one call, and says what happened to it.
+// newApprovals makes a model that makes one call, and reports its outcome.
 func newApprovals(t *testing.T, call claudetest.Reply) *approvals {
 	t.Helper()
 	realcli.Needs(t, "2.1.325", "approvals that outlive a process")
@@ -65,8 +65,8 @@ func (a *approvals) script(t *testing.T, replies ...claudetest.Reply) {
 	a.real = realCLI(t, replies...)
 }
 
-// deferCall runs a prompt whose call nobody decides about in time, and returns
-// the question. The next session resumes this one.
+// deferCall runs a prompt whose call is not decided in time, and returns the
+// question. The next session resumes this one.
 func (a *approvals) deferCall(t *testing.T) approval.Question {
 	t.Helper()
 	s, g := a.connect(t)
@@ -118,8 +118,8 @@ func bash(command string) claudetest.Reply {
 	return claudetest.UseTool("Bash", map[string]string{"command": command, "description": "note it"})
 }
 
-// A call that nobody decided about waits without a process, and runs once when
-// somebody has: with the decided input, or not at all.
+// An undecided call waits without a process. Once it is decided, it runs once,
+// with the decided input, or not at all.
 func TestRealApprovalOutlivesProcess(t *testing.T) {
 	for name, c := range map[string]struct {
 		decision permission.Decision
@@ -149,7 +149,7 @@ func TestRealApprovalOutlivesProcess(t *testing.T) {
 	}
 }
 
-// Deferred again, because still nobody has decided, the call waits on.
+// Deferred again, because it is still undecided, the call waits on.
 func TestRealApprovalDeferredAgain(t *testing.T) {
 	a := newApprovals(t, bash("echo one >> log"))
 	q := a.deferCall(t)
@@ -163,8 +163,8 @@ func TestRealApprovalDeferredAgain(t *testing.T) {
 	}
 }
 
-// A process that is killed while an allowed call runs leaves a call whose
-// outcome nobody knows. It does not run a second time.
+// A process that is killed while an allowed call runs leaves a call with an
+// unknown outcome. It does not run a second time.
 func TestRealApprovalKilledWhileItRuns(t *testing.T) {
 	a := newApprovals(t, bash("echo one >> log; sleep 30"))
 	q := a.deferCall(t)

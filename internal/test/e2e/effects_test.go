@@ -33,8 +33,8 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// TestRealOptionsReachTheModel sets options that do not get in each other's way,
-// and looks for each of them in what the model hears and the CLI says.
+// TestRealOptionsReachTheModel sets independent options, and looks for each of
+// them in the requests to the model and the messages of the CLI.
 func TestRealOptionsReachTheModel(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "most options")

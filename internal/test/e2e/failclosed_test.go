@@ -32,8 +32,8 @@ type closedRun struct {
 	seen    []*claudetest.ModelCall // in the last turn
 }
 
-// broken is what the hooks fail with; it is part of the reason that the model
-// or the user reads.
+// broken is the error of the hooks; it is part of the reason that the model or
+// the user reads.
 const broken = "the hook is out of order"
 
 func newClosedRun(t *testing.T) *closedRun {

@@ -55,7 +55,7 @@ func (r *real) calls() []*claudetest.ModelCall {
 	return slices.DeleteFunc(r.model.Calls(), func(c *claudetest.ModelCall) bool { return c.Side })
 }
 
-// ended reports whether a turn ended for a reason, as far as the CLI says.
+// ended reports whether a turn ended for a reason, as far as the CLI names it.
 func ended(res *message.Result, reason message.TerminalReason) bool {
 	return res.TerminalReason == reason || !realcli.Has("2.1.325") && res.TerminalReason == ""
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// billed is what each answer of a billing machine uses.
+// billed is the usage of each answer of a billing machine.
 var billed = claudetest.ReplyUsage{InputTokens: 1000, CacheReadInputTokens: 5000, CacheCreationInputTokens: 400, OutputTokens: 700}
 
-// billing is a machine whose model makes so many calls and then says nothing more, until
+// billing is a machine whose model makes so many calls and then stays silent, until
 // its CLI ends: never, if there are none.
 func billing(t *testing.T, calls int64, held chan<- struct{}) (r *real, answers *atomic.Int64) {
 	t.Helper()
@@ -46,8 +46,8 @@ func billing(t *testing.T, calls int64, held chan<- struct{}) (r *real, answers 
 	return r, answers
 }
 
-// What a CLI spends before it is killed, or closed in the middle of a turn, is counted
-// from the transcript: all in all it is what the model has billed.
+// The cost of a CLI that is killed, or closed in the middle of a turn, is counted
+// from the transcript: the total equals the model's bill.
 func TestRealFleetCostOfTurnsThatBreakOff(t *testing.T) {
 	t.Parallel()
 	for name, cut := range map[string]struct {

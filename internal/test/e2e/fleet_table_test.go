@@ -131,9 +131,10 @@ func TestRealFleetInterruptedAtStart(t *testing.T) {
 	says(t, f, "ada", "more", "more")
 }
 
-// A conversation whose deferred call was allowed is interrupted before the CLI says that
-// the turn has begun: while it starts, and when it asks about the call. The call is not
-// made, the prompt ends as interrupted, and the next one is answered.
+// A conversation whose deferred call was allowed is interrupted before the CLI
+// reports that the turn has begun: while it starts, and when it asks about the
+// call. The call is not made, the prompt ends as interrupted, and the next one is
+// answered.
 func TestRealFleetInterruptedBeforeDeferredCall(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "sessions in a store")
@@ -268,8 +269,8 @@ func TestRealFleetSuspended(t *testing.T) {
 	})
 }
 
-// suspendOutsideOfWrites suspends a program when it does not hold the lock of its
-// lease, which nobody could take over then.
+// suspendOutsideOfWrites suspends a program when it does not hold the file lock
+// of its lease: otherwise no other process could take the lease over.
 func suspendOutsideOfWrites(t *testing.T, host *os.Process, db *store.FileStore) {
 	t.Helper()
 	for {

@@ -29,7 +29,7 @@ import (
 
 // machine is the real CLI with a home and a working directory of its own. Its
 // model repeats the marks of all prompts of the conversation, and makes a call
-// when a prompt says so.
+// when a prompt asks for it.
 func machine(t *testing.T) *real {
 	t.Helper()
 	realcli.Needs(t, "2.1.325", "sessions in a store")
@@ -107,9 +107,8 @@ func TestRealFleet(t *testing.T) {
 	}
 }
 
-// A call that nobody decides about waits without a CLI. A fleet on another
-// machine makes it, once, with the input that was decided, and answers the
-// prompt.
+// An undecided call waits without a CLI. A fleet on another machine makes it,
+// once, with the input that was decided, and answers the prompt.
 func TestRealFleetApproval(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

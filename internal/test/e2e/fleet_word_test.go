@@ -91,9 +91,9 @@ func saidTimes(t *testing.T, db store.Transcripts, session, text string) (n int)
 	return n
 }
 
-// A deferred question that nobody decides ends its prompt when its time is over, in the
-// process that has asked: without a restart, without a CLI and without the call. The next
-// prompt is answered.
+// A deferred question that is not decided ends its prompt when its time is over, in
+// the process that has asked: without a restart, without a CLI and without the
+// call. The next prompt is answered.
 func TestRealFleetExpired(t *testing.T) {
 	t.Parallel()
 	r := machine(t)

@@ -54,9 +54,9 @@ func gates() []string {
 }
 
 // TestRealGateMatrix lets every gate fail in every way, with both policies and
-// with none, on the real CLI, and looks whether the tool or the prompt ran. What a CLI does
-// not send by itself (an input that is not valid, an id that nobody knows, more
-// requests than there is room for) is made of what it does send on its way in.
+// with none, on the real CLI, and looks whether the tool or the prompt ran.
+// Requests that a CLI does not send by itself (an invalid input, an unknown id,
+// more than there is room for) are made from those it does send, on their way in.
 func TestRealGateMatrix(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a hook that fails closed")
@@ -232,7 +232,7 @@ func (m *gateRun) reply(c *claudetest.ModelCall) claudetest.Reply {
 	return claudetest.UseTool("Write", map[string]any{"file_path": filepath.Join(m.dir, name), "content": "x"})
 }
 
-// fail is what the callback does in the cell that runs.
+// fail is the callback of the running cell.
 func (m *gateRun) fail(ctx context.Context) error {
 	m.mu.Lock()
 	called, release := m.called, m.release
@@ -416,8 +416,8 @@ func (m *gateRun) alive(t *testing.T, failure string) {
 	}
 }
 
-// tamperingTransport starts the CLI as a child process and lets the test edit what it
-// says.
+// tamperingTransport starts the CLI as a child process and lets the test edit its
+// output.
 type tamperingTransport struct {
 	edit func(line []byte) [][]byte
 }

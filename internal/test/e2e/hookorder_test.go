@@ -102,9 +102,8 @@ func TestRealGuardBeforeGate(t *testing.T) {
 }
 
 // TestRealSettingsHookDenies has a hook in the settings, which the CLI always asks
-// beside the gate, deny a call: when nobody decides about it, and when a person
-// allows it. The question ends within the turn, and does not count as one whose call
-// ran.
+// beside the gate, deny a call: when it is undecided, and when a person allows it.
+// The question ends within the turn, and does not count as one whose call ran.
 func TestRealSettingsHookDenies(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]approval.Outcome{"nobody decides": approval.Withdrawn, "allowed": approval.Denied} {

@@ -25,9 +25,9 @@ const (
 	sinceFailClosed = "2.1.325"
 )
 
-// mention is a prompt in which somebody else has put something. FILE stands for
-// a file outside of the working directory, a new one each time: the CLI attaches
-// a file once.
+// mention is a prompt with text from an untrusted source. FILE stands for a file
+// outside of the working directory, a new one each time: the CLI attaches a file
+// once.
 type mention struct {
 	prompt string
 	live   bool   // the newest CLI acts on it as it stands
@@ -110,7 +110,7 @@ func quoted(text string) string {
 	return string(raw[1 : len(raw)-1])
 }
 
-// newMessages is what a call of the model has beyond the last answer.
+// newMessages returns the messages of a call of the model after the last answer.
 func newMessages(t *testing.T, c *claudetest.ModelCall) string {
 	t.Helper()
 	var body struct {
@@ -155,7 +155,7 @@ func TestRealMentions(t *testing.T) {
 				m.opts.Hooks = nil
 			}
 			s := m.connect(t)
-			if _, err := s.Ask(t.Context(), "hello"); err != nil { // what the CLI says once is said
+			if _, err := s.Ask(t.Context(), "hello"); err != nil { // the CLI's one-time messages are over
 				t.Fatal(err)
 			}
 			for i, p := range mentions() {

@@ -117,8 +117,8 @@ func TestRealOldOrder(t *testing.T) {
 	}
 }
 
-// A CLI that says nowhere which version it is, and does not know the flag for
-// echoes, is started without it.
+// A CLI that reveals its version nowhere, and does not know the flag for echoes,
+// is started without it.
 func TestRealOldWithoutEchoes(t *testing.T) {
 	opts := oldCLI(t, "1.0.85", claudetest.Say("one"), claudetest.Say("two"))
 	wrapper := filepath.Join(t.TempDir(), "claude")
@@ -163,8 +163,8 @@ func TestRealOldVersionRefused(t *testing.T) {
 }
 
 // TestRealOldAsk asks old CLIs, in a query without a handshake, for flags that
-// they lack: the SDK says so before it starts them, and is right, as the CLI
-// shows that is started anyway.
+// they lack: the SDK reports it before it starts them, and is right, as the CLI
+// shows when it is started anyway.
 func TestRealOldAsk(t *testing.T) {
 	for name, tt := range map[string]struct {
 		version string
@@ -222,8 +222,8 @@ func TestRealOldEvents(t *testing.T) {
 }
 
 // An old CLI cannot run a fleet: it does not block when a hook fails, so a call
-// could begin after the lease is lost. The fleet says so before it accepts a
-// prompt, and is right, as the CLI shows that is started anyway.
+// could begin after the lease is lost. The fleet reports it before it accepts a
+// prompt, and is right, as the CLI shows when it is started anyway.
 func TestRealOldFleet(t *testing.T) {
 	for _, version := range append(oldVersions(), "2.1.299") {
 		t.Run(version, func(t *testing.T) {

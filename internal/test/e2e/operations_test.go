@@ -255,7 +255,7 @@ func TestRealControlTasks(t *testing.T) {
 	}
 }
 
-// TestRealRewindToTheByte rewinds an edit and says which changes are not
+// TestRealRewindToTheByte rewinds an edit and shows which changes are not
 // rewound: those of shell commands.
 func TestRealRewindToTheByte(t *testing.T) {
 	t.Parallel()

@@ -243,7 +243,8 @@ func TestRealHugeInput(t *testing.T) {
 	}
 }
 
-// Without a callback the CLI denies what it would ask, and says so.
+// Without a callback the CLI denies every call it would ask about, and reports
+// it.
 func TestRealAutoDeny(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "1.0.85", "the list of denials")
@@ -296,7 +297,7 @@ func TestRealRememberedRules(t *testing.T) {
 	}
 }
 
-// A changed input is what runs, no matter who changed it.
+// The tool runs with the changed input, no matter who changed it.
 func TestRealChangedInput(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a decision of a PermissionRequest hook")

@@ -21,8 +21,8 @@ import (
 // planFile finds the file that the CLI names for the plan in its instructions.
 var planFile = regexp.MustCompile(`/[^"\\ ]+/plans/[a-z0-9-]+\.md`)
 
-// planner is the real CLI with a model that writes a plan, presents it, and then says
-// what it has read about it.
+// planner is the real CLI with a model that writes a plan, presents it, and then
+// repeats what it has read about it.
 func planner(t *testing.T, plan string) (r *real, results func() []string) {
 	t.Helper()
 	realcli.Needs(t, "2.1.325", "sessions in a store")
@@ -53,8 +53,8 @@ func planner(t *testing.T, plan string) (r *real, results func() []string) {
 	}
 }
 
-// A plan that nobody decides about in time is approved on another machine, where its
-// file never was. The model reads the text of the plan anyway.
+// A plan that is not decided in time is approved on another machine, where its file
+// never was. The model reads the text of the plan anyway.
 func TestRealFleetPlan(t *testing.T) {
 	t.Parallel()
 	const plan = "# Paint the shed\n\nFirst the doors, in teal.\n"

@@ -15,8 +15,9 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A slot that the question of an MCP server holds is released: the server is told
-// that nobody answers, the turn ends, and a conversation that waited gets the slot.
+// A slot that the question of an MCP server holds is released: the server learns
+// that there will be no answer, the turn ends, and a waiting conversation gets the
+// slot.
 func TestRealRelease(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "an elicitation")

@@ -112,7 +112,7 @@ func TestRealRulesAllow(t *testing.T) {
 			r.dir+"/top/.git/hooks/pre-commit", r.dir+"/top/.claude/settings.json", r.dir+"/top/.mcp.json", r.dir+"/top/.bashrc", r.dir+"/top/a.",
 			r.dir+"/top/.npmrc", r.dir+"/top/.config/git/config", r.dir+"/top/.gitignore", r.dir+"/top/.env")...)
 	r.runCalls(t, calls, func(req *permission.Request, asked bool, _ string) {
-		d, err := rules.Allow()(permission.WithHome(t.Context(), r.home), req) // as a session says it
+		d, err := rules.Allow()(permission.WithHome(t.Context(), r.home), req) // as in a session
 		if err != nil {
 			t.Errorf("%s %s: %v", req.ToolName, req.Input, err)
 		}
@@ -179,7 +179,7 @@ func TestRealRulesDeny(t *testing.T) {
 	}
 }
 
-// The CLI trims the paths of its tools: blanks lead nobody past Confine.
+// The CLI trims the paths of its tools: blanks do not lead past Confine.
 func TestRealConfineBlanks(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a hook that fails closed")

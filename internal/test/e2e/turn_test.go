@@ -127,7 +127,7 @@ func TestRealInterruptMidStream(t *testing.T) {
 	}
 }
 
-// shell is a tool call that says when it runs, and runs long.
+// shell is a long tool call that signals when it runs.
 func shell(dir string) (reply claudetest.Reply, started string) {
 	started = filepath.Join(dir, "started")
 	return claudetest.UseTool("Bash", map[string]any{"command": "touch " + started + "; sleep 300", "timeout": 300_000}), started
@@ -506,7 +506,7 @@ func TestRealSlashCommands(t *testing.T) {
 }
 
 // untilExists is a shell command that waits for a file. It gives up after two
-// minutes, because a test that is killed leaves nobody to make the file.
+// minutes, because a test that is killed never makes the file.
 func untilExists(path string) string {
 	return "for i in $(seq 2400); do [ -e " + path + " ] && break; sleep 0.05; done"
 }

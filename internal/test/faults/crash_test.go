@@ -226,7 +226,7 @@ func (c *crash) check(t *testing.T) {
 	}
 }
 
-// judge says what is wrong with an error: it must say what happened.
+// judge returns what is wrong with an error, which must describe what happened.
 func (c *crash) judge(err error) string {
 	if err == nil {
 		return ""

@@ -15,8 +15,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
-// crashVariable makes the test binary the CLI of the crash matrix: it says
-// before which step what goes wrong.
+// crashVariable makes the test binary the CLI of the crash matrix: its value
+// names the step and the fault before it.
 const crashVariable = "FAULTS_CRASH"
 
 func TestMain(m *testing.M) {
@@ -65,7 +65,7 @@ func (c *crashCLI) crash() {
 		c.signal(syscall.SIGSTOP)
 	case "closes stdout":
 		os.Stdout.Close()
-		for { // what it says from now on is lost; it still ends with its input
+		for { // its output is lost from now on; it still ends with its input
 			if _, err := c.in.ReadByte(); err != nil {
 				os.Exit(0)
 			}
@@ -114,7 +114,7 @@ func (c *crashCLI) say(format string, args ...any) {
 	fmt.Printf(format+"\n", args...)
 }
 
-// sayInHalves says a line in two writes, with a step before each.
+// sayInHalves writes a line in two pieces, with a step before each.
 func (c *crashCLI) sayInHalves(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	c.next()

@@ -196,7 +196,7 @@ func (c *faultConn) Stop() error {
 	return c.Conn.Stop()
 }
 
-// call is what callbacks of a scenario do first.
+// call is the first step of every callback of a scenario.
 func (l *faultRun) call(ctx context.Context) error {
 	if !l.isDue(callbackFaults, &l.calls) {
 		return nil
@@ -297,7 +297,7 @@ func failEach(t *testing.T, sc scenario, tr injectedFault, step int64) (injected
 // turnBound is how long users wait for an answer.
 const turnBound = 2 * time.Minute
 
-// attemptOutcome is what one run came to.
+// attemptOutcome is the outcome of one run.
 type attemptOutcome struct {
 	text    string
 	err     error

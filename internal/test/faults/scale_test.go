@@ -14,7 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// heap is what is alive after a collection.
+// heap returns the bytes alive after a collection.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC() // finalizers of the first free more
@@ -82,7 +82,7 @@ func (e *endless) Read(p []byte) (int, error) {
 			e.rest = fmt.Appendf(e.rest[:0], `{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"message %d"}]}}`+"\n", e.sent)
 		case e.sent == e.messages:
 			e.rest = []byte(`{"type":"result","subtype":"success","result":"done"}` + "\n")
-		default: // it ends, as nobody has more to say
+		default: // it ends, as there is nothing more to send
 			return 0, io.EOF
 		}
 		e.sent++

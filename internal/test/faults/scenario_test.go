@@ -124,7 +124,7 @@ func (l *faultRun) bash() {
 	l.replies(claudetest.UseTool("Bash", map[string]string{"command": "make"}), claudetest.Say("done"))
 }
 
-// gated says how often the tool ran. A gate that failed must not have let it.
+// gated adds how often the tool ran. A gate that failed must not have let it.
 func (l *faultRun) gated(text string, err error) (string, error) {
 	ran := l.ran.Load()
 	if calls := l.calls.Load(); ran > calls || ran == calls && l.at > 0 && l.at <= calls && slices.Contains(callbackFaults, l.kind) {
@@ -320,7 +320,7 @@ func withFile(ctx context.Context, l *faultRun) (string, error) {
 	l.opts.MCPServers = claude.MCPServers{"far": claude.HTTPServer{URL: "http://127.0.0.1:1", Headers: map[string]string{"Authorization": "secret"}}}
 	l.opts.Trace = &claude.Trace{FrameRead: func([]byte) {}, StateChanged: func(_, _ claude.State) { _ = l.call(context.Background()) }}
 	if l.kind == "hang" || l.kind == "error" {
-		l.opts.Trace.StateChanged = nil // no callback that anybody waits for
+		l.opts.Trace.StateChanged = nil // no callback that is waited for
 	}
 	r, err := claude.Ask(ctx, "hi", l.opts)
 	if err != nil {

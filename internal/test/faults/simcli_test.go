@@ -251,7 +251,7 @@ func (c *simCLI) inTurn(down bool) []move {
 	return m
 }
 
-// numbered says a message whose text has the next number and the turn's label.
+// numbered sends a message whose text has the next number and the turn's label.
 func (c *simCLI) numbered(kind, body string) {
 	c.said++
 	c.say(`{"type":%q,`+body+`}`, kind, fmt.Sprintf("%d %s", c.said, c.label(c.turn)))
@@ -322,7 +322,7 @@ func (c *simCLI) reply() {
 	} else {
 		c.say(`{"type":"control_response","response":{"subtype":"success","request_id":%s,"response":%s}}`, string(r.ID), string(r.Body))
 	}
-	if c.rng.IntN(8) == 0 { // once more, for nobody
+	if c.rng.IntN(8) == 0 { // once more, with no waiter
 		c.say(`{"type":"control_response","response":{"subtype":"success","request_id":%s,"response":{"word":"again"}}}`, string(r.ID))
 	}
 }

@@ -64,7 +64,8 @@ func (w *simulation) finish() {
 	}
 }
 
-// stuck reports whether nobody could read the rest, because a run still did.
+// stuck reports whether the rest could not be read, because a run was still
+// reading.
 func (w *simulation) stuck() bool { return w.cli.delivered < w.cli.written }
 
 // rest reads what is left, once no run reads any more.
@@ -158,7 +159,7 @@ func (w *simulation) answered() {
 	}
 }
 
-// judge says what is wrong with an answer.
+// judge returns what is wrong with an answer.
 func (w *simulation) judge(a *simAsk, got string) string {
 	fine := a.returned && !a.late
 	failed := map[string]string{"permission": `"behavior":"deny"`, "hook": `{"continue":true}`, "mcp": `"error":{`}[a.kind]

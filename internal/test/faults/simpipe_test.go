@@ -12,15 +12,15 @@ import (
 	"github.com/claude-agent-go/claude"
 )
 
-// simPipe is the connection of a simulated session. Nothing moves on it unless
-// the schedule says so: a Read waits for a piece, a Write until it is taken.
+// simPipe is the connection of a simulated session. Nothing moves on it except as
+// scheduled: a Read waits for a piece, a Write until it is taken.
 type simPipe struct {
 	begun func(line []byte) // sees each line when its Write begins
 
 	out  chan []byte   // to the SDK
 	in   chan []byte   // from the SDK
 	eof  chan struct{} // closed: the output has ended
-	shut chan struct{} // closed: nobody reads stdin any more
+	shut chan struct{} // closed: stdin is no longer read
 	stop chan struct{} // closed: the SDK said Stop
 	done chan struct{} // closed: the process has ended; then code is set
 	code int
@@ -99,7 +99,7 @@ type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
-// ExitCode is what the SDK looks for.
+// ExitCode is the method that the SDK looks for.
 func (c exitCode) ExitCode() int { return int(c) }
 
 // closed reports whether a channel is closed.

@@ -159,7 +159,7 @@ func (w *simulation) start() {
 			defer w.setReader(false)
 			w.run(ctx, word, leave)
 		}
-	case 6: // a prompt whose answer anybody may read
+	case 6: // a prompt whose answer any reader may take
 		name, word = "send", sentPrefix+word
 		do = func() { _, _ = w.session.Send(ctx, word) }
 	}
@@ -221,8 +221,8 @@ func label(text string) []string {
 	return strings.FieldsFunc(strings.TrimSuffix(names, ">"), func(r rune) bool { return r == ',' })
 }
 
-// checkMessage takes a message that reached a user. Numbers must rise; what was said
-// for others must not come, unless anybody's is wanted (prompt "").
+// checkMessage takes a message that reached a user. Numbers must rise; messages for
+// others must not come, unless the reader takes all of them (prompt "").
 func (w *simulation) checkMessage(m message.Message, prompt string) {
 	var text string
 	switch m := m.(type) {

@@ -79,7 +79,7 @@ func literals(decl ast.Decl) map[string]bool {
 	return found
 }
 
-// missing says what is wrong with the name of a test, "" if it exists. In the
+// missing returns what is wrong with the name of a test, "" if it exists. In the
 // name of a function * stands for any letters: one test at least must match. The
 // parts of a subtest's name are looked for as literals: in the function, or,
 // where its cases stand in another one, in its package.

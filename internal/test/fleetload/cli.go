@@ -20,5 +20,5 @@ func (CLI) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
 	return cli.Start(ctx, l)
 }
 
-// answer is what the model says to a prompt.
+// answer is the model's answer to a prompt.
 func answer(prompt string) string { return "answer to " + prompt }

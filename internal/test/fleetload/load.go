@@ -13,7 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 )
 
-// Report is what was measured.
+// Report holds the measurements.
 type Report struct {
 	Conversations, Rounds int
 	// Answered counts the prompts that have their answer, and MostLive the
@@ -26,7 +26,7 @@ type Report struct {
 	TurnNS []float64
 }
 
-// Load says what to do, and to which fleet.
+// Load describes the load, and the fleet that gets it.
 type Load struct {
 	Fleet                 fleet.Conversations
 	Slots                 *Slots // of the fleet that runs the conversations

@@ -13,7 +13,7 @@ type Slots struct {
 	mu      sync.Mutex
 	now     fleet.TraceLoad
 	most    int
-	changed chan struct{} // closed when the numbers change; nil if nobody waits
+	changed chan struct{} // closed when the numbers change; nil without a waiter
 }
 
 // Trace is for the options of one fleet.

@@ -10,7 +10,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
-// events writes what go test -json says about package p: each of lines is an
+// events writes the output of go test -json about package p: each of lines is an
 // action, and the test or the output it is about.
 func events(lines ...[2]string) *results {
 	res := newResults()

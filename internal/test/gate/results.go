@@ -24,7 +24,7 @@ func (id testID) top() testID {
 	return testID{id.pkg, name}
 }
 
-// results is what the events of go test say.
+// results holds the outcomes from the events of go test.
 type results struct {
 	outcome map[testID]string   // run, pass, fail or skip
 	output  map[testID][]string // of what has not passed
@@ -151,7 +151,7 @@ func (res *results) failed() []testID {
 
 // died returns the packages that failed for another reason than a failed test:
 // they were not built, or their binary panicked, was killed or refused to end
-// well. Only a binary that has run all of its tests says FAIL by itself.
+// well. Only a binary that has run all of its tests prints FAIL by itself.
 func (res *results) died() []testID {
 	var ids []testID
 	for id, outcome := range res.outcome {

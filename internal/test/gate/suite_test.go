@@ -81,9 +81,9 @@ func module(dir string) string {
 	return dir
 }
 
-// TestPlain sees that what is tested without the race detector is as the table
-// says: packages in which nothing is concurrent, and tests that exist, in one
-// package only: others of that name would not run at all.
+// TestPlain checks the table of what is tested without the race detector:
+// packages in which nothing is concurrent, and tests that exist, in one package
+// only: others of that name would not run at all.
 func TestPlain(t *testing.T) {
 	homes := tests(t)
 	for _, p := range plain() {

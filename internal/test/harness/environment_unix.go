@@ -44,8 +44,8 @@ func NewEnvReporter(t TB) *EnvReporter {
 	return r
 }
 
-// Inherited fails the test unless the CLI was started with the entry that says
-// that its environment was inherited, and without everything in [KeptBack].
+// Inherited fails the test unless the CLI was started with the entry that marks
+// its environment as inherited, and without everything in [KeptBack].
 func (r *EnvReporter) Inherited(t TB, entry string) {
 	t.Helper()
 	select {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// TestSource is what a function of the tests does, as it is written.
+// TestSource describes the source of a test function.
 type TestSource struct {
 	Sets  map[string]bool // names of fields that are set
 	Calls map[string]bool // names of methods and functions that are called

@@ -21,8 +21,8 @@ func Logger(t TB) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// Script writes a program under a name: a shell script, of which nobody can
-// tell the version.
+// Script writes a program under a name: a shell script, which has no recognisable
+// version.
 func Script(t TB, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)

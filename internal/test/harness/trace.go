@@ -10,8 +10,8 @@ import (
 	"github.com/claude-agent-go/claude"
 )
 
-// TraceEnds counts what a session says that it has begun and that it has ended.
-// A tracing library has a span for each, so nothing may be left, or end twice.
+// TraceEnds counts what a session reports as begun and as ended. A tracing
+// library has a span for each, so nothing may be left, or end twice.
 type TraceEnds struct {
 	mu                           sync.Mutex
 	sessions, callbacks, started int
@@ -43,7 +43,7 @@ func (e *TraceEnds) Trace() *claude.Trace {
 	}
 }
 
-// Left says what has not ended, or ended twice, "" for nothing.
+// Left names what has not ended, or ended twice, "" for nothing.
 func (e *TraceEnds) Left() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -90,7 +90,7 @@ func run(ctx context.Context, only string, write bool) error {
 	return nil
 }
 
-// finding is what happened to a bug.
+// finding is the outcome of trying a bug.
 type finding struct {
 	bug
 	by string // the test that failed, "" if none did
@@ -213,7 +213,7 @@ func copyModule(from, to string) error {
 
 var row = regexp.MustCompile("(?m)^\\| (\\S+) \\|.*\\| `(\\w+)` \\|$")
 
-// findings reads what a page says about each bug, for bugs that are not tried now.
+// findings reads a page's verdict on each bug, for bugs that are not tried now.
 func findings(path string) map[string]string {
 	text, _ := os.ReadFile(path) // without a page nothing is known
 	by := make(map[string]string)

@@ -12,9 +12,10 @@
 //
 // The process dies by SIGKILL: before and after every write to the store in the turn of a
 // call and the one that follows, and 5, 20, 50, 100 and 200 ms after the effect of the tool.
-// The tools are Bash, one of an MCP server in another process, and a Go function; a person
-// decides about their calls, a program that does so at once, a rule, or nobody is asked.
-// How many writes a turn has is counted first, in runs that nothing happens to.
+// The tools are Bash, one of an MCP server in another process, and a Go function;
+// their calls are decided by a person, by a program at once, by a rule, or without
+// a question. How many writes a turn has is counted first, in runs that nothing
+// happens to.
 //
 // # Reading the table
 //

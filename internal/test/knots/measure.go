@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// shape is what is measured of a package.
+// shape holds the measurements of a package.
 type shape struct {
 	name    string
 	inside  bool // programs elsewhere cannot use it
@@ -31,7 +31,7 @@ type shape struct {
 	types   []methods
 }
 
-// methods is what is measured of a type.
+// methods holds the measurements of a type.
 type methods struct {
 	name          string
 	count, public int

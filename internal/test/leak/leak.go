@@ -115,7 +115,7 @@ func Processes(t TB) (mark string) {
 	return mark
 }
 
-// usage is what a process has at a time.
+// usage holds the resources of a process at a time.
 type usage struct {
 	goroutines, descriptors int
 	processes, files        []string

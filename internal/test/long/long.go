@@ -1,7 +1,7 @@
 // Package long divides the tests into two levels.
 //
-// The quick level is what "go test ./..." runs: everything that needs no program
-// but Go, and takes little time. The long level adds what needs the real CLI, node, a
+// "go test ./..." runs the quick level: everything that needs no program but Go,
+// and takes little time. The long level adds what needs the real CLI, node, a
 // browser, a database or another shell, and what tries many thousands of inputs,
 // seeds or planted bugs:
 //

@@ -33,7 +33,7 @@ type file struct {
 	ast  *ast.File
 }
 
-// listed is what go list says about a package.
+// listed is the output of go list about a package.
 type listed struct {
 	ImportPath string
 	Name       string

@@ -108,7 +108,7 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// A mutant that signals everybody reaches nobody but its own.
+// A mutant that signals all processes reaches only its own.
 func TestTestsRunConfined(t *testing.T) {
 	outer := confinement()
 	if outer == nil {
@@ -166,7 +166,7 @@ func TestSampleStaysTheSame(t *testing.T) {
 	}
 }
 
-// A mutant that was accepted and no longer exists hides nothing, but says so.
+// An accepted mutant that no longer exists hides nothing, but is reported.
 func TestAcceptedExist(t *testing.T) {
 	long.Test(t, "loads every package that has mutants")
 	known, err := readAccepted()
@@ -220,7 +220,7 @@ func TestRateLeavesOutEquivalentMutants(t *testing.T) {
 	}
 }
 
-// The page has every target, and says about each that its tests are good enough.
+// The page has every target, and shows for each that its tests are good enough.
 func TestPageShowsGoodTests(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/mutation.md")
 	if err != nil {

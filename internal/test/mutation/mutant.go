@@ -86,7 +86,7 @@ func funcName(fn *ast.FuncDecl) string {
 	}
 }
 
-// body looks at a function: typ says what its return statements return.
+// body looks at a function: typ has the types of its return statements.
 func (f *finder) body(body *ast.BlockStmt, typ *ast.FuncType) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -111,7 +111,7 @@ func (f *finder) body(body *ast.BlockStmt, typ *ast.FuncType) {
 			f.results(n, typ)
 		case *ast.CallExpr:
 			if isName(n.Fun, "make") && len(n.Args) == 3 {
-				return false // nobody sees a capacity
+				return false // a capacity is invisible
 			}
 		case *ast.BinaryExpr:
 			f.binary(n)
@@ -255,7 +255,7 @@ func (f *finder) pure(e ast.Expr) bool {
 }
 
 // results offers what a function returns to be nothing. Beside an error or a
-// false, nobody looks at the other results.
+// false, callers ignore the other results.
 func (f *finder) results(r *ast.ReturnStmt, typ *ast.FuncType) {
 	if typ.Results == nil || len(r.Results) != typ.Results.NumFields() {
 		return

@@ -15,7 +15,7 @@ const page = "docs/mutation.md"
 // wanted is the share of mutants that the tests must catch.
 const wanted = 0.9
 
-// verdict is what someone says about a mutant that no test catches.
+// verdict is a person's verdict on a mutant that no test catches.
 type verdict struct {
 	equivalent bool // it changes nothing that anyone could see, so it does not count
 	reason     string
@@ -27,7 +27,7 @@ type accepted map[string]map[string]*verdict
 //go:embed accepted.txt
 var acceptedText string
 
-// readAccepted reads accepted.txt; its head says how a line looks.
+// readAccepted reads accepted.txt; its head describes the form of a line.
 func readAccepted() (accepted, error) {
 	out := make(accepted)
 	for lines := bufio.NewScanner(strings.NewReader(acceptedText)); lines.Scan(); {
@@ -47,7 +47,7 @@ func readAccepted() (accepted, error) {
 	return out, nil
 }
 
-// finding is what was learnt of one package.
+// finding holds the results of one package.
 type finding struct {
 	target
 	total    int
@@ -155,8 +155,8 @@ func (f *finding) section() string {
 	return b.String()
 }
 
-// render makes the page. It keeps what the old one says about packages that were
-// not tried this time.
+// render makes the page. It keeps the old results of packages that were not tried
+// this time.
 func render(all []*finding, old string) string {
 	rows, sections := make(map[string]string), make(map[string]string)
 	head, rest, _ := strings.Cut(old, "\n## ")

@@ -7,9 +7,9 @@ import (
 	"regexp"
 )
 
-// resultCache says which test caught a mutant the last time. That test is tried
-// first, so a second run takes a fraction of the first. It is only a hint, and
-// may be missing.
+// resultCache remembers which test caught a mutant the last time. That test is
+// tried first, so a second run takes a fraction of the first. It is only a hint,
+// and may be missing.
 type resultCache map[string]string
 
 // resultFile is where the results of a package are kept, outside of the repository.

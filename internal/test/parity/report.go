@@ -21,7 +21,7 @@ type row struct {
 	entry
 }
 
-// report compares the two. The problems are what nobody has explained.
+// report compares the two. The problems are the unexplained differences.
 func report(theirs *surface, ours *source) (page string, problems []string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Parity with the official SDKs
@@ -127,7 +127,7 @@ func messages(kinds []string) map[string]entry {
 	return table
 }
 
-// source is what the packages of this module declare.
+// source holds the declarations of the packages of this module.
 type source struct {
 	names map[string]bool // "Options.Model", "Session.Run", "Ask", "hook.Stop"
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// surface is what the declarations of the official SDK name.
+// surface holds the names in the declarations of the official SDK.
 type surface struct {
 	options  []string
 	subtypes []string

@@ -2,7 +2,8 @@ package main
 
 import "github.com/claude-agent-go/claude/internal/operation"
 
-// entry says what a name of the official SDK is here, or why it is not.
+// entry maps a name of the official SDK to its name here, or to the reason why it
+// has none.
 type entry struct {
 	here string // "Options.X", "Session.X", "Connect" …; several with commas
 	why  string // the reason when it is not offered, else a remark

@@ -26,8 +26,8 @@
 // is missing is installed. [Env] is the environment to run it in.
 //
 // Tests run with the newest version, or with the one that the environment
-// variable CLAUDE_CLI_VERSION names: [Tested] says which. A test that shows
-// something newer begins with [Needs], and does not apply to older ones.
+// variable CLAUDE_CLI_VERSION names: see [Tested]. A test that shows something
+// newer begins with [Needs], and does not apply to older ones.
 //
 // The package takes a small [TB] instead of testing.TB because its install
 // command must not link the testing package.

@@ -16,8 +16,8 @@ var systemPath = []string{"/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/s
 // Nothing is taken over from the caller's environment, so no account, setting
 // or proxy of the developer reaches the CLI: it talks to baseURL with a key
 // that no service knows, and keeps its files below a temporary folder of the
-// test (2.1.0 also leaves folders in /tmp/claude, whatever TMPDIR says).
-// The CLI must have exited when the test ends.
+// test (2.1.0 also leaves folders in /tmp/claude, whatever TMPDIR is). The CLI
+// must have exited when the test ends.
 func Env(tb TB, baseURL string) (env []string, home string) {
 	tb.Helper()
 	scratch := tb.TempDir()

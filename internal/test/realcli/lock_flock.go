@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// exclusive says that lock keeps others out.
+// exclusive is true: lock keeps others out.
 const exclusive = true
 
 // lockPoll is how often a waiting installer looks again. A blocking flock

@@ -9,7 +9,7 @@ import (
 
 const exclusive = false
 
-// lock keeps nobody out here: the rename at the end decides who wins.
+// lock does not exclude others here: the rename at the end decides who wins.
 func lock(context.Context, string) (unlock func(), err error) {
 	return func() {}, nil
 }

@@ -80,7 +80,7 @@ func Installed(version string) (path string, ok bool) {
 }
 
 // Install returns the path of the CLI of that version, fetching it with npm
-// unless it is already in the cache. What npm says goes to log, which may be
+// unless it is already in the cache. The output of npm goes to log, which may be
 // nil. It is safe to call from several processes at once.
 func Install(ctx context.Context, version string, log io.Writer) (path string, err error) {
 	c, err := moduleCache()

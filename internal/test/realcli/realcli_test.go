@@ -19,7 +19,7 @@ import (
 
 // fakeNPM puts an npm on PATH that writes its arguments to a log and runs a
 // shell script. In the script $prefix is the folder to install into, $pkg and
-// $version are what is asked for, and install creates a file of the package.
+// $version are the requested ones, and install creates a file of the package.
 func fakeNPM(t *testing.T, script string) (calls func() []string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -220,7 +220,7 @@ func TestInstallCancelled(t *testing.T) {
 	dir := t.TempDir()
 	started := filepath.Join(dir, "started")
 	fakeNPM(t, `mkfifo '`+dir+`/never'; echo x > '`+started+`'; exec cat '`+dir+`/never'`)
-	// The fake opens a fifo that nobody writes to, and reports by another.
+	// The fake opens a fifo without a writer, and reports by another.
 	if err := exec.Command("mkfifo", started).Run(); err != nil {
 		t.Skip("no mkfifo: ", err)
 	}

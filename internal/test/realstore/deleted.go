@@ -20,7 +20,7 @@ import (
 // Deleted shows that a store has nothing of a conversation of a fleet once it is deleted:
 // what was said, by whom it was decided, how it ended, its title. look returns the places
 // in the data of the store that have a text, in the form in which the store keeps them and
-// after what its guide says must be waited for.
+// after the wait that its guide prescribes.
 func Deleted(t *testing.T, s store.Fleet, look func(t *testing.T, text string) []string) {
 	t.Helper()
 	realcli.Needs(t, firstMirror, "mirrored transcripts")

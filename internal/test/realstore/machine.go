@@ -51,7 +51,7 @@ func (m *machine) move() {
 }
 
 // Start is the ordinary Transport, and remembers the process. The SDK knows
-// nothing about what a user's Transport starts, so the CLI itself says what it
+// nothing about what a user's Transport starts, so the CLI itself reports what it
 // cannot do.
 func (m *machine) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
 	conn, err := claude.ChildProcess().Start(ctx, l)

@@ -124,7 +124,7 @@ func count(t *testing.T, s store.Sessions, k store.Key) (n int) {
 func Owner() bool { return os.Getenv(ownCLI) != "" }
 
 // Own has a session with a lease that a test can wait for, and prints what happens to it. Call it from
-// TestMain if [Owner] says so. It returns the exit code.
+// TestMain if [Owner] returns true. It returns the exit code.
 func Own(s store.Sessions) int {
 	ctx := context.Background()
 	session, err := claude.Connect(ctx, &claude.Options{

@@ -39,7 +39,8 @@ func Resume(t *testing.T, name string, s store.Sessions) {
 	}
 }
 
-// resume is Resume with one version of the CLI. The error says what does not hold.
+// resume is Resume with one version of the CLI. The error describes what does not
+// hold.
 func resume(t *testing.T, version string, s store.Sessions) error {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
@@ -198,8 +199,8 @@ func restored(ctx context.Context, tmp, id string) error {
 	return nil
 }
 
-// cacheMark is what the CLI puts into the last messages of a request for the
-// cache. It moves on with each request and is not part of what is said.
+// cacheMark matches the marks for the cache in the last messages of a request.
+// They move on with each request and are not part of the conversation.
 var cacheMark = regexp.MustCompile(`,"cache_control":\{[^{}]*\}`)
 
 // Said returns the messages of a request, byte for byte but for cache marks.

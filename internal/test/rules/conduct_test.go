@@ -131,7 +131,7 @@ func checkInit(m *module) []string {
 }
 
 // checkState allows variables of packages that are constants in all but name:
-// errors, expressions, embedded files and tables that nobody changes.
+// errors, expressions, embedded files and tables that never change.
 func checkState(m *module) []string {
 	var complaints []string
 	changed := changes(m)

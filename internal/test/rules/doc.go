@@ -20,5 +20,5 @@
 //
 // Each rule is listed with a small bad module that it must complain about, and
 // with what must be in the complaint. The same list is then run over the real
-// module, where nobody may complain.
+// module, where no rule may complain.
 package rules

@@ -62,7 +62,7 @@ func separateLayers() map[string][]string {
 	}
 }
 
-// thirdPartyHomes says which packages may import a third-party module.
+// thirdPartyHomes lists the packages that may import a third-party module.
 func thirdPartyHomes() map[string][]string {
 	return map[string][]string{
 		"github.com/go-json-experiment/json":     {"internal/jsonx"},

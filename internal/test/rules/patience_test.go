@@ -77,7 +77,7 @@ func comments(f *file) (all [][]*ast.Comment) {
 	return all
 }
 
-// survey is what is known about the waits in the tests of a package.
+// survey holds the knowledge about the waits in the tests of a package.
 type survey struct {
 	declared map[string]bool // functions, by their names
 	wraps    map[string]bool // those that call synctest.Test, for what they are given

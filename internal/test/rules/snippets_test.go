@@ -13,7 +13,7 @@ import (
 )
 
 // Go code in documents is taken from files that are compiled and run. The line
-// above such a block says from where:
+// above such a block names the source:
 //
 //	<!-- snippet examples/chat/main.go -->                          the file without its package clause
 //	<!-- snippet examples/chat/main.go answer -->                   a declaration

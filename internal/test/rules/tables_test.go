@@ -200,7 +200,7 @@ func tabledComment(name, text string) (string, []string) {
 
 var countForm = regexp.MustCompile(`(hook events with types \| )(\d+) `)
 
-// checkEvents holds what prose says about events to the table.
+// checkEvents compares what prose says about events with the table.
 func checkEvents(m *module) []string {
 	var complaints []string
 	var gates []string

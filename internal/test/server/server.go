@@ -69,7 +69,7 @@ func start(t T, cmd *exec.Cmd) *process {
 		t.Fatal(err)
 	}
 	go func() {
-		_ = cmd.Wait() // what it printed says more
+		_ = cmd.Wait() // its output is more helpful
 		close(p.end)
 	}()
 	t.Cleanup(func() { p.stop(t) })
@@ -88,8 +88,8 @@ func (p *process) stop(t T) {
 	}
 }
 
-// await waits until a server says that it is ready. It returns false if the server
-// ended, as it does when somebody else took its port.
+// await waits until a server reports that it is ready. It returns false if the
+// server ended, as it does when another process took its port.
 func (p *process) await(ctx context.Context, ready string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -109,7 +109,7 @@ func (p *process) await(ctx context.Context, ready string) (bool, error) {
 	}
 }
 
-// freePort returns a port of loopback that nobody uses at the moment.
+// freePort returns a port of loopback that is currently unused.
 func freePort(t T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

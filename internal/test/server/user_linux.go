@@ -11,7 +11,7 @@ import (
 // refuse.
 const nobody = 65534
 
-// asUser lets a command run as somebody who is not root.
+// asUser lets a command run as a user other than root.
 func asUser(cmd *exec.Cmd) {
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}

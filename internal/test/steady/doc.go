@@ -25,8 +25,8 @@
 //     internal/test/rules finds shorter contexts, leases and bounds outside of bubbles.
 //   - A lease, a timeout or a poll that the test needs to expire belongs on an injected
 //     clock, or into a bubble of testing/synctest, where it costs nothing at all.
-//   - A sleep synchronises nothing. Wait for the signal, the file or the line that says
-//     the other side is there.
+//   - A sleep synchronises nothing. Wait for the signal, the file or the line that
+//     shows the other side is there.
 //   - Speed is measured in CPU time, and as a ratio to other work of the same run: wall
 //     time depends on what else runs there. Better still, count: reads of the
 //     store, bytes, allocations.

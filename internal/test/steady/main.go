@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// plan is what to run.
+// plan describes the run.
 type plan struct {
 	dir      string // of the module
 	patterns []string

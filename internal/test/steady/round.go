@@ -124,7 +124,7 @@ func each(n, atOnce int, f func(i int)) {
 	wait.Wait()
 }
 
-// cpu is what all of them took together.
+// cpu returns their total CPU time.
 func cpu(outcomes []outcome) (sum time.Duration) {
 	for _, o := range outcomes {
 		sum += o.cpu

@@ -14,7 +14,7 @@ import (
 // ended badly although no test failed.
 type test struct{ pkg, name string }
 
-// failure is what is known about a test that failed.
+// failure holds the knowledge about a test that failed.
 type failure struct {
 	times int
 	first []byte // what its package printed

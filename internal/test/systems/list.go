@@ -47,9 +47,9 @@ type listed struct {
 // command writes.
 func (p *listed) generated() bool { return strings.HasSuffix(p.ImportPath, ".test") }
 
-// scope is what is checked to the last statement: the module in a folder, and what it
-// imports of modules whose path begins with a prefix, if there is one. Of all other
-// packages only the names matter.
+// scope is the code that is checked to the last statement: the module in a folder,
+// and what it imports of modules whose path begins with a prefix, if there is one.
+// Of all other packages only the names matter.
 type scope struct{ dir, prefix string }
 
 // has reports whether a package is in the scope.

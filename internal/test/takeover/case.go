@@ -18,7 +18,7 @@ const (
 // Tools returns all kinds.
 func Tools() []Tool { return []Tool{Bash, MCP, GoTool} }
 
-// name is what the model calls.
+// name is the name under which the model calls the tool.
 func (t Tool) name() string {
 	switch t {
 	case MCP:
@@ -49,12 +49,12 @@ func (t Tool) input(n int, lasts bool) map[string]string {
 	return map[string]string{"n": fmt.Sprint(n), "rest": rest}
 }
 
-// Gate says who lets a call go.
+// Gate is the party that lets a call go.
 type Gate string
 
 // Who lets a call go.
 const (
-	Person  Gate = "person"  // somebody elsewhere, after a while
+	Person  Gate = "person"  // a user elsewhere, after a while
 	Program Gate = "program" // the process that runs the fleet, at once
 	Rule    Gate = "rule"    // a rule of the conversation
 	NoGate  Gate = "none"
@@ -113,11 +113,12 @@ func (c Case) String() string {
 	return fmt.Sprintf("%s, gate: %s, killed %s, run %d", c.Tool, c.Gate, c.At, c.Run)
 }
 
-// defers says that the person decides when no process waits.
+// defers reports whether the person decides when no process waits.
 func (c Case) defers() bool { return c.Gate == Person && c.Run%2 == 1 }
 
-// lasts says that the tool continues after its effect.
+// lasts reports whether the tool continues after its effect.
 func (c Case) lasts() bool { return c.Run%3 == 1 }
 
-// eager says that the model makes a call again when it reads that its outcome is unknown.
+// eager reports whether the model repeats a call when it reads that its outcome is
+// unknown.
 func (c Case) eager() bool { return c.Run%3 == 2 }

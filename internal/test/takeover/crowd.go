@@ -24,18 +24,18 @@ type Crowd struct {
 	For                 time.Duration // no round begins after this time
 }
 
-// CrowdReport is what was seen of a crowd.
+// CrowdReport holds the observations of a crowd.
 type CrowdReport struct {
 	Rounds, Answered int
 	Failed           []string
 	MostCLIs         int // that were seen at the same moment
 	Took             time.Duration
-	// LeftProcesses and LeftFiles are what was there when the fleet had ended, without the
-	// files that a fleet with a single conversation leaves.
+	// LeftProcesses and LeftFiles are the leftovers after the fleet had ended,
+	// without the files that a fleet with a single conversation leaves.
 	LeftProcesses, LeftFiles []string
 }
 
-// Err says what is wrong.
+// Err returns what is wrong.
 func (r *CrowdReport) Err(c Crowd) error {
 	switch {
 	case len(r.Failed) > 0:

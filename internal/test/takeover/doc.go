@@ -19,9 +19,9 @@
 //   - No call has its effect twice. Another call has the same effect only if the model made
 //     it after it had read that the outcome of the first is unknown.
 //   - The model knows of every call that had its effect.
-//   - Nobody is asked twice about one call, nor about another one that the model made
-//     because it did not know that the first was let go.
-//   - A decision is used, or its question says why it was not.
+//   - No person is asked twice about one call, nor about another one that the model
+//     made because it did not know that the first was let go.
+//   - A decision is used, or its question gives the reason why it was not.
 //   - No gated call has its effect without a decision.
 //   - Both prompts are answered once, in order.
 //   - No process is left.

@@ -10,7 +10,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// Story is what was seen of a run.
+// Story holds the observations of a run.
 type Story struct {
 	Gate    Gate
 	Killed  bool   // the first process came to its moment

@@ -71,7 +71,7 @@ func lose(s *Story) {
 	twice(s)
 }
 
-// Each fault is planted, and the judge says what is wrong.
+// Each fault is planted, and the judge names it.
 func TestJudgePlanted(t *testing.T) {
 	for _, c := range []struct {
 		fault string

@@ -29,8 +29,8 @@ const mostCalls = 5
 // unknownOutcome is how the CLI and a gate say that the outcome of a call is unknown.
 var unknownOutcome = regexp.MustCompile(`outcome is unknown|not known whether it ran`)
 
-// hasRun is how the tool says that it had its effect, and a gate, which has seen the end of
-// a call whose result is lost.
+// hasRun matches the words of a tool that had its effect, and of a gate that has
+// seen the end of a call whose result is lost.
 var hasRun = regexp.MustCompile(noted + `|This call ran before`)
 
 // Call is a call that the model has made.

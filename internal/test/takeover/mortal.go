@@ -45,7 +45,7 @@ func write[T any](m *mortal, do func() (T, error)) (T, error) {
 // die kills this process as the system would.
 func die() {
 	if self, err := os.FindProcess(os.Getpid()); err == nil {
-		_ = self.Kill() // there is nobody to tell
+		_ = self.Kill() // there is no one to report it to
 	}
 	select {}
 }

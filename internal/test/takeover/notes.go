@@ -17,7 +17,7 @@ import (
 
 // The effect of a tool is a line in a file: the number of the call.
 
-// noted is what a tool answers when it has had its effect.
+// noted is the answer of a tool that has had its effect.
 const noted = "noted"
 
 // writeScript makes the program that Bash calls.

@@ -27,15 +27,15 @@ const (
 // Backend is a kind of store.
 type Backend struct {
 	Name string
-	// Start begins what all runs share, such as servers. The function that it returns says
-	// where the data of a run are, and in which project. Stop ends it.
+	// Start begins what all runs share, such as servers. The function that it
+	// returns names the place and the project of a run's data. Stop ends it.
 	Start func(ctx context.Context, dir string) (place func(run int) (where, project string), stop func() error, err error)
 	// Open opens the store at a place. Closing it is up to the end of the process, unless
 	// it is a Closer.
 	Open func(ctx context.Context, where string) (store.Fleet, error)
 }
 
-// role is what a process that runs a fleet is told.
+// role configures a process that runs a fleet.
 type role struct {
 	Where, Project    string
 	CLI, Dir, Journal string
@@ -51,7 +51,7 @@ type role struct {
 	MaxLive           int
 }
 
-// report is what such a process says when it ends in order.
+// report is the output of such a process that ends in order.
 type report struct{ Writes int }
 
 // key is the conversation, and leaseTime how long it is leased: others take over when

@@ -205,8 +205,8 @@ func (b *base) close() error {
 	return nil
 }
 
-// makeRule lets a rule of the conversation allow the tool, as somebody decides who answers
-// "always".
+// makeRule lets a rule of the conversation allow the tool, as the answer "always"
+// does.
 func (r *run) makeRule(ctx context.Context) error {
 	in := approval.NewQuestions(r.db, r.role.Project)
 	input, err := json.Marshal(r.c.Tool.input(0, false))

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Plan says which runs are made.
+// Plan selects the runs.
 type Plan struct {
 	Tools  []Tool
 	Gates  []Gate
