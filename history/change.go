@@ -35,8 +35,8 @@ func (h *History) Tag(ctx context.Context, id, tag string) error {
 }
 
 // append adds a line to a transcript. The file is opened for appending and never
-// made, so that what a CLI writes at the same time stays whole, and a session
-// that is deleted stays deleted.
+// created, so that concurrent writes of a CLI stay whole, and a deleted session
+// stays deleted.
 func (h *History) append(ctx context.Context, id string, line []byte) error {
 	if h.in != nil {
 		return h.in.append(ctx, id, line)
@@ -53,7 +53,7 @@ func (h *History) append(ctx context.Context, id string, line []byte) error {
 		var last [1]byte
 		if info, err := f.Stat(); err == nil && info.Size() > 0 {
 			if _, err := f.ReadAt(last[:], info.Size()-1); err == nil && last[0] != '\n' {
-				text = append([]byte{'\n'}, text...) // a line that was cut off stays alone
+				text = append([]byte{'\n'}, text...) // a line that was cut off stays separate
 			}
 		}
 		if _, err := f.Write(text); err != nil {
@@ -93,7 +93,7 @@ func (h *History) archive(ctx context.Context, id string, on bool) error {
 	})
 }
 
-// replace writes a file whole or not at all, even when others write it at the
+// replace writes a file atomically, even when other processes write it at the
 // same time.
 func replace(r *os.Root, folder, name string, data []byte) error {
 	if err := r.MkdirAll(folder, 0o700); err != nil {
@@ -114,7 +114,7 @@ func replace(r *os.Root, folder, name string, data []byte) error {
 	return err
 }
 
-// Removed is what Delete has removed.
+// Removed lists what Delete has removed.
 type Removed struct {
 	// Paths are the files and folders, relative to the configuration directory;
 	// in a store they are keys.
@@ -123,13 +123,13 @@ type Removed struct {
 	Bytes int64
 }
 
-// Delete removes a session permanently: its transcript, those of its
-// subagents, and the copies of files kept for rewinding. It returns what it
-// removed, even if it could not remove everything: then the transcript is
-// still there and you can call Delete again.
+// Delete removes a session permanently: its transcript, those of its subagents,
+// and the copies of files kept for rewinding. It returns what it removed, even
+// if it could not remove everything: then the transcript is still there and you
+// can call Delete again.
 //
 // End the session first if it is live. A CLI that has it open does not notice
-// that it was deleted: it makes the file again, with what is said from then on.
+// the deletion: it creates the file again, with the messages from then on.
 // Nothing from before comes back, and Delete after its end removes the rest.
 func (h *History) Delete(ctx context.Context, id string) (removed Removed, err error) {
 	if h.in != nil {
@@ -156,7 +156,7 @@ func (h *History) Delete(ctx context.Context, id string) (removed Removed, err e
 	return removed, err
 }
 
-// remove removes a file or folder, if it is there, and counts what was in it.
+// remove removes a file or folder, if it exists, and counts its contents.
 func (m *Removed) remove(r *os.Root, name string) error {
 	if _, err := r.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		return nil

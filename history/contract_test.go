@@ -16,7 +16,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A home is a place that can hold sessions: what history says about them must not
+// A home is a place that can hold sessions: the answers of history must not
 // depend on it.
 type home struct {
 	name string
@@ -94,7 +94,7 @@ func inStore(t *testing.T, s store.Transcripts) (*history.History, func(session,
 	}
 }
 
-// What history says and does is the same on disk and in any store.
+// History behaves the same on disk and in any store.
 func TestContract(t *testing.T) {
 	for _, place := range homes() {
 		t.Run(place.name, func(t *testing.T) {
@@ -295,7 +295,7 @@ func contractErrors(t *testing.T, h *history.History) {
 	}
 }
 
-// A store that cannot list or delete says so, and a project that cannot be one is
+// A store that cannot list or delete reports that, and an invalid project is
 // refused.
 func TestStoresThatCannot(t *testing.T) {
 	h := history.In(struct{ store.Transcripts }{store.Memory()}, "tenant")

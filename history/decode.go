@@ -10,22 +10,22 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// maxAhead is how many pieces are read and decoded ahead of the loop, on as many
-// processors.
+// maxAhead is how many pieces are read and decoded ahead of the loop,
+// concurrently.
 const maxAhead = 4
 
-// batch is the messages of a piece.
+// batch holds the messages of a piece.
 type batch struct {
 	*piece
 	entries  bool // messages keep their lines
 	text     []byte
 	messages []*StoredMessage
-	err      error // of the line behind the last message
+	err      error // about the line after the last message
 	done     chan struct{}
 }
 
-// decodeAll yields the messages of the entries that are wanted, in their order.
-// An error ends it.
+// decodeAll yields the messages of the wanted entries, in their order. An error
+// ends it.
 func (t *Transcript) decodeAll(ctx context.Context, page Page, wanted func(*transcript.Entry) bool, yield func(*StoredMessage, error) bool) {
 	f, closeIt, err := t.reopen()
 	if err != nil {
@@ -34,7 +34,7 @@ func (t *Transcript) decodeAll(ctx context.Context, page Page, wanted func(*tran
 	}
 	defer closeIt()
 	var running []*batch
-	var idle [][]byte // buffers for pieces that nobody keeps
+	var idle [][]byte // buffers for pieces that no caller keeps
 	defer func() {
 		for _, b := range running { // nothing is left behind when the loop ends
 			<-b.done
@@ -84,7 +84,7 @@ func (b *batch) run(t *Transcript, from io.ReaderAt) {
 	var got error
 	b.text, got = b.read(from, b.text)
 	b.messages = make([]*StoredMessage, 0, len(b.piece.entries))
-	speech := make([]byte, 0, b.bytes+64*len(b.piece.entries)) // one after the other
+	speech := make([]byte, 0, b.bytes+64*len(b.piece.entries)) // all texts, one after the other
 	for _, e := range b.piece.entries {
 		line := b.line(e, b.text)
 		if line == nil {

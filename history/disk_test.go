@@ -111,7 +111,7 @@ func TestListFilters(t *testing.T) {
 	}
 }
 
-// A list is read only as far as it is ranged over.
+// A list is read only as far as the loop runs.
 func TestListIsLazy(t *testing.T) {
 	files := make(map[string]string)
 	for i := range 10 {

@@ -19,12 +19,11 @@
 //
 // # Reading
 //
-// A transcript is a tree: a session that was rewound has branches that nobody
-// sees, and a compaction replaces what was said before with a summary. Read
-// finds the conversation that the CLI would continue. Its
-// messages have the types of package message, as if the session were live; the
-// lines of the file are also available. Messages are read from the file as the
-// loop asks for them.
+// A transcript is a tree: a session that was rewound has hidden branches, and a
+// compaction replaces the earlier conversation with a summary. Read finds the
+// conversation that the CLI would continue. Its messages have the types of
+// package message, as if the session were live; the lines of the file are also
+// available. Messages are read from the file as the loop asks for them.
 //
 // # Changing
 //
@@ -43,6 +42,6 @@
 // Ids must be UUIDs, and no symbolic link leads out of the configuration
 // directory. Files are read with care: unreadable lines are skipped and
 // counted, and the sizes of lines and files are limited. Anyone with an id can
-// read the conversation; if your program serves several users, verify
-// ownership first.
+// read the conversation; if your program serves several users, verify ownership
+// first.
 package history

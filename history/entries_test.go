@@ -11,8 +11,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// The lines of messages stay as they are in the file for as long as somebody keeps them,
-// however far the loop has run since.
+// The lines of messages stay unchanged for as long as a caller keeps them, however far
+// the loop has run since.
 func TestKeptEntries(t *testing.T) {
 	var text strings.Builder
 	parent := ""
@@ -75,7 +75,7 @@ func TestListOfTwoFolders(t *testing.T) {
 	}
 }
 
-// Of the notes about a subagent in a store, the last one counts: it says that the agent has
+// The last of the notes about a subagent in a store counts: it records that the agent has
 // finished.
 func TestLastAgentNoteCounts(t *testing.T) {
 	s := store.Memory()

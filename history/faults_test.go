@@ -16,8 +16,8 @@ import (
 // storeWork is something that history does with a store.
 type storeWork struct {
 	name string
-	// do returns what it has read. It is done again after a failure, as a person
-	// would, so it says what is fine the second time.
+	// do returns what it has read. It is repeated after a failure, as a person
+	// would, so it accepts what is fine the second time.
 	do   func(ctx context.Context, h *history.History) (string, error)
 	fine error
 }
@@ -54,7 +54,7 @@ func storeWorks() []storeWork {
 	}
 }
 
-// listed is what a list shows, for comparison.
+// listed returns the entries of a list, for comparison.
 func listed(ctx context.Context, h *history.History) (string, error) {
 	var all []string
 	for info, err := range h.List(ctx, history.Query{}) {
@@ -68,7 +68,7 @@ func listed(ctx context.Context, h *history.History) (string, error) {
 }
 
 // TestStoreFaults lets every call of a store go wrong in every way, once. The work
-// fails and says so, or does what it does without faults; done again, it comes to
+// fails with an error, or does what it does without faults; repeated, it comes to
 // the same end.
 func TestStoreFaults(t *testing.T) {
 	for _, w := range storeWorks() {

@@ -27,13 +27,13 @@ type ForkOptions struct {
 	// Title is the title of the copy; "" means that of the original with
 	// "(fork)".
 	Title string
-	// KeepDeferred also copies a tool call that a hook deferred, and what was
-	// to come after it. Both sessions then ask for the same call, and both can
-	// run it. Without it, the copy ends before the call.
+	// KeepDeferred also copies a tool call that a hook deferred, and the steps
+	// after it. Both sessions then ask for the same call, and both can run it.
+	// Without it, the copy ends before the call.
 	KeepDeferred bool
-	// ID is the id of the copy, a UUID; "" means a random one. That of a session
-	// that exists is refused with [fs.ErrExist]. If a program notes the id first,
-	// it finds the copy although it crashed.
+	// ID is the id of the copy, a UUID; "" means a random one. The id of an
+	// existing session is refused with [fs.ErrExist]. A program that records the
+	// id first finds the copy even after a crash.
 	ID string
 	// Into is where the copy goes: the history of a project in a store, see
 	// [In]. Nil: it goes beside the original.
@@ -67,7 +67,7 @@ func (h *History) Fork(ctx context.Context, id string, o ForkOptions) (fork stri
 	return fork, err
 }
 
-// checkFree refuses the id of a session that exists.
+// checkFree refuses the id of an existing session.
 func (h *History) checkFree(ctx context.Context, id string) (err error) {
 	if h.in != nil {
 		err = h.in.exists(ctx, id)
@@ -83,7 +83,7 @@ func (h *History) checkFree(ctx context.Context, id string) (err error) {
 	return err
 }
 
-// forkError is an error of Fork, in the words of this package.
+// forkError translates an error of Fork into this package's errors.
 func forkError(id string, o ForkOptions, err error) error {
 	switch {
 	case err == nil:
@@ -99,8 +99,8 @@ func forkError(id string, o ForkOptions, err error) error {
 // defaultForkTitle is the title of a copy of a session without one.
 const defaultForkTitle = "Forked session (fork)"
 
-// fork writes the copy beside the original, under a name that nobody reads, and
-// gives it its name when it is whole.
+// fork writes the copy beside the original, under a temporary name that no
+// reader looks for, and renames it when it is whole.
 func (h *History) fork(ctx context.Context, r *os.Root, p place, o ForkOptions) (string, error) {
 	to := place{id: o.ID, project: p.project}
 	plan, err := h.planFork(ctx, r, p, to.id, o)
@@ -143,7 +143,7 @@ func (h *History) forkInto(ctx context.Context, r *os.Root, p place, o ForkOptio
 	return to, o.Into.in.put(ctx, to, lines)
 }
 
-// planFork reads a session on disk and decides what is copied of it.
+// planFork reads a session on disk and decides what to copy.
 func (h *History) planFork(ctx context.Context, r *os.Root, p place, to string, o ForkOptions) (*forkPlan, error) {
 	t, err := h.read(ctx, r, p.file())
 	if err != nil {
@@ -159,7 +159,7 @@ func (h *History) planFork(ctx context.Context, r *os.Root, p place, to string, 
 	return newForkPlan(t.index, p.id, to, o)
 }
 
-// forkPlan is what is copied of a session.
+// forkPlan is the part of a session to copy.
 type forkPlan struct {
 	copy  *transcript.Copy
 	kept  []*transcript.Entry

@@ -9,8 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A copy can go into a store, wherever the original is. It says what a copy beside
-// the original says, and nothing appears there.
+// A copy can go into a store, wherever the original is. It equals a copy beside
+// the original, where nothing appears.
 func TestForkInto(t *testing.T) {
 	const id = "00000000-0000-4000-8000-000000000001"
 	const text = `{"type":"user","uuid":"10000000-0000-4000-8000-000000000001","parentUuid":null,"sessionId":"` + id + `","timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"Hello"}}

@@ -21,11 +21,11 @@ var (
 	ErrChanged   = errors.New("changed while it was read")
 )
 
-// History is the sessions in one place. All methods may be called from any
+// History holds the sessions in one place. All methods may be called from any
 // goroutine, even while a CLI works on the same sessions.
 type History struct {
 	config string
-	in     *stored // if it is in a store
+	in     *stored // set if it is in a store
 }
 
 // Disk returns the history in a configuration directory of the CLI. If dir is
@@ -53,13 +53,13 @@ type place struct {
 	id      string
 	project string // the folder below projects
 	info    fs.FileInfo
-	bare    bool // no folder is beside the transcript
+	bare    bool // no folder beside the transcript
 }
 
 func (p place) file() string   { return path.Join("projects", p.project, p.id+".jsonl") }
 func (p place) folder() string { return path.Join("projects", p.project, p.id) }
 
-// newer orders places, the newest first, and by id when that decides nothing.
+// newer orders places, newest first, then by id.
 func newer(a, b place) int {
 	if c := b.info.ModTime().Compare(a.info.ModTime()); c != 0 {
 		return c
@@ -67,7 +67,7 @@ func newer(a, b place) int {
 	return strings.Compare(b.id, a.id)
 }
 
-// root opens the configuration directory. What is opened through it cannot lie
+// root opens the configuration directory. Nothing opened through it can be
 // outside, whatever symbolic links there are.
 func (h *History) root() (*os.Root, error) {
 	if h.config == "" {
@@ -95,7 +95,7 @@ func projects(r *os.Root) ([]string, error) {
 	return names, err
 }
 
-// find returns where a session is, the newest first: a session can be in more
+// find returns the places of a session, newest first: a session can be in more
 // than one folder, when a directory was moved. Empty files do not count.
 func find(r *os.Root, id string) ([]place, error) {
 	if !uuid.Valid(id) {
@@ -106,7 +106,7 @@ func find(r *os.Root, id string) ([]place, error) {
 		return nil, fmt.Errorf("claude: history: %w", err)
 	}
 	var found []place
-	var closed error // why a folder could not be looked into
+	var closed error // why a folder could not be read
 	for _, name := range names {
 		p := place{id: id, project: name}
 		info, err := r.Lstat(p.file())
@@ -131,7 +131,7 @@ func find(r *os.Root, id string) ([]place, error) {
 
 // with opens the configuration directory and finds a session there.
 func (h *History) with(id string, do func(r *os.Root, found []place) error) error {
-	if !uuid.Valid(id) { // first: nothing is touched for it
+	if !uuid.Valid(id) { // first, so that nothing is touched for it
 		return fmt.Errorf("claude: history: %q %w", id, ErrInvalidID)
 	}
 	r, err := h.root()

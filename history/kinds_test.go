@@ -98,8 +98,8 @@ func TestKindsOfLines(t *testing.T) {
 	}
 }
 
-// A fork up to a message has what comes before it and nothing behind; its ids are new, and
-// it names itself. The original stays as it is, byte for byte.
+// A fork up to a message has everything up to it and nothing behind; its ids are new, and
+// it names itself. The original stays unchanged, byte for byte.
 func TestForkIsACopy(t *testing.T) {
 	for _, place := range homes() {
 		t.Run(place.name, func(t *testing.T) {

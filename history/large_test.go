@@ -13,8 +13,8 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// Files that are far larger than any the CLI writes are read with memory that is
-// bounded by what they say, not by how they say it.
+// Files far larger than any the CLI writes are read in memory bounded by their
+// content, not by its encoding.
 func TestLargeFiles(t *testing.T) {
 	const longLine = 100 << 10
 	for name, tt := range map[string]struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
-// Query says which sessions to list. The zero Query lists all.
+// Query selects the sessions to list. The zero Query lists all.
 type Query struct {
 	// Dir is a working directory: only its sessions are listed, and those of
 	// the other worktrees of its git repository. "" lists all directories.
@@ -26,8 +26,8 @@ type Query struct {
 	Limit int
 	// Offset is how many to skip first.
 	Offset int
-	// Archived says what to do with archived sessions. By default they are
-	// listed and marked.
+	// Archived selects sessions by whether they are archived. By default they
+	// are listed and marked.
 	Archived ArchiveFilter
 	// Tag lists only sessions with this tag.
 	Tag string
@@ -46,12 +46,12 @@ const (
 	OnlyArchived
 )
 
-// SessionInfo is what a listing knows about a session. It is read from the two
-// ends of the file, so for a long session it may miss what was set long ago.
+// SessionInfo is an entry of a listing. It is read from the two ends of the
+// file, so for a long session it may miss properties that were set long ago.
 type SessionInfo struct {
 	ID string
-	// Title is what to call the session: its custom title, or else its last or
-	// first prompt. It is never empty.
+	// Title is the name to show: the custom title, or else the last or first
+	// prompt. It is never empty.
 	Title       string
 	CustomTitle string // given by a person or made up by the CLI
 	FirstPrompt string // cut after 200 characters
@@ -59,19 +59,18 @@ type SessionInfo struct {
 	Archived    bool
 	Dir         string // the working directory
 	Branch      string // the git branch; "HEAD" outside a repository
-	Entrypoint  string // what began the session, such as "cli" or "sdk-go"
+	Entrypoint  string // the program that began the session, such as "cli" or "sdk-go"
 	Created     time.Time
 	Modified    time.Time
-	Size        int64 // of the transcript in bytes; 0 if a store did not say
-	// CostUSD is what the session has cost, as the CLI recorded it when its
-	// last process ended. A process that was killed recorded nothing.
+	Size        int64 // of the transcript in bytes; 0 if a store did not report it
+	// CostUSD is the cost of the session, as the CLI recorded it when its last
+	// process ended. A process that was killed recorded nothing.
 	CostUSD float64
 }
 
 // List lists sessions, the last modified first. It reads only a few sessions
-// further than you range over it. Files that are not sessions, that have nothing
-// to show, or that were continued in another session are skipped; an error ends
-// the list.
+// ahead of your loop. Files that are not sessions, that have nothing to show, or
+// that were continued in another session are skipped; an error ends the list.
 func (h *History) List(ctx context.Context, q Query) iter.Seq2[SessionInfo, error] {
 	return func(yield func(SessionInfo, error) bool) {
 		if h.in != nil {
@@ -98,7 +97,7 @@ func (h *History) List(ctx context.Context, q Query) iter.Seq2[SessionInfo, erro
 	}
 }
 
-// list yields the sessions that the query wants.
+// list yields the sessions that the query selects.
 func list(ctx context.Context, r *os.Root, found []place, q Query, yield func(SessionInfo, error) bool) error {
 	seen := make(map[string]bool, len(found))
 	passed, listed := 0, 0
@@ -107,7 +106,7 @@ func list(ctx context.Context, r *os.Root, found []place, q Query, yield func(Se
 			return context.Cause(ctx)
 		}
 		if s.err != nil || seen[s.info.ID] || !q.wants(&s.info) {
-			continue // nothing to show, or closed to us: the others are still there
+			continue // nothing to show, or not readable: the others still count
 		}
 		seen[s.info.ID] = true
 		if passed < q.Offset {
@@ -154,7 +153,7 @@ func (h *History) places(ctx context.Context, r *os.Root, q Query) ([]place, err
 		}
 		entries, err := fs.ReadDir(r.FS(), path.Join("projects", name))
 		if err != nil {
-			continue // gone, or closed to us: the others are still there
+			continue // gone, or not readable: the others still count
 		}
 		for _, entry := range entries {
 			id, ok := strings.CutSuffix(entry.Name(), ".jsonl")
@@ -171,7 +170,7 @@ func (h *History) places(ctx context.Context, r *os.Root, q Query) ([]place, err
 	return found, nil
 }
 
-// Info returns what a listing says about one session.
+// Info returns the listing's entry for one session.
 func (h *History) Info(ctx context.Context, id string) (info SessionInfo, err error) {
 	if h.in != nil {
 		return h.in.info(ctx, id)

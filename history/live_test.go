@@ -21,7 +21,7 @@ import (
 // before release is closed.
 type heldTurn struct {
 	release chan struct{}
-	said    []string // ids of the messages that the CLI said
+	said    []string // ids of the CLI's messages
 	ended   chan error
 }
 
@@ -89,7 +89,7 @@ func wholeLines(t *testing.T, config, id string) {
 }
 
 // A session is renamed, tagged, archived and forked in the middle of a turn of the
-// real CLI: nothing that it says is lost, what was written beside it is read back,
+// real CLI: none of its messages is lost, what was written beside it is read back,
 // and both the session and its fork continue.
 func TestRealChangesBesideLiveCLI(t *testing.T) {
 	w := newWorkshop(t)
@@ -193,9 +193,9 @@ func spokenIn(t *testing.T, h *history.History, id string) string {
 }
 
 // A session that is deleted in the middle of a turn of the real CLI is gone, and
-// the CLI continues. It knows of no deletion: it makes the file again, with what is
-// said from then on, and nothing from before. Deleted after its end, the session
-// stays away.
+// the CLI continues. It does not notice the deletion: it creates the file again,
+// with the messages from then on, and nothing from before. Deleted after its end,
+// the session stays away.
 func TestRealDeleteBesideLiveCLI(t *testing.T) {
 	w := newWorkshop(t)
 	h := history.Disk(w.config)

@@ -8,12 +8,12 @@ import (
 	"github.com/claude-agent-go/claude/history"
 )
 
-// A first prompt that is longer than what a listing reads of a file still says
-// where, by what and with which words the session began.
+// A first prompt longer than the part of a file that a listing reads still
+// shows where, by which program and with which words the session began.
 func TestLongFirstPrompt(t *testing.T) {
 	long := strings.Repeat("A", 100<<10)
 	image := `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + long + `"}}`
-	// The members have the order in which the CLI writes them: what was said first.
+	// The members have the order in which the CLI writes them: the text first.
 	line := func(entrypoint, content string) string {
 		return fmt.Sprintf(`{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":%s},"uuid":"u-1","timestamp":"2026-01-01T00:00:00.000Z","entrypoint":%q,"cwd":"/work","sessionId":"s","gitBranch":"main"}`+"\n", content, entrypoint)
 	}

@@ -26,13 +26,12 @@ type modelSession struct {
 	agents                              int
 }
 
-// listed is what a list shows of it.
+// listed returns the session's entry in a list.
 func (s *modelSession) listed(id string) string {
 	return fmt.Sprintf("%s %q custom %q first %q tag %q archived %v %s", id, cmp.Or(s.title, s.last, s.first), s.title, s.first, s.tag, s.archived, s.entrypoint)
 }
 
-// Whatever is done to sessions in whatever order, each home says about them what the model
-// does.
+// Whatever is done to sessions in whatever order, each home agrees with the model.
 func TestHistoryModel(t *testing.T) {
 	for _, place := range homes() {
 		t.Run(place.name, func(t *testing.T) {
@@ -149,7 +148,7 @@ func longIDs(text string) string {
 	})
 }
 
-// compareHistory compares all that a history says with the model.
+// compareHistory compares all answers of a history with the model.
 func compareHistory(t *testing.T, h *history.History, model map[string]*modelSession, fatal func(string, ...any)) {
 	t.Helper()
 	for _, q := range []history.Query{{}, {Tag: "blue"}, {Archived: history.OnlyArchived}, {Archived: history.ExcludeArchived, SkipProgrammatic: true}, {Limit: 2}, {Offset: 2}} {
@@ -192,7 +191,7 @@ func compareHistory(t *testing.T, h *history.History, model map[string]*modelSes
 	}
 }
 
-// spoken is what was said in a conversation.
+// spoken returns the texts of a conversation.
 func spoken(t *testing.T, tr *history.Transcript) (all []string) {
 	t.Helper()
 	for m, err := range tr.Messages(t.Context(), history.Page{}) {
@@ -209,7 +208,7 @@ func spoken(t *testing.T, tr *history.Transcript) (all []string) {
 	return all
 }
 
-// A method whose context has ended says so, and changes nothing.
+// A method whose context has ended returns its error, and changes nothing.
 func TestEndedContexts(t *testing.T) {
 	for _, place := range homes() {
 		t.Run(place.name, func(t *testing.T) {

@@ -29,7 +29,7 @@ func asNobody(t *testing.T, do func()) {
 	do()
 }
 
-// What may not be read is an error that says so, from every method; nothing
+// Every method reports a file that may not be read as such an error; nothing
 // changes, and the other sessions are still there.
 func TestNoPermission(t *testing.T) {
 	for name, closed := range map[string]string{

@@ -7,16 +7,16 @@ import (
 	"github.com/claude-agent-go/claude/internal/transcript"
 )
 
-// A file is read in pieces that begin small, so that the first message comes
-// soon. They stay small enough, because keeping one message of a piece keeps
-// all of it.
+// A file is read in pieces that start small, so that the first message comes
+// soon. They stay small, because keeping one message of a piece keeps all of
+// it.
 const (
 	firstPiece = 4 << 10
 	maxPiece   = 64 << 10
 )
 
-// piece is a part of a file, with the entries that are wanted of it: several if
-// they are near each other, or a long one alone.
+// piece is a part of a file with its wanted entries: several if they are close
+// together, or a single long one.
 type piece struct {
 	pos     int64
 	size    int
@@ -24,7 +24,7 @@ type piece struct {
 	bytes   int // of the entries alone
 }
 
-// pieces yields the entries that are wanted, in the order of the conversation.
+// pieces yields the wanted entries, in the order of the conversation.
 func (t *Transcript) pieces(wanted func(*transcript.Entry) bool) iter.Seq[*piece] {
 	return func(yield func(*piece) bool) {
 		size := firstPiece
@@ -59,8 +59,8 @@ func (p *piece) add(e *transcript.Entry, size int) bool {
 	return true
 }
 
-// read returns the text of the piece, in the buffer if there is room, and why it
-// is not all there.
+// read returns the text of the piece, in the buffer if there is room, and an
+// error if part of it is missing.
 func (p *piece) read(from io.ReaderAt, buf []byte) ([]byte, error) {
 	if cap(buf) < p.size {
 		buf = make([]byte, p.size)
@@ -69,7 +69,7 @@ func (p *piece) read(from io.ReaderAt, buf []byte) ([]byte, error) {
 	return buf[:n], err
 }
 
-// line returns the line of an entry, nil if there is none in the text.
+// line returns the line of an entry, nil if the text does not hold it.
 func (p *piece) line(e *transcript.Entry, text []byte) []byte {
 	begin := int(e.Pos - p.pos)
 	end := begin + int(e.Len)

@@ -19,7 +19,7 @@ import (
 	"github.com/claude-agent-go/claude/store/storetest"
 )
 
-// Where the sessions are if nobody says so.
+// The default places of sessions.
 func TestConfigDir(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)

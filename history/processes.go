@@ -17,24 +17,23 @@ import (
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
-// runningDir is where CLIs that run say so, below the configuration directory: in a
-// file for each process, named by its id.
+// runningDir is where running CLIs register themselves, below the configuration
+// directory: in a file for each process, named by its id.
 const runningDir = "sessions"
 
 // maxRunning is how large such a file may be.
 const maxRunning = 64 << 10
 
-// Processes returns the ids of the processes that have a session open, in order: of
-// the CLIs that say so in the configuration directory and are alive. Two CLIs that
-// continue one session lose what one of them adds, and nothing locks it.
+// Processes returns, in order, the ids of the processes that have a session open:
+// the CLIs that are registered in the configuration directory and are alive. If two
+// CLIs continue one session, the additions of one are lost, and nothing locks it.
 //
-// Not every CLI is seen: an old one says nothing, one on another machine or in
-// another container that shares the directory seems dead here, and one that
-// continues in another session after /clear may still name the first. The id of a
-// process that was killed may belong to another program now: on Linux, the time at
-// which it was started shows that, if the CLI has said its own; elsewhere the program
-// is taken for the CLI. Sessions in a store have leases instead; Processes knows
-// nothing about them.
+// Not every CLI is seen: an old one does not register, one on another machine or in
+// another container that shares the directory seems dead here, and one that continues
+// in another session after /clear may still name the first. The id of a process that
+// was killed may belong to another program now: on Linux, its start time shows that,
+// if the CLI has recorded its own; elsewhere the program is taken for the CLI.
+// Sessions in a store have leases instead; Processes does not know about them.
 func (h *History) Processes(ctx context.Context, id string) (pids []int, err error) {
 	if !uuid.Valid(id) {
 		return nil, fmt.Errorf("claude: history: %q %w", id, ErrInvalidID)
@@ -73,15 +72,15 @@ func (h *History) Processes(ctx context.Context, id string) (pids []int, err err
 	return pids, nil
 }
 
-// running is what a CLI says about itself.
+// running is the record of a running CLI.
 type running struct {
 	PID     int             `json:"pid"`
 	Session string          `json:"sessionId"`
-	Start   json.RawMessage `json:"procStart"` // of the process, in words of the system
+	Start   json.RawMessage `json:"procStart"` // of the process, in the system's notation
 }
 
-// readRunning reads what a CLI says. A file that is gone or cannot be read says
-// nothing.
+// readRunning reads the record of a CLI. A file that is gone or cannot be read
+// counts as absent.
 func readRunning(r *os.Root, name string) (said running, ok bool) {
 	f, info, err := regular.Open(r, name)
 	if err != nil {
@@ -98,7 +97,7 @@ func readRunning(r *os.Root, name string) (said running, ok bool) {
 	return said, said.PID > 0
 }
 
-// alive reports whether the process lives. One that belongs to somebody else counts.
+// alive reports whether the process lives. A process of another user counts.
 func (c *running) alive() bool {
 	p, err := os.FindProcess(c.PID)
 	if err != nil {
@@ -108,8 +107,8 @@ func (c *running) alive() bool {
 	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) && !c.replaced()
 }
 
-// replaced reports whether the id now belongs to another process. Only two numbers
-// that differ show that: a form that is not known rules out nothing.
+// replaced reports whether the id now belongs to another process. Only two
+// different numbers show that: an unknown notation rules out nothing.
 func (c *running) replaced() bool {
 	var said string
 	if json.Unmarshal(c.Start, &said) != nil {

@@ -2,5 +2,5 @@
 
 package history
 
-// startOf is not known: other systems have no file that says it.
+// startOf is not known: other systems have no such file.
 func startOf(int) string { return "" }

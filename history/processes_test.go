@@ -16,8 +16,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// The processes of a session are those that name it and are alive. What cannot be
-// read says nothing.
+// The processes of a session are those that name it and are alive. Unreadable
+// files count as absent.
 func TestProcesses(t *testing.T) {
 	const id, other = "00000000-0000-4000-8000-0000000000aa", "00000000-0000-4000-8000-000000000002"
 	ended := exec.Command(os.Args[0], "-test.run=^$")
@@ -66,8 +66,8 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// The real CLI says which session it has open, new or resumed, for as long as it
-// runs.
+// The real CLI registers the session it has open, new or resumed, for as long as
+// it runs.
 func TestRealProcesses(t *testing.T) {
 	w := newWorkshop(t)
 	dir, h := w.dir(t, "repo"), history.Disk(w.config)

@@ -17,8 +17,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
-// of returns which folders hold the sessions of a working directory, and of the
-// worktrees of its repository if they are wanted.
+// of selects the folders that hold the sessions of a working directory, and of
+// the worktrees of its repository if they are wanted.
 func of(ctx context.Context, dir string, worktrees bool) (keep func(project string, r *os.Root) bool, err error) {
 	dirs, err := directories(ctx, dir, worktrees)
 	if err != nil {
@@ -50,7 +50,7 @@ func of(ctx context.Context, dir string, worktrees bool) (keep func(project stri
 	}, nil
 }
 
-// directories returns a working directory as the CLI writes it, and the other
+// directories returns a working directory in the CLI's spelling, and the other
 // worktrees of its repository if they are wanted.
 func directories(ctx context.Context, dir string, worktrees bool) ([]string, error) {
 	dir, err := filepath.Abs(dir)
@@ -58,7 +58,7 @@ func directories(ctx context.Context, dir string, worktrees bool) ([]string, err
 		return nil, fmt.Errorf("claude: history: %w", err)
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real // a directory that is gone may still have sessions
+		dir = real // a deleted directory may still have sessions
 	}
 	dirs := []string{dir}
 	if worktrees {
@@ -68,8 +68,8 @@ func directories(ctx context.Context, dir string, worktrees bool) ([]string, err
 }
 
 // recordedAs reports whether a session of a folder was begun in a directory of
-// that name. Old CLIs hashed long names in another way, so the folder's own name
-// does not say.
+// that name. Old CLIs hashed long names differently, so the folder's own name
+// does not tell.
 func recordedAs(r *os.Root, project, name string) bool {
 	entries, err := fs.ReadDir(r.FS(), path.Join("projects", project))
 	if err != nil {
@@ -93,8 +93,8 @@ func recordedAs(r *os.Root, project, name string) bool {
 // gitBound is how long git may take to list the worktrees.
 const gitBound = 5 * time.Second
 
-// worktreesOf lists the worktrees of the repository that a directory is in, none
-// if it is in no repository or git is not there.
+// worktreesOf lists the worktrees of the repository that a directory is in. The
+// list is empty outside a repository and without git.
 func worktreesOf(ctx context.Context, dir string) []string {
 	ctx, cancel := context.WithTimeout(ctx, gitBound)
 	defer cancel()

@@ -15,9 +15,9 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// Transcript is a conversation as it was when it was read. It may be used from
-// any goroutine. On disk the messages stay in the file: each loop reads them
-// from there.
+// Transcript is a snapshot of a conversation. It may be used from any
+// goroutine. On disk the messages stay in the file: each loop reads them from
+// there.
 type Transcript struct {
 	ID string
 	// Skipped is how many lines of the file could not be read.
@@ -33,23 +33,23 @@ type Transcript struct {
 
 // StoredMessage is a message of a transcript.
 type StoredMessage struct {
-	// Message is the message as the CLI says it on its stream: a
-	// [*message.User], a [*message.Assistant], or a system message.
+	// Message is the message as in the CLI's stream: a [*message.User], a
+	// [*message.Assistant], or a system message.
 	message.Message
 	// UUID is its id, to fork at or to rewind to.
 	UUID string
-	// Time is when it was said.
+	// Time is when it was written.
 	Time time.Time
-	// Summary says that a compaction wrote it, to replace what was said
-	// before.
+	// Summary reports that a compaction wrote it, to replace the earlier
+	// conversation.
 	Summary bool
-	// MidTurn says that it is a prompt that a running turn took in.
+	// MidTurn reports that it is a prompt that a running turn took in.
 	MidTurn bool
 	// Entry is the line of the file, if [Page.Entries] asks for it.
 	Entry json.RawMessage
 }
 
-// Page chooses messages of a transcript. The zero Page chooses all that a person
+// Page selects messages of a transcript. The zero Page selects all that a person
 // would see.
 type Page struct {
 	Offset int
@@ -204,7 +204,7 @@ func (t *Transcript) reopen() (io.ReaderAt, func(), error) {
 	return f, closeIt, nil
 }
 
-// changed is the error for a file that is not what it was when it was indexed.
+// changed returns the error for a file that changed after it was indexed.
 func (t *Transcript) changed(err error) error {
 	return fmt.Errorf("claude: history: session %s: the file has changed in the middle: %w", t.ID, errors.Join(ErrChanged, err))
 }

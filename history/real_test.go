@@ -183,7 +183,7 @@ func (w *workshop) worktree(t *testing.T, ids map[string]string) {
 	ids["side"] = w.session(t, other, nil, func(s *claude.Session) { w.ask(t, s, "On the side", claudetest.Say("yes")) })
 }
 
-// official is what the official SDK says about the same files.
+// official holds the official SDK's answers about the same files.
 type official struct {
 	Sessions []officialInfo
 	Dirs     map[string][]string

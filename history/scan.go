@@ -20,14 +20,14 @@ import (
 )
 
 // The first sessions of a list are read one by one, for a list that is left
-// early. From then on all processors read, a few sessions ahead of the loop.
+// early. After that all processors read, a few sessions ahead of the loop.
 const (
 	firstScans = 8
 	scanAhead  = 16 // for each processor
 	maxScans   = 4  // processors
 )
 
-// scanned is what was read of a session, or why nothing was.
+// scanned is the outcome of reading a session.
 type scanned struct {
 	info SessionInfo
 	err  error
@@ -71,8 +71,8 @@ func scan(r *os.Root, found []place) iter.Seq[scanned] {
 // edges are the buffers for the two ends of a file.
 type edges struct{ head, tail [transcript.Edge]byte }
 
-// read returns what a listing says about a session, or [ErrEmpty] for one that is not
-// to be listed.
+// read returns the listing's entry for a session, or [ErrEmpty] for one that is not
+// listed.
 func (e *edges) read(r *os.Root, p place) (SessionInfo, error) {
 	f, _, err := regular.Open(r, p.file())
 	if err != nil {
@@ -111,8 +111,8 @@ func (e *edges) read(r *os.Root, p place) (SessionInfo, error) {
 	}, nil
 }
 
-// maxFirstLine is how far the first prompt of a session is read. The API takes
-// requests of 32 MB.
+// maxFirstLine bounds how far the first prompt of a session is read. The API
+// takes requests of 32 MB.
 const maxFirstLine = 40 << 20
 
 // readOn returns head and the rest of the line in which it ends.
@@ -125,7 +125,7 @@ func readOn(f io.ReaderAt, head []byte) ([]byte, error) {
 	return slices.Concat(head, line), nil
 }
 
-// continued reports whether the session that continues this one is there.
+// continued reports whether the session that continues this one exists.
 func continued(r *os.Root, p place, id string) bool {
 	if !uuid.Valid(id) || id == p.id {
 		return false
@@ -148,8 +148,8 @@ func readNote(r *os.Root, name string, v any) bool {
 	return err == nil && len(text) <= maxNote && json.Unmarshal(text, v) == nil
 }
 
-// customTitle returns the title that a rename over the control channel left in a
-// file of its own.
+// customTitle returns the title from the separate file that a rename over the
+// control channel leaves.
 func customTitle(r *os.Root, p place) string {
 	var note struct {
 		Title string `json:"customTitle"`
@@ -167,8 +167,7 @@ type archivedNote struct {
 	By       string    `json:"by"`
 }
 
-// archived reports whether a session is archived. A prompt that came later takes
-// it out again.
+// archived reports whether a session is archived. A later prompt unarchives it.
 func archived(r *os.Root, p place, head, tail []byte) bool {
 	var note archivedNote
 	if p.bare || !readNote(r, path.Join(p.folder(), "archived.json"), &note) || !note.Archived {

@@ -18,9 +18,9 @@ import (
 )
 
 // In returns the history of a project in a store, with the same methods and
-// errors as that on disk. A transcript is loaded whole when it is read and stays
-// in memory. What the store cannot do is answered with an error that matches
-// [errors.ErrUnsupported].
+// errors as on disk. A transcript is loaded whole when it is read and stays in
+// memory. An operation that the store does not support returns an error that
+// matches [errors.ErrUnsupported].
 //
 // Writes carry no lease. A session that runs elsewhere keeps its lease, and sees
 // a new title when it is resumed.
@@ -28,7 +28,7 @@ func In(s store.Transcripts, project string) *History {
 	return &History{in: &stored{s, project}}
 }
 
-// stored is the sessions of a project in a store.
+// stored holds the sessions of a project in a store.
 type stored struct {
 	store   store.Transcripts
 	project string
@@ -36,7 +36,7 @@ type stored struct {
 
 func (s *stored) key(id string) store.Key { return store.Key{Project: s.project, Session: id} }
 
-// check refuses what cannot be a session before the store is asked.
+// check refuses invalid ids before the store is asked.
 func (s *stored) check(id string) error {
 	if !uuid.Valid(id) {
 		return fmt.Errorf("claude: history: %q %w", id, ErrInvalidID)
@@ -44,7 +44,7 @@ func (s *stored) check(id string) error {
 	return s.key(id).Check()
 }
 
-// fail is an error of the store, in the words of this package.
+// fail translates an error of the store into this package's errors.
 func (s *stored) fail(id string, err error) error {
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDeleted) {
 		return fmt.Errorf("claude: history: session %s %w: %w", id, ErrNotFound, err)
@@ -102,8 +102,8 @@ func (s *stored) infos(ctx context.Context) iter.Seq2[SessionInfo, error] {
 	}
 }
 
-// listed returns what a list shows of a session, [ErrEmpty] if that is nothing. A session
-// whose summary the store does not keep is loaded.
+// listed returns the listing's entry for a session, [ErrEmpty] if there is nothing to
+// show. A session whose summary the store does not keep is loaded.
 func (s *stored) listed(ctx context.Context, sum store.Summary) (SessionInfo, error) {
 	if sum.Data == nil {
 		info, err := s.info(ctx, sum.Session)
@@ -115,12 +115,13 @@ func (s *stored) listed(ctx context.Context, sum store.Summary) (SessionInfo, er
 	}
 	var f transcript.Fold
 	if json.Unmarshal(sum.Data, &f) != nil {
-		return SessionInfo{}, ErrEmpty // of a version that is not ours
+		return SessionInfo{}, ErrEmpty // written by a different version
 	}
 	return s.folded(ctx, &f, sum.Session, sum.Modified)
 }
 
-// folded returns what a list shows of a session, [ErrEmpty] if that is nothing.
+// folded returns the listing's entry for a session, [ErrEmpty] if there is
+// nothing to show.
 func (s *stored) folded(ctx context.Context, f *transcript.Fold, id string, modified time.Time) (SessionInfo, error) {
 	l := f.Listing()
 	shown := !l.Sidechain && l.Name() != ""
@@ -140,8 +141,8 @@ func (s *stored) folded(ctx context.Context, f *transcript.Fold, id string, modi
 	}, nil
 }
 
-// info loads a session and returns what a list shows of it. A store does not say
-// when a single session was modified, so that is when something was last said.
+// info loads a session and returns its listing's entry. A store does not report
+// when a single session was modified, so the time of its last message counts.
 func (s *stored) info(ctx context.Context, id string) (SessionInfo, error) {
 	if err := s.check(id); err != nil {
 		return SessionInfo{}, err
@@ -195,7 +196,7 @@ func (s *stored) read(ctx context.Context, id string) (*Transcript, error) {
 	return t, nil
 }
 
-// exists returns an error if there is no such session.
+// exists returns an error if the session does not exist.
 func (s *stored) exists(ctx context.Context, id string) error {
 	if err := s.check(id); err != nil {
 		return err
@@ -209,7 +210,7 @@ func (s *stored) exists(ctx context.Context, id string) error {
 	return nil
 }
 
-// append adds lines to a session that exists.
+// append adds lines to an existing session.
 func (s *stored) append(ctx context.Context, id string, lines ...[]byte) error {
 	if err := s.exists(ctx, id); err != nil {
 		return err
@@ -228,7 +229,7 @@ func (s *stored) put(ctx context.Context, id string, lines [][]byte) error {
 	return nil
 }
 
-// delete removes a session and returns what there was.
+// delete removes a session and returns what it removed.
 func (s *stored) delete(ctx context.Context, id string) (removed Removed, err error) {
 	if err := s.exists(ctx, id); err != nil {
 		return removed, err
@@ -294,8 +295,8 @@ func (s *stored) fork(ctx context.Context, id string, o ForkOptions) (string, er
 	return to, into.put(ctx, to, lines)
 }
 
-// subagents lists the subagents of a session. What is known about one is in its
-// own transcript, where the last line of that kind counts.
+// subagents lists the subagents of a session. The notes about a subagent are in
+// its own transcript, where the last one counts.
 func (s *stored) subagents(ctx context.Context, t *Transcript) ([]SubagentInfo, error) {
 	var agents []SubagentInfo
 	for sub, err := range s.store.Subagents(ctx, s.project, t.ID) {

@@ -34,13 +34,13 @@ type agentNote struct {
 // maxAgents bounds how many subagents of a session are listed.
 const maxAgents = 10_000
 
-// take takes over what the note says.
+// take copies the note into the info.
 func (a *SubagentInfo) take(note *agentNote) {
 	a.Type, a.Description, a.ToolUseID = note.Type, note.Description, note.ToolUseID
 	a.Parent, a.Finished = note.Parent, note.Finished
 }
 
-// subagentSource is where the transcripts of a session's subagents are.
+// subagentSource reads the transcripts of a session's subagents.
 type subagentSource interface {
 	subagents(ctx context.Context, t *Transcript) ([]SubagentInfo, error)
 	subagent(ctx context.Context, t *Transcript, a SubagentInfo) (*Transcript, error)
@@ -51,8 +51,7 @@ func (t *Transcript) Subagents(ctx context.Context) ([]SubagentInfo, error) {
 	return t.subs.subagents(ctx, t)
 }
 
-// Subagent reads the transcript of a subagent: everything it was told and
-// said.
+// Subagent reads the transcript of a subagent: all messages to and from it.
 func (t *Transcript) Subagent(ctx context.Context, id string) (*Transcript, error) {
 	agents, err := t.subs.subagents(ctx, t)
 	if err != nil {

@@ -32,8 +32,8 @@ const (
 	benchResult = `{"type":"result","subtype":"success","is_error":false,"result":"Hello","num_turns":1,"total_cost_usd":0.5,"usage":{"input_tokens":10,"output_tokens":5},"modelUsage":{"opus":{"inputTokens":1,"costUSD":0.5}},"permission_denials":[],"session_id":"s","uuid":"u"}` + "\n"
 )
 
-// player is a CLI without a process that says the same answer again and again,
-// as fast as it is read, so that what is measured belongs to the session.
+// player is a CLI without a process that plays the same answer again and again,
+// as fast as it is read, so that everything measured belongs to the session.
 type player struct {
 	mu    sync.Mutex
 	ready sync.Cond
@@ -53,7 +53,7 @@ func newPlayer() *player {
 
 func (p *player) Start(context.Context, *claude.Launch) (claude.Conn, error) { return p, nil }
 
-// play lets the player say its answer once more.
+// play makes the player send its answer once more.
 func (p *player) play() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

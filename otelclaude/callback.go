@@ -14,7 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// callback is a call to user code that runs.
+// callback is a running call to user code.
 type callback struct {
 	span    trace.Span
 	tool    string // the tool call it belongs to
@@ -23,7 +23,7 @@ type callback struct {
 }
 
 // callbackContext starts the span of a callback and returns its context. The
-// messages by which the CLI gets to know an MCP server have no span.
+// messages of the handshake with an MCP server have no span.
 func (s *session) callbackContext(ctx context.Context, c claude.TraceCallback) context.Context {
 	name := ""
 	attrs := []attribute.KeyValue{keyRequest.String(c.RequestID)}
@@ -101,7 +101,7 @@ func (s *session) frameWritten(line []byte) {
 	}
 }
 
-// decided takes what a callback has decided about a tool call.
+// decided takes a callback's decision about a tool call.
 func (s *session) decided(cb *callback, reply json.RawMessage) {
 	decision := decisionOf(reply)
 	if decision == "" {
@@ -113,8 +113,8 @@ func (s *session) decided(cb *callback, reply json.RawMessage) {
 	}
 }
 
-// decisionOf reads what a permission callback or a hook has decided, "" for
-// nothing.
+// decisionOf reads the decision of a permission callback or a hook, "" if there
+// is none.
 func decisionOf(reply []byte) string {
 	var r struct {
 		Behavior string `json:"behavior"`

@@ -8,8 +8,8 @@ func (s *session) cut(text string) string { return s.secrets.Text(text, s.limit)
 // cutJSON is cut for JSON.
 func (s *session) cutJSON(line []byte) string { return s.secrets.JSON(line, s.limit) }
 
-// clean returns the text of an error without what was said, unless that is to be
-// recorded: such texts repeat inputs.
+// clean returns the text of an error without content of the conversation, unless
+// that is to be recorded: such texts repeat inputs.
 func (s *session) clean(text string) string {
 	if !s.content {
 		return ""
@@ -17,7 +17,7 @@ func (s *session) clean(text string) string {
 	return s.cut(text)
 }
 
-// messages writes a text in the form that the conventions have for messages.
+// messages returns a text in the conventions' form of messages.
 func messages(role, text string) string {
 	type part struct {
 		Type    string `json:"type"`

@@ -1,5 +1,5 @@
 // Package otelclaude observes sessions of package claude with OpenTelemetry:
-// spans and metrics for what the agent does, and one trace from your request to
+// spans and metrics for the agent's work, and one trace from your request to
 // the agent's tools.
 //
 //	opts, err := otelclaude.Instrument(opts, nil)
@@ -22,18 +22,18 @@
 //	        └── execute_tool Read
 //	control set_model                 an operation such as Session.SetModel
 //
-// [InstrumentFleet] and [InstrumentServer] add what is around a turn: the request
-// to the server, the prompt from its acceptance, and each attempt to answer it, in
-// whatever process. A call that was deferred and the same call when it is made
-// are linked.
+// [InstrumentFleet] and [InstrumentServer] add the spans around a turn: the
+// request to the server, the prompt from its acceptance, and each attempt to
+// answer it, in whatever process. A deferred call and the same call when it is
+// made are linked.
 //
 // A turn is a child of the span in the context of Run, Send, Ask or Query, and
 // has a link to start_session. Without such a span, the turn is a child of
 // start_session. Your hooks, permission callbacks and tools run with a context
 // that has their span, so that your own spans are its children.
 //
-// A call to the API that the CLI repeats is an event of the turn, api_retry.
-// The attribute error.type says what went wrong. Every span has ended when
+// An API call that the CLI retries is an event of the turn, api_retry. The
+// attribute error.type names the kind of failure. Every span has ended when
 // Close, Ask or Query returns, however the session ended.
 //
 // # The CLI's own spans
@@ -44,9 +44,9 @@
 // gen_ai.conversation.id, and its tool calls and ours gen_ai.tool.call.id.
 //
 // Its events, which are log records, have prompt.id, which the CLI makes for each
-// turn. If one of your hooks is called in a turn, our invoke_agent has prompt.id
-// as well. Without hooks, look for the event claude_code.user_prompt: it has both
-// prompt.id and message.uuid, which is one of claude.prompt.ids of our turn.
+// turn. If one of your hooks is called in a turn, our invoke_agent also has
+// prompt.id. Without hooks, look for the event claude_code.user_prompt: it has
+// both prompt.id and message.uuid, which is one of claude.prompt.ids of our turn.
 //
 // # Names
 //

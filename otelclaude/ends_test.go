@@ -274,7 +274,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// What was said is recorded on request only, and without secrets.
+// Content is recorded on request only, and without secrets.
 func TestContent(t *testing.T) {
 	const key = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"
 	for _, content := range []bool{false, true} {

@@ -14,9 +14,10 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 )
 
-// InstrumentFleet returns options whose fleet is observed, and all of its
-// sessions with it: what Options.Session returns is instrumented as [Instrument]
-// does; you need not do that as well. A Trace in opts is kept and still called.
+// InstrumentFleet returns options whose fleet is observed together with all its
+// sessions: the options that Options.Session returns are instrumented as by
+// [Instrument], and you need not do that yourself. A Trace in opts is kept and
+// still called.
 //
 // A prompt has the span send_prompt, which belongs to the span in the context of
 // Send, and for each attempt to answer it the span run_prompt, in whatever
@@ -104,7 +105,7 @@ func (f *observedFleet) running(ctx context.Context, p fleet.TracePrompt) (conte
 	}
 }
 
-// loaded records what has changed.
+// loaded records a change of load.
 func (f *observedFleet) loaded(l fleet.TraceLoad) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -118,8 +119,8 @@ func (f *observedFleet) loaded(l fleet.TraceLoad) {
 	f.load = l
 }
 
-// fenced counts what the store refused. The key is not an attribute: there are too
-// many of them.
+// fenced counts writes that the store refused. The key is not an attribute: there
+// are too many of them.
 func (f *observedFleet) fenced(string) { f.metrics.fenced.Add(context.Background(), 1) }
 
 // fleetErrors are the names of a fleet's errors.
@@ -131,7 +132,7 @@ var fleetErrors = []struct {
 	{fleet.ErrDeleted, "deleted"}, {fleet.ErrClosed, "fleet_closed"},
 }
 
-// fleetError is errorType with those of a fleet.
+// fleetError is errorType with the errors of a fleet.
 func fleetError(err error) string {
 	for _, e := range fleetErrors {
 		if errors.Is(err, e.err) {
@@ -142,7 +143,7 @@ func fleetError(err error) string {
 }
 
 // joinFleet returns a Trace that calls ours and then theirs, which may be nil.
-// Both put what they carry into one carrier; ours wins.
+// Both add to one carrier; ours wins.
 func joinFleet(ours, theirs *fleet.PromptTrace) *fleet.PromptTrace {
 	if theirs == nil {
 		return ours
@@ -174,7 +175,7 @@ func joinFleet(ours, theirs *fleet.PromptTrace) *fleet.PromptTrace {
 	return t
 }
 
-// merged returns what both have. The second wins.
+// merged returns the union of both. The second wins.
 func merged(first, second map[string]string) map[string]string {
 	all := make(map[string]string, len(first)+len(second))
 	for _, m := range []map[string]string{first, second} {

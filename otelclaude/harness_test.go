@@ -83,7 +83,7 @@ func (r *recorder) deferAndResume(opts *claude.Options) {
 	r.readTurn(s)
 }
 
-// readTurn reads what a session says, up to a result.
+// readTurn reads the messages of a session, up to a result.
 func (r *recorder) readTurn(s *claude.Session) {
 	r.t.Helper()
 	for m, err := range s.Messages(r.t.Context()) {
@@ -187,7 +187,7 @@ func (r *recorder) want(tree string) {
 	}
 }
 
-// points returns what the metrics say: the count of histograms, the sum of
+// points returns the values of the metrics: the count of histograms, the sum of
 // counters, by name and by one attribute.
 func (r *recorder) points(by attribute.Key) map[string]float64 {
 	r.t.Helper()

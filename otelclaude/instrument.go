@@ -18,8 +18,8 @@ import (
 	"github.com/claude-agent-go/claude/telemetry"
 )
 
-// Config says how sessions are observed. The zero value, or a nil pointer, uses
-// the global providers and records no content.
+// Config configures how sessions are observed. The zero value, or a nil
+// pointer, uses the global providers and records no content.
 type Config struct {
 	// TracerProvider makes the spans. Nil: otel.GetTracerProvider.
 	TracerProvider trace.TracerProvider
@@ -27,15 +27,16 @@ type Config struct {
 	MeterProvider metric.MeterProvider
 	// Attributes are added to every span.
 	Attributes []attribute.KeyValue
-	// Content records what was said: prompts, answers, and the input and output
-	// of tools. Secrets that the session knows of, or that look like secrets,
-	// are replaced, and each text is cut at ContentLimit. Everything else in
-	// the conversation is recorded as it is, so decide who may see your traces.
+	// Content records the conversation: prompts, answers, and the input and
+	// output of tools. Secrets that the session knows of, or that look like
+	// secrets, are replaced, and each text is cut at ContentLimit. Everything
+	// else in the conversation is recorded unchanged, so decide who may see
+	// your traces.
 	Content bool
 	// ContentLimit is the longest text of Content, in bytes. 0: 8 KiB.
 	ContentLimit int
-	// CLI makes the CLI export its own spans, metrics and logs. Nil: it does
-	// what its environment says.
+	// CLI makes the CLI export its own spans, metrics and logs. Nil: its
+	// environment decides.
 	CLI *CLIExporter
 }
 
@@ -68,9 +69,9 @@ const closeWait = 2 * time.Second
 // opts is kept and still called. The copy may start any number of sessions,
 // even at once. Don't instrument it again, or everything is recorded twice.
 //
-// Each CLI gets TRACEPARENT and TRACESTATE in its environment, so that what it
-// starts can join the trace. Those that opts.Env has stay, unless they are
-// merely this process's own.
+// Each CLI gets TRACEPARENT and TRACESTATE in its environment, so that the
+// programs it starts can join the trace. Those that opts.Env has stay, unless
+// they are merely this process's own.
 func Instrument(opts *claude.Options, config *Config) (*claude.Options, error) {
 	in, err := newInstrumentation(config)
 	if err != nil {
@@ -99,7 +100,7 @@ func (in *instrumentation) options(opts *claude.Options) *claude.Options {
 	return &own
 }
 
-// instrumentation is what the sessions of one Instrument share.
+// instrumentation is shared by the sessions of one Instrument.
 type instrumentation struct {
 	tracer     trace.Tracer
 	metrics    *metrics

@@ -12,7 +12,7 @@ import (
 )
 
 // metrics are the instruments. Those of the conventions have the buckets that
-// the conventions ask for.
+// the conventions prescribe.
 type metrics struct {
 	duration   metric.Float64Histogram
 	firstChunk metric.Float64Histogram
@@ -70,7 +70,7 @@ func (m *metrics) operation(ctx context.Context, began time.Time, attrs ...attri
 	m.duration.Record(ctx, time.Since(began).Seconds(), metric.WithAttributes(append(attrs, keyProvider.String(provider))...))
 }
 
-// result records what a turn used: tokens by model, and what it added to the cost.
+// result records the usage of a turn: tokens by model, and its share of the cost.
 func (m *metrics) result(ctx context.Context, r *message.Result, used map[string]message.ModelUsage, cost float64, model string) {
 	for name, u := range used {
 		m.usage(ctx, u, modelAttributes(name))
@@ -92,9 +92,9 @@ func modelAttributes(model string) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(attrs...))
 }
 
-// usage records tokens. The conventions know input and output only, and count what
-// was cached as input; so the cached part has an instrument of its own, and a sum
-// over the kinds of either counts nothing twice.
+// usage records tokens. The conventions know input and output only, and count
+// cached tokens as input; so the cached part has an instrument of its own, and a
+// sum over the kinds of either counts nothing twice.
 func (m *metrics) usage(ctx context.Context, u message.ModelUsage, common metric.MeasurementOption) {
 	for kind, n := range map[string]int{"input": inputTokens(u), "output": u.OutputTokens} {
 		if n > 0 {
@@ -108,13 +108,13 @@ func (m *metrics) usage(ctx context.Context, u message.ModelUsage, common metric
 	}
 }
 
-// inputTokens is the input as the conventions count it. The API counts what was
-// cached apart.
+// inputTokens returns the input as the conventions count it. The API counts
+// cached tokens separately.
 func inputTokens(u message.ModelUsage) int {
 	return u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens
 }
 
-// usedSince returns what was used between two sums of a session by model. A CLI that
+// usedSince returns the usage between two sums of a session by model. A CLI that
 // does not count by model counts at least the main conversation.
 func usedSince(before, after map[string]message.ModelUsage, r *message.Result, model string) map[string]message.ModelUsage {
 	if len(r.ModelUsage) == 0 && len(r.TurnModelUsage) == 0 {

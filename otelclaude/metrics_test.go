@@ -152,7 +152,8 @@ func TestMetrics(t *testing.T) {
 	})
 }
 
-// The CLI says what all turns of a session have cost; each is recorded once.
+// The CLI reports the cost of all turns of a session together; each is recorded
+// once.
 func TestCostOfTurns(t *testing.T) {
 	r := record(t)
 	s, err := claude.Connect(t.Context(), r.instrument(&claude.Options{Transport: claudetest.New(claudetest.Say("one"), claudetest.Say("two"), claudetest.Say("three"))}))
@@ -178,7 +179,7 @@ func TestCostOfTurns(t *testing.T) {
 	}
 }
 
-// The CLI says how long the first token took.
+// The CLI reports how long the first token took.
 func TestTimeToFirstToken(t *testing.T) {
 	r := record(t)
 	l := listen(t, &r.config)

@@ -39,7 +39,7 @@ const (
 	keyHTTPRoute     attribute.Key = "http.route"
 )
 
-// keyCLIPrompt is what the CLI calls its own id of a prompt, so that a search for the
+// keyCLIPrompt is the CLI's name for its own id of a prompt, so that a search for the
 // id finds both its events and our turn.
 const keyCLIPrompt attribute.Key = "prompt.id"
 
@@ -88,7 +88,7 @@ const (
 	errTool        = "tool_error"
 	errDenied      = "permission_denied"
 	errInterrupted = "interrupted"
-	errWithdrawn   = "withdrawn" // a question of the CLI, by the CLI
+	errWithdrawn   = "withdrawn" // the CLI withdrew its question
 	errClosed      = "session_closed"
 	errCanceled    = "canceled"
 	errTimeout     = "timeout"

@@ -103,8 +103,8 @@ func (r *recorder) serveOnce(session *claude.Options) {
 	}
 }
 
-// wantSpans checks that the trace has what the guide says about it, and that it
-// took the time it must have taken.
+// wantSpans checks that the trace has the spans of the guide, and that it took
+// the time it must have taken.
 func (w *waterfall) wantSpans(t *testing.T) {
 	t.Helper()
 	names := make(map[string]string)

@@ -36,7 +36,7 @@ func prompts(turn sdktrace.ReadOnlySpan) []string {
 	return nil
 }
 
-// A turn has the id by which the CLI calls its prompt, if a hook has said it.
+// A turn has the CLI's id of its prompt, if a hook has reported it.
 func TestPromptID(t *testing.T) {
 	r := record(t)
 	var ids []string
@@ -88,7 +88,7 @@ func TestPromptIDOfAgents(t *testing.T) {
 }
 
 // The CLI's events can be joined with our turns. The CLI gives each turn an id of
-// its own, prompt.id, which its hooks say and our turn has; prompts that it
+// its own, prompt.id, which its hooks report and our turn has; prompts that it
 // answers together share it. Its user_prompt event also has the id of our prompt.
 func TestRealPromptID(t *testing.T) {
 	realcli.Needs(t, "2.1.325", "events of its own")

@@ -45,7 +45,8 @@ type exportedSpan struct {
 	Attributes exportedAttributes `json:"attributes"`
 }
 
-// exportedEvent is what the CLI calls an event, and OpenTelemetry a log record.
+// exportedEvent is an event in the CLI's words, and a log record in those of
+// OpenTelemetry.
 type exportedEvent struct {
 	Body struct {
 		Text string `json:"stringValue"`
@@ -69,7 +70,7 @@ func (all exportedAttributes) value(key string) string {
 	return ""
 }
 
-// export is what all three signals look like.
+// export is the common form of all three signals.
 type export struct {
 	Spans []struct {
 		Scopes []struct {
@@ -195,7 +196,7 @@ func (r *recorder) parents(to *receiver) (all []string) {
 	return all
 }
 
-// A CLI that somebody stops by a signal in the middle of a turn sends what it has.
+// A CLI that is stopped by a signal in the middle of a turn sends what it has.
 func TestRealFlushesOnSIGTERM(t *testing.T) {
 	realcli.Needs(t, "2.1.325", "spans of its own")
 	r, to := record(t), receive(t)

@@ -12,10 +12,10 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// A call that was deferred is made in another session, perhaps by another
-// process. Its two spans are linked.
+// A deferred call is made in another session, perhaps by another process. Its
+// two spans are linked.
 
-// deferrals are the calls that were deferred in this process, the latest ones.
+// deferrals holds the latest calls that were deferred in this process.
 type deferrals struct {
 	mu    sync.Mutex
 	spans map[string]trace.SpanContext
@@ -45,14 +45,13 @@ func (d *deferrals) find(id string) trace.SpanContext {
 	return d.spans[id]
 }
 
-// work is what a fleet does with a prompt. The sessions find it in their
-// contexts.
+// work is a fleet's work on a prompt. The sessions find it in their contexts.
 type work struct {
 	span      trace.Span
-	continues bool // the CLI begins by itself, without a prompt
+	continues bool // the CLI starts by itself, without a prompt
 
 	mu   sync.Mutex
-	call string            // the call that is deferred, before or now
+	call string            // the call that was deferred, earlier or just now
 	at   trace.SpanContext // its span
 }
 
@@ -77,7 +76,7 @@ func (w *work) take(carrier map[string]string) {
 	w.call, w.at = carrier[carriedCall], trace.SpanContextFromContext(ctx)
 }
 
-// carrier returns what the next one who works on the prompt is to know.
+// carrier returns what the next process to work on the prompt needs to know.
 func (w *work) carrier(before map[string]string) map[string]string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,7 +106,7 @@ func (w *work) find(id string) (c trace.SpanContext) {
 	return c
 }
 
-// suspend takes note of a call that is deferred.
+// suspend records a deferred call.
 func (s *session) suspend(id string, call *operation) {
 	c := call.span.SpanContext()
 	s.deferred.keep(id, c)
@@ -118,8 +117,8 @@ func (s *session) suspend(id string, call *operation) {
 	}
 }
 
-// asked takes a request of the CLI. In a session that is resumed it may be the
-// first sign of a call: the model has made it in a session before.
+// asked takes a request of the CLI. In a resumed session it may be the first
+// sign of a call: the model made that call in an earlier session.
 func (s *session) asked(line []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

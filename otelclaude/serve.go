@@ -16,10 +16,10 @@ import (
 )
 
 // InstrumentServer returns options whose server is observed: each request has a
-// span with the name of its route, which the prompt that it sends belongs to. The
-// span belongs to the one that the headers of the request name, if there is a
-// global propagator that reads them; see otel.SetTextMapPropagator. A Trace in
-// opts is kept and still called.
+// span with the name of its route, and the prompt that it sends belongs to that
+// span. If a global propagator finds a parent in the headers of the request, the
+// span is its child; see otel.SetTextMapPropagator. A Trace in opts is kept and
+// still called.
 //
 // Instrument the fleet of the server as well, with [InstrumentFleet].
 func InstrumentServer(opts serve.Options, config *Config) (serve.Options, error) {
@@ -42,16 +42,16 @@ func InstrumentServer(opts serve.Options, config *Config) (serve.Options, error)
 	return opts, nil
 }
 
-// methods are those that spans are named after.
+// methods are the methods that spans are named after.
 var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 // request follows a request.
 func (in *instrumentation) request(r *http.Request, route string) (context.Context, func(int)) {
 	method, path := r.Method, route
-	if !slices.Contains(methods, method) { // anybody can make one up
+	if !slices.Contains(methods, method) { // clients can make one up
 		method = "_OTHER"
 	}
-	if i := strings.IndexByte(route, '/'); i > 0 { // without its method
+	if i := strings.IndexByte(route, '/'); i > 0 { // the part after the method
 		path = route[i:]
 	}
 	name := method

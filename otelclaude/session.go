@@ -22,15 +22,15 @@ import (
 // callbacks from any goroutine.
 type session struct {
 	*instrumentation
-	ctx  context.Context // of Connect, with the span of the start
-	link trace.Link      // to that span
+	ctx  context.Context // of Connect, with the start span
+	link trace.Link      // to the start span
 
 	mu        sync.Mutex
 	id        string
 	starting  trace.Span // nil once it has ended
 	live      bool
 	over      bool
-	prompts   []*prompt // sent, and in no turn yet
+	prompts   []*prompt // sent, but not in a turn yet
 	turn      *turn     // nil between turns
 	turnEnd   time.Time // of the last one
 	tools     map[string]*operation
@@ -39,8 +39,8 @@ type session struct {
 	callbacks map[string]*callback  // by request id
 	spending  message.Spending
 	secrets   *claude.Redactor // nil unless content is recorded
-	// work is what the fleet traces, nil without a fleet. answers says that the model
-	// has said something in this process.
+	// work is the fleet's work, nil without a fleet. answers reports that the model
+	// has answered in this process.
 	work    *work
 	answers bool
 }
@@ -51,10 +51,10 @@ type operation struct {
 	span  trace.Span
 	began time.Time
 	name  string // the tool or the agent
-	agent string // the call whose subagent it belongs to, if to any
-	// denied says that a hook or the permission callback refused a tool call.
-	// failed is when the call failed, if what a callback said about it is still
-	// to be told.
+	agent string // the call whose subagent it belongs to, if any
+	// denied reports that a hook or the permission callback refused a tool
+	// call. failed is when the call failed, while its callback has yet to
+	// report its decision.
 	denied bool
 	failed time.Time
 }
@@ -101,7 +101,8 @@ func (s *session) start(ctx context.Context, name string, at time.Time, attrs ..
 	return s.tracer.Start(ctx, name, trace.WithTimestamp(at), trace.WithAttributes(attrs...))
 }
 
-// fail marks a span as failed. The text must be fit for everybody.
+// fail marks a span as failed. The text must be fit for every reader of the
+// trace.
 func fail(span trace.Span, errorType, text string) {
 	span.SetAttributes(keyErrorType.String(errorType))
 	span.SetStatus(codes.Error, text)
@@ -133,7 +134,7 @@ func errorType(err error) string {
 		}
 		return errControl
 	}
-	for ; err != nil; err = errors.Unwrap(err) { // the first type with a name for others
+	for ; err != nil; err = errors.Unwrap(err) { // the first type with a public name
 		t := reflect.TypeOf(err)
 		if t.Kind() == reflect.Pointer {
 			t = t.Elem()
@@ -142,7 +143,7 @@ func errorType(err error) string {
 			return fmt.Sprintf("%T", err)
 		}
 	}
-	return "_OTHER" // as the conventions call what has no name
+	return "_OTHER" // the conventions' name for everything else
 }
 
 func (s *session) stateChanged(_, to claude.State) {
@@ -156,7 +157,7 @@ func (s *session) stateChanged(_, to claude.State) {
 	}
 }
 
-// ended ends everything that still waits for its end.
+// ended ends all open spans.
 func (s *session) ended(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,7 +187,7 @@ func (s *session) ended(err error) {
 	for id := range s.agents {
 		s.endAgent(id, why)
 	}
-	for s.turn != nil || len(s.prompts) > 0 { // prompts that were never answered have turns as well
+	for s.turn != nil || len(s.prompts) > 0 { // prompts that were never answered have turns too
 		s.beginTurn()
 		s.endTurn(why, "")
 	}
@@ -197,8 +198,8 @@ func (s *session) ended(err error) {
 	s.over = true
 }
 
-// awaited reports whether the CLI still waits for a callback. Otherwise it has
-// its answer, and the callback is about to report its end.
+// awaited reports whether the CLI still waits for a callback. Otherwise the CLI
+// has its answer, and the callback is about to report its end.
 func (s *session) awaited(c *callback) bool {
 	if c.tool != "" {
 		call := s.tools[c.tool]
@@ -248,7 +249,7 @@ func (s *session) frameRead(line []byte) {
 	}
 }
 
-// isPartial reports whether a line is a piece of an answer, as the CLI begins them.
+// isPartial reports whether a line begins like a piece of an answer.
 func isPartial(line []byte) bool {
 	return bytes.HasPrefix(line, []byte(`{"type":"stream_event","`))
 }

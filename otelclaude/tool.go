@@ -11,8 +11,8 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// within returns the context for something that belongs to a subagent, named by
-// the call that started it, or to the turn if there is none.
+// within returns the context for an operation of a subagent, named by the call
+// that started it, or of the turn if there is none.
 func (s *session) within(agent string) context.Context {
 	if a := s.agents[agent]; a != nil {
 		return a.ctx
@@ -47,7 +47,7 @@ func (s *session) beginTool(call *message.ToolUseBlock, agent string) *operation
 	return op
 }
 
-// toolResults takes what tools returned.
+// toolResults takes the results of tools.
 func (s *session) toolResults(m *message.User) {
 	if m.IsReplay {
 		return
@@ -79,8 +79,8 @@ func (s *session) toolResults(m *message.User) {
 	}
 }
 
-// deciding reports whether a callback that decides about a call has not yet
-// reported its end: the CLI may be faster with the consequences.
+// deciding reports whether a callback that decides about a call has yet to
+// report its end: the CLI may be faster with the consequences.
 func (s *session) deciding(id string) bool {
 	for _, cb := range s.callbacks {
 		if cb.decides && cb.tool == id {
@@ -137,8 +137,8 @@ func (s *session) taskStarted(m *message.TaskStarted) {
 	s.tasks[m.TaskID] = m.ToolUseID
 }
 
-// background reports whether a subagent works on after the result of the call
-// that started it.
+// background reports whether a subagent keeps working after the result of the
+// call that started it.
 func (op *operation) background(r *message.ToolResultBlock, m *message.User) bool {
 	return !r.IsError && strings.Contains(string(m.ToolUseResult), `"async_launched"`)
 }
@@ -157,7 +157,7 @@ func (s *session) taskDone(task string, status message.TaskStatus) {
 	s.endAgent(id, why)
 }
 
-// endAgent ends a subagent, and the calls that it leaves without a result.
+// endAgent ends a subagent and its calls without a result.
 func (s *session) endAgent(id, why string) {
 	a := s.agents[id]
 	delete(s.agents, id)

@@ -22,7 +22,7 @@ type prompt struct {
 	text string // with Config.Content
 }
 
-// turn is a turn that runs.
+// turn is a running turn.
 type turn struct {
 	operation
 	prompts []string
@@ -30,7 +30,7 @@ type turn struct {
 	named   bool   // prompt.id is known
 }
 
-// promptSending notes a prompt. Its turn begins with the first sign of it.
+// promptSending records a prompt. Its turn begins with the first sign of it.
 func (s *session) promptSending(ctx context.Context, id string) (failed func(error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,16 +51,16 @@ func (s *session) promptSending(ctx context.Context, id string) (failed func(err
 	}
 }
 
-// forget takes a prompt out of those that wait, false if it is not there.
+// forget removes a prompt from the waiting ones; false if it is not among them.
 func (s *session) forget(id string) bool {
 	n := len(s.prompts)
 	s.prompts = slices.DeleteFunc(s.prompts, func(p *prompt) bool { return p.id == id })
 	return len(s.prompts) < n
 }
 
-// beginTurn begins a turn, unless one runs: that of the prompt that waits
-// longest, or one that no prompt asked for. It has begun when the prompt was
-// sent, or when the turn before ended.
+// beginTurn begins a turn, unless one runs: that of the prompt that has waited
+// longest, or one that no prompt asked for. The turn began when the prompt was
+// sent, or when the previous turn ended.
 func (s *session) beginTurn() {
 	if s.turn != nil {
 		return
@@ -120,8 +120,8 @@ func (s *session) begun(m *message.Init) {
 }
 
 // hooked takes a request of the CLI, for the id that its prompt has in hooks and
-// in the events that the CLI exports. The CLI makes a new one for each turn, and
-// says it nowhere else. Agents in the background may belong to an earlier turn.
+// in the events that the CLI exports. The CLI makes a new id for each turn, and
+// shows it nowhere else. Agents in the background may belong to an earlier turn.
 func (s *session) hooked(line []byte) {
 	if s.turn != nil && s.turn.named || !bytes.Contains(line, []byte(`"hook_callback"`)) {
 		return
@@ -165,7 +165,7 @@ func (s *session) answered(m *message.Assistant) {
 	}
 }
 
-// retried takes the news that an API call is repeated.
+// retried takes the notice that an API call is retried.
 func (s *session) retried(m *message.APIRetry) {
 	s.metrics.retries.Add(s.ctx, 1)
 	if s.turn == nil {
@@ -217,7 +217,7 @@ func (s *session) result(r *message.Result) {
 			s.suspend(id, call)
 			s.endTool(id, outcomeDeferred, "")
 		case !call.failed.IsZero(): // its callback is about to end
-		case s.agents[call.agent] == nil: // the others belong to agents that work on
+		case s.agents[call.agent] == nil: // the others belong to agents that are still working
 			s.endTool(id, outcomeNone, errNoResult)
 		}
 	}
@@ -225,7 +225,7 @@ func (s *session) result(r *message.Result) {
 	s.endTurn(resultError(r), s.clean(r.Problem()))
 }
 
-// recordResult puts what a result says on the span of its turn.
+// recordResult puts the details of a result on the span of its turn.
 func (s *session) recordResult(r *message.Result) {
 	attrs := []attribute.KeyValue{
 		keyInput.Int(inputTokens(mainUsage(r))), keyOutput.Int(r.Usage.OutputTokens),
@@ -268,7 +268,7 @@ func resultError(r *message.Result) string {
 	return "_OTHER"
 }
 
-// endTurn ends the turn that runs, if one does.
+// endTurn ends the running turn, if any.
 func (s *session) endTurn(why, text string) {
 	t := s.turn
 	if t == nil {

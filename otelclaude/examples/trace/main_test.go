@@ -81,7 +81,7 @@ func TestFailure(t *testing.T) {
 	want(t, edges, " > question (error)", "question > invoke_agent (error)", "question > start_session")
 }
 
-// They are written even if somebody presses Ctrl-C in between.
+// They are written even after a Ctrl-C in between.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_, edges, err := ask(ctx, t, claudetest.NewCLI(&claudetest.Script{Model: func(*claudetest.ModelCall) claudetest.Reply {
