@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -49,8 +50,10 @@ type Local struct {
 	// Name and Title are how the agent introduces itself. Empty: those of this
 	// module.
 	Name, Title string
-	// Login is the command line of this program that signs in, below its own
-	// name, as in "acp", "--login". Nil: signing in is not offered.
+	// Login are the arguments that make this program sign in, in addition to
+	// those that it was started with, as in "--login": an editor then runs it in
+	// a terminal. "--claudeai" or "--console" follows them. Nil: signing in is
+	// not offered.
 	Login []string
 	// Questions keeps what the editor is asked about calls: it outlives the editor and
 	// this process, is asked again when the session is opened, and may be decided by
@@ -84,10 +87,16 @@ func (l *Local) Initialize(_ context.Context, e *Editor) (*schema.InitializeResp
 			{"claude-ai-login", "Claude Subscription", "Use a Claude subscription", "--claudeai"},
 			{"console-login", "Anthropic Console", "Use the API, billed by usage", "--console"},
 		} {
-			resp.AuthMethods = append(resp.AuthMethods, schema.AuthMethod{Terminal: &schema.AuthMethodTerminal{
+			method := &schema.AuthMethodTerminal{
 				ID: schema.AuthMethodID(account.id), Name: account.name, Description: &account.description,
 				Args: append(slices.Clone(l.Login), account.flag),
-			}})
+			}
+			if self, err := os.Executable(); err == nil && e.Capabilities().Meta["terminal-auth"] == true {
+				method.Meta = map[string]any{"terminal-auth": map[string]any{
+					"command": self, "args": slices.Concat(os.Args[1:], method.Args), "label": account.name,
+				}}
+			}
+			resp.AuthMethods = append(resp.AuthMethods, schema.AuthMethod{Terminal: method})
 		}
 	}
 	return resp, nil

@@ -39,6 +39,7 @@ type localSession struct {
 	machine   *translate.Machine // of the reader
 	mu        sync.Mutex
 	choices   choices
+	echoes    echoes
 	title     string
 	// prompting keeps the idle reader away: the editor may prompt before Opened
 	// has begun to read.
@@ -140,14 +141,20 @@ func (s *localSession) show(ctx context.Context, msg message.Message) {
 	s.send(context.WithoutCancel(ctx), s.machine.Add(msg)...)
 	s.announced.note(msg)
 	mode := permission.Mode("")
+	settled := false
 	switch msg := msg.(type) {
 	case *message.Status:
 		mode = msg.PermissionMode
 	case *message.Init:
 		mode = msg.PermissionMode
+	case *message.Result:
+		settled = true
 	}
 	s.mu.Lock()
-	changed := mode != "" && mode != s.choices.mode
+	if settled {
+		s.echoes.settle()
+	}
+	changed := mode != "" && s.echoes.news(mode) && mode != s.choices.mode
 	if changed {
 		s.choices.mode = mode
 	}
@@ -205,7 +212,7 @@ func (s *localSession) Prompt(ctx context.Context, req *schema.PromptRequest) (*
 	}
 	s.retitle(turn)
 	if ctx.Err() != nil && (result == nil || result.Failed()) {
-		return &schema.PromptResponse{StopReason: schema.StopReasonCancelled}, nil
+		return cancelled(result), nil
 	}
 	return responseOf(result, problem, runErr)
 }
@@ -268,6 +275,9 @@ func (s *localSession) change(ctx context.Context, id schema.SessionConfigID, va
 	after, err := before.with(id, value)
 	if err == nil {
 		s.choices = after
+		if id == configMode && after.mode != before.mode {
+			s.echoes.expect(after.mode)
+		}
 	}
 	s.mu.Unlock()
 	if err != nil {

@@ -27,7 +27,26 @@ var errCancelled = errors.New("the turn was cancelled")
 // ends, and closes rw. All sessions are closed when it returns. The end of the
 // connection is not an error.
 func Serve(ctx context.Context, rw io.ReadWriteCloser, b Backend) error {
-	return serve(ctx, rw, b, rpc.Limits{}, slog.New(slog.DiscardHandler))
+	return (&Endpoint{Backend: b}).Serve(ctx, rw)
+}
+
+// Endpoint is Serve with settings. It may serve any number of connections at once,
+// and must not be changed meanwhile.
+type Endpoint struct {
+	// Backend is the agent.
+	Backend Backend
+	// Logger logs what goes wrong on connections, without the content of
+	// messages. Nil: nothing is logged.
+	Logger *slog.Logger
+}
+
+// Serve is like the function of that name.
+func (e *Endpoint) Serve(ctx context.Context, rw io.ReadWriteCloser) error {
+	log := e.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return serve(ctx, rw, e.Backend, rpc.Limits{}, log)
 }
 
 func serve(ctx context.Context, rw io.ReadWriteCloser, b Backend, limits rpc.Limits, log *slog.Logger) error {

@@ -23,12 +23,7 @@ func responseOf(r *message.Result, problem message.AssistantError, err error) (*
 		}
 		return nil, errorf(schema.ErrorCodeInternalError, "the turn did not end: %v; open the session again with session/load", err)
 	}
-	resp := &schema.PromptResponse{StopReason: schema.StopReasonEndTurn, Meta: map[string]any{"quota": quota(r)}}
-	resp.Extra = map[string]json.RawMessage{"usage": raw(map[string]int{
-		"inputTokens": r.Usage.InputTokens, "outputTokens": r.Usage.OutputTokens,
-		"cachedReadTokens": r.Usage.CacheReadInputTokens, "cachedWriteTokens": r.Usage.CacheCreationInputTokens,
-		"totalTokens": total(r.Usage),
-	})}
+	resp := ended(schema.StopReasonEndTurn, r)
 	switch {
 	case r.Interrupted():
 		resp.StopReason = schema.StopReasonCancelled
@@ -48,6 +43,26 @@ func responseOf(r *message.Result, problem message.AssistantError, err error) (*
 		return nil, e
 	}
 	return resp, nil
+}
+
+// ended returns how a turn ended, with what it has used.
+func ended(reason schema.StopReason, r *message.Result) *schema.PromptResponse {
+	resp := &schema.PromptResponse{StopReason: reason, Meta: map[string]any{"quota": quota(r)}}
+	resp.Extra = map[string]json.RawMessage{"usage": raw(map[string]int{
+		"inputTokens": r.Usage.InputTokens, "outputTokens": r.Usage.OutputTokens,
+		"cachedReadTokens": r.Usage.CacheReadInputTokens, "cachedWriteTokens": r.Usage.CacheCreationInputTokens,
+		"totalTokens": total(r.Usage),
+	})}
+	return resp
+}
+
+// cancelled returns the end of a turn that the editor has cancelled. r is nil if
+// the CLI did not report its end.
+func cancelled(r *message.Result) *schema.PromptResponse {
+	if r == nil {
+		return &schema.PromptResponse{StopReason: schema.StopReasonCancelled}
+	}
+	return ended(schema.StopReasonCancelled, r)
 }
 
 func total(u message.Usage) int {

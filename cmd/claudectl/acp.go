@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
+	"os/exec"
 	"os/signal"
 	"syscall"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/acp"
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/proc"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/permission/policy"
 )
@@ -23,6 +26,10 @@ type acpCommand struct {
 	Policy string `placeholder:"FILE" complete:"file" help:"Rules that decide before the editor is asked, as JSON: deny, allow, confine."`
 	Record string `placeholder:"FILE" complete:"file" help:"Record what is said to the CLI, for claudectl inspect. If the file exists, the name gets a number: each session has a file."`
 	Bypass bool   `help:"Offer the mode that accepts everything without asking."`
+
+	Login    bool `help:"Sign in instead, in a terminal: with a Claude subscription, or with --console."`
+	ClaudeAI bool `name:"claudeai" hidden:"" help:"With --login: use a Claude subscription."`
+	Console  bool `help:"With --login: use the API, billed by usage."`
 }
 
 // Help is shown by "claudectl acp --help".
@@ -44,8 +51,11 @@ type policyFile struct {
 
 // Run speaks with the editor until it is gone.
 func (a *acpCommand) Run(c *console) error {
+	if a.Login {
+		return a.signIn(c)
+	}
 	local := &acp.Local{
-		Name: "claudectl",
+		Name: "claudectl", Login: []string{"--login"},
 		Options: &claude.Options{
 			CLIPath: a.CLI, Env: c.agentEnv(), Model: a.Model, AllowBypassPermissions: a.Bypass,
 			SystemPrompt: claude.SystemPrompt{Preset: true},
@@ -64,11 +74,34 @@ func (a *acpCommand) Run(c *console) error {
 	}
 	ctx, stop := signal.NotifyContext(c.ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := acp.Serve(ctx, editorStream{c.stdin, c.stdout}, local)
+	endpoint := &acp.Endpoint{Backend: local, Logger: slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	err := endpoint.Serve(ctx, editorStream{c.stdin, c.stdout})
 	if errors.Is(err, context.Canceled) && c.ctx.Err() == nil {
 		return nil // a signal, after which nothing is left
 	}
 	return err
+}
+
+// signIn lets the CLI sign in, with this program's terminal.
+func (a *acpCommand) signIn(c *console) error {
+	if a.ClaudeAI && a.Console {
+		return &failure{exitUsage, errors.New("choose one of --claudeai and --console")}
+	}
+	path, err := proc.Find(a.CLI, c.env)
+	if err != nil {
+		return err
+	}
+	account := "--claudeai"
+	if a.Console {
+		account = "--console"
+	}
+	cmd := exec.CommandContext(c.ctx, path, "auth", "login", account)
+	cmd.Env = c.agentEnv()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.stdin, c.stdout.stream, c.stderr // the terminal itself
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("claude auth login: %w", err)
+	}
+	return nil
 }
 
 // readPolicy reads rules. A member that is not known is refused: it might have

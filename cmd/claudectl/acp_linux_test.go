@@ -160,3 +160,26 @@ func TestPolicyFile(t *testing.T) {
 		}
 	}
 }
+
+// TestACPLogin signs in with the CLI, for the account that was chosen.
+func TestACPLogin(t *testing.T) {
+	cli := filepath.Join(t.TempDir(), "claude")
+	if err := os.WriteFile(cli, []byte("#!/bin/sh\necho signed in: \"$@\"\nexit ${STATUS:-0}\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for account, want := range map[string]string{"--claudeai": "--claudeai", "--console": "--console", "": "--claudeai"} {
+		args := []string{"acp", "--cli", cli, "--login"}
+		if account != "" {
+			args = append(args, account)
+		}
+		if got := invoke(t, "", args...); got.code != 0 || got.stdout != "signed in: auth login "+want+"\n" {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	if got := invoke(t, "", "acp", "--cli", cli, "--login", "--claudeai", "--console"); got.code != int(exitUsage) {
+		t.Errorf("both accounts: %+v", got)
+	}
+	if got := invoke(t, "", "acp", "--cli", cli+"-not", "--login"); got.code == 0 || !strings.Contains(got.stderr, "claude-not") {
+		t.Errorf("no CLI: %+v", got)
+	}
+}

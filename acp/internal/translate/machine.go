@@ -197,7 +197,10 @@ func (m *Machine) begin(id, tool string, raw json.RawMessage, parent string) []s
 		if raw == nil {
 			return nil
 		}
-		up := &schema.ToolCallUpdate{ToolCallID: schema.ToolCallID(id), RawInput: raw, Title: &c.Title, Content: c.Content, Locations: c.Locations, Meta: meta}
+		up := &schema.ToolCallUpdate{ToolCallID: schema.ToolCallID(id), RawInput: raw, Content: c.Content, Locations: c.Locations, Meta: meta}
+		if c.Title != m.Describe(id, tool, nil).Title {
+			up.Title = &c.Title
+		}
 		if m.isTerminal(tool) {
 			up.Content = nil // it was shown
 		}
@@ -260,9 +263,11 @@ func (m *Machine) result(msg *message.Result) []schema.SessionUpdate {
 		return nil
 	}
 	up := &schema.UsageUpdate{Used: int64(m.used), Size: int64(m.Window), Cost: &schema.Cost{Amount: msg.TotalCostUSD, Currency: "USD"}, Meta: map[string]any{"_claude/model": m.model}}
+	origin := message.OriginHuman // the CLI names only others
 	if msg.Origin != nil {
-		up.Meta["_claude/origin"] = map[string]any{"kind": msg.Origin.Kind}
+		origin = msg.Origin.Kind
 	}
+	up.Meta["_claude/origin"] = map[string]any{"kind": origin}
 	m.used = 0
 	return []schema.SessionUpdate{{UsageUpdate: up}}
 }
