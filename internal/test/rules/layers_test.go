@@ -20,7 +20,7 @@ func layers() [][]string {
 		{"message", "hook", "fleet/internal/outcomelog", "fleet/internal/dayspend", "fleet/internal/ratelimit", "fleet/internal/plan", "fleet/internal/slots"},
 		{"internal/brief", "internal/price", "internal/wire", "internal/operation", "internal/lease", "history", "acp/internal/translate"},
 		{"internal/peer", "internal/inbox", "internal/mirror", "internal/restore"},
-		{".", "host"},
+		{".", "host", "egress"},
 		{"tool", "claudetest", "store/storetest", "approval"},
 		{"internal/demo", "internal/inspect", "internal/tee", "fleet", "acp", "sandbox"},
 		{"serve", "acp/acptest"},
