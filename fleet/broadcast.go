@@ -53,42 +53,28 @@ type liveBlock struct {
 }
 
 // addLiveText adds what the CLI says to the live text, here and in other processes.
-func (f *Fleet) addLiveText(c *conversation, m message.Message) {
+func (n *news) addLiveText(c *conversation, m message.Message) {
 	run, number := c.liveText.add(m)
-	if number > 0 && f.opts.Live != nil {
-		f.broadcast(c.key, liveFrame{run, number, m.Head().Raw})
+	if number > 0 && n.opts.Live != nil {
+		n.broadcast(c.key, liveFrame{run, number, m.Head().Raw})
 	}
 }
 
 // endLiveText forgets what a CLI was saying when it ended.
-func (f *Fleet) endLiveText(c *conversation) {
+func (n *news) endLiveText(c *conversation) {
 	run, number := c.liveText.end()
-	if f.opts.Live != nil {
-		f.broadcast(c.key, liveFrame{Run: run, Number: number})
+	if n.opts.Live != nil {
+		n.broadcast(c.key, liveFrame{Run: run, Number: number})
 	}
 }
 
-func (f *Fleet) broadcast(key string, frame liveFrame) {
+func (n *news) broadcast(key string, frame liveFrame) {
 	data, err := jsonx.Marshal(frame)
 	if err != nil {
-		f.opts.Logger.Warn("live text cannot be sent", "conversation", key, "error", err)
+		n.opts.Logger.Warn("live text cannot be sent", "conversation", key, "error", err)
 		return
 	}
-	f.opts.Live.Publish(key, data)
-}
-
-// LiveState returns what is being said in a conversation, if this process runs it. It
-// is for Options.Live.
-func (f *Fleet) LiveState(key string) (state []byte, here bool) {
-	f.mu.Lock()
-	c := f.active[key]
-	here = c != nil && c.session != nil
-	f.mu.Unlock()
-	if !here {
-		return nil, false
-	}
-	state, err := jsonx.Marshal(c.liveText.state())
-	return state, err == nil
+	n.opts.Live.Publish(key, data)
 }
 
 // state is the live text at this moment, in the form that other processes are sent.
@@ -139,7 +125,7 @@ func (t *liveText) load(in liveState, result *message.Result) {
 
 // follower keeps the live text of a conversation that another process runs.
 type follower struct {
-	f      *Fleet
+	n      *news
 	c      *conversation
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -161,24 +147,24 @@ const (
 
 // followLive begins to follow a conversation that runs elsewhere, until stop is called.
 // Those who read the same conversation share it.
-func (f *Fleet) followLive(ctx context.Context, c *conversation) (stop func()) {
-	if f.opts.Live == nil {
+func (n *news) followLive(ctx context.Context, c *conversation) (stop func()) {
+	if n.opts.Live == nil {
 		return func() {}
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	n.roster.mu.Lock()
+	defer n.roster.mu.Unlock()
 	if c.liveReaders++; c.liveReaders == 1 {
-		c.follower = &follower{f: f, c: c}
+		c.follower = &follower{n: n, c: c}
 		c.follower.ctx, c.follower.cancel = context.WithCancel(context.WithoutCancel(ctx))
 		c.follower.wg.Go(c.follower.listen)
 	}
 	return func() {
-		f.mu.Lock()
+		n.roster.mu.Lock()
 		var last *follower
 		if c.liveReaders--; c.liveReaders == 0 {
 			last, c.follower = c.follower, nil
 		}
-		f.mu.Unlock()
+		n.roster.mu.Unlock()
 		if last != nil {
 			last.cancel()
 			last.wg.Wait()
@@ -189,7 +175,7 @@ func (f *Fleet) followLive(ctx context.Context, c *conversation) (stop func()) {
 // listen follows the conversation until its context ends.
 func (l *follower) listen() {
 	for attempt := 0; l.ctx.Err() == nil; attempt++ {
-		stop, err := l.f.opts.Live.Listen(l.ctx, l.c.key, l.receive)
+		stop, err := l.n.opts.Live.Listen(l.ctx, l.c.key, l.receive)
 		if err == nil {
 			l.mu.Lock()
 			l.ask(0) // it may be in the middle of an answer
@@ -241,14 +227,14 @@ func (l *follower) take(frame liveFrame) {
 	if _, ok := m.(*message.Result); ok {
 		l.results++
 		// The store has what was said before it. Readers look there first.
-		l.f.store.announce(place(l.c.key))
+		l.n.store.announce(place(l.c.key))
 	}
 	l.show(func() { l.c.liveText.add(m) })
 }
 
 // show changes the live text, unless this process runs the conversation itself.
 func (l *follower) show(change func()) {
-	if s, _ := l.f.liveSession(l.c.key); s == nil {
+	if s, _ := l.n.roster.liveSession(l.c.key); s == nil {
 		change()
 	}
 }
@@ -265,7 +251,7 @@ func (l *follower) ask(after time.Duration) {
 		}
 		ctx, cancel := context.WithTimeout(l.ctx, askLiveBound)
 		defer cancel()
-		data, err := l.f.opts.Live.Ask(ctx, l.c.key)
+		data, err := l.n.opts.Live.Ask(ctx, l.c.key)
 		var state liveState
 		if err == nil {
 			err = jsonx.Unmarshal(data, &state)
@@ -296,7 +282,7 @@ func (l *follower) adopt(state liveState) {
 	if state.Run == l.run && state.Results > l.results {
 		m, _ := message.Decode(state.Result) // what fits is enough
 		result, _ = m.(*message.Result)
-		l.f.store.announce(place(l.c.key))
+		l.n.store.announce(place(l.c.key))
 	}
 	l.run, l.number, l.results = state.Run, state.Number, state.Results
 	l.show(func() { l.c.liveText.load(state, result) })

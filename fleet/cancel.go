@@ -9,78 +9,49 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Cancel removes a prompt that has not begun, or one that its conversation is
-// stuck on. When it returns nil, no CLI gets the prompt again; that includes one that
-// was cancelled before. If its turn waits at a deferred call, the call is refused, and
-// the model reads so when the conversation wakes next. Prompts that its turn has taken
-// in are cancelled with it. For any other prompt that has begun it returns
-// [ErrBegun]; interrupt that one instead. After any other error the prompt
-// may have been cancelled: call Cancel again, or ask [Fleet.Prompt].
-func (f *Fleet) Cancel(ctx context.Context, key, id string) (err error) {
-	ctx, end := f.bounds.bound(ctx, key)
-	defer end(&err)
-	if err := checkKey(f.opts.Project, key); err != nil {
-		return err
-	}
-	for {
-		// The prompt first: if somebody lets it try again after the record was read,
-		// it has changed, and the mark is refused.
-		p, err := f.records.find(ctx, key, id)
-		if err != nil {
-			return &ConversationError{key, err}
-		}
-		rec, err := f.records.load(ctx, key)
-		if err != nil {
-			return err
-		}
-		if p == nil {
-			return f.records.cancelledBefore(ctx, key, id)
-		}
-		stuckHere := rec.Stuck != nil && rec.Stuck.Prompt == id
-		if p.Cancelled.IsZero() {
-			if p.Sent && !stuckHere {
-				return &ConversationError{key, ErrBegun}
-			}
-			err := f.records.markCancelled(ctx, p)
-			if errors.Is(err, store.ErrConflict) {
-				continue // it may have begun
-			}
-			if err != nil {
-				return &ConversationError{key, err}
-			}
-		}
-		return f.finishCancel(ctx, &rec, p, stuckHere)
-	}
+// endings ends prompts otherwise than by an answer: because they are cancelled or
+// interrupted, or because nobody decides about their calls in time.
+type endings struct {
+	opts    *Options
+	ctx     context.Context // ends with Close
+	store   *announcer
+	clock   *clock
+	overdue *overdue
+	records *records
+	asked   *asked
+	roster  *roster
+	leases  *leases
+	news    *news
 }
 
 // finishCancel tidies up after a prompt that is marked. If it cannot, the next owner of
 // the lease does.
-func (f *Fleet) finishCancel(ctx context.Context, rec *record, p *queued, stuckHere bool) error {
+func (e *endings) finishCancel(ctx context.Context, rec *record, p *queued, stuckHere bool) error {
 	var o Ticket
 	var err error
 	if p.Sent {
-		o, err = f.endBegun(ctx, rec, p)
+		o, err = e.endBegun(ctx, rec, p)
 	} else {
-		o, err = f.endCancelled(ctx, rec, p, store.Fence{})
+		o, err = e.endCancelled(ctx, rec, p, store.Fence{})
 	}
 	if err != nil || stuckHere {
-		defer f.want(rec.Key)
+		defer e.roster.want(rec.Key)
 	} else {
-		defer f.wantWaiting(rec.Key) // those behind it, such as a rewind, which no budget holds
+		defer e.roster.wantWaiting(rec.Key) // those behind it, such as a rewind, which no budget holds
 	}
-	c := f.hold(rec.Key)
-	defer f.unhold(c)
+	c := e.roster.hold(rec.Key)
+	defer e.roster.unhold(c)
 	if errors.Is(err, store.ErrLeased) { // its owner tidies up, when it has learned that there is something to do
-		_, err = f.records.free(ctx, rec.Key, p.ID, store.Fence{})
-		f.finished(c, p.cancelled(rec))
+		_, err = e.records.free(ctx, rec.Key, p.ID, store.Fence{})
+		e.news.finished(c, p.cancelled(rec))
 		return err
 	}
 	if err != nil {
-		f.finished(c, p.cancelled(rec))
+		e.news.finished(c, p.cancelled(rec))
 		return &ConversationError{rec.Key, err}
 	}
-	f.ended(c, p)
-	f.finished(c, o)
+	e.roster.ended(c, p)
+	e.news.finished(c, o)
 	if o.Status != Cancelled {
 		return &ConversationError{rec.Key, ErrBegun} // its answer was found meanwhile
 	}
@@ -91,22 +62,22 @@ func (f *Fleet) finishCancel(ctx context.Context, rec *record, p *queued, stuckH
 // of a conversation knows whose its questions are, so it takes the lease. Under it, it
 // looks for the prompt once more: if somebody else has tidied up, the questions are
 // those of another turn.
-func (f *Fleet) endBegun(ctx context.Context, rec *record, p *queued) (o Ticket, err error) {
-	err = f.leases.owning(ctx, rec.Key, func(lease *owned) error {
-		now, err := f.records.find(ctx, rec.Key, p.ID)
+func (e *endings) endBegun(ctx context.Context, rec *record, p *queued) (o Ticket, err error) {
+	err = e.leases.owning(ctx, rec.Key, func(lease *owned) error {
+		now, err := e.records.find(ctx, rec.Key, p.ID)
 		if err != nil {
 			return err
 		}
 		if now == nil {
 			ended := false
-			if o, ended, err = f.records.outcome(ctx, rec.Key, p.ID); err == nil && !ended {
+			if o, ended, err = e.records.outcome(ctx, rec.Key, p.ID); err == nil && !ended {
 				err = ErrUnknown // it was deleted
 			}
 			return err
 		}
-		owned, err := f.records.load(ctx, rec.Key)
+		owned, err := e.records.load(ctx, rec.Key)
 		if err == nil {
-			o, err = f.endCancelled(ctx, &owned, now, lease.Fence)
+			o, err = e.endCancelled(ctx, &owned, now, lease.Fence)
 		}
 		return err
 	})
@@ -123,26 +94,26 @@ func (p *queued) cancelled(rec *record) Ticket {
 // because after a crash it is the prompt that says what is left to do. An outcome that
 // it already has counts. If the conversation was deleted meanwhile, so is the outcome.
 // A caller without the lease may only end a prompt that has not begun.
-func (f *Fleet) endCancelled(ctx context.Context, rec *record, p *queued, fence store.Fence) (Ticket, error) {
+func (e *endings) endCancelled(ctx context.Context, rec *record, p *queued, fence store.Fence) (Ticket, error) {
 	o := p.cancelled(rec)
 	name := outcomeName(rec.Key, p.ID)
-	revision, err := f.records.put(ctx, kindOutcome, name, &o, 0, fence)
+	revision, err := e.records.put(ctx, kindOutcome, name, &o, 0, fence)
 	if errors.Is(err, store.ErrConflict) {
-		o, _, err = f.records.outcome(ctx, rec.Key, p.ID)
+		o, _, err = e.records.outcome(ctx, rec.Key, p.ID)
 	}
 	if err == nil && p.Sent {
-		err = f.asked.endQuestions(ctx, rec, fence) // or its deferred call is made when the session is resumed
+		err = e.asked.endQuestions(ctx, rec, fence) // or its deferred call is made when the session is resumed
 	}
 	if err == nil {
-		_, err = f.records.free(ctx, rec.Key, p.ID, fence)
+		_, err = e.records.free(ctx, rec.Key, p.ID, fence)
 	}
 	if revision != 0 && (errors.Is(err, ErrUnknown) || errors.Is(err, ErrDeleted)) {
-		if gone := f.store.DropRecord(ctx, f.records.key(kindOutcome, name), revision, fence); !errors.Is(gone, store.ErrNotFound) {
+		if gone := e.store.DropRecord(ctx, e.records.key(kindOutcome, name), revision, fence); !errors.Is(gone, store.ErrNotFound) {
 			err = errors.Join(err, gone)
 		}
 	}
 	if err == nil {
-		err = f.records.dropEnded(ctx, rec.Key, p, &o, fence)
+		err = e.records.dropEnded(ctx, rec.Key, p, &o, fence)
 	}
 	return o, err
 }
@@ -150,13 +121,13 @@ func (f *Fleet) endCancelled(ctx context.Context, rec *record, p *queued, fence 
 // endCancelled tidies up what is left of prompts that were cancelled.
 func (w *waking) endCancelled(ctx context.Context, rec *record, prompts []*queued) error {
 	for _, p := range prompts {
-		o, err := w.f.endCancelled(ctx, rec, p, w.lease.Fence)
+		o, err := w.f.endings.endCancelled(ctx, rec, p, w.lease.Fence)
 		if err != nil {
 			return err
 		}
 		delete(w.outcomes, p.ID) // it has one now, and may be in the queue twice
-		w.f.ended(w.c, p)
-		w.f.finished(w.c, o)
+		w.f.roster.ended(w.c, p)
+		w.f.news.finished(w.c, o)
 	}
 	return nil
 }

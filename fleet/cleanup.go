@@ -7,6 +7,7 @@ import (
 
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet/internal/dayspend"
+	"github.com/claude-agent-go/claude/fleet/internal/outcomelog"
 	"github.com/claude-agent-go/claude/fleet/internal/ratelimit"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -16,24 +17,35 @@ import (
 // again.
 const cleaning = "cleaning"
 
+// janitor removes what is older than Options.Keep.
+type janitor struct {
+	opts    *Options
+	ctx     context.Context // ends with Close
+	store   *announcer
+	inbox   *approval.Questions
+	newer   *newerRecords
+	log     *outcomelog.Log
+	records *records
+}
+
 // cleanUp removes records that nobody needs any more, from time to time.
-func (f *Fleet) cleanUp() {
+func (j *janitor) cleanUp() {
 	every := 24 * time.Hour
-	if f.opts.Keep != KeepForever {
-		every = max(time.Minute, min(every, f.opts.Keep/4))
+	if j.opts.Keep != KeepForever {
+		every = max(time.Minute, min(every, j.opts.Keep/4))
 	}
-	for wait := time.Minute; pause(f.ctx, wait); {
+	for wait := time.Minute; pause(j.ctx, wait); {
 		wait = every
-		_, err := f.store.Acquire(f.ctx, f.opts.Project, cleaning, f.opts.Owner, every)
+		_, err := j.store.Acquire(j.ctx, j.opts.Project, cleaning, j.opts.Owner, every)
 		if held, ok := errors.AsType[*store.HeldError](err); ok {
 			wait = max(time.Minute, min(every, held.For))
 			continue
 		}
 		if err == nil {
-			err = f.forgetOld(f.ctx)
+			err = j.forgetOld(j.ctx)
 		}
-		if err != nil && f.ctx.Err() == nil {
-			f.opts.Logger.Warn("old records could not be removed", "error", err)
+		if err != nil && j.ctx.Err() == nil {
+			j.opts.Logger.Warn("old records could not be removed", "error", err)
 		}
 	}
 }
@@ -43,36 +55,36 @@ func (f *Fleet) cleanUp() {
 // in the queue stay: they say that it must not run again, or what it waits for. It also
 // removes the sums of past days and old rates, whatever the options are: other processes
 // may have written them, or this program with the options of before.
-func (f *Fleet) forgetOld(ctx context.Context) error {
-	now, err := f.store.Now(ctx)
+func (j *janitor) forgetOld(ctx context.Context) error {
+	now, err := j.store.Now(ctx)
 	if err != nil {
 		return err
 	}
-	err = errors.Join(f.trimLog(ctx, now), dayspend.Forget(ctx, f.store, f.opts.Project, dayspend.Of(now.Add(-keepDays))), ratelimit.Forget(ctx, f.store, f.opts.Project, now.Add(-keepRates)))
-	if f.opts.Keep != KeepForever {
-		err = errors.Join(err, f.forgetBefore(ctx, now.Add(-f.opts.Keep)))
+	err = errors.Join(j.trimLog(ctx, now), dayspend.Forget(ctx, j.store, j.opts.Project, dayspend.Of(now.Add(-keepDays))), ratelimit.Forget(ctx, j.store, j.opts.Project, now.Add(-keepRates)))
+	if j.opts.Keep != KeepForever {
+		err = errors.Join(err, j.forgetBefore(ctx, now.Add(-j.opts.Keep)))
 	}
 	return err
 }
 
 // forgetBefore removes the outcomes and the questions from before a time.
-func (f *Fleet) forgetBefore(ctx context.Context, before time.Time) error {
+func (j *janitor) forgetBefore(ctx context.Context, before time.Time) error {
 	// Whatever ended before then and is in the queue was accepted long ago, so
 	// prompts that come from now on do not matter.
 	prompts, busy := make(map[string]bool), make(map[string]bool)
-	for p, err := range f.records.pending(ctx, "") {
+	for p, err := range j.records.pending(ctx, "") {
 		if err != nil {
 			return err
 		}
 		key := keyAt(p.name)
 		prompts[place(key)+"/"+p.ID], busy[key] = true, true
 	}
-	for r, err := range f.store.Scan(ctx, store.Folder{Project: f.opts.Project, Kind: kindOutcome}, "") {
+	for r, err := range j.store.Scan(ctx, store.Folder{Project: j.opts.Project, Kind: kindOutcome}, "") {
 		var o Ticket
 		if err == nil {
 			err = decode(r, &o)
 		}
-		if f.newer.skips(keyAt(r.Key.Name), err) {
+		if j.newer.skips(keyAt(r.Key.Name), err) {
 			continue
 		}
 		if err != nil {
@@ -81,11 +93,27 @@ func (f *Fleet) forgetBefore(ctx context.Context, before time.Time) error {
 		if prompts[r.Key.Name] || !o.Ended.Before(before) {
 			continue
 		}
-		err := f.store.DropRecord(ctx, r.Key, r.Revision, store.Fence{})
+		err := j.store.DropRecord(ctx, r.Key, r.Revision, store.Fence{})
 		if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrConflict) {
 			return err
 		}
 	}
-	_, err := f.inbox.Forget(ctx, before, func(q *approval.Question) bool { return busy[q.Conversation] })
+	_, err := j.inbox.Forget(ctx, before, func(q *approval.Question) bool { return busy[q.Conversation] })
 	return err
 }
+
+// trimLog removes what is old from the log of outcomes.
+func (j *janitor) trimLog(ctx context.Context, now time.Time) error {
+	keep := j.opts.Keep
+	if keep == KeepForever {
+		keep = logKeep
+	}
+	if err := j.log.Collect(ctx); err != nil {
+		return err
+	}
+	return j.log.Trim(ctx, now.Add(-keep))
+}
+
+// logKeep is how long the log of outcomes is kept if the outcomes are kept forever: it
+// names conversations that were deleted.
+const logKeep = 30 * 24 * time.Hour

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
@@ -33,102 +34,114 @@ type copying struct {
 // gives up.
 const copyBound = 10 * time.Minute
 
+// copier makes conversations of copies of sessions, and removes copies of which nothing
+// became.
+type copier struct {
+	opts    *Options
+	ctx     context.Context // ends with Close
+	running *sync.WaitGroup
+	store   *announcer
+	newer   *newerRecords
+	records *records
+	leases  *leases
+}
+
 // copyTo makes a conversation of a session that copy makes for it, under an id that
 // nobody has. If that fails, the copy is removed, at the latest by a fleet that opens
 // later.
-func (f *Fleet) copyTo(ctx context.Context, rec *record, copy func(ctx context.Context, session string) error) error {
+func (cp *copier) copyTo(ctx context.Context, rec *record, copy func(ctx context.Context, session string) error) error {
 	ctx, cancel := context.WithTimeout(ctx, copyBound/2)
 	defer cancel()
 	rec.Session = uuid.New()
 	c := &copying{Key: rec.Key, Session: rec.Session, At: rec.Created}
-	if err := f.putCopying(ctx, c); err != nil {
+	if err := cp.putCopying(ctx, c); err != nil {
 		return err
 	}
 	err := copy(ctx, rec.Session)
 	if err == nil {
 		// It fails if the copy was given up for dead, and gives time for the rest.
-		c.At, err = f.store.Now(ctx)
+		c.At, err = cp.store.Now(ctx)
 	}
 	if err == nil {
-		err = f.putCopying(ctx, c)
+		err = cp.putCopying(ctx, c)
 	}
 	if err == nil {
-		err = f.beginCopy(ctx, rec)
+		err = cp.beginCopy(ctx, rec)
 		if err != nil && !errors.Is(err, ErrExists) {
 			return err // the conversation may come yet, and needs its session
 		}
 	}
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), min(time.Minute, f.opts.StoreTimeout))
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), min(time.Minute, cp.opts.StoreTimeout))
 	defer stop()
-	if left := f.finishCopy(ctx, c); left != nil {
-		f.opts.Logger.Warn("the next fleet to open looks whether the copy of a session is needed", "conversation", rec.Key, "session", rec.Session, "error", left)
+	if left := cp.finishCopy(ctx, c); left != nil {
+		cp.opts.Logger.Warn("the next fleet to open looks whether the copy of a session is needed", "conversation", rec.Key, "session", rec.Session, "error", left)
 	}
 	return err
 }
 
 // putCopying writes what is known of a copy.
-func (f *Fleet) putCopying(ctx context.Context, c *copying) (err error) {
-	c.revision, err = f.records.put(ctx, kindCopying, c.Session, c, c.revision, store.Fence{})
+func (cp *copier) putCopying(ctx context.Context, c *copying) (err error) {
+	c.revision, err = cp.records.put(ctx, kindCopying, c.Session, c, c.revision, store.Fence{})
 	return err
 }
 
 // finishCopy removes what is left of a copy that nobody makes any more: the session,
 // unless it belongs to a conversation, and then the record.
-func (f *Fleet) finishCopy(ctx context.Context, c *copying) error {
-	there, err := f.records.read(ctx, c.Key)
+func (cp *copier) finishCopy(ctx context.Context, c *copying) error {
+	there, err := cp.records.read(ctx, c.Key)
 	if err != nil && !errors.Is(err, ErrUnknown) {
 		return err
 	}
 	if err != nil || !slices.Contains(there.sessions(), c.Session) {
 		if !c.Abandoned {
 			c.Abandoned = true
-			if err := f.putCopying(ctx, c); err != nil {
+			if err := cp.putCopying(ctx, c); err != nil {
 				return err
 			}
 		}
-		if err := f.store.Delete(ctx, store.Key{Project: f.opts.Project, Session: c.Session}, store.Fence{}); err != nil {
+		if err := cp.store.Delete(ctx, store.Key{Project: cp.opts.Project, Session: c.Session}, store.Fence{}); err != nil {
 			return err
 		}
 	}
-	return f.records.dropRecord(ctx, kindCopying, c.Session, store.Fence{})
+	return cp.records.dropRecord(ctx, kindCopying, c.Session, store.Fence{})
 }
 
 // finishCopies removes what those have left who died while they copied.
-func (f *Fleet) finishCopies(ctx context.Context) error {
-	for r, err := range f.store.Scan(ctx, store.Folder{Project: f.opts.Project, Kind: kindCopying}, "") {
+func (cp *copier) finishCopies(ctx context.Context) error {
+	for r, err := range cp.store.Scan(ctx, store.Folder{Project: cp.opts.Project, Kind: kindCopying}, "") {
 		var c copying
 		if err == nil {
 			err = decode(r, &c)
 		}
-		if f.newer.skips(r.Key.Name, err) {
+		if cp.newer.skips(r.Key.Name, err) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		f.running.Go(func() { f.finishCopyOf(c.Session) })
+		cp.running.Go(func() { cp.finishCopyOf(c.Session) })
 	}
 	return nil
 }
 
 // finishCopyOf waits until nobody can be at work on a copy, and removes what is left.
-func (f *Fleet) finishCopyOf(session string) {
-	for attempt := 0; f.ctx.Err() == nil; attempt++ {
-		wait, err := f.finishCopyIfOld(f.ctx, session)
+func (cp *copier) finishCopyOf(session string) {
+	for attempt := 0; cp.ctx.Err() == nil; attempt++ {
+		wait, err := cp.finishCopyIfOld(cp.ctx, session)
 		if err == nil && wait == 0 {
 			return
 		}
 		if err != nil {
-			f.opts.Logger.Warn("a copy of a session could not be removed yet", "session", session, "error", err)
+			cp.opts.Logger.Warn("a copy of a session could not be removed yet", "session", session, "error", err)
 			wait = retryDelay(attempt)
 		}
-		pause(f.ctx, wait)
+		pause(cp.ctx, wait)
 	}
 }
 
 // finishCopyIfOld removes what is left of a copy, or says how long it is left alone.
-func (f *Fleet) finishCopyIfOld(ctx context.Context, session string) (wait time.Duration, err error) {
-	r, err := f.store.GetRecord(ctx, f.records.key(kindCopying, session))
+func (cp *copier) finishCopyIfOld(ctx context.Context, session string) (wait time.Duration, err error) {
+	r, err := cp.store.GetRecord(ctx, cp.records.key(kindCopying, session))
 	if errors.Is(err, store.ErrNotFound) {
 		return 0, nil
 	}
@@ -140,14 +153,14 @@ func (f *Fleet) finishCopyIfOld(ctx context.Context, session string) (wait time.
 		return 0, err
 	}
 	c.revision = r.Revision
-	now, err := f.store.Now(ctx)
+	now, err := cp.store.Now(ctx)
 	if err != nil {
 		return 0, err
 	}
 	if wait := c.At.Add(copyBound).Sub(now); wait > 0 && !c.Abandoned {
 		return wait, nil
 	}
-	if err := f.finishCopy(ctx, &c); err != nil {
+	if err := cp.finishCopy(ctx, &c); err != nil {
 		return 0, fmt.Errorf("session %s: %w", session, err)
 	}
 	return 0, nil

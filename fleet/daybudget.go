@@ -180,10 +180,6 @@ func (d *days) hold(key string, err error) {
 	}
 }
 
-// clockLook is how often the clock of the store is looked at for the end of a day. A
-// timer until midnight would be late on a machine that was suspended.
-const clockLook = time.Minute
-
 // release forgets and returns the conversations whose day is over, and those that may spend
 // more on the same day: their budget was raised, or the sum is less than it was.
 func (d *days) release(ctx context.Context, now time.Time) (keys []string) {
@@ -194,20 +190,6 @@ func (d *days) release(ctx context.Context, now time.Time) (keys []string) {
 		}
 	}
 	return keys
-}
-
-// newDay wakes the conversations that had to wait for the next day, when it begins or when
-// they may spend more before that.
-func (f *Fleet) newDay() {
-	for wait := time.Duration(0); pause(f.ctx, wait); {
-		wait = clockLook
-		if now, err := f.clock.about(f.ctx, f.store); err == nil {
-			for _, key := range f.days.release(f.ctx, now) {
-				f.want(key)
-			}
-			wait = min(wait, dayspend.Of(now).Ends().Sub(now))
-		}
-	}
 }
 
 // keepDays is for how long the sums of days are kept: longer than clocks differ.

@@ -3,8 +3,10 @@ package fleet
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
+	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -14,57 +16,67 @@ type deletion struct {
 	Key string `json:"key"`
 }
 
-// Delete removes a conversation and everything that the store has of it. A turn
-// that runs is cut off; prompts that wait end as [Cancelled]; questions are gone.
-// From the moment the deletion begins, every other method returns [ErrDeleted];
-// when it is done, [ErrUnknown], and the key can be used again.
-//
-// If another process runs the conversation and Options.Elsewhere does not reach it,
-// Delete returns [ErrElsewhere] and changes nothing. After any other error, the conversation may be half deleted:
-// call Delete again, or leave it to the next Open.
-func (f *Fleet) Delete(ctx context.Context, key string) error {
-	if err := f.deletable(ctx, key); err != nil {
+// eraser removes conversations, from the store and from the disk of this machine.
+type eraser struct {
+	opts    *Options
+	ctx     context.Context // ends with Close
+	running *sync.WaitGroup
+	store   *announcer
+	inbox   *approval.Questions
+	newer   *newerRecords
+	temps   *temporary
+	bounds  bounds
+	records *records
+	roster  *roster
+	leases  *leases
+	news    *news
+	meter   *meter
+}
+
+// delete is [Fleet.Delete].
+func (e *eraser) delete(ctx context.Context, key string) error {
+	if err := e.deletable(ctx, key); err != nil {
 		return err
 	}
-	c, err := f.stop(ctx, key)
+	c, err := e.roster.stop(ctx, key)
 	if err != nil {
 		return err
 	}
-	defer f.unstop(c)
-	err = f.deleteStopped(ctx, key)
-	if errors.Is(err, ErrElsewhere) && f.opts.Elsewhere != nil {
-		return f.opts.Elsewhere(ctx, key, Instruction{Delete: true})
+	defer e.roster.unstop(c)
+	err = e.deleteStopped(ctx, key)
+	if errors.Is(err, ErrElsewhere) && e.opts.Elsewhere != nil {
+		return e.opts.Elsewhere(ctx, key, Instruction{Delete: true})
 	}
 	return err
 }
 
 // deletable returns an error if there is nothing to delete.
-func (f *Fleet) deletable(ctx context.Context, key string) (err error) {
-	ctx, end := f.bounds.bound(ctx, key)
+func (e *eraser) deletable(ctx context.Context, key string) (err error) {
+	ctx, end := e.bounds.bound(ctx, key)
 	defer end(&err)
-	if _, err = f.records.load(ctx, key); errors.Is(err, ErrDeleted) {
+	if _, err = e.records.load(ctx, key); errors.Is(err, ErrDeleted) {
 		return nil
 	}
 	return err
 }
 
 // deleteStopped deletes a conversation that this process does not work on.
-func (f *Fleet) deleteStopped(ctx context.Context, key string) (err error) {
-	ctx, end := f.bounds.boundEach(ctx, key)
+func (e *eraser) deleteStopped(ctx context.Context, key string) (err error) {
+	ctx, end := e.bounds.boundEach(ctx, key)
 	defer end(&err)
-	lease, err := f.leases.own(ctx, key)
+	lease, err := e.leases.own(ctx, key)
 	if errors.Is(err, store.ErrLeased) {
 		return &ConversationError{key, errors.Join(ErrElsewhere, err)}
 	}
 	if err != nil {
 		return &ConversationError{key, err}
 	}
-	if err := f.countDeleted(ctx, key, lease.Fence); err != nil {
-		f.opts.Logger.Warn("a conversation is deleted, and not all that it has cost today is counted", "conversation", key, "error", err)
+	if err := e.meter.countDeleted(ctx, key, lease.Fence); err != nil {
+		e.opts.Logger.Warn("a conversation is deleted, and not all that it has cost today is counted", "conversation", key, "error", err)
 	}
-	err = f.erase(ctx, key, lease.Fence)
+	err = e.erase(ctx, key, lease.Fence)
 	if err := lease.release(ctx); err != nil {
-		f.opts.Logger.Warn("a lease could not be given back, it will expire", "conversation", key, "error", err)
+		e.opts.Logger.Warn("a lease could not be given back, it will expire", "conversation", key, "error", err)
 	}
 	if err != nil {
 		return &ConversationError{key, err}
@@ -72,61 +84,18 @@ func (f *Fleet) deleteStopped(ctx context.Context, key string) (err error) {
 	return nil
 }
 
-// stop ends the work on a conversation in this process: what runs is cut off, and
-// nothing begins until unstop.
-func (f *Fleet) stop(ctx context.Context, key string) (*conversation, error) {
-	f.mu.Lock()
-	if f.closed {
-		f.mu.Unlock()
-		return nil, ErrClosed
-	}
-	c := f.conversation(key)
-	if c.Stopped {
-		f.mu.Unlock()
-		return nil, &ConversationError{key, ErrDeleted}
-	}
-	c.Stopped = true
-	f.waitlist.Put(c, time.Now())
-	c.watching++
-	close(c.stop)
-	left := c.left
-	f.mu.Unlock()
-	if left == nil {
-		return c, nil
-	}
-	select {
-	case <-left:
-		return c, nil
-	case <-ctx.Done():
-		f.unstop(c)
-		return nil, &ConversationError{key, context.Cause(ctx)}
-	}
-}
-
-// unstop lets the conversation be used again.
-func (f *Fleet) unstop(c *conversation) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c.Stopped = false
-	c.stop = make(chan struct{})
-	f.waitlist.Put(c, time.Now())
-	c.watching--
-	f.forget(c)
-	f.schedule()
-}
-
 // erase removes what the store has of a conversation whose lease we have. What
 // is left after a failure still says what is to be removed.
-func (f *Fleet) erase(ctx context.Context, key string, fence store.Fence) error {
-	_, err := f.records.put(ctx, kindDeletion, place(key), &deletion{key}, 0, store.Fence{})
+func (e *eraser) erase(ctx context.Context, key string, fence store.Fence) error {
+	_, err := e.records.put(ctx, kindDeletion, place(key), &deletion{key}, 0, store.Fence{})
 	if err != nil && !errors.Is(err, store.ErrConflict) {
 		return err
 	}
-	now, err := f.store.Now(ctx)
+	now, err := e.store.Now(ctx)
 	if err != nil {
 		return err
 	}
-	rec, err := f.records.changeAny(ctx, key, fence, func(r *record) error {
+	rec, err := e.records.changeAny(ctx, key, fence, func(r *record) error {
 		if !r.Deleted.IsZero() {
 			return errUnchanged
 		}
@@ -136,93 +105,93 @@ func (f *Fleet) erase(ctx context.Context, key string, fence store.Fence) error 
 	if err != nil {
 		return err
 	}
-	if err := f.inbox.Erase(ctx, key, fence); err != nil {
+	if err := e.inbox.Erase(ctx, key, fence); err != nil {
 		return err
 	}
 	changed(ctx, nil)
 	sessions := append(rec.sessions(), rec.Unstored...)
 	unbounded, resume := pauseBound(ctx)
-	f.eraseFiles(unbounded, key, sessions)
+	e.eraseFiles(unbounded, key, sessions)
 	resume()
 	for _, session := range sessions {
-		if err := f.store.Delete(ctx, store.Key{Project: f.opts.Project, Session: session}, fence); err != nil {
+		if err := e.store.Delete(ctx, store.Key{Project: e.opts.Project, Session: session}, fence); err != nil {
 			return err
 		}
 	}
-	if err := f.erasePrompts(ctx, key, now, fence); err != nil {
+	if err := e.erasePrompts(ctx, key, now, fence); err != nil {
 		return err
 	}
-	if err := f.records.dropRecord(ctx, kindCalls, place(key), fence); err != nil {
+	if err := e.records.dropRecord(ctx, kindCalls, place(key), fence); err != nil {
 		return err
 	}
-	if err := f.records.markDeleted(ctx, key, now, fence); err != nil {
+	if err := e.records.markDeleted(ctx, key, now, fence); err != nil {
 		return err
 	}
-	if err := f.records.dropRecord(ctx, kindConversation, place(key), fence); err != nil {
+	if err := e.records.dropRecord(ctx, kindConversation, place(key), fence); err != nil {
 		return err
 	}
-	return f.records.dropRecord(ctx, kindDeletion, place(key), fence)
+	return e.records.dropRecord(ctx, kindDeletion, place(key), fence)
 }
 
 // erasePrompts removes the outcomes of a conversation and the prompts that wait.
-func (f *Fleet) erasePrompts(ctx context.Context, key string, now time.Time, fence store.Fence) error {
+func (e *eraser) erasePrompts(ctx context.Context, key string, now time.Time, fence store.Fence) error {
 	var waiting []*queued
-	for p, err := range f.records.pending(ctx, key) {
+	for p, err := range e.records.pending(ctx, key) {
 		if err != nil {
 			return err
 		}
 		waiting = append(waiting, p)
 	}
-	if err := f.records.dropBelow(ctx, kindOutcome, key, fence); err != nil {
+	if err := e.records.dropBelow(ctx, kindOutcome, key, fence); err != nil {
 		return err
 	}
 	for _, p := range waiting {
 		o := Ticket{Prompt: p.ID, Status: Cancelled, Error: "its conversation was deleted", Ended: now}
-		if err := f.records.dropEnded(ctx, key, p, &o, fence); err != nil {
+		if err := e.records.dropEnded(ctx, key, p, &o, fence); err != nil {
 			return err
 		}
-		f.mu.Lock()
-		c := f.conversation(key)
-		f.remove(c, p.name)
-		f.mu.Unlock()
-		f.finished(c, o)
+		e.roster.mu.Lock()
+		c := e.roster.conversation(key)
+		e.roster.remove(c, p.name)
+		e.roster.mu.Unlock()
+		e.news.finished(c, o)
 	}
 	return nil
 }
 
 // finishDeletions completes what somebody began and could not finish.
-func (f *Fleet) finishDeletions(ctx context.Context) error {
-	for r, err := range f.store.Scan(ctx, store.Folder{Project: f.opts.Project, Kind: kindDeletion}, "") {
+func (e *eraser) finishDeletions(ctx context.Context) error {
+	for r, err := range e.store.Scan(ctx, store.Folder{Project: e.opts.Project, Kind: kindDeletion}, "") {
 		var d deletion
 		if err == nil {
 			err = decode(r, &d)
 		}
-		if f.newer.skips(keyAt(r.Key.Name), err) {
+		if e.newer.skips(keyAt(r.Key.Name), err) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		f.running.Go(func() { f.finishDeletion(d.Key) })
+		e.running.Go(func() { e.finishDeletion(d.Key) })
 	}
 	return nil
 }
 
 // finishDeletion deletes a conversation that somebody has begun to delete. Their
 // lease may have to expire first.
-func (f *Fleet) finishDeletion(key string) {
-	for attempt := 0; f.ctx.Err() == nil; attempt++ {
-		rec, err := f.records.read(f.ctx, key)
+func (e *eraser) finishDeletion(key string) {
+	for attempt := 0; e.ctx.Err() == nil; attempt++ {
+		rec, err := e.records.read(e.ctx, key)
 		if err == nil && rec.Deleted.IsZero() || errors.Is(err, ErrUnknown) {
 			// It was not begun, or is done.
-			err = f.records.dropRecord(f.ctx, kindDeletion, place(key), store.Fence{})
+			err = e.records.dropRecord(e.ctx, kindDeletion, place(key), store.Fence{})
 		} else if err == nil {
-			err = f.Delete(f.ctx, key)
+			err = e.delete(e.ctx, key)
 		}
-		if err == nil || errors.Is(err, ErrClosed) || f.newer.skips(key, err) {
+		if err == nil || errors.Is(err, ErrClosed) || e.newer.skips(key, err) {
 			return
 		}
-		f.opts.Logger.Warn("a conversation could not be deleted yet", "conversation", key, "error", err)
-		pause(f.ctx, retryDelay(attempt))
+		e.opts.Logger.Warn("a conversation could not be deleted yet", "conversation", key, "error", err)
+		pause(e.ctx, retryDelay(attempt))
 	}
 }

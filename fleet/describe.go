@@ -1,9 +1,7 @@
 package fleet
 
 import (
-	"context"
 	"fmt"
-	"maps"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -28,29 +26,6 @@ const (
 	maxLabelName  = 64
 	maxLabelValue = 256
 )
-
-// Describe gives a conversation a title and labels, in place of those that it had.
-// [ConversationInfo] has them. The conversation is made if there is none, so that it
-// can be described before its first prompt. A fork does not inherit them.
-func (f *Fleet) Describe(ctx context.Context, key string, d Description) error {
-	if err := checkKey(f.opts.Project, key); err != nil {
-		return err
-	}
-	if err := d.check(); err != nil {
-		return &ConversationError{key, err}
-	}
-	if _, err := f.records.create(ctx, key); err != nil {
-		return err
-	}
-	_, err := f.records.change(ctx, key, store.Fence{}, func(r *record) error {
-		if r.Title == d.Title && maps.Equal(r.Labels, d.Labels) {
-			return errUnchanged
-		}
-		r.Title, r.Labels = d.Title, maps.Clone(d.Labels)
-		return nil
-	})
-	return err
-}
 
 // check refuses a description that is too large, or that a list cannot show.
 func (d *Description) check() error {

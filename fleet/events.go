@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,52 +49,17 @@ type ConversationEvent struct {
 	Offset int
 }
 
-// Events yields what was said in a conversation after a place, and then what is
-// being said, until ctx ends or the loop is left.
-//
-// Stored events come from the transcript, so each comes once and none is left
-// out, whichever process runs the conversation, even when it changes hands. An
-// event is seen once it is stored: at the latest when its turn ends.
-//
-// If the conversation runs in this process, or in one that Options.Live reaches, and
-// its options say [claude.Options.PartialMessages], an answer is also seen while it
-// is written, by live events. A loop that begins in the middle of an answer gets all of it.
-// Once a block was yielded as stored, no live event of it follows. A loop that is
-// slow holds up nobody: it gets more text at a time, or only the stored event.
-//
-// Errors: [ErrUnknown], [ErrDeleted], those of the store, ctx.
-func (f *Fleet) Events(ctx context.Context, key string, after Cursor) iter.Seq2[ConversationEvent, error] {
-	return func(yield func(ConversationEvent, error) bool) {
-		at, err := parseCursor(after)
-		if err != nil {
-			yield(ConversationEvent{}, &ConversationError{key, err})
-			return
-		}
-		if err := checkKey(f.opts.Project, key); err != nil {
-			yield(ConversationEvent{}, err)
-			return
-		}
-		c := f.hold(key)
-		defer f.unhold(c)
-		defer f.followLive(ctx, c)()
-		r := &eventReader{f: f, key: key, at: at, yield: yield}
-		if err := r.follow(ctx, c); err != nil {
-			yield(ConversationEvent{}, err)
-		}
-	}
-}
-
 // follow yields events until the loop is left, or returns what ends it.
 func (r *eventReader) follow(ctx context.Context, c *conversation) error {
-	t, end := r.f.store.listen(r.key)
+	t, end := r.records.store.listen(r.key)
 	defer end()
 	u, more := c.liveText.now()
 	r.yielded.results = u.results
 	for seen, last := uint64(0), (time.Time{}); ; {
 		// The live text is looked at before the store, which then has all that
 		// was said before a result.
-		version, changed := r.f.store.now(t)
-		if version != seen || time.Since(last) >= r.f.opts.Poll {
+		version, changed := r.records.store.now(t)
+		if version != seen || time.Since(last) >= r.poll {
 			seen, last = version, time.Now()
 			if ok, err := r.read(ctx); err != nil || !ok {
 				return err
@@ -104,7 +68,7 @@ func (r *eventReader) follow(ctx context.Context, c *conversation) error {
 		if !r.listen(u) {
 			return nil
 		}
-		if !waitFor(ctx, changed, more, r.f.opts.Poll) {
+		if !waitFor(ctx, changed, more, r.poll) {
 			return context.Cause(ctx)
 		}
 		u, more = c.liveText.now()
@@ -133,9 +97,10 @@ func parseCursor(c Cursor) (position, error) {
 
 // eventReader reads a conversation.
 type eventReader struct {
-	f     *Fleet
-	key   string
-	yield func(ConversationEvent, error) bool
+	records *records
+	poll    time.Duration
+	key     string
+	yield   func(ConversationEvent, error) bool
 
 	at    position
 	lines int         // that were read of the session at the position, including those before it
@@ -153,7 +118,7 @@ type eventReader struct {
 
 // read yields what is new; false if the loop was left.
 func (r *eventReader) read(ctx context.Context) (more bool, err error) {
-	rec, err := r.f.records.load(ctx, r.key)
+	rec, err := r.records.load(ctx, r.key)
 	if err != nil {
 		return false, err
 	}
@@ -182,7 +147,7 @@ func (r *eventReader) read(ctx context.Context) (more bool, err error) {
 // begun reports whether something is stored of a session. One of which nothing
 // is may never be: a cursor must not name it.
 func (r *eventReader) begun(ctx context.Context, session string) (bool, error) {
-	for _, err := range store.Entries(ctx, r.f.store, store.Key{Project: r.f.opts.Project, Session: session}) {
+	for _, err := range store.Entries(ctx, r.records.store, store.Key{Project: r.records.project, Session: session}) {
 		if errors.Is(err, store.ErrNotFound) {
 			return false, nil
 		}
@@ -194,8 +159,8 @@ func (r *eventReader) begun(ctx context.Context, session string) (bool, error) {
 // readSession yields what is new in the session at the position. It reads on
 // where it stopped.
 func (r *eventReader) readSession(ctx context.Context) (more bool, err error) {
-	k := store.Key{Project: r.f.opts.Project, Session: r.at.session}
-	for e, err := range r.f.store.Load(ctx, k, r.place) {
+	k := store.Key{Project: r.records.project, Session: r.at.session}
+	for e, err := range r.records.store.Load(ctx, k, r.place) {
 		if errors.Is(err, store.ErrNotFound) {
 			return true, nil
 		}

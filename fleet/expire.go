@@ -43,79 +43,71 @@ func (o *overdue) take() []approval.Question {
 
 // endOverdue ends the prompts that wait for questions which have expired, one after
 // another, until the fleet ends.
-func (f *Fleet) endOverdue() {
+func (e *endings) endOverdue() {
 	for {
 		select {
-		case <-f.overdue.more:
-		case <-f.ctx.Done():
+		case <-e.overdue.more:
+		case <-e.ctx.Done():
 			return
 		}
-		for _, q := range f.overdue.take() {
-			if f.ctx.Err() != nil {
+		for _, q := range e.overdue.take() {
+			if e.ctx.Err() != nil {
 				return
 			}
-			if f.hasWaiting(q.Conversation) {
-				f.expire(f.ctx, &q)
+			if e.roster.hasWaiting(q.Conversation) {
+				e.expire(e.ctx, &q)
 			}
 		}
 	}
-}
-
-// hasWaiting reports whether a conversation has prompts, as far as is known here.
-func (f *Fleet) hasWaiting(key string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c := f.active[key]
-	return c != nil && len(c.waiting) > 0
 }
 
 // expire ends the prompt that waits for a question which has expired. If it cannot,
 // because somebody else has the lease or the store fails, the conversation is woken.
 // Otherwise that is for the prompts behind it.
-func (f *Fleet) expire(ctx context.Context, q *approval.Question) {
+func (e *endings) expire(ctx context.Context, q *approval.Question) {
 	key := q.Conversation
-	defer f.wantWaiting(key)
-	if f.turnOf(key) != nil {
+	defer e.roster.wantWaiting(key)
+	if e.roster.turnOf(key) != nil {
 		return // it is awake here, and looks
 	}
-	err := f.leases.owning(ctx, key, func(lease *owned) error {
-		rec, err := f.records.load(ctx, key)
+	err := e.leases.owning(ctx, key, func(lease *owned) error {
+		rec, err := e.records.load(ctx, key)
 		if err != nil || rec.Stuck != nil {
 			return err
 		}
-		for p, err := range f.records.waiting(ctx, key) {
+		for p, err := range e.records.waiting(ctx, key) {
 			if err != nil {
 				return err
 			}
 			if p.Question == q.ID && p.Interrupted.IsZero() {
-				return f.endExpired(ctx, &rec, p, lease.Fence)
+				return e.endExpired(ctx, &rec, p, lease.Fence)
 			}
 		}
 		return nil
 	})
 	if err != nil && ctx.Err() == nil {
-		f.opts.Logger.Debug("a prompt whose question has expired is not ended yet", "conversation", key, "question", q.ID, "error", err)
+		e.opts.Logger.Debug("a prompt whose question has expired is not ended yet", "conversation", key, "question", q.ID, "error", err)
 	}
 }
 
 // endExpired ends a prompt that waits for a question which has expired. The questions of
 // its turn go first: if this breaks off, the prompt says that there is something to do.
-func (f *Fleet) endExpired(ctx context.Context, rec *record, p *queued, fence store.Fence) error {
+func (e *endings) endExpired(ctx context.Context, rec *record, p *queued, fence store.Fence) error {
 	o := Ticket{Prompt: p.ID, Status: Expired, Question: p.Question, Error: "nobody decided about its call in time", Session: rec.Session, Cost: rec.Spent[p.ID].Ledger}
-	if err := f.asked.endQuestions(ctx, rec, fence); err != nil {
+	if err := e.asked.endQuestions(ctx, rec, fence); err != nil {
 		return err
 	}
 	var err error
-	if o.Ended, err = f.clock.about(ctx, f.store); err != nil {
+	if o.Ended, err = e.clock.about(ctx, e.store); err != nil {
 		return err
 	}
-	if err := f.records.end(ctx, rec.Key, p, o, fence); err != nil {
+	if err := e.records.end(ctx, rec.Key, p, o, fence); err != nil {
 		return err
 	}
-	c := f.hold(rec.Key)
-	defer f.unhold(c)
-	f.ended(c, p)
-	f.finished(c, o)
+	c := e.roster.hold(rec.Key)
+	defer e.roster.unhold(c)
+	e.roster.ended(c, p)
+	e.news.finished(c, o)
 	return nil
 }
 
@@ -126,7 +118,7 @@ func (w *waking) endIfExpired(ctx context.Context, p *queued, q *approval.Questi
 		return nil
 	}
 	p.Question = q.ID
-	if err := w.f.endExpired(ctx, &w.rec, p, w.lease.Fence); err != nil {
+	if err := w.f.endings.endExpired(ctx, &w.rec, p, w.lease.Fence); err != nil {
 		return err
 	}
 	w.worked(p, TraceOutcome{Status: Expired})

@@ -10,9 +10,9 @@ func Fresh(p Prompt) Prompt {
 
 // Resting returns the keys of the conversations that are between two turns here.
 func (f *Fleet) Resting() (keys []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for key, c := range f.active {
+	f.roster.mu.Lock()
+	defer f.roster.mu.Unlock()
+	for key, c := range f.roster.active {
 		if c.takesOffers() {
 			keys = append(keys, key)
 		}
@@ -23,7 +23,7 @@ func (f *Fleet) Resting() (keys []string) {
 
 // Turn returns the prompt whose turn a conversation works on here, "" if there is none.
 func (f *Fleet) Turn(key string) string {
-	if t := f.turnOf(key); t != nil {
+	if t := f.roster.turnOf(key); t != nil {
 		return t.prompt
 	}
 	return ""

@@ -35,7 +35,7 @@ func (w *waking) listen(ctx context.Context) {
 			return
 		}
 		w.see(m)
-		w.f.publish(w.c, "", m, nil)
+		w.f.news.publish(w.c, "", m, nil)
 		if r, ok := m.(*message.Result); ok {
 			if err := w.count(w.f.ctx, r, ""); err != nil {
 				w.f.opts.Logger.Warn("a turn could not be counted", "conversation", w.c.key, "error", err)
@@ -100,7 +100,7 @@ func (w *waking) awaitWork(ctx context.Context, s *claude.Session) bool {
 				left = min(left, w.f.opts.ShellGrace-time.Since(begin))
 			}
 		}
-		if left <= 0 || a.Idle() && w.f.pressed() {
+		if left <= 0 || a.Idle() && w.f.roster.pressed() {
 			return false
 		}
 		timer := time.NewTimer(left)
@@ -130,7 +130,7 @@ func (w *waking) awaitWork(ctx context.Context, s *claude.Session) bool {
 
 // wanted reports whether there may be something to do.
 func (w *waking) wanted() bool {
-	w.f.mu.Lock()
-	defer w.f.mu.Unlock()
+	w.f.roster.mu.Lock()
+	defer w.f.roster.mu.Unlock()
 	return w.c.Wanted || w.c.offered != nil
 }

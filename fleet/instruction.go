@@ -39,12 +39,12 @@ func (own choices) modeOf(chosen permission.Mode) permission.Mode {
 // reports whether it does. It is what Options.Elsewhere calls in the other
 // process.
 func (f *Fleet) Perform(ctx context.Context, key string, op Instruction) (here bool, err error) {
-	s, awake := f.liveSession(key)
+	s, awake := f.roster.liveSession(key)
 	if op.Delete && awake {
 		return true, f.Delete(ctx, key)
 	}
-	if op.Interrupt && f.turnOf(key) != nil {
-		if _, err = f.interrupt(ctx, key, op.Prompt); errors.Is(err, ErrElsewhere) {
+	if op.Interrupt && f.roster.turnOf(key) != nil {
+		if _, err = f.endings.interrupt(ctx, key, op.Prompt); errors.Is(err, ErrElsewhere) {
 			err = nil
 		} else {
 			here = true
@@ -53,7 +53,7 @@ func (f *Fleet) Perform(ctx context.Context, key string, op Instruction) (here b
 	if s == nil || op.Interrupt && !here {
 		return here, err
 	}
-	own := f.ownChoices(key)
+	own := f.roster.ownChoices(key)
 	if op.resets() {
 		var asked error
 		if own, asked = f.askChoices(ctx, key); asked != nil {
@@ -80,23 +80,12 @@ func (f *Fleet) askChoices(ctx context.Context, key string) (choices, error) {
 		return choices{}, nil
 	}
 	own := choices{o.PermissionMode, o.Model}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if c := f.active[key]; c != nil {
+	f.roster.mu.Lock()
+	defer f.roster.mu.Unlock()
+	if c := f.roster.active[key]; c != nil {
 		c.own = own
 	}
 	return own, nil
-}
-
-// ownChoices are those of the options with which the CLI of a conversation was
-// started.
-func (f *Fleet) ownChoices(key string) choices {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if c := f.active[key]; c != nil {
-		return c.own
-	}
-	return choices{}
 }
 
 // apply changes the mode and the model of a session whose options have choices of their

@@ -25,41 +25,18 @@ import (
 // prompt. While it starts for a turn, or has just been given the prompt, it would ignore
 // an interrupt: word is left, and the turn is interrupted as soon as it begins.
 
-// Interrupt stops the turn of a conversation. When it returns nil, that is stored: no other
-// process lets a call of the turn begin, and if the one that runs the turn dies, the next
-// one does not continue it. A turn that is about to begin, because the CLI still starts, is
-// stopped as soon as it has begun. If no CLI works on it, because it waits for a person, or
-// its CLI has failed and it would be tried again, its prompt ends, and its ticket says
-// that it was interrupted; the model reads that a deferred call was not made when the
-// conversation wakes next. It is the turn at the time of the call: if it ends meanwhile,
-// the next one is not stopped. Prompts behind it stay. A conversation that does nothing is
-// left alone. If another process runs it and Options.Elsewhere does not reach that, it
-// learns of the interrupt within Options.Poll.
-func (f *Fleet) Interrupt(ctx context.Context, key string) error {
-	bounded, end := f.bounds.bound(ctx, key)
-	prompt, err := f.interrupt(bounded, key, "")
-	end(&err)
-	if errors.Is(err, ErrElsewhere) && f.opts.Elsewhere != nil {
-		err = f.opts.Elsewhere(ctx, key, Instruction{Interrupt: true, Prompt: prompt})
-	}
-	if errors.Is(err, ErrElsewhere) {
-		return nil // the mark reaches it
-	}
-	return err
-}
-
 // interrupt interrupts the turn of a prompt; if the prompt is empty, the one that runs
 // now. It returns the prompt, if it found out. The error matches ErrElsewhere if the prompt
 // is marked and another process may run the turn.
-func (f *Fleet) interrupt(ctx context.Context, key, prompt string) (string, error) {
-	now := f.turnOf(key)
+func (e *endings) interrupt(ctx context.Context, key, prompt string) (string, error) {
+	now := e.roster.turnOf(key)
 	if prompt == "" && now != nil {
 		prompt = now.prompt
 	}
 	if prompt == "" {
 		// What has begun elsewhere, or before, only the store knows. It is asked this
 		// first: a moment later it may name another prompt.
-		p, err := f.records.begunPrompt(ctx, key)
+		p, err := e.records.begunPrompt(ctx, key)
 		if err != nil {
 			return "", err
 		}
@@ -67,72 +44,57 @@ func (f *Fleet) interrupt(ctx context.Context, key, prompt string) (string, erro
 			prompt = p.ID
 		}
 	}
-	rec, err := f.records.load(ctx, key)
+	rec, err := e.records.load(ctx, key)
 	if err != nil {
 		return prompt, err
 	}
 	if prompt == "" {
-		_, err := f.interruptTurn(ctx, key, "", now)
+		_, err := e.interruptTurn(ctx, key, "", now)
 		return "", err
 	}
 	if rec.Stuck != nil {
 		return prompt, nil
 	}
-	if marked, err := f.records.markInterrupted(ctx, key, prompt); err != nil || !marked {
+	if marked, err := e.records.markInterrupted(ctx, key, prompt); err != nil || !marked {
 		return prompt, err
 	}
-	if here := f.leaveWord(key, prompt); !here {
-		return prompt, f.interruptAsleep(ctx, key, prompt)
+	if here := e.roster.leaveWord(key, prompt); !here {
+		return prompt, e.interruptAsleep(ctx, key, prompt)
 	}
-	_, err = f.interruptTurn(ctx, key, prompt, nil)
-	f.want(key) // between two turns it looks at the prompt again
+	_, err = e.interruptTurn(ctx, key, prompt, nil)
+	e.roster.want(key) // between two turns it looks at the prompt again
 	return prompt, err
-}
-
-// leaveWord lets the turn of a prompt be interrupted when it begins, and reports whether
-// the conversation is awake here.
-func (f *Fleet) leaveWord(key, prompt string) (here bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c := f.active[key]
-	if c == nil || c.turn == nil {
-		return false
-	}
-	if c.turn.prompt == "" || c.turn.prompt == prompt {
-		c.interrupted = prompt
-	}
-	return true
 }
 
 // lookInterrupted looks whether another process has marked a prompt whose turn runs here:
 // somebody has changed it without the lease. The lock of the fleet is held.
-func (f *Fleet) lookInterrupted(c *conversation, p *queued) {
+func (e *endings) lookInterrupted(c *conversation, p *queued) {
 	t := c.turn
 	if t == nil || t.prompt != p.ID || c.interrupted == p.ID {
 		return
 	}
 	t.interrupts.Go(func() {
-		now, err := f.records.reread(t.ctx, p)
+		now, err := e.records.reread(t.ctx, p)
 		if err != nil || now.Interrupted.IsZero() {
 			return // the next look at all prompts finds it
 		}
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.noticeInterrupted(c, now.ID)
+		e.roster.mu.Lock()
+		defer e.roster.mu.Unlock()
+		e.noticeInterrupted(c, now.ID)
 	})
 }
 
 // noticeInterrupted interrupts the turn of a prompt that another process has marked, if it
 // runs here. The lock of the fleet is held.
-func (f *Fleet) noticeInterrupted(c *conversation, prompt string) {
+func (e *endings) noticeInterrupted(c *conversation, prompt string) {
 	t := c.turn
 	if t == nil || t.prompt != prompt || c.interrupted == prompt {
 		return
 	}
 	c.interrupted = prompt
 	t.interrupts.Go(func() {
-		if _, err := f.interruptTurn(t.ctx, c.key, prompt, nil); err != nil && t.ctx.Err() == nil {
-			f.opts.Logger.Warn("a turn was not interrupted", "conversation", c.key, "prompt", prompt, "error", err)
+		if _, err := e.interruptTurn(t.ctx, c.key, prompt, nil); err != nil && t.ctx.Err() == nil {
+			e.opts.Logger.Warn("a turn was not interrupted", "conversation", c.key, "prompt", prompt, "error", err)
 		}
 	})
 }
@@ -140,11 +102,11 @@ func (f *Fleet) noticeInterrupted(c *conversation, prompt string) {
 // interruptTurn interrupts what the conversation works on here: the turn of a prompt, or
 // without one what the CLI does by itself between two turns. It reports whether there
 // was something to interrupt.
-func (f *Fleet) interruptTurn(ctx context.Context, key, prompt string, between *turn) (done bool, err error) {
-	f.mu.Lock()
-	c := f.active[key]
+func (e *endings) interruptTurn(ctx context.Context, key, prompt string, between *turn) (done bool, err error) {
+	e.roster.mu.Lock()
+	c := e.roster.active[key]
 	if c == nil || c.turn == nil || c.turn.prompt != prompt || prompt == "" && c.turn != between {
-		f.mu.Unlock()
+		e.roster.mu.Unlock()
 		return false, nil
 	}
 	t, s := c.turn, c.session
@@ -153,11 +115,11 @@ func (f *Fleet) interruptTurn(ctx context.Context, key, prompt string, between *
 	}
 	deferred := t.step == finish && !t.begun
 	if t.ctx.Err() != nil || !t.works() || s == nil && !deferred {
-		f.mu.Unlock()
+		e.roster.mu.Unlock()
 		return prompt != "", nil
 	}
 	t.interrupts.Add(1)
-	f.mu.Unlock()
+	e.roster.mu.Unlock()
 	defer t.interrupts.Done()
 	told, cancel := context.WithCancel(withoutBound(ctx)) // the CLI is told, not the store
 	defer cancel()
@@ -166,7 +128,7 @@ func (f *Fleet) interruptTurn(ctx context.Context, key, prompt string, between *
 	defer cancelStore()
 	defer context.AfterFunc(t.ctx, cancelStore)()
 	if deferred {
-		err = f.asked.withdrawCall(ctx, key, t.fence)
+		err = e.asked.withdrawCall(ctx, key, t.fence)
 	}
 	if s != nil {
 		_, interrupted := s.Interrupt(told)
@@ -180,8 +142,8 @@ func (f *Fleet) interruptTurn(ctx context.Context, key, prompt string, between *
 
 // interruptIfWanted interrupts the turn if somebody has left word.
 func (w *waking) interruptIfWanted(s *claude.Session) {
-	w.f.mu.Lock()
-	defer w.f.mu.Unlock()
+	w.f.roster.mu.Lock()
+	defer w.f.roster.mu.Unlock()
 	t := w.c.turn
 	if t.prompt == "" || w.c.interrupted != t.prompt {
 		return
@@ -195,8 +157,8 @@ func (w *waking) interruptIfWanted(s *claude.Session) {
 
 // wasInterrupted reports whether somebody has interrupted the turn of a prompt.
 func (w *waking) wasInterrupted(p *queued) bool {
-	w.f.mu.Lock()
-	defer w.f.mu.Unlock()
+	w.f.roster.mu.Lock()
+	defer w.f.roster.mu.Unlock()
 	return w.c.interrupted == p.ID
 }
 
@@ -204,24 +166,24 @@ func (w *waking) wasInterrupted(p *queued) bool {
 // prompt to steer it then: it would begin with that one by itself, and the turn may be
 // interrupted more than once.
 func (w *waking) turnInterrupted() bool {
-	w.f.mu.Lock()
-	defer w.f.mu.Unlock()
+	w.f.roster.mu.Lock()
+	defer w.f.roster.mu.Unlock()
 	return w.c.turn.prompt != "" && w.c.interrupted == w.c.turn.prompt
 }
 
 // interruptAsleep ends a marked prompt that nobody is at. That is so if its lease is free:
 // it waits for a person, the last attempt has failed, or its process has died.
-func (f *Fleet) interruptAsleep(ctx context.Context, key, prompt string) error {
-	err := f.leases.owning(ctx, key, func(lease *owned) error {
-		rec, err := f.records.load(ctx, key)
+func (e *endings) interruptAsleep(ctx context.Context, key, prompt string) error {
+	err := e.leases.owning(ctx, key, func(lease *owned) error {
+		rec, err := e.records.load(ctx, key)
 		if err != nil {
 			return err
 		}
-		p, err := f.records.find(ctx, key, prompt)
+		p, err := e.records.find(ctx, key, prompt)
 		if err != nil || p == nil || !p.Cancelled.IsZero() {
 			return err
 		}
-		t, err := f.asked.transcript(ctx, rec.Session)
+		t, err := e.asked.transcript(ctx, rec.Session)
 		if err != nil {
 			return err
 		}
@@ -230,17 +192,17 @@ func (f *Fleet) interruptAsleep(ctx context.Context, key, prompt string) error {
 				return nil // the next who looks finds the answer
 			}
 		}
-		o, err := f.endInterrupted(ctx, &rec, p, lease.Fence)
+		o, err := e.endInterrupted(ctx, &rec, p, lease.Fence)
 		if err != nil {
 			return err
 		}
-		c := f.hold(key)
-		defer f.unhold(c)
-		f.ended(c, p)
-		f.finished(c, o)
+		c := e.roster.hold(key)
+		defer e.roster.unhold(c)
+		e.roster.ended(c, p)
+		e.news.finished(c, o)
 		return nil
 	})
-	f.want(key) // which ends what this could not
+	e.roster.want(key) // which ends what this could not
 	if errors.Is(err, store.ErrLeased) {
 		return &ConversationError{key, ErrElsewhere}
 	}
@@ -249,16 +211,16 @@ func (f *Fleet) interruptAsleep(ctx context.Context, key, prompt string) error {
 
 // endInterrupted ends a prompt that is marked and that no CLI works on. Its questions go
 // first: if this breaks off, the prompt says that there is something to do.
-func (f *Fleet) endInterrupted(ctx context.Context, rec *record, p *queued, fence store.Fence) (Ticket, error) {
+func (e *endings) endInterrupted(ctx context.Context, rec *record, p *queued, fence store.Fence) (Ticket, error) {
 	o := Ticket{Prompt: p.ID, Status: Failed, Interrupted: true, Error: "it was interrupted", Session: rec.Session, Cost: rec.Spent[p.ID].Ledger}
-	if err := f.asked.endQuestions(ctx, rec, fence); err != nil {
+	if err := e.asked.endQuestions(ctx, rec, fence); err != nil {
 		return o, err
 	}
 	var err error
-	if o.Ended, err = f.clock.about(ctx, f.store); err != nil {
+	if o.Ended, err = e.clock.about(ctx, e.store); err != nil {
 		return o, err
 	}
-	return o, f.records.end(ctx, rec.Key, p, o, fence)
+	return o, e.records.end(ctx, rec.Key, p, o, fence)
 }
 
 // endIfInterrupted ends a prompt that was interrupted, if no CLI works on it. It returns
@@ -267,7 +229,7 @@ func (w *waking) endIfInterrupted(ctx context.Context, p *queued) error {
 	if p.Interrupted.IsZero() && !w.wasInterrupted(p) {
 		return nil
 	}
-	o, err := w.f.endInterrupted(ctx, &w.rec, p, w.lease.Fence)
+	o, err := w.f.endings.endInterrupted(ctx, &w.rec, p, w.lease.Fence)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ func TestNextTurnWaitsForInterrupts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &conversation{key: "ada"}
 		f := assemble(t.Context(), Options{})
-		f.active["ada"] = c
+		f.roster.active["ada"] = c
 		w := &waking{f: f, c: c, lease: &owned{Held: new(lease.Held)}}
 		w.setTurn(w.newTurn("first", send))
 		first := c.turn
@@ -32,7 +32,7 @@ func TestNextTurnWaitsForInterrupts(t *testing.T) {
 		if first.ctx.Err() == nil {
 			t.Error("an interrupt continues although its turn is over")
 		}
-		if done, err := f.interruptTurn(t.Context(), "ada", "first", nil); done || err != nil || c.interrupted != "" {
+		if done, err := f.endings.interruptTurn(t.Context(), "ada", "first", nil); done || err != nil || c.interrupted != "" {
 			t.Errorf("interrupted: %v, %v, word is left for %q", done, err, c.interrupted)
 		}
 		first.interrupts.Done()

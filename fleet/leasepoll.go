@@ -9,36 +9,36 @@ import (
 // idle would give up their CLIs for one that cannot run here.
 
 // askForLeases asks for the leases that may be free by now, one after another.
-func (f *Fleet) askForLeases(now time.Time) {
-	if f.asks {
+func (r *roster) askForLeases(now time.Time) {
+	if r.asks {
 		return
 	}
-	c := f.waitlist.TakeLeased(now)
+	c := r.waitlist.TakeLeased(now)
 	if c == nil {
 		return
 	}
-	f.asks, c.Asking, c.left = true, true, make(chan struct{})
-	f.running.Go(func() {
-		again := f.leases.askForLease(f.ctx, c.key)
-		f.mu.Lock()
-		defer f.mu.Unlock()
+	r.asks, c.Asking, c.left = true, true, make(chan struct{})
+	r.running.Go(func() {
+		again := r.leases.askForLease(r.ctx, c.key)
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		close(c.left)
-		f.asks, c.Asking, c.left = false, false, nil
+		r.asks, c.Asking, c.left = false, false, nil
 		now := time.Now()
 		c.Held, c.After = again > 0, now.Add(again)
-		f.waitlist.Put(c, now)
-		f.forget(c)
-		f.schedule()
+		r.waitlist.Put(c, now)
+		r.forget(c)
+		r.schedule()
 	})
 }
 
 // noticeReleased asks at once for a lease that another process has given back.
-func (f *Fleet) noticeReleased(at string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if c := f.active[keyAt(at)]; c != nil && c.Held {
+func (r *roster) noticeReleased(at string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c := r.active[keyAt(at)]; c != nil && c.Held {
 		c.Held, c.After = false, time.Time{}
-		f.waitlist.Put(c, time.Now())
-		f.schedule()
+		r.waitlist.Put(c, time.Now())
+		r.schedule()
 	}
 }

@@ -19,14 +19,14 @@ import (
 // the store: checkpoints of files, journals, and the folders of processes that were
 // killed. What cannot be removed is logged. It does not keep the rest from being
 // deleted, for then nobody could delete it on a machine that lacks the rights.
-func (f *Fleet) eraseFiles(ctx context.Context, key string, sessions []string) {
-	config := f.configDir(ctx, key)
-	f.temps.sweep()
-	journals := cmp.Or(f.opts.Journal, mirror.DefaultJournals())
+func (e *eraser) eraseFiles(ctx context.Context, key string, sessions []string) {
+	config := e.configDir(ctx, key)
+	e.temps.sweep()
+	journals := cmp.Or(e.opts.Journal, mirror.DefaultJournals())
 	for _, session := range sessions {
 		err := errors.Join(restore.ForgetCheckpoints(config, session), removeJournals(journals, session))
 		if err != nil {
-			f.opts.Logger.Warn("files of a deleted conversation could not be removed", "conversation", key, "session", session, "error", err)
+			e.opts.Logger.Warn("files of a deleted conversation could not be removed", "conversation", key, "session", session, "error", err)
 		}
 	}
 }
@@ -36,20 +36,20 @@ const sessionBound = time.Minute
 
 // configDir is the configuration directory of the user whose settings the CLI of a
 // conversation has. A conversation without options has those of this process.
-func (f *Fleet) configDir(ctx context.Context, key string) string {
+func (e *eraser) configDir(ctx context.Context, key string) string {
 	o := new(claude.Options)
 	ctx, cancel := context.WithTimeout(ctx, sessionBound)
 	defer cancel()
-	if f.opts.Session != nil {
-		given, err := f.opts.Session(ctx, key)
+	if e.opts.Session != nil {
+		given, err := e.opts.Session(ctx, key)
 		if err != nil {
-			f.opts.Logger.Warn("a conversation that is deleted has no options, so its checkpoints are looked for in the default place",
+			e.opts.Logger.Warn("a conversation that is deleted has no options, so its checkpoints are looked for in the default place",
 				"conversation", key, "error", err)
 		} else if given != nil {
 			o = given
 		}
 	}
-	f.temps.learn(o)
+	e.temps.learn(o)
 	return restore.ConfigDir(environ(o))
 }
 

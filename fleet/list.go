@@ -3,9 +3,12 @@ package fleet
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"maps"
 
+	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -23,31 +26,34 @@ func (q *queueState) add(p *queued) {
 	q.question = cmp.Or(q.question, p.Question)
 }
 
-// List yields the conversations in the order of their keys. It reads the store in two
-// passes, however many conversations there are: first the prompts that wait, then the
-// conversations. Those that only a newer version of this program can read are left out.
-// It waits for each of them no longer than Options.StoreTimeout.
-func (f *Fleet) List(ctx context.Context) iter.Seq2[ConversationInfo, error] {
-	return f.list(ctx, func(ctx context.Context, kind string) iter.Seq2[store.Record, error] {
-		return f.store.Scan(ctx, store.Folder{Project: f.opts.Project, Kind: kind}, "")
-	})
+// reports describes how conversations and prompts stand. It changes nothing.
+type reports struct {
+	opts    *Options
+	ctx     context.Context // ends with Close
+	store   *announcer
+	newer   *newerRecords
+	bounds  bounds
+	records *records
+	asked   *asked
+	roster  *roster
+	budgets *budgets
 }
 
 // listTenant yields the conversations of a tenant, and reads nothing of others.
-func (f *Fleet) listTenant(ctx context.Context, tenant string) iter.Seq2[ConversationInfo, error] {
-	return f.list(ctx, func(ctx context.Context, kind string) iter.Seq2[store.Record, error] {
-		return f.opts.Store.Scan(ctx, store.Folder{Project: f.opts.Project, Kind: kind, Name: tenantPlace(tenant)}, "")
+func (rp *reports) listTenant(ctx context.Context, tenant string) iter.Seq2[ConversationInfo, error] {
+	return rp.list(ctx, func(ctx context.Context, kind string) iter.Seq2[store.Record, error] {
+		return rp.opts.Store.Scan(ctx, store.Folder{Project: rp.opts.Project, Kind: kind, Name: tenantPlace(tenant)}, "")
 	})
 }
 
 // list yields the conversations that a scan finds.
-func (f *Fleet) list(ctx context.Context, scan func(ctx context.Context, kind string) iter.Seq2[store.Record, error]) iter.Seq2[ConversationInfo, error] {
-	return boundSeq(f.bounds, ctx, func(ctx context.Context) iter.Seq2[ConversationInfo, error] { return f.infos(ctx, scan) })
+func (rp *reports) list(ctx context.Context, scan func(ctx context.Context, kind string) iter.Seq2[store.Record, error]) iter.Seq2[ConversationInfo, error] {
+	return boundSeq(rp.bounds, ctx, func(ctx context.Context) iter.Seq2[ConversationInfo, error] { return rp.infos(ctx, scan) })
 }
 
-func (f *Fleet) infos(ctx context.Context, scan func(ctx context.Context, kind string) iter.Seq2[store.Record, error]) iter.Seq2[ConversationInfo, error] {
+func (rp *reports) infos(ctx context.Context, scan func(ctx context.Context, kind string) iter.Seq2[store.Record, error]) iter.Seq2[ConversationInfo, error] {
 	return func(yield func(ConversationInfo, error) bool) {
-		queues, err := f.queueStates(ctx, scan(ctx, kindPrompt))
+		queues, err := rp.queueStates(ctx, scan(ctx, kindPrompt))
 		if err != nil {
 			yield(ConversationInfo{}, err)
 			return
@@ -58,14 +64,14 @@ func (f *Fleet) infos(ctx context.Context, scan func(ctx context.Context, kind s
 			if err == nil {
 				err = decode(r, &rec)
 			}
-			if f.newer.skips(keyAt(r.Key.Name), err) {
+			if rp.newer.skips(keyAt(r.Key.Name), err) {
 				continue
 			}
 			if err != nil {
 				yield(ConversationInfo{}, err)
 				return
 			}
-			if rec.Deleted.IsZero() && !yield(f.info(ctx, &rec, queues[rec.Key]), nil) {
+			if rec.Deleted.IsZero() && !yield(rp.info(ctx, &rec, queues[rec.Key]), nil) {
 				return
 			}
 		}
@@ -73,7 +79,7 @@ func (f *Fleet) infos(ctx context.Context, scan func(ctx context.Context, kind s
 }
 
 // queueStates returns what a list shows of prompts, by conversation.
-func (f *Fleet) queueStates(ctx context.Context, prompts iter.Seq2[store.Record, error]) (map[string]queueState, error) {
+func (rp *reports) queueStates(ctx context.Context, prompts iter.Seq2[store.Record, error]) (map[string]queueState, error) {
 	queues := make(map[string]queueState)
 	for r, err := range prompts {
 		changed(ctx, err)
@@ -81,7 +87,7 @@ func (f *Fleet) queueStates(ctx context.Context, prompts iter.Seq2[store.Record,
 		if err == nil {
 			err = decode(r, &p)
 		}
-		if f.newer.skips(keyAt(r.Key.Name), err) {
+		if rp.newer.skips(keyAt(r.Key.Name), err) {
 			continue
 		}
 		if err != nil {
@@ -97,22 +103,22 @@ func (f *Fleet) queueStates(ctx context.Context, prompts iter.Seq2[store.Record,
 }
 
 // info describes a conversation in a list.
-func (f *Fleet) info(ctx context.Context, rec *record, q queueState) ConversationInfo {
+func (rp *reports) info(ctx context.Context, rec *record, q queueState) ConversationInfo {
 	info := ConversationInfo{
 		Key: rec.Key, State: Asleep, Session: rec.Session, Created: rec.Created, Title: rec.Title, Labels: maps.Clone(rec.Labels),
 		Model: rec.Model, Mode: rec.Mode, Cost: rec.Cost.Ledger, Unprompted: rec.Unprompted.Ledger, Unsettled: rec.Unsettled,
 		Queued: q.queued, Question: q.question,
 	}
-	live, _ := f.liveSession(rec.Key)
+	live, _ := rp.roster.liveSession(rec.Key)
 	if live != nil {
-		info.Usage, _ = f.opts.Measure(live) // it may just have ended
+		info.Usage, _ = rp.opts.Measure(live) // it may just have ended
 	}
 	switch {
 	case rec.Stuck != nil:
 		info.State, info.Stuck, info.Cause = Stuck, rec.Stuck.Reason, rec.Stuck.Cause
 	case live != nil:
 		info.State = Awake
-	case f.starts(rec.Key):
+	case rp.roster.starts(rec.Key):
 		info.State = Starting
 	case info.Question != "":
 		info.State = AwaitingPerson
@@ -120,7 +126,70 @@ func (f *Fleet) info(ctx context.Context, rec *record, q queueState) Conversatio
 		info.State = Pending
 	}
 	if info.Queued > 0 && !q.begun && (info.State == Awake || info.State == Pending) {
-		f.holdBudget(ctx, rec, &info)
+		rp.holdBudget(ctx, rec, &info)
 	}
 	return info
+}
+
+// ticket is Prompt, with the record of the conversation.
+func (rp *reports) ticket(ctx context.Context, key, id string) (Ticket, record, error) {
+	rec, err := rp.records.load(ctx, key)
+	if err != nil {
+		return Ticket{}, rec, err
+	}
+	if !uuid.Valid(id) {
+		return Ticket{}, rec, &ConversationError{key, ErrUnknown}
+	}
+	// The queue first: a prompt that ends meanwhile is then found by its outcome.
+	var waiting *queued
+	for p, err := range rp.records.pending(ctx, key) {
+		if err != nil {
+			return Ticket{}, rec, &ConversationError{key, err}
+		}
+		if p.ID == id {
+			waiting = p
+		}
+	}
+	o, ended, err := rp.records.outcome(ctx, key, id)
+	switch {
+	case err != nil:
+		return Ticket{}, rec, &ConversationError{key, err}
+	case ended:
+		return o, rec, nil
+	case waiting == nil:
+		return Ticket{}, rec, &ConversationError{key, ErrUnknown}
+	}
+	return rp.standing(ctx, waiting, &rec), rec, nil
+}
+
+// standing is how a prompt stands that has no outcome.
+func (rp *reports) standing(ctx context.Context, p *queued, rec *record) Ticket {
+	o := Ticket{Prompt: p.ID, Status: Queued, Cost: rec.Spent[p.ID].Ledger}
+	switch at := rec.Stuck; {
+	case !p.Cancelled.IsZero():
+		return p.cancelled(rec)
+	case at != nil && at.Prompt == p.ID:
+		o.Status, o.Error, o.Cause = PromptStuck, at.Reason, at.Cause
+	case at != nil:
+		o.Cause = at.Cause
+		o.Error = fmt.Sprintf("its conversation is stuck at prompt %s: %s", at.Prompt, at.Reason)
+	case rp.asked.waits(ctx, p.Question):
+		o.Status, o.Question = Waiting, p.Question
+	case p.Sent:
+		o.Status = Running
+	}
+	return o
+}
+
+// holdBudget notes that a conversation is held, if its budget is spent. Its CLI may
+// still be there, and does nothing.
+func (rp *reports) holdBudget(ctx context.Context, rec *record, info *ConversationInfo) {
+	err := rp.budgets.budget(ctx, rec)
+	if err == nil || errors.Is(err, errUncounted) {
+		return
+	}
+	info.State = Held
+	if spent, ok := errors.AsType[*BudgetError](err); ok {
+		info.BudgetUSD, info.HeldUntil = spent.OfUSD, spent.Resets
+	}
 }

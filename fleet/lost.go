@@ -307,7 +307,7 @@ func (w *waking) countLost(ctx context.Context, prompt string) error {
 	if w.session != nil {
 		return nil
 	}
-	lost, err := w.f.lostAnswers(ctx, &w.rec, prompt)
+	lost, err := w.f.meter.lostAnswers(ctx, &w.rec, prompt)
 	if err != nil || lost == nil {
 		return err
 	}
@@ -332,19 +332,27 @@ func (l *lostAnswers) count(rec *record, prompt string, queue map[string]bool) e
 	return nil
 }
 
+// meter counts what no result has reported, from transcripts.
+type meter struct {
+	opts    *Options
+	store   *announcer
+	records *records
+	days    *days
+}
+
 // lostAnswers reads those of a conversation of which no CLI runs, nil if there are none.
-func (f *Fleet) lostAnswers(ctx context.Context, rec *record, prompt string) (*lostAnswers, error) {
+func (m *meter) lostAnswers(ctx context.Context, rec *record, prompt string) (*lostAnswers, error) {
 	mark := rec.Through
 	if rec.Session == "" || prompt == "" && mark.Answer == "" {
 		return nil, nil
 	}
-	k := store.Key{Project: f.opts.Project, Session: rec.Session}
-	main, err := readMain(store.Entries(ctx, f.store, k), mark, prompt)
+	k := store.Key{Project: m.opts.Project, Session: rec.Session}
+	main, err := readMain(store.Entries(ctx, m.store, k), mark, prompt)
 	if err != nil {
 		return nil, err
 	}
 	lost, last := main.lost(), main.last
-	agents, err := f.agentTapes(ctx, k)
+	agents, err := m.agentTapes(ctx, k)
 	if err != nil {
 		return nil, err
 	}
@@ -366,11 +374,11 @@ func (f *Fleet) lostAnswers(ctx context.Context, rec *record, prompt string) (*l
 
 // countDeleted counts the lost answers of a conversation that is about to be deleted, in
 // the budgets of the day: a turn that a deletion cuts off is paid for as well.
-func (f *Fleet) countDeleted(ctx context.Context, key string, fence store.Fence) error {
-	if f.days == nil {
+func (m *meter) countDeleted(ctx context.Context, key string, fence store.Fence) error {
+	if m.days == nil {
 		return nil
 	}
-	rec, err := f.records.load(ctx, key)
+	rec, err := m.records.load(ctx, key)
 	if errors.Is(err, ErrDeleted) || errors.Is(err, ErrUnknown) {
 		return nil // it was counted when its deletion began
 	}
@@ -378,7 +386,7 @@ func (f *Fleet) countDeleted(ctx context.Context, key string, fence store.Fence)
 		return err
 	}
 	prompts, queue := []string(nil), make(map[string]bool)
-	for p, err := range f.records.pending(ctx, key) {
+	for p, err := range m.records.pending(ctx, key) {
 		if err != nil {
 			return err
 		}
@@ -388,9 +396,9 @@ func (f *Fleet) countDeleted(ctx context.Context, key string, fence store.Fence)
 		}
 	}
 	for _, prompt := range append(prompts, "") { // the last are turns that answer none
-		lost, err := f.lostAnswers(ctx, &rec, prompt)
+		lost, err := m.lostAnswers(ctx, &rec, prompt)
 		if err == nil && lost != nil {
-			rec, err = f.records.change(ctx, key, fence, func(rec *record) error { return lost.count(rec, prompt, queue) })
+			rec, err = m.records.change(ctx, key, fence, func(rec *record) error { return lost.count(rec, prompt, queue) })
 		}
 		if err != nil {
 			return err
@@ -400,9 +408,9 @@ func (f *Fleet) countDeleted(ctx context.Context, key string, fence store.Fence)
 }
 
 // agentTapes reads the transcripts of the subagents of a session.
-func (f *Fleet) agentTapes(ctx context.Context, k store.Key) ([]*tape, error) {
+func (m *meter) agentTapes(ctx context.Context, k store.Key) ([]*tape, error) {
 	var all []*tape
-	for sub, err := range f.store.Subagents(ctx, k.Project, k.Session) {
+	for sub, err := range m.store.Subagents(ctx, k.Project, k.Session) {
 		if err != nil {
 			return nil, err
 		}
@@ -412,7 +420,7 @@ func (f *Fleet) agentTapes(ctx context.Context, k store.Key) ([]*tape, error) {
 		}
 		t := &tape{agent: id}
 		k.Sub = sub
-		for line, err := range store.Entries(ctx, f.store, k) {
+		for line, err := range store.Entries(ctx, m.store, k) {
 			if err != nil {
 				return nil, err
 			}

@@ -33,10 +33,10 @@ func TestNoCLIsForgets(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if len(f.active) != 0 || f.waitlist.Tenants() != 0 {
-			t.Errorf("%d conversations and %d tenants are in memory", len(f.active), f.waitlist.Tenants())
+		f.roster.mu.Lock()
+		defer f.roster.mu.Unlock()
+		if len(f.roster.active) != 0 || f.roster.waitlist.Tenants() != 0 {
+			t.Errorf("%d conversations and %d tenants are in memory", len(f.roster.active), f.roster.waitlist.Tenants())
 		}
 	})
 }

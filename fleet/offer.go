@@ -37,85 +37,11 @@ func (c *conversation) takesOffers() bool {
 	return c.resting && c.offered == nil && !c.Wanted && !c.Stopped && len(c.waiting) == 0 && c.reserved == 0
 }
 
-// sendNow lets a conversation that is between two turns begin with a prompt. If it
-// declines, the error is errDeclined. Room in the queue may be reserved then: if the
-// conversation is returned, even if another error says that the prompt may have been
-// accepted.
-func (f *Fleet) sendNow(ctx context.Context, key string, q *queued) (reserved *conversation, err error) {
-	f.mu.Lock()
-	c := f.active[key]
-	free := c != nil && c.takesOffers()
-	f.mu.Unlock()
-	if !free || !q.fresh || q.Steer || q.Rewind != nil {
-		return nil, errDeclined
-	}
-	limits, err := f.budgets.limits(key)
-	if err != nil {
-		return nil, err
-	}
-	if c, err = f.reserve(ctx, key, limits.Rate); err != nil {
-		return nil, err
-	}
-	o := &offer{p: q, answer: make(chan error, 1)}
-	if !f.make(c, o) {
-		return c, errDeclined
-	}
-	select {
-	case err = <-o.answer:
-	case <-ctx.Done():
-		err = error(&ConversationError{key, context.Cause(ctx)})
-		if !f.takeBack(c, o) {
-			err = q.inDoubt(key, context.Cause(ctx))
-		}
-		f.giveRoom(c)
-		return nil, err
-	}
-	if err != nil {
-		return c, err
-	}
-	f.giveRoom(c)
-	return nil, nil
-}
-
-// make makes an offer, unless the conversation has got something else to do.
-func (f *Fleet) make(c *conversation, o *offer) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c.reserved-- // which is the room for this one
-	takes := c.takesOffers()
-	c.reserved++
-	if takes {
-		c.offered = o
-		signal(c.wakeup)
-	}
-	return takes
-}
-
-// takeBack withdraws an offer, and reports whether nobody has taken it.
-func (f *Fleet) takeBack(c *conversation, o *offer) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if c.offered != o {
-		return false
-	}
-	c.offered = nil
-	return true
-}
-
-// giveRoom gives back the room that was reserved in the queue.
-func (f *Fleet) giveRoom(c *conversation) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c.reserved--
-	f.tally(-1, 0)
-	f.forget(c)
-}
-
 // rest lets prompts be offered: the conversation has nothing to do.
 func (w *waking) rest() {
 	ready := store.Batcher(w.f.opts.Store) != nil && w.ready()
-	w.f.mu.Lock()
-	defer w.f.mu.Unlock()
+	w.f.roster.mu.Lock()
+	defer w.f.roster.mu.Unlock()
 	w.c.resting = ready
 }
 
@@ -129,10 +55,10 @@ func (w *waking) ready() bool {
 
 // decline ends the rest, and lets a prompt that was offered be queued.
 func (w *waking) decline() {
-	w.f.mu.Lock()
+	w.f.roster.mu.Lock()
 	o := w.c.offered
 	w.c.resting, w.c.offered = false, nil
-	w.f.mu.Unlock()
+	w.f.roster.mu.Unlock()
 	if o != nil {
 		o.answer <- errDeclined
 	}
@@ -140,13 +66,13 @@ func (w *waking) decline() {
 
 // offered takes the prompt that is offered, if nothing else is to be done; nil otherwise.
 func (w *waking) offered() *offer {
-	w.f.mu.Lock()
+	w.f.roster.mu.Lock()
 	o := w.c.offered
 	busy := w.c.Wanted || len(w.c.waiting) > 0
 	if o != nil && !busy {
 		w.c.resting, w.c.offered = false, nil
 	}
-	w.f.mu.Unlock()
+	w.f.roster.mu.Unlock()
 	if busy {
 		w.decline()
 		return nil
@@ -168,7 +94,7 @@ func (w *waking) accept(ctx context.Context, offered *queued) (*queued, error) {
 	}
 	w.c.takeMore() // nothing waits that could steer
 	begun := *offered
-	begun.Accepted, begun.Begun, begun.Sent = w.f.tick(now), 1, true
+	begun.Accepted, begun.Begun, begun.Sent = w.f.roster.tick(now), 1, true
 	name := place(w.c.key) + "/" + begunFolder + "/" + stamp(begun.Accepted, begun.ID)
 	change, err := w.f.records.changeTo(kindPrompt, name, &begun, 0)
 	if err != nil {
@@ -187,11 +113,11 @@ func (w *waking) accept(ctx context.Context, offered *queued) (*queued, error) {
 		return nil, err
 	}
 	w.queue, w.outcomes = map[string]bool{p.ID: true}, nil
-	w.f.mu.Lock()
-	defer w.f.mu.Unlock()
+	w.f.roster.mu.Lock()
+	defer w.f.roster.mu.Unlock()
 	if !slices.Contains(w.c.waiting, p.name) { // unless somebody has just looked at the store
 		w.c.waiting = append(w.c.waiting, p.name)
-		w.f.tally(1, 0)
+		w.f.roster.tally(1, 0)
 	}
 	return p, nil
 }

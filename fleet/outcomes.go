@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/claude-agent-go/claude/fleet/internal/outcomelog"
 	"github.com/claude-agent-go/claude/store"
@@ -28,52 +26,6 @@ type PromptOutcome struct {
 	Deleted bool
 }
 
-// Outcomes yields how the prompts of all conversations end, whichever process has sent
-// them and runs them, until ctx ends or the loop is left: first what has ended since a
-// place, then what ends. Keep the Cursor of the last outcome that you have dealt with, and
-// a service that restarts needs no list of prompts of its own. The zero Cursor is the
-// oldest outcome that the store has.
-//
-// Every prompt for which [Fleet.Wait] would return an outcome is yielded at least once
-// if all processes of the fleet are of a version that has Outcomes, in the order of each conversation; only one that is cancelled before it begins may come
-// earlier than others that ended just before. One whose conversation gets stuck on it is
-// yielded with [PromptStuck] while it is, and again when it ends. Deletions are yielded
-// too. After a crash, an outcome may come twice: compare Ticket.Prompt.
-//
-// Nothing is lost when many processes end prompts at the same time. The place of an
-// outcome is not taken before it is stored: who ends a prompt leaves a mark together with
-// the outcome, and who reads outcomes appends the marks to a log, by compare-and-set. So
-// no outcome can appear before a place that a reader has passed, and no clock matters.
-//
-// Outcomes are kept for Options.Keep. Of those of deleted conversations the store keeps
-// the key, the id of the prompt and its status, and nothing that was said, for as long;
-// with [KeepForever], for 30 days. A cursor that is older fails with [ErrCursorTooOld]:
-// begin again with the zero Cursor, and ask [Fleet.Prompt] about prompts of which you
-// have heard nothing.
-//
-// A store that cannot be reached is asked again. An outcome whose record is damaged or of
-// a newer version comes with [store.ErrDamaged] or [store.ErrNewer], and with its Cursor,
-// Key, and the Prompt, Status and Ended of its ticket: continue the loop for those behind
-// it. All other errors end the loop, and have no Cursor: [ErrCursorTooOld], [ErrClosed],
-// those of a log that cannot be read, ctx.
-func (f *Fleet) Outcomes(ctx context.Context, after Cursor) iter.Seq2[PromptOutcome, error] {
-	return f.outcomesOf(ctx, after, func(string) bool { return true })
-}
-
-// outcomesOf yields the outcomes of some conversations.
-func (f *Fleet) outcomesOf(ctx context.Context, after Cursor, wanted func(key string) bool) iter.Seq2[PromptOutcome, error] {
-	return func(yield func(PromptOutcome, error) bool) {
-		r := &outcomeReader{f: f, wanted: wanted, yield: yield}
-		err := r.begin(after)
-		if err == nil {
-			err = r.follow(ctx)
-		}
-		if err != nil {
-			yield(PromptOutcome{}, err)
-		}
-	}
-}
-
 // logCursor is the cursor of a place in the log of outcomes.
 func logCursor(at int64) Cursor { return Cursor(logPrefix + strconv.FormatInt(at, 10)) }
 
@@ -89,10 +41,11 @@ func parseLogCursor(c Cursor) (at int64, err error) {
 
 // outcomeReader reads the log of outcomes.
 type outcomeReader struct {
-	f      *Fleet
-	wanted func(key string) bool
-	yield  func(PromptOutcome, error) bool
-	at     int64 // the next place, -1: the first that there is
+	reports *reports
+	log     *outcomelog.Log
+	wanted  func(key string) bool
+	yield   func(PromptOutcome, error) bool
+	at      int64 // the next place, -1: the first that there is
 }
 
 func (r *outcomeReader) begin(after Cursor) (err error) {
@@ -105,12 +58,12 @@ func (r *outcomeReader) begin(after Cursor) (err error) {
 
 // follow yields outcomes until the loop is left, or returns what ends it.
 func (r *outcomeReader) follow(ctx context.Context) error {
-	t, end := r.f.store.listenAt(outcomesPlace)
+	t, end := r.reports.store.listenAt(outcomesPlace)
 	defer end()
 	for attempt := 0; ; {
-		_, changed := r.f.store.now(t)
+		_, changed := r.reports.store.now(t)
 		more, err := r.read(ctx)
-		wait := r.f.opts.Poll
+		wait := r.reports.opts.Poll
 		switch {
 		case !more: // first: a loop that was left must not be called again
 			return nil
@@ -121,15 +74,15 @@ func (r *outcomeReader) follow(ctx context.Context) error {
 		case err != nil && final(err):
 			return err
 		case err != nil:
-			r.f.opts.Logger.Warn("outcomes could not be read", "error", err)
+			r.reports.opts.Logger.Warn("outcomes could not be read", "error", err)
 			wait, attempt, changed = retryDelay(attempt), attempt+1, nil
 		default:
 			attempt = 0
 		}
-		if !waitFor(ctx, changed, r.f.ctx.Done(), wait) {
+		if !waitFor(ctx, changed, r.reports.ctx.Done(), wait) {
 			return context.Cause(ctx)
 		}
-		if r.f.ctx.Err() != nil {
+		if r.reports.ctx.Err() != nil {
 			return ErrClosed
 		}
 	}
@@ -137,17 +90,17 @@ func (r *outcomeReader) follow(ctx context.Context) error {
 
 // read yields what is new; false if the loop was left.
 func (r *outcomeReader) read(ctx context.Context) (more bool, err error) {
-	if err := r.f.log.Collect(ctx); err != nil {
+	if err := r.log.Collect(ctx); err != nil {
 		return true, err
 	}
 	if r.at < 0 {
-		if r.at, err = r.f.log.Begin(ctx); err != nil {
+		if r.at, err = r.log.Begin(ctx); err != nil {
 			r.at = -1
 			return true, err
 		}
 	}
 	for {
-		entries, err := r.f.log.Read(ctx, r.at)
+		entries, err := r.log.Read(ctx, r.at)
 		if err != nil || len(entries) == 0 {
 			return true, err
 		}
@@ -170,13 +123,13 @@ func (r *outcomeReader) show(ctx context.Context, e *outcomelog.Entry) (more boo
 	case e.Prompt == "":
 		o.Deleted = true
 	case PromptStatus(e.Status) == PromptStuck:
-		o.Ticket, _, err = r.f.ticket(ctx, e.Key, e.Prompt)
+		o.Ticket, _, err = r.reports.ticket(ctx, e.Key, e.Prompt)
 		if errors.Is(err, ErrUnknown) || errors.Is(err, ErrDeleted) || err == nil && o.Ticket.Status != PromptStuck {
 			return true, nil // it is not stuck anymore, or gone
 		}
 	default:
 		var kept bool
-		if o.Ticket, kept, err = r.f.records.outcome(ctx, e.Key, e.Prompt); !kept {
+		if o.Ticket, kept, err = r.reports.records.outcome(ctx, e.Key, e.Prompt); !kept {
 			o.Ticket = Ticket{Prompt: e.Prompt, Status: PromptStatus(e.Status), Ended: e.At}
 		}
 	}
@@ -217,20 +170,4 @@ func (w *waking) tellStuck(ctx context.Context, at *stuck) error {
 		return nil
 	})
 	return err
-}
-
-// logKeep is how long the log of outcomes is kept if the outcomes are kept forever: it
-// names conversations that were deleted.
-const logKeep = 30 * 24 * time.Hour
-
-// trimLog removes what is old from the log of outcomes.
-func (f *Fleet) trimLog(ctx context.Context, now time.Time) error {
-	keep := f.opts.Keep
-	if keep == KeepForever {
-		keep = logKeep
-	}
-	if err := f.log.Collect(ctx); err != nil {
-		return err
-	}
-	return f.log.Trim(ctx, now.Add(-keep))
 }

@@ -268,14 +268,14 @@ func TestForgetConversation(t *testing.T) {
 		"watched":  func(c *conversation) { c.watching = 1 },
 	} {
 		f := assemble(t.Context(), Options{})
-		c := f.conversation("acme/ada")
+		c := f.roster.conversation("acme/ada")
 		change(c)
-		if f.forget(c); f.active["acme/ada"] != c || c.Tenant != "acme" {
+		if f.roster.forget(c); f.roster.active["acme/ada"] != c || c.Tenant != "acme" {
 			t.Errorf("one with %s is forgotten", name)
 		}
 	}
 	f := assemble(t.Context(), Options{})
-	if f.forget(f.conversation("ada")); len(f.active) != 0 {
+	if f.roster.forget(f.roster.conversation("ada")); len(f.roster.active) != 0 {
 		t.Error("one that sleeps is kept")
 	}
 }
@@ -407,24 +407,24 @@ func TestRetryDelays(t *testing.T) {
 // waits.
 func TestWaitEstimate(t *testing.T) {
 	f := assemble(t.Context(), Options{MaxLive: 4})
-	f.turn = 10 * time.Second
+	f.roster.turn = 10 * time.Second
 	for prompts, want := range map[int]time.Duration{0: 10 * time.Second, 1: 10 * time.Second, 4: 10 * time.Second, 5: 20 * time.Second, 40: 100 * time.Second} {
-		if got := f.wait(prompts); got != want {
+		if got := f.roster.wait(prompts); got != want {
 			t.Errorf("%d prompts: %v, want %v", prompts, got, want)
 		}
 	}
-	f.turn = time.Millisecond
-	if got := f.wait(1); got != time.Second {
+	f.roster.turn = time.Millisecond
+	if got := f.roster.wait(1); got != time.Second {
 		t.Errorf("short turns: %v", got)
 	}
 	f.opts.MaxLive = NoCLIs
-	if got := f.wait(3); got != time.Second {
+	if got := f.roster.wait(3); got != time.Second {
 		t.Errorf("without CLIs: %v", got)
 	}
-	f.turn = time.Second
-	f.took(9 * time.Second)
-	if f.turn != 2*time.Second {
-		t.Errorf("turns take %v", f.turn)
+	f.roster.turn = time.Second
+	f.roster.took(9 * time.Second)
+	if f.roster.turn != 2*time.Second {
+		t.Errorf("turns take %v", f.roster.turn)
 	}
 }
 
@@ -450,7 +450,7 @@ func TestStanding(t *testing.T) {
 			c.p.ID = "p1"
 		}
 		c.want.Prompt, c.rec.Spent = c.p.ID, spent
-		if got := f.standing(t.Context(), &c.p, &c.rec); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", c.want) {
+		if got := f.reports.standing(t.Context(), &c.p, &c.rec); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", c.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}

@@ -28,7 +28,7 @@ const (
 // next finds out what is to be done, from what the store has: first from the
 // records, and only where they are silent from the transcript.
 func (w *waking) next(ctx context.Context) (step, *queued, error) {
-	before := w.f.waitingNames(w.c)
+	before := w.f.roster.waitingNames(w.c)
 	signalled := w.c.takeMore()
 	now, err := w.f.records.readStored(ctx, w.c.key, before)
 	if err != nil {
@@ -66,7 +66,7 @@ func (w *waking) next(ctx context.Context) (step, *queued, error) {
 	if err := w.endCancelled(ctx, &rec, cancelled); err != nil {
 		return sleep, nil, err
 	}
-	w.f.reset(w.c, before, all)
+	w.f.roster.reset(w.c, before, all)
 	stuckAt := func(p *queued) bool { return p.ID == rec.Stuck.Prompt && p.Interrupted.IsZero() }
 	if rec.Stuck != nil && slices.ContainsFunc(all, stuckAt) {
 		w.isStuck()
@@ -146,7 +146,7 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 			return sleep, err
 		} else if err != nil {
 			w.f.days.hold(w.c.key, err)
-			w.f.publish(w.c, p.ID, nil, err)
+			w.f.news.publish(w.c, p.ID, nil, err)
 			return sleep, nil
 		}
 		return send, nil
@@ -273,7 +273,7 @@ func (w *waking) decided(ctx context.Context, p *queued, open []string) (step, e
 		return sleep, w.endIfInterrupted(ctx, p)
 	}
 	if found {
-		w.f.publish(w.c, p.ID, nil, &DeferredError{w.c.key, p.ID, q.ID})
+		w.f.news.publish(w.c, p.ID, nil, &DeferredError{w.c.key, p.ID, q.ID})
 	}
 	return sleep, nil
 }
@@ -350,7 +350,7 @@ func (w *waking) stuck(ctx context.Context, p *queued, reason string) error {
 	})
 	if err == nil {
 		w.isStuck()
-		w.f.publishAll(w.c, &StuckError{w.c.key, p.ID, reason, p.Cause}) // prompts behind it do not begin either
+		w.f.news.publishAll(w.c, &StuckError{w.c.key, p.ID, reason, p.Cause}) // prompts behind it do not begin either
 		err = w.persist(func() error { return w.tellStuck(ctx, &at) })
 	}
 	return err
@@ -358,7 +358,7 @@ func (w *waking) stuck(ctx context.Context, p *queued, reason string) error {
 
 // isStuck notes that the conversation sleeps until somebody frees it.
 func (w *waking) isStuck() {
-	w.f.mu.Lock()
-	defer w.f.mu.Unlock()
+	w.f.roster.mu.Lock()
+	defer w.f.roster.mu.Unlock()
 	w.c.stuck = true
 }

@@ -78,46 +78,8 @@ func (e *SessionOpenError) Error() string {
 // Is reports whether target is [ErrSessionOpen].
 func (e *SessionOpenError) Is(target error) bool { return target == ErrSessionOpen }
 
-// Resume turns a session that a CLI keeps on disk into a conversation, under a new
-// key. Its transcript is copied into the store, with those of its subagents, and
-// continued there; the files on disk stay as they are, and what is said from then on
-// is not in them. The conversation exists when everything is copied. If that breaks
-// off, for whatever reason, it does not exist, and Resume can be called again: it
-// continues the copy, or, with Fork, makes another one. What a crash leaves of a fork
-// is removed by the next fleet that opens, ten minutes later.
-//
-// The disk is that of the process which calls Resume, even if others run the
-// conversation. They must have the directory that its options name.
-//
-// Within a project of a store, a session belongs to one conversation only. Other
-// stores and projects do not know about it, and conversations of the same session
-// there grow apart. Calling Resume again with the same key and session changes
-// nothing, but with Fork the key exists and the error is [ErrExists]. Once the
-// conversation is deleted, the project does not take the session again; Fork is still
-// possible.
-//
-// Errors: a [*ResumedError]; a [*SessionOpenError], as far as that can be seen, see
-// [history.History.Processes]; [ErrExists] for the key; [history.ErrInvalidID],
-// [history.ErrNotFound] and [history.ErrEmpty] for the session;
-// [store.ErrDeleted] if its conversation was deleted; [store.ErrLeased] if another
-// process works on it in the store; [store.ErrConflict] if the store has another
-// session with its id; [store.ErrDamaged] if something is missing in the middle of
-// it, or if it is too large to be restored from a store, with 10,000 subagents or
-// 2 GiB at most; [ErrTimeout], which bounds everything but the copy itself.
-func (f *Fleet) Resume(ctx context.Context, key string, from ResumeFrom) (err error) {
-	ctx, end := f.bounds.boundEach(ctx, key)
-	defer end(&err)
-	if err := f.resume(ctx, key, &from); err != nil {
-		if _, named := errors.AsType[*ConversationError](err); named {
-			return err
-		}
-		return &ConversationError{key, err}
-	}
-	return nil
-}
-
-func (f *Fleet) resume(ctx context.Context, key string, from *ResumeFrom) error {
-	if err := checkKey(f.opts.Project, key); err != nil {
+func (cp *copier) resume(ctx context.Context, key string, from *ResumeFrom) error {
+	if err := checkKey(cp.opts.Project, key); err != nil {
 		return err
 	}
 	if from.Disk == nil || from.Disk.ConfigDir() == "" {
@@ -129,34 +91,34 @@ func (f *Fleet) resume(ctx context.Context, key string, from *ResumeFrom) error 
 	if _, err := from.Disk.Info(ctx, from.Session); err != nil {
 		return err
 	}
-	now, err := f.store.Now(ctx)
+	now, err := cp.store.Now(ctx)
 	if err != nil {
 		return err
 	}
 	rec := record{Key: key, Session: from.Session, Created: now}
 	if !from.Fork {
-		return f.resumeSame(ctx, from, &rec)
+		return cp.resumeSame(ctx, from, &rec)
 	}
-	if err := f.checkNew(ctx, key); err != nil {
+	if err := cp.checkNew(ctx, key); err != nil {
 		return err
 	}
-	return f.copyTo(ctx, &rec, func(ctx context.Context, session string) error {
+	return cp.copyTo(ctx, &rec, func(ctx context.Context, session string) error {
 		_, resume := pauseBound(ctx) // it is read from a disk
 		defer resume()
-		_, err := from.Disk.Fork(ctx, from.Session, history.ForkOptions{UpTo: from.UpTo, ID: session, Into: history.In(f.store, f.opts.Project)})
+		_, err := from.Disk.Fork(ctx, from.Session, history.ForkOptions{UpTo: from.UpTo, ID: session, Into: history.In(cp.store, cp.opts.Project)})
 		return err
 	})
 }
 
 // resumeSame makes a conversation of the session itself. Its lease in the store
 // lets only one process do so, and nobody else write to it meanwhile.
-func (f *Fleet) resumeSame(ctx context.Context, from *ResumeFrom, rec *record) (err error) {
-	lease, err := f.leases.ownNamed(ctx, from.Session)
+func (cp *copier) resumeSame(ctx context.Context, from *ResumeFrom, rec *record) (err error) {
+	lease, err := cp.leases.ownNamed(ctx, from.Session)
 	if err != nil {
 		return err
 	}
-	defer f.leases.giveBack(ctx, lease)
-	holder, err := f.holderOf(ctx, from.Session)
+	defer cp.leases.giveBack(ctx, lease)
+	holder, err := cp.holderOf(ctx, from.Session)
 	if err != nil {
 		return err
 	}
@@ -166,21 +128,21 @@ func (f *Fleet) resumeSame(ctx context.Context, from *ResumeFrom, rec *record) (
 	if holder != "" {
 		return &ResumedError{from.Session, holder}
 	}
-	if err := f.checkNew(ctx, rec.Key); err != nil {
+	if err := cp.checkNew(ctx, rec.Key); err != nil {
 		return err
 	}
 	// What is copied belongs to the conversation, so it is written under its lease:
 	// that is what anyone must have who moves the transcript later.
-	own, err := f.leases.own(ctx, rec.Key)
+	own, err := cp.leases.own(ctx, rec.Key)
 	if err != nil {
 		return err
 	}
-	defer f.leases.giveBack(ctx, own)
+	defer cp.leases.giveBack(ctx, own)
 	_, resume := pauseBound(ctx) // it is read from a disk
 	if err := checkClosed(ctx, from); err != nil {
 		return err
 	}
-	if err := f.copySession(ctx, from, own.Fence); err != nil {
+	if err := cp.copySession(ctx, from, own.Fence); err != nil {
 		return err
 	}
 	if err := checkClosed(ctx, from); err != nil { // a CLI may have come during the copy
@@ -189,7 +151,7 @@ func (f *Fleet) resumeSame(ctx context.Context, from *ResumeFrom, rec *record) (
 	resume()
 	// The lease of the session may be lost, and with it the right to make a conversation
 	// of it, while nobody has asked for that of the conversation.
-	_, err = f.records.put(ctx, kindConversation, place(rec.Key), rec, 0, lease.Fence)
+	_, err = cp.records.put(ctx, kindConversation, place(rec.Key), rec, 0, lease.Fence)
 	if errors.Is(err, store.ErrConflict) { // somebody was faster
 		return ErrExists
 	}
@@ -206,8 +168,8 @@ func checkClosed(ctx context.Context, from *ResumeFrom) error {
 }
 
 // holderOf returns the key of the conversation that has a session, "" if none has.
-func (f *Fleet) holderOf(ctx context.Context, session string) (key string, err error) {
-	for r, err := range f.store.Scan(ctx, store.Folder{Project: f.opts.Project, Kind: kindConversation}, "") {
+func (cp *copier) holderOf(ctx context.Context, session string) (key string, err error) {
+	for r, err := range cp.store.Scan(ctx, store.Folder{Project: cp.opts.Project, Kind: kindConversation}, "") {
 		changed(ctx, err)
 		var rec record
 		if err == nil {
@@ -230,7 +192,7 @@ func (f *Fleet) holderOf(ctx context.Context, session string) (key string, err e
 // copySession copies a session from disk into the store. One that is written to
 // meanwhile, be it by a subagent, is open somewhere, and the copy may lack something.
 // The next attempt adds it.
-func (f *Fleet) copySession(ctx context.Context, from *ResumeFrom, fence store.Fence) error {
+func (cp *copier) copySession(ctx context.Context, from *ResumeFrom, fence store.Fence) error {
 	root, err := os.OpenRoot(from.Disk.ConfigDir())
 	if err != nil {
 		return err
@@ -254,7 +216,7 @@ func (f *Fleet) copySession(ctx context.Context, from *ResumeFrom, fence store.F
 	if err != nil {
 		return err
 	}
-	source := restore.Source{Store: f.store, Project: f.opts.Project}
+	source := restore.Source{Store: cp.store, Project: cp.opts.Project}
 	saved, err := source.SaveUnder(ctx, root, folder, from.Session, fence)
 	if errors.Is(err, restore.ErrDiffers) {
 		return fmt.Errorf("%w: %w", store.ErrConflict, err)
@@ -263,7 +225,7 @@ func (f *Fleet) copySession(ctx context.Context, from *ResumeFrom, fence store.F
 		return err
 	}
 	if saved.Skipped > 0 {
-		f.opts.Logger.Warn("lines of a session cannot be read and are left out", "session", from.Session, "lines", saved.Skipped)
+		cp.opts.Logger.Warn("lines of a session cannot be read and are left out", "session", from.Session, "lines", saved.Skipped)
 	}
 	after, err := restore.VersionOf(root, folder, from.Session)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/control"
-	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -21,65 +20,6 @@ type RewindTo struct {
 	Prompt string `json:"prompt"`
 	// DryRun only says what would change.
 	DryRun bool `json:"dryRun,omitzero"`
-}
-
-// Rewind restores the files that Claude has changed, and says which. It needs
-// [claude.Options].FileCheckpointing, and the machine on which the files were
-// changed. What was said stays; [Fleet.Fork] copies it up to a message.
-//
-// It takes its turn behind the prompts that were sent before, wakes the
-// conversation if it sleeps, and returns when it is done. If ctx ends before it
-// has begun, it is taken back. While agents work in the background it waits for them,
-// half a minute at most. A result without CanRewind has changed nothing, and says
-// why. Errors: [ErrUnknown], [ErrStuck], a [*FailedError], and those of Send.
-func (f *Fleet) Rewind(ctx context.Context, key string, r RewindTo) (control.Rewind, error) {
-	if !uuid.Valid(r.Prompt) {
-		return control.Rewind{}, fmt.Errorf("claude: fleet: %w: prompt id %q is not a UUID", store.ErrInvalid, r.Prompt)
-	}
-	if _, err := f.records.load(ctx, key); err != nil {
-		return control.Rewind{}, err
-	}
-	fresh := r.ID == ""
-	if fresh {
-		r.ID = newID()
-	}
-	w := f.watch(key, r.ID)
-	defer f.unwatch(key, r.ID, w)
-	if _, err := f.Send(ctx, key, Prompt{ID: r.ID, rewind: &r, fresh: fresh}); err != nil {
-		// It may have been accepted, and nobody waits for it.
-		return control.Rewind{}, errors.Join(err, f.takeBackRewind(ctx, key, r.ID))
-	}
-	w.recheck() // it may have been sent before, and have ended
-	for {
-		w.take(ctx, f.opts.Poll)
-		o, rec, err := f.ticket(ctx, key, r.ID)
-		switch {
-		case ctx.Err() != nil:
-			return control.Rewind{}, errors.Join(context.Cause(ctx), f.takeBackRewind(ctx, key, r.ID))
-		case f.ctx.Err() != nil:
-			return control.Rewind{}, ErrClosed
-		case errors.Is(err, ErrUnknown), errors.Is(err, ErrDeleted):
-			return control.Rewind{}, err
-		case err != nil: // the store may come back
-		case o.Rewind != nil:
-			return *o.Rewind, nil
-		case o.Status.Done():
-			return control.Rewind{}, &FailedError{key, o}
-		case rec.Stuck != nil:
-			return control.Rewind{}, errors.Join(rec.stuckError(), f.takeBackRewind(ctx, key, r.ID))
-		}
-	}
-}
-
-// takeBackRewind cancels a rewind that nobody waits for. If it has begun, it is done
-// anyway, which is not an error.
-func (f *Fleet) takeBackRewind(ctx context.Context, key, id string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askBound)
-	defer cancel()
-	if err := f.Cancel(ctx, key, id); !errors.Is(err, ErrBegun) && !errors.Is(err, ErrUnknown) {
-		return err
-	}
-	return nil
 }
 
 // rewindStep is how a rewind stands: one that has been begun too often, because

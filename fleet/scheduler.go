@@ -1,7 +1,9 @@
 package fleet
 
 import (
+	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/claude-agent-go/claude"
@@ -44,46 +46,83 @@ type conversation struct {
 	accepting token // for writing prompts down, in the order of their names
 }
 
+// roster knows which conversations are awake in this process, which have prompts, and who
+// gets the next slot. It is all that a fleet keeps in memory; the store is behind its
+// callers. Its lock also guards the conversations.
+type roster struct {
+	opts    *Options
+	ctx     context.Context // ends with Close
+	running *sync.WaitGroup // what looks at the store
+	leases  *leases
+	run     func(*conversation) // uses a slot, and gives it back
+
+	awake    sync.WaitGroup // conversations that have a slot
+	notified bool           // the store says what changes
+
+	mu     sync.Mutex
+	closed bool
+	// active are the conversations that are awake, or have prompts that wait.
+	active   map[string]*conversation
+	most     int                        // of them, see [shrink.Drop]
+	queued   int                        // prompts that wait, of all conversations
+	live     int                        // slots that are taken
+	seated   map[*conversation]bool     // those that have them
+	waitlist *slots.List[*conversation] // those that need one
+	order    uint64                     // counts who was wanted or served
+	asks     bool                       // the store is being asked for leases
+	timer    *time.Timer                // for the next conversation that has to wait
+	last     time.Time                  // when the last prompt was accepted
+	turn     time.Duration              // how long turns take
+	rates    rates                      // of conversations
+}
+
+func newRoster(ctx context.Context, o *Options, running *sync.WaitGroup, l *leases, run func(*conversation)) *roster {
+	return &roster{
+		opts: o, ctx: ctx, running: running, leases: l, run: run, turn: time.Second, rates: make(rates),
+		active: make(map[string]*conversation), seated: make(map[*conversation]bool), waitlist: slots.New[*conversation](),
+	}
+}
+
 // conversation returns a conversation, and keeps it in memory until forget.
-func (f *Fleet) conversation(key string) *conversation {
-	c := f.active[key]
+func (r *roster) conversation(key string) *conversation {
+	c := r.active[key]
 	if c == nil {
 		c = &conversation{key: key, Seat: slots.Seat{Tenant: TenantOf(key)}, wakeup: make(chan struct{}, 1), more: make(chan struct{}, 1), accepting: newToken(), stop: make(chan struct{}), watchers: make(map[string][]*watcher)}
-		f.active[key] = c
+		r.active[key] = c
 	}
 	return c
 }
 
 // forget removes a conversation that sleeps from memory if nothing is known of
 // it that the store does not know.
-func (f *Fleet) forget(c *conversation) {
+func (r *roster) forget(c *conversation) {
 	if !c.Awake && !c.Asking && len(c.waiting) == 0 && c.reserved == 0 && !c.Wanted && c.watching == 0 {
-		shrink.Drop(&f.active, &f.most, c.key)
+		shrink.Drop(&r.active, &r.most, c.key)
 	}
 }
 
 // learn takes note of a prompt in the store, and reports whether it is new. One that is
 // cancelled or interrupted and still there has to be tidied up.
-func (f *Fleet) learn(c *conversation, p *queued) bool {
+func (r *roster) learn(c *conversation, p *queued) bool {
 	known := slices.Contains(c.waiting, p.name)
 	if known && p.Cancelled.IsZero() && p.Interrupted.IsZero() {
 		return false
 	}
 	if !known {
 		c.waiting = append(c.waiting, p.name)
-		f.tally(1, 0)
+		r.tally(1, 0)
 	}
-	f.mark(c)
+	r.mark(c)
 	c.signalMore()
 	return !known
 }
 
 // nothingNew reports whether all prompts have ended that are known, and none has come.
 // It is only known in time if the store says what changes.
-func (f *Fleet) nothingNew(c *conversation) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.notified && !c.Wanted && len(c.waiting) == 0
+func (r *roster) nothingNew(c *conversation) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.notified && !c.Wanted && len(c.waiting) == 0
 }
 
 // signalMore lets the turn that runs look for prompts that steer it.
@@ -102,36 +141,36 @@ func (c *conversation) takeMore() bool {
 }
 
 // want notes that there may be something to do for a conversation.
-func (f *Fleet) want(key string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed || f.opts.MaxLive == NoCLIs {
+func (r *roster) want(key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || r.opts.MaxLive == NoCLIs {
 		return
 	}
-	f.mark(f.conversation(key))
-	f.schedule()
+	r.mark(r.conversation(key))
+	r.schedule()
 }
 
 // wantWaiting is want for a conversation that has prompts, as far as is known here.
-func (f *Fleet) wantWaiting(key string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if c := f.active[key]; c != nil && len(c.waiting) > 0 && !f.closed {
-		f.mark(c)
-		f.schedule()
+func (r *roster) wantWaiting(key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c := r.active[key]; c != nil && len(c.waiting) > 0 && !r.closed {
+		r.mark(c)
+		r.schedule()
 	}
 }
 
 // mark notes that there may be something to do, behind those that are noted
 // already. A process without CLIs never does it.
-func (f *Fleet) mark(c *conversation) {
-	if f.opts.MaxLive == NoCLIs {
+func (r *roster) mark(c *conversation) {
+	if r.opts.MaxLive == NoCLIs {
 		return
 	}
 	if !c.Wanted {
-		f.order++
-		c.Wanted, c.Since = true, f.order
-		f.waitlist.Put(c, time.Now())
+		r.order++
+		c.Wanted, c.Since = true, r.order
+		r.waitlist.Put(c, time.Now())
 	}
 	signal(c.wakeup)
 }
@@ -140,142 +179,142 @@ func (f *Fleet) mark(c *conversation) {
 // fewest slots comes first, of several the one that has not got any for longest,
 // and in a tenant the conversation that has waited longest. Then it sets
 // the timer for those that have to wait for their time.
-func (f *Fleet) schedule() {
-	if f.closed {
+func (r *roster) schedule() {
+	if r.closed {
 		return
 	}
 	now := time.Now()
-	for f.live < f.opts.MaxLive {
-		c := f.next(now)
+	for r.live < r.opts.MaxLive {
+		c := r.next(now)
 		if c == nil {
 			break
 		}
 		c.Awake, c.left, c.After = true, make(chan struct{}), time.Time{}
-		f.seated[c] = true
-		f.order++
-		f.waitlist.Slot(c, 1, f.order)
-		f.waitlist.Put(c, now)
-		f.tally(0, 1)
-		f.awake.Go(func() { f.run(c) })
+		r.seated[c] = true
+		r.order++
+		r.waitlist.Slot(c, 1, r.order)
+		r.waitlist.Put(c, now)
+		r.tally(0, 1)
+		r.awake.Go(func() { r.run(c) })
 	}
-	f.press(now)
-	f.setTimer(now)
+	r.press(now)
+	r.setTimer(now)
 }
 
 // next is the conversation that gets the next slot, nil if none needs one.
-func (f *Fleet) next(now time.Time) *conversation {
-	return f.waitlist.Next(now, func(c *conversation) bool { return f.runs(c.key) })
+func (r *roster) next(now time.Time) *conversation {
+	return r.waitlist.Next(now, func(c *conversation) bool { return r.runs(c.key) })
 }
 
 // runs reports whether this process may run a conversation.
-func (f *Fleet) runs(key string) bool { return f.opts.Runs == nil || f.opts.Runs(key) }
+func (r *roster) runs(key string) bool { return r.opts.Runs == nil || r.opts.Runs(key) }
 
 // pressed reports whether a conversation without a slot needs one.
-func (f *Fleet) pressed() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.live >= f.opts.MaxLive && f.next(time.Now()) != nil
+func (r *roster) pressed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.live >= r.opts.MaxLive && r.next(time.Now()) != nil
 }
 
 // press makes those that are awake look whether they can give their slot up.
-func (f *Fleet) press(now time.Time) {
-	if f.live < f.opts.MaxLive || f.next(now) == nil {
+func (r *roster) press(now time.Time) {
+	if r.live < r.opts.MaxLive || r.next(now) == nil {
 		return
 	}
-	for c := range f.seated {
+	for c := range r.seated {
 		signal(c.wakeup)
 	}
 }
 
 // setTimer calls schedule when the next conversation may be woken, and asks for
 // leases that may be free by now.
-func (f *Fleet) setTimer(now time.Time) {
-	if f.opts.MaxLive == NoCLIs {
+func (r *roster) setTimer(now time.Time) {
+	if r.opts.MaxLive == NoCLIs {
 		return
 	}
-	f.askForLeases(now)
-	if f.timer != nil {
-		f.timer.Stop()
+	r.askForLeases(now)
+	if r.timer != nil {
+		r.timer.Stop()
 	}
-	due, ok := f.waitlist.Due(!f.asks) // leases are asked for one after another
+	due, ok := r.waitlist.Due(!r.asks) // leases are asked for one after another
 	if !ok {
 		return
 	}
-	f.timer = time.AfterFunc(due.Sub(now), func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.schedule()
+	r.timer = time.AfterFunc(due.Sub(now), func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.schedule()
 	})
 }
 
 // leave gives the slot of a conversation back. If it was left for a reason that
 // may pass, it is woken again later.
-func (f *Fleet) leave(c *conversation, again time.Duration) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (r *roster) leave(c *conversation, again time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	close(c.left)
 	c.Awake, c.left, c.session, c.token = false, nil, nil, 0
-	delete(f.seated, c)
-	f.tally(0, -1)
+	delete(r.seated, c)
+	r.tally(0, -1)
 	if again >= 0 {
 		c.Wanted = false // behind the waiting ones
 		c.After = time.Now().Add(again)
-		f.mark(c)
+		r.mark(c)
 	}
-	f.waitlist.Put(c, time.Now())
-	f.waitlist.Slot(c, -1, 0) // last: a tenant that has nothing more is forgotten
-	f.forget(c)
-	f.schedule()
+	r.waitlist.Put(c, time.Now())
+	r.waitlist.Slot(c, -1, 0) // last: a tenant that has nothing more is forgotten
+	r.forget(c)
+	r.schedule()
 }
 
 // waitingNames returns the names of the prompts that are known to wait.
-func (f *Fleet) waitingNames(c *conversation) []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (r *roster) waitingNames(c *conversation) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return slices.Clone(c.waiting)
 }
 
 // reset makes the queue that is known what the store has. Prompts that came
 // while it was read are kept.
-func (f *Fleet) reset(c *conversation, before []string, all []*queued) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (r *roster) reset(c *conversation, before []string, all []*queued) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	names := make(map[string]bool, len(all))
 	for _, p := range all {
 		names[p.name] = true
 		if !slices.Contains(c.waiting, p.name) {
 			c.waiting = append(c.waiting, p.name)
-			f.tally(1, 0)
+			r.tally(1, 0)
 		}
 	}
 	for _, name := range before {
 		if !names[name] {
-			f.remove(c, name)
+			r.remove(c, name)
 		}
 	}
 	slices.Sort(c.waiting)
 }
 
 // ended takes a prompt that has its outcome out of the queue.
-func (f *Fleet) ended(c *conversation, p *queued) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.remove(c, p.name)
+func (r *roster) ended(c *conversation, p *queued) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.remove(c, p.name)
 }
 
-func (f *Fleet) remove(c *conversation, name string) {
+func (r *roster) remove(c *conversation, name string) {
 	delete(c.accepted, name)
 	if i := slices.Index(c.waiting, name); i >= 0 {
 		c.waiting = slices.Delete(c.waiting, i, i+1)
-		f.tally(-1, 0)
+		r.tally(-1, 0)
 	}
 }
 
 // took keeps how long turns take, the last ones more than those before.
-func (f *Fleet) took(d time.Duration) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.turn += (d - f.turn) / 8
+func (r *roster) took(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.turn += (d - r.turn) / 8
 }
 
 // signal fills a channel with one slot.
@@ -284,4 +323,29 @@ func signal(c chan struct{}) {
 	case c <- struct{}{}:
 	default:
 	}
+}
+
+// done takes a prompt out of the queue of a conversation that sleeps here: another
+// process has ended it. The conversation may sleep because of that prompt, so those
+// behind it are looked at. One that is awake may be about to sleep because of it, and
+// looks once more. The caller schedules.
+func (r *roster) done(key, name string) {
+	c := r.active[key]
+	if c == nil {
+		return
+	}
+	if c.Awake {
+		if len(c.waiting) > 1 && slices.Contains(c.waiting, name) {
+			r.mark(c)
+		}
+		return
+	}
+	r.remove(c, name)
+	if len(c.waiting) == 0 {
+		c.Wanted = false
+		r.waitlist.Put(c, time.Now())
+	} else {
+		r.mark(c)
+	}
+	r.forget(c)
 }

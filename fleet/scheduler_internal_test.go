@@ -17,17 +17,17 @@ func TestBusyConversationWaitsBehindOthers(t *testing.T) {
 	all := make([]*conversation, 3)
 	for i := range all {
 		all[i] = &conversation{key: fmt.Sprintf("c%d", i), wakeup: make(chan struct{}, 1)}
-		f.mark(all[i])
+		f.roster.mark(all[i])
 	}
 	var order []string
 	for range 7 { // each gets the slot, has more to do, and gives it back
-		c := f.next(now)
+		c := f.roster.next(now)
 		order = append(order, c.key)
 		c.Awake, c.Wanted = true, false
-		f.waitlist.Put(c, now)
-		f.mark(c)
+		f.roster.waitlist.Put(c, now)
+		f.roster.mark(c)
 		c.Awake = false
-		f.waitlist.Put(c, now)
+		f.roster.waitlist.Put(c, now)
 	}
 	if want := []string{"c0", "c1", "c2", "c0", "c1", "c2", "c0"}; !slices.Equal(order, want) {
 		t.Errorf("they got the slot in the order %q", order)
@@ -38,15 +38,15 @@ func TestBusyConversationWaitsBehindOthers(t *testing.T) {
 // before those of another conversation, waits behind that one.
 func TestBusyConversationLosesItsPlace(t *testing.T) {
 	f := assemble(t.Context(), Options{MaxLive: 1})
-	f.closed = true
+	f.roster.closed = true
 	busy := &conversation{key: "busy", Seat: slots.Seat{Awake: true}, wakeup: make(chan struct{}, 1), left: make(chan struct{})}
-	f.waitlist.Slot(busy, 1, 0)
-	f.tally(0, 1)
-	f.mark(busy) // a prompt comes while it works
+	f.roster.waitlist.Slot(busy, 1, 0)
+	f.roster.tally(0, 1)
+	f.roster.mark(busy) // a prompt comes while it works
 	other := &conversation{key: "other", wakeup: make(chan struct{}, 1)}
-	f.mark(other)
-	f.leave(busy, 0)
-	if next := f.next(time.Now().Add(time.Second)); next != other {
+	f.roster.mark(other)
+	f.roster.leave(busy, 0)
+	if next := f.roster.next(time.Now().Add(time.Second)); next != other {
 		t.Errorf("%s is next", next.key)
 	}
 }

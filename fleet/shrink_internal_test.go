@@ -32,25 +32,25 @@ func TestShrinks(t *testing.T) {
 		come func(i int) (leave func())
 	}{
 		{"active", func(i int) func() {
-			c := f.conversation(key(i))
-			return func() { f.forget(c) }
+			c := f.roster.conversation(key(i))
+			return func() { f.roster.forget(c) }
 		}},
 		{"watched", func(i int) func() {
 			_, end := a.listen(key(i))
 			return end
 		}},
 		{"ready", func(i int) func() {
-			return comes(f.waitlist, &conversation{key: key(i), Seat: slots.Seat{Tenant: TenantOf(key(i))}}, now)
+			return comes(f.roster.waitlist, &conversation{key: key(i), Seat: slots.Seat{Tenant: TenantOf(key(i))}}, now)
 		}},
 		{"later", func(i int) func() {
-			return comes(f.waitlist, &conversation{key: key(i), Seat: slots.Seat{Tenant: TenantOf(key(i)), After: now.Add(time.Hour)}}, now)
+			return comes(f.roster.waitlist, &conversation{key: key(i), Seat: slots.Seat{Tenant: TenantOf(key(i)), After: now.Add(time.Hour)}}, now)
 		}},
 		{"elsewhere", func(i int) func() {
-			return comes(f.waitlist, &conversation{key: key(i), Seat: slots.Seat{Tenant: TenantOf(key(i)), Held: true}}, now)
+			return comes(f.roster.waitlist, &conversation{key: key(i), Seat: slots.Seat{Tenant: TenantOf(key(i)), Held: true}}, now)
 		}},
 		{"refused", func(i int) func() {
-			leave := comes(f.waitlist, &conversation{key: key(i), Seat: slots.Seat{Tenant: TenantOf(key(i))}}, now)
-			f.waitlist.Next(now, func(*conversation) bool { return false })
+			leave := comes(f.roster.waitlist, &conversation{key: key(i), Seat: slots.Seat{Tenant: TenantOf(key(i))}}, now)
+			f.roster.waitlist.Next(now, func(*conversation) bool { return false })
 			return leave
 		}},
 	} {

@@ -195,7 +195,7 @@ func (w *waking) passOn(m message.Message, but string) {
 	s.mu.Unlock()
 	for _, id := range taken {
 		if id != but {
-			w.f.notify(w.c, id, m, nil)
+			w.f.roster.notify(w.c, id, m, nil)
 		}
 	}
 }
@@ -230,7 +230,7 @@ func (w *waking) endOthers(ctx context.Context, r *message.Result, but, of strin
 		if err := w.persist(func() error { return w.conclude(ctx, p, &o) }); err != nil {
 			return err
 		}
-		w.f.finished(w.c, o)
+		w.f.news.finished(w.c, o)
 	}
 	return nil
 }

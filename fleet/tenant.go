@@ -11,11 +11,6 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// Tenant returns the conversations of one tenant: those whose keys begin with
-// its name and a slash. A key of anybody else is [ErrForeign], whether or not
-// there is such a conversation.
-func (f *Fleet) Tenant(name string) Conversations { return tenant{f, name} }
-
 type tenant struct {
 	f    *Fleet
 	name string
@@ -151,7 +146,7 @@ func (t tenant) List(ctx context.Context) iter.Seq2[ConversationInfo, error] {
 	if t.name == "" {
 		return func(func(ConversationInfo, error) bool) {}
 	}
-	return t.f.listTenant(ctx, t.name)
+	return t.f.reports.listTenant(ctx, t.name)
 }
 
 func (t tenant) Outcomes(ctx context.Context, after Cursor) iter.Seq2[PromptOutcome, error] {

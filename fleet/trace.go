@@ -76,17 +76,6 @@ type TraceLoad struct {
 	Live int
 }
 
-// sending announces a prompt that is about to be accepted.
-func (f *Fleet) sending(ctx context.Context, key, id string) (carrier map[string]string, sent func(string, error)) {
-	if t := f.opts.Trace; t != nil && t.Sending != nil {
-		carrier, sent = t.Sending(ctx, TracePrompt{Key: key, ID: id})
-	}
-	if sent == nil {
-		sent = func(string, error) {}
-	}
-	return carrier, sent
-}
-
 // traced returns the context for a step.
 func (w *waking) traced(ctx context.Context, s step, p *queued) context.Context {
 	t := w.f.opts.Trace
@@ -108,26 +97,4 @@ func (w *waking) worked(p *queued, o TraceOutcome) {
 		w.traceDone = nil
 		p.Carrier = done(o)
 	}
-}
-
-// tally changes how many prompts wait and how many slots are taken.
-func (f *Fleet) tally(queued, live int) {
-	f.queued += queued
-	f.live += live
-	f.traceLoad(TraceLoad{f.queued, f.live})
-}
-
-// traceLoad reports numbers, until the fleet has ended.
-func (f *Fleet) traceLoad(l TraceLoad) {
-	if t := f.opts.Trace; t != nil && t.Load != nil && f.ctx.Err() == nil {
-		t.Load(l)
-	}
-}
-
-// stopAll cancels everything that the fleet does.
-func (f *Fleet) stopAll() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.traceLoad(TraceLoad{})
-	f.cancel()
 }

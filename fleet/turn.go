@@ -42,10 +42,10 @@ func (t *turn) over() {
 
 // setTurn makes a turn the one that the conversation works on; nil: it sleeps.
 func (w *waking) setTurn(t *turn) {
-	w.f.mu.Lock()
+	w.f.roster.mu.Lock()
 	before := w.c.turn
 	w.c.turn = t
-	w.f.mu.Unlock()
+	w.f.roster.mu.Unlock()
 	before.over()
 }
 
@@ -54,12 +54,12 @@ func (w *waking) setTurn(t *turn) {
 func (w *waking) begins(p *queued, s step) (done func(failed bool)) {
 	w.setTurn(w.newTurn(p.ID, s))
 	if !p.Interrupted.IsZero() { // and a CLI has it already, else it would have ended
-		w.f.leaveWord(w.c.key, p.ID)
+		w.f.roster.leaveWord(w.c.key, p.ID)
 	}
 	return func(failed bool) {
 		w.setTurn(w.newTurn("", sleep))
-		w.f.mu.Lock()
-		defer w.f.mu.Unlock()
+		w.f.roster.mu.Lock()
+		defer w.f.roster.mu.Unlock()
 		if !failed && w.c.interrupted == p.ID {
 			w.c.interrupted = ""
 		}
@@ -71,13 +71,13 @@ func (w *waking) begins(p *queued, s step) (done func(failed bool)) {
 // come later, find another turn, and read it again.
 func (w *waking) rests(p *queued) bool {
 	next := w.newTurn("", sleep)
-	w.f.mu.Lock()
+	w.f.roster.mu.Lock()
 	before := w.c.turn
 	rests := w.c.interrupted != p.ID && p.Interrupted.IsZero()
 	if rests {
 		w.c.turn = next
 	}
-	w.f.mu.Unlock()
+	w.f.roster.mu.Unlock()
 	if rests {
 		before.over()
 	} else {
@@ -89,9 +89,9 @@ func (w *waking) rests(p *queued) bool {
 // begun notes that the CLI has begun with the turn, and interrupts it if somebody has
 // left word.
 func (w *waking) begun(s *claude.Session) {
-	w.f.mu.Lock()
+	w.f.roster.mu.Lock()
 	w.c.turn.begun = true
-	w.f.mu.Unlock()
+	w.f.roster.mu.Unlock()
 	w.interruptIfWanted(s)
 }
 
@@ -99,17 +99,7 @@ func (w *waking) begun(s *claude.Session) {
 // begin by itself with a prompt that came too late to steer it, and no interrupt of this
 // turn may stop that one.
 func (w *waking) turnEnded() {
-	w.f.mu.Lock()
-	defer w.f.mu.Unlock()
+	w.f.roster.mu.Lock()
+	defer w.f.roster.mu.Unlock()
 	w.c.turn.end()
-}
-
-// turnOf returns the turn of a conversation that is awake here, nil if it is not.
-func (f *Fleet) turnOf(key string) *turn {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if c := f.active[key]; c != nil {
-		return c.turn
-	}
-	return nil
 }

@@ -17,18 +17,18 @@ const lacking = "2.1.299"
 // checkCLI refuses a CLI that cannot run conversations, before it accepts a prompt
 // that would never run. It looks at the CLI of one conversation, once, and starts
 // nothing: what cannot be known this way is known at the first wake.
-func (f *Fleet) checkCLI(key string) error {
-	if f.opts.MaxLive == NoCLIs || f.checked.Load() || !f.runs(key) {
+func (a *admission) checkCLI(key string) error {
+	if a.opts.MaxLive == NoCLIs || a.checked.Load() || !a.roster.runs(key) {
 		return nil
 	}
-	o, err := f.opts.Session(f.ctx, key)
+	o, err := a.opts.Session(a.ctx, key)
 	if err != nil {
 		return nil // a wake tries it again, and reports it
 	}
 	if o == nil {
 		o = new(claude.Options)
 	}
-	f.temps.learn(o)
+	a.temps.learn(o)
 	version := o.InstalledVersion()
 	if order, ok := operation.CompareVersions(version, lacking); ok && order <= 0 {
 		return &claude.StartError{
@@ -36,21 +36,21 @@ func (f *Fleet) checkCLI(key string) error {
 			Err: fmt.Errorf("version %s cannot continue conversations of a fleet, %s can", version, operation.Newest),
 		}
 	}
-	f.checked.Store(true)
+	a.checked.Store(true)
 	return nil
 }
 
 // checkFirst is checkCLI for the first conversation that the store has, if any.
-func (f *Fleet) checkFirst(ctx context.Context) error {
-	if f.opts.MaxLive == NoCLIs {
+func (a *admission) checkFirst(ctx context.Context) error {
+	if a.opts.MaxLive == NoCLIs {
 		return nil
 	}
-	for r, err := range f.store.Scan(ctx, store.Folder{Project: f.opts.Project, Kind: kindConversation}, "") {
+	for r, err := range a.store.Scan(ctx, store.Folder{Project: a.opts.Project, Kind: kindConversation}, "") {
 		if err != nil {
 			return err
 		}
-		if key := keyAt(r.Key.Name); f.runs(key) {
-			return f.checkCLI(key)
+		if key := keyAt(r.Key.Name); a.roster.runs(key) {
+			return a.checkCLI(key)
 		}
 	}
 	return nil

@@ -3,49 +3,14 @@ package fleet
 import (
 	"context"
 	"errors"
-	"fmt"
 
+	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Wait returns how a prompt ended, as soon as it has, whichever process has sent it and
-// runs it. If it was not answered, the error is a [*FailedError]. A prompt
-// that waits for a person, or for the next day because the budget of this one is spent,
-// is waited for: days, if ctx allows. One that cannot get any further without an
-// operator is not: then the error is a [*StuckError] or a [*BudgetError], and the ticket shows how the prompt stands. A prompt that the
-// conversation does not have, or not anymore (see Options.Keep), is [ErrUnknown].
-//
-// When ctx ends, the error is its cause, and the ticket is what was last known. The
-// prompt itself is not affected. A store that cannot be read is asked again until then.
-func (f *Fleet) Wait(ctx context.Context, key, id string) (Ticket, error) {
-	if err := checkKey(f.opts.Project, key); err != nil {
-		return Ticket{}, err
-	}
-	w := f.watch(key, id)
-	defer f.unwatch(key, id, w)
-	last := Ticket{Prompt: id}
-	for {
-		t, rec, err := f.ticket(ctx, key, id)
-		if err == nil {
-			last = t
-			if over, err := f.reached(ctx, &rec, t); over {
-				return t, err
-			}
-		} else if final(err) {
-			return last, err
-		}
-		if stop := f.untilNews(ctx, w); stop != nil {
-			if err != nil && ctx.Err() != nil && !errors.Is(err, stop) {
-				stop = fmt.Errorf("%w; %w", stop, err)
-			}
-			return last, stop
-		}
-	}
-}
-
 // reached reports whether there is nothing more to wait for, and the error that it ends
 // with.
-func (f *Fleet) reached(ctx context.Context, rec *record, t Ticket) (over bool, err error) {
+func (rp *reports) reached(ctx context.Context, rec *record, t Ticket) (over bool, err error) {
 	switch {
 	case t.Status == Answered:
 		return true, nil
@@ -54,7 +19,7 @@ func (f *Fleet) reached(ctx context.Context, rec *record, t Ticket) (over bool, 
 	case t.Status == Waiting:
 		return false, nil
 	}
-	err = f.halted(ctx, rec, t)
+	err = rp.halted(ctx, rec, t)
 	if spent, ok := errors.AsType[*BudgetError](err); ok && !spent.Resets.IsZero() {
 		return false, nil
 	}
@@ -73,16 +38,86 @@ func final(err error) bool {
 
 // untilNews waits until the store may have something new about the prompt that is
 // watched, or returns why it will not be told.
-func (f *Fleet) untilNews(ctx context.Context, w *watcher) error {
+func (rp *reports) untilNews(ctx context.Context, w *watcher) error {
 	for {
-		items, look := w.take(ctx, f.opts.Poll)
+		items, look := w.take(ctx, rp.opts.Poll)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case f.ctx.Err() != nil:
+		case rp.ctx.Err() != nil:
 			return ErrClosed
 		case look || len(items) > 0 && items[len(items)-1].msg == nil:
 			return nil
 		}
 	}
+}
+
+// follow yields what a prompt brings, until it ends or waits for a person.
+func (rp *reports) follow(ctx context.Context, key, id string, w *watcher, yield func(message.Message, error) bool) {
+	shown := false // the result
+	for {
+		items, look := w.take(ctx, rp.opts.Poll)
+		for _, it := range items {
+			if it.msg != nil {
+				_, shown = it.msg.(*message.Result)
+				if !yield(it.msg, nil) {
+					return
+				}
+				continue
+			}
+			if it.err != nil {
+				yield(nil, it.err)
+			}
+			return
+		}
+		switch {
+		case ctx.Err() != nil:
+			yield(nil, context.Cause(ctx))
+			return
+		case len(items) > 0:
+		case rp.ctx.Err() != nil:
+			yield(nil, ErrClosed)
+			return
+		case !look:
+		default: // it may run elsewhere
+			o, rec, err := rp.ticket(ctx, key, id)
+			if err != nil || !w.empty() {
+				continue
+			}
+			if o.Status.Done() {
+				rp.conclude(key, o, shown, yield)
+				return
+			}
+			if err := rp.halted(ctx, &rec, o); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+	}
+}
+
+// conclude yields the outcome of a prompt that nobody has told this process of.
+func (rp *reports) conclude(key string, o Ticket, shown bool, yield func(message.Message, error) bool) {
+	if o.Result != nil && !shown && !yield(o.Result, nil) {
+		return
+	}
+	if o.Status != Answered {
+		yield(nil, &FailedError{key, o})
+	}
+}
+
+// halted returns why a prompt without an outcome does not get any further until
+// somebody does something about it, nil if it does.
+func (rp *reports) halted(ctx context.Context, rec *record, o Ticket) error {
+	switch {
+	case rec.Stuck != nil:
+		return rec.stuckError()
+	case o.Status == Waiting:
+		return &DeferredError{rec.Key, o.Prompt, o.Question}
+	case o.Status == Queued:
+		if err := rp.budgets.budget(ctx, rec); !errors.Is(err, errUncounted) {
+			return err
+		}
+	}
+	return nil
 }

@@ -86,7 +86,7 @@ const turnsInARow = 4
 // run lets a conversation use its slot until it sleeps.
 func (f *Fleet) run(c *conversation) {
 	again := f.use(c)
-	f.leave(c, again)
+	f.roster.leave(c, again)
 }
 
 // use takes the lease and works until there is nothing to do, others need the
@@ -95,22 +95,22 @@ func (f *Fleet) use(c *conversation) (again time.Duration) {
 	lease, err := f.leases.own(f.ctx, c.key)
 	if err != nil {
 		held, isHeld := errors.AsType[*store.HeldError](err)
-		f.mu.Lock()
+		f.roster.mu.Lock()
 		c.Wanted, c.Held = true, isHeld
 		if isHeld {
 			c.interrupted = "" // another process runs its turns
 		}
-		f.mu.Unlock()
+		f.roster.mu.Unlock()
 		if isHeld {
 			return f.leases.askAgain(held)
 		}
 		f.opts.Logger.Warn("a conversation cannot be woken", "conversation", c.key, "error", err)
 		return retryAfter
 	}
-	f.mu.Lock()
+	f.roster.mu.Lock()
 	w := &waking{f: f, c: c, lease: lease, stop: c.stop, going: newCalls()}
 	c.token = lease.Token
-	f.mu.Unlock()
+	f.roster.mu.Unlock()
 	w.setTurn(w.newTurn("", sleep))
 	again = w.work()
 	w.decline()
@@ -120,9 +120,9 @@ func (f *Fleet) use(c *conversation) (again time.Duration) {
 	w.setTurn(nil)
 	w.forgetCalls()
 	if lease.isLost() {
-		f.mu.Lock()
+		f.roster.mu.Lock()
 		c.interrupted = "" // it was meant for what this process did
-		f.mu.Unlock()
+		f.roster.mu.Unlock()
 	}
 	if err := lease.release(f.ctx); err != nil {
 		f.opts.Logger.Warn("a lease could not be given back, it will expire", "conversation", c.key, "error", err)
@@ -159,7 +159,7 @@ func (w *waking) work() time.Duration {
 			return never
 		case s != sleep && w.given(""):
 			// The CLI begins with it by itself.
-		case s != sleep && w.turns >= turnsInARow && w.f.pressed():
+		case s != sleep && w.turns >= turnsInARow && w.f.roster.pressed():
 			return 0 // behind the waiting ones
 		case s != sleep:
 			w.keepLimits()
@@ -178,17 +178,17 @@ func (w *waking) look() (step, *queued, error) {
 		}
 		if !errors.Is(err, errDeclined) {
 			w.inDoubt = true
-			w.f.want(w.c.key) // it may be in the queue, and nobody else may look
+			w.f.roster.want(w.c.key) // it may be in the queue, and nobody else may look
 		}
 		o.answer <- err
 	}
-	if w.turns > 0 && w.f.nothingNew(w.c) {
+	if w.turns > 0 && w.f.roster.nothingNew(w.c) {
 		return sleep, nil, nil
 	}
 	w.decline()
-	w.f.mu.Lock()
+	w.f.roster.mu.Lock()
 	w.c.Wanted, w.c.stuck = false, false
-	w.f.mu.Unlock()
+	w.f.roster.mu.Unlock()
 	if looks := w.f.opts.looks; looks != nil {
 		return looks(w)
 	}
@@ -198,8 +198,8 @@ func (w *waking) look() (step, *queued, error) {
 // recheckAll lets those who watch prompts look at the store: the conversation failed,
 // and what was announced of it in the meantime was taken for its own.
 func (w *waking) recheckAll() {
-	w.f.mu.Lock()
-	defer w.f.mu.Unlock()
+	w.f.roster.mu.Lock()
+	defer w.f.roster.mu.Unlock()
 	w.c.recheckAll()
 }
 
@@ -266,7 +266,7 @@ func (w *waking) do(s step, p *queued) (err error) {
 	began := time.Now()
 	r, err := w.turn(ctx, s, p)
 	if err == nil && r != nil {
-		w.f.took(time.Since(began))
+		w.f.roster.took(time.Since(began))
 		return w.result(ctx, p, r)
 	}
 	if errors.Is(err, claude.ErrAnswered) {
@@ -297,7 +297,7 @@ func (w *waking) turn(ctx context.Context, s step, p *queued) (r *message.Result
 	defer stop()
 	say := func(m message.Message) {
 		w.see(m)
-		w.f.publish(w.c, p.ID, m, nil)
+		w.f.news.publish(w.c, p.ID, m, nil)
 		w.passOn(m, p.ID)
 	}
 	for m, err := range stream {
@@ -416,7 +416,7 @@ func (w *waking) ended(ctx context.Context, p *queued, o Ticket) error {
 // told says how the prompt of a step has ended, to all who follow it.
 func (w *waking) told(p *queued, o Ticket) {
 	w.worked(p, TraceOutcome{Status: o.Status})
-	w.f.finished(w.c, o)
+	w.f.news.finished(w.c, o)
 }
 
 // conclude writes the outcome of a prompt down.
@@ -435,7 +435,7 @@ func (w *waking) conclude(ctx context.Context, p *queued, o *Ticket) error {
 
 // out forgets a prompt that has its outcome.
 func (w *waking) out(p *queued) {
-	w.f.ended(w.c, p)
+	w.f.roster.ended(w.c, p)
 	w.steered.forget(p.ID)
 	delete(w.queue, p.ID)
 }
@@ -459,7 +459,7 @@ func (w *waking) deferred(ctx context.Context, p *queued) error {
 	if !w.rests(p) {
 		return err // it was interrupted in the moment in which it was deferred, and ends with the next look
 	}
-	w.f.publish(w.c, p.ID, nil, &DeferredError{w.c.key, p.ID, p.Question})
+	w.f.news.publish(w.c, p.ID, nil, &DeferredError{w.c.key, p.ID, p.Question})
 	return err
 }
 
@@ -509,17 +509,17 @@ func (w *waking) connect(ctx context.Context, s step) error {
 	w.steered = given
 	w.mode, w.moved = "", false
 	w.session, w.spent, w.heard, w.closed = session, new(message.Spending), "", make(chan struct{})
-	w.f.mu.Lock()
+	w.f.roster.mu.Lock()
 	w.c.session, w.c.own, w.c.starting = session, w.own, false
-	w.f.mu.Unlock()
+	w.f.roster.mu.Unlock()
 	go w.watch(session, w.gate, w.closed)
 	return w.catchUp(ctx, had.Mode, had.Model)
 }
 
 // starting lets people see that the CLI is being started. Only this process knows.
 func (w *waking) starting(now bool) {
-	w.f.mu.Lock()
-	defer w.f.mu.Unlock()
+	w.f.roster.mu.Lock()
+	defer w.f.roster.mu.Unlock()
 	w.c.starting = now
 }
 
@@ -656,9 +656,9 @@ func (w *waking) close() error {
 	}
 	w.session, w.steered = nil, nil
 	w.decline()
-	w.f.mu.Lock()
+	w.f.roster.mu.Lock()
 	w.c.session = nil
-	w.f.mu.Unlock()
+	w.f.roster.mu.Unlock()
 	if w.gate != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(w.f.ctx), parkBound)
 		defer cancel()
@@ -666,6 +666,6 @@ func (w *waking) close() error {
 	}
 	err := s.Close()
 	close(w.closed)
-	w.f.endLiveText(w.c)
+	w.f.news.endLiveText(w.c)
 	return err
 }

@@ -1,0 +1,103 @@
+package fleet
+
+import (
+	"context"
+	"iter"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+// Events yields what was said in a conversation after a place, and then what is
+// being said, until ctx ends or the loop is left.
+//
+// Stored events come from the transcript, so each comes once and none is left
+// out, whichever process runs the conversation, even when it changes hands. An
+// event is seen once it is stored: at the latest when its turn ends.
+//
+// If the conversation runs in this process, or in one that Options.Live reaches, and
+// its options say [claude.Options.PartialMessages], an answer is also seen while it
+// is written, by live events. A loop that begins in the middle of an answer gets all of it.
+// Once a block was yielded as stored, no live event of it follows. A loop that is
+// slow holds up nobody: it gets more text at a time, or only the stored event.
+//
+// Errors: [ErrUnknown], [ErrDeleted], those of the store, ctx.
+func (f *Fleet) Events(ctx context.Context, key string, after Cursor) iter.Seq2[ConversationEvent, error] {
+	return func(yield func(ConversationEvent, error) bool) {
+		at, err := parseCursor(after)
+		if err != nil {
+			yield(ConversationEvent{}, &ConversationError{key, err})
+			return
+		}
+		if err := checkKey(f.opts.Project, key); err != nil {
+			yield(ConversationEvent{}, err)
+			return
+		}
+		c := f.roster.hold(key)
+		defer f.roster.unhold(c)
+		defer f.news.followLive(ctx, c)()
+		r := &eventReader{records: f.records, poll: f.opts.Poll, key: key, at: at, yield: yield}
+		if err := r.follow(ctx, c); err != nil {
+			yield(ConversationEvent{}, err)
+		}
+	}
+}
+
+// Outcomes yields how the prompts of all conversations end, whichever process has sent
+// them and runs them, until ctx ends or the loop is left: first what has ended since a
+// place, then what ends. Keep the Cursor of the last outcome that you have dealt with, and
+// a service that restarts needs no list of prompts of its own. The zero Cursor is the
+// oldest outcome that the store has.
+//
+// Every prompt for which [Fleet.Wait] would return an outcome is yielded at least once
+// if all processes of the fleet are of a version that has Outcomes, in the order of each conversation; only one that is cancelled before it begins may come
+// earlier than others that ended just before. One whose conversation gets stuck on it is
+// yielded with [PromptStuck] while it is, and again when it ends. Deletions are yielded
+// too. After a crash, an outcome may come twice: compare Ticket.Prompt.
+//
+// Nothing is lost when many processes end prompts at the same time. The place of an
+// outcome is not taken before it is stored: who ends a prompt leaves a mark together with
+// the outcome, and who reads outcomes appends the marks to a log, by compare-and-set. So
+// no outcome can appear before a place that a reader has passed, and no clock matters.
+//
+// Outcomes are kept for Options.Keep. Of those of deleted conversations the store keeps
+// the key, the id of the prompt and its status, and nothing that was said, for as long;
+// with [KeepForever], for 30 days. A cursor that is older fails with [ErrCursorTooOld]:
+// begin again with the zero Cursor, and ask [Fleet.Prompt] about prompts of which you
+// have heard nothing.
+//
+// A store that cannot be reached is asked again. An outcome whose record is damaged or of
+// a newer version comes with [store.ErrDamaged] or [store.ErrNewer], and with its Cursor,
+// Key, and the Prompt, Status and Ended of its ticket: continue the loop for those behind
+// it. All other errors end the loop, and have no Cursor: [ErrCursorTooOld], [ErrClosed],
+// those of a log that cannot be read, ctx.
+func (f *Fleet) Outcomes(ctx context.Context, after Cursor) iter.Seq2[PromptOutcome, error] {
+	return f.outcomesOf(ctx, after, func(string) bool { return true })
+}
+
+// outcomesOf yields the outcomes of some conversations.
+func (f *Fleet) outcomesOf(ctx context.Context, after Cursor, wanted func(key string) bool) iter.Seq2[PromptOutcome, error] {
+	return func(yield func(PromptOutcome, error) bool) {
+		r := &outcomeReader{reports: f.reports, log: f.log, wanted: wanted, yield: yield}
+		err := r.begin(after)
+		if err == nil {
+			err = r.follow(ctx)
+		}
+		if err != nil {
+			yield(PromptOutcome{}, err)
+		}
+	}
+}
+
+// LiveState returns what is being said in a conversation, if this process runs it. It
+// is for Options.Live.
+func (f *Fleet) LiveState(key string) (state []byte, here bool) {
+	f.roster.mu.Lock()
+	c := f.roster.active[key]
+	here = c != nil && c.session != nil
+	f.roster.mu.Unlock()
+	if !here {
+		return nil, false
+	}
+	state, err := jsonx.Marshal(c.liveText.state())
+	return state, err == nil
+}

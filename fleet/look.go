@@ -1,0 +1,121 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet/internal/dayspend"
+)
+
+// look takes up the prompts that the store has, and forgets those that others have
+// ended.
+func (l *lookout) look(ctx context.Context) error {
+	known := l.roster.knownPrompts()
+	newer := make(map[string]bool)
+	for p, err := range l.records.pending(ctx, "") {
+		if err != nil {
+			return err
+		}
+		if p.newer {
+			newer[keyAt(p.name)] = true
+			continue
+		}
+		l.roster.mu.Lock()
+		if key := keyAt(p.name); key != "" && !l.roster.closed {
+			c := l.roster.conversation(key)
+			l.roster.learn(c, p)
+			if !p.Interrupted.IsZero() {
+				l.endings.noticeInterrupted(c, p.ID)
+			}
+		}
+		l.roster.mu.Unlock()
+		delete(known, p.name)
+	}
+	freed, left := l.freed(ctx), l.newer.prompts(newer)
+	l.roster.mu.Lock()
+	defer l.roster.mu.Unlock()
+	for name := range known {
+		l.roster.done(keyAt(name), name)
+	}
+	for _, key := range freed {
+		if c := l.roster.active[key]; c != nil && c.stuck {
+			l.roster.mark(c)
+		}
+	}
+	for _, key := range left {
+		if c := l.roster.active[key]; c != nil && len(c.waiting) > 0 {
+			l.roster.mark(c)
+		}
+	}
+	l.roster.waitlist.Reconsider(time.Now())
+	l.roster.schedule()
+	return nil
+}
+
+// poll looks for prompts that other processes have accepted, until the end.
+func (l *lookout) poll() {
+	for waitFor(l.ctx, l.missed, nil, l.opts.Poll) {
+		if err := l.look(l.ctx); err != nil && l.ctx.Err() == nil {
+			l.opts.Logger.Warn("the store could not be looked at for prompts", "error", err)
+		}
+	}
+}
+
+// freed returns the conversations that were stuck here and are not anymore: another
+// process may have cancelled the prompt, or let it try again. Only records of those that
+// are stuck are read.
+func (l *lookout) freed(ctx context.Context) (keys []string) {
+	for _, key := range l.roster.stuckHere() {
+		rec, err := l.records.load(ctx, key)
+		switch {
+		case errors.Is(err, ErrUnknown), err == nil && rec.Stuck == nil:
+			keys = append(keys, key)
+		case err != nil && !errors.Is(err, ErrDeleted) && ctx.Err() == nil:
+			l.opts.Logger.Warn("a conversation that is stuck cannot be read", "conversation", key, "error", err)
+		}
+	}
+	return keys
+}
+
+// watchDecisions wakes conversations whose questions are decided, and those with
+// prompts whose questions were withdrawn. Prompts that wait for a question which has
+// expired are ended.
+func (l *lookout) watchDecisions() {
+	for attempt := 0; l.ctx.Err() == nil; attempt++ {
+		for q, err := range l.inbox.Watch(l.ctx, approval.Filter{States: []approval.State{approval.Decided, approval.Gone}}) {
+			if err != nil {
+				break
+			}
+			attempt = 0
+			switch {
+			case q.State == approval.Decided:
+				l.roster.want(q.Conversation)
+			case q.Outcome == approval.Withdrawn:
+				l.roster.wantWaiting(q.Conversation)
+			case q.Outcome == approval.Expired && q.Deferred && l.roster.hasWaiting(q.Conversation):
+				l.overdue.add(q)
+			}
+		}
+		pause(l.ctx, retryDelay(attempt))
+	}
+}
+
+// newDay wakes the conversations that had to wait for the next day, when it begins or when
+// they may spend more before that.
+func (l *lookout) newDay() {
+	for wait := time.Duration(0); pause(l.ctx, wait); {
+		wait = clockLook
+		if now, err := l.clock.about(l.ctx, l.store); err == nil {
+			for _, key := range l.days.release(l.ctx, now) {
+				l.roster.want(key)
+			}
+			wait = min(wait, dayspend.Of(now).Ends().Sub(now))
+		}
+	}
+}
+
+// clockLook is how often the clock of the store is looked at for the end of a day. A
+// timer until midnight would be late on a machine that was suspended.
+const clockLook = time.Minute

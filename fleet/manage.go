@@ -1,0 +1,175 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Delete removes a conversation and everything that the store has of it. A turn
+// that runs is cut off; prompts that wait end as [Cancelled]; questions are gone.
+// From the moment the deletion begins, every other method returns [ErrDeleted];
+// when it is done, [ErrUnknown], and the key can be used again.
+//
+// If another process runs the conversation and Options.Elsewhere does not reach it,
+// Delete returns [ErrElsewhere] and changes nothing. After any other error, the conversation may be half deleted:
+// call Delete again, or leave it to the next Open.
+func (f *Fleet) Delete(ctx context.Context, key string) error { return f.eraser.delete(ctx, key) }
+
+// Get returns a conversation, or [ErrUnknown].
+func (f *Fleet) Get(ctx context.Context, key string) (info ConversationInfo, err error) {
+	ctx, end := f.bounds.bound(ctx, key)
+	defer end(&err)
+	rec, err := f.records.load(ctx, key)
+	if err != nil {
+		return ConversationInfo{}, err
+	}
+	var q queueState
+	for p, err := range f.records.waiting(ctx, key) {
+		if err != nil {
+			return info, &ConversationError{key, err}
+		}
+		q.add(p)
+	}
+	return f.reports.info(ctx, &rec, q), nil
+}
+
+// List yields the conversations in the order of their keys. It reads the store in two
+// passes, however many conversations there are: first the prompts that wait, then the
+// conversations. Those that only a newer version of this program can read are left out.
+// It waits for each of them no longer than Options.StoreTimeout.
+func (f *Fleet) List(ctx context.Context) iter.Seq2[ConversationInfo, error] {
+	return f.reports.list(ctx, func(ctx context.Context, kind string) iter.Seq2[store.Record, error] {
+		return f.store.Scan(ctx, store.Folder{Project: f.opts.Project, Kind: kind}, "")
+	})
+}
+
+// Describe gives a conversation a title and labels, in place of those that it had.
+// [ConversationInfo] has them. The conversation is made if there is none, so that it
+// can be described before its first prompt. A fork does not inherit them.
+func (f *Fleet) Describe(ctx context.Context, key string, d Description) error {
+	if err := checkKey(f.opts.Project, key); err != nil {
+		return err
+	}
+	if err := d.check(); err != nil {
+		return &ConversationError{key, err}
+	}
+	if _, err := f.records.create(ctx, key); err != nil {
+		return err
+	}
+	_, err := f.records.change(ctx, key, store.Fence{}, func(r *record) error {
+		if r.Title == d.Title && maps.Equal(r.Labels, d.Labels) {
+			return errUnchanged
+		}
+		r.Title, r.Labels = d.Title, maps.Clone(d.Labels)
+		return nil
+	})
+	return err
+}
+
+// Fork copies a conversation to a new key, up to the message with the id upTo,
+// which is included. An empty upTo copies all that is stored, but a call that
+// waits for a person is left out. The copy has the model and the mode of the
+// original; it has no prompts, questions or rules, and has cost nothing yet. The
+// original is unchanged, and may be running.
+//
+// Errors: [ErrUnknown], [ErrExists] for the new key, [history.ErrNotFound] if
+// the message does not exist, [history.ErrEmpty] if nothing was said yet, [ErrTimeout].
+func (f *Fleet) Fork(ctx context.Context, key, newKey, upTo string) (err error) {
+	ctx, end := f.bounds.boundEach(ctx, key)
+	defer end(&err)
+	rec, err := f.records.load(ctx, key)
+	if err != nil {
+		return err
+	}
+	if err := f.copier.checkNew(ctx, newKey); err != nil {
+		return err
+	}
+	now, err := f.store.Now(ctx)
+	if err != nil {
+		return &ConversationError{newKey, err}
+	}
+	fork := record{Key: newKey, Created: now, Mode: rec.Mode, Model: rec.Model}
+	return f.copier.copyTo(ctx, &fork, func(ctx context.Context, session string) error {
+		if err := f.copier.forkSession(ctx, &rec, upTo, session); err != nil {
+			return &ConversationError{key, err}
+		}
+		return nil
+	})
+}
+
+// Resume turns a session that a CLI keeps on disk into a conversation, under a new
+// key. Its transcript is copied into the store, with those of its subagents, and
+// continued there; the files on disk stay as they are, and what is said from then on
+// is not in them. The conversation exists when everything is copied. If that breaks
+// off, for whatever reason, it does not exist, and Resume can be called again: it
+// continues the copy, or, with Fork, makes another one. What a crash leaves of a fork
+// is removed by the next fleet that opens, ten minutes later.
+//
+// The disk is that of the process which calls Resume, even if others run the
+// conversation. They must have the directory that its options name.
+//
+// Within a project of a store, a session belongs to one conversation only. Other
+// stores and projects do not know about it, and conversations of the same session
+// there grow apart. Calling Resume again with the same key and session changes
+// nothing, but with Fork the key exists and the error is [ErrExists]. Once the
+// conversation is deleted, the project does not take the session again; Fork is still
+// possible.
+//
+// Errors: a [*ResumedError]; a [*SessionOpenError], as far as that can be seen, see
+// [history.History.Processes]; [ErrExists] for the key; [history.ErrInvalidID],
+// [history.ErrNotFound] and [history.ErrEmpty] for the session;
+// [store.ErrDeleted] if its conversation was deleted; [store.ErrLeased] if another
+// process works on it in the store; [store.ErrConflict] if the store has another
+// session with its id; [store.ErrDamaged] if something is missing in the middle of
+// it, or if it is too large to be restored from a store, with 10,000 subagents or
+// 2 GiB at most; [ErrTimeout], which bounds everything but the copy itself.
+func (f *Fleet) Resume(ctx context.Context, key string, from ResumeFrom) (err error) {
+	ctx, end := f.bounds.boundEach(ctx, key)
+	defer end(&err)
+	if err := f.copier.resume(ctx, key, &from); err != nil {
+		if _, named := errors.AsType[*ConversationError](err); named {
+			return err
+		}
+		return &ConversationError{key, err}
+	}
+	return nil
+}
+
+// SetModel chooses the model of a conversation, from its next turn on. Empty is
+// what its options say.
+func (f *Fleet) SetModel(ctx context.Context, key, model string) error {
+	if err := f.choose(ctx, key, func(r *record) { r.Model = model }); err != nil {
+		return err
+	}
+	return f.perform(ctx, key, Instruction{Model: &model})
+}
+
+// SetPermissionMode chooses the permission mode of a conversation. It stays
+// chosen when the conversation sleeps, although the CLI forgets it. Empty is what
+// its options say.
+func (f *Fleet) SetPermissionMode(ctx context.Context, key string, mode permission.Mode) error {
+	if err := mode.Check(); mode != "" && err != nil {
+		return fmt.Errorf("claude: fleet: %w: %w", store.ErrInvalid, err)
+	}
+	if err := f.choose(ctx, key, func(r *record) { r.Mode = mode }); err != nil {
+		return err
+	}
+	return f.perform(ctx, key, Instruction{Mode: &mode})
+}
+
+// choose changes what was chosen for a conversation.
+func (f *Fleet) choose(ctx context.Context, key string, set func(*record)) (err error) {
+	ctx, end := f.bounds.bound(ctx, key)
+	defer end(&err)
+	_, err = f.records.change(ctx, key, store.Fence{}, func(r *record) error {
+		set(r)
+		return nil
+	})
+	return err
+}
