@@ -46,32 +46,25 @@ func lastProgress(ctx context.Context, t *history.Transcript, prompt string) (la
 	return last, nil
 }
 
-// syntheticModel is the model of what the CLI says in the place of one.
-const syntheticModel = "<synthetic>"
-
 // progressed begins to count anew if the turn of a prompt has made progress since it was
 // last looked at. The next attempt writes it down.
-func (w *waking) progressed(ctx context.Context, t *history.Transcript, p *queued) error {
+func (w *tenure) progressed(ctx context.Context, t *history.Transcript, p *queued) error {
 	last, err := lastProgress(ctx, t, p.ID)
 	if err != nil || last == "" || last == p.Since {
 		return err
 	}
 	p.Since = last
-	if p.Begun > 0 && p.Resets < w.f.opts.Resets {
+	if p.Begun > 0 && p.Resets < w.opts.Resets {
 		p.Begun, p.Resets = 0, p.Resets+1
 	}
 	return nil
 }
 
-// startAgain makes a prompt count as not begun: a person has been asked, or has decided
-// something.
-func (p *queued) startAgain() { p.Begun, p.Resets, p.Starts = 0, 0, 0 }
-
 // wasClosed reports whether the work ended because the fleet was closed: the conversation is
 // still its own, and nobody has deleted it.
-func (w *waking) wasClosed() bool {
+func (w *tenure) wasClosed() bool {
 	select {
-	case <-w.f.closing:
+	case <-w.closing:
 	default:
 		return false
 	}
@@ -84,15 +77,15 @@ func (w *waking) wasClosed() bool {
 }
 
 // takeBackAttempt makes an attempt not count that Close has cut off.
-func (w *waking) takeBackAttempt(p *queued) {
+func (w *tenure) takeBackAttempt(p *queued) {
 	if p.Begun == 0 || !w.wasClosed() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.f.ctx), askBound)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), askBound)
 	defer cancel()
 	p.Begun--
-	if err := w.f.records.update(ctx, p, w.lease.Fence); err != nil {
-		w.f.opts.Logger.Warn("an attempt that was cut off by Close counts", "conversation", w.c.key, "prompt", p.ID, "error", err)
+	if err := w.records.update(ctx, p, w.lease.Fence); err != nil {
+		w.opts.Logger.Warn("an attempt that was cut off by Close counts", "conversation", w.c.key, "prompt", p.ID, "error", err)
 	}
 }
 
@@ -108,17 +101,6 @@ func slowStart(err error) bool {
 
 // defaultInitialize is how long a CLI may take to start, unless the options say otherwise.
 const defaultInitialize = time.Minute
-
-// patient gives a CLI that was too slow to start more time with each start.
-func (w *waking) patient(t *claude.Timeouts) {
-	if w.starts == 0 || t.Initialize == claude.NoTimeout {
-		return
-	}
-	if t.Initialize == 0 {
-		t.Initialize = defaultInitialize
-	}
-	t.Initialize <<= min(w.starts, 4)
-}
 
 // sessionError is an error of Options.Session.
 type sessionError struct{ error }
@@ -139,7 +121,7 @@ func permanent(err error) bool {
 }
 
 // failed notes what ended an attempt, if it can.
-func (w *waking) failed(p *queued, err error) error {
+func (w *tenure) failed(p *queued, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -148,7 +130,7 @@ func (w *waking) failed(p *queued, err error) error {
 		return err
 	}
 	w.worked(p, TraceOutcome{Status: Running, Err: err})
-	stored := w.amend(w.f.ctx, p, func(p *queued) {
+	stored := w.amend(w.ctx, p, func(p *queued) {
 		p.Failure, p.Cause = cutFailure(err), causeOf(err)
 		if slowStart(err) && p.Starts < maxStarts && p.Begun > 0 {
 			p.Begun, p.Starts = p.Begun-1, p.Starts+1
@@ -157,9 +139,9 @@ func (w *waking) failed(p *queued, err error) error {
 	if stored != nil || !permanent(err) {
 		return errors.Join(err, stored)
 	}
-	if stored := w.stuck(w.f.ctx, p, fmt.Sprintf("it cannot be run: %s", p.Failure)); stored != nil {
+	if stored := w.stuck(w.ctx, p, fmt.Sprintf("it cannot be run: %s", p.Failure)); stored != nil {
 		return errors.Join(err, stored)
 	}
-	w.f.opts.Logger.Warn("a conversation is stuck", "conversation", w.c.key, "error", err)
+	w.opts.Logger.Warn("a conversation is stuck", "conversation", w.c.key, "error", err)
 	return nil
 }

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/claude-agent-go/claude/approval"
-	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -209,33 +207,6 @@ func (c *calls) written(call calledTool) {
 	}
 }
 
-// letGo writes down that a call is about to begin, unless the transcript has it.
-func (w *waking) letGo(ctx context.Context, in *hook.PreToolUseInput) error {
-	c := w.going
-	call := calledTool{ID: in.ToolUseID, Tool: in.ToolName, Digest: approval.Digest(in.ToolInput), Agent: in.AgentID}
-	if _, needed := c.toWrite(call); !needed {
-		return nil
-	}
-	if err := c.writing.take(ctx); err != nil {
-		return err
-	}
-	defer c.writing.give()
-	next, needed := c.toWrite(call)
-	if !needed {
-		return nil
-	}
-	err := w.f.records.putCalls(ctx, w.c.key, c, next, w.lease.Fence)
-	if errors.Is(err, store.ErrConflict) { // a write of our own whose reply was lost
-		if _, err = w.f.records.readCalls(ctx, w.c.key, c); err == nil {
-			err = w.f.records.putCalls(ctx, w.c.key, c, next, w.lease.Fence)
-		}
-	}
-	if err == nil {
-		c.written(call)
-	}
-	return err
-}
-
 // putCalls writes the record of calls. Its caller has the token.
 func (rs *records) putCalls(ctx context.Context, key string, c *calls, next []calledTool, fence store.Fence) error {
 	revision, err := rs.put(ctx, kindCalls, place(key), &letGo{next, c.unknown}, c.revision, fence)
@@ -261,23 +232,4 @@ func (rs *records) readCalls(ctx context.Context, key string, c *calls) ([]calle
 	}
 	c.revision, c.unknown = r.Revision, now.Unknown
 	return now.Calls, nil
-}
-
-// forgetCalls drops the record when a conversation goes to sleep and the model knows of
-// all calls: otherwise the next to wake it would have to read the whole transcript.
-func (w *waking) forgetCalls() {
-	c := w.going
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.f.ctx), askBound)
-	defer cancel()
-	if c.writing.take(ctx) != nil {
-		return // its record stays
-	}
-	defer c.writing.give()
-	if !c.looked || c.revision == 0 || len(c.untold()) > 0 || w.lease.isLost() {
-		return
-	}
-	err := w.f.store.DropRecord(ctx, w.f.records.key(kindCalls, place(w.c.key)), c.revision, w.lease.Fence)
-	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrConflict) {
-		w.f.opts.Logger.Debug("the record of calls stays until the next sleep", "conversation", w.c.key, "error", err)
-	}
 }

@@ -112,10 +112,7 @@ func TestLetGoHoldsUpNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := &waking{
-			f: assemble(t.Context(), Options{Store: db, Project: "p"}), c: &conversation{key: "ada"},
-			lease: &owned{Held: held, lost: make(chan struct{})}, going: newCalls(),
-		}
+		w := newWaking(newHouse(t.Context(), Options{Store: db, Project: "p"}), &conversation{key: "ada"}, &owned{Held: held, lost: make(chan struct{})}, nil)
 		w.going.pending = []calledTool{{ID: "toolu_0", Tool: "Bash"}}
 		call := func(ctx context.Context, id string) error {
 			return w.letGo(ctx, &hook.PreToolUseInput{ToolBase: hook.ToolBase{ToolName: "Bash", ToolUseID: id, ToolInput: json.RawMessage(`{}`)}})
@@ -146,7 +143,7 @@ func TestLetGoHoldsUpNothing(t *testing.T) {
 		if left := w.going.untold(); len(left) > 0 {
 			t.Errorf("what the transcript has is pending: %+v", left)
 		}
-		r, err := db.GetRecord(t.Context(), w.f.records.key(kindCalls, place("ada")))
+		r, err := db.GetRecord(t.Context(), w.records.key(kindCalls, place("ada")))
 		if err != nil || !strings.Contains(string(r.Value), "toolu_1") || r.Revision != w.going.revision {
 			t.Errorf("the record: %s, revision %d, %v; known is %d", r.Value, r.Revision, err, w.going.revision)
 		}
@@ -179,10 +176,7 @@ func TestLetGoAfterLostReply(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := &waking{
-			f: assemble(t.Context(), Options{Store: db, Project: "p"}), c: &conversation{key: "ada"},
-			lease: &owned{Held: held, lost: make(chan struct{})}, going: newCalls(),
-		}
+		w := newWaking(newHouse(t.Context(), Options{Store: db, Project: "p"}), &conversation{key: "ada"}, &owned{Held: held, lost: make(chan struct{})}, nil)
 		call := func(id string) error {
 			return w.letGo(t.Context(), &hook.PreToolUseInput{ToolBase: hook.ToolBase{ToolName: "Bash", ToolUseID: id, ToolInput: json.RawMessage(`{}`)}})
 		}
@@ -192,7 +186,7 @@ func TestLetGoAfterLostReply(t *testing.T) {
 		if err := call("toolu_2"); err != nil {
 			t.Errorf("the call after it: %v", err)
 		}
-		r, err := db.GetRecord(t.Context(), w.f.records.key(kindCalls, place("ada")))
+		r, err := db.GetRecord(t.Context(), w.records.key(kindCalls, place("ada")))
 		if err != nil || !strings.Contains(string(r.Value), "toolu_2") || r.Revision != w.going.revision {
 			t.Errorf("the record: %s, revision %d, %v; known is %d", r.Value, r.Revision, err, w.going.revision)
 		}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/claude-agent-go/claude/history"
-	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -116,57 +114,4 @@ func (e *endings) endCancelled(ctx context.Context, rec *record, p *queued, fenc
 		err = e.records.dropEnded(ctx, rec.Key, p, &o, fence)
 	}
 	return o, err
-}
-
-// endCancelled tidies up what is left of prompts that were cancelled.
-func (w *waking) endCancelled(ctx context.Context, rec *record, prompts []*queued) error {
-	for _, p := range prompts {
-		o, err := w.f.endings.endCancelled(ctx, rec, p, w.lease.Fence)
-		if err != nil {
-			return err
-		}
-		delete(w.outcomes, p.ID) // it has one now, and may be in the queue twice
-		w.f.roster.ended(w.c, p)
-		w.f.news.finished(w.c, o)
-	}
-	return nil
-}
-
-// endWithTurn ends a prompt that a turn has taken in whose own prompt was cancelled or
-// interrupted, or has expired: to continue with it would be to continue that turn. It
-// returns errEnded then.
-func (w *waking) endWithTurn(ctx context.Context, t *history.Transcript, p *queued) error {
-	turn, err := turnOfPrompt(ctx, t, p.ID)
-	if err != nil || turn == p.ID {
-		return err
-	}
-	of, ended, err := w.f.records.outcome(ctx, w.c.key, turn)
-	if err != nil || !ended || of.Status != Cancelled && of.Status != Expired && !of.Interrupted {
-		return err
-	}
-	o := Ticket{Status: of.Status, Interrupted: of.Interrupted, Error: "the turn that took it in: " + of.Error, PartOf: turn, Session: w.rec.Session}
-	if err := w.ended(ctx, p, o); err != nil {
-		return err
-	}
-	return errEnded
-}
-
-// turnOfPrompt returns the prompt that began the turn of a prompt: itself, or the one
-// whose turn took it in.
-func turnOfPrompt(ctx context.Context, t *history.Transcript, id string) (turn string, err error) {
-	for m, err := range t.Messages(ctx, history.Page{}) {
-		if err != nil {
-			return "", err
-		}
-		if user, ok := m.Message.(*message.User); !ok || len(user.ToolResults()) > 0 {
-			continue
-		}
-		if !m.MidTurn {
-			turn = m.UUID
-		}
-		if m.UUID == id {
-			return turn, nil
-		}
-	}
-	return id, nil
 }

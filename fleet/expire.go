@@ -110,18 +110,3 @@ func (e *endings) endExpired(ctx context.Context, rec *record, p *queued, fence 
 	e.news.finished(c, o)
 	return nil
 }
-
-// endIfExpired ends a prompt whose deferred call nobody has decided in time. It returns
-// errEnded then.
-func (w *waking) endIfExpired(ctx context.Context, p *queued, q *approval.Question) error {
-	if q == nil || q.State != approval.Gone || q.Outcome != approval.Expired {
-		return nil
-	}
-	p.Question = q.ID
-	if err := w.f.endings.endExpired(ctx, &w.rec, p, w.lease.Fence); err != nil {
-		return err
-	}
-	w.worked(p, TraceOutcome{Status: Expired})
-	w.out(p)
-	return errEnded
-}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/message"
 )
 
 // idle waits, with the CLI running, until there is something to do. It returns
@@ -16,7 +15,7 @@ func (w *waking) idle() (more bool) {
 		return w.wanted()
 	}
 	w.rest()
-	ctx, cancel := context.WithCancel(w.f.ctx)
+	ctx, cancel := context.WithCancel(w.ctx)
 	defer cancel()
 	woken := make(chan bool, 1)
 	go func() {
@@ -28,55 +27,6 @@ func (w *waking) idle() (more bool) {
 	return <-woken
 }
 
-// listen reads what the CLI says by itself until ctx or the session ends.
-func (w *waking) listen(ctx context.Context) {
-	for m, err := range w.session.Messages(ctx) {
-		if err != nil {
-			return
-		}
-		w.see(m)
-		w.f.news.publish(w.c, "", m, nil)
-		if r, ok := m.(*message.Result); ok {
-			if err := w.count(w.f.ctx, r, ""); err != nil {
-				w.f.opts.Logger.Warn("a turn could not be counted", "conversation", w.c.key, "error", err)
-			}
-			if err := w.settleRest(w.f.ctx); err != nil {
-				w.f.opts.Logger.Warn("questions of a turn are left open", "conversation", w.c.key, "error", err)
-			}
-		}
-	}
-}
-
-// quietBound is how long agents in the background may keep a rewind waiting.
-const quietBound = 30 * time.Second
-
-// quiet waits until no turn runs that the CLI began by itself, and no agent works in
-// the background: they change files. It returns false if that takes too long. Shell
-// commands are not waited for: what they change is never taken back.
-func (w *waking) quiet(ctx context.Context) bool {
-	still := func() bool {
-		a := w.session.Activity()
-		a.Shells = 0
-		return a.Idle()
-	}
-	if still() {
-		return true
-	}
-	bounded, cancel := context.WithTimeout(ctx, quietBound)
-	defer cancel()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for !still() && pause(bounded, lookAgain) {
-		}
-		cancel()
-	}()
-	w.listen(bounded)
-	cancel()
-	<-ended
-	return still()
-}
-
 // lookAgain is how often a CLI that works in the background is looked at.
 const lookAgain = time.Second
 
@@ -86,7 +36,7 @@ func (w *waking) awaitWork(ctx context.Context, s *claude.Session) bool {
 	measured := begin
 	for {
 		a := s.Activity()
-		left := w.f.opts.IdleAfter - time.Since(a.Since)
+		left := w.opts.IdleAfter - time.Since(a.Since)
 		if !a.Idle() {
 			if time.Since(measured) >= measureAgain {
 				if measured = time.Now(); w.exceeds(s) {
@@ -97,10 +47,10 @@ func (w *waking) awaitWork(ctx context.Context, s *claude.Session) bool {
 			others := a
 			others.Shells = 0
 			if others.Idle() {
-				left = min(left, w.f.opts.ShellGrace-time.Since(begin))
+				left = min(left, w.opts.ShellGrace-time.Since(begin))
 			}
 		}
-		if left <= 0 || a.Idle() && w.f.roster.pressed() {
+		if left <= 0 || a.Idle() && w.roster.pressed() {
 			return false
 		}
 		timer := time.NewTimer(left)
@@ -108,7 +58,7 @@ func (w *waking) awaitWork(ctx context.Context, s *claude.Session) bool {
 		case <-w.c.wakeup:
 		case <-timer.C:
 		case <-s.Done():
-		case <-w.f.closing:
+		case <-w.closing:
 		case <-w.lease.lost:
 		case <-w.stop:
 		case <-ctx.Done():
@@ -130,7 +80,7 @@ func (w *waking) awaitWork(ctx context.Context, s *claude.Session) bool {
 
 // wanted reports whether there may be something to do.
 func (w *waking) wanted() bool {
-	w.f.roster.mu.Lock()
-	defer w.f.roster.mu.Unlock()
+	w.roster.mu.Lock()
+	defer w.roster.mu.Unlock()
 	return w.c.Wanted || w.c.offered != nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -140,37 +139,6 @@ func (e *endings) interruptTurn(ctx context.Context, key, prompt string, between
 	return true, err
 }
 
-// interruptIfWanted interrupts the turn if somebody has left word.
-func (w *waking) interruptIfWanted(s *claude.Session) {
-	w.f.roster.mu.Lock()
-	defer w.f.roster.mu.Unlock()
-	t := w.c.turn
-	if t.prompt == "" || w.c.interrupted != t.prompt {
-		return
-	}
-	t.interrupts.Go(func() {
-		if _, err := s.Interrupt(t.ctx); err != nil && t.ctx.Err() == nil && !w.over() {
-			w.f.opts.Logger.Warn("a turn was not interrupted when it began", "conversation", w.c.key, "prompt", t.prompt, "error", err)
-		}
-	})
-}
-
-// wasInterrupted reports whether somebody has interrupted the turn of a prompt.
-func (w *waking) wasInterrupted(p *queued) bool {
-	w.f.roster.mu.Lock()
-	defer w.f.roster.mu.Unlock()
-	return w.c.interrupted == p.ID
-}
-
-// turnInterrupted reports whether somebody has interrupted the turn. The CLI is given no
-// prompt to steer it then: it would begin with that one by itself, and the turn may be
-// interrupted more than once.
-func (w *waking) turnInterrupted() bool {
-	w.f.roster.mu.Lock()
-	defer w.f.roster.mu.Unlock()
-	return w.c.turn.prompt != "" && w.c.interrupted == w.c.turn.prompt
-}
-
 // interruptAsleep ends a marked prompt that nobody is at. That is so if its lease is free:
 // it waits for a person, the last attempt has failed, or its process has died.
 func (e *endings) interruptAsleep(ctx context.Context, key, prompt string) error {
@@ -221,19 +189,4 @@ func (e *endings) endInterrupted(ctx context.Context, rec *record, p *queued, fe
 		return o, err
 	}
 	return o, e.records.end(ctx, rec.Key, p, o, fence)
-}
-
-// endIfInterrupted ends a prompt that was interrupted, if no CLI works on it. It returns
-// errEnded then.
-func (w *waking) endIfInterrupted(ctx context.Context, p *queued) error {
-	if p.Interrupted.IsZero() && !w.wasInterrupted(p) {
-		return nil
-	}
-	o, err := w.f.endings.endInterrupted(ctx, &w.rec, p, w.lease.Fence)
-	if err != nil {
-		return err
-	}
-	w.out(p)
-	w.told(p, o)
-	return errEnded
 }

@@ -14,7 +14,7 @@ func TestNextTurnWaitsForInterrupts(t *testing.T) {
 		c := &conversation{key: "ada"}
 		f := assemble(t.Context(), Options{})
 		f.roster.active["ada"] = c
-		w := &waking{f: f, c: c, lease: &owned{Held: new(lease.Held)}}
+		w := newWaking(f.house, c, &owned{Held: new(lease.Held)}, nil)
 		w.setTurn(w.newTurn("first", send))
 		first := c.turn
 		first.interrupts.Add(1)

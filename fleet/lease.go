@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/lease"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -80,26 +79,6 @@ func (o *owned) renew(ctx context.Context) {
 		}
 		o.limit.Reset(o.Left())
 	}
-}
-
-// guard is the hook that lets no tool begin while it is in doubt who owns the
-// conversation. A fence keeps a process that has lost the lease from writing to
-// the store, but not from writing anywhere else. A process that is suspended
-// answers no hook. Without a gate, which does so when it lets a call go, it also
-// writes the call down.
-func (w *waking) guard(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
-	if !w.lease.Sure() {
-		return hook.DenyTool("This conversation may be run by another process now. The call was not made."), nil
-	}
-	return nil, nil
-}
-
-// release is asked last about a call that nothing objects to. It writes the call down.
-func (w *waking) release(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
-	if out, err := w.guard(ctx, in); out != nil || err != nil {
-		return out, err
-	}
-	return nil, w.letGo(ctx, in)
 }
 
 // isLost reports whether the lease is lost, or was in doubt.

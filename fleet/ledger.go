@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"context"
 	"maps"
 
 	"github.com/claude-agent-go/claude/message"
@@ -56,50 +55,6 @@ func plusModels(sum, more map[string]message.ModelUsage) map[string]message.Mode
 
 // tiny is by how much sums of the same costs may differ.
 const tiny = 1e-9
-
-// turnOf returns what a result adds to those before it. It is asked once for each
-// result.
-func (w *waking) turnOf(r *message.Result) Ledger {
-	w.spent.Models = nil
-	w.spent.Add(r)
-	turn := Ledger{USD: max(0, w.spent.TurnUSD), Turns: 1, Models: w.spent.Models}
-	maps.DeleteFunc(turn.Models, func(_ string, u message.ModelUsage) bool { // used in earlier turns only
-		return u.InputTokens|u.OutputTokens|u.CacheReadInputTokens|u.CacheCreationInputTokens == 0 && u.CostUSD < tiny
-	})
-	return turn
-}
-
-// count adds what a result says to the ledgers of the conversation and of the
-// prompt whose turn it ends, if there is one: once, and both in one write.
-func (w *waking) count(ctx context.Context, r *message.Result, prompt string) error {
-	add := w.counting(r, prompt)
-	return w.persist(func() error { return w.change(ctx, add) })
-}
-
-// counting returns what a result changes in the record of the conversation, to be
-// done as often as it takes until it is written. It also takes note of a session and
-// a mode that were changed by the CLI. It is asked once for each result.
-func (w *waking) counting(r *message.Result, prompt string) func(*record) error {
-	turn, id, heard, at := w.turnOf(r), w.session.ID(), w.heard, w.newest.get()
-	agents := w.session.Activity().Agents > 0
-	return func(rec *record) error {
-		moved := w.moved && w.own.modeOf(rec.Mode) != w.mode
-		if rec.Counted == r.UUID && (id == "" || id == rec.Session) && !moved {
-			return errUnchanged
-		}
-		if moved {
-			rec.Mode = w.mode
-		}
-		if id != "" && id != rec.Session {
-			rec.moveTo(id)
-		}
-		if rec.Counted != r.UUID {
-			rec.Counted, rec.Through = r.UUID, rec.Through.advance(heard, at, agents)
-			book(rec, turn, prompt, w.queue)
-		}
-		return nil
-	}
-}
 
 // book adds a turn to the ledgers of a record, and forgets those of prompts that
 // have their outcomes. If such a prompt has answers without a price, the turns

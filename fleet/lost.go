@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/price"
 	"github.com/claude-agent-go/claude/internal/transcript"
@@ -301,19 +300,6 @@ func (l Ledger) priced(said map[string]message.ModelUsage) Ledger {
 	return l
 }
 
-// countLost counts the answers that no result has counted, when no CLI runs: they belong
-// to the prompt, whose turn broke off, or to none.
-func (w *waking) countLost(ctx context.Context, prompt string) error {
-	if w.session != nil {
-		return nil
-	}
-	lost, err := w.f.meter.lostAnswers(ctx, &w.rec, prompt)
-	if err != nil || lost == nil {
-		return err
-	}
-	return w.change(ctx, func(rec *record) error { return lost.count(rec, prompt, w.queue) })
-}
-
 // lostAnswers are answers of a session that are not in the ledgers.
 type lostAnswers struct {
 	answers []*paid
@@ -434,25 +420,5 @@ func (m *meter) agentTapes(ctx context.Context, k store.Key) ([]*tape, error) {
 // lastLook is how many messages of a transcript are looked at for its last answer.
 const lastLook = 20
 
-// countLeft counts what turns that answer no prompt have left uncounted, before a CLI
-// resumes the session. Mostly the last answer is the one that was counted last, and
-// nothing more is read.
-func (w *waking) countLeft(ctx context.Context, t *history.Transcript) error {
-	mark := w.rec.Through
-	if mark.Answer == "" {
-		return nil
-	}
-	last := ""
-	for m, err := range t.Messages(ctx, history.Page{Offset: max(0, t.Len()-lastLook)}) {
-		if err != nil {
-			return err
-		}
-		if a, ok := m.Message.(*message.Assistant); ok && a.Model != syntheticModel {
-			last = a.ID
-		}
-	}
-	if last == mark.Answer && !mark.Agents {
-		return nil
-	}
-	return w.countLost(ctx, "")
-}
+// syntheticModel is the model of what the CLI says in the place of one.
+const syntheticModel = "<synthetic>"

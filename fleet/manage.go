@@ -173,3 +173,65 @@ func (f *Fleet) choose(ctx context.Context, key string, set func(*record)) (err 
 	})
 	return err
 }
+
+// Perform carries out an instruction if this process runs the conversation, and
+// reports whether it does. It is what Options.Elsewhere calls in the other
+// process.
+func (f *Fleet) Perform(ctx context.Context, key string, op Instruction) (here bool, err error) {
+	s, awake := f.roster.liveSession(key)
+	if op.Delete && awake {
+		return true, f.Delete(ctx, key)
+	}
+	if op.Interrupt && f.roster.turnOf(key) != nil {
+		if _, err = f.endings.interrupt(ctx, key, op.Prompt); errors.Is(err, ErrElsewhere) {
+			err = nil
+		} else {
+			here = true
+		}
+	}
+	if s == nil || op.Interrupt && !here {
+		return here, err
+	}
+	own := f.roster.ownChoices(key)
+	if op.resets() {
+		var asked error
+		if own, asked = f.askChoices(ctx, key); asked != nil {
+			return true, errors.Join(err, asked)
+		}
+	}
+	return true, errors.Join(err, op.apply(ctx, s, own))
+}
+
+// perform does something to a conversation, wherever its CLI runs. If it runs
+// nowhere, there is nothing to do.
+func (f *Fleet) perform(ctx context.Context, key string, op Instruction) error {
+	here, err := f.Perform(ctx, key, op)
+	if here || f.opts.Elsewhere == nil {
+		return err
+	}
+	err = f.opts.Elsewhere(ctx, key, op)
+	if errors.Is(err, ErrElsewhere) {
+		return nil // nobody has a CLI for it now
+	}
+	return err
+}
+
+// askChoices are those of the options as they are now. The CLI may have been started
+// with others: a program that keeps choices of its own takes them back in its options
+// first.
+func (f *Fleet) askChoices(ctx context.Context, key string) (choices, error) {
+	o, err := f.opts.Session(ctx, key)
+	if err != nil {
+		return choices{}, fmt.Errorf("claude: fleet: options of conversation %q: %w", key, sessionError{err})
+	}
+	if o == nil {
+		return choices{}, nil
+	}
+	own := choices{o.PermissionMode, o.Model}
+	f.roster.mu.Lock()
+	defer f.roster.mu.Unlock()
+	if c := f.roster.active[key]; c != nil {
+		c.own = own
+	}
+	return own, nil
+}

@@ -145,7 +145,7 @@ type Options struct {
 	Trace *PromptTrace
 
 	// looks replaces the look at a conversation, in tests of what is decided.
-	looks func(*waking) (step, *queued, error)
+	looks func(decider) (step, *queued, error)
 }
 
 // NoCLIs is the MaxLive of a process that runs no conversations.

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet/internal/outcomelog"
-	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -30,71 +28,6 @@ func separately(err error) error {
 		}
 	}
 	return err
-}
-
-// tookIn reports whether a result also answers prompts that the turn of another took
-// in.
-func (w *waking) tookIn(r *message.Result, but string) bool {
-	return slices.ContainsFunc(r.Prompts, func(id string) bool { return id != but && w.given(id) })
-}
-
-// answered writes down that a result answers a prompt, and only this one.
-func (w *waking) answered(ctx context.Context, p *queued, r *message.Result) error {
-	add := w.counting(r, p.ID)
-	return w.persist(func() error {
-		if err := w.answeredAtOnce(ctx, p, r, add); !errors.Is(err, errSeparately) {
-			return err
-		}
-		if err := w.change(ctx, add); err != nil {
-			return err
-		}
-		return w.ended(ctx, p, w.ticket(r))
-	})
-}
-
-// answeredAtOnce is answered if nobody has changed the record of the conversation since
-// it was last read. Otherwise it returns errSeparately. That is also what follows an
-// attempt whose fate is not known: single changes find what it has done.
-func (w *waking) answeredAtOnce(ctx context.Context, p *queued, r *message.Result, add func(*record) error) error {
-	rec := w.rec.clone()
-	if rec.revision == 0 || add(&rec) != nil {
-		return errSeparately
-	}
-	o := w.ticket(r)
-	o.Session, o.Prompt, o.Cost = rec.Session, p.ID, rec.Spent[p.ID].Ledger
-	var err error
-	if o.Ended, err = w.f.clock.about(ctx, w.f.store); err != nil {
-		return err
-	}
-	usd := rec.Cost.USD - w.rec.Cost.USD
-	day, err := w.f.days.charge(ctx, &rec, usd)
-	if err != nil {
-		return err
-	}
-	conversation, err := w.f.records.changeTo(kindConversation, place(w.c.key), &rec, rec.revision)
-	if err != nil {
-		return err
-	}
-	changes := []store.RecordChange{conversation}
-	if day != nil {
-		changes = append(changes, *day)
-	}
-	next, err := w.f.records.endAtOnce(ctx, w.c.key, p, o, w.lease.Fence, changes...)
-	if err != nil {
-		return err
-	}
-	w.f.days.charged(&rec, usd)
-	rec.revision = next[0]
-	w.rec = rec
-	w.out(p)
-	if w.f.days == nil {
-		w.rest() // before others learn that it has ended, and send the next
-		w.told(p, o)
-	} else {
-		w.told(p, o)
-		w.rest() // which asks the store what was spent today: nobody must wait for that
-	}
-	return nil
 }
 
 // end gives a prompt its outcome and removes it from the queue. If the outcome

@@ -145,29 +145,3 @@ func (r *outcomeReader) show(ctx context.Context, e *outcomelog.Entry) (more boo
 
 // A mark says that something is to be in the log of outcomes. The mark of a prompt has the
 // name of its outcome, so that it is there once.
-
-// tellStuck marks a prompt that its conversation is stuck on, unless that was done. The
-// record knows, so that after a crash in between the next owner does it.
-func (w *waking) tellStuck(ctx context.Context, at *stuck) error {
-	if !at.Untold {
-		return nil
-	}
-	e := outcomelog.Entry{Key: w.c.key, Prompt: at.Prompt, Status: string(PromptStuck), At: at.At}
-	mark, err := w.f.log.Mark(outcomeName(w.c.key, "stuck-"+at.Prompt), e, w.lease.Fence)
-	if err == nil {
-		err = w.f.log.PutMark(ctx, mark, w.lease.Fence)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = w.f.records.change(ctx, w.c.key, w.lease.Fence, func(r *record) error {
-		if r.Stuck == nil || !r.Stuck.Untold {
-			return errUnchanged
-		}
-		told := *r.Stuck
-		told.Untold = false
-		r.Stuck = &told
-		return nil
-	})
-	return err
-}

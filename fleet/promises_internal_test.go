@@ -478,7 +478,7 @@ func TestStartFailures(t *testing.T) {
 		}
 	}
 	for starts, want := range map[int]time.Duration{0: 0, 1: 2 * time.Minute, 2: 4 * time.Minute, 4: 16 * time.Minute, 9: 16 * time.Minute} {
-		w := &waking{starts: starts}
+		w := &worker{starts: starts}
 		var limits claude.Timeouts
 		if w.patient(&limits); limits.Initialize != want {
 			t.Errorf("after %d starts: %v", starts, limits.Initialize)

@@ -283,23 +283,6 @@ func (rs *records) update(ctx context.Context, p *queued, fence store.Fence) err
 	return err
 }
 
-// amend changes a prompt as the owner of its conversation. If it was changed since it was
-// read, because its turn was interrupted, it is read again, and keeps what it says.
-func (w *waking) amend(ctx context.Context, p *queued, change func(*queued)) error {
-	for {
-		change(p)
-		err := w.f.records.update(ctx, p, w.lease.Fence)
-		if !errors.Is(err, store.ErrConflict) {
-			return err
-		}
-		now, err := w.f.records.reread(ctx, p)
-		if err != nil {
-			return err
-		}
-		*p = *now
-	}
-}
-
 // reread returns a prompt as the store has it now.
 func (rs *records) reread(ctx context.Context, p *queued) (*queued, error) {
 	r, err := rs.store.GetRecord(ctx, rs.key(kindPrompt, p.name))
@@ -393,4 +376,36 @@ func stampedAt(name string) (at time.Time, ok bool) {
 	text, _, _ := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], "-")
 	ns, err := strconv.ParseInt(text, 16, 64)
 	return time.Unix(0, ns), err == nil
+}
+
+// startAgain makes a prompt count as not begun: a person has been asked, or has decided
+// something.
+func (p *queued) startAgain() { p.Begun, p.Resets, p.Starts = 0, 0, 0 }
+
+// rank orders the prompts of a conversation: first those that a CLI may have
+// seen, then those that were to steer a turn.
+func (p *queued) rank() int {
+	switch {
+	case p.Sent:
+		return 0
+	case p.Steer:
+		return 1
+	}
+	return 2
+}
+
+// steers reports whether a prompt is to steer a turn, and no CLI has it. If it was taken
+// back, no signal comes for it.
+func (p *queued) steers() bool { return p.Steer && !p.Sent }
+
+// RewindTo asks for files as they were when a prompt was sent.
+type RewindTo struct {
+	// ID is a UUID that names the request, as that of a prompt does: the same one
+	// again returns what the first has done. Empty: a random one.
+	ID string `json:"-"`
+	// Prompt is the id of the prompt. What Claude has changed since it was sent
+	// is taken back, but not what shell commands have changed.
+	Prompt string `json:"prompt"`
+	// DryRun only says what would change.
+	DryRun bool `json:"dryRun,omitzero"`
 }

@@ -9,28 +9,15 @@ import (
 
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/history"
-	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
-)
-
-// step is what a conversation has to do next.
-type step int
-
-const (
-	sleep  step = iota // nothing, or nothing that can be done now
-	send               // send the prompt
-	finish             // let the CLI make the deferred call of the prompt
-	resume             // let the CLI continue the turn of the prompt, which broke off
-	await              // let the CLI answer the prompt, which it has already
-	rewind             // let the CLI restore files
 )
 
 // next finds out what is to be done, from what the store has: first from the
 // records, and only where they are silent from the transcript.
 func (w *waking) next(ctx context.Context) (step, *queued, error) {
-	before := w.f.roster.waitingNames(w.c)
+	before := w.roster.waitingNames(w.c)
 	signalled := w.c.takeMore()
-	now, err := w.f.records.readStored(ctx, w.c.key, before)
+	now, err := w.records.readStored(ctx, w.c.key, before)
 	if err != nil {
 		w.c.signalMore() // nobody has seen what it was about
 		return sleep, nil, err
@@ -40,7 +27,7 @@ func (w *waking) next(ctx context.Context) (step, *queued, error) {
 	case !rec.Deleted.IsZero():
 		return sleep, nil, nil
 	case now.unknown && len(now.prompts) > 0: // it was deleted while a prompt for it was accepted
-		if rec, err = w.f.records.create(ctx, w.c.key); err != nil {
+		if rec, err = w.records.create(ctx, w.c.key); err != nil {
 			return sleep, nil, err
 		}
 	case now.unknown:
@@ -66,14 +53,14 @@ func (w *waking) next(ctx context.Context) (step, *queued, error) {
 	if err := w.endCancelled(ctx, &rec, cancelled); err != nil {
 		return sleep, nil, err
 	}
-	w.f.roster.reset(w.c, before, all)
+	w.roster.reset(w.c, before, all)
 	stuckAt := func(p *queued) bool { return p.ID == rec.Stuck.Prompt && p.Interrupted.IsZero() }
 	if rec.Stuck != nil && slices.ContainsFunc(all, stuckAt) {
 		w.isStuck()
 		return sleep, nil, w.tellStuck(ctx, rec.Stuck)
 	}
 	if rec.Stuck != nil { // at a prompt that is gone, or about to end
-		if rec, err = w.f.records.free(ctx, w.c.key, rec.Stuck.Prompt, w.lease.Fence); err != nil {
+		if rec, err = w.records.free(ctx, w.c.key, rec.Stuck.Prompt, w.lease.Fence); err != nil {
 			return sleep, nil, err
 		}
 	}
@@ -83,7 +70,7 @@ func (w *waking) next(ctx context.Context) (step, *queued, error) {
 	}
 	slices.SortStableFunc(all, func(a, b *queued) int { return cmp.Compare(a.rank(), b.rank()) })
 	s, p, err := w.choose(ctx, all)
-	if err == nil && s != sleep && s != await && p.Begun >= w.f.opts.Attempts {
+	if err == nil && s != sleep && s != await && p.Begun >= w.opts.Attempts {
 		return sleep, nil, w.stuck(ctx, p, p.neverEnded())
 	}
 	return s, p, err
@@ -113,10 +100,6 @@ func (w *waking) choose(ctx context.Context, all []*queued) (step, *queued, erro
 	return sleep, nil, nil
 }
 
-// errEnded means that a prompt has its outcome, and the next one is to be looked
-// at.
-var errEnded = errors.New("the prompt has ended")
-
 // stand finds out how a prompt stands.
 func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 	var o Ticket
@@ -124,12 +107,12 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 	delete(w.outcomes, p.ID) // what follows may end it, and it may be in the queue twice
 	if ended || !known {
 		var err error
-		if o, ended, err = w.f.records.outcome(ctx, w.c.key, p.ID); err != nil {
+		if o, ended, err = w.records.outcome(ctx, w.c.key, p.ID); err != nil {
 			return sleep, err
 		}
 	}
 	if ended {
-		if err := w.f.records.dropEnded(ctx, w.c.key, p, &o, w.lease.Fence); err != nil {
+		if err := w.records.dropEnded(ctx, w.c.key, p, &o, w.lease.Fence); err != nil {
 			return sleep, err
 		}
 		w.out(p)
@@ -142,11 +125,11 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 		if err := w.endIfInterrupted(ctx, p); err != nil {
 			return sleep, err
 		}
-		if err := w.f.budgets.budget(ctx, &w.rec); errors.Is(err, errUncounted) {
+		if err := w.budgets.budget(ctx, &w.rec); errors.Is(err, errUncounted) {
 			return sleep, err
 		} else if err != nil {
-			w.f.days.hold(w.c.key, err)
-			w.f.news.publish(w.c, p.ID, nil, err)
+			w.days.hold(w.c.key, err)
+			w.news.publish(w.c, p.ID, nil, err)
 			return sleep, nil
 		}
 		return send, nil
@@ -154,7 +137,7 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 	if w.given(p.ID) {
 		return await, nil
 	}
-	t, err := w.f.asked.transcript(ctx, w.rec.Session)
+	t, err := w.asked.transcript(ctx, w.rec.Session)
 	if err != nil {
 		return sleep, err
 	}
@@ -185,7 +168,7 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 			return sleep, err
 		}
 	}
-	if err := w.f.asked.settleCalls(ctx, w.c.key, read, state == history.Deferred, w.lease.Fence); err != nil {
+	if err := w.asked.settleCalls(ctx, w.c.key, read, state == history.Deferred, w.lease.Fence); err != nil {
 		return sleep, err
 	}
 	switch state {
@@ -199,46 +182,6 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 	return send, nil
 }
 
-// found ends a prompt whose answer is in the transcript: its owner died after
-// the answer and before it could say so.
-func (w *waking) found(ctx context.Context, t *history.Transcript, p *queued) error {
-	o := Ticket{Status: Answered, Session: w.rec.Session}
-	mine, turn := false, "" // the prompt that began it
-	var output structuredCalls
-	for m, err := range t.Messages(ctx, history.Page{}) {
-		if err != nil {
-			return err
-		}
-		switch msg := m.Message.(type) {
-		case *message.User:
-			if len(msg.ToolResults()) == 0 {
-				// What a turn took in does not end it.
-				mine = m.UUID == p.ID || m.MidTurn && mine
-				if !m.MidTurn {
-					turn = m.UUID
-				} else if m.UUID == p.ID {
-					o.PartOf = turn
-				}
-			}
-			if accepted := output.accepted(msg); mine && accepted != nil {
-				o.Output = accepted
-			}
-		case *message.Assistant:
-			if text := msg.Text(); mine && text != "" {
-				o.Text = text
-			}
-			output.note(msg)
-		}
-	}
-	if o.Text == "" {
-		o.Text = string(o.Output) // as in the result of the CLI
-	}
-	if err := w.ended(ctx, p, o); err != nil {
-		return err
-	}
-	return errEnded
-}
-
 // decided finds out whether the call that a prompt waits for can be made.
 func (w *waking) decided(ctx context.Context, p *queued, open []string) (step, error) {
 	q, err := w.questionFor(ctx, open)
@@ -246,7 +189,7 @@ func (w *waking) decided(ctx context.Context, p *queued, open []string) (step, e
 		return sleep, err
 	}
 	if q != nil && q.State == approval.Open && !q.Deferred { // a recovery broke off before it said so
-		now, err := w.f.inbox.Defer(ctx, q.ID, w.lease.Fence)
+		now, err := w.inbox.Defer(ctx, q.ID, w.lease.Fence)
 		if err != nil {
 			return sleep, err
 		}
@@ -273,27 +216,9 @@ func (w *waking) decided(ctx context.Context, p *queued, open []string) (step, e
 		return sleep, w.endIfInterrupted(ctx, p)
 	}
 	if found {
-		w.f.news.publish(w.c, p.ID, nil, &DeferredError{w.c.key, p.ID, q.ID})
+		w.news.publish(w.c, p.ID, nil, &DeferredError{w.c.key, p.ID, q.ID})
 	}
 	return sleep, nil
-}
-
-// questionFor returns the question about one of the calls, nil if nobody was
-// asked.
-func (w *waking) questionFor(ctx context.Context, calls []string) (*approval.Question, error) {
-	var found *approval.Question
-	for q, err := range w.f.inbox.List(ctx, approval.Filter{Conversation: w.c.key}) {
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(calls, q.ToolUseID) {
-			continue
-		}
-		if found == nil || q.State == approval.Open || q.State == approval.Decided {
-			found = &q
-		}
-	}
-	return found, nil
 }
 
 // cut takes up a turn that broke off. If it did while a person was asked about a
@@ -314,9 +239,9 @@ func (w *waking) cut(ctx context.Context, t *history.Transcript, p *queued, open
 		return sleep, err
 	}
 	if q != nil && len(open) == 1 && !behind && !told && (q.State == approval.Open || q.State == approval.Decided) {
-		_, err := w.f.inbox.Recover(ctx, w.f.store, store.Key{Project: w.f.opts.Project, Session: w.rec.Session}, q.ID, w.lease.Fence)
+		_, err := w.inbox.Recover(ctx, w.store, store.Key{Project: w.opts.Project, Session: w.rec.Session}, q.ID, w.lease.Fence)
 		if err == nil {
-			err = w.f.asked.withdraw(ctx, w.c.key, q.ID, w.lease.Fence) // nobody will ask the others again
+			err = w.asked.withdraw(ctx, w.c.key, q.ID, w.lease.Fence) // nobody will ask the others again
 		}
 		if err == nil {
 			return w.decided(ctx, p, open)
@@ -325,7 +250,7 @@ func (w *waking) cut(ctx context.Context, t *history.Transcript, p *queued, open
 			return sleep, err
 		}
 	}
-	return resume, w.f.asked.withdraw(ctx, w.c.key, "", w.lease.Fence)
+	return resume, w.asked.withdraw(ctx, w.c.key, "", w.lease.Fence)
 }
 
 // neverEnded is why a prompt is given up.
@@ -337,28 +262,16 @@ func (p *queued) neverEnded() string {
 	return reason
 }
 
-// stuck gives a conversation up whose prompt was begun too often, or cannot be run.
-func (w *waking) stuck(ctx context.Context, p *queued, reason string) error {
-	now, err := w.f.store.Now(ctx)
-	if err != nil {
-		return err
+// rewindStep is how a rewind stands: one that has been begun too often, because
+// the processes that began it died, is not begun again. A conversation is not
+// stuck because of it.
+func (w *waking) rewindStep(ctx context.Context, p *queued) (step, error) {
+	if p.Begun < w.opts.Attempts {
+		return rewind, nil
 	}
-	at := stuck{Prompt: p.ID, Reason: reason, Cause: p.Cause, At: now, Untold: true}
-	_, err = w.f.records.change(ctx, w.c.key, w.lease.Fence, func(r *record) error {
-		r.Stuck = &at
-		return nil
-	})
-	if err == nil {
-		w.isStuck()
-		w.f.news.publishAll(w.c, &StuckError{w.c.key, p.ID, reason, p.Cause}) // prompts behind it do not begin either
-		err = w.persist(func() error { return w.tellStuck(ctx, &at) })
+	o := Ticket{Status: Failed, Error: p.neverEnded()}
+	if err := w.ended(ctx, p, o); err != nil {
+		return sleep, err
 	}
-	return err
-}
-
-// isStuck notes that the conversation sleeps until somebody frees it.
-func (w *waking) isStuck() {
-	w.f.roster.mu.Lock()
-	defer w.f.roster.mu.Unlock()
-	w.c.stuck = true
+	return sleep, errEnded
 }

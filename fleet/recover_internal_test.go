@@ -16,15 +16,15 @@ func TestQuestionForPrefersWhatIsNotOver(t *testing.T) {
 	for _, state := range []approval.State{approval.Open, approval.Decided} {
 		t.Run(string(state), func(t *testing.T) {
 			db := store.Memory()
-			w := &waking{f: assemble(t.Context(), Options{Store: db, Project: "p"}), c: &conversation{key: "ada"}}
+			w := newWaking(newHouse(t.Context(), Options{Store: db, Project: "p"}), &conversation{key: "ada"}, nil, nil)
 			calls := []string{"toolu_1", "toolu_2"}
 			for _, call := range calls {
-				if _, err := w.f.inbox.Ask(t.Context(), approval.Question{Conversation: "ada", Tool: "Bash", ToolUseID: call, Input: json.RawMessage(`{}`)}, store.Fence{}); err != nil {
+				if _, err := w.inbox.Ask(t.Context(), approval.Question{Conversation: "ada", Tool: "Bash", ToolUseID: call, Input: json.RawMessage(`{}`)}, store.Fence{}); err != nil {
 					t.Fatal(err)
 				}
 			}
 			var listed []approval.Question // the first is the one that could hide the other
-			for q, err := range w.f.inbox.List(t.Context(), approval.Filter{Conversation: "ada"}) {
+			for q, err := range w.inbox.List(t.Context(), approval.Filter{Conversation: "ada"}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -40,7 +40,7 @@ func TestQuestionForPrefersWhatIsNotOver(t *testing.T) {
 				t.Fatal(err)
 			}
 			if state == approval.Decided {
-				if _, err := w.f.inbox.Decide(t.Context(), listed[1].ID, approval.Answer{Decision: permission.Allow(), By: "ada", Digest: listed[1].Digest}); err != nil {
+				if _, err := w.inbox.Decide(t.Context(), listed[1].ID, approval.Answer{Decision: permission.Allow(), By: "ada", Digest: listed[1].Digest}); err != nil {
 					t.Fatal(err)
 				}
 			}

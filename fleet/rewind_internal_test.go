@@ -42,10 +42,8 @@ func TestRewindIsFenced(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				w := &waking{
-					f: assemble(context.Background(), Options{}), c: &conversation{key: "ada"},
-					lease: &owned{Held: held, lost: make(chan struct{})}, session: s,
-				}
+				w := newWaking(newHouse(context.Background(), Options{}), &conversation{key: "ada"}, &owned{Held: held, lost: make(chan struct{})}, nil)
+				w.session = s
 				<-time.After(want.pause)
 				_, err = w.restoreFiles(t.Context(), &RewindTo{Prompt: prompt})
 				if lost := want.pause > 0; errors.Is(err, store.ErrLeaseLost) != lost || err != nil && !lost {

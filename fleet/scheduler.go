@@ -54,7 +54,7 @@ type roster struct {
 	ctx     context.Context // ends with Close
 	running *sync.WaitGroup // what looks at the store
 	leases  *leases
-	run     func(*conversation) // uses a slot, and gives it back
+	run     func(*conversation) // uses a slot, and gives it back; set before the first look
 
 	awake    sync.WaitGroup // conversations that have a slot
 	notified bool           // the store says what changes
@@ -76,9 +76,9 @@ type roster struct {
 	rates    rates                      // of conversations
 }
 
-func newRoster(ctx context.Context, o *Options, running *sync.WaitGroup, l *leases, run func(*conversation)) *roster {
+func newRoster(ctx context.Context, o *Options, running *sync.WaitGroup, l *leases) *roster {
 	return &roster{
-		opts: o, ctx: ctx, running: running, leases: l, run: run, turn: time.Second, rates: make(rates),
+		opts: o, ctx: ctx, running: running, leases: l, turn: time.Second, rates: make(rates),
 		active: make(map[string]*conversation), seated: make(map[*conversation]bool), waitlist: slots.New[*conversation](),
 	}
 }

@@ -22,7 +22,7 @@ const settleAttempts = 8
 
 // settle ends questions of the turn that nothing else would end, before its prompt ends:
 // after a crash in between, the one who finds the prompt does it.
-func (w *waking) settle(ctx context.Context, r *message.Result) error {
+func (w *worker) settle(ctx context.Context, r *message.Result) error {
 	attempts := 0
 	return w.persist(func() error {
 		err := w.settleDeferred(ctx, r)
@@ -38,7 +38,7 @@ func (w *waking) settle(ctx context.Context, r *message.Result) error {
 }
 
 // settleRest ends the questions about calls whose end the gate has not noticed.
-func (w *waking) settleRest(ctx context.Context) error {
+func (w *worker) settleRest(ctx context.Context) error {
 	if w.gate == nil {
 		return nil
 	}
@@ -48,16 +48,16 @@ func (w *waking) settleRest(ctx context.Context) error {
 // settleDeferred ends the question about the call that the CLI was started to make, unless
 // the call was deferred once more. A turn that is interrupted before the CLI asks about
 // the call ends with it, and the gate has never seen it.
-func (w *waking) settleDeferred(ctx context.Context, r *message.Result) error {
+func (w *worker) settleDeferred(ctx context.Context, r *message.Result) error {
 	q := w.deferredCall
 	if q == nil || r.DeferredToolUse != nil && r.DeferredToolUse.ID == q.ToolUseID {
 		return nil
 	}
-	now, err := w.f.inbox.Get(ctx, q.ID)
+	now, err := w.inbox.Get(ctx, q.ID)
 	if err == nil && slices.Contains(approval.Waiting(), now.State) {
 		var calls map[string]approval.Outcome
 		if calls, err = w.calls(ctx); err == nil {
-			err = w.f.inbox.End(ctx, q.ID, cmp.Or(calls[q.ToolUseID], approval.Unknown), w.lease.Fence)
+			err = w.inbox.End(ctx, q.ID, cmp.Or(calls[q.ToolUseID], approval.Unknown), w.lease.Fence)
 		}
 	}
 	if errors.Is(err, store.ErrNotFound) {
@@ -67,31 +67,31 @@ func (w *waking) settleDeferred(ctx context.Context, r *message.Result) error {
 }
 
 // calls returns the calls of the conversation, and how they ended.
-func (w *waking) calls(ctx context.Context) (map[string]approval.Outcome, error) {
-	return callsIn(ctx, func() (*history.Transcript, error) { return w.f.asked.transcript(ctx, w.rec.Session) })
+func (w *worker) calls(ctx context.Context) (map[string]approval.Outcome, error) {
+	return callsIn(ctx, func() (*history.Transcript, error) { return w.asked.transcript(ctx, w.rec.Session) })
 }
 
 // leaveUnsettled notes why questions of a turn have not ended.
-func (w *waking) leaveUnsettled(ctx context.Context, why error) error {
+func (w *worker) leaveUnsettled(ctx context.Context, why error) error {
 	err := w.change(ctx, func(r *record) error {
 		r.Unsettled = cutFailure(why)
 		return nil
 	})
 	if err == nil {
-		w.f.opts.Logger.Error("questions of a turn could not be ended, and are left", "conversation", w.c.key, "error", why)
+		w.opts.Logger.Error("questions of a turn could not be ended, and are left", "conversation", w.c.key, "error", why)
 	}
 	return err
 }
 
 // settleLeft ends the questions that turns have left, when no CLI runs and no prompt has
 // begun: then nobody will ask any of them again. If it cannot, the prompts are not held up.
-func (w *waking) settleLeft(ctx context.Context, queue []*queued) error {
+func (w *worker) settleLeft(ctx context.Context, queue []*queued) error {
 	begun := func(p *queued) bool { return p.Sent }
 	if w.rec.Unsettled == "" || w.session != nil || slices.ContainsFunc(queue, begun) {
 		return nil
 	}
-	if err := w.f.asked.endQuestions(ctx, &w.rec, w.lease.Fence); err != nil {
-		w.f.opts.Logger.Warn("questions of a turn still cannot be ended", "conversation", w.c.key, "error", err)
+	if err := w.asked.endQuestions(ctx, &w.rec, w.lease.Fence); err != nil {
+		w.opts.Logger.Warn("questions of a turn still cannot be ended", "conversation", w.c.key, "error", err)
 		return nil
 	}
 	return w.change(ctx, func(r *record) error {

@@ -16,12 +16,13 @@ import (
 // after each decision of both, with the difference if there is one. The store is that of the
 // options without faults, and is only read.
 func Shadow(o *Options, db store.Fleet, looked func(difference string)) {
-	o.looks = func(w *waking) (step, *queued, error) {
-		read := w.f.opts
+	o.looks = func(d decider) (step, *queued, error) {
+		w := d.(*waking)
+		read := w.opts
 		read.Store, read.Trace = db, nil
-		x := &shadow{w: w, raw: assemble(w.f.ctx, read)}
+		x := &shadow{w: w, raw: assemble(w.ctx, read)}
 		before, known := x.decide()
-		s, p, err := w.next(w.f.ctx)
+		s, p, err := w.next(w.ctx)
 		if err != nil || !known || w.over() {
 			return s, p, err
 		}
@@ -113,13 +114,13 @@ func disturbed(before, after *plan.State) bool {
 // decide follows the plan until it comes to a step. It reports false if what is stored
 // cannot be read.
 func (x *shadow) decide() (foreseen, bool) {
-	s, err := x.state(context.WithoutCancel(x.w.f.ctx))
+	s, err := x.state(context.WithoutCancel(x.w.ctx))
 	if err != nil {
 		return foreseen{}, false
 	}
 	seen := foreseen{state: clone(s)}
 	for range 100 {
-		d := plan.Next(s, plan.Rules{Attempts: x.w.f.opts.Attempts, Resets: x.w.f.opts.Resets})
+		d := plan.Next(s, plan.Rules{Attempts: x.w.opts.Attempts, Resets: x.w.opts.Resets})
 		if d.Line == nil && d.Changes == nil {
 			seen.decided = decided{step: d.Step, prompt: d.Prompt.ID}
 			switch d.Step {
@@ -210,7 +211,7 @@ func (x *shadow) state(ctx context.Context) (s plan.State, err error) {
 	if rec.Stuck != nil {
 		s.Conversation.Stuck = rec.Stuck.Prompt
 	}
-	spent := x.w.f.budgets.budget(ctx, &rec)
+	spent := x.w.budgets.budget(ctx, &rec)
 	if errors.Is(spent, errUncounted) { // the sums of the day are read from the store with faults
 		return s, spent
 	}

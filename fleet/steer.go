@@ -40,25 +40,9 @@ func (s *steered) isFull() bool {
 	return s.shut || len(s.given) > len(s.taken)
 }
 
-// rank orders the prompts of a conversation: first those that a CLI may have
-// seen, then those that were to steer a turn.
-func (p *queued) rank() int {
-	switch {
-	case p.Sent:
-		return 0
-	case p.Steer:
-		return 1
-	}
-	return 2
-}
-
-// steers reports whether a prompt is to steer a turn, and no CLI has it. If it was taken
-// back, no signal comes for it.
-func (p *queued) steers() bool { return p.Steer && !p.Sent }
-
 // given reports whether the CLI that runs has been given a prompt; any, if the id
 // is empty.
-func (w *waking) given(id string) bool {
+func (w *worker) given(id string) bool {
 	s := w.steered
 	if s == nil {
 		return false
@@ -85,7 +69,7 @@ const giveBound = 30 * time.Second
 // steering gives the CLI prompts that steer its turn, once began was called and
 // until stop returns. Before the first line of the turn the CLI may still be at
 // a call that was deferred, which a prompt would make it give up.
-func (w *waking) steering() (began, stop func()) {
+func (w *worker) steering() (began, stop func()) {
 	begun, done := make(chan struct{}), make(chan struct{})
 	session, s := w.session, w.steered
 	s.mu.Lock()
@@ -105,7 +89,7 @@ func (w *waking) steering() (began, stop func()) {
 				return
 			}
 			if err := w.give(session, s); err != nil && !w.over() {
-				w.f.opts.Logger.Warn("a prompt could not steer the turn, so it is the next", "conversation", w.c.key, "error", err)
+				w.opts.Logger.Warn("a prompt could not steer the turn, so it is the next", "conversation", w.c.key, "error", err)
 			}
 		}
 	})
@@ -116,14 +100,14 @@ func (w *waking) steering() (began, stop func()) {
 }
 
 // give gives the CLI what may steer its turn.
-func (w *waking) give(session *claude.Session, s *steered) error {
-	ctx, cancel := context.WithTimeout(w.f.ctx, giveBound)
+func (w *worker) give(session *claude.Session, s *steered) error {
+	ctx, cancel := context.WithTimeout(w.ctx, giveBound)
 	defer cancel()
 	if err := s.busy.take(ctx); err != nil {
 		return err
 	}
 	defer s.busy.give()
-	for p, err := range w.f.records.waiting(ctx, w.c.key) {
+	for p, err := range w.records.waiting(ctx, w.c.key) {
 		if err != nil {
 			return err
 		}
@@ -134,13 +118,13 @@ func (w *waking) give(session *claude.Session, s *steered) error {
 			continue
 		}
 		// It may be in the queue twice, and the other one was cancelled, or has run.
-		if _, ended, err := w.f.records.outcome(ctx, w.c.key, p.ID); err != nil {
+		if _, ended, err := w.records.outcome(ctx, w.c.key, p.ID); err != nil {
 			return err
 		} else if ended {
 			continue // the next look removes it
 		}
 		p.Sent, p.Begun = true, p.Begun+1
-		err := w.f.records.update(ctx, p, w.lease.Fence)
+		err := w.records.update(ctx, p, w.lease.Fence)
 		if errors.Is(err, store.ErrConflict) {
 			continue // it was cancelled
 		}
@@ -160,7 +144,7 @@ func (w *waking) give(session *claude.Session, s *steered) error {
 
 // takeBack withdraws the prompts that the CLI has not begun, before a call is
 // deferred. They steer the turn when it continues.
-func (w *waking) takeBack(ctx context.Context, session *claude.Session, s *steered) {
+func (w *worker) takeBack(ctx context.Context, session *claude.Session, s *steered) {
 	s.mu.Lock()
 	s.shut = true
 	s.mu.Unlock()
@@ -177,14 +161,14 @@ func (w *waking) takeBack(ctx context.Context, session *claude.Session, s *steer
 		}
 		s.forget(id)
 		p.Sent, p.Begun = false, p.Begun-1
-		if err := w.f.records.update(ctx, p, w.lease.Fence); err != nil {
-			w.f.opts.Logger.Warn("a prompt that was taken back counts as sent", "conversation", w.c.key, "prompt", id, "error", err)
+		if err := w.records.update(ctx, p, w.lease.Fence); err != nil {
+			w.opts.Logger.Warn("a prompt that was taken back counts as sent", "conversation", w.c.key, "prompt", id, "error", err)
 		}
 	}
 }
 
 // passOn lets the watchers of prompts that a turn has taken in see what it says.
-func (w *waking) passOn(m message.Message, but string) {
+func (w *worker) passOn(m message.Message, but string) {
 	s := w.steered
 	s.mu.Lock()
 	if l, ok := m.(*message.CommandLifecycle); ok && l.State == message.CommandStarted && s.given[l.CommandUUID] != nil {
@@ -195,14 +179,14 @@ func (w *waking) passOn(m message.Message, but string) {
 	s.mu.Unlock()
 	for _, id := range taken {
 		if id != but {
-			w.f.roster.notify(w.c, id, m, nil)
+			w.roster.notify(w.c, id, m, nil)
 		}
 	}
 }
 
 // others counts a result that does not answer the prompt of the step, and ends
 // what it answers.
-func (w *waking) others(ctx context.Context, r *message.Result, but string) error {
+func (w *worker) others(ctx context.Context, r *message.Result, but string) error {
 	of := "" // the prompt of its turn
 	if i := slices.IndexFunc(r.Prompts, w.given); i >= 0 {
 		of = r.Prompts[i]
@@ -215,7 +199,7 @@ func (w *waking) others(ctx context.Context, r *message.Result, but string) erro
 
 // endOthers ends the prompts that a result answers besides the one of the step.
 // The turn is that of one prompt, which bears its cost; it took the others in.
-func (w *waking) endOthers(ctx context.Context, r *message.Result, but, of string) error {
+func (w *worker) endOthers(ctx context.Context, r *message.Result, but, of string) error {
 	for _, id := range r.Prompts {
 		w.steered.mu.Lock()
 		p := w.steered.given[id]
@@ -230,7 +214,7 @@ func (w *waking) endOthers(ctx context.Context, r *message.Result, but, of strin
 		if err := w.persist(func() error { return w.conclude(ctx, p, &o) }); err != nil {
 			return err
 		}
-		w.f.news.finished(w.c, o)
+		w.news.finished(w.c, o)
 	}
 	return nil
 }

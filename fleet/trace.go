@@ -75,26 +75,3 @@ type TraceLoad struct {
 	// Live is how many conversations are awake here.
 	Live int
 }
-
-// traced returns the context for a step.
-func (w *waking) traced(ctx context.Context, s step, p *queued) context.Context {
-	t := w.f.opts.Trace
-	if t == nil || t.Running == nil {
-		return ctx
-	}
-	work := map[step]TraceWork{send: WorkBegins, await: WorkBegins, finish: WorkDecided, resume: WorkResumed, rewind: WorkRewinds}[s]
-	own, done := t.Running(ctx, TracePrompt{w.c.key, p.ID, work, p.Begun, p.Accepted, p.Carrier})
-	w.traceDone = done
-	if own == nil {
-		return ctx
-	}
-	return own
-}
-
-// worked reports how the step ended, once.
-func (w *waking) worked(p *queued, o TraceOutcome) {
-	if done := w.traceDone; done != nil {
-		w.traceDone = nil
-		p.Carrier = done(o)
-	}
-}

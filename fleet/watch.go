@@ -65,7 +65,7 @@ func (r *roster) unhold(c *conversation) {
 	r.forget(c)
 }
 
-// news tells those who listen what is said in conversations and how prompts end, in this
+// news passes on what is said in conversations and how prompts end, to listeners in this
 // process and, if Options.Live says how, in others.
 type news struct {
 	opts   *Options

@@ -1,0 +1,249 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// turn gives a prompt to the CLI, or lets the CLI continue with it, and returns
+// the result.
+func (w *worker) turn(ctx context.Context, s step, p *queued) (r *message.Result, err error) {
+	var stream iter.Seq2[message.Message, error]
+	if s != send {
+		var cancel context.CancelCauseFunc
+		ctx, cancel = context.WithCancelCause(ctx)
+		defer cancel(nil)
+		go mustBegin(ctx, cancel, w.session)
+		stream = w.session.Messages(ctx)
+	} else {
+		// A context that ends would interrupt the turn, which the transcript then
+		// reports as the user's. The session ends when it must.
+		stream = w.session.RunMessage(context.WithoutCancel(ctx), &message.User{Header: message.Header{UUID: p.ID}, Content: p.Content})
+	}
+	if s != send {
+		w.interruptIfWanted(w.session) // it works already
+	}
+	began, stop := w.steering()
+	defer stop()
+	say := func(m message.Message) {
+		w.see(m)
+		w.news.publish(w.c, p.ID, m, nil)
+		w.passOn(m, p.ID)
+	}
+	for m, err := range stream {
+		if err != nil {
+			if _, failed := err.(*claude.ResultError); failed && r != nil {
+				break // its result says so; joined with another error, it is not stored
+			}
+			return nil, err
+		}
+		result, ok := m.(*message.Result)
+		answers := ok && (s == finish || s == resume || slices.Contains(result.Prompts, p.ID))
+		if answers && result.DeferredToolUse == nil {
+			w.turnEnded()
+		}
+		if answers && s == send {
+			r = result
+			continue // an error follows if the transcript does not have what it answers
+		}
+		if ok {
+			if err := w.session.Flush(ctx); err != nil {
+				return nil, err // it answers something that the transcript does not have
+			}
+		}
+		say(m)
+		switch m := m.(type) {
+		case *message.Init:
+			w.begun(w.session) // before the CLI is given more, which no word for this turn may stop
+			began()
+		case *message.Result:
+			if answers {
+				r = m
+			} else if err := w.others(ctx, m, p.ID); err != nil {
+				return nil, err
+			}
+		}
+		if r != nil && s != send {
+			return r, nil
+		}
+	}
+	if r == nil {
+		return nil, claude.ErrNoResult
+	}
+	say(r)
+	return r, nil
+}
+
+// begun notes that the CLI has begun with the turn, and interrupts it if somebody has
+// left word.
+func (w *worker) begun(s *claude.Session) {
+	w.roster.mu.Lock()
+	w.c.turn.begun = true
+	w.roster.mu.Unlock()
+	w.interruptIfWanted(s)
+}
+
+// interruptIfWanted interrupts the turn if somebody has left word.
+func (w *worker) interruptIfWanted(s *claude.Session) {
+	w.roster.mu.Lock()
+	defer w.roster.mu.Unlock()
+	t := w.c.turn
+	if t.prompt == "" || w.c.interrupted != t.prompt {
+		return
+	}
+	t.interrupts.Go(func() {
+		if _, err := s.Interrupt(t.ctx); err != nil && t.ctx.Err() == nil && !w.over() {
+			w.opts.Logger.Warn("a turn was not interrupted when it began", "conversation", w.c.key, "prompt", t.prompt, "error", err)
+		}
+	})
+}
+
+// result writes down how a turn ended: what it has cost, and its outcome or what
+// it waits for.
+func (w *worker) result(ctx context.Context, p *queued, r *message.Result) error {
+	if err := w.settle(ctx, r); err != nil {
+		return err
+	}
+	if r.DeferredToolUse == nil && !w.tookIn(r, p.ID) {
+		return w.answered(ctx, p, r)
+	}
+	if err := w.count(ctx, r, p.ID); err != nil {
+		return err
+	}
+	if r.DeferredToolUse != nil {
+		return w.deferred(ctx, p) // and what the turn took in ends with it
+	}
+	if err := w.endOthers(ctx, r, p.ID, p.ID); err != nil {
+		return err
+	}
+	return w.persist(func() error { return w.ended(ctx, p, w.ticket(r)) })
+}
+
+// tookIn reports whether a result also answers prompts that the turn of another took
+// in.
+func (w *worker) tookIn(r *message.Result, but string) bool {
+	return slices.ContainsFunc(r.Prompts, func(id string) bool { return id != but && w.given(id) })
+}
+
+// answered writes down that a result answers a prompt, and only this one.
+func (w *worker) answered(ctx context.Context, p *queued, r *message.Result) error {
+	add := w.counting(r, p.ID)
+	return w.persist(func() error {
+		if err := w.answeredAtOnce(ctx, p, r, add); !errors.Is(err, errSeparately) {
+			return err
+		}
+		if err := w.change(ctx, add); err != nil {
+			return err
+		}
+		return w.ended(ctx, p, w.ticket(r))
+	})
+}
+
+// answeredAtOnce is answered if nobody has changed the record of the conversation since
+// it was last read. Otherwise it returns errSeparately. That is also what follows an
+// attempt whose fate is not known: single changes find what it has done.
+func (w *worker) answeredAtOnce(ctx context.Context, p *queued, r *message.Result, add func(*record) error) error {
+	rec := w.rec.clone()
+	if rec.revision == 0 || add(&rec) != nil {
+		return errSeparately
+	}
+	o := w.ticket(r)
+	o.Session, o.Prompt, o.Cost = rec.Session, p.ID, rec.Spent[p.ID].Ledger
+	var err error
+	if o.Ended, err = w.clock.about(ctx, w.store); err != nil {
+		return err
+	}
+	usd := rec.Cost.USD - w.rec.Cost.USD
+	day, err := w.days.charge(ctx, &rec, usd)
+	if err != nil {
+		return err
+	}
+	conversation, err := w.records.changeTo(kindConversation, place(w.c.key), &rec, rec.revision)
+	if err != nil {
+		return err
+	}
+	changes := []store.RecordChange{conversation}
+	if day != nil {
+		changes = append(changes, *day)
+	}
+	next, err := w.records.endAtOnce(ctx, w.c.key, p, o, w.lease.Fence, changes...)
+	if err != nil {
+		return err
+	}
+	w.days.charged(&rec, usd)
+	rec.revision = next[0]
+	w.rec = rec
+	w.out(p)
+	if w.days == nil {
+		w.rest() // before others learn that it has ended, and send the next
+		w.told(p, o)
+	} else {
+		w.told(p, o)
+		w.rest() // which asks the store what was spent today: nobody must wait for that
+	}
+	return nil
+}
+
+// deferred lets a prompt wait for a person. The CLI must not be sent anything
+// more, or it gives the call up.
+func (w *worker) deferred(ctx context.Context, p *queued) error {
+	question, asked := "", false
+	if w.gate != nil {
+		question, asked = w.gate.Deferred()
+	}
+	err := w.close()
+	w.worked(p, TraceOutcome{Status: Waiting, Question: question})
+	carrier := p.Carrier
+	err = errors.Join(err, w.amend(ctx, p, func(p *queued) {
+		p.Question, p.Carrier = question, carrier
+		if asked {
+			p.startAgain() // it got somewhere
+		}
+	}))
+	if !w.rests(p) {
+		return err // it was interrupted in the moment in which it was deferred, and ends with the next look
+	}
+	w.news.publish(w.c, p.ID, nil, &DeferredError{w.c.key, p.ID, p.Question})
+	return err
+}
+
+// rest lets prompts be offered: the conversation has nothing to do.
+func (w *worker) rest() {
+	ready := store.Batcher(w.opts.Store) != nil && w.ready()
+	w.roster.mu.Lock()
+	defer w.roster.mu.Unlock()
+	w.c.resting = ready
+}
+
+// ready reports whether a prompt that comes now can begin at once. Only the owner of the
+// lease lets a conversation be stuck, counts what it costs and deletes it, so what was
+// last read of it is still true in this.
+func (w *worker) ready() bool {
+	known := w.rec.revision != 0 && w.rec.Stuck == nil && w.rec.Unsettled == "" && !w.inDoubt
+	return known && w.session != nil && !w.given("") && !w.over() && w.budgets.budget(w.ctx, &w.rec) == nil
+}
+
+// listen reads what the CLI says by itself until ctx or the session ends.
+func (w *worker) listen(ctx context.Context) {
+	for m, err := range w.session.Messages(ctx) {
+		if err != nil {
+			return
+		}
+		w.see(m)
+		w.news.publish(w.c, "", m, nil)
+		if r, ok := m.(*message.Result); ok {
+			if err := w.count(w.ctx, r, ""); err != nil {
+				w.opts.Logger.Warn("a turn could not be counted", "conversation", w.c.key, "error", err)
+			}
+			if err := w.settleRest(w.ctx); err != nil {
+				w.opts.Logger.Warn("questions of a turn are left open", "conversation", w.c.key, "error", err)
+			}
+		}
+	}
+}

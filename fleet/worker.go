@@ -1,0 +1,268 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// worker lets a CLI work on the prompts of a conversation, and writes down what it answers
+// and costs.
+type worker struct {
+	callGate
+
+	session *claude.Session // nil: no CLI runs
+	gate    *approval.Gate
+	spent   *message.Spending
+	heard   string // the id of the last answer of the main conversation
+	newest  newest
+	closed  chan struct{} // closed when the session is closed
+	// mode is the permission mode of the CLI, and moved says that the CLI has
+	// changed it, as it does when a plan is approved.
+	mode  permission.Mode
+	moved bool
+	own   choices // of the user's options
+
+	// inDoubt says that a prompt which was offered may still be written under this lease.
+	// It would be beside the queue, which is all that an offer looks at. So all others are queued.
+	inDoubt bool
+
+	starts int // starts in a row that were too slow, of the prompt of the step
+
+	deferredCall *approval.Question // the question about the call that the step finish makes; nil if nobody was asked
+}
+
+// connect starts the CLI of the conversation.
+func (w *worker) connect(ctx context.Context, s step) error {
+	if err := w.close(); err != nil {
+		return err
+	}
+	had := w.rec
+	o, err := w.options(ctx, s)
+	if err != nil {
+		return err
+	}
+	w.starting(true)
+	session, err := claude.Connect(ctx, o)
+	if err != nil {
+		w.starting(false)
+		return fmt.Errorf("claude: fleet: conversation %q: %w", w.c.key, err)
+	}
+	given := newSteered()
+	if w.gate != nil {
+		w.gate.Attach(session)
+		w.gate.BeforeDefer(func(ctx context.Context) {
+			w.takeBack(ctx, session, given)
+			bounded, cancel := context.WithTimeout(ctx, parkBound)
+			defer cancel()
+			_ = session.Flush(bounded) // the call with what comes before it; without it, the model asks again after a crash
+		})
+	}
+	w.steered = given
+	w.mode, w.moved = "", false
+	w.session, w.spent, w.heard, w.closed = session, new(message.Spending), "", make(chan struct{})
+	w.roster.mu.Lock()
+	w.c.session, w.c.own, w.c.starting = session, w.own, false
+	w.roster.mu.Unlock()
+	go w.watch(session, w.gate, w.closed)
+	return w.catchUp(ctx, had.Mode, had.Model)
+}
+
+// starting lets people see that the CLI is being started. Only this process knows.
+func (w *worker) starting(now bool) {
+	w.roster.mu.Lock()
+	defer w.roster.mu.Unlock()
+	w.c.starting = now
+}
+
+// catchUp changes the mode and the model of a CLI that was started with others than
+// the record has now: those who chose them meanwhile found no session. It is done when
+// the record has nothing new, and from then on they find it.
+func (w *worker) catchUp(ctx context.Context, mode permission.Mode, model string) error {
+	for {
+		rec, err := w.records.load(ctx, w.c.key)
+		if err != nil {
+			return err
+		}
+		w.rec = rec
+		var op Instruction
+		if rec.Mode != mode {
+			op.Mode = &rec.Mode
+		}
+		if rec.Model != model {
+			op.Model = &rec.Model
+		}
+		if op == (Instruction{}) {
+			return nil
+		}
+		if err := op.apply(ctx, w.session, w.own); err != nil {
+			return fmt.Errorf("claude: fleet: conversation %q: what was chosen while its CLI started: %w", w.c.key, err)
+		}
+		mode, model = rec.Mode, rec.Model
+	}
+}
+
+// The variables by which a CLI that resumes a session continues a turn that
+// broke off, and shows the model the calls that broke off with it. Left on, they
+// would make it continue turns that a person has stopped.
+var recovery = []string{"CLAUDE_CODE_RESUME_INTERRUPTED_TURN=1", "CLAUDE_CODE_RESUME_SHOWS_CUT_OFF_CALLS=1"}
+
+// options are those of the user, with what makes the session one of the fleet.
+func (w *worker) options(ctx context.Context, s step) (*claude.Options, error) {
+	given, err := w.opts.Session(ctx, w.c.key)
+	if err != nil {
+		return nil, fmt.Errorf("claude: fleet: options of conversation %q: %w", w.c.key, sessionError{err})
+	}
+	o := new(claude.Options)
+	if given != nil {
+		*o = *given
+	}
+	w.temps.learn(o)
+	o.Hooks = append([]hook.Hook{hook.PreToolUse("", w.release).FailClosed().At(hook.StageRelease)}, o.Hooks...)
+	if w.opts.Gate != nil {
+		o.Hooks = append(o.Hooks, hook.PreToolUse("", w.guard).FailClosed().At(hook.StageGuard)) // also before people are asked
+	}
+	if lost := w.going.untold(); len(lost) > 0 {
+		o.Hooks = append(o.Hooks, w.tellWithPrompt(lost))
+	}
+	o.Store = &claude.StoreOptions{
+		Store: &callStore{w.store, w.going, &w.newest}, Project: w.opts.Project, Fence: w.lease.Fence, Owner: w.opts.Owner, TTL: w.opts.TTL, Journal: w.opts.Journal,
+		GiveUp:  claude.NoTimeout, // a result counts when it is stored, or the lease is lost
+		Private: true,
+	}
+	w.patient(&o.Timeouts)
+	w.own = choices{o.PermissionMode, o.Model}
+	if w.rec.Mode != "" {
+		o.PermissionMode = w.rec.Mode
+	}
+	if w.rec.Model != "" {
+		o.Model = w.rec.Model
+	}
+	if s == resume {
+		o.Env = append(slices.Clone(environ(o)), recovery...)
+	}
+	w.gate = nil
+	if w.opts.Gate != nil {
+		w.gate = approval.NewGate(w.inbox, w.c.key, w.lease.Fence, *w.opts.Gate)
+		if err := w.gate.Install(o); err != nil {
+			return nil, err
+		}
+	}
+	return o, w.chooseSession(ctx, o)
+}
+
+// chooseSession resumes the session of the conversation if the store has
+// something of it. Otherwise it begins another: the CLI may have used the id for
+// something that was never stored.
+func (w *worker) chooseSession(ctx context.Context, o *claude.Options) error {
+	t, err := w.asked.transcript(ctx, w.rec.Session)
+	if err != nil {
+		return err
+	}
+	o.Continue, o.ForkSession, o.SessionID, o.Resume = false, false, "", ""
+	if t != nil {
+		o.Resume = w.rec.Session
+		return w.countLeft(ctx, t)
+	}
+	o.SessionID = uuid.New()
+	w.rec, err = w.records.change(ctx, w.c.key, w.lease.Fence, func(r *record) error {
+		if r.Session != "" {
+			r.Unstored = append(r.Unstored, r.Session)
+		}
+		r.Session = o.SessionID
+		return nil
+	})
+	return err
+}
+
+// patient gives a CLI that was too slow to start more time with each start.
+func (w *worker) patient(t *claude.Timeouts) {
+	if w.starts == 0 || t.Initialize == claude.NoTimeout {
+		return
+	}
+	if t.Initialize == 0 {
+		t.Initialize = defaultInitialize
+	}
+	t.Initialize <<= min(w.starts, 4)
+}
+
+// watch ends the session when it must end: without grace if the lease is lost,
+// and when the fleet's time is over. When the fleet begins to close, calls that
+// wait for a person are deferred.
+func (w *worker) watch(s *claude.Session, gate *approval.Gate, ended <-chan struct{}) {
+	closing := w.closing
+	for {
+		select {
+		case <-ended:
+			return
+		case <-w.lease.lost:
+			s.Abort(store.ErrLeaseLost)
+			return
+		case <-w.stop:
+			s.Abort(ErrDeleted)
+			return
+		case <-w.ctx.Done():
+			_ = s.Close() // close reports it
+			return
+		case <-closing:
+			closing = nil
+			if gate != nil {
+				_ = gate.Park(w.ctx) // what cannot be parked is cut off
+			}
+		}
+	}
+}
+
+// parkBound is how long questions of a CLI that ends may take to be parked.
+const parkBound = 5 * time.Second
+
+// close ends the CLI, if there is one.
+func (w *worker) close() error {
+	s := w.session
+	if s == nil {
+		return nil
+	}
+	w.session, w.steered = nil, nil
+	w.decline()
+	w.roster.mu.Lock()
+	w.c.session = nil
+	w.roster.mu.Unlock()
+	if w.gate != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), parkBound)
+		defer cancel()
+		_ = w.gate.Park(ctx) // nobody waits, unless the CLI has ended
+	}
+	err := s.Close()
+	close(w.closed)
+	w.news.endLiveText(w.c)
+	return err
+}
+
+// see takes note of the permission mode and of the last answer.
+func (w *worker) see(m message.Message) {
+	var mode permission.Mode
+	switch m := m.(type) {
+	case *message.Init:
+		mode = m.PermissionMode
+	case *message.Status:
+		mode = m.PermissionMode
+	case *message.Assistant:
+		if m.ParentToolUseID == "" && m.Model != syntheticModel && m.ID != "" {
+			w.heard = m.ID
+		}
+	}
+	if mode == "" {
+		return
+	}
+	w.moved = w.moved || w.mode != "" && mode != w.mode
+	w.mode = mode
+}
