@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +20,8 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/test/harness"
+	"github.com/claude-agent-go/claude/internal/test/leak"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -100,7 +101,7 @@ func readPrivate(t *testing.T, path string) (content map[string]any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(path); err != nil || need.FileModes.Here() && info.Mode().Perm() != 0o600 {
 		t.Errorf("mode of the file: %v, %v", info.Mode(), err)
 	}
 	if err := json.Unmarshal(data, &content); err != nil {
@@ -113,6 +114,9 @@ func readPrivate(t *testing.T, path string) (content map[string]any) {
 func TestLaunch(t *testing.T) {
 	for name, tt := range goldens() {
 		t.Run(name, func(t *testing.T) {
+			if tt.opts.ProjectConfigRoot != "" || tt.opts.Cwd != "" {
+				need.UnixPaths.Test(t)
+			}
 			if tt.opts.Env == nil {
 				tt.opts.Env = []string{"A=1"}
 			}
@@ -366,7 +370,7 @@ func (e *evidence) look(t *testing.T, tmp string) {
 	}
 	_ = filepath.WalkDir(tmp, func(path string, d fs.DirEntry, err error) error {
 		info, statErr := os.Lstat(path)
-		if err == nil && statErr == nil && path != tmp && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		if err == nil && statErr == nil && path != tmp && need.FileModes.Here() && info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s: mode %v", path, info.Mode())
 		}
 		return nil
@@ -405,7 +409,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	for _, end := range []string{"well", "at once", "refused", "in the turn", "no program", "no directory"} {
 		t.Run(end, func(t *testing.T) {
 			tmp := t.TempDir()
-			t.Setenv("TMPDIR", tmp)
+			leak.TempFolder(t, tmp)
 			var e evidence
 			o := secretive(t, end)
 			o.SystemPrompt = claude.SystemPrompt{Text: canary + "-system", Append: canary + "-append"}
@@ -445,7 +449,7 @@ func TestSecretsOfOneWayQuery(t *testing.T) {
 	for _, end := range []string{"well", "at once"} {
 		t.Run(end, func(t *testing.T) {
 			tmp := t.TempDir()
-			t.Setenv("TMPDIR", tmp)
+			leak.TempFolder(t, tmp)
 			var e evidence
 			o := secretive(t, end)
 			e.watch(o)

@@ -18,6 +18,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/internal/test/harness"
+	"github.com/claude-agent-go/claude/internal/test/leak"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -352,7 +353,7 @@ func TestFloodOfDeltas(t *testing.T) {
 }
 
 func TestUnusableTemporaryFolder(t *testing.T) {
-	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	leak.TempFolder(t, filepath.Join(t.TempDir(), "missing"))
 	o := &claude.Options{
 		Transport:  unstarted{t},
 		MCPServers: claude.MCPServers{"x": claude.HTTPServer{URL: "http://127.0.0.1:1"}},

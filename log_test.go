@@ -13,6 +13,8 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/test/leak"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -159,9 +161,7 @@ func TestLogLevels(t *testing.T) {
 func TestLogLevelsOfClose(t *testing.T) {
 	tmp := t.TempDir()
 	now := filepath.Join(tmp, "now")
-	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
-		t.Setenv(name, now)
-	}
+	leak.TempFolder(t, now)
 	for name, tt := range map[string]struct {
 		transport func(*testing.T) claude.Transport
 		opts      func(*claude.Options)
@@ -203,6 +203,9 @@ func TestLogLevelsOfClose(t *testing.T) {
 			}, `level=WARN msg="temporary files could not be removed" error=`},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "files that stay" {
+				need.UnixPaths.Test(t)
+			}
 			if err := errors.Join(os.RemoveAll(now), os.Mkdir(now, 0o700)); err != nil {
 				t.Fatal(err)
 			}

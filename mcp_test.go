@@ -15,6 +15,8 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/test/harness"
+	"github.com/claude-agent-go/claude/internal/test/leak"
+	"github.com/claude-agent-go/claude/internal/test/need"
 )
 
 // Configurations go into a file that only the user can read, and the file goes
@@ -30,7 +32,7 @@ func TestMCPConfigFile(t *testing.T) {
 	for _, how := range []string{"session", "query", "failed start", "exit", "refused"} {
 		t.Run(how, func(t *testing.T) {
 			tmp := t.TempDir()
-			t.Setenv("TMPDIR", tmp)
+			leak.TempFolder(t, tmp)
 			var d *double
 			check := func() {
 				path := ""
@@ -48,7 +50,7 @@ func TestMCPConfigFile(t *testing.T) {
 				}
 				file, _ := os.Stat(path)
 				dir, _ := os.Stat(filepath.Dir(path))
-				if file.Mode().Perm() != 0o600 || dir.Mode().Perm() != 0o700 {
+				if need.FileModes.Here() && (file.Mode().Perm() != 0o600 || dir.Mode().Perm() != 0o700) {
 					t.Errorf("modes %v and %v", file.Mode(), dir.Mode())
 				}
 				if strings.Join(d.launch.Args, " ") == "" || d.launch.Args[len(d.launch.Args)-1] == "--mcp-config="+path {

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -24,6 +23,7 @@ import (
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/host"
 	"github.com/claude-agent-go/claude/internal/test/harness"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
@@ -229,6 +229,7 @@ func (c change) goes() (to []string) {
 // given then. It holds docs/options.md to what it saw, and one query to do the
 // handshake where nothing else carries the option.
 func TestOptionsGoWhereTheTableSays(t *testing.T) {
+	need.UnixPaths.Test(t) // the page shows them
 	var page bytes.Buffer
 	page.WriteString(optionsHead)
 	for _, row := range claude.OptionRows() {
@@ -423,9 +424,7 @@ func TestVersionsAreMeasured(t *testing.T) {
 // TestAskChecksTheInstalledVersion asks a CLI that names its version nowhere but
 // in its file name, as the native installer does: nothing is started.
 func TestAskChecksTheInstalledVersion(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the CLI is a shell script here")
-	}
+	need.Shell.Test(t)
 	for name, tt := range map[string]struct {
 		version string
 		set     func(*claude.Options)

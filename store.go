@@ -13,6 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/inbox"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/mirror"
+	"github.com/claude-agent-go/claude/internal/private"
 	"github.com/claude-agent-go/claude/internal/restore"
 	"github.com/claude-agent-go/claude/internal/scratch"
 	"github.com/claude-agent-go/claude/internal/transcript"
@@ -400,7 +401,7 @@ const tempVar = "CLAUDE_CODE_TMPDIR"
 func (s *Session) hideTemporary() error {
 	files := s.files
 	if chosen := restore.Variable(s.plan.env, tempVar); chosen != "" {
-		if err := os.MkdirAll(chosen, 0o700); err != nil { // as the CLI does
+		if err := private.MkdirAll(chosen); err != nil { // as the CLI does
 			return &StartError{Reason: ErrSpawn, Err: err}
 		}
 		s.temporary.In = chosen

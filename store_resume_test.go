@@ -11,13 +11,14 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/internal/test/harness"
+	"github.com/claude-agent-go/claude/internal/test/leak"
 	"github.com/claude-agent-go/claude/store"
 )
 
 // A session that cannot be taken from its store is not started: the error gives
 // the reason, and neither files nor a lease are left.
 func TestResumeFromStoreRefused(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
+	leak.TempFolder(t, t.TempDir())
 	other := store.Key{Project: "tenant-7", Session: "00000000-0000-4000-8000-000000000009"}
 	for name, tt := range map[string]struct {
 		prepare func(t *testing.T, s *store.MemoryStore)

@@ -9,13 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/test/leak"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -35,7 +35,7 @@ func playHost() {
 		os.Exit(1)
 	}
 	fmt.Println("resumed", s.ID())
-	select {}
+	forever()
 }
 
 // findText returns the files below a folder that have a text in them.
@@ -61,9 +61,7 @@ func findText(t *testing.T, dir, text string) (found []string) {
 // next session with a store removes it, even if it restores nothing itself, but
 // not while the program lives.
 func TestKilledHostLeavesNoCredentials(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows removes no open files, so a sweep is tried there by internal/scratch")
-	}
+	need.OpenRemoval.Test(t) // elsewhere a sweep is tried by internal/scratch
 	home, tmp, dir := t.TempDir(), t.TempDir(), t.TempDir()
 	if err := os.Mkdir(filepath.Join(home, ".claude"), 0o700); err != nil {
 		t.Fatal(err)
@@ -90,7 +88,7 @@ func TestKilledHostLeavesNoCredentials(t *testing.T) {
 	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "resumed "+mainKey.Session+"\n" {
 		t.Fatalf("the host says %q", line)
 	}
-	t.Setenv("TMPDIR", tmp)
+	leak.TempFolder(t, tmp)
 	start := func() {
 		o := &claude.Options{
 			Transport: &double{t: t, play: func(c *cli) { c.greet(); c.idle() }}, Logger: harness.Logger(t),

@@ -37,7 +37,7 @@ func playCLI(role string) {
 		if arg == "--version" {
 			switch version := os.Getenv("CLI_VERSION"); version {
 			case "slow":
-				select {}
+				forever()
 			case "failing":
 				os.Exit(7)
 			default:
@@ -63,7 +63,7 @@ func playCLI(role string) {
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 		greet(`{"claude_code_version":"2.1.325"}`)
 		fmt.Println(`{"type":"system","subtype":"unstoppable"}`)
-		select {}
+		forever()
 	case "leaver": // leaves a process in its group and one in another session
 		greet(`{"claude_code_version":"2.1.325"}`)
 		startLeft(false)
@@ -73,7 +73,7 @@ func playCLI(role string) {
 	case "left": // ends at no signal that can be ignored
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
 		os.Stderr.WriteString("!")
-		select {}
+		forever()
 	case "patient": // waits for the end of its input
 		greet(`{"claude_code_version":"2.1.325"}`)
 		io.Copy(io.Discard, in)
@@ -92,9 +92,9 @@ func playCLI(role string) {
 		f, _ := wire.Parse(line)
 		r, _ := f.Request()
 		fmt.Printf("%s\n", wire.EncodeError(r.ID, &wire.ReplyError{Message: "no thanks"}))
-		select {}
+		forever()
 	case "silent":
-		select {}
+		forever()
 	case "busy": // does not answer the handshake, but asks for permission
 		in.ReadBytes('\n')
 		fmt.Println(`{"type":"control_request","request_id":"u-1","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{}}}`)
@@ -306,3 +306,7 @@ func TestTransportThatDoesNotStart(t *testing.T) {
 		}
 	}
 }
+
+// forever blocks a child for longer than any test takes. A select without cases would
+// be reported as a deadlock where nothing else runs, and would end it.
+func forever() { <-time.After(10 * time.Minute) }

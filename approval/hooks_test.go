@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -498,7 +498,7 @@ func TestGateKeepsPlans(t *testing.T) {
 		}
 		path := filepath.Join(elsewhere, "plans", "b-new.md")
 		text, err := os.ReadFile(path)
-		if info, err2 := os.Stat(path); err != nil || err2 != nil || string(text) != "the plan" || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		if info, err2 := os.Stat(path); err != nil || err2 != nil || string(text) != "the plan" || need.FileModes.Here() && info.Mode().Perm() != 0o600 {
 			t.Errorf("the plan was written again as %q, %v, %v", text, err, err2)
 		}
 		// The CLI asks for permission about the plan as it has it.
@@ -602,6 +602,7 @@ func TestRulesAreBounded(t *testing.T) {
 // The rules that are suggested are the narrowest that fit: the very command, file or
 // host, and of those that the CLI offers the ones that allow and are narrow.
 func TestSuggestions(t *testing.T) {
+	need.UnixPaths.Test(t)
 	for _, c := range []struct {
 		tool, input string
 		offered     []permission.Update

@@ -14,6 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/host"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/permission/policy"
 	"github.com/claude-agent-go/claude/store"
@@ -27,6 +28,7 @@ func made(tool, input, cwd string) *hook.PreToolUseInput {
 
 // A call that fits a rule, or may fit it, needs a person.
 func TestNeedsRules(t *testing.T) {
+	need.UnixPaths.Test(t)
 	needs := approval.NeedsRules("Write", "Bash(git push:*)", "Edit(/src/**)")
 	for _, c := range []struct {
 		tool, input string

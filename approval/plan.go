@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/private"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -50,7 +51,7 @@ func (g *Gate) samePlan(ctx context.Context, q *Question, transcript string) err
 // there.
 func restorePlan(transcript, name, plan string) error {
 	dir := plansOf(transcript)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := private.MkdirAll(dir); err != nil {
 		return err
 	}
 	root, err := os.OpenRoot(dir)

@@ -113,7 +113,7 @@ func TestGolden(t *testing.T) {
 		var c complaints
 		path := filepath.Join(t.TempDir(), "new", "golden.ndjson")
 		claudetest.Golden(&c, path, play(t, "done"), false)
-		if len(c) != 1 || !strings.Contains(c[0], "no such file") {
+		if len(c) != 1 || !strings.Contains(c[0], "golden transcript: open "+path) {
 			t.Errorf("complaints %q", c)
 		}
 		c = nil

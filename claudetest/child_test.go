@@ -13,6 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/internal/test/leak"
 	"github.com/claude-agent-go/claude/internal/test/long"
+	"github.com/claude-agent-go/claude/internal/test/need"
 )
 
 // scripts are those that the test binary plays when it is its own child.
@@ -67,6 +68,9 @@ func TestChildEnds(t *testing.T) {
 	}{"exit": {code: 7}, "kill": {code: -1, signal: "killed"}, "term": {code: -1, signal: "terminated"}}
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
+			if want.signal != "" {
+				need.Signals.Test(t)
+			}
 			leak.Check(t)
 			_, err := ask(t, asChild(claudetest.Play(name)), "hi")
 			p, ok := errors.AsType[*claude.ProcessError](err)

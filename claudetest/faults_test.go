@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,6 +17,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/host"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -56,9 +56,7 @@ func TestStopWhileNobodyReads(t *testing.T) {
 }
 
 func TestSignalFaultIsASignal(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("has no signals")
-	}
+	need.Signals.Test(t)
 	// In the background of a script it is ignored, and a child would inherit that.
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	defer signal.Reset(os.Interrupt)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -104,6 +105,9 @@ func TestListFilters(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.q.Dir != "" {
+				need.UnixPaths.Test(t)
+			}
 			if got := titles(list(t, h, tt.q)); got != tt.want {
 				t.Errorf("listed %q, want %q", got, tt.want)
 			}

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/claude-agent-go/claude/internal/regular"
 	"github.com/claude-agent-go/claude/internal/uuid"
@@ -104,7 +103,7 @@ func (c *running) alive() bool {
 		return false
 	}
 	defer p.Release()
-	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) && !c.replaced()
+	return !hasEnded(p) && !c.replaced()
 }
 
 // replaced reports whether the id now belongs to another process. Only two

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/claude-agent-go/claude/host"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -14,6 +15,7 @@ import (
 // Files outside of the session's folders are asked about, also by tools and in
 // modes that need no question inside.
 func TestFilesOutside(t *testing.T) {
+	need.UnixPaths.Test(t)
 	for _, tt := range []struct {
 		name, tool, path string
 		mode             permission.Mode

@@ -197,7 +197,7 @@ func TestParseArgs(t *testing.T) {
 		"--output-format=json":         "stream-json",
 		"--permission-mode=bogus":      "not a mode",
 		"--version":                    "version",
-		"--mcp-config /does/not/exist": "no such file",
+		"--mcp-config /does/not/exist": "open /does/not/exist: ",
 	} {
 		if _, err := host.ParseArgs(strings.Fields(args), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", args, err, want)

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/claude-agent-go/claude/host"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -82,6 +83,7 @@ func TestPermissionReplies(t *testing.T) {
 
 // Rules and mode decide before the client is asked.
 func TestPermissionLocal(t *testing.T) {
+	need.UnixPaths.Test(t)
 	const asked, denied = "asked", "ERROR Permission to use Write is denied by a rule. / denied"
 	const auto = "ERROR Claude requested permissions to write to /repo/a, but you haven't granted it yet. / denied"
 	const never = "ERROR Permission to use Write has been denied because the session runs in mode dontAsk. / denied"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/host"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -38,6 +39,7 @@ func attempt(t *testing.T, o host.Options, tool string, input map[string]string,
 
 // Rules mean what they mean to the CLI: they do not compare texts.
 func TestRulesMeanCommandsPathsAndHosts(t *testing.T) {
+	need.UnixPaths.Test(t)
 	bypass, edits := permission.ModeBypassPermissions, permission.ModeAcceptEdits
 	tests := []struct {
 		rules    host.Options

@@ -10,6 +10,7 @@ import (
 
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/host"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -92,6 +93,7 @@ func TestUseToolAfterTheTurn(t *testing.T) {
 // Who is asked about a file outside of the folders learns why, and what would
 // make the question unnecessary.
 func TestQuestionAboutAFileOutside(t *testing.T) {
+	need.UnixPaths.Test(t)
 	for tool, want := range map[string]string{
 		"Read":  `"decision_reason_type":"workingDir" "ruleContent":"//etc/ssl/**"`,
 		"Write": `"decision_reason_type":"workingDir" "directories":["/etc/ssl"]`,

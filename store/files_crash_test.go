@@ -3,9 +3,10 @@ package store
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"testing"
+
+	"github.com/claude-agent-go/claude/internal/test/need"
 )
 
 func crashKey() Key {
@@ -117,9 +118,7 @@ func TestFilesAdoptBesideDelete(t *testing.T) {
 // Before an append returns, its files are on the disk, and the names of all
 // directories above them, up to one that was there before.
 func TestFilesAreSynced(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows syncs no directories")
-	}
+	need.FolderSync.Test(t)
 	top := t.TempDir()
 	s := Files(filepath.Join(top, "a", "b"))
 	var synced []string

@@ -13,6 +13,8 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+
+	"github.com/claude-agent-go/claude/internal/private"
 )
 
 // readEntries yields the lines of a file. Memory is that of the longest one.
@@ -126,7 +128,7 @@ func (s *FileStore) makeDir() error {
 		}
 		missing = append(missing, up)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := private.MkdirAll(dir); err != nil {
 		return fail(err)
 	}
 	for _, name := range missing {

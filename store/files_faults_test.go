@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/claude-agent-go/claude/internal/test/need"
 )
 
 // diskDeed is a write of a store, after others have prepared for it.
@@ -136,10 +137,7 @@ func spot(dir, name string) string {
 // Everything that a write leaves is on the disk when it returns. If the disk fails at
 // any of these places, the write fails, and done again it does what it would have done.
 func TestFilesSyncAtEveryCall(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Log("folders are not synced there")
-		return
-	}
+	need.FolderSync.Test(t)
 	errDisk := errors.New("input/output error")
 	for _, d := range diskDeeds() {
 		t.Run(d.name, func(t *testing.T) {

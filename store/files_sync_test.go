@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/claude-agent-go/claude/internal/test/need"
 )
 
 // A commit is written when its data is on the disk, and not before: a batch whose data
@@ -74,6 +76,7 @@ func TestFilesSyncRepeatedBatch(t *testing.T) {
 // A record is dropped when its folder is on the disk without it: else it would be there
 // again after a crash of the machine.
 func TestFilesSyncDroppedRecord(t *testing.T) {
+	need.FolderSync.Test(t)
 	s := Files(t.TempDir())
 	k := RecordKey{Project: "p", Kind: "k", Name: "n"}
 	revision, err := s.PutRecord(t.Context(), k, []byte("{}"), 0, Fence{})

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/filelock"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/storetest"
 )
@@ -266,6 +267,7 @@ func TestFilesByHand(t *testing.T) {
 
 // No link leads out of the directory.
 func TestFilesStayInside(t *testing.T) {
+	need.Symlinks.Test(t)
 	outside := t.TempDir()
 	secret := filepath.Join(outside, "secret.jsonl")
 	if err := os.WriteFile(secret, []byte("{\"uuid\":\"secret\"}\n"), 0o600); err != nil {
@@ -320,7 +322,7 @@ func TestFilesArePrivate(t *testing.T) {
 	}
 	n := 0
 	err = filepath.Walk(filepath.Join(dir, "store"), func(path string, info os.FileInfo, err error) error {
-		if err == nil && info.Mode().Perm()&0o077 != 0 {
+		if err == nil && need.FileModes.Here() && info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s has mode %v", path, info.Mode())
 		}
 		n++
@@ -409,6 +411,7 @@ func TestFilesBusy(t *testing.T) {
 // one that cannot be read, so nothing is stored.
 func TestFilesLayoutTaken(t *testing.T) {
 	t.Parallel()
+	need.Symlinks.Test(t)
 	dir := t.TempDir()
 	mark := filepath.Join(dir, ".layout")
 	if err := os.Symlink("nowhere", mark); err != nil {

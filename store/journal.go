@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/claude-agent-go/claude/internal/private"
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
@@ -77,7 +78,7 @@ type journalHead struct {
 // CreateJournal makes a journal in a directory, which it creates if there is
 // none. Only this user can read it. It is not removed unless Remove is called.
 func CreateJournal(dir, session string) (*Journal, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := private.MkdirAll(dir); err != nil {
 		return nil, fail(err)
 	}
 	name := filepath.Join(dir, session+"-"+uuid.New()+".journal")

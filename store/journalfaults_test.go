@@ -7,9 +7,10 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
+
+	"github.com/claude-agent-go/claude/internal/test/need"
 )
 
 // countedStore fails one of its calls, and notes the fences of its appends.
@@ -64,7 +65,7 @@ func TestImportJournalFaults(t *testing.T) {
 	}
 	path := j.Path()
 	for name, mode := range map[string]os.FileMode{dir: 0o700, path: 0o600} {
-		if info, err := os.Stat(name); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != mode {
+		if info, err := os.Stat(name); err != nil || need.FileModes.Here() && info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v", name, info.Mode(), err)
 		}
 	}

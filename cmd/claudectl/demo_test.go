@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/claude-agent-go/claude/internal/test/leak"
 )
 
 // The demo shows each thing that the two sides can do, in this order.
@@ -41,10 +42,7 @@ func TestDemo(t *testing.T) {
 }
 
 func TestDemoWithoutFolder(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Setenv("TMP", filepath.Join(t.TempDir(), "none"))
-	}
-	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
+	leak.TempFolder(t, filepath.Join(t.TempDir(), "none"))
 	got := invoke(t, "", "demo")
 	if got.code != int(exitFailed) || !strings.Contains(got.stderr, "no folder for the demo") {
 		t.Errorf("got %+v, want exit code %d and a word", got, exitFailed)
@@ -52,7 +50,7 @@ func TestDemoWithoutFolder(t *testing.T) {
 }
 
 func TestDemoText(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
+	leak.TempFolder(t, t.TempDir())
 	got := invoke(t, "", "demo")
 	if got.code != 0 || strings.Contains(got.stdout, "\x1b") {
 		t.Errorf("exit code %d, stdout %q, want 0 and no codes", got.code, got.stdout)

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 
+	"github.com/claude-agent-go/claude/internal/private"
 	"github.com/claude-agent-go/claude/internal/terminal"
 )
 
@@ -44,7 +45,7 @@ func (a *asker) edit(ctx context.Context, input string) (json.RawMessage, error)
 
 // runEditor runs the editor on a file that only this user can read.
 func (a *asker) runEditor(ctx context.Context, words []string, input string) ([]byte, error) {
-	dir, err := os.MkdirTemp("", "claudectl-")
+	dir, err := private.MkdirTemp(os.TempDir(), "claudectl-")
 	if err != nil {
 		return nil, err
 	}

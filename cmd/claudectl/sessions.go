@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/internal/private"
 	"github.com/claude-agent-go/claude/internal/terminal"
 )
 
@@ -44,7 +45,7 @@ func (c *console) config(create bool) (*os.Root, error) {
 		return nil, err
 	}
 	if create {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+		if err := private.MkdirAll(dir); err != nil {
 			return nil, err
 		}
 	}

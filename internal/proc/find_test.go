@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/internal/proc"
+	"github.com/claude-agent-go/claude/internal/test/need"
 )
 
 // tree makes programs in a new directory and returns it.
@@ -38,9 +39,7 @@ func tree(t *testing.T, programs ...string) string {
 }
 
 func TestFind(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the names of programs differ")
-	}
+	need.FileModes.Test(t) // they make a file a program
 	root := tree(t, "a/claude", "b/claude", "b/other", "plain/claude", "dir/claude/x",
 		"home/.claude/local/claude", "home/.bun/bin/claude", "bun/.bun/bin/claude", "a/cli.js", "plain/cli.js")
 	in := func(name string) string { return filepath.Join(root, name) }

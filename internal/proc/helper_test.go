@@ -44,7 +44,7 @@ func helper(mode string) {
 		dir, _ := os.Getwd()
 		fmt.Printf("%s\n%s\n%s\n", dir, os.Getenv(proc.MarkVariable), strings.Join(os.Args[1:], "|"))
 	case "burst":
-		os.Stdout.Write(bytes.Repeat([]byte("x"), 60_000))
+		os.Stdout.Write(bytes.Repeat([]byte("x"), pipeRoom))
 	case "flood":
 		line := append(bytes.Repeat([]byte("e"), 1023), '\n')
 		for range 10 << 10 {

@@ -16,6 +16,9 @@ import (
 	"github.com/claude-agent-go/claude/internal/proc"
 )
 
+// pipeRoom is what fits into a pipe that nobody reads.
+const pipeRoom = 60_000
+
 // systemHelper runs the helpers that know signals and sessions.
 func systemHelper(mode string) bool {
 	switch mode {

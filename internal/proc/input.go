@@ -21,13 +21,13 @@ func newInput(f *os.File) *input {
 }
 
 // Write reports a pipe that was closed because the child has gone as a broken
-// one, so that callers need to know one error only.
+// one, and every broken pipe as EPIPE, so that callers need to know one error only.
 func (in *input) Write(b []byte) (int, error) {
 	n, err := in.file.Write(b)
 	switch {
 	case err == nil:
 		return n, nil
-	case errors.Is(err, os.ErrClosed) && !in.closed.Load():
+	case errors.Is(err, os.ErrClosed) && !in.closed.Load(), isBrokenPipe(err):
 		err = syscall.EPIPE
 	}
 	return n, fmt.Errorf("write to standard input: %w", err)

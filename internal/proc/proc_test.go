@@ -100,8 +100,8 @@ func TestUnreadOutputSurvivesExit(t *testing.T) {
 		t.Fatalf("Stop: %v", err)
 	}
 	got, err := io.ReadAll(p)
-	if err != nil || len(got) != 60_000 {
-		t.Errorf("got %d bytes, %v, want 60000", len(got), err)
+	if err != nil || len(got) != pipeRoom {
+		t.Errorf("got %d bytes, %v, want %d", len(got), err, pipeRoom)
 	}
 }
 

@@ -179,3 +179,13 @@ func signalName(*os.ProcessState) string { return "" }
 func isTooLong(err error) bool {
 	return errors.Is(err, windows.ERROR_FILENAME_EXCED_RANGE)
 }
+
+// errNotDir is the error of a working directory that is a file. syscall.ENOTDIR would
+// match [os.ErrNotExist] here.
+const errNotDir = windows.ERROR_DIRECTORY
+
+// isBrokenPipe knows the errors of a write to a pipe that nobody reads: its other end
+// is closed, or about to be.
+func isBrokenPipe(err error) bool {
+	return errors.Is(err, windows.ERROR_BROKEN_PIPE) || errors.Is(err, windows.ERROR_NO_DATA)
+}

@@ -164,7 +164,7 @@ func checkDir(dir string) error {
 		return nil
 	}
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return &DirError{Dir: dir, Err: syscall.ENOTDIR}
+		return &DirError{Dir: dir, Err: errNotDir}
 	}
 	_, err := os.Stat(dir + string(filepath.Separator) + ".")
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/claude-agent-go/claude/internal/private"
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
@@ -24,7 +25,7 @@ func Checkpoints(dir, configDir string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(kept, 0o700); err != nil {
+	if err := private.MkdirAll(kept); err != nil {
 		return err
 	}
 	return os.Symlink(kept, filepath.Join(dir, checkpointsDir))

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/claude-agent-go/claude/internal/private"
 )
 
 // The folders for a CLI's configuration and for its temporary files.
@@ -40,7 +42,7 @@ func (f *Folder) Dir(name string) (path string, err error) {
 		return "", err
 	}
 	path = filepath.Join(f.dir, name)
-	return path, os.Mkdir(path, 0o700)
+	return path, private.Mkdir(path)
 }
 
 // Write puts data into a new file that only this user can read.
@@ -65,7 +67,7 @@ func (f *Folder) open() (err error) {
 	}
 	in := cmp.Or(f.In, os.TempDir())
 	sweep(in)
-	if f.dir, err = os.MkdirTemp(in, prefix); err != nil {
+	if f.dir, err = private.MkdirTemp(in, prefix); err != nil {
 		return err
 	}
 	f.lock, err = claim(f.dir)

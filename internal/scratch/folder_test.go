@@ -7,8 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
+
+	"github.com/claude-agent-go/claude/internal/test/leak"
+	"github.com/claude-agent-go/claude/internal/test/need"
 )
 
 func TestMain(m *testing.M) {
@@ -35,7 +37,7 @@ func exists(path string) bool {
 
 func TestFolder(t *testing.T) {
 	tmp := t.TempDir()
-	t.Setenv("TMPDIR", tmp)
+	leak.TempFolder(t, tmp)
 	var f Folder
 	if err := f.Remove(); err != nil {
 		t.Errorf("Remove of nothing = %v", err)
@@ -50,7 +52,7 @@ func TestFolder(t *testing.T) {
 	if dir, err := f.Dir("config"); err != nil || os.WriteFile(filepath.Join(dir, "x"), nil, 0o600) != nil {
 		t.Errorf("Dir = %q, %v", dir, err)
 	}
-	if runtime.GOOS != "windows" {
+	if need.FileModes.Here() {
 		err := filepath.WalkDir(tmp, func(path string, d fs.DirEntry, err error) error {
 			info, statErr := os.Lstat(path)
 			if err != nil || statErr != nil || path != tmp && info.Mode().Perm()&0o077 != 0 {
@@ -72,8 +74,9 @@ func TestFolder(t *testing.T) {
 // A killed process leaves its folder behind; the next one that makes a folder
 // removes it, and spares those whose owners live.
 func TestSweepAfterDeath(t *testing.T) {
+	need.Symlinks.Test(t)
 	tmp := t.TempDir()
-	t.Setenv("TMPDIR", tmp)
+	leak.TempFolder(t, tmp)
 	var living Folder
 	alive, err := living.Write("secret", []byte("s3cret"))
 	if err != nil {

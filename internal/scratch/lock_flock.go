@@ -32,7 +32,7 @@ func hold(f *os.File) bool {
 // abandoned reports whether this user made a folder and its lock is free. A
 // folder without a lock may be in the making.
 func abandoned(dir string) bool {
-	if info, err := os.Lstat(dir); err != nil || !private(info) {
+	if info, err := os.Lstat(dir); err != nil || !ownedAlone(info) {
 		return false
 	}
 	// Something else in its place must not make us wait or follow.
@@ -42,13 +42,13 @@ func abandoned(dir string) bool {
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	return err == nil && info.Mode().IsRegular() && info.Size() == 0 && private(info) && hold(f)
+	return err == nil && info.Mode().IsRegular() && info.Size() == 0 && ownedAlone(info) && hold(f)
 }
 
-// private reports whether a file belongs to this user and is closed to all
+// ownedAlone reports whether a file belongs to this user and is closed to all
 // others, like everything that claim and Write make. The check matters for root,
 // which could remove the folders of every user.
-func private(info os.FileInfo) bool {
+func ownedAlone(info os.FileInfo) bool {
 	return ours(info) && info.Mode().Perm()&0o077 == 0
 }
 

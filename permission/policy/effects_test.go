@@ -6,13 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/test/long"
+	"github.com/claude-agent-go/claude/internal/test/need"
 )
 
 // trial is how texts are run, to see what they do: each in a shell and a
@@ -36,8 +36,9 @@ func (tr trial[T]) effects(t *testing.T, texts []string) []T {
 	if tr.shell == nil {
 		tr.shell = []string{"bash", "-c"}
 	}
+	need.Shell.Test(t)
 	shell, err := exec.LookPath(tr.shell[0])
-	if err != nil || runtime.GOOS == "windows" {
+	if err != nil {
 		t.Skipf("needs %s", tr.shell[0])
 	}
 	base := t.TempDir()

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/test/leak"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
@@ -312,9 +312,7 @@ func (l lateBy) Start(ctx context.Context, launch *claude.Launch) (claude.Conn, 
 // machine, the call runs once.
 func TestRealApprovalHostKilled(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("nothing suspends a process on Windows")
-	}
+	need.Signals.Test(t)
 	a := newApprovals(t, bash("echo one >> log"))
 	dir := t.TempDir()
 	db := store.Files(dir)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/test/harness"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
@@ -299,9 +299,7 @@ func TestRealResumeAt(t *testing.T) {
 func TestRealSandbox(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "refusing to start without a sandbox")
-	if runtime.GOOS != "linux" {
-		t.Skip("bubblewrap is of Linux")
-	}
+	need.Namespaces.Test(t) // for bubblewrap
 	r := realCLI(t, claudetest.UseTool("Bash", map[string]string{"command": "echo inside"}), claudetest.Say("done"))
 	tools, secret := t.TempDir(), t.TempDir()
 	noted := filepath.Join(tools, "noted")

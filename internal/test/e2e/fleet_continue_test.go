@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"os"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
@@ -24,8 +24,8 @@ func TestRealFleetContinuesTwice(t *testing.T) {
 	realcli.Needs(t, "2.1.325", "sessions in a store")
 	for name, killed := range map[string]bool{"closed": false, "killed": true} {
 		t.Run(name, func(t *testing.T) {
-			if killed && runtime.GOOS == "windows" {
-				t.Skip("the CLI outlives a program that is killed on Windows")
+			if killed {
+				need.Signals.Test(t)
 			}
 			var read atomic.Int32 // requests with the result of the tool
 			r := startReal(t, claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"os"
-	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/price"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
@@ -55,9 +55,7 @@ func TestRealFleetCostOfTurnsThatBreakOff(t *testing.T) {
 		run   func(t *testing.T, r *real, dir string, held <-chan struct{})
 	}{
 		"killed": {3, func(t *testing.T, r *real, dir string, held <-chan struct{}) {
-			if runtime.GOOS == "windows" {
-				t.Skip("the CLI outlives a program that is killed on Windows")
-			}
+			need.Signals.Test(t)
 			r.killed(t, dir, "work", 0, func(*os.Process) {
 				<-held
 				storedAnswers(t, store.Files(dir), 3)

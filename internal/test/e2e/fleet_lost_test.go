@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
@@ -38,9 +38,7 @@ func deadly(t *testing.T) *real {
 // asked about the call twice.
 func TestRealFleetTellsOfLostCalls(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("the CLI outlives a program that is killed on Windows")
-	}
+	need.Signals.Test(t)
 	for name, patience := range map[string]time.Duration{"not gated": 0, "decided at once": time.Minute} {
 		t.Run(name, func(t *testing.T) {
 			dir, first := t.TempDir(), deadly(t)

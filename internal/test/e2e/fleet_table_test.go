@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +17,7 @@ import (
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/proc"
 	"github.com/claude-agent-go/claude/internal/test/harness"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
@@ -209,9 +209,7 @@ func TestRealFleetInterruptedBeforeDeferredCall(t *testing.T) {
 // after its turn, and the conversation continues with a fresh one.
 func TestRealFleetUsage(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS != "linux" {
-		t.Skip("this system does not say what processes use")
-	}
+	need.Processes.Test(t)
 	var limit atomic.Int64
 	limit.Store(10 << 30)
 	f := machine(t).fleet(t, store.Files(t.TempDir()), fleet.Options{
@@ -238,9 +236,7 @@ func TestRealFleetUsage(t *testing.T) {
 // and makes no call.
 func TestRealFleetSuspended(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS != "linux" {
-		t.Skip("this system does not say which processes are left")
-	}
+	need.Processes.Test(t)
 	dir, first := t.TempDir(), machine(t)
 	inbox := &approvals{first, approval.NewQuestions(store.Files(dir), "p")}
 	first.killed(t, dir, "make a note", time.Minute, func(host *os.Process) {

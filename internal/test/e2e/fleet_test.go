@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/test/leak"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
@@ -245,9 +245,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 // second time.
 func TestRealFleetKilled(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("the CLI outlives a program that is killed on Windows")
-	}
+	need.Signals.Test(t)
 	t.Run("while a tool runs", func(t *testing.T) {
 		dir, first := t.TempDir(), machine(t)
 		first.killed(t, dir, "make a note and rest", 0, func(*os.Process) {

@@ -3,7 +3,6 @@ package e2e
 import (
 	"errors"
 	"os"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
@@ -127,9 +127,7 @@ func TestRealFleetExpired(t *testing.T) {
 // program that takes over ends the prompt: the turn does not continue, and no call begins.
 func TestRealFleetInterruptOutlivesOwner(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS != "linux" {
-		t.Skip("this system does not suspend processes in the same way")
-	}
+	need.Processes.Test(t)
 	dir, first := t.TempDir(), machine(t)
 	first.killed(t, dir, "make a note and rest", 0, func(host *os.Process) {
 		stored(t, store.Files(dir), "p", "echo one >> log; sleep 60")

@@ -3,6 +3,7 @@ package leak
 import (
 	"bytes"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,7 +31,7 @@ const settleTime = 10 * time.Second
 func Check(t TB) {
 	t.Helper()
 	dir := t.TempDir()
-	t.Setenv("TMPDIR", dir)
+	TempFolder(t, dir)
 	warmUp()
 	before := measure(dir)
 	t.Cleanup(func() {
@@ -41,6 +42,16 @@ func Check(t TB) {
 		}
 	})
 }
+
+// TempFolder makes a folder that of all temporary files for the rest of the test.
+func TempFolder(t interface{ Setenv(key, value string) }, dir string) {
+	for _, name := range tempVariables() {
+		t.Setenv(name, dir)
+	}
+}
+
+// tempVariables are those by which systems find the folder for temporary files.
+func tempVariables() []string { return []string{"TMPDIR", "TMP", "TEMP"} }
 
 // warmUp lets the runtime open the descriptors that it keeps from the first pipe
 // on.
@@ -81,7 +92,9 @@ func Main(run func() int) (code int) { return checkAll(run, settleTime) }
 func checkAll(run func() int, patience time.Duration) (code int) {
 	dir, err := os.MkdirTemp("", "leak-")
 	if err == nil {
-		err = os.Setenv("TMPDIR", dir)
+		for _, name := range tempVariables() {
+			err = errors.Join(err, os.Setenv(name, dir))
+		}
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -122,9 +135,13 @@ type usage struct {
 }
 
 func measure(dir string) usage {
-	// Where there is no such folder nothing is counted.
-	descriptors, _ := os.ReadDir("/proc/self/fd")
-	return usage{runtime.NumGoroutine(), len(descriptors), Marked(), filesOf(dir)}
+	u := usage{goroutines: runtime.NumGoroutine(), processes: Marked(), files: filesOf(dir)}
+	// Elsewhere nothing is counted. Under wine the folder exists, and shows what wine has open.
+	if runtime.GOOS == "linux" {
+		descriptors, _ := os.ReadDir("/proc/self/fd")
+		u.descriptors = len(descriptors)
+	}
+	return u
 }
 
 // filesOf lists the files of the SDK in a folder, whose name may hold what would

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/claude-agent-go/claude/internal/test/need"
 )
 
 func TestSettle(t *testing.T) {
@@ -59,7 +61,7 @@ func TestMainFinds(t *testing.T) {
 		"a goroutine":  {func() int { go func() { <-stop }(); return 0 }, 1},
 		"a file":       {func() int { os.WriteFile(filepath.Join(os.TempDir(), "claude-session-1"), nil, 0o600); return 0 }, 1},
 	} {
-		t.Setenv("TMPDIR", t.TempDir())
+		TempFolder(t, t.TempDir())
 		if got := checkAll(tt.run, 0); got != tt.want {
 			t.Errorf("%s: exit code %d, want %d", name, got, tt.want)
 		}
@@ -68,9 +70,7 @@ func TestMainFinds(t *testing.T) {
 
 // A process is found by the mark of its own test, and not by that of another.
 func TestMarks(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("processes are found on Linux only")
-	}
+	need.Processes.Test(t)
 	mine, other := Processes(t), Processes(t)
 	child := exec.Command(os.Args[0], "-test.run=^TestChild$")
 	child.Env = append(os.Environ(), "LEAK_CHILD=1", mine)

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/internal/test/long"
+	"github.com/claude-agent-go/claude/internal/test/need"
 )
 
 // fakeNPM puts an npm on PATH that writes its arguments to a log and runs a
@@ -22,9 +23,7 @@ import (
 // $version are the requested ones, and install creates a file of the package.
 func fakeNPM(t *testing.T, script string) (calls func() []string) {
 	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("the fake npm is a shell script")
-	}
+	need.Shell.Test(t) // the fake npm is a script
 	dir := t.TempDir()
 	log := filepath.Join(dir, "calls")
 	text := `#!/bin/sh

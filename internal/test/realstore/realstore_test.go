@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"testing"
 
 	"github.com/claude-agent-go/claude/internal/test/leak"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/internal/test/realstore"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -33,9 +33,7 @@ func TestRealResume(t *testing.T) {
 }
 
 func TestRealSuspended(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("nothing suspends a process on Windows")
-	}
+	need.Signals.Test(t)
 	dir := t.TempDir()
 	owner := exec.Command(os.Args[0])
 	owner.Env = append(os.Environ(), "STORE_DIR="+dir)

@@ -31,6 +31,17 @@ func conductRules() []rule {
 		},
 		want: []string{"a_test.go:3:12", "b_test.go:3:11"},
 	}, {
+		name:  "tests name what they need",
+		check: checkSystemSkip,
+		bad: fstest.MapFS{
+			"a_test.go": source("package claude", `import "runtime"`, "func f(t *testing.T) {",
+				`if runtime.GOOS == "windows" { t.Skip("no") }`,
+				`if x && runtime.GOOS != "linux" { log(); t.Skipf("no %s", "x") }`,
+				`if runtime.GOOS == "windows" { name += ".exe" }`,
+				`if err != nil { t.Skip("no") }`, "}"),
+		},
+		want: []string{"a_test.go:4:1", "a_test.go:5:1"},
+	}, {
 		name:  "no init",
 		check: checkInit,
 		bad: fstest.MapFS{"a.go": source("package claude",
@@ -97,6 +108,35 @@ func checkSleep(m *module) []string {
 		})
 	}
 	return complaints
+}
+
+// checkSystemSkip finds tests that are skipped by the name of a system.
+func checkSystemSkip(m *module) []string {
+	var complaints []string
+	for _, f := range m.tests() {
+		system := importName(f, "runtime")
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			branch, ok := n.(*ast.IfStmt)
+			if !ok || !mentions(branch.Cond, func(sel *ast.SelectorExpr) bool { return sel.Sel.Name == "GOOS" && isIdent(sel.X, system) }) {
+				return true
+			}
+			if mentions(branch.Body, func(sel *ast.SelectorExpr) bool { return strings.HasPrefix(sel.Sel.Name, "Skip") }) {
+				complaints = append(complaints, m.at(branch)+": a test is skipped by what it needs (internal/test/need), not by the name of a system")
+			}
+			return true
+		})
+	}
+	return complaints
+}
+
+// mentions reports whether a selector in a piece of code is one of those that are wanted.
+func mentions(code ast.Node, wanted func(*ast.SelectorExpr) bool) (found bool) {
+	ast.Inspect(code, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		found = found || ok && wanted(sel)
+		return !found
+	})
+	return found
 }
 
 // importName is how a file calls an imported package, "" if it does not.

@@ -13,8 +13,8 @@ import (
 // packages of strictly lower layers.
 func layers() [][]string {
 	return [][]string{
-		{"internal/filelock", "internal/jsonx", "internal/matcher", "internal/ndjson", "internal/regular", "internal/scratch", "internal/terminal", "internal/uuid", "internal/docs", "internal/release/platform", "internal/test/long", "serve/api", "telemetry", "fleet/internal/shrink"},
-		{"internal/edit", "internal/markdown", "serve/client", "internal/schema", "internal/secret", "internal/transcript", "internal/test/npm", "acp/schema"},
+		{"internal/filelock", "internal/jsonx", "internal/matcher", "internal/ndjson", "internal/private", "internal/regular", "internal/terminal", "internal/uuid", "internal/docs", "internal/release/platform", "internal/test/long", "internal/test/need", "serve/api", "telemetry", "fleet/internal/shrink"},
+		{"internal/edit", "internal/markdown", "serve/client", "internal/schema", "internal/scratch", "internal/secret", "internal/transcript", "internal/test/npm", "acp/schema"},
 		{"internal/form", "internal/proc", "permission", "store", "internal/test/officialsdk", "acp/internal/rpc"},
 		{"control", "internal/recordform", "internal/show", "permission/policy"},
 		{"message", "hook", "fleet/internal/outcomelog", "fleet/internal/dayspend", "fleet/internal/ratelimit", "fleet/internal/plan", "fleet/internal/slots"},
@@ -56,6 +56,7 @@ func separateLayers() map[string][]string {
 		"internal/test/realstore":       {".", "approval", "claudetest", "fleet", "history", "internal/test/harness", "internal/test/leak", "internal/test/npm", "internal/test/realcli", "internal/uuid", "permission", "store"},
 		"internal/test/systems":         {"internal/release/platform"},
 		"internal/test/steady":          {"internal/test/long"},
+		"internal/test/wine":            nil,
 		"internal/test/server":          {"internal/test/long", "internal/test/npm"},
 		"internal/test/realcli/install": {"internal/test/realcli"},
 		"internal/test/takeover":        {".", "approval", "claudetest", "fleet", "internal/jsonx", "internal/test/harness", "internal/test/leak", "internal/test/realcli", "permission", "store"},
@@ -67,7 +68,7 @@ func separateLayers() map[string][]string {
 func thirdPartyHomes() map[string][]string {
 	return map[string][]string{
 		"github.com/go-json-experiment/json":     {"internal/jsonx"},
-		"golang.org/x/sys":                       {"internal/proc", "internal/filelock", "internal/test/bench"},
+		"golang.org/x/sys":                       {"internal/proc", "internal/filelock", "internal/private", "internal/test/bench"},
 		"github.com/google/jsonschema-go":        {"internal/schema"},
 		"github.com/modelcontextprotocol/go-sdk": {"tool"},
 		"github.com/alecthomas/kong":             {"cmd/claudectl"},

@@ -1,0 +1,17 @@
+package main
+
+// exception is a test that fails under wine although it holds on Windows.
+type exception struct {
+	pkg    string // relative to the module, "." for its root
+	test   string
+	reason string
+	hangs  bool // it is not run: it would end the tests of its package
+}
+
+// exceptions are all that are known, for wine 8.0.
+func exceptions() []exception {
+	return []exception{
+		{"internal/demo", "TestSmall", "there is no go command", false},
+		{"internal/proc", "TestCloseWriteEndsBlockedWrite", "CancelIoEx does not end a write that blocks", true},
+	}
+}
