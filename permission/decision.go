@@ -10,7 +10,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// The CLI refuses a deny without a message and then tells the model about an
+// The CLI rejects a denial without a message and then tells the model about an
 // invalid callback instead of a refusal, so a message is always sent.
 const (
 	defaultDenyMessage = "The tool call was denied."
@@ -37,7 +37,7 @@ func Allow(updates ...Update) Decision {
 
 // AllowWith lets the tool run with a different input. The input is encoded by
 // the rules of encoding/json and must be a JSON object; a [json.RawMessage] is
-// used as it is. An empty object cannot replace an input that has members,
+// used unchanged. An empty object cannot replace an input that has members,
 // because the CLI takes it to mean "unchanged".
 func AllowWith(input any, updates ...Update) Decision {
 	d := Allow(updates...)
@@ -57,8 +57,8 @@ func DenyAndStop(message string) Decision {
 	return Decision{behavior: BehaviorDeny, message: message, interrupt: true}
 }
 
-// Pass has no opinion. It leaves the question to the next function asked; if
-// there is none, the tool call is denied.
+// Pass has no opinion. It leaves the question to the next function; without
+// one, the tool call is denied.
 func Pass() Decision { return Decision{} }
 
 // Behavior returns [BehaviorAllow], [BehaviorDeny] or, for [Pass], the empty
@@ -79,9 +79,9 @@ func (d Decision) Input() (input any, changed bool) { return d.input, d.changed 
 func (d Decision) Updates() []Update { return slices.Clone(d.updates) }
 
 // Reply builds the answer the CLI expects for req. An allowed call always
-// carries its input, byte for byte as it arrived unless it was changed,
-// because CLIs differ in what a missing input means. The error says that a
-// changed input cannot be sent; the call must then be denied.
+// carries its input, byte for byte as it arrived unless it was changed, because
+// CLIs differ in what a missing input means. An error means that a changed
+// input cannot be sent; the call must then be denied.
 func (d Decision) Reply(req *Request) (json.RawMessage, error) {
 	if d.behavior != BehaviorAllow {
 		return jsonx.Marshal(d.denial(req.ToolUseID))
@@ -167,7 +167,7 @@ func (d Decision) denial(toolUseID string) denialFields {
 }
 
 // allowance splices the input instead of marshalling it: marshalling drops
-// blanks, and the CLI may compare what it gets with what it sent.
+// white space, and the CLI may compare the input with the one it sent.
 func (d Decision) allowance(input json.RawMessage, toolUseID string) (json.RawMessage, error) {
 	b := make([]byte, 0, len(input)+len(toolUseID)+64)
 	b = append(b, `{"behavior":"allow"`...)

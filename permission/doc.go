@@ -1,12 +1,12 @@
-// Package permission defines the types for tool permissions: what the CLI asks
-// before a tool runs, and what you can answer.
+// Package permission defines the types for tool permissions: the CLI's question
+// before a tool runs, and your answer.
 //
 // # The question
 //
 // A [Request] describes one tool call that no rule of the CLI has decided. It
 // names the tool, carries its input as raw JSON ([Request.DecodeInput] decodes
-// it into your own type) and says why the CLI asks. A program answers with a
-// [Func]:
+// it into your own type) and gives the reason why the CLI asks. A program
+// answers with a [Func]:
 //
 //	func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
 //		if req.ToolName == "Bash" {

@@ -4,8 +4,8 @@ import "context"
 
 type homeKey struct{}
 
-// WithHome returns a context that names the home directory of the CLI, which a
-// tilde in its rules and paths stands for. A session sets it for its
+// WithHome returns a context that names the home directory of the CLI, for
+// which a tilde in its rules and paths stands. A session sets it for its
 // callbacks, from HOME in Options.Env. Use it in tests, and in programs that
 // call a [Func] themselves.
 func WithHome(ctx context.Context, dir string) context.Context {

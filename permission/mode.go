@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Mode is the permission mode of a session: how the CLI decides tool calls
-// that no rule covers. The set is open; a mode this package does not name is
-// kept as it is.
+// Mode is the permission mode of a session: how the CLI decides tool calls that
+// no rule covers. The set is open; a mode this package does not name is kept
+// unchanged.
 type Mode string
 
 // The permission modes.

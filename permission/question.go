@@ -152,8 +152,8 @@ func (a *Answers) Decision() (Decision, error) {
 	return AllowWith(input), nil
 }
 
-// input is the original input with a member "answers". The questions must stay:
-// the CLI checks the whole input against the tool's schema again.
+// input returns the original input with a member "answers". The questions must
+// stay: the CLI checks the whole input against the tool's schema again.
 func (a *Answers) input() (json.RawMessage, error) {
 	var members map[string]json.RawMessage
 	if err := jsonx.Unmarshal(a.request.Input, &members); err != nil {

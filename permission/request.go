@@ -32,49 +32,49 @@ type Request struct {
 	Suggestions []Update `json:"permission_suggestions,omitzero"`
 	// BlockedPath is the path that caused the question, if one did.
 	BlockedPath string `json:"blocked_path,omitzero"`
-	// Reason says in words why the CLI asks.
+	// Reason is why the CLI asks, in words.
 	Reason string `json:"decision_reason,omitzero"`
 	// ReasonType is the kind of the reason, for example "rule", "mode",
 	// "hook", "workingDir" or "safetyCheck".
 	ReasonType string `json:"decision_reason_type,omitzero"`
-	// ReasonHookEvent and ReasonHookSource say, for a ReasonType of "hook",
-	// at which event the hook asked and where it is registered.
+	// ReasonHookEvent and ReasonHookSource are, for a ReasonType of "hook", the
+	// event at which the hook asked and where it is registered.
 	ReasonHookEvent  string `json:"decision_reason_hook_event,omitzero"`
 	ReasonHookSource string `json:"decision_reason_hook_source,omitzero"`
 	// Title is a whole sentence for a prompt, if the CLI has one.
 	Title string `json:"title,omitzero"`
 	// DisplayName is the tool's name for people.
 	DisplayName string `json:"display_name,omitzero"`
-	// Description says what this call does, for people.
+	// Description describes this call to people.
 	Description string `json:"description,omitzero"`
 	// AgentID is the subagent that asks; empty on the main thread.
 	AgentID string `json:"agent_id,omitzero"`
 	// MCPServer is the server behind an MCP tool, otherwise nil.
 	MCPServer *ToolServer `json:"mcp_server,omitzero"`
-	// RequiresUserInteraction says that a person must answer, because the tool
-	// itself is a question (AskUserQuestion, ExitPlanMode).
+	// RequiresUserInteraction reports that a person must answer, because the
+	// tool itself is a question (AskUserQuestion, ExitPlanMode).
 	RequiresUserInteraction bool `json:"requires_user_interaction,omitzero"`
 	// SuppressAlwaysAllow asks a prompt not to offer "always allow".
 	SuppressAlwaysAllow bool `json:"suppress_always_allow_rule,omitzero"`
 	// DefaultToNo asks a prompt to preselect "no".
 	DefaultToNo bool `json:"default_to_no,omitzero"`
-	// ClassifierApprovable says that in auto mode a classifier may approve
+	// ClassifierApprovable reports that in auto mode a classifier may approve
 	// this call instead of a person.
 	ClassifierApprovable bool `json:"classifier_approvable,omitzero"`
-	// ServerPolicyAskOnly says that the policy of the tool's server allows
+	// ServerPolicyAskOnly reports that the policy of the tool's server allows
 	// this call only after asking, and never permanently.
 	ServerPolicyAskOnly bool `json:"server_policy_ask_only,omitzero"`
 	// MatchedAskRule is the "ask" rule that led to the question, otherwise nil.
 	MatchedAskRule *MatchedRule `json:"matched_ask_rule,omitzero"`
-	// Cwd is the working directory of the CLI, if it is known: a permission
-	// request does not name it, a hook does.
+	// Cwd is the working directory of the CLI, if known: a hook names it, a
+	// permission request does not.
 	Cwd string `json:"-"`
 	// Raw is the whole request as the CLI sent it.
 	Raw json.RawMessage `json:"-"`
 }
 
-// ToolServer names the MCP server behind a tool, and where its configuration
-// comes from.
+// ToolServer names the MCP server behind a tool, and the origin of its
+// configuration.
 type ToolServer struct {
 	Name   string `json:"name"`
 	Source string `json:"source,omitzero"`

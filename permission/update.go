@@ -7,7 +7,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// UpdateType says what an [Update] does.
+// UpdateType is the kind of change that an [Update] makes.
 type UpdateType string
 
 // The kinds of updates.
@@ -20,7 +20,7 @@ const (
 	UpdateRemoveDirectories UpdateType = "removeDirectories"
 )
 
-// Behavior is what a rule or a decision does with a tool call.
+// Behavior is the effect of a rule or a decision on a tool call.
 type Behavior string
 
 // The behaviors. A rule can have any of them; a [Decision] only allows or
@@ -56,8 +56,8 @@ type Rule struct {
 	RuleContent string `json:"ruleContent,omitzero"`
 }
 
-// Update is one change of the permission state. Type says which of the other
-// fields count: Rules and Behavior, Mode, or Directories.
+// Update is one change of the permission state. Type determines which of the
+// other fields count: Rules and Behavior, Mode, or Directories.
 //
 // An Update from the CLI keeps its JSON in Raw and encodes as exactly that,
 // unless one of its fields was changed. A suggestion of a shape this package
@@ -162,8 +162,8 @@ func (u Update) fields() updateFields {
 	return updateFields{u.Type, u.Rules, u.Behavior, u.Mode, u.Directories, u.Destination}
 }
 
-// fieldsOf reads what raw has of an update. Without a type nothing else in the
-// object is known to mean what an update means by it.
+// fieldsOf reads the fields of an update in raw. Without a type, no other
+// member is known to have the meaning it has in an update.
 func fieldsOf(raw json.RawMessage) updateFields {
 	var f updateFields
 	if err := jsonx.Unmarshal(raw, &f); err != nil && !jsonx.Mismatch(err) || f.Type == "" {

@@ -18,7 +18,7 @@ import (
 //   - Bash takes the text between backquotes, removes one level of backslashes
 //     and parses what remains. The parser counts backslashes, and only to a depth.
 
-// surrounding is where a word of the syntax tree stands.
+// surrounding describes the place of a word in the syntax tree.
 type surrounding struct {
 	quoted     bool // in double quotes or a here-document
 	param      bool // in the operand of ${…}
@@ -115,7 +115,7 @@ func hidesSubstitution(text string, around surrounding) bool {
 	return false
 }
 
-// backquotes reads what stands between backquotes.
+// backquotes reads the text between backquotes.
 func (s *script) backquotes(n *syntax.CmdSubst, text string, quoted bool) {
 	from, to := int(n.Left.Offset())+1, int(n.Right.Offset())
 	if from > to || to >= len(text) || text[from-1] != '`' || text[to] != '`' || endOfBackquotes(text[from:]) != to-from {
@@ -130,7 +130,8 @@ func (s *script) backquotes(n *syntax.CmdSubst, text string, quoted bool) {
 	}
 }
 
-// endOfBackquotes is where the text between backquotes ends, -1 if nowhere.
+// endOfBackquotes returns the end of the text between backquotes, -1 if there
+// is none.
 func endOfBackquotes(text string) int {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
@@ -143,7 +144,7 @@ func endOfBackquotes(text string) int {
 	return -1
 }
 
-// withoutBackslashes takes out the backslashes before some characters.
+// withoutBackslashes removes the backslashes before some characters.
 func withoutBackslashes(text, before string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {

@@ -9,9 +9,9 @@ import (
 )
 
 // arithmetic reads expressions. The shell evaluates the value of a variable in
-// one again, and runs the substitutions in its subscripts; so every variable
-// must be known to hold a number. Those that the text does not assign count as
-// numbers: they come from the environment.
+// an expression again, and runs the substitutions in its subscripts; so every
+// variable must be known to hold a number. Variables that the text does not
+// assign count as numbers: they come from the environment.
 func (s *script) arithmetic(list ...syntax.ArithmExpr) {
 	for _, x := range list {
 		if x == nil {
@@ -72,7 +72,7 @@ var shellText = regexp.MustCompile(`^(_|REPLY|MAPFILE|OPTARG|FUNCNAME|DIRSTACK|C
 
 var digits = regexp.MustCompile(`^[-+]?[0-9]*$`)
 
-// isNumber reports whether a word is a number, whatever happens.
+// isNumber reports whether a word is always a number.
 func (s *script) isNumber(w *syntax.Word) bool {
 	return w == nil || s.areNumbers(w.Parts)
 }
@@ -113,8 +113,8 @@ var (
 	numberCommand = regexp.MustCompile(`^(wc( -[clmwL]+)?|nproc( --all)?|seq( [-+0-9]+)+|date [+]%[sYmdHMSjN]+|id -[ug]|tput (cols|lines))$`)
 )
 
-// printsNumber reports whether a substitution is known to print numbers: the
-// last command of a pipe does.
+// printsNumber reports whether a substitution is known to print numbers, by the
+// last command of its pipe.
 func (s *script) printsNumber(c *syntax.CmdSubst) bool {
 	if len(c.Stmts) != 1 {
 		return false

@@ -11,7 +11,7 @@ import (
 
 // PendingRequest is a tool call waiting for a person's decision.
 type PendingRequest struct {
-	// Request is what is asked.
+	// Request is the question.
 	Request *permission.Request
 
 	ctx     context.Context

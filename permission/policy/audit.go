@@ -8,12 +8,12 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// Audit logs what next decides: the tool, the ids, the decision, its message,
-// whether the input was changed, and how long it took. Denials are logged as
-// warnings, failures as errors, the rest as information.
+// Audit logs the decisions of next: the tool, the ids, the decision, its
+// message, whether the input was changed, and how long it took. Denials are
+// logged as warnings, failures as errors, the rest as information.
 //
 // Inputs are not logged, because commands and files hold secrets. Use attrs to
-// add what is safe to keep, for example the path of a file.
+// add whatever is safe to keep, for example the path of a file.
 func Audit(log *slog.Logger, next permission.Func, attrs ...func(*permission.Request) []slog.Attr) permission.Func {
 	return func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
 		begin := time.Now()

@@ -236,7 +236,8 @@ func TestDenyManyFiles(t *testing.T) {
 	}
 }
 
-// What the CLI asks about whatever its rules say is not allowed here either.
+// Calls that the CLI asks about whatever its rules allow are not allowed here
+// either.
 func TestAllowLeavesSafety(t *testing.T) {
 	root := t.TempDir()
 	outside := t.TempDir()

@@ -7,8 +7,8 @@ import (
 )
 
 // First asks the functions in turn and returns the first decision that is not
-// [permission.Pass]. An error ends the search and denies the tool call, so
-// that a failing check is not skipped.
+// [permission.Pass]. An error ends the search and denies the tool call, so that
+// a failing check is never skipped.
 func First(funcs ...permission.Func) permission.Func {
 	return func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
 		for _, fn := range funcs {

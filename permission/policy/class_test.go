@@ -125,8 +125,8 @@ func classFileSpellings() (list []fileSpelling) {
 	return list
 }
 
-// What a class of spellings hides is denied, each in a shell that says whether it
-// has its effect.
+// The spellings of each class are denied; a shell shows which of them have their
+// effect.
 func TestClasses(t *testing.T) {
 	t.Parallel()
 	texts := classSpellings()

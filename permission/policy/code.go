@@ -9,12 +9,12 @@ import (
 // program. They know the few forms that people write on a command line, and
 // take everything else for dangerous.
 
-// awkStarts reads a program for awk from left to right, since a quote means
-// another thing in a string, in a regular expression and in a comment.
+// awkStarts reads a program for awk from left to right, because a quote has
+// another meaning in a string, in a regular expression and in a comment.
 func awkStarts(code string) bool {
 	rest := strings.ReplaceAll(code, "||", "&&")
-	bare := strings.Builder{} // what is neither text nor pattern
-	last := byte('\n')        // the last that is not blank
+	bare := strings.Builder{} // neither text nor pattern
+	last := byte('\n')        // the last one that is not blank
 	for i := 0; i < len(rest); i++ {
 		c := rest[i]
 		switch {
@@ -35,7 +35,7 @@ func awkStarts(code string) bool {
 			last = '0'
 			continue
 		case c == '/' && isLetter(last) && awkKeyword.MatchString(bare.String()):
-			return true // a pattern, and no division
+			return true // a pattern, not a division
 		}
 		bare.WriteByte(c)
 		if c != ' ' && c != '\t' {
@@ -48,7 +48,7 @@ func awkStarts(code string) bool {
 var (
 	awkBad     = regexp.MustCompile(`[|@]|\b(system|getline|close|fflush)\b`)
 	awkKeyword = regexp.MustCompile(`\b(print|printf|return|in|exit|delete|case)\s*$`)
-	// awkWrites finds what goes to a file.
+	// awkWrites finds output that goes to a file.
 	awkWrites = regexp.MustCompile(`\bprintf?\b[^;}\n]*>`)
 )
 
@@ -69,7 +69,7 @@ func sedStarts(code string) bool {
 
 var sedNumber = regexp.MustCompile(`^([0-9]+(~[0-9]+)?|\$|\+[0-9]+|~[0-9]+)`)
 
-// sedAddresses takes the addresses off the front of a script.
+// sedAddresses removes the addresses from the front of a script.
 func sedAddresses(code string) string {
 	for {
 		code = strings.TrimLeft(code, " \t,!")
@@ -94,7 +94,7 @@ var (
 	sedLine   = regexp.MustCompile(`^([aic:]|[btT])[^\n;}]*`)
 )
 
-// sedCommand takes one command off the front of a script.
+// sedCommand removes one command from the front of a script.
 func sedCommand(code string) (rest string, ok bool) {
 	if code == "" {
 		return "", false
@@ -145,13 +145,13 @@ func delimited(text string, delimiter byte) (part, rest string, ok bool) {
 }
 
 var (
-	// What may follow a dollar in a pattern or in what replaces it: a group, a
-	// name that is not the beginning of an element, or the end of the pattern.
+	// What may follow a dollar in a pattern or its replacement: a group, a name
+	// that does not begin an element, or the end of the pattern.
 	perlValue = regexp.MustCompile(`\$([0-9]+|[A-Za-z_][A-Za-z0-9_]*|&)([^-\[{:(A-Za-z0-9_]|$)|\$([)|]|$)`)
 	perlBad   = regexp.MustCompile("[$@`]|\\(\\?+[\\{\\?]|\\(\\*")
 )
 
-// perlStarts knows substitutions, and lines that are printed on a condition.
+// perlStarts knows substitutions, and lines that are printed conditionally.
 func perlStarts(code string) bool {
 	code = strings.TrimSpace(code)
 	for code != "" {
@@ -166,7 +166,7 @@ func perlStarts(code string) bool {
 
 var perlPrint = regexp.MustCompile(`^print(\s+\$_)?(\s+(if|unless)\s+!?)?`)
 
-// perlStatement takes one statement off the front of a program.
+// perlStatement removes one statement from the front of a program.
 func perlStatement(code string) (rest string, ok bool) {
 	if m := perlPrint.FindStringSubmatch(code); m != nil {
 		rest = code[len(m[0]):]
@@ -181,7 +181,8 @@ func perlStatement(code string) (rest string, ok bool) {
 			return "", false
 		}
 		pattern, rest, ok := delimited(code[1:], '/')
-		// An operator may follow the blanks: only the end of the statement may.
+		// An operator could follow the blanks; only the end of the statement is
+		// allowed.
 		flags := perlFlags.FindString(rest)
 		return rest[len(flags):], ok && perlHarmless(pattern)
 	}
@@ -202,12 +203,12 @@ var perlFlags = regexp.MustCompile(`^[gimsx]*[ \t]*`)
 // perlLine is a condition on the number of a line.
 var perlLine = regexp.MustCompile(`^\$\.\s*(==|<=?|>=?|%)\s*[0-9]+`)
 
-// perlHarmless reports whether a pattern, or what replaces one, holds no code.
+// perlHarmless reports whether a pattern, or its replacement, holds no code.
 func perlHarmless(text string) bool {
 	return !perlBad.MatchString(perlValue.ReplaceAllString(text, "$2"))
 }
 
-// Of Ruby only these words are taken for harmless.
+// The only words of Ruby that count as harmless.
 const rubyWords = " puts p print require json yaml date time set securerandom digest pp JSON YAML Date Time Set SecureRandom RUBY_VERSION RUBY_PLATFORM RUBY_ENGINE STDIN read parse pretty_generate dump now today iso8601 hex uuid to_s to_i to_f to_a to_json map select reject each sum size length count first last min max sort reverse uniq join split strip chomp upcase downcase capitalize include times upto keys values fetch dig nil true false do end round abs "
 
 var (
@@ -217,7 +218,7 @@ var (
 	rubyWord    = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 )
 
-// rubyStarts knows what is printed, and simple expressions.
+// rubyStarts knows printing and simple expressions.
 func rubyStarts(code string) bool {
 	code = rubyRequire.ReplaceAllString(code, "0")
 	bare := rubyString.ReplaceAllString(code, "0")
@@ -232,8 +233,8 @@ func rubyStarts(code string) bool {
 	return false
 }
 
-// Of Python only what is named here is taken for harmless: modules, and what is
-// asked of values. Words in strings count as if they were code.
+// The only parts of Python that count as harmless: modules, and attributes of
+// values. Words in strings count as if they were code.
 const (
 	pythonModules = " json sys re math datetime time base64 hashlib urllib.parse collections itertools functools random csv textwrap pprint statistics decimal fractions uuid struct calendar html binascii zlib secrets bisect heapq unicodedata difflib tomllib ast keyword "
 	pythonMembers = " load loads dumps read readline readlines stdin stdout stderr buffer argv version version_info path prefix executable platform get items keys values append join split rsplit strip lstrip rstrip splitlines replace lower upper title startswith endswith find count index sort reverse copy update add pop encode decode isdigit isalpha sub search match findall finditer fullmatch group groups start end sqrt floor ceil pi e log log2 log10 exp pow sin cos tan gcd factorial now today utcnow date time datetime timedelta timezone utc strftime strptime isoformat timestamp fromtimestamp fromisoformat total_seconds days seconds year month day b64encode b64decode urlsafe_b64encode urlsafe_b64decode hexdigest digest md5 sha1 sha256 sha512 parse quote unquote quote_plus unquote_plus urlencode urlparse urlsplit parse_qs netloc hostname query scheme Counter most_common defaultdict OrderedDict deque chain product permutations combinations randint random choice choices sample shuffle uniform seed token_hex token_urlsafe uuid4 hex reader DictReader mean median stdev pprint indent dedent wrap zfill center ljust rjust bit_length escape unescape flush maxsize exit literal_eval json name "
@@ -273,7 +274,7 @@ func pythonStarts(code string) bool {
 	return strings.Count(code, "import") > imports
 }
 
-// Of JavaScript only these words are taken for harmless, and single letters.
+// The only words of JavaScript that count as harmless, besides single letters.
 const nodeWords = " console log error require JSON parse stringify process version versions v8 node env argv const let var function return if else for of in new Date Math Object keys map filter reduce forEach join length toString toISOString toFixed now true false null undefined readFileSync existsSync readdirSync path resolve basename dirname extname randomBytes randomUUID createHash update digest Number parseInt parseFloat String Array isArray from Boolean split trim slice replace includes startsWith endsWith indexOf sort reverse concat push max min floor ceil round abs sqrt pow random PI name scripts dependencies devDependencies description license main pkg data err res obj str key val out line lines item items file text typeof "
 
 var (

@@ -66,8 +66,8 @@ func Confine(dirs ...string) permission.Func {
 	}
 }
 
-// touched lists the paths of a call. The pattern of a search is a path too,
-// up to the first pattern.
+// touched lists the paths of a call. The pattern of a search is also a path, up
+// to its first wildcard.
 func touched(tool *fileTool, req *permission.Request) ([]string, error) {
 	p, err := tool.path(req)
 	if err != nil {

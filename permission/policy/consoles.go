@@ -8,12 +8,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// console is a program that takes commands of its own, among them such that
-// start others.
+// console is a program that takes commands of its own, some of which start
+// other programs.
 type console struct {
 	names string
-	// plain are the arguments, and what it reads, that start nothing; nil: it
-	// must not read anything, and options may be commands.
+	// plain fits the arguments, and the commands it reads, that start nothing;
+	// nil: it must not read anything, and options may be commands.
 	plain *regexp.Regexp
 }
 
@@ -26,16 +26,17 @@ var consoles = []console{
 	{names: " mysql mariadb ", plain: regexp.MustCompile(`^[^\\]*$`)},
 }
 
-// What gdb is told that starts nothing, and its options and files. It starts the
-// program it is given, with any arguments, by "run" and by many other commands.
+// The commands, options and files of gdb that start nothing. By "run" and by
+// many other commands gdb starts the program it is given, with any arguments.
 var (
 	gdbPlain  = regexp.MustCompile(`^((bt|backtrace|where)( full| -?\d+)*|(q|quit|up|down|frame|thread|f)( \d+)?|thread apply (all|\d+) (bt|backtrace|where)( full)?|(p|print) [A-Za-z_][\w.]*|(info|list|l|disassemble)( [\w ./:*]*)?|(b|break) [\w./:]+|)$`)
 	gdbOption = regexp.MustCompile(`^--?(batch|quiet|q|nx|ex|p|core|return-child-result)(=\d+)?$`)
 	gdbFile   = regexp.MustCompile(`^[\w./][\w./-]*$`)
 )
 
-// gdb reads the arguments of gdb. It leaves those that are commands, and what
-// it does not know. That it runs is harmless when --args says what it runs.
+// gdb reads the arguments of gdb. It returns those that are commands, and "?"
+// for one that it does not know. With --args, which names the program, the
+// command run is harmless.
 func gdb(words []string, args bool) (commands []string) {
 	args = args && !slices.ContainsFunc(words, func(w string) bool { return !strings.HasPrefix(w, "-") && w != "run" && !gdbPlain.MatchString(w) })
 	for i := 0; i < len(words); i++ {
@@ -52,11 +53,11 @@ func gdb(words []string, args bool) (commands []string) {
 	return commands
 }
 
-// consoleCode are words by which a database starts a program, or writes what
-// may be one.
+// consoleCode are words by which a database starts a program, or writes a file
+// that may be one.
 var consoleCode = regexp.MustCompile(`(?i)\b(edit|load_extension|writefile|readfile)\s*\(|\bprogram\b|\bsystem\b|\bnew-session\b|(^|\n)\s*[.\\!]\w*\s.*\|`)
 
-// console reads the arguments of a console, and what it is told.
+// console reads the arguments of a console, and the commands on its input.
 func (s *script) console(name string, words []string, in input) {
 	at := slices.IndexFunc(consoles, func(c console) bool { return listed(c.names, name) })
 	if at < 0 {
@@ -96,7 +97,8 @@ func (s *script) console(name string, words []string, in input) {
 	}
 }
 
-// git reads what git runs beside itself: hooks, and what its settings name.
+// git reads the programs that git runs by itself: hooks, and those that its
+// settings name.
 func (s *script) git(words []string) {
 	s.ran = append(s.ran, ".gitconfig", "config", ".gitattributes", gitHook)
 	for i, word := range words[1:] {
@@ -131,7 +133,7 @@ func (s *script) git(words []string) {
 var renamesSection = regexp.MustCompile(`^(--ren|rename-section$)`)
 
 // eachRepo reads the command that git runs in many repositories. The first word
-// may be one, or the value of the option before it.
+// may be a command, or the value of the option before it.
 func (s *script) eachRepo(words []string) {
 	seen := 0
 	for i, word := range words {
@@ -145,11 +147,11 @@ func (s *script) eachRepo(words []string) {
 	}
 }
 
-// hooksSetting are settings and options that say where git finds the programs
-// that it runs by itself, or more settings.
+// hooksSetting are settings and options that name the place of the programs
+// that git runs by itself, or of further settings.
 var hooksSetting = regexp.MustCompile(`(?i)hookspath|templatedir|^--template|^include(if\..*)?\.path`)
 
-// alias reads what an alias of git stands for.
+// alias reads the expansion of an alias of git.
 func (s *script) alias(value string) {
 	if code, ok := strings.CutPrefix(value, "!"); ok {
 		s.certain(code)
@@ -160,9 +162,9 @@ func (s *script) alias(value string) {
 	}
 }
 
-// spelled refuses options that are spelled by an expansion, for programs that
-// run something by an option: what a text prints itself, or keeps in a variable,
-// it could have written down.
+// spelled refuses options that an expansion spells, for programs that run
+// something by an option: a text that prints an option itself, or keeps it in a
+// variable, could have written it out, so it hides something.
 func (s *script) spelled(args []*syntax.Word) {
 	name, _ := literalText(args[0])
 	name = base(name)
@@ -198,8 +200,8 @@ func (s *script) spelled(args []*syntax.Word) {
 	}
 }
 
-// findsCode refuses words that may become options with code for an interpreter: the
-// name of a file that the text has made.
+// findsCode refuses words that may become options with code for an interpreter:
+// names of files that the text has made.
 func (s *script) findsCode(name string, lang language, args []*syntax.Word) {
 	if len(s.kept.files) == 0 {
 		return
@@ -227,8 +229,8 @@ func startsBy(name, word string) bool {
 	})
 }
 
-// tellsToRun reports whether a word that an expansion becomes makes a program run
-// something: by itself if it is an option, else with the words around it.
+// tellsToRun reports whether a word that comes from an expansion makes a program
+// run something: by itself if it is an option, else with the words around it.
 func (s *script) tellsToRun(name, field string, args []*syntax.Word) bool {
 	if strings.HasPrefix(field, "-") {
 		return s.runsArguments(name, []string{name, field})
@@ -239,11 +241,11 @@ func (s *script) tellsToRun(name, field string, args []*syntax.Word) bool {
 	})
 }
 
-// messages are the options after which a text is a text.
+// messages are the options that a plain text follows.
 const messages = " -m -am -F --message --body --title --notes -b -t --author --date --format "
 
-// spells reports whether a word begins with what a command prints that was
-// told what to print.
+// spells reports whether a word begins with the output of a command that prints
+// its own arguments.
 func spells(parts []syntax.WordPart) bool {
 	for _, part := range parts {
 		switch p := part.(type) {

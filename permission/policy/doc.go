@@ -15,15 +15,15 @@
 //
 // Functions that restrict ([Rules.Deny], [Confine], [ReadOnly]) deny or pass,
 // so put them first. Functions that permit ([Rules.Allow], [Ask], [Always])
-// come last. What no function permits is denied. [Audit], [Limit] and [Rate]
-// wrap another function.
+// come last. A call that no function permits is denied. [Audit], [Limit] and
+// [Rate] wrap another function.
 //
 // All functions of this package may be called from several goroutines at once.
 //
 // # Where to put it
 //
-// As Options.CanUseTool, a policy sees only what the CLI asks about: nothing
-// that the CLI's own rules, its permission mode or its list of harmless
+// As Options.CanUseTool, a policy sees only the calls that the CLI asks about:
+// none that the CLI's own rules, its permission mode or its list of harmless
 // commands have already allowed. That suits an approver. A guard that must see
 // every tool call belongs in a hook; make one with [hook.Guard]:
 //
@@ -31,16 +31,15 @@
 //
 // # What it is not
 //
-// Rules about shell commands and paths look at the input of a tool, not at
-// what the tool does. Commands are parsed, and what cannot be known before
-// they run is denied. But a program that "go test" runs may do anything, and
-// so may a script written earlier. Denying a command covers the ways to spell
-// it, not another program that does the same. Where that matters, deny the
-// shell as a whole, or use the sandbox of the CLI, a container or another
-// user.
+// Rules about shell commands and paths look at the input of a tool, not at its
+// effects. Commands are parsed, and a command that cannot be understood before
+// it runs is denied. But a program that "go test" runs may do anything, and so
+// may a script written earlier. Denying a command covers the ways to spell it,
+// not another program that does the same. Where that matters, deny the shell as
+// a whole, or use the sandbox of the CLI, a container or another user.
 //
 // The CLI protects some files by name; this package has the list of one
-// version. As Options.CanUseTool, a policy also hears from the CLI what is
+// version. As Options.CanUseTool, a policy also learns from the CLI what is
 // protected, and leaves such questions to the next function. In a hook it does
 // not. A rule for the whole shell allows everything a shell can do.
 //

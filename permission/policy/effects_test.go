@@ -18,7 +18,7 @@ import (
 // trial is how texts are run, to see what they do: each in a shell and a
 // directory of its own.
 type trial[T any] struct {
-	shell []string // bash -c if there is none
+	shell []string // bash -c by default
 	cwd   string   // below the directory
 	home  string   // below the directory
 	path  string   // below the directory; programs are found there first
@@ -42,7 +42,7 @@ func (tr trial[T]) effects(t *testing.T, texts []string) []T {
 		t.Skipf("needs %s", tr.shell[0])
 	}
 	base := t.TempDir()
-	if err := os.Chmod(filepath.Dir(base), 0o711); err != nil { // for nobody
+	if err := os.Chmod(filepath.Dir(base), 0o711); err != nil { // for the user nobody
 		t.Fatal(err)
 	}
 	results := make([]T, len(texts))
@@ -103,7 +103,7 @@ func (tr trial[T]) run(ctx context.Context, keeper *keeper, shell, dir, text str
 		return nil, err
 	}
 	keeper.begin(cmd.Process.Pid)
-	_ = cmd.Wait() // it may fail in many ways; what counts is what it did
+	_ = cmd.Wait() // it may fail in many ways; only its effects count
 	endGroup(cmd)
 	keeper.end(cmd.Process.Pid)
 	return out.Bytes(), nil

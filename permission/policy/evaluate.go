@@ -72,7 +72,7 @@ func (s *script) evaluate(name string, words []string) {
 }
 
 // source reads the arguments of source. Its option -p, which bash has since 5.3,
-// says where it looks for the file.
+// names the directories in which it looks for the file.
 func (s *script) source(name string, args []string) {
 	options, rest, ok := getopt(name, args)
 	if len(rest) == 0 && !ok {
@@ -129,7 +129,7 @@ func (s *script) evaluateNames(name string, args []string) {
 }
 
 // printsFormat reports whether printf begins with a format of which enough is
-// known to see that it is not an option.
+// known to rule out an option.
 func printsFormat(name string, args []string) bool {
 	return name == "printf" && len(args) > 0 && !strings.HasPrefix(args[0], "-") && strings.Trim(args[0], string(anyText)+string(anyWords)) != ""
 }
@@ -139,9 +139,9 @@ func badName(word string) bool {
 	return !static(word) || evaluates(word) || !named.MatchString(word)
 }
 
-// declarations reads the arguments of declare and its kin. Their options -i and
-// -n make code of values, and the elements of an array are expanded even when
-// they are in quotes.
+// declarations reads the arguments of declare and similar commands. Their
+// options -i and -n turn values into code, and the elements of an array are
+// expanded even in quotes.
 func (s *script) declarations(name string, args []string) {
 	options, rest, ok := getopt(name, args)
 	switch {
@@ -163,17 +163,17 @@ func (s *script) declarations(name string, args []string) {
 		if renaming.MatchString(variable) {
 			s.fail("%s is assigned to", variable)
 		}
-		if strings.Contains(word, "=") { // in quotes the parser does not see an assignment
+		if strings.Contains(word, "=") { // in quotes, where the parser does not see an assignment
 			s.set(variable, value)
 		}
 	}
 }
 
-// shellArray are arrays that the shell itself has.
+// shellArray are arrays that the shell itself provides.
 var shellArray = regexp.MustCompile(`^(DIRSTACK|FUNCNAME|GROUPS|PIPESTATUS|MAPFILE|COPROC|BASH_\w+|COMP_\w+)$`)
 
-// testWords reads the arguments of test. Only a name that -v is asked about is
-// evaluated; but what is not quoted may hold such a question.
+// testWords reads the arguments of test. Only the name after -v is evaluated;
+// but an unquoted word may contain such a question.
 func (s *script) testWords(args []string) {
 	for i, w := range args {
 		if strings.ContainsRune(w, anyWords) || strings.Contains(w, "[") && strings.ContainsAny(w, "$`") {

@@ -102,9 +102,9 @@ func TestReadingClasses(t *testing.T) {
 	}
 }
 
-// Names that a program is told to print, decodes, or finds by a pattern: some of what
-// the shell shows to read the file, without a shell. The second list is what people
-// write.
+// Names that a program is told to print, decodes, or finds by a pattern: some of the
+// ways that read the file in a real shell, here without one. The second list holds
+// commands that people write.
 func TestToldNames(t *testing.T) {
 	deny := policy.MustRules("Read(.env)").At("/repo").Deny("no")
 	decide := func(command string) permission.Behavior {

@@ -10,43 +10,44 @@ import (
 )
 
 // maxValues is how many words one word may become, by braces and by variables
-// with several values, before it counts as not known.
+// with several values, before it counts as unknown.
 const maxValues = 64
 
 // expander turns words of the syntax tree into texts, see [anyText].
 type expander struct {
-	// values are what variables may hold; nil leaves every variable unknown.
+	// values are the possible values of variables; nil leaves every variable
+	// unknown.
 	values map[string][]string
 	wordReading
-	// single reports whether an expansion outside of quotes is known to be one
-	// harmless word; nil: none is.
+	// single reports whether an expansion outside quotes is known to be one
+	// harmless word; nil: no expansion is.
 	single func(syntax.WordPart) bool
-	// obscure learns about each variable that is expanded, and with an empty name about
-	// a value that is known until an operator changes it; nil: nobody is.
+	// obscure is called with each variable that is expanded, and with an empty name for
+	// a value that is known until an operator changes it; nil: never.
 	obscure func(variable string)
-	// whole says that words are not split and wildcards stand for themselves, as in
-	// what is assigned; the text of [expander.assigned].
+	// whole reports that words are not split and wildcards stand for themselves, as
+	// in an assignment; see [expander.assigned].
 	whole bool
-	// work is what is left of [maxWork]; nil: operators cost nothing.
+	// work is the rest of [maxWork]; nil: operators cost nothing.
 	work *int
 }
 
-// wordReading says what changes how the shell reads words.
+// wordReading holds what changes how the shell reads words.
 type wordReading struct {
 	lists map[string]bool // variables that may be arrays
-	vague bool            // operators may do other things than they usually do
+	vague bool            // operators may behave unusually
 	split []string        // characters at which words are split, if the text sets them
-	// written says that the text writes files with what it says.
+	// written reports that the text writes its own words into files.
 	written   bool
-	functions []string // that the text defines
-	paths     bool     // it says where programs are
-	moved     bool     // it says where temporary files are
-	// kept is what the text leaves behind, for itself; nil: nothing.
+	functions []string // defined by the text
+	paths     bool     // the text sets where programs are
+	moved     bool     // the text sets where temporary files are
+	// kept holds what the text leaves behind for itself; nil: nothing.
 	kept       *keeping
-	fromItself bool // commands may read from the text without saying so
+	fromItself bool // commands may read from the text without naming it
 }
 
-// words are the words that the shell would make of these, as far as that is
+// words returns the words that the shell would make of these, as far as that is
 // known before it runs.
 func (e expander) words(list []*syntax.Word) []string {
 	var words []string
@@ -56,19 +57,19 @@ func (e expander) words(list []*syntax.Word) []string {
 	return words
 }
 
-// word returns what one word becomes: several by braces, and one for each value
-// of a variable that is known.
+// word expands one word: into several by braces, and into one for each known
+// value of a variable.
 func (e expander) word(w *syntax.Word) []string {
 	if w == nil {
 		return nil
 	}
-	split := *w // Walk does not know what braces become
+	split := *w // Walk does not know the result of braces
 	syntax.SplitBraces(&split)
 	values := e.parts(split.Parts, false)
 	for i, v := range values {
 		values[i] = closeSets(v)
 	}
-	if len(values) > 1 { // what braces leave empty is not a word
+	if len(values) > 1 { // an empty result of braces is not a word
 		values = slices.DeleteFunc(values, func(v string) bool { return v == "" })
 	}
 	if e.values != nil && e.work != nil {
@@ -77,12 +78,12 @@ func (e expander) word(w *syntax.Word) []string {
 	return values
 }
 
-// openSet is a bracket outside of quotes, until it is known whether it is
-// closed. The characters between may be quoted.
+// openSet is a bracket outside quotes, until it is known whether it is closed.
+// The characters in between may be quoted.
 const openSet = '\ufdd4'
 
-// closeSets turns sets of characters into wildcards; what stands between the
-// first and the last bracket of a name is one.
+// closeSets turns sets of characters into wildcards; the text between the first
+// and the last bracket of a name is one set.
 func closeSets(word string) string {
 	open := strings.IndexRune(word, openSet)
 	if open < 0 {
@@ -101,8 +102,8 @@ func closeSets(word string) string {
 	return word[:open] + name + closeSets(more)
 }
 
-// text is a word that braces do not apply to, such as the file of a
-// redirection; of several values only the unknown is left.
+// text returns a word that braces do not apply to, such as the file of a
+// redirection; several values become unknown.
 func (e expander) text(w *syntax.Word) string {
 	if values := e.parts(w.Parts, false); len(values) == 1 {
 		return closeSets(values[0])
@@ -110,7 +111,7 @@ func (e expander) text(w *syntax.Word) string {
 	return string(anyText)
 }
 
-// assigned is what a variable becomes when a word is assigned to it.
+// assigned returns the values of a variable after an assignment of a word.
 func (e expander) assigned(w *syntax.Word) []string {
 	if w == nil {
 		return nil
@@ -121,7 +122,7 @@ func (e expander) assigned(w *syntax.Word) []string {
 
 func (e expander) parts(parts []syntax.WordPart, quoted bool) []string {
 	whole := []string{""}
-	var tail strings.Builder // of all of them, as long as there is one way to continue
+	var tail strings.Builder // shared by all, as long as there is one way to continue
 	for i, part := range parts {
 		values := e.part(part, quoted)
 		if e.values != nil && i+1 < len(parts) && modified(part, parts[i+1]) {
@@ -155,7 +156,8 @@ func (e expander) parts(parts []syntax.WordPart, quoted bool) []string {
 // modifiers follow a variable in zsh, and change its value.
 var modifiers = regexp.MustCompile(`^(:[A-Za-z])+($|[/:.])`)
 
-// modified reports whether zsh changes the value of a variable by what follows.
+// modified reports whether the following text changes the value of a variable
+// in zsh.
 func modified(part, next syntax.WordPart) bool {
 	p, ok := part.(*syntax.ParamExp)
 	lit, follows := next.(*syntax.Lit)
@@ -242,8 +244,8 @@ func readsFile(c *syntax.CmdSubst) bool {
 	return found
 }
 
-// escaped is a text with escapes, which can spell anything. For the names of files,
-// only escapes made of digits are read.
+// escaped returns a text with escapes, which can spell anything. For the names of
+// files, only escapes made of digits are read.
 func (e expander) escaped(text string) string {
 	decoded := numberEscape.ReplaceAllStringFunc(text, func(escape string) string {
 		number, radix := escape[1:], 8
@@ -310,7 +312,7 @@ func (e expander) param(p *syntax.ParamExp, quoted bool) []string {
 	if len(name) > 1 && strings.Trim(name, "0123456789") == "" { // as ${10}
 		name = "@"
 	}
-	if p.Excl || p.Names != 0 || shellFilled.MatchString(name) { // names and keys, and what the shell has put there
+	if p.Excl || p.Names != 0 || shellFilled.MatchString(name) { // names and keys, and values that the shell has put there
 		e.obscured("")
 		return []string{string(unknown(quoted))}
 	}
@@ -340,7 +342,7 @@ func (e expander) param(p *syntax.ParamExp, quoted bool) []string {
 		all = e.splitWords(all)
 	}
 	if len(all) == 0 && p.Exp == nil && p.Repl == nil && p.Slice == nil && p.Index == nil {
-		return []string{string(unknown(quoted)), ""} // most likely it is not set
+		return []string{string(unknown(quoted)), ""} // most likely not set
 	}
 	if len(all) == 0 || len(all) > maxValues {
 		return []string{string(unknown(quoted))}
@@ -351,19 +353,19 @@ func (e expander) param(p *syntax.ParamExp, quoted bool) []string {
 	return all
 }
 
-// obscured says that a value is not known, although the text puts it together.
+// obscured reports that a value is unknown, although the text puts it together.
 func (e expander) obscured(variable string) {
 	if e.obscure != nil {
 		e.obscure(variable)
 	}
 }
 
-// shellFilled are variables that the shell fills by itself with what it reads,
+// shellFilled are variables that the shell itself fills with whatever it reads,
 // finds or runs.
 var shellFilled = regexp.MustCompile(`^(_|REPLY|MAPFILE|OPTARG|FUNCNAME|DIRSTACK|BASH_(REMATCH|COMMAND|ARGV|ARGV0|EXECUTION_STRING)|COMP_\w+|READLINE_\w+)$`)
 
-// splitWords adds the words that values become where the text says at which
-// characters words end.
+// splitWords adds the words of values where the text sets the characters at
+// which words end.
 func (e expander) splitWords(values []string) []string {
 	all := slices.Clone(values)
 	for _, at := range e.split {
@@ -382,7 +384,7 @@ func (e expander) splitWords(values []string) []string {
 	return all
 }
 
-// wildcards are values outside of quotes: the shell looks for files that fit.
+// wildcards returns values outside quotes: the shell looks for files that fit.
 func wildcards(values []string) []string {
 	if !slices.ContainsFunc(values, func(v string) bool { return strings.ContainsAny(v, "*?[") }) {
 		return values
@@ -394,7 +396,7 @@ func wildcards(values []string) []string {
 	return list
 }
 
-// unescape reads a text outside of quotes.
+// unescape reads a text outside quotes.
 func unescape(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -416,7 +418,7 @@ func unescape(text string) string {
 	return b.String()
 }
 
-// withoutQuoting takes out the backslashes that quote a character.
+// withoutQuoting removes the backslashes that quote a character.
 func withoutQuoting(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text
@@ -455,8 +457,8 @@ func unescapeQuoted(text string) string {
 	return b.String()
 }
 
-// literalText returns the text of a word in which nothing is expanded, in which
-// quotes are fine and wildcards are not.
+// literalText returns the text of a word without expansions; quotes are
+// allowed, wildcards are not.
 func literalText(w *syntax.Word) (string, bool) {
 	values := expander{}.word(w)
 	if len(values) != 1 || !static(values[0]) {

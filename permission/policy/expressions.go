@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// namesOf are the last names of the paths that fit a regular expression, with
-// wildcards for what it leaves open. There are several kinds of expressions, and
-// which one a program means depends on its options: an expression is read in both
+// namesOf returns the last names of the paths that fit a regular expression, with
+// wildcards for its open parts. There are several kinds of expressions, and the
+// options of a program decide which one it means: an expression is read in both
 // ways, with a backslash before brackets and without.
 func namesOf(expression string) (names []string) {
 	for _, text := range []string{expression, swapped.ReplaceAllStringFunc(expression, swap)} {
@@ -24,7 +24,7 @@ func namesOf(expression string) (names []string) {
 			}
 		}
 	}
-	if names == nil { // it cannot be read
+	if names == nil { // it cannot be parsed
 		return []string{string(anyText)}
 	}
 	return names
@@ -44,8 +44,8 @@ func swap(text string) string {
 	return text
 }
 
-// pathsOf are the texts that fit an expression, with wildcards. Too many of them are
-// one that may be anything.
+// pathsOf returns the texts that fit an expression, with wildcards. Too many of them
+// become one that may be anything.
 func pathsOf(tree *syntax.Regexp) []string {
 	open := []string{string(anyPart)}
 	switch tree.Op {
@@ -81,11 +81,11 @@ func pathsOf(tree *syntax.Regexp) []string {
 		}
 		return all
 	}
-	return open // characters of a kind, and repetitions
+	return open // classes of characters, and repetitions
 }
 
-// fdFound are the files that fd may find, by its arguments: those that an expression
-// fits anywhere in the name, or that have an ending.
+// fdFound returns the files that fd may find, by its arguments: those that an
+// expression fits anywhere in the name, or that have an ending.
 func fdFound(words []string) (names []string) {
 	pattern, glob := "", slices.ContainsFunc(words, fdGlob.MatchString)
 	for i, w := range words {
@@ -116,7 +116,7 @@ func fdFound(words []string) (names []string) {
 		if strings.HasSuffix(pattern, "$") {
 			back = ""
 		}
-		names = append(names, front+name+back, front+strings.ToUpper(name)+back) // small letters fit both
+		names = append(names, front+name+back, front+strings.ToUpper(name)+back) // small letters fit either case
 	}
 	return names
 }

@@ -14,8 +14,8 @@ import (
 
 const secretText = "SECRET7f3a"
 
-// projectFiles are what the directory of a spelling holds. What ends with a
-// slash is a directory.
+// projectFiles returns the contents of a spelling's directory. A name that ends
+// with a slash is a directory.
 func projectFiles() [][2]string {
 	return [][2]string{
 		{"repo/.env", secretText + "\n"}, {"repo/secrets/key", secretText + "\n"}, {"home/.ssh/id", secretText + "\n"},
@@ -58,7 +58,7 @@ func prepareProject(dir string) error {
 	return nil
 }
 
-// reached is what a spelling did.
+// reached records the effects of a spelling.
 type reached struct{ read, infra, out bool }
 
 func (r reached) target(g target) bool {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// name notes the words of a command that may name files, and the directories
-// that it goes to.
+// name records the words of a command that may name files, and the directories
+// that it enters.
 func (s *script) name(words []string) {
 	if len(words) == 0 {
 		return
@@ -23,7 +23,7 @@ func (s *script) name(words []string) {
 			}
 			output := i > 0 && (outputOption.MatchString(words[i-1]) || outputOption.MatchString(word))
 			operand := i > at && !strings.HasPrefix(word, "-")
-			built := listed(compilers, program) && strings.IndexFunc(word, isUnknown) > 0 // its name is new, and begins as the text says
+			built := listed(compilers, program) && strings.IndexFunc(word, isUnknown) > 0 // its name is new, and has the beginning in the text
 			file := shellFile{word, writes || output, opens && operand || output && !built, listed(creators, program)}
 			s.files = append(s.files, file)
 			for _, name := range decoded(program, words, i) {
@@ -65,10 +65,10 @@ func (s *script) name(words []string) {
 	}
 }
 
-// local is what a word names on this machine. Of an address it is the last name,
-// which a program may give to what it fetches; only for programs that never take an
-// address for a path. Of a file on another machine, which may be this one, it is what
-// follows the host.
+// local returns the local file that a word names. For an address that is the last
+// name, which a program may give to the file it fetches; only for programs that never
+// take an address for a path. For a file on another machine, which may be this one,
+// it is the part after the host.
 func local(program, word string) string {
 	switch {
 	case listed(" scp rsync sftp ", program) && elsewhere.MatchString(word):
@@ -88,8 +88,8 @@ var (
 	elsewhere = regexp.MustCompile(`^[\w.@` + string(anyText) + `-]+:`)
 )
 
-// program is the one that a command comes down to, and where it stands: what a
-// starter starts, if that is one whose operands are files.
+// program returns the program that a command comes down to, and its position:
+// the one that a starter starts, if its operands are files.
 func (s *script) program(words []string) (name string, at int) {
 	name = base(words[0])
 	if _, starts := starters[name]; !starts {
@@ -120,8 +120,8 @@ var (
 	always      = regexp.MustCompile(``)
 )
 
-// listOption finds the arguments by which a program takes names of files from
-// what it reads.
+// listOption finds the arguments by which a program reads names of files from
+// its input.
 func listOption(program string) *regexp.Regexp {
 	switch program {
 	case "tar", "bsdtar":
@@ -138,7 +138,7 @@ func listOption(program string) *regexp.Regexp {
 	return namesInFile
 }
 
-// enter notes a directory that commands may run in.
+// enter records a directory that commands may run in.
 func (s *script) enter(dir string) {
 	if dir == "-" {
 		dir = string(anyText)
@@ -148,15 +148,15 @@ func (s *script) enter(dir string) {
 	}
 }
 
-// mention notes a value that may be the name of a file.
+// mention records a value that may be the name of a file.
 func (s *script) mention(value string, writes bool) {
 	if static(value) {
 		s.files = append(s.files, shellFile{name: value, writes: writes})
 	}
 }
 
-// writes notes the files that a command makes. A program that nobody knows may
-// make all that it names.
+// writes records the files that a command makes. An unknown program may make
+// every file it names.
 func (s *script) writes(name string, words []string, open bool) {
 	known := isPlain(name) || special(name) || name == "gdb" || loader.MatchString(name)
 	s.output(name, words)
@@ -175,7 +175,7 @@ func (s *script) writes(name string, words []string, open bool) {
 		return
 	}
 	if name == "split" && slices.ContainsFunc(words, splitFilter.MatchString) {
-		return // a program takes the pieces
+		return // a program gets the pieces
 	}
 	s.pieces = s.pieces || strings.HasSuffix(name, "split")
 	for i, word := range words[1:] {
@@ -194,11 +194,11 @@ var splitFilter = regexp.MustCompile(`^--f`)
 // remoteShell is the option of rsync that a program follows.
 var remoteShell = regexp.MustCompile(`^(-[a-zA-Z]*e|--rsh)$`)
 
-// renamed are options that give other names to what is unpacked.
+// renamed are options that give other names to unpacked files.
 var renamed = regexp.MustCompile(`^(--(transform|xform|strip|show-transformed|absolute)|-[a-zA-Z]*[sP]|-?[a-zA-Z]*P[a-zA-Z]*$)`)
 
-// meanings are the paths that a word may hold: the whole of it, the value of
-// an option, what follows a colon, and what stands behind a cluster of options.
+// meanings returns the paths that a word may hold: the whole word, the value of
+// an option, the part after a colon, and the part behind a cluster of options.
 // A text with blanks that is not wholly known is a path only where a file is
 // opened.
 func meanings(word string, opens bool) []string {
@@ -207,8 +207,8 @@ func meanings(word string, opens bool) []string {
 	}
 	var list []string
 	add := func(p string) {
-		// What is not known at the end of a word is the end of a name; where a
-		// file is opened, it may be all of the name.
+		// An unknown end of a word is the end of a name; where a file is
+		// opened, it may be the whole name.
 		if n := len(p) - len(string(anyText)); n > 0 && !opens && isUnknown([]rune(p[n:])[0]) {
 			p = p[:n] + string(anyName)
 		}

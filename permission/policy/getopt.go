@@ -2,9 +2,9 @@ package policy
 
 import "strings"
 
-// builtinOptions are the options of the shell's own commands, in the words of
-// getopt: a colon follows a letter that takes a value, and a plus in front says
-// that options may begin with one too. They are those of bash 5.2.
+// builtinOptions are the options of the shell's own commands, in the notation
+// of getopt: a colon follows a letter that takes a value, and a plus in front
+// means that options may also begin with a plus. They are those of bash 5.2.
 var builtinOptions = map[string]string{
 	"alias": "p", "bind": "lvpVPsSXf:q:u:m:r:x:", "builtin": "", "cd": "eLP@", "command": "pvV",
 	"compgen": "abcdefgjko:prsuvA:G:W:P:S:X:F:C:V:", "complete": "abcdefgjko:prsuvA:G:W:P:S:X:F:C:DEI", "compopt": "+o:DEI",
@@ -23,8 +23,8 @@ type givenOption struct {
 
 // getopt reads the arguments of one of the shell's own commands as that command
 // does: letters in one word, values joined to them or in the next word, and two
-// dashes that end the options. The rest are operands. It is not ok if a word that
-// is not known may be an option, or if bash has no such option.
+// dashes that end the options. The rest are operands. It is not ok if an unknown
+// word may be an option, or if bash has no such option.
 func getopt(command string, args []string) (options []givenOption, rest []string, ok bool) {
 	letters, ok := builtinOptions[command]
 	if !ok {
@@ -76,9 +76,9 @@ func hasLetter(options []givenOption, letters string) bool {
 	return false
 }
 
-// filled are the variables that one of the shell's own commands fills with what
-// it reads or prints, and whether they become arrays. It is not ok if they are
-// not known.
+// filled returns the variables that one of the shell's own commands fills with
+// what it reads or prints, and whether they become arrays. It is not ok if they
+// are unknown.
 func filled(command string, args []string) (names []string, arrays, ok bool) {
 	options, rest, ok := getopt(command, args)
 	for _, o := range options {
@@ -110,7 +110,7 @@ func filled(command string, args []string) (names []string, arrays, ok bool) {
 	return names, arrays, ok
 }
 
-// ownCommand takes off what leads to one of the shell's own commands: builtin
+// ownCommand removes the prefixes of one of the shell's own commands: builtin
 // and command.
 func ownCommand(words []string) []string {
 	for len(words) > 1 && (words[0] == "builtin" || words[0] == "command") {

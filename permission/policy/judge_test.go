@@ -233,7 +233,7 @@ func (g grammar) quoted(depth int) string {
 	return text
 }
 
-// substitution is what a command prints.
+// substitution returns a substitution, such as that of a command's output.
 func (g grammar) substitution(depth int) string {
 	if depth <= 0 {
 		return "$(" + g.recorder() + ")"

@@ -10,16 +10,16 @@ import (
 
 // A text can leave a name where a later command of the same text finds it again:
 // as the name or the content of a file, in the settings of a program, in the
-// arguments of a process. What comes back then looks as if it had been found,
-// though the text has said it.
+// arguments of a process. The name then looks as if it had been found, though it
+// comes from the text itself.
 
-// keeping is what a text leaves behind. It only grows.
+// keeping records what a text leaves behind. It only grows.
 type keeping struct {
-	files    []string // last names of the files that it makes
-	contents []string // and of those that it writes what it says into
-	words    []string // what programs are told to keep
+	files    []string // last names of files that it makes
+	contents []string // last names of files that it writes its own words into
+	words    []string // texts that programs are told to keep
 	programs []string // by these programs
-	hidden   bool     // a file gets a name that the text puts together
+	hidden   bool     // a file gets a name that the text assembles
 	moves    bool     // the text changes the directory, whose name the shell keeps
 }
 
@@ -33,7 +33,7 @@ func (k *keeping) size() int {
 	return n
 }
 
-// keep adds texts to a list. Of what is not known nothing is kept.
+// keep adds texts to a list, except unknown ones.
 func keep(list *[]string, texts ...string) {
 	for _, text := range texts {
 		if text != "" && static(text) && len(text) < maxOperand && len(*list) < maxValues && !slices.Contains(*list, text) {
@@ -42,15 +42,15 @@ func keep(list *[]string, texts ...string) {
 	}
 }
 
-// makes notes the name of a file that the text makes.
+// makes records the name of a file that the text makes.
 func (k *keeping) makes(path string, dark bool) {
 	k.hidden = k.hidden || dark && !static(path)
 	path = strings.TrimRight(path, "/")
 	keep(&k.files, path[strings.LastIndexByte(path, '/')+1:])
 }
 
-// keepers are the commands by which programs that report what they find keep what
-// they are told, and the files that they keep it in.
+// keepers are the commands by which programs that otherwise report what they find
+// store a text they are given, and the files that they store it in.
 var keepers = []struct {
 	programs string
 	command  *regexp.Regexp
@@ -66,8 +66,8 @@ var keepers = []struct {
 // fileMakers are the programs whose operands are names of files that they make.
 const fileMakers = creators + makers + " mknod mktemp "
 
-// keeps notes what a command leaves behind. Fed says that it reads what the text
-// says, dark that one of its words is put together in ways that are not known.
+// keeps records what a command leaves behind. fed reports that it reads words of
+// the text, dark that one of its words is assembled in unknown ways.
 func (r wordReading) keeps(words []string, fed, dark bool) {
 	if len(words) == 0 {
 		return
@@ -120,7 +120,7 @@ func (r wordReading) keeps(words []string, fed, dark bool) {
 }
 
 // fitting adds to words with wildcards the names that the text has given to files,
-// and that the shell therefore finds.
+// because the shell finds those.
 func (k *keeping) fitting(words []string, work *int) []string {
 	if k == nil || len(k.files) == 0 {
 		return words
@@ -145,8 +145,8 @@ func (k *keeping) fitting(words []string, work *int) []string {
 // named reports whether the directory may have a name that the text has given to it.
 func (k *keeping) named() bool { return k != nil && k.moves && (len(k.files) > 0 || k.hidden) }
 
-// returned are the texts that may come back as they were kept, in the forms in which
-// programs print the names of files.
+// returned returns the kept texts in the forms in which they may come back: those in
+// which programs print the names of files.
 func (k *keeping) returned() (list []string) {
 	if k == nil {
 		return nil
@@ -156,18 +156,18 @@ func (k *keeping) returned() (list []string) {
 	}
 	for _, word := range k.words {
 		list = append(list, word)
-		if !strings.Contains(word, `"`) { // some programs print JSON; what they have printed may be kept again
+		if !strings.Contains(word, `"`) { // some programs print JSON, and their output may be kept again
 			list = append(list, `"`+word+`"`)
 		}
 	}
 	return list
 }
 
-// selectors are programs that choose among what they read, and change nothing.
+// selectors are programs that filter their input and change nothing.
 const selectors = " sort head tail uniq shuf grep egrep fgrep rg wc tee cat tac xargs read mapfile readarray : true "
 
-// returns reports whether a part of the text prints what the text has kept: as it is,
-// or formed into something else. It takes what it needs of the work.
+// returns reports whether a part of the text prints what the text has kept:
+// unchanged, or formed into something else. It charges its effort to work.
 func (r wordReading) returns(node syntax.Node, work *int) (kept, formed bool) {
 	if r.kept == nil {
 		return false, false
@@ -202,7 +202,7 @@ func (r wordReading) returns(node syntax.Node, work *int) (kept, formed bool) {
 	return kept, kept && formed
 }
 
-// forms reports whether a command changes what it reads.
+// forms reports whether a command changes its input.
 func forms(words []string) bool {
 	name := base(words[0])
 	if !listed(selectors, name) {
@@ -218,7 +218,7 @@ var (
 	processNumber = regexp.MustCompile(`^awk (/[^/]*/ *)?\{ *print \$2;? *\}$`)
 )
 
-// holds reports whether a file may hold what the text says.
+// holds reports whether a file may hold words of the text.
 func (r wordReading) holds(path string) bool {
 	if itself.MatchString(path) || r.fromItself && ownDescriptor.MatchString(path) {
 		return true
@@ -227,18 +227,18 @@ func (r wordReading) holds(path string) bool {
 }
 
 var (
-	// itself are files in which the system shows the arguments of processes, and
-	// their variables.
+	// itself are files in which the system shows the arguments and variables of
+	// processes.
 	itself = regexp.MustCompile(`^/+proc/.*(cmdline|environ|comm)$`)
-	// ownDescriptor are names of what a process has opened.
+	// ownDescriptor are names of files that a process has opened.
 	ownDescriptor = regexp.MustCompile(`^/+(dev/(fd/|stdin)|proc/.*/fd/)`)
 )
 
 // listers are programs that print names without being given any.
 const listers = " ls dir vdir du find fd fdfind tree rg ag ack "
 
-// finds reports whether a command prints what the text has kept, and whether it is
-// the content of a file.
+// finds reports whether a command prints what the text has kept, and whether that
+// is the content of a file.
 func (r wordReading) finds(words []string, work *int) (finds, content bool) {
 	name := base(words[0])
 	switch {

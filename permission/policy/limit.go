@@ -9,8 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// Limit lets next allow at most n tool calls, then denies what it would allow.
-// Denials and passes of next do not count.
+// Limit lets next allow at most n tool calls, then denies every call that it
+// would allow. Denials and passes of next do not count.
 func Limit(n int, next permission.Func) permission.Func {
 	var mu sync.Mutex
 	left := n
@@ -26,10 +26,10 @@ func Limit(n int, next permission.Func) permission.Func {
 }
 
 // Rate lets next allow at most n tool calls within any period of length per,
-// then denies what it would allow until the period is over.
+// then denies every call that it would allow until the period is over.
 func Rate(n int, per time.Duration, next permission.Func) permission.Func {
 	var mu sync.Mutex
-	var recent []time.Time // of what was allowed, oldest first
+	var recent []time.Time // times of allowed calls, oldest first
 	return bounded(next, func() (string, bool) {
 		mu.Lock()
 		defer mu.Unlock()

@@ -7,10 +7,11 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// promptMembers are the members of a tool's input that the CLI reads as it reads
-// a prompt. Unless the session takes prompts as they are, a file that stands
-// there after an @ comes before the model, and no gate is asked about it. In the
-// prompts of subagents, of workflows and for later the CLI 2.1.325 reads none.
+// promptMembers returns the members of a tool's input that the CLI reads like a
+// prompt. Unless the session takes prompts literally, a file after an @ there is
+// shown to the model, and no gate is asked about it. In the prompts of
+// subagents, of workflows and of scheduled work, the CLI 2.1.325 reads no
+// mentions.
 func promptMembers(tool string) []string {
 	switch tool {
 	case "Skill":
@@ -21,7 +22,7 @@ func promptMembers(tool string) []string {
 	return nil
 }
 
-// mentioned lists the paths that stand after an @ in what a call gives to a
+// mentioned lists the paths after an @ in the parts of a call that become a
 // prompt.
 func mentioned(req *permission.Request) ([]string, error) {
 	members := promptMembers(req.ToolName)
@@ -41,8 +42,8 @@ func mentioned(req *permission.Request) ([]string, error) {
 	return paths, nil
 }
 
-// mentions are the paths after the @ of a text, each in all the ways in which
-// it may end. An @ behind a letter or a digit is part of an address.
+// mentions returns the paths after each @ of a text, in every way in which they
+// may end. An @ behind a letter or a digit is part of an address.
 func mentions(text string) []string {
 	var paths []string
 	last := ' '

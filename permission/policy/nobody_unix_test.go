@@ -19,8 +19,9 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
-// nobody takes the rights of root from a command: a spelling that hits more than
-// it should must not reach the system. The directory becomes its own.
+// nobody drops the rights of root for a command, which then runs as the user
+// nobody: a spelling that hits more than it should must not reach the system.
+// The directory becomes its own.
 func nobody(cmd *exec.Cmd, dir string) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if os.Geteuid() != 0 {
@@ -49,7 +50,7 @@ func endGroup(cmd *exec.Cmd) {
 type keeper struct {
 	mu    sync.Mutex
 	to    io.WriteCloser
-	began chan<- int // learns about groups that the keeper knows; nil: nobody does
+	began chan<- int // receives the groups that the keeper knows; may be nil
 }
 
 // keepGroups reads the numbers of groups that begin and end. When nothing more comes,
@@ -120,7 +121,7 @@ func TestKilledTrial(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	if err := os.Chmod(filepath.Dir(dir), 0o711); err != nil { // for nobody
+	if err := os.Chmod(filepath.Dir(dir), 0o711); err != nil { // for the user nobody
 		t.Fatal(err)
 	}
 	pipe := filepath.Join(dir, "pipe")

@@ -30,12 +30,12 @@ func TestShellNumbers(t *testing.T) {
 	published(t, "Of %d spellings of a denied command "+inBash+" and %d pass; of %d ordinary commands %d are denied by mistake.", len(texts), effective, passed, len(list), len(alarms))
 }
 
-// inBash is how the documents say how many spellings have an effect.
+// inBash is the documents' phrase for how many spellings have an effect.
 const inBash = "%d have the effect in bash 5.2,"
 
-// published checks that SECURITY.md says what was measured: a sentence with
-// numbers. How many spellings have an effect depends on the programs of a machine
-// a little; every other number must be the same.
+// published checks that SECURITY.md states the measured numbers: a sentence with
+// numbers. How many spellings have an effect depends a little on the programs of
+// a machine; every other number must be the same.
 func published(t *testing.T, sentence string, numbers ...any) {
 	t.Helper()
 	t.Logf(sentence, numbers...)

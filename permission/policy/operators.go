@@ -14,13 +14,13 @@ import (
 // maxOperand is the longest value that operators are applied to.
 const maxOperand = 256
 
-// operated are the values of a variable after the operator of an expansion, as
-// in ${f%.go}. It is not ok if a value is known and the result is not.
+// operated returns the values of a variable after the operator of an expansion,
+// as in ${f%.go}. It is not ok if a value is known and the result is not.
 func (e expander) operated(p *syntax.ParamExp, all []string) (values []string, ok bool) {
 	ok = true
 	for _, v := range all {
 		if e.work != nil {
-			if *e.work -= len(v) + costOfText; *e.work < 0 { // it is denied
+			if *e.work -= len(v) + costOfText; *e.work < 0 { // the command is denied
 				return nil, false
 			}
 		}
@@ -28,7 +28,7 @@ func (e expander) operated(p *syntax.ParamExp, all []string) (values []string, o
 		switch {
 		case results != nil:
 			values = append(values, results...)
-		case static(v) || strings.ContainsFunc(v, isSpreadOrText) && !whollyUnknown(v): // all or a part of it is known
+		case static(v) || strings.ContainsFunc(v, isSpreadOrText) && !whollyUnknown(v): // all or part of it is known
 			ok = false
 			values = append(values, string(anyText))
 		case manyNames(v):
@@ -40,13 +40,14 @@ func (e expander) operated(p *syntax.ParamExp, all []string) (values []string, o
 	return values, ok
 }
 
-// operate is the value of a variable after an operator; nil if it is not known.
+// operate returns the value of a variable after an operator; nil if it is
+// unknown.
 func (e expander) operate(p *syntax.ParamExp, value string) []string {
 	switch {
 	case len(value) > maxOperand || e.vague || strings.ContainsFunc(value, func(r rune) bool { return r >= 0x80 && !isUnknown(r) }):
-		return nil // a locale, or an option of the shell, may change what it does
+		return nil // a locale, or an option of the shell, may change its effect
 	case p.Slice != nil && e.isList(p):
-		return append(sliced(p.Slice, value), value) // of the elements, not of the characters
+		return append(sliced(p.Slice, value), value) // a slice of the elements, not of the characters
 	case p.Slice != nil:
 		return sliced(p.Slice, value)
 	case p.Repl != nil:
@@ -79,7 +80,7 @@ func (e expander) isList(p *syntax.ParamExp) bool {
 	return ok && (w.Lit() == "@" || w.Lit() == "*")
 }
 
-// operand is the pattern of an operator, with the stars of [unescape].
+// operand returns the pattern of an operator, with the stars of [unescape].
 func (e expander) operand(w *syntax.Word) (string, bool) {
 	if w == nil {
 		return "", true
@@ -91,8 +92,8 @@ func (e expander) operand(w *syntax.Word) (string, bool) {
 	return values[0], true
 }
 
-// removed takes the beginning or the end off a value. Of a value that is known
-// in part, it takes only what lies in the part that is known.
+// removed removes the beginning or the end of a value. From a partly known
+// value, it removes only text in the known part.
 func removed(op syntax.ParExpOperator, value, pattern string) []string {
 	suffix := op == syntax.RemSmallSuffix || op == syntax.RemLargeSuffix
 	long := op == syntax.RemLargePrefix || op == syntax.RemLargeSuffix
@@ -104,7 +105,7 @@ func removed(op syntax.ParExpOperator, value, pattern string) []string {
 		if !static(pattern) {
 			return nil
 		}
-		long = false // a text is as long as it is
+		long = false // a text has only one length
 	}
 	fits := expressionOf(pattern)
 	cuts := cutsOf(value)
@@ -129,7 +130,7 @@ func removed(op syntax.ParExpOperator, value, pattern string) []string {
 	return []string{value}
 }
 
-// cutsOf are the places between the characters of a value.
+// cutsOf returns the places between the characters of a value.
 func cutsOf(value string) []int {
 	var list []int
 	for i := range value {
@@ -138,7 +139,7 @@ func cutsOf(value string) []int {
 	return append(list, len(value))
 }
 
-// expressionOf is a pattern of the shell as a regular expression.
+// expressionOf returns a pattern of the shell as a regular expression.
 func expressionOf(pattern string) *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^(?:` + expressionText(pattern) + `)$`)
 }
@@ -158,7 +159,7 @@ func expressionText(pattern string) string {
 	return b.String()
 }
 
-// replaced is a value in which a pattern is replaced.
+// replaced returns a value in which a pattern is replaced.
 func (e expander) replaced(r *syntax.Replace, value string) []string {
 	pattern, ok := e.operand(r.Orig)
 	if !ok || !static(value) {
@@ -168,7 +169,7 @@ func (e expander) replaced(r *syntax.Replace, value string) []string {
 	if r.With != nil {
 		with = e.parts(r.With.Parts, true)
 	}
-	// The first character may say where to look, unless a quote hides it.
+	// The first character may restrict where to look, unless a quote hides it.
 	type way struct{ front, pattern, back string }
 	ways := []way{{pattern: pattern}}
 	if rest, ok := strings.CutPrefix(pattern, "#"); ok {
@@ -187,7 +188,7 @@ func (e expander) replaced(r *syntax.Replace, value string) []string {
 		fits := regexp.MustCompile(`(?s)` + w.front + `(?:` + expressionText(w.pattern) + `)` + w.back)
 		fits.Longest()
 		for _, text := range with {
-			if strings.Contains(text, "&") { // which may stand for what was found
+			if strings.Contains(text, "&") { // it may stand for the match
 				return nil
 			}
 			for _, limit := range []int{1, -1} {
@@ -233,7 +234,7 @@ func cased(op syntax.ParExpOperator, value string) string {
 	return string(unicode.ToLower(first)) + value[size:]
 }
 
-// sliced is a part of a value, if the numbers are written down.
+// sliced returns a part of a value, if the numbers are literal.
 func sliced(s *syntax.Slice, value string) []string {
 	list := []rune(value)
 	from, ok := numberOf(s.Offset, 0)
@@ -257,7 +258,7 @@ func sliced(s *syntax.Slice, value string) []string {
 	return []string{string(list[from:to])}
 }
 
-// numberOf is a number that is written down.
+// numberOf returns a literal number.
 func numberOf(x syntax.ArithmExpr, missing int) (n int, ok bool) {
 	switch x := x.(type) {
 	case nil:

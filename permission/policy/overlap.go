@@ -4,13 +4,13 @@ import "unicode/utf8"
 
 // A word of a shell may hold parts that only the shell knows when it runs. Such
 // a word is kept as a text in which these characters, which Unicode will never
-// assign, stand for what is not known. A command that contains one of them
-// itself cannot be read.
+// assign, stand for the unknown parts. A command that itself contains one of
+// them cannot be read.
 const (
 	anyChar  = '\ufdd0' // one character of a name: ?
 	anyName  = '\ufdd1' // a part of a name: *
 	anyText  = '\ufdd2' // anything, in one word: "$x"
-	anyWords = '\ufdd3' // anything, also several words or none: $x
+	anyWords = '\ufdd3' // anything, even several words or none: $x
 	anyPart  = '\ufdd5' // a part of a name that may begin with a dot: ${x%.go}
 	anyCount = '\ufdd6' // a number: $((x))
 )
@@ -36,7 +36,7 @@ const (
 	stepMaybe                  // the next skip steps may be left out
 )
 
-// literal are the steps of a text that stands for itself.
+// literal returns the steps of a text that stands for itself.
 func literal(text string) []step {
 	steps := make([]step, 0, len(text))
 	for _, r := range text {
@@ -45,8 +45,8 @@ func literal(text string) []step {
 	return steps
 }
 
-// wordSteps are the steps of a word. A star does not stand for a dot at the
-// beginning of a name unless dots says that the shell was told so.
+// wordSteps returns the steps of a word. A star does not stand for a dot at the
+// beginning of a name unless dots is set, by an option of the shell.
 func wordSteps(word string, dots bool) []step {
 	steps := make([]step, 0, len(word))
 	begins := true
@@ -68,7 +68,7 @@ func wordSteps(word string, dots bool) []step {
 				steps = append(steps, step{kind: stepMaybe, skip: 2}, step{kind: stepNotSet, set: []rune{'.', '.'}})
 			}
 			steps = append(steps, step{kind: stepName})
-		case anyCount: // what follows the first character may be anything
+		case anyCount: // anything may follow the first character
 			steps = append(steps, step{kind: stepSet, set: []rune{'0', '9', '-', '-'}}, step{kind: stepName})
 		case anyPart:
 			steps = append(steps, step{kind: stepName})
@@ -103,7 +103,7 @@ func (s step) takes(r rune) bool {
 }
 
 // meets reports whether two steps may stand for the same character. Two sets
-// may: that they have nothing in common is not looked into.
+// always may: it does not check whether they are disjoint.
 func (s step) meets(t step) bool {
 	switch {
 	case s.kind == stepChar:
@@ -117,10 +117,10 @@ func (s step) meets(t step) bool {
 func (s step) repeats() bool { return s.kind == stepName || s.kind == stepText }
 
 // overlap reports whether there is a text that both patterns stand for. For a
-// literal text it is whether the other pattern fits it. It takes what it needs
-// of the effort, and is broad when nothing is left of it; nil is without bounds.
+// literal text that is whether the other pattern fits it. It charges its work to
+// effort, and answers broadly when nothing is left; nil means without bounds.
 func overlap(a, b []step, effort *int) bool {
-	// What both begin with is read only once. This is where most paths differ.
+	// The common beginning is read only once. Most paths differ there.
 	for len(a) > 0 && len(b) > 0 && a[0].kind == stepChar && b[0].kind == stepChar {
 		if a[0].char != b[0].char {
 			return !spend(effort, 1)
@@ -165,7 +165,7 @@ func overlap(a, b []step, effort *int) bool {
 	return false
 }
 
-// spend takes n of an effort, and reports whether there was so much.
+// spend charges n to an effort, and reports whether that much was left.
 func spend(effort *int, n int) bool {
 	if effort == nil {
 		return true
@@ -188,7 +188,7 @@ func leaves(steps []step, i int, visit func(int)) bool {
 	return false
 }
 
-// static reports whether all of a word is known.
+// static reports whether the whole word is known.
 func static(word string) bool {
 	for _, r := range word {
 		if isUnknown(r) {
@@ -198,8 +198,8 @@ func static(word string) bool {
 	return true
 }
 
-// reserved reports whether a text has characters that shells and parsers do not
-// agree about, or that this package needs for itself.
+// reserved reports whether a text has characters that shells and parsers read
+// differently, or that this package needs for itself.
 func reserved(text string) bool {
 	if !utf8.ValidString(text) {
 		return true

@@ -14,7 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// fileTool says how a tool names the file it works on.
+// fileTool describes how a tool names the file it works on.
 type fileTool struct {
 	member string // of the input
 	writes bool
@@ -58,9 +58,9 @@ func (t *fileTool) path(req *permission.Request) (string, error) {
 	return "", errors.New("policy: a path that is not a string")
 }
 
-// located turns the path of a call into an absolute one. The CLI expands a
-// tilde and starts from its working directory, which a request does not name
-// unless a hook has made it; then it is not ok.
+// located turns the path of a call into an absolute one. It is not ok for a
+// path with a tilde, which the CLI expands, nor for a relative one unless the
+// request names the CLI's working directory, which only that of a hook does.
 func located(req *permission.Request, p string) (abs string, ok bool) {
 	switch {
 	case filepath.IsAbs(p):
@@ -73,9 +73,9 @@ func located(req *permission.Request, p string) (abs string, ok bool) {
 	return "", false
 }
 
-// padded reports whether a path begins or ends with what a CLI takes for blank.
-// The CLI trims paths, though not all of them and not always: such a path is
-// one file here and another one there.
+// padded reports whether a path begins or ends with white space in the eyes of
+// a CLI. The CLI trims paths, but not all of them and not always: such a path
+// is one file here and another one there.
 func padded(p string) bool {
 	return strings.Trim(p, "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff") != p
 }
@@ -92,7 +92,7 @@ func (r *Rules) fitsPath(rule rule, req *permission.Request, how reading) (bool,
 	}
 	for _, p := range paths {
 		if r.fitsFile(rule, tool, req, p, how) == (how == broad) {
-			return how == broad, nil // one suffices to deny, and to refuse
+			return how == broad, nil // one path suffices to deny, and to refuse
 		}
 	}
 	return how == strict, nil
@@ -137,7 +137,7 @@ func (r *Rules) writesProtected(req *permission.Request) (bool, error) {
 	return err != nil || padded(p) || r.protects(abs) || r.protects(real) || disguised(p), nil
 }
 
-// guessed is what a path most likely means.
+// guessed returns the most likely meaning of a path.
 func (r *Rules) guessed(dir, p string) string {
 	if rest, ok := strings.CutPrefix(p, "~"); ok {
 		return filepath.Join(r.home(), rest)
@@ -148,7 +148,7 @@ func (r *Rules) guessed(dir, p string) string {
 	return filepath.Join(dir, p)
 }
 
-// home is what a tilde stands for.
+// home returns the directory that a tilde stands for.
 func (r *Rules) home() string {
 	if r.user != "" {
 		return r.user
@@ -160,16 +160,16 @@ func (r *Rules) home() string {
 	return dir
 }
 
-// pathPattern is a pattern of gitignore with a place to count from.
+// pathPattern is a gitignore pattern and the directory it is relative to.
 type pathPattern struct {
 	from     string // "/", "~" or "": the project
-	slash    bool   // one slash at the front, then a name: many mean the root
-	anchored bool   // to its place, and not in any directory
+	slash    bool   // one slash at the front, then a name: many people mean the root
+	anchored bool   // relative to its directory, not to any directory
 	whole    []step
-	// named is the pattern without what lies in a directory of that name.
+	// named is the pattern without the contents of a directory of that name.
 	named []step
-	// below is the directory of a pattern that covers all of it, nil if the
-	// pattern does not.
+	// below is the directory of a pattern that covers all its contents, nil for
+	// other patterns.
 	below []step
 }
 
@@ -188,7 +188,7 @@ func newPathPattern(content string) (*pathPattern, error) {
 		first, _, _ := strings.Cut(strings.TrimPrefix(content, "/"), "/")
 		p.slash = strings.HasPrefix(content, "/") && !strings.ContainsAny(first, "*?[")
 	}
-	// A slash at the front or in the middle ties the pattern to its place.
+	// A slash at the front or in the middle ties the pattern to its directory.
 	var front []step
 	if p.anchored = strings.Contains(strings.TrimSuffix(content, "/"), "/"); !p.anchored {
 		front = anyDirectories()
@@ -203,7 +203,7 @@ func newPathPattern(content string) (*pathPattern, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What fits a directory fits everything in it.
+	// A pattern that fits a directory fits everything in it.
 	inside := []step{{char: '/'}, {kind: stepText}}
 	if !directory {
 		inside = append([]step{{kind: stepMaybe, skip: 2}}, inside...)
@@ -220,15 +220,16 @@ func newPathPattern(content string) (*pathPattern, error) {
 	return p, err
 }
 
-// anyDirectories is what **/ stands for.
+// anyDirectories returns the steps that **/ stands for.
 func anyDirectories() []step {
 	return []step{{kind: stepMaybe, skip: 2}, {kind: stepText}, {char: '/'}}
 }
 
-// sameInAnyCase says that the names of files differ in more than case.
+// sameInAnyCase reports that names of files that differ only in case are the
+// same.
 const sameInAnyCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 
-// translate turns a pattern of gitignore into steps.
+// translate turns a gitignore pattern into steps.
 func translate(pattern string) ([]step, error) {
 	var steps []step
 	for len(pattern) > 0 {
@@ -267,7 +268,7 @@ func translate(pattern string) ([]step, error) {
 	return steps, nil
 }
 
-// characters reads what stands between brackets.
+// characters reads the text between brackets.
 func characters(text string) (step, error) {
 	s := step{kind: stepSet}
 	if text[0] == '!' || text[0] == '^' {
@@ -288,12 +289,12 @@ func characters(text string) (step, error) {
 	return s, nil
 }
 
-// match compares an absolute path, or what is known of one, with the pattern.
+// match compares an absolute path, or its known parts, with the pattern.
 func (p *pathPattern) match(root, home string, abs []step, search bool, how reading, effort *int) bool {
 	return p.matchFrom(p.fronts(root, home, how), abs, search, how, effort)
 }
 
-// fronts are the places that the pattern may count from.
+// fronts returns the directories that the pattern may be relative to.
 func (p *pathPattern) fronts(root, home string, how reading) (list [][]step) {
 	if p == nil {
 		return nil
@@ -314,11 +315,12 @@ func (p *pathPattern) fronts(root, home string, how reading) (list [][]step) {
 	}
 	add(base)
 	// Read(/etc/passwd) is about etc/passwd of the project. Denying also takes it
-	// as it was written.
+	// literally.
 	if how == broad && p.slash {
 		add("/")
 	}
-	// A place may be a link itself; the path then counts from where it leads.
+	// The directory may be a link itself; the path is then also relative to its
+	// target.
 	if real, err := resolve(base); err == nil && real != base {
 		add(real)
 	}
@@ -345,7 +347,7 @@ func (p *pathPattern) fits(front, steps, abs []step, how reading, effort *int) b
 	return overlap(whole, abs, effort)
 }
 
-// lower makes steps that do not differ in case.
+// lower returns steps that ignore case.
 func lower(steps []step) []step {
 	list := slices.Clone(steps)
 	for i := range list {
@@ -367,8 +369,7 @@ func within(base, abs string) (rel string, ok bool) {
 const maxLinks = 255
 
 // resolve follows the symbolic links of an absolute path, as far as it exists.
-// A link whose target does not exist counts as the target: who writes to it
-// makes the target.
+// A dangling link counts as its target: writing to the link creates the target.
 func resolve(abs string) (string, error) {
 	volume := filepath.VolumeName(abs)
 	done := volume + string(filepath.Separator)

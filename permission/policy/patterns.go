@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Some programs look for files by patterns of their own, or decode names. What
-// such a word stands for is then more than its text.
+// Some programs look for files by patterns of their own, or decode names. Such
+// a word stands for more than its text.
 
-// decoded are further names that a program makes of word i of a command.
+// decoded returns further names that a program makes of word i of a command.
 func decoded(program string, words []string, i int) []string {
 	word := words[i]
 	var names []string
@@ -62,7 +62,7 @@ var (
 	includeOption = regexp.MustCompile(`^(?:--(?:inc[a-z-]*|i?glob)(?:=|$)|-[a-zA-Z0-9]*g)(.*)$`)
 )
 
-// gitTexts are options of git that a text or an expression follows.
+// gitTexts are options of git that are followed by a text or an expression.
 const gitTexts = " -S -G -L --grep --committer -e --since --until "
 
 // gitPattern reports whether a word is the expression of git grep: its first
@@ -77,8 +77,8 @@ func gitPattern(words []string, i int) bool {
 
 var clusteredE = regexp.MustCompile(`^-[A-Za-z0-9]*[ef]`)
 
-// pathspec are the names that a word stands for by git's own wildcards, which
-// also stand for dots and for slashes.
+// pathspec returns the names that a word stands for by git's own wildcards,
+// which also stand for dots and for slashes.
 func pathspec(words []string, word string) []string {
 	anyCase := slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "--icase") })
 	if m := pathMagic.FindStringSubmatch(word); m != nil {
@@ -102,7 +102,8 @@ func pathspec(words []string, word string) []string {
 
 var pathMagic = regexp.MustCompile(`^:(?:\([a-z,:=!^-]*\)|[!^/]+:?)`)
 
-// ownPattern is a pattern whose wildcards also stand for a dot at the beginning.
+// ownPattern returns a pattern whose wildcards also stand for a dot at the
+// beginning.
 func ownPattern(pattern string) string {
 	return strings.Map(func(r rune) rune {
 		if r == anyName || r == anyChar {
@@ -112,7 +113,7 @@ func ownPattern(pattern string) string {
 	}, closeSets(unescape(pattern)))
 }
 
-// withoutCase is a name whose letters may be of either case.
+// withoutCase returns a name whose letters may be of either case.
 func withoutCase(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x80 && isLetter(byte(r)) {

@@ -10,8 +10,8 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// How many files a command may name, and how much work they may be, before it
-// is too much to look at, and denied.
+// Bounds on the files that a command may name, and on the work they may cost,
+// before the command is denied unread.
 const (
 	maxFiles  = 4096
 	maxEffort = 1 << 18
@@ -24,13 +24,15 @@ type surroundings struct {
 	homes []string // that a tilde may stand for
 	links []link
 	dots  bool // a star may stand for a dot
-	// anyCase says that letters beside wildcards fit those of the other case.
+	// anyCase reports that letters beside wildcards fit those of the other
+	// case.
 	anyCase bool
 	blind   bool // every file may be written
 	effort  *int
-	// fronts are where the paths of a rule count from, one list for each rule.
+	// fronts holds the directories that the paths of a rule are relative to,
+	// one list per rule.
 	fronts [][][]step
-	real   map[string]string // what links lead to, as far as it was looked up
+	real   map[string]string // targets of links, as far as they were looked up
 }
 
 // link is a name that a command gives to another file.
@@ -39,8 +41,8 @@ type link struct {
 	targets []string
 }
 
-// link notes the links that a command makes. Which of its operands is the link
-// does not matter.
+// link records the links that a command makes. It does not matter which operand
+// is the link.
 func (s *script) link(words []string) {
 	if base(words[0]) != "ln" && !slices.ContainsFunc(words, symbolic.MatchString) {
 		return
@@ -93,13 +95,13 @@ func (r *Rules) deniesFiles(req *permission.Request, s *script, effort *int) boo
 	return *effort < 0
 }
 
-// enter adds what cd leads to from each of the directories: the one that the
-// command starts in and the project.
+// enter adds the directories that cd leads to: from the one that the command
+// starts in and from the project.
 func (a *surroundings) enter(entered []string) {
 	for range min(len(entered), 3) { // as often as it is likely to matter
 		for _, to := range entered {
 			if *a.effort < 0 {
-				return // it is denied
+				return // the command is denied
 			}
 			for _, dir := range a.places(to) {
 				if !slices.Contains(a.dirs, dir) && len(a.dirs) < maxValues {
@@ -117,7 +119,7 @@ func (a *surroundings) enter(entered []string) {
 func (a *surroundings) denies(f shellFile) bool {
 	f.writes = f.writes || a.blind
 	if whollyUnknown(f.name) {
-		// It could be any file. That counts where it is certainly one.
+		// It could be any file. That counts where it is certainly opened.
 		return f.opens && slices.ContainsFunc(a.rules.rules, func(rule rule) bool {
 			return rule.paths != nil && (rule.ToolName == "Read" && !f.makes || f.writes && rule.ToolName != "Read")
 		})
@@ -151,8 +153,8 @@ func (a *surroundings) denies(f shellFile) bool {
 		if slices.ContainsFunc(paths, fits) {
 			return true
 		}
-		// A name in a directory that nobody knows may be every file of a
-		// directory, but not every file of a name.
+		// A name in an unknown directory may be every file of a directory, but
+		// not every file of a name.
 		named := func(p []step) bool {
 			return slices.ContainsFunc(a.fronts[i], func(front []step) bool { return rule.paths.fits(front, rule.paths.named, p, broad, a.effort) })
 		}
@@ -163,14 +165,14 @@ func (a *surroundings) denies(f shellFile) bool {
 	return false
 }
 
-// What it takes to look up a path, and one name of a directory, by the measure of
-// [overlap]: a call of the system is as long as many steps.
+// The cost of looking up a path, and one name of a directory, in the measure of
+// [overlap]: a system call takes as long as many steps.
 const (
 	costOfPath = 16
 	costOfName = 64
 )
 
-// resolved is what the links of a path lead to.
+// resolved returns the target of the links in a path.
 func (a *surroundings) resolved(path string) (string, bool) {
 	if real, ok := a.real[path]; ok {
 		return real, real != ""
@@ -191,8 +193,8 @@ func whollyUnknown(word string) bool {
 	return word != "" && strings.Trim(word, string(anyText)+string(anyWords)) == ""
 }
 
-// places are the absolute paths that a word may mean, in all readings: as text,
-// by links that a command makes, and by those that are there.
+// places returns the absolute paths that a word may mean, in all readings: as
+// text, by links that a command makes, and by existing links.
 func (a *surroundings) places(p string) []string {
 	var all []string
 	add := func(abs string) {
@@ -202,7 +204,7 @@ func (a *surroundings) places(p string) []string {
 	}
 	for _, raw := range a.linked(a.absolute(p), 3) {
 		if !spend(a.effort, len(raw)+len(all)+costOfPath) {
-			return all // it is denied
+			return all // the command is denied
 		}
 		abs := cleaned(raw)
 		add(abs)
@@ -227,8 +229,8 @@ func (a *surroundings) places(p string) []string {
 	return all
 }
 
-// absolute are the absolute paths that a word may mean from each of the
-// directories, with the dots that are in it.
+// absolute returns the absolute paths that a word may mean from each of the
+// directories, with its dots kept.
 func (a *surroundings) absolute(p string) []string {
 	first, rest, _ := strings.Cut(p, "/")
 	bases := a.dirs
@@ -242,9 +244,9 @@ func (a *surroundings) absolute(p string) []string {
 		}
 	case first == "~+" || first == "$PWD":
 		p = rest
-	case visited.MatchString(first): // where the shell was
+	case visited.MatchString(first): // a directory that the shell was in before
 		bases, p = append(slices.Clone(bases), string(anyText)), rest
-	case account.MatchString(first): // the home of somebody
+	case account.MatchString(first): // the home of another user
 		return []string{string(anyText) + "/" + rest}
 	case strings.HasPrefix(p, "/"):
 		return []string{devices.ReplaceAllString(p, "/proc/self/fd")}
@@ -264,8 +266,7 @@ var (
 	devices = regexp.MustCompile(`^/+dev/+(\./+)*fd`)
 )
 
-// linked adds the readings of paths that lead through a link which a command
-// makes.
+// linked adds the readings of paths that lead through a link made by a command.
 func (a *surroundings) linked(paths []string, depth int) []string {
 	if len(a.links) == 0 || depth == 0 {
 		return paths
@@ -299,7 +300,8 @@ func (a *surroundings) linked(paths []string, depth int) []string {
 // to a file that it has opened.
 var process = regexp.MustCompile(`^/proc/[^/]+(?:/task/[^/]+)?/(?:([^/]+)|fd/[^/]+)$`)
 
-// processes are the places that a path through a link of a process leads to.
+// processes returns the places that a path through a link of a process leads
+// to.
 func (a *surroundings) processes(raw string) (all []string) {
 	names := strings.Split(raw, "/")
 	for i, name := range names {
@@ -309,7 +311,7 @@ func (a *surroundings) processes(raw string) (all []string) {
 		}
 		below := strings.Join(names[i+1:], "/")
 		switch {
-		case m[1] == "" && below == "": // a file that is open already
+		case m[1] == "" && below == "": // a file that is already open
 		case m[1] == "root":
 			all = append(all, cleaned("/"+below))
 		case m[1] == "" || m[1] == "cwd" || !static(m[1]):
@@ -325,7 +327,7 @@ func (a *surroundings) processes(raw string) (all []string) {
 // maxListed is how many files are looked at for one word with wildcards.
 const maxListed = 1024
 
-// onDisk are the files that fit a path with wildcards, and are there.
+// onDisk returns the existing files that fit a path with wildcards.
 func (a *surroundings) onDisk(path string) []string {
 	if strings.ContainsFunc(path, isSpreadOrText) {
 		return nil
@@ -359,8 +361,8 @@ func (a *surroundings) onDisk(path string) []string {
 	return list
 }
 
-// cleaned is path.Clean for a path that may have unknown parts: what goes up
-// from one of them may lead anywhere.
+// cleaned is path.Clean for a path that may have unknown parts: ".." after one
+// of them may lead anywhere.
 func cleaned(p string) string {
 	var names []string
 	lost := !strings.HasPrefix(p, "/")

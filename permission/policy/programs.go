@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// These tables hold what is known about programs. A program that is in none
-// of them may run its arguments: a denied command that stands among them, or
-// inside one of them, counts.
+// These tables hold what is known about programs. A program that is in none of
+// them may run its arguments: a denied command among or inside them counts.
 
-// isPlain reports whether a program does not run its arguments, apart from what
-// [running] says.
+// isPlain reports whether a program does not run its arguments, apart from
+// those that [running] lists.
 func isPlain(name string) bool {
 	return listed(plainPrograms, name) || name != "" && strings.Contains(plainPrograms, " "+name+"\n")
 }
@@ -29,11 +28,11 @@ const plainPrograms = ` : true false echo cd pushd popd dirs pwd set umask ulimi
  mvn gradle javac jar dotnet swiftc mix rake gem bundle composer terraform helm kubectl oc docker podman aws gcloud az brew apt apt-get apt-cache dpkg yum dnf apk rpm systemctl journalctl
  shellcheck shfmt hadolint yamllint markdownlint protoc buf sqlc wasm-pack emcc tput clear reset stty tty getconf getent locale cloc tokei scc loc `
 
-// starter is a program or a word that starts the command which follows it.
+// starter is a program or a word that starts the command after it.
 type starter struct {
 	values string // letters of its options that take the next word
-	own    int    // words of its own before the command
-	shell  bool   // alone it starts a shell, and its arguments are a script
+	own    int    // its own words before the command
+	shell  bool   // on its own it starts a shell, and its arguments are a script
 	script bool   // its option -c takes a script
 }
 
@@ -61,8 +60,8 @@ const (
 type language struct {
 	names string
 	code  *regexp.Regexp // the option that code follows, or is joined to
-	// options are those that change nothing about what runs. One that is not
-	// known makes the rest unreadable. nil: all are harmless.
+	// options are those that do not affect what runs. An unknown option makes
+	// the rest unreadable. nil: all are harmless.
 	options *regexp.Regexp
 	values  string // letters of options that take the next word
 	file    string // letters of options that take a script
@@ -100,8 +99,8 @@ func languageOf(name string) (lang language, ok bool) {
 
 var versioned = regexp.MustCompile(`^(python|perl|ruby|lua|php|node|tclsh)[0-9.]+$`)
 
-// evaluators are commands of the shell that run or evaluate what they are
-// given, each in its own way.
+// evaluators are commands of the shell that run or evaluate their arguments,
+// each in its own way.
 const evaluators = " eval source . trap alias hash enable complete compgen compopt bind fc mapfile readarray printf read test [ getopts unset let wait set shopt history declare typeset local export readonly print vared zle zmodload autoload functions sched zargs crontab "
 
 // special reports whether a word has a meaning of its own at the beginning of a
@@ -112,9 +111,9 @@ func special(name string) bool {
 	return starts || interprets || listed(shells, name) || listed(otherShells, name) || listed(evaluators, name)
 }
 
-// Programs that change files they are given; that show what is in them; whose
+// Programs that change the files they are given; that show their contents; whose
 // operands are all files that they change; that make a file out of another one or
-// of what they read; and that make one without reading any.
+// of their input; and that make one without reading any.
 const (
 	writers  = " touch mkdir rm rmdir unlink shred mv cp ln install rsync tee truncate dd split csplit sed perl ed ex vi vim nano emacs patch sort uniq xxd chmod chown chgrp tar bsdtar cpio ar zip unzip gzip gunzip bzip2 xz zstd git curl wget scp sponge mktemp mkfifo mknod link rename prettier gofmt goimports black jq yq flock script sqlite3 "
 	readers  = " cat head tail tac nl od xxd hexdump base64 base32 strings less more cp mv ln link scp rsync dd install source . sort uniq cut paste rev fold fmt pr expand unexpand join column look tsort shuf diff diff3 sdiff cmp comm tee tar bsdtar zip gzip bzip2 xz zstd zcat bzcat xzcat split csplit ar "

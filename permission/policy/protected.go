@@ -22,7 +22,7 @@ func protected(p string) bool {
 	return false
 }
 
-// sensitive was asked of CLI 2.1.325, name by name.
+// sensitive was measured on CLI 2.1.325, name by name.
 var sensitive = [...]string{
 	".git", ".gitconfig", ".gitmodules", ".claude", ".claude.json", ".mcp.json",
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",

@@ -82,7 +82,8 @@ func (g reader) read(word string) string {
 	return strings.ReplaceAll(g.pick("cat @", "grep '' @", "cat < @", "head -1 @", "sed '' @", "awk 1 @", "while read l; do echo $l; done < @", "echo \"$(<@)\"", "mapfile m < @; echo ${m[0]}", "for q in @; do grep '' $q; done", "if true; then grep '' @; fi", "{ cat; } < @", "f9() { grep '' \"$1\"; }; f9 @", "bash -c 'grep \"\" \"$1\"' _ @", "cp @ copy", "exec 5< @; cat <&5", "tac @ | cat", "set -- @; grep '' $1", "z=@; grep '' $z", "xargs grep '' <<< @", "nl @"), "@", word)
 }
 
-// name is what puts a name together, and the word that then stands for it.
+// name returns commands that assemble a name, and the word that then stands for
+// it.
 func (g reader) name(name string, depth int) (setup, word string) {
 	v := g.pick("a", "b", "c", "d", "e", "f")
 	if depth == 0 {

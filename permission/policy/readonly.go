@@ -10,7 +10,7 @@ import (
 // ReadOnly denies every tool that is not known to leave the machine unchanged,
 // and passes the rest: the tools that read and search files, and those the
 // model uses to plan, ask and report. Shell commands, web requests, subagents
-// and all MCP tools are denied, because their names do not say what they do.
+// and all MCP tools are denied, because their names do not reveal what they do.
 // Permit those you know before it:
 //
 //	policy.First(policy.MustRules("mcp__docs__search").Allow(), policy.ReadOnly(), …)

@@ -18,7 +18,7 @@ import (
 	"github.com/claude-agent-go/claude/permission/policy"
 )
 
-// verdict is what the CLI does with a command by its rules alone.
+// verdict is the CLI's decision about a command by its rules alone.
 type verdict string
 
 const (
@@ -258,7 +258,7 @@ func readForms() [][2]string {
 	}
 }
 
-// The guide says what a rule such as Read(.env) covers, as it is measured here.
+// The guide states what a rule such as Read(.env) covers; this measures it.
 func TestRealReadRules(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -32,18 +32,17 @@ import (
 // Paths are gitignore patterns. A rule that the CLI would accept but never
 // apply, such as Write(/src/**) or Bash(:*), is an error here.
 //
-// Allowing is narrow and denying is broad. What cannot be understood before it
-// runs is never allowed, and always denied by a rule about commands. Shell
-// commands are parsed as bash reads them.
+// Allowing is narrow and denying is broad. A command that cannot be understood
+// before it runs is never allowed, and always denied by a rule about commands.
+// Shell commands are parsed as bash reads them.
 //
 // [Rules.Allow] applies to a shell command only if every part of it fits a
 // rule, nothing in it needs a shell to be understood (no substitutions, no
-// variables, no wildcards, no redirections except to /dev/null), no part
-// starts another program or evaluates what it is given, and no word leads out
-// of the project or to a file that the CLI protects, such as .git, .claude or
-// .bashrc. Tools that edit are not allowed to write to such files either. A
-// pattern of tool names, such as mcp__*, allows nothing unless it names one
-// MCP server.
+// variables, no wildcards, no redirections except to /dev/null), no part starts
+// another program or evaluates its arguments, and no word leads out of the
+// project or to a file that the CLI protects, such as .git, .claude or .bashrc.
+// Nor may tools that edit write to such files. A pattern of tool names, such as
+// mcp__*, allows nothing unless it names one MCP server.
 //
 // [Rules.Deny] applies if any command that the text may run fits: in a
 // substitution, a function or a here-document, in a script passed to a shell,
@@ -55,18 +54,18 @@ import (
 //
 // A path with one slash at its front belongs to the project, as with the CLI.
 // [Rules.Deny] takes Read(/etc/passwd) for the file /etc/passwd as well, because
-// that is what most people mean.
+// most people mean that.
 //
 // Rules for Read deny commands that name such a file. Rules for Edit deny
-// commands that name it to a well-known program that writes, or redirect to
-// it. Wildcards, braces, cd, links that the command makes first, variables with
-// known values and what find and xargs hand on count. A name that is not known
-// before the command runs counts for programs that are known to open it. An
-// address that programs read in different ways is denied by every rule for
-// hosts.
+// commands that name it to a well-known program that writes, or redirect to it.
+// Wildcards, braces, cd, links that the command makes first, variables with
+// known values and the names that find and xargs hand on count. A name that is
+// unknown before the command runs counts for programs that are known to open
+// it. An address that programs read in different ways is denied by every rule
+// for hosts.
 //
-// Deny does not see what a program does, such as what a script written earlier
-// does, or which files a search or a copy of a directory above finds.
+// Deny does not see the effects of a program, such as those of a script written
+// earlier, or which files a search or a copy of a directory above finds.
 //
 // No rule sees a file that a prompt names as @path, because the CLI reads it
 // without asking. Set Options.VerbatimPrompts, or use claude.EscapePrompt. The
@@ -78,8 +77,8 @@ import (
 type Rules struct {
 	rules []rule
 	root  string
-	user  string // the home directory, if the context of a call says it
-	looks *int   // how many paths may still be looked up for one call; nil: any number
+	user  string // the home directory, if the context of a call names it
+	looks *int   // how many paths may still be looked up for one call; nil: no limit
 }
 
 // rule is one rule, ready to be compared.
@@ -139,10 +138,10 @@ func (r *Rules) of(ctx context.Context) *Rules {
 	return &called
 }
 
-// Allow allows what fits one of the rules, and passes the rest. It also passes
-// calls that the CLI asks about for safety, see
-// [permission.Request.ReasonType], because no rule of the CLI would answer
-// that question.
+// Allow allows calls that fit one of the rules, and passes the rest. It also
+// passes calls that the CLI asks about for safety, see
+// [permission.Request.ReasonType], because no rule of the CLI would answer that
+// question.
 func (r *Rules) Allow() permission.Func {
 	return func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
 		r := r.of(ctx)
@@ -160,8 +159,8 @@ func (r *Rules) Allow() permission.Func {
 	}
 }
 
-// Deny denies what fits one of the rules, and passes the rest. The model reads
-// the message.
+// Deny denies calls that fit one of the rules, and passes the rest. The model
+// reads the message.
 func (r *Rules) Deny(message string) permission.Func {
 	return func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
 		fits, err := r.of(ctx).match(req, broad)
@@ -234,8 +233,8 @@ func (r *Rules) match(req *permission.Request, how reading) (bool, error) {
 			return fits, err
 		}
 	}
-	// What Monitor runs is a command too. It may be denied as one; to allow it
-	// takes its name.
+	// The input of Monitor is a command too. It may be denied as one; allowing
+	// it takes a rule with its name.
 	if (req.ToolName == "Bash" || req.ToolName == "Monitor" && how == broad) && r.hasContent("Bash", "Read", "Edit") {
 		return r.matchShell(req, how)
 	}
@@ -257,8 +256,8 @@ func (r *Rules) fits(rule rule, req *permission.Request, how reading) (bool, err
 	return false, nil
 }
 
-// fitsTool compares names. The tool that starts subagents has two. A pattern
-// of names allows no tools but those of one MCP server, as with the CLI.
+// fitsTool compares names. The tool that starts subagents has two. A pattern of
+// names allows no tools but those of one MCP server, as with the CLI.
 func (r rule) fitsTool(name string, how reading) bool {
 	if r.stars != nil {
 		server, _, whole := strings.Cut(strings.TrimPrefix(r.ToolName, "mcp__"), "__")
@@ -285,7 +284,7 @@ func (r rule) fitsAgent(req *permission.Request, how reading) (bool, error) {
 	if err := decode(req, &in); err != nil {
 		return false, err
 	}
-	if in.Type == "" { // the CLI chooses one
+	if in.Type == "" { // the CLI chooses the type
 		return how == broad, nil
 	}
 	return in.Type == r.RuleContent, nil

@@ -255,8 +255,8 @@ func TestPathRules(t *testing.T) {
 	}
 }
 
-// The home of the CLI, which the context of a call says, goes before that of
-// this program.
+// The home of the CLI, which the context of a call names, takes precedence over
+// that of this program.
 func TestRulesAtHome(t *testing.T) {
 	t.Setenv("HOME", "/home/host")
 	t.Setenv("USERPROFILE", "/home/host")

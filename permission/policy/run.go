@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// run reads a simple command: what it is, and what it starts.
+// run reads a simple command: the program, and everything it starts.
 func (s *script) run(words []string, in input) {
 	if s.unread != "" || len(words) == 0 || !s.spend(costOfCall+len(strings.Join(words, " "))) {
 		return
@@ -61,7 +61,7 @@ func (s *script) run(words []string, in input) {
 	}
 }
 
-// Options by which programs that are in no table take a command, in the next word
+// Options by which programs outside the tables take a command, in the next word
 // or joined.
 var (
 	commandOption = regexp.MustCompile(`^(-[ecx]|--?(exec|execute|command|cmd|run|eval|shell|preview|pre|post|hook|init-hook|on-[a-z]+|exec-[a-z]+|[a-z]+-(cmd|command|hook|exec)))$`)
@@ -79,7 +79,7 @@ func runsCodeOf(words []string) bool {
 }
 
 // namesDescriptor reports whether a program is named as a file that a process has
-// opened. Which program that is, the name does not tell.
+// opened. The name does not reveal which program that is.
 func namesDescriptor(word string) bool {
 	if descriptor.MatchString(base(word)) {
 		return true
@@ -88,12 +88,12 @@ func namesDescriptor(word string) bool {
 	return strings.HasPrefix(word, "/") && (strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/"))
 }
 
-// descriptor are the names of files in the directories that show what a process
-// has opened, wherever these are.
+// descriptor are the names of files in the directories that show the open files
+// of a process, wherever these are.
 var descriptor = regexp.MustCompile(`^([0-9]+|stdin|stdout|stderr|exe)$`)
 
-// maybe reads what a program may run. Unless it is sure that it does, what
-// cannot be read there does not count.
+// maybe reads what a program may run. Unless it certainly runs it, unreadable
+// parts do not count.
 func (s *script) maybe(sure bool, read func()) {
 	before, files, dirs := s.unread, len(s.files), len(s.dirs)
 	if read(); !sure && s.left >= 0 {
@@ -107,7 +107,7 @@ func (s *script) dispatchText(text string) {
 	}
 }
 
-// dispatch reads a command by what its first word means.
+// dispatch reads a command by the meaning of its first word.
 func (s *script) dispatch(words []string, in input) {
 	name := base(words[0])
 	if !s.spend(len(words) * 8) {
@@ -137,10 +137,11 @@ func (s *script) dispatch(words []string, in input) {
 // loader is the program that loads others into memory.
 var loader = regexp.MustCompile(`^ld(-linux[-\w]*|-musl[-\w]*)?\.so(\.\d+)?$`)
 
-// languageSources are the files that interpreters load because they are there.
+// languageSources are the files that interpreters load merely because they
+// exist.
 var languageSources = []string{"*.py", "*.pth", "*.js", "*.cjs", "*.mjs", "*.pm", "*.pl", "*.rb"}
 
-// tool reads what is special about a few programs.
+// tool reads the special cases of a few programs.
 func (s *script) tool(name string, words []string, in input) {
 	switch name {
 	case "find", "fd", "fdfind":
@@ -164,7 +165,7 @@ func (s *script) tool(name string, words []string, in input) {
 		s.ran = append(s.ran, "Makefile", "makefile", "GNUmakefile", "package.json", "build.ninja", "justfile", "Taskfile.yml", "Rakefile", "CMakeLists.txt", ".npmrc", "*.c", "*.cc", "*.cpp", "*.mk", "*.js", "*.go")
 		s.scripts = true
 		if at := slices.Index(words, "--"); name == "cmake" && at > 0 && slices.Contains(words[:at], "--build") {
-			s.command(append([]string{"make"}, words[at+1:]...), in) // its arguments, or those of its kin
+			s.command(append([]string{"make"}, words[at+1:]...), in) // its arguments, or those of a similar program
 		}
 		if listed(" npm pnpm yarn ", name) && slices.ContainsFunc(words, func(w string) bool { return w == "exec" || w == "x" || w == "dlx" }) {
 			s.scriptOptions(words)
@@ -189,7 +190,8 @@ func (s *script) tool(name string, words []string, in input) {
 	}
 }
 
-// executes reads what find and its kin start with the names that they find.
+// executes reads the commands that find and similar programs start with the
+// names they find.
 func (s *script) executes(name string, words []string, in input) {
 	for i, word := range words[1:] {
 		m := execution(name).FindStringSubmatch(word)
@@ -208,7 +210,7 @@ func (s *script) executes(name string, words []string, in input) {
 				inner[n] = foundName.ReplaceAllString(w, string(anyText))
 			}
 		}
-		if name != "find" { // without a place for names they come at the end
+		if name != "find" { // without a placeholder, names come at the end
 			inner = append(inner, "{}")
 			if slices.ContainsFunc(s.kept.files, func(f string) bool { return startsBy(base(inner[0]), f) }) {
 				s.fail("%s gets options that are not known before", inner[0])
@@ -218,11 +220,11 @@ func (s *script) executes(name string, words []string, in input) {
 	}
 }
 
-// foundName is the place for a name that was found; fd has several.
+// foundName is the placeholder for a found name; fd has several.
 var foundName = regexp.MustCompile(`\{(/|//|\.|/\.)?\}`)
 
-// compile reads the sources of a compiler: a program that is built of what was
-// written a moment before is also written.
+// compile reads the sources of a compiler: a program built from a source that
+// the text has written counts as written itself.
 func (s *script) compile(words []string) {
 	for _, word := range words[1:] {
 		switch {
@@ -236,7 +238,8 @@ func (s *script) compile(words []string) {
 	}
 }
 
-// execution finds the option by which find, or one of its kin, starts a program.
+// execution returns the option by which find, or a similar program, starts a
+// program.
 func execution(name string) *regexp.Regexp {
 	if name == "find" {
 		return findExecution
@@ -252,11 +255,11 @@ var (
 // makefile finds the option of make that names its file, however it is abbreviated.
 var makefile = regexp.MustCompile(`(?s)^(?:-[A-Za-z0-9]*f|--fi(?:le?)?(?:=|$)|--ma(?:k(?:e(?:f(?:i(?:le?)?)?)?)?)?(?:=|$))(.*)$`)
 
-// start reads what a starter starts.
+// start reads the command that a starter starts.
 func (s *script) start(st starter, words []string, in input) {
 	name := base(words[0])
 	if name == "command" && len(words) > 1 && strings.Trim(words[1], "-pvV") == "" && strings.ContainsAny(words[1], "vV") {
-		return // it says where a command is
+		return // it only shows where a command is
 	}
 	if st.script {
 		s.scriptOptions(words)
@@ -326,8 +329,9 @@ func (s *script) scriptOptions(words []string) {
 	}
 }
 
-// longScript are the long names of such options, and what stands for them: not
-// all that begins so, since --config and --check are options of what npx runs.
+// longScript are the long names of such options, and their abbreviations: not
+// every word with that beginning, since --config and --check are options of
+// programs that npx runs.
 const longScript = `--c(?:o|om|omm|omma|omman|ommand|al|all)?|--ses[a-z-]*`
 
 var (
@@ -380,7 +384,7 @@ func (s *script) started(st starter, words []string, i int, in input) {
 	s.command(inner, in)
 }
 
-// mayRun reports whether what comes by a pipe may make a program run something.
+// mayRun reports whether input from a pipe may make a program run something.
 func (s *script) mayRun(name string) bool {
 	return slices.ContainsFunc(running, func(r runningOption) bool {
 		return r.how != runsAny && listed(r.programs, name) && (s.formed || slices.ContainsFunc(s.echoed, func(w string) bool {
@@ -392,7 +396,7 @@ func (s *script) mayRun(name string) bool {
 // shellStarters hand all their words to a shell, as one text.
 const shellStarters = " watch ssh parallel hyperfine emulate "
 
-// replaced is what xargs replaces in the command by what it reads.
+// replaced returns the placeholder that xargs replaces in the command.
 func replaced(words []string) string {
 	if name := base(words[0]); name != "xargs" && name != "gxargs" {
 		return ""
@@ -482,14 +486,14 @@ options:
 		s.stdin(words[0], in)
 	case i < len(words) && !stdin && !isStdin(words[i]):
 		s.runFile(words[i])
-	case talks: // it expands what its history says
+	case talks: // it expands words from its history
 		s.fail("%s is told what to do by what it reads", words[0])
 	default:
 		s.stdin(words[0], in)
 	}
 }
 
-// given notes what the arguments of a script are.
+// given records the arguments of a script.
 func (s *script) given(words []string) {
 	if len(words) == 0 {
 		return
@@ -504,7 +508,7 @@ func isStdin(path string) bool {
 	return path == "-" || path == "/dev/stdin" || path == "/dev/fd/0" || path == "/proc/self/fd/0"
 }
 
-// stdin reads what a shell reads: a here-document, or else nobody knows what.
+// stdin reads the input of a shell: a here-document, or else something unknown.
 func (s *script) stdin(name string, in input) {
 	if in.other || len(in.texts) == 0 && in.file == "" {
 		s.fail("%s runs what it reads", name)

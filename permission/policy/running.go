@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// runningOption says by which arguments a program that is otherwise plain runs
+// runningOption lists the arguments by which an otherwise plain program runs
 // something.
 type runningOption struct {
 	programs string
 	argument *regexp.Regexp
 	how      runsHow
-	only     string // the word that must be there too, such as a command of git
+	only     string // a word that must be present too, such as a command of git
 }
 
 // runsHow is how a program runs an argument. Except for [runsAny], an argument
@@ -20,17 +20,17 @@ type runningOption struct {
 type runsHow int
 
 const (
-	runsAny     runsHow = iota // it is as if the program were in no table
-	runsKnown                  // something among the arguments
+	runsAny     runsHow = iota // as if the program were in no table
+	runsKnown                  // one of the arguments
 	runsScript                 // the text behind the option, or the next word, is a script
 	runsRest                   // the words behind it are a command
 	runsSetting                // the next word is a setting, which may name a program
 	runsCode                   // it is in no language that is read here
 )
 
-// option finds an option by its letter, also in a cluster, or by a long name,
-// which may be cut short as long as it begins with least letters. What follows it
-// in the same word is its value.
+// option finds an option by its letter, even in a cluster, or by a long name,
+// which may be abbreviated to at least least letters. The rest of the word is its
+// value.
 func option(letters string, least int, long ...string) *regexp.Regexp {
 	var forms []string
 	if letters != "" {
@@ -42,7 +42,7 @@ func option(letters string, least int, long ...string) *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^(?:` + strings.Join(forms, "|") + `)(.*)$`)
 }
 
-// abbreviated is an expression for the beginnings of a name.
+// abbreviated returns an expression for the beginnings of a name.
 func abbreviated(name string, least int) string {
 	least = min(least, len(name))
 	text := regexp.QuoteMeta(name[:least])
@@ -201,9 +201,9 @@ var running = []runningOption{
 	{" nodemon ts-node-dev tsx ", option("x", 3, "exec"), runsScript, ""},
 }
 
-// runsArguments reports whether a program that is otherwise plain runs one of
-// its arguments, and reads those that it certainly runs. What is not known of
-// them then makes the command unreadable.
+// runsArguments reports whether an otherwise plain program runs one of its
+// arguments, and reads those that it certainly runs. Unknown parts of those
+// make the command unreadable.
 func (s *script) runsArguments(name string, words []string) bool {
 	runs, how := false, runsAny
 	type found struct {
@@ -217,7 +217,7 @@ func (s *script) runsArguments(name string, words []string) bool {
 			continue
 		}
 		if !s.spend(16 * len(words)) {
-			return true // it is denied
+			return true // the command is denied
 		}
 		for i, w := range words[1:] {
 			if m := r.argument.FindStringSubmatch(w); m != nil {
@@ -242,8 +242,8 @@ func (s *script) runsArguments(name string, words []string) bool {
 	return runs
 }
 
-// namePieces notes what split puts into FILE for its filter: names that begin with
-// its last operand, or with x.
+// namePieces records the names that split puts into FILE for its filter: they
+// begin with its last operand, or with x.
 func (s *script) namePieces(words []string) {
 	for _, prefix := range append(operands(words), "x") {
 		if value := prefix + string(anyName); !slices.Contains(s.vars["FILE"], value) && len(s.vars["FILE"]) < maxValues {
@@ -254,12 +254,12 @@ func (s *script) namePieces(words []string) {
 	}
 }
 
-// knowArguments makes a command unreadable whose arguments are not known.
+// knowArguments makes a command with unknown arguments unreadable.
 func (s *script) knowArguments(name string, words []string, how runsHow) {
 	if how == runsAny || s.unread != "" {
 		return
 	}
-	started := len(words) // what find starts is read as a command
+	started := len(words) // the command that find starts is read as a command
 	if listed(" find fd fdfind ", name) {
 		started = slices.IndexFunc(words, execution(name).MatchString)
 	}
@@ -276,7 +276,7 @@ func (s *script) knowArguments(name string, words []string, how runsHow) {
 }
 
 // runs reads what an option certainly runs: m is the option, and rest are the
-// words behind it.
+// words after it.
 func (s *script) runs(name string, r runningOption, m, rest []string) {
 	switch r.how {
 	case runsScript:
@@ -302,8 +302,8 @@ func (s *script) runs(name string, r runningOption, m, rest []string) {
 	}
 }
 
-// certainWords reads words among which a command stands, behind options and words
-// that belong to the program which runs it.
+// certainWords reads words that contain a command, after options and words that
+// belong to the program which runs it.
 func (s *script) certainWords(words []string) {
 	for i, w := range words {
 		if !static(w) {
@@ -357,7 +357,7 @@ func (s *script) gitSetting(key, value string) {
 }
 
 // certainLine reads a text that a program certainly runs, with arguments of its
-// own behind it. It may be a value with a name in front.
+// own after it. It may be a value with a name in front.
 func (s *script) certainLine(text string) {
 	if name, value, ok := strings.Cut(text, "="); ok && settingName.MatchString(name) {
 		s.certainLine(value)
@@ -385,7 +385,7 @@ func (s *script) certainLine(text string) {
 
 var (
 	settingName = regexp.MustCompile(`^[A-Za-z][\w.:-]*$`)
-	// plainLine are words in which nothing is for a shell to find out.
+	// plainLine are words that leave nothing for a shell to expand.
 	plainLine = regexp.MustCompile(`^[\w./:@=+-]+( +[\w./:@=+,-]+)*$`)
 )
 

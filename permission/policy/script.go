@@ -9,17 +9,17 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Bounds for what is read. A command beyond them cannot be read.
+// Bounds on reading. A command beyond them cannot be read.
 const (
 	maxScript  = 128 << 10 // bytes of a command
 	maxNesting = 200       // brackets and keywords inside each other
 	maxInner   = 12        // scripts inside scripts
-	maxWork    = 228 << 10 // bytes of words that are looked at beside those of the text, scripts inside included
-	costOfText = 512       // what each script inside counts beside its bytes
-	costOfCall = 320       // and each command
+	maxWork    = 228 << 10 // bytes of words that are read beyond those of the text, including inner scripts
+	costOfText = 512       // the cost of each inner script beyond its bytes
+	costOfCall = 320       // the cost of each command
 )
 
-// script is what a text for the shell may run, as far as that can be known
+// script lists what a text for the shell may run, as far as that can be known
 // before it runs: a flat list of simple commands, from wherever in the text
 // they come, and of the words that may name files.
 type script struct {
@@ -28,46 +28,47 @@ type script struct {
 	dirs     []string // that commands may run in: the targets of cd and its kin
 	links    []link   // that commands make
 	homes    []string // other values of HOME
-	lists    []string // names that a pipe hands on; nil if nobody knows them
+	lists    []string // names that a pipe hands on; nil if they are unknown
 	texted   []string // here-documents, which may list files
-	blind    bool     // a program that writes is given a name that nobody knows
-	// unread says why the text cannot be known before it runs; empty if it can.
+	blind    bool     // a program that writes is given an unknown name
+	// unread is why the text cannot be understood before it runs; empty if it
+	// can.
 	unread string
 
 	made, ran []string // names of files that are written, and of those that run
 	patches   []string // names of files that are applied as patches
-	pieces    bool     // files are written whose names nobody knows
+	pieces    bool     // files with unknown names are written
 	scripts   bool     // a script is run by its name
-	hooks     bool     // git is told where the programs are that it runs by itself
-	obscured  bool     // a program is given such a value, and may take it for a file
+	hooks     bool     // git is told where to find the programs that it runs by itself
+	obscured  bool     // a program is given an assembled value, and may take it for a file
 	piped     int      // how many pipes lead here
-	told      bool     // what comes by a pipe is what the text says
-	formed    bool     // and other than it stands there
+	told      bool     // input from a pipe comes from the text itself
+	formed    bool     // and in another form
 	echoed    []string // the words that come by the pipe, unless they are formed
-	inner     int      // how many scripts are around
+	inner     int      // how many scripts enclose this one
 	left      int      // of maxWork
-	learned   bool     // what the text itself does to variables is known
+	learned   bool     // the effects of the text itself on variables are known
 	*knowledge
 }
 
 // command is a simple command: a program and its arguments.
 type command struct {
 	words []string
-	// open says that the program may run its arguments, or read them as code:
-	// every one of its words may begin a command.
+	// open reports that the program may run its arguments, or read them as
+	// code: every one of its words may begin a command.
 	open bool
 }
 
 // shellFile is a word of a command that may name a file.
 type shellFile struct {
 	name   string
-	writes bool // by what is known of the command
-	opens  bool // certainly: a word that nobody knows may be this file
-	makes  bool // and is only made by the command, which does not read it
+	writes bool // as far as the command is known
+	opens  bool // certainly: an unknown word may be this file
+	makes  bool // the command only creates it, and does not read it
 }
 
-// readScript reads a text for the shell. What a script inside of it does to
-// variables counts everywhere, so it is read again until that is known.
+// readScript reads a text for the shell. The effects of an inner script on
+// variables count everywhere, so the text is read again until they are known.
 func readScript(text string) *script {
 	k, left := newKnowledge(), maxWork+len(text)
 	for range learnings {
@@ -84,7 +85,7 @@ func readScript(text string) *script {
 	return s
 }
 
-// guarded reads a text. A parser that gives up cannot read it.
+// guarded reads a text. If the parser panics, the text cannot be read.
 func (s *script) guarded(text string) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -94,7 +95,7 @@ func (s *script) guarded(text string) {
 	s.read(text)
 }
 
-// fail notes that the text cannot be read, and why.
+// fail records that the text cannot be read, and why.
 func (s *script) fail(format string, args ...any) {
 	if s.unread == "" {
 		s.unread = fmt.Sprintf(format, args...)
@@ -109,13 +110,13 @@ func (s *script) spend(n int) bool {
 	return s.left >= 0
 }
 
-// The parser reads two things otherwise than bash does: a backslash at the end
-// of a comment, and a carriage return. Texts with the first are not read;
+// The parser reads two things differently from bash: a backslash at the end of
+// a comment, and a carriage return. Texts with the first are not read;
 // [reserved] has the second.
 var continuedComment = regexp.MustCompile("(?m)(^|[\\s;|&()<>`{}])#[^\n]*\\\\$")
 
-// continuesComment reports whether a comment ends with a backslash. It asks the
-// expression, which is slow, only where there may be one.
+// continuesComment reports whether a comment ends with a backslash. It consults
+// the regular expression, which is slow, only where there may be one.
 func continuesComment(text string) bool {
 	return (strings.Contains(text, "\\\n") || strings.HasSuffix(text, "\\")) && continuedComment.MatchString(text)
 }
@@ -123,7 +124,7 @@ func continuesComment(text string) bool {
 // numberedElement is a redirection such as {a[x]}>file, which evaluates x.
 var numberedElement = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_]*\[[^\]\n]*\]\}[<>]`)
 
-// read adds what a text may run.
+// read adds the commands that a text may run.
 func (s *script) read(text string) {
 	switch {
 	case len(text) > maxScript || s.inner > maxInner || !s.spend(len(text)+costOfText):
@@ -148,7 +149,7 @@ func (s *script) read(text string) {
 	s.inner++
 	defer func() { s.inner-- }()
 	s.parse(text)
-	// Bash joins lines first, and the parser does not do so inside of a token.
+	// Bash joins lines first, which the parser does not do inside a token.
 	if joined := joined(text); joined != text {
 		s.parse(joined)
 	}
@@ -166,14 +167,14 @@ func (s *script) parse(text string) {
 }
 
 // joinsDocument reports whether a text has several here-documents and also lines that a
-// backslash joins. Bash joins them in some of the documents and not in others, so neither
-// reading of the whole text is right. With one document, one of the two is.
+// backslash joins. Bash joins lines in some of the documents and not in others, so
+// neither reading of the whole text is right. With one document, one of the two is.
 func joinsDocument(text string) bool {
 	joined := joined(text)
 	return joined != text && strings.Count(strings.ReplaceAll(joined, "<<<", ""), "<<") > 1
 }
 
-// joined takes out the line breaks that a backslash hides.
+// joined removes the line breaks that a backslash hides.
 func joined(text string) string {
 	if !strings.Contains(text, "\\\n") {
 		return text
@@ -193,8 +194,8 @@ func joined(text string) string {
 }
 
 // tooDeep reports whether brackets or keywords are nested so deeply that the
-// parser would need too much time or too large a stack. It looks at the text
-// only: what is in quotes also counts.
+// parser would need too much time or too large a stack. It looks only at
+// characters: quoted ones also count.
 func tooDeep(text string) bool {
 	depth, begins := 0, true
 	for i := 0; i < len(text); i++ {
@@ -228,8 +229,8 @@ func tooDeep(text string) bool {
 
 var keywords = map[string]int{"if": 1, "while": 1, "until": 1, "for": 1, "case": 1, "select": 1, "time": 1, "coproc": 1, "fi": -1, "done": -1, "esac": -1}
 
-// zshExpansion is a text to bash, and to zsh a variable that is split into words
-// or looked for in the file system.
+// zshExpansion is plain text to bash, but to zsh a variable that is split into
+// words or looked for in the file system.
 var zshExpansion = regexp.MustCompile(`\$[=~^]+[A-Za-z_]`)
 
 // zsh refuses words that hold such an expansion.
@@ -250,8 +251,8 @@ func (s *script) zsh(w *syntax.Word) {
 	}
 }
 
-// evaluatesSubscript reports whether a variable is followed by what is text to bash,
-// and a subscript to zsh, with a substitution that quotes hide.
+// evaluatesSubscript reports whether a variable is followed by text that zsh takes
+// for a subscript, with a substitution that quotes hide.
 func evaluatesSubscript(parts []syntax.WordPart) bool {
 	open := false
 	for i, part := range parts {
@@ -309,7 +310,8 @@ func (s *script) walk(node syntax.Node) {
 		case *syntax.CmdSubst, *syntax.ProcSubst:
 			s.searches(n)
 		case *syntax.ExtGlob:
-			// Its text is not parsed; and to zsh it may be a condition to run.
+			// Its text is not parsed; and zsh may take it for a condition to
+			// run.
 			s.fail("the pattern (%s)", n.Pattern.Value)
 		case *syntax.ArithmExp:
 			s.arithmetic(n.X)
@@ -330,8 +332,8 @@ func (s *script) walk(node syntax.Node) {
 	})
 }
 
-// pipe reads the two sides of a pipe. What goes into a program that may run
-// what it reads may be a command itself.
+// pipe reads the two sides of a pipe. Input of a program that may run its input
+// may be a command itself.
 func (s *script) pipe(n *syntax.BinaryCmd) {
 	from := len(s.commands)
 	s.walk(n.X)
@@ -391,7 +393,7 @@ func (s *script) statement(stmt *syntax.Stmt) {
 			writes := r.Op != syntax.RdrIn && r.Op != syntax.DplIn
 			for _, name := range files.word(r.Word) {
 				s.files = append(s.files, shellFile{name: name, writes: writes, opens: true})
-				if r.N != nil && r.Op == syntax.RdrIn { // it may be a directory, with a number from now on
+				if r.N != nil && r.Op == syntax.RdrIn { // it may be a directory, known by a number from now on
 					s.enter(name)
 				}
 			}
@@ -440,8 +442,8 @@ func (s *script) statement(stmt *syntax.Stmt) {
 	s.run(words, in)
 }
 
-// belowDirectory reads the path of a program below a directory that is known to
-// be one word without being known itself, such as $HOME/go/bin/goimports.
+// belowDirectory reads the path of a program below a directory that is unknown
+// but certainly one word, such as $HOME/go/bin/goimports.
 func (s *script) belowDirectory(w *syntax.Word) (path string, ok bool) {
 	parts := w.Parts
 	if quoted, ok := parts[0].(*syntax.DblQuoted); ok && len(quoted.Parts) > 0 {
@@ -453,7 +455,7 @@ func (s *script) belowDirectory(w *syntax.Word) (path string, ok bool) {
 			return "", false
 		}
 		if name := p.Param.Value; len(s.vars[name]) > 1 || len(s.vars[name]) == 1 && !listed(" HOME PWD ", name) {
-			return "", false // it is assigned to
+			return "", false // the text assigns it
 		}
 	case *syntax.CmdSubst:
 		if len(p.Stmts) != 1 || len(p.Stmts[0].Redirs) > 0 {
@@ -480,8 +482,8 @@ var (
 	directoryCommand = regexp.MustCompile(`^(pwd|go env (GOPATH|GOBIN|GOROOT)|git rev-parse --show-toplevel|npm (bin|root|prefix)|brew --prefix)$`)
 )
 
-// obscure notes that a program is given a value that the text puts together and
-// that is not known. Programs that print their arguments do not count.
+// obscure records that a program is given an unknown value that the text
+// assembles. Programs that print their arguments do not count.
 func (s *script) obscure(stmt *syntax.Stmt) func(variable string) {
 	call, ok := stmt.Cmd.(*syntax.CallExpr)
 	if !ok || len(call.Args) == 0 {
@@ -493,8 +495,8 @@ func (s *script) obscure(stmt *syntax.Stmt) func(variable string) {
 	return func(variable string) { s.obscured = s.obscured || variable == "" || s.built[variable] }
 }
 
-// oneWord reports for a program which expansions outside of quotes do no harm there;
-// nil: none.
+// oneWord returns a function that reports which expansions outside quotes are
+// harmless for a program; nil: none.
 func (s *script) oneWord(program string) func(syntax.WordPart) bool {
 	switch {
 	case program == "test" || program == "[":
@@ -507,8 +509,8 @@ func (s *script) oneWord(program string) func(syntax.WordPart) bool {
 	return nil
 }
 
-// harmless reports whether an expansion cannot hold a question for test: it is
-// a number, comes from the environment or has values without brackets.
+// harmless reports whether an expansion cannot contain a question for test: it
+// is a number, comes from the environment or has values without brackets.
 func (s *script) harmless(part syntax.WordPart) bool {
 	switch p := part.(type) {
 	case *syntax.CmdSubst:
@@ -523,7 +525,7 @@ func (s *script) harmless(part syntax.WordPart) bool {
 	return false
 }
 
-// isCount reports whether an expansion is a number, or nothing.
+// isCount reports whether an expansion is a number, or empty.
 func (s *script) isCount(part syntax.WordPart) bool {
 	switch p := part.(type) {
 	case *syntax.CmdSubst:
@@ -534,8 +536,8 @@ func (s *script) isCount(part syntax.WordPart) bool {
 	return false
 }
 
-// isFound reports whether an expansion is what a command finds, or a variable of the
-// environment: a host, and not an option that the text has put together.
+// isFound reports whether an expansion is found by a command, or is a variable of
+// the environment: a host, and not an option that the text has assembled.
 func (s *script) isFound(part syntax.WordPart) bool {
 	switch p := part.(type) {
 	case *syntax.CmdSubst:
@@ -548,20 +550,20 @@ func (s *script) isFound(part syntax.WordPart) bool {
 	return false
 }
 
-// plainBraces reports whether nothing but braces is expanded in a word.
+// plainBraces reports whether only braces are expanded in a word.
 func plainBraces(w *syntax.Word) bool {
 	values := expander{}.word(w)
 	return len(values) > 0 && !slices.ContainsFunc(values, func(v string) bool { return !static(v) })
 }
 
-// joinsMark reports whether xargs puts what it reads into a word with more.
+// joinsMark reports whether xargs inserts its input into a longer word.
 func joinsMark(words []string) bool {
 	mark := replaced(words)
 	return mark != "" && slices.ContainsFunc(words[1:], func(w string) bool { return strings.Contains(w, mark) && w != mark && !strings.HasPrefix(w, "-") })
 }
 
-// arguments are the words of a command that may name files. The text behind an
-// option such as -m is a text.
+// arguments returns the words of a command that may name files. The word after
+// an option such as -m is plain text.
 func (e expander) arguments(args []*syntax.Word) []string {
 	var words []string
 	for i, w := range args {
@@ -576,7 +578,7 @@ func (e expander) arguments(args []*syntax.Word) []string {
 	return words
 }
 
-// input is where a command reads from.
+// input describes what a command reads from.
 type input struct {
 	texts []string // here-documents
 	file  string
@@ -585,8 +587,8 @@ type input struct {
 
 func (in *input) add(texts ...string) { in.texts = append(in.texts, texts...) }
 
-// base is the last name of a path, without what systems and shells allow around
-// the name of a program.
+// base returns the last name of a path, without the decorations that systems
+// and shells allow around the name of a program.
 func base(word string) string {
 	name := word[strings.LastIndexByte(word, '/')+1:]
 	if sameInAnyCase {

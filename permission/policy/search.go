@@ -7,9 +7,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// search notes the files that a command finds and hands to another program:
-// find with an action, and xargs. What is known of them is where the search
-// begins, and sometimes how their names look.
+// search records the files that a command finds and hands to another program:
+// find with an action, and xargs. Known about them is where the search begins,
+// and sometimes the form of their names.
 func (s *script) search(words []string) {
 	switch base(words[0]) {
 	case "fd", "fdfind":
@@ -54,8 +54,8 @@ func (s *script) search(words []string) {
 	}
 }
 
-// searches notes the names that find is told to look for in a part of the text whose
-// output goes to other commands.
+// searches records the names that find looks for in a part of the text whose output
+// goes to other commands.
 func (s *script) searches(node syntax.Node) {
 	syntax.Walk(node, func(node syntax.Node) bool {
 		if call, ok := node.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() == "find" && s.spend(costOfCall/4) {
@@ -65,8 +65,8 @@ func (s *script) searches(node syntax.Node) {
 	})
 }
 
-// onlyPrints reports whether the commands in a part of the text print what they read,
-// and do nothing else with it.
+// onlyPrints reports whether the commands in a part of the text print their input and
+// do nothing else with it.
 func onlyPrints(node syntax.Node, work *int) bool {
 	only := true
 	syntax.Walk(node, func(node syntax.Node) bool {
@@ -78,22 +78,23 @@ func onlyPrints(node syntax.Node, work *int) bool {
 	return only
 }
 
-// handed notes the files that a program is started with.
+// handed records the files that a program is started with.
 func (s *script) handed(inner, names []string, deletes bool) {
 	does := func(list string) bool {
 		return slices.ContainsFunc(inner, func(w string) bool { return listed(list, base(w)) })
 	}
 	opens := does(readers) || does(changers) || does(shells) || deletes
 	for _, name := range names {
-		// For a program that may not open it only names count, not where it is searched.
+		// For a program that may not open it, only names count, not where they are
+		// searched.
 		if opens || !strings.ContainsFunc(name, isSpreadOrText) && strings.Trim(base(name), string([]rune{anyName, anyPart})) != "" {
 			s.files = append(s.files, shellFile{name: name, writes: deletes || does(writers), opens: opens})
 		}
 	}
 }
 
-// found are the files that find may find: below each place where it begins,
-// with the names that it is told, as long as it is told in a simple way.
+// found returns the files that find may find: below each place where it begins,
+// with the names that it looks for, if its arguments are simple.
 func found(words []string) []string {
 	var places, patterns []string
 	simple := true
@@ -124,8 +125,8 @@ func found(words []string) []string {
 	return all
 }
 
-// lookedFor are the last names of all patterns that find looks for, however it
-// puts them together. What it leaves out does not count.
+// lookedFor returns the last names of all patterns that find looks for, however
+// it combines them. Exclusions do not count.
 func lookedFor(words []string) (names []string) {
 	for i, w := range words[:len(words)-1] {
 		if !listed(" -name -iname -path -ipath -wholename -iwholename -lname -ilname -regex -iregex ", w) || i > 0 && listed(" ! -not ", words[i-1]) || i+2 < len(words) && words[i+2] == "-prune" {
@@ -148,8 +149,8 @@ func lookedFor(words []string) (names []string) {
 	return names
 }
 
-// listedBy are the names that a pipe hands on: those of one search, which other
-// programs may have sorted. It is nil if nobody knows.
+// listedBy returns the names that a pipe hands on: those of one search, which
+// other programs may have sorted. It is nil if they are unknown.
 func listedBy(commands []command) []string {
 	var names []string
 	for _, c := range commands {
@@ -168,7 +169,7 @@ func listedBy(commands []command) []string {
 				return nil
 			}
 		case listed(" grep rg ", name) && names == nil && listsFiles(c.words):
-			// The first operand is the pattern; the others are where to look.
+			// The first operand is the pattern; the others are the places.
 			for _, place := range operands(c.words)[1:] {
 				names = append(names, place, strings.TrimSuffix(place, "/")+"/"+string(anyText))
 			}
@@ -193,7 +194,7 @@ func listsFiles(words []string) bool {
 	})
 }
 
-// operands are the words of a command that are not options.
+// operands returns the words of a command that are not options.
 func operands(words []string) (list []string) {
 	for _, w := range words[1:] {
 		if !strings.HasPrefix(w, "-") {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Settings tell a program what to run, now or when it is started again: an
-// alias, a script of a package, a linker. Those of git are in running.go.
+// Settings decide what a program runs, now or at its next start: an alias, a
+// script of a package, a linker. Those of git are in running.go.
 
 // setting reads a setting of a program: m is the argument that begins it, and
-// rest are the words behind it.
+// rest are the words after it.
 func (s *script) setting(name string, m, rest []string) {
 	value := ""
 	if len(m) > 1 && m[1] != "" {
@@ -44,7 +44,7 @@ func (s *script) setting(name string, m, rest []string) {
 	}
 }
 
-// ghSetting reads what an alias or a setting of gh stands for.
+// ghSetting reads the expansion of an alias, or a setting, of gh.
 func (s *script) ghSetting(kind string, rest []string) {
 	names := operands(append([]string{""}, rest...))
 	switch {
@@ -52,7 +52,7 @@ func (s *script) ghSetting(kind string, rest []string) {
 	case names[0] == "import":
 		s.fail("gh takes its aliases from a file")
 	case names[0] != "set":
-	case len(names) < 3: // the alias comes from what it reads
+	case len(names) < 3: // the alias comes from the input
 		if kind == "alias" {
 			s.fail("gh is told to run another command")
 		}
@@ -83,8 +83,8 @@ func (s *script) cargoSetting(text string) {
 
 var harmlessCargo = regexp.MustCompile(`^(net\.(git-fetch-with-cli|offline|retry)|http\.[a-z-]+|term\.[a-z.-]+|build\.(jobs|target-dir|incremental)|profile\.[a-z]+\.(opt-level|debug|lto|strip|panic|incremental|codegen-units|overflow-checks|debug-assertions|split-debuginfo|rpath)) *= *[\w"'./-]+$`)
 
-// compilerFlags are variables that hold arguments of rustc. What they make it
-// run is what the arguments would.
+// compilerFlags are variables that hold arguments of rustc, with the same
+// effects as the arguments themselves.
 var compilerFlags = regexp.MustCompile(`^(CARGO_\w+_|CARGO_ENCODED_)?RUSTFLAGS$`)
 
 // cargoAlias are variables that hold arguments of cargo.

@@ -8,7 +8,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// matchShell compares a shell command with the rules for Bash, and for denying
+// matchShell compares a shell command with the rules for Bash and, for denying,
 // also with those for files.
 func (r *Rules) matchShell(req *permission.Request, how reading) (bool, error) {
 	var in struct {
@@ -65,7 +65,7 @@ func wildcard(pattern string) *regexp.Regexp {
 }
 
 // deniesCommand compares a command with a rule broadly: by the name of the
-// program wherever it lies, with other options between and, where the program
+// program wherever it is, with other options in between and, where the program
 // may run its arguments, from each of them on. Too much effort denies.
 func (r rule) deniesCommand(c command, effort *int) bool {
 	content, whole := r.RuleContent, false
@@ -100,8 +100,8 @@ func (r rule) deniesCommand(c command, effort *int) bool {
 	return *effort < 0
 }
 
-// openWords are the pieces that the words of a command consist of, as they
-// stand and, if that is another thing, without quotes.
+// openWords returns the pieces of the words of a command, as written and, if
+// that differs, without quotes.
 func openWords(words []string) [][]string {
 	var all, bare []string
 	quoted := false
@@ -119,7 +119,7 @@ func openWords(words []string) [][]string {
 
 func unquoted(text string) string { return without(text, `"'\`) }
 
-// without takes characters out of a text.
+// without removes characters from a text.
 func without(text, chars string) string {
 	if !strings.ContainsAny(text, chars) {
 		return text
@@ -132,22 +132,22 @@ func without(text, chars string) string {
 	}, text)
 }
 
-// pieces cuts a text where a program that runs it might cut.
+// pieces cuts a text wherever a program that runs it might cut.
 func pieces(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool {
 		return r < 0x80 && !isLetter(byte(r)) && !strings.ContainsRune("_-./+~", r)
 	})
 }
 
-// ruleWords are the words of a rule, without quotes where it has any.
+// ruleWords returns the words of a rule, without quotes.
 func ruleWords(content string) []string {
 	return strings.Fields(without(content, `"'`))
 }
 
-// fitsWords reports whether a command is one that a rule names: its program,
-// then the words of the rule in this order, with options between them that the
-// rule does not name. Options of the rule may stand anywhere. A word that is
-// not known may be any of them.
+// fitsWords reports whether a rule names a command: its program, then the words
+// of the rule in this order, with options in between that the rule does not
+// name. Options of the rule may be anywhere. An unknown word may be any of
+// them.
 func fitsWords(want, words []string, whole bool, effort *int) bool {
 	if !spend(effort, 1) {
 		return true
@@ -181,8 +181,8 @@ func allStatic(words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !static(w) })
 }
 
-// findWord returns where the next word that is not an option, nor the value of one,
-// may be w; -1 if nowhere.
+// findWord returns where the next word that is neither an option nor the value of
+// one may be w; -1 if nowhere.
 func findWord(w string, words []string, from int, effort *int) int {
 	for i := from; i < len(words); i++ {
 		if overlap(literal(w), wordSteps(words[i], true), effort) {
@@ -197,7 +197,7 @@ func findWord(w string, words []string, from int, effort *int) int {
 	return -1
 }
 
-// hasOption reports whether an option of a rule may be among the words, also
+// hasOption reports whether an option of a rule may be among the words, even
 // with others in one word.
 func hasOption(option string, words []string) bool {
 	letters := ""
@@ -212,8 +212,8 @@ func hasOption(option string, words []string) bool {
 	return option[1:] != "" && option[1] != '-' && strings.Trim(option[1:], letters) == ""
 }
 
-// sameName compares the name of a program with a word that runs one. A word of
-// which a part is known may be what the known part allows.
+// sameName compares the name of a program with a word that runs one. A partly
+// known word may be any name that its known part allows.
 func sameName(want, word string, effort *int) bool {
 	if !static(word) {
 		return overlap(literal(base(want)), wordSteps(base(word), true), effort)
@@ -236,7 +236,7 @@ func (r rule) deniesPattern(c command, effort *int) bool {
 			if r.fitsText(text) {
 				return true
 			}
-			// What is not known may be what is missing.
+			// Unknown parts may supply what is missing.
 			if i := strings.IndexFunc(text, isUnknown); i >= 0 {
 				fixed, _, _ := strings.Cut(r.RuleContent, "*")
 				if n := min(i, len(fixed)); text[:n] == fixed[:n] {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// The grammar of spellings: many ways to say "rm victim" to bash. A way to name
-// the program, what stands before it, and where the command stands are put
-// together, every one of them once on its own and many of them at random.
+// The grammar of spellings: many ways to write "rm victim" for bash. A name for
+// the program, a prefix, and a place of the command are combined, each of them
+// once on its own and many of them at random.
 
 // programNames are spellings of the name, in the place of a command.
 func programNames() []string {

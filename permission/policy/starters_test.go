@@ -7,9 +7,9 @@ import (
 	"github.com/claude-agent-go/claude/permission/policy"
 )
 
-// Starters read their options as programs do, and what is written and run is
-// noticed: some of what the attacks have found, without a shell. The second list
-// is what people write.
+// Starters read their options as programs do, and files that are written and run
+// are noticed: some of the findings of the attacks, here without a shell. The
+// second list holds commands that people write.
 func TestStarters(t *testing.T) {
 	deny := policy.MustRules("Bash(rm:*)").Deny("no")
 	for _, command := range []string{

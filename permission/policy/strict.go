@@ -12,14 +12,14 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// plainCommand is a command in which nothing is for the shell to find out.
+// plainCommand is a command that leaves nothing for the shell to expand.
 type plainCommand struct {
-	text  string // as it is written, without redirections
+	text  string // as written, without redirections
 	words []string
 }
 
-// maxLooks is how many paths of a command are looked up before it is too much to
-// allow it.
+// maxLooks bounds how many paths of a command are looked up before it is not
+// allowed.
 const maxLooks = 512
 
 // allowsScript reports whether every command of a text fits a rule, and nothing
@@ -46,10 +46,10 @@ func (r *Rules) allowsScript(req *permission.Request, text string) bool {
 }
 
 // plainCommands reads a text that consists of plain commands, joined by
-// operators that run one after the other. Everything else is not ok.
+// operators that run one after the other. Any other text is not ok.
 func plainCommands(text string) (commands []plainCommand, ok bool) {
 	defer func() {
-		if recover() != nil { // a parser that gives up
+		if recover() != nil { // the parser panicked
 			commands, ok = nil, false
 		}
 	}()
@@ -158,10 +158,10 @@ func strange(c rune) bool {
 	return c != ' ' && c != '\t' && c != '\n' && (unicode.IsSpace(c) || unicode.IsControl(c) || unicode.Is(unicode.Cf, c) || c == utf8.RuneError || isUnknown(c))
 }
 
-// unforeseen reports whether the CLI would ask about a command though its rules
-// for commands allow it: it names files outside of the project or such that
-// decide what other programs run, changes the directory for the next command,
-// or is a program that runs what it is told.
+// unforeseen reports whether the CLI would ask about a command although its
+// rules for commands allow it: a command that names files outside the project
+// or files that decide what other programs run, that changes the directory for
+// the next command, or that runs its arguments.
 func (r *Rules) unforeseen(req *permission.Request, c plainCommand, several bool) bool {
 	name := base(c.words[0])
 	switch name {
@@ -174,14 +174,14 @@ func (r *Rules) unforeseen(req *permission.Request, c plainCommand, several bool
 			return true
 		}
 	case "test":
-		// Of the questions some evaluate what they are asked about.
+		// Some of these tests evaluate their operand.
 		if len(c.words) != 3 || !fileTest.MatchString(c.words[1]) {
 			return true
 		}
 	case "coproc":
 		return true
 	case "sed", "gsed", "perl":
-		// What is edited in place may run a moment later.
+		// A file that is edited in place may run a moment later.
 		if several && slices.ContainsFunc(c.words[1:], inPlace.MatchString) {
 			return true
 		}
@@ -202,7 +202,7 @@ func (r *Rules) unforeseen(req *permission.Request, c plainCommand, several bool
 		return true
 	}
 	for i, word := range c.words[1:] {
-		// What is in quotes would be expanded if they were lost.
+		// Quoted text would be expanded if the quotes were lost.
 		expands := listed(pathPrograms, name) && strings.ContainsAny(word, "$`") || listed(writers, name) && listed(pathPrograms, name) && strings.ContainsAny(word, "*?[]{}") ||
 			name == "find" && strings.ContainsAny(word, "*?[]") && !findPattern.MatchString(c.words[i])
 		if expands || word == "" && listed(pathPrograms, name) || actions[name] != nil && actions[name].MatchString(word) {
@@ -221,10 +221,10 @@ var (
 	findPattern = regexp.MustCompile(`^-(i?name|i?path|i?wholename|i?regex|i?lname)$`)
 )
 
-// pathPrograms are those whose arguments the CLI takes for paths.
+// pathPrograms are the programs whose arguments the CLI takes for paths.
 const pathPrograms = " cd ls find mkdir touch rm rmdir mv cp ln cat head tail sort uniq wc cut paste column file stat diff cmp strings hexdump od xxd base64 nl tee chmod chown truncate dd md5sum sha1sum sha256sum readlink realpath du "
 
-// actions are the options by which programs do more than their names say.
+// actions are the options by which programs do more than their names suggest.
 var actions = map[string]*regexp.Regexp{
 	"find": regexp.MustCompile(`^-(delete|fprint|fls)`),
 	"jq":   regexp.MustCompile(`^-[a-zA-Z]*[fL]|^--(from|raw|slurp|arg|lib)`),
@@ -234,8 +234,8 @@ var actions = map[string]*regexp.Regexp{
 	"mv":   regexp.MustCompile(`^-`),
 }
 
-// following are the options by which a program goes through directories and
-// follows the links that it finds there, which may lead out of the project.
+// following are the options by which a program walks directories and follows
+// the links in them, which may lead out of the project.
 var following = []struct {
 	programs string
 	argument *regexp.Regexp
@@ -295,7 +295,7 @@ func (r *Rules) leads(req *permission.Request, name, word string) bool {
 	return false
 }
 
-// outside reports whether a path is not in the project, also by its links, or
+// outside reports whether a path is not in the project, even by its links, or
 // is protected there.
 func (r *Rules) outside(abs string) bool {
 	if r.looks != nil {
@@ -320,7 +320,7 @@ func (r *Rules) outside(abs string) bool {
 	return !inside || !led || r.protects(abs) || r.protects(real)
 }
 
-// protects reports whether a file is protected. Where the project itself lies
+// protects reports whether a file is protected. The place of the project itself
 // does not matter.
 func (r *Rules) protects(abs string) bool {
 	if rel, ok := within(r.root, abs); ok {
@@ -334,7 +334,7 @@ func (r *Rules) protects(abs string) bool {
 	return protected(abs)
 }
 
-// dir is the directory that commands run in, as far as it is known.
+// dir returns the directory that commands run in, as far as it is known.
 func (r *Rules) dir(req *permission.Request) string {
 	if filepath.IsAbs(req.Cwd) {
 		return req.Cwd

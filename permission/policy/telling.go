@@ -8,14 +8,14 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A name that a command finds may be that of any file, and is what people work
-// with. A name that the text makes a command print could have been written down,
-// so it hides something. The two are told apart by the programs: those below are
-// known to print what they find, unless an argument says otherwise. All others
-// print what they are told.
+// A name that a command finds may be that of any file, and people work with such
+// names. A name that the text makes a command print could have been written out,
+// so it hides something. The program decides which of the two it is: those below
+// are known to print what they find, unless an argument makes them print a text.
+// All others print what they are told.
 
-// reporter are programs that print what they find. echoes reports whether their
-// arguments make them print a text; nil: none do.
+// reporter is a program that prints what it finds. echoes reports whether its
+// arguments make it print a text; nil: none do.
 type reporter struct {
 	programs string
 	echoes   func(words []string) bool
@@ -63,8 +63,8 @@ func argument(expression string) func(words []string) bool {
 	return func(words []string) bool { return slices.ContainsFunc(words[1:], fits.MatchString) }
 }
 
-// formats reports whether a format, which an option is followed by or joined to,
-// holds more than places for what is found.
+// formats reports whether a format, which follows an option or is joined to it,
+// holds more than placeholders for what is found.
 func formats(option string) func(words []string) bool {
 	fits := regexp.MustCompile(option)
 	return func(words []string) bool {
@@ -95,9 +95,9 @@ func tellsFormat(format string) bool {
 }
 
 var (
-	// outputKind are formats that have a name, and files that are written.
+	// outputKind are named formats, and files that are written.
 	outputKind = regexp.MustCompile(`^(json|yaml|text|table|wide|name|csv|tsv|plain|short|raw|id|/dev/null|[\w./-]+\.(json|txt|log|out|html|tgz|gz|zip))$`)
-	// placeholder is a place for what is found, without a text of its own.
+	// placeholder is a place for a found value, without a text of its own.
 	placeholder = regexp.MustCompile(`%\{[a-z_]+\}|%[-0-9.]*[a-wyzA-BD-Z]|\{\{[ .A-Za-z0-9_-]*\}\}|\{[.\[\]*0-9A-Za-z_@]*\}|\\[nt]|^(jsonpath|go-template)=`)
 	hasText     = regexp.MustCompile(`[A-Za-z0-9\\` + "`" + string(anyText) + string(anyWords) + `]`)
 )
@@ -107,11 +107,12 @@ func tellsDate(word string) bool {
 	return strings.HasPrefix(word, "+") && !dateNumbers.MatchString(word)
 }
 
-// dateNumbers are formats of date that give numbers, and what people write between.
+// dateNumbers are formats of date that give numbers, and the usual characters in
+// between.
 var dateNumbers = regexp.MustCompile(`^\+([-_:.TZ0-9 ]|%-?[FTYmdHMSsjNuwyVGgeIklRDCz])*$`)
 
-// sedTells reports whether a script for sed puts text of its own in. Of scripts
-// only the simplest are known not to: one that prints lines, or one substitution.
+// sedTells reports whether a script for sed inserts text of its own. Only the
+// simplest scripts are known not to: one that prints lines, or one substitution.
 func sedTells(words []string) bool {
 	code, options := "", words[1:]
 	for len(options) > 0 && strings.HasPrefix(options[0], "-") {
@@ -185,7 +186,7 @@ var (
 )
 
 // gitTells reports whether git prints a text: by a format, or by a command that
-// is not known to list what is there.
+// is not known to only list.
 func gitTells(words []string) bool {
 	at := 1
 	for at < len(words) && strings.HasPrefix(words[at], "-") {
@@ -210,8 +211,8 @@ var (
 	gitPlaces = regexp.MustCompile(`^(format:|tformat:)?(%[hHtTpPdDn]|%[ac][drtisI]|%\(refname(:short|:strip=\d)?\)|%\(objectname\)|[ :/,-])+$|^(oneline|short|medium|full|fuller|raw)$`)
 )
 
-// echoes reports whether a command prints what it is told. A program that is not
-// known does.
+// echoes reports whether a command prints what it is told. An unknown program
+// does.
 func (r wordReading) echoes(words []string) bool {
 	echoes, known := r.telling(words)
 	return echoes || !known
@@ -242,8 +243,8 @@ func (r wordReading) telling(words []string) (echoes, known bool) {
 			return p.echoes != nil && p.echoes(words), true
 		}
 	}
-	// Without arguments there is nothing to tell, and a script in a directory was
-	// there before, or is written here and then refused.
+	// Without arguments there is no text to print, and a script in a directory
+	// existed before, or is written here and then refused.
 	there := strings.Contains(words[0], "/") && !strings.HasPrefix(words[0], "/bin/") && !strings.HasPrefix(words[0], "/usr/")
 	return false, there || len(words) == 1 && !special(name)
 }
@@ -251,8 +252,8 @@ func (r wordReading) telling(words []string) (echoes, known bool) {
 // tellers are programs that print what they are told.
 const tellers = " echo printf print yes env printenv jobs dirs times alias history base64 base32 xxd python python3 perl ruby node php tee "
 
-// printsItself reports whether a part of the text prints what the text says.
-// It takes what it needs of the work, and is broad when nothing is left.
+// printsItself reports whether a part of the text prints words of the text. It
+// charges its effort to work, and answers broadly when nothing is left.
 func (r wordReading) printsItself(node syntax.Node, work *int) bool {
 	_, formed := r.returns(node, work)
 	return formed || r.prints(node, work, r.echoes)
@@ -284,8 +285,8 @@ func (r wordReading) prints(node syntax.Node, work *int, echoes func(words []str
 	return found
 }
 
-// printed is what a substitution stands for, where it is known how that looks: a
-// number or a date, one name without its directory, a new name for a temporary file.
+// printed returns the value of a substitution whose form is known: a number or a
+// date, one name without its directory, a new name for a temporary file.
 func (r wordReading) printed(c *syntax.CmdSubst) (value string, ok bool) {
 	if len(c.Stmts) != 1 || r.paths {
 		return "", false

@@ -8,23 +8,23 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// learnings is how often a text is looked at for what its variables hold: one
-// may be made of another.
+// learnings is how often a text is searched for the values of its variables:
+// one may be made of another.
 const learnings = 4
 
-// knowledge is what is known about the variables of a text, and about what changes
-// how the shell reads words. It only grows.
+// knowledge holds what is known about the variables of a text, and about
+// everything that changes how the shell reads words. It only grows.
 type knowledge struct {
-	vars                 map[string][]string // what variables may hold
+	vars                 map[string][]string // possible values of variables
 	texts                map[string]bool     // variables that may hold more than numbers
 	arrays               map[string]bool     // variables that may be arrays
-	built                map[string]bool     // variables that the text puts together in more ways than are looked at
-	held                 int                 // how many values they are
+	built                map[string]bool     // variables that the text assembles in more ways than are tried
+	held                 int                 // the number of their values
 	functions            []string
-	vague                bool // operators may do other things than they usually do
+	vague                bool // operators may behave unusually
 	anyCase              bool // wildcards may fit letters of the other case
-	dots                 bool // the shell may have been told that * stands for dots
-	tellsFiles, tellsAll bool // the text writes files with what it says, or reads from itself
+	dots                 bool // an option of the shell may make * stand for dots
+	tellsFiles, tellsAll bool // the text writes its own words into files, or reads from itself
 	later                bool // more became known after the text was read
 	kept                 keeping
 }
@@ -33,8 +33,8 @@ func newKnowledge() *knowledge {
 	return &knowledge{vars: map[string][]string{"HOME": {"~"}, "PWD": {"~+"}, "OLDPWD": {"~-"}}, texts: make(map[string]bool), arrays: make(map[string]bool), built: make(map[string]bool)}
 }
 
-// learn notes what the variables of a text may hold. Where a text comes before
-// another does not matter: every value counts everywhere.
+// learn records the possible values of the variables of a text. The order of
+// texts does not matter: every value counts everywhere.
 func (s *script) learn(file *syntax.File, text string) {
 	s.dots = s.dots || strings.Contains(strings.ToLower(text), "glob")
 	before := s.size()
@@ -49,7 +49,7 @@ func (s *script) learn(file *syntax.File, text string) {
 		if len(l.changed) == 0 && s.kept.size() == kept || s.unread != "" {
 			return
 		}
-		if n == learnings-1 { // it never ends
+		if n == learnings-1 { // it never settles
 			for name := range s.vars {
 				l.give(name, true)
 			}
@@ -57,12 +57,12 @@ func (s *script) learn(file *syntax.File, text string) {
 	}
 }
 
-// reading is how the shell reads words, as far as it is known.
+// reading returns how the shell reads words, as far as that is known.
 func (k *knowledge) reading() wordReading {
 	return wordReading{lists: k.arrays, vague: k.vague, split: k.vars["IFS"], written: k.tellsFiles, functions: k.functions, paths: k.texts["PATH"], moved: k.texts["TMPDIR"], kept: &k.kept, fromItself: k.tellsAll}
 }
 
-// option notes what an option of the shell changes.
+// option records the effect of an option of the shell.
 func (k *knowledge) option(name string) {
 	name = strings.ToLower(name)
 	k.dots = k.dots || strings.Contains(name, "glob")
@@ -81,24 +81,24 @@ func (k *knowledge) size() int {
 	return n
 }
 
-// note sets what is true of a variable.
+// note records a property of a variable.
 func note(set map[string]bool, name string, is bool) {
 	if is {
 		set[name] = true
 	}
 }
 
-// learner looks at a text once.
+// learner reads a text once.
 type learner struct {
 	*script
 	changed []string                  // variables that may hold more than was known before
-	fed     map[*syntax.CallExpr]bool // commands that may read what the text says
+	fed     map[*syntax.CallExpr]bool // commands that may read words of the text
 	local   map[*syntax.Assign]bool   // assignments for one command of the shell, which does not split words
-	dark    bool                      // what is put together now is not known, though its parts are
+	dark    bool                      // the value being assembled is unknown, though its parts are known
 }
 
-// feed notes which commands may read what the text itself says: by a
-// here-document, from a substitution, or from another number.
+// feed records which commands may read words of the text itself: from a
+// here-document, a substitution, or another file descriptor.
 func (l *learner) feed(stmt *syntax.Stmt) {
 	made, writes := false, false
 	for _, r := range stmt.Redirs {
@@ -135,7 +135,8 @@ func (l *learner) feed(stmt *syntax.Stmt) {
 	}
 }
 
-// feeds notes that all commands in a part of the text may read what the text says.
+// feeds records that all commands in a part of the text may read words of the
+// text.
 func (l *learner) feeds(node syntax.Node) {
 	syntax.Walk(node, func(node syntax.Node) bool {
 		if call, ok := node.(*syntax.CallExpr); ok {
@@ -145,7 +146,7 @@ func (l *learner) feeds(node syntax.Node) {
 	})
 }
 
-// put notes values of a variable.
+// put records values of a variable.
 func (l *learner) put(name string, number bool, values ...string) {
 	for _, v := range values {
 		if len(v) > maxPath {
@@ -171,8 +172,8 @@ func (l *learner) put(name string, number bool, values ...string) {
 	note(l.built, name, l.dark)
 }
 
-// give says that a variable may hold anything. It is built if the text puts it
-// together of what is known.
+// give records that a variable may hold anything. It is built if the text
+// assembles it from known parts.
 func (l *learner) give(name string, further bool) {
 	l.built[name] = true
 	if anything := string(anyWords); !slices.Contains(l.vars[name], anything) && (further || len(l.vars[name]) <= maxValues+1) {
@@ -230,7 +231,7 @@ func (l *learner) visit(node syntax.Node) bool {
 	return l.unread == ""
 }
 
-// assigned notes what an assignment gives to a variable.
+// assigned records the values that an assignment gives to a variable.
 func (l *learner) assigned(e expander, n *syntax.Assign) {
 	if n.Name == nil {
 		return
@@ -270,13 +271,13 @@ func (l *learner) assigned(e expander, n *syntax.Assign) {
 	l.put(name, l.isNumber(n.Value), values...)
 }
 
-// called notes the variables that a command of the shell fills, and what the
-// arguments of set and of functions become.
+// called records the variables that a command of the shell fills, and the
+// effects of the arguments of set and of functions.
 func (l *learner) called(e expander, n *syntax.CallExpr) {
 	program := expander{}.word(n.Args[0])
 	words := e.words(n.Args[1:])
 	for _, word := range words {
-		if name, value, ok := strings.Cut(word, "="); ok && named.MatchString(word) { // of env, declare and their kin
+		if name, value, ok := strings.Cut(word, "="); ok && named.MatchString(word) { // of env, declare and similar commands
 			l.put(strings.TrimSuffix(name, "+"), digits.MatchString(value), value)
 		}
 	}
@@ -308,14 +309,15 @@ func (l *learner) called(e expander, n *syntax.CallExpr) {
 	l.arguments(words)
 }
 
-// arguments notes what the arguments of a script or a function may be.
+// arguments records the possible arguments of a script or a function.
 func (l *learner) arguments(words []string) {
 	for _, name := range [...]string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "@", "*"} {
 		l.put(name, false, words...)
 	}
 }
 
-// declares notes what declare and its kin give to variables.
+// declares records the values that declare and similar commands give to
+// variables.
 func (l *learner) declares(command string, args []string) {
 	options, rest, _ := getopt(command, args)
 	for _, word := range rest {
@@ -330,7 +332,7 @@ func (l *learner) declares(command string, args []string) {
 	}
 }
 
-// assign reads an assignment. A value of a variable that holds code is a
+// assign reads an assignment. The value of a variable that holds code is a
 // command.
 func (s *script) assign(a *syntax.Assign) {
 	if a.Name == nil {
@@ -362,9 +364,9 @@ func (s *script) assign(a *syntax.Assign) {
 
 // Variables that shells and programs run, or read as code.
 var (
-	// What is assigned to these names a command by another name.
+	// An assignment to these gives a command another name.
 	renaming = regexp.MustCompile(`^(BASH_ALIASES|BASH_CMDS|aliases|galiases|saliases|functions|commands|nameddirs)$`)
-	// What is assigned to these is an expression, whose subscripts are code.
+	// An assignment to these is an expression, whose subscripts are code.
 	counting = regexp.MustCompile(`^(S?RANDOM|SECONDS|LINENO|OPTIND|HISTCMD|BASHPID|BASH_SUBSHELL|EPOCH\w+|FUNCNEST)$`)
 	// These are expanded like a word, and their substitutions run.
 	prompts = regexp.MustCompile(`^(PS[0-4]|PROMPT[0-9]?|RPROMPT|RPS1|ENV|BASH_ENV|ZDOTDIR|NULLCMD|READNULLCMD)$`)
@@ -402,7 +404,7 @@ func (s *script) variable(a *syntax.Assign, prefix bool) {
 	}
 }
 
-// decides reports whether the value of a variable is run, or decides what is.
+// decides reports whether the value of a variable is run, or decides what runs.
 func decides(name string) bool {
 	for _, kind := range []*regexp.Regexp{renaming, prompts, loading, optional, commandVariable, counting} {
 		if kind.MatchString(name) {
@@ -480,7 +482,8 @@ func (s *script) commandLine(text string) {
 	}
 }
 
-// A name that is evaluated: the subscript of an array is code.
+// evaluates reports whether a name is evaluated: the subscript of an array is
+// code.
 func evaluates(word string) bool {
 	return strings.Contains(word, "[") && strings.ContainsAny(word, "$`"+string(anyText)+string(anyWords)) || strings.ContainsRune(word, openSet)
 }
@@ -488,7 +491,7 @@ func evaluates(word string) bool {
 // named is an assignment as an argument, whose name is known.
 var named = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\+?=|$)`)
 
-// declare reads declare, export and their kin, as a keyword of the parser.
+// declare reads declare, export and similar keywords of the parser.
 func (s *script) declare(d *syntax.DeclClause) {
 	if d.Variant.Value == "nameref" {
 		s.fail("nameref makes code of values")
@@ -496,8 +499,8 @@ func (s *script) declare(d *syntax.DeclClause) {
 	s.declarations(d.Variant.Value, declared(expander{}, d))
 }
 
-// declared are the arguments of a declaration as words. What is assigned is not
-// split into words.
+// declared returns the arguments of a declaration as words. Assigned values are
+// not split into words.
 func declared(e expander, d *syntax.DeclClause) []string {
 	var words []string
 	for _, a := range d.Args {
@@ -515,7 +518,7 @@ func declared(e expander, d *syntax.DeclClause) []string {
 	return words
 }
 
-// param reads what the expansion of a variable evaluates.
+// param reads the parts of a variable's expansion that the shell evaluates.
 func (s *script) param(p *syntax.ParamExp) {
 	if p.Index != nil {
 		s.arithmetic(p.Index)
@@ -539,7 +542,7 @@ func (s *script) param(p *syntax.ParamExp) {
 	}
 }
 
-// unaryTest reads [[ -v name ]] and its kin.
+// unaryTest reads [[ -v name ]] and similar tests.
 func (s *script) unaryTest(t *syntax.UnaryTest) {
 	w, ok := t.X.(*syntax.Word)
 	if !ok {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// A command may write a file and then run it, also in ways that do not name a
+// A command may write a file and then run it, even in ways that do not name a
 // program: as a hook, as a file of settings, by a patch.
 
-// settle refuses what is written and run.
+// settle refuses files that are both written and run.
 func (s *script) settle() {
 	for _, name := range s.patches {
 		if slices.Contains(s.made, name) {
@@ -41,7 +41,7 @@ func makesFiles(c command) bool {
 	})
 }
 
-// make notes a file that is written.
+// make records a file that is written.
 func (s *script) make(path string) {
 	if strings.HasSuffix(path, "/") {
 		return // a directory
@@ -60,14 +60,14 @@ func (s *script) make(path string) {
 const gitHook = "git/hooks"
 
 // hookName are the names of the programs that git runs by itself, wherever its
-// settings say that they are.
+// settings put them.
 var hookName = regexp.MustCompile(`^((pre|post)-(applypatch|commit|merge-commit|merge|rebase|checkout|push|receive|update|auto-gc|rewrite|index-change)|(applypatch|commit|prepare-commit)-msg|update|proc-receive|reference-transaction|push-to-checkout|sendemail-validate|fsmonitor-watchman|p4-\w+)$`)
 
-// source are the ends of names of files that tools run, or build and run,
-// because they are there.
+// source are the endings of files that tools run, or build and run, merely
+// because they exist.
 var source = regexp.MustCompile(`\.(go|c|cc|cpp|h|rs|py|pth|js|cjs|mjs|ts|pm|pl|rb|mk)$`)
 
-// runFile notes a file that is run as a script, which must not be a pipe or
+// runFile records a file that is run as a script, which must not be a pipe or
 // something that only the shell knows.
 func (s *script) runFile(path string) {
 	switch {
@@ -80,8 +80,8 @@ func (s *script) runFile(path string) {
 	s.scripts = true
 }
 
-// loaded are the files that programs run, or take settings from that name what
-// they run, because they are there.
+// loaded are the files that programs run, or that hold settings which name
+// programs to run, merely because they exist.
 var loaded = []struct{ programs, files string }{
 	{" gdb ", ".gdbinit .gdbearlyinit"}, {" lldb ", ".lldbinit"}, {" vim vi nvim view vimdiff ex ", ".vimrc .exrc init.vim init.lua"}, {" emacs ", ".emacs init.el"},
 	{" tmux ", ".tmux.conf"}, {" screen ", ".screenrc"}, {" sqlite3 ", ".sqliterc"}, {" psql ", ".psqlrc"}, {" mysql mariadb ", ".my.cnf"}, {" curl ", ".curlrc"}, {" wget ", ".wgetrc"},
@@ -93,7 +93,7 @@ var loaded = []struct{ programs, files string }{
 	{" ctest ", "CTestTestfile.cmake"}, {" pre-commit ", ".pre-commit-config.yaml"}, {" direnv ", ".envrc"}, {" ansible ansible-playbook ", "ansible.cfg"}, {" bazel ", ".bazelrc BUILD WORKSPACE"}, {" claude claudectl ", "settings.json settings.local.json .mcp.json"},
 }
 
-// loads notes the files that a program runs because they are there.
+// loads records the files that a program runs merely because they exist.
 func (s *script) loads(name string) {
 	for _, l := range loaded {
 		if listed(l.programs, name) {
@@ -102,13 +102,13 @@ func (s *script) loads(name string) {
 	}
 }
 
-// unpacked are the ends of names that a program takes off when it unpacks a file.
+// unpacked are the endings that a program removes when it unpacks a file.
 var unpacked = regexp.MustCompile(`\.(gz|xz|bz2|zst|lz|lzma|Z|tgz)$`)
 
-// compilers write a program with -o, which is there to be run.
+// compilers write a program with -o, which exists to be run.
 const compilers = " go gcc g++ cc c++ clang clang++ ld as rustc cargo javac swiftc kotlinc emcc protoc cmake tsc wasm-pack dotnet buf nim zig ghc ocaml "
 
-// output notes the file that an option such as -o names.
+// output records the file that an option such as -o names.
 func (s *script) output(name string, words []string) {
 	if listed(compilers, name) {
 		return
@@ -128,8 +128,8 @@ var namedOutput = regexp.MustCompile(`^(?:-[a-zA-Z]*o|-O|--` + abbreviated("outp
 // patchTarget are the lines of a patch that name the files it changes.
 var patchTarget = regexp.MustCompile(`(?m)^(?:\+\+\+|---|\*\*\*|Index:|rename to|copy to|diff --git \S+) +([^\t\n]+)`)
 
-// patch notes the files that a patch changes: those that its text names. A patch
-// that the text puts together may change any file.
+// patch records the files that a patch changes: those that its text names. A
+// patch that the text assembles may change any file.
 func (s *script) patch(words []string, in input) {
 	if s.piped > 0 && s.told || in.other {
 		s.pieces = true

@@ -6,7 +6,7 @@ import (
 )
 
 // The CLI runs commands with the shell of its user, which may be zsh. These are
-// its own ways to say "rm victim".
+// its own ways to write "rm victim".
 func zshSpellings() []string {
 	return []string{
 		"=rm victim", "command =rm victim", "noglob rm victim", "nocorrect rm victim", "- rm victim", "-- rm victim", "builtin command rm victim", "exec =rm victim", "command -p rm victim", "noglob nocorrect rm victim", "noglob =rm victim", "- =rm victim", "eval =rm victim", "time =rm victim", "env =rm victim", "$(whence -p rm) victim", "${commands[rm]} victim", "$commands[rm] victim", "${${:-rm}} victim", "${(e):-rm} victim", "${:-rm} victim", "${${:-xrm}#x} victim", "${(L):-RM} victim", "${(j::):-r m} victim", "${(U):-x}; rm victim", "r${:-m} victim", "$'rm' victim", "${(Q):-'rm'} victim", "${(s: :):-rm victim}", "${=:-rm victim}", "x='rm victim'; ${=x}", "x='rm victim'; $=x", "x=rm; $x victim", "x=(rm victim); $x", "x=(rm victim); ${x[@]}", "x=(a rm); $x[2] victim", "typeset -T X x; x=(rm); $X victim", "set -o shwordsplit; x='rm victim'; $x", "setopt shwordsplit; x='rm victim'; $x", "emulate sh -c 'x=\"rm victim\"; $x'", "emulate sh -c 'rm victim'", "emulate -R zsh -c 'rm victim'", "emulate ksh; x='rm victim'; $x",
