@@ -30,6 +30,7 @@ type plan struct {
 	hooks     map[string]hook.Hook // by callback id
 	before    []registration       // of PreToolUse
 	chain     *chain               // of these, if there are several
+	agents    *agentCounter        // nil: their number is not limited
 	silent    bool                 // the installed CLI neither names nor echoes prompts
 	echoes    bool                 // we ask for an echo of every prompt, the user does not
 	// dispensable are flags that the CLI may not know and that the session can do

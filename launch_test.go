@@ -168,6 +168,7 @@ func silent() map[string]string {
 		"SessionStates":       "TestStatesAreShownOnRequest",
 		"OnElicitation":       "TestElicitation",
 		"Requests":            "TestUnknownRequests",
+		"Subagents.Started":   "TestResumedSessionCountsItsSubagents",
 		"Transport":           "TestBadOptions",
 		"Logger":              "TestOptionWarnings",
 		"Trace":               "TestTraceHearsTheEndOfEverything",

@@ -129,6 +129,8 @@ type Options struct {
 	// AgentProgressSummaries asks for a summary of each subagent's work, in
 	// *message.TaskProgress, about every half minute. Each costs a model call.
 	AgentProgressSummaries bool
+	// Subagents limit how many agents Claude starts, and how deep they nest.
+	Subagents SubagentLimits
 	// PerTaskStop tells the CLI that this program can stop background tasks one
 	// by one, with Session.StopTask. An interrupt then leaves background agents
 	// running; otherwise it also ends them. It never ends shell commands.

@@ -261,7 +261,7 @@ func (s *Session) launch(ctx context.Context) (err error) {
 	if s.strict() {
 		s.inbox.Mark = s.store.mirror.Count
 	}
-	if err := s.restore(ctx); err != nil {
+	if err := errors.Join(s.restore(ctx), s.countAgents(ctx)); err != nil {
 		return err
 	}
 	s.conn, err = startCLI(ctx, s.opts, s.plan)

@@ -134,6 +134,7 @@ func (w *worker) options(ctx context.Context, s step) (*claude.Options, error) {
 	if lost := w.going.untold(); len(lost) > 0 {
 		o.Hooks = append(o.Hooks, w.tellWithPrompt(lost))
 	}
+	o.Subagents.Started += startedAgents(w.going.untold())
 	o.Store = &claude.StoreOptions{
 		Store: &callStore{w.store, w.going, &w.newest}, Project: w.opts.Project, Fence: w.lease.Fence, Owner: w.opts.Owner, TTL: w.opts.TTL, Journal: w.opts.Journal,
 		GiveUp:  claude.NoTimeout, // a result counts when it is stored, or the lease is lost
