@@ -314,13 +314,15 @@ type Thinking struct {
 	Display ThinkingDisplay
 }
 
-// NoTimeout, in a field of Timeouts, means that the wait has no limit of its
-// own.
-const NoTimeout time.Duration = -1
-
-// NoRetries, in Options.MaxRetries, means that each API call is made only
-// once.
-const NoRetries = -1
+// Values of options that lift a limit, or set it to nothing.
+const (
+	// NoTimeout, in a field of Timeouts, means that the wait has no limit of its
+	// own.
+	NoTimeout time.Duration = -1
+	// NoRetries, in Options.MaxRetries, means that each API call is made only
+	// once.
+	NoRetries = -1
+)
 
 // Timeouts limit how long a session waits. Zero fields have the defaults
 // given; [NoTimeout] removes the limit.

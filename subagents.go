@@ -21,9 +21,9 @@ import (
 //
 // AtOnce and Depth become variables of the CLI. Where the CLI may be too old to
 // know them, a PreToolUse hook counts instead; it refuses when it is in doubt
-// which of two agents began. Total is always counted by the hook. What starts
-// agents without the tool, such as a skill that runs in one, counts but is not
-// refused.
+// which of two agents began. Total is always counted by the hook. An agent that
+// starts without the tool, such as one that a skill runs in, is not refused and
+// counts only from the next start of the session.
 type SubagentLimits struct {
 	// AtOnce is how many may run at the same time. 0: the CLI decides.
 	AtOnce int
@@ -101,11 +101,13 @@ func limitsAgents(ctx context.Context) bool {
 // counts until its agent begins. If it never does, because a person or a rule of the
 // CLI has denied the call after the hooks, the call counts until its caller's turn
 // ends. SubagentStart names neither the call nor the caller, so which call began is
-// told by the type of the agent; if that fits several, each may be the deepest.
+// told by the type of the agent; if that fits several, each may be the deepest. Old CLIs
+// also start agents that nobody asked for, to warm their caches: these do not count.
 type agentCounter struct {
 	mu     sync.Mutex
 	limits SubagentLimits
 	asked  []askedAgent
+	begun  int            // of the agents that were asked for
 	depths map[string]int // of all agents that began, by id
 	live   map[string]bool
 }
@@ -150,7 +152,7 @@ func (c *agentCounter) refuse(a askedAgent, cliLimits bool) string {
 	}
 	l := c.limits
 	switch {
-	case l.Total > 0 && l.Started+len(c.depths)+len(c.asked) >= l.Total:
+	case l.Total > 0 && l.Started+c.begun+len(c.asked) >= l.Total:
 		return fmt.Sprintf("The limit of %d subagents in all is reached. Do the work without another subagent.", l.Total)
 	case cliLimits:
 		return ""
@@ -201,6 +203,7 @@ func (c *agentCounter) began(id, kind string) {
 		}
 	}
 	if c.depths[id] = deepest; first >= 0 {
+		c.begun++
 		c.asked = slices.Delete(c.asked, first, first+1)
 	}
 }

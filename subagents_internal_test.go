@@ -31,7 +31,7 @@ func TestAgentCounter(t *testing.T) {
 			{"call 1", ok}, {"began a", ""}, {"ended a", ""}, {"call 2 by a", ok}, {"began b", ""}, {"ended b", ""}, {"turn", ""}, {"call 3", total},
 		}},
 		"in all, with those before":    {SubagentLimits{Total: 3, Started: 2}, false, []event{{"call 1", ok}, {"call 2", total}}},
-		"in all, started without call": {SubagentLimits{Total: 1}, false, []event{{"began skill", ""}, {"ended skill", ""}, {"call 1", total}}},
+		"in all, started without call": {SubagentLimits{Total: 1}, false, []event{{"began warm", ""}, {"ended warm", ""}, {"call 1", ok}, {"call 2", total}}},
 		"continued":                    {SubagentLimits{Total: 2}, false, []event{{"call 1", ok}, {"began a", ""}, {"ended a", ""}, {"began a", ""}, {"ended a", ""}, {"call 2", ok}}},
 		"one deep":                     {SubagentLimits{Depth: 1}, false, []event{{"call 1", ok}, {"began a", ""}, {"call 2 by a", deep}, {"call 3", ok}}},
 		"two deep":                     {SubagentLimits{Depth: 2}, false, []event{{"call 1", ok}, {"began a", ""}, {"call 2 by a", ok}, {"began b", ""}, {"call 3 by b", deep}, {"call 4 by a", ok}}},
