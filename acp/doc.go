@@ -6,7 +6,8 @@
 //
 // [Serve] speaks the protocol over one connection. What it offers is behind the
 // contract [Backend]; [Local] is the one that starts a Claude Code CLI for each
-// session, with your own tools, hooks and policies if you want.
+// session, with your own tools, hooks and policies if you want, and [Remote] the one
+// whose sessions are conversations of a server, shared with its page.
 //
 // What an editor sends is not trusted: lines that cannot be read, unknown
 // methods, requests out of order and prompts that overlap are answered with an

@@ -30,6 +30,9 @@ type acpCommand struct {
 	Login    bool `help:"Sign in instead, in a terminal: with a Claude subscription, or with --console."`
 	ClaudeAI bool `name:"claudeai" hidden:"" help:"With --login: use a Claude subscription."`
 	Console  bool `help:"With --login: use the API, billed by usage."`
+
+	Connect string `placeholder:"URL" help:"Use the conversations of a server, such as \"claudectl serve\", instead of a CLI of this machine. The token is in CLAUDECTL_TOKEN."`
+	Preset  string `placeholder:"NAME" help:"With --connect: what new sessions begin with. Default: the preset that works in the session's directory."`
 }
 
 // Help is shown by "claudectl acp --help".
@@ -38,7 +41,9 @@ func (*acpCommand) Help() string {
 
 A policy decides in every mode, before the editor is asked. Paths are those of the session's directory; confine keeps tools inside of it:
 
-	{"deny": ["Bash(git push:*)", "Read(.env)"], "allow": ["Bash(go test:*)"], "confine": true}`
+	{"deny": ["Bash(git push:*)", "Read(.env)"], "allow": ["Bash(go test:*)"], "confine": true}
+
+With --connect, sessions are conversations of a server: its page and other editors have them too, and its own rules hold. They continue when the editor is gone.`
 }
 
 // policyFile is the file that --policy names.
@@ -53,6 +58,16 @@ type policyFile struct {
 func (a *acpCommand) Run(c *console) error {
 	if a.Login {
 		return a.signIn(c)
+	}
+	if a.Connect != "" {
+		remote, err := a.remote(c)
+		if err != nil {
+			return &failure{exitUsage, err}
+		}
+		return serveEditor(c, remote)
+	}
+	if a.Preset != "" {
+		return &failure{exitUsage, errors.New("--preset needs --connect")}
 	}
 	local := &acp.Local{
 		Name: "claudectl", Login: []string{"--login"},
@@ -72,9 +87,14 @@ func (a *acpCommand) Run(c *console) error {
 	if a.Record != "" {
 		local.Options.Transport = recording{name: a.Record}
 	}
+	return serveEditor(c, local)
+}
+
+// serveEditor speaks with the editor on the standard streams.
+func serveEditor(c *console, agent acp.Backend) error {
 	ctx, stop := signal.NotifyContext(c.ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	endpoint := &acp.Endpoint{Backend: local, Logger: slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	endpoint := &acp.Endpoint{Backend: agent, Logger: slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
 	err := endpoint.Serve(ctx, editorStream{c.stdin, c.stdout})
 	if errors.Is(err, context.Canceled) && c.ctx.Err() == nil {
 		return nil // a signal, after which nothing is left

@@ -1,0 +1,238 @@
+package acp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/serve/api"
+)
+
+// RemoteServer is a server of conversations as one user sees it. A client of package
+// serve/client is one, and its methods say what these do. They may be called from any
+// goroutine.
+type RemoteServer interface {
+	Info(ctx context.Context) (api.ServerInfo, error)
+	Conversations(ctx context.Context, q api.ConversationQuery) iter.Seq2[api.Conversation, error]
+	Conversation(ctx context.Context, id string) (api.Conversation, error)
+	Create(ctx context.Context, n api.NewConversation) (api.Conversation, error)
+	Change(ctx context.Context, id string, ch api.Change) (api.Conversation, error)
+	Delete(ctx context.Context, id string) error
+	Messages(ctx context.Context, id string, q api.MessageQuery) (api.List[api.Message], error)
+	Send(ctx context.Context, id string, p api.NewPrompt) (api.Prompt, error)
+	Prompts(ctx context.Context, id string) ([]api.Prompt, error)
+	CancelPrompt(ctx context.Context, id, prompt string) error
+	Interrupt(ctx context.Context, id string) error
+	Follow(ctx context.Context, id string, after int64) iter.Seq2[api.Event, error]
+	Approval(ctx context.Context, id string) (api.Approval, error)
+	Approvals(ctx context.Context, q api.ApprovalQuery) iter.Seq2[api.Approval, error]
+	Decide(ctx context.Context, id string, d api.Decision) (api.Approval, error)
+}
+
+// Remote is a [Backend] on a server of conversations. Its sessions are the server's
+// conversations: other editors, and people at the page, see and use the same ones at
+// the same time. Server is needed. A Remote may serve any number of connections at
+// once, and must not be changed meanwhile.
+//
+// An editor that is gone leaves the turns that it began running on the server. It is
+// asked about the calls of its own user's prompts only: one that answers by itself
+// must not decide for others. The first answer counts, from wherever it comes, and the
+// question is withdrawn from the other editors.
+type Remote struct {
+	// Server is who runs the conversations.
+	Server RemoteServer
+	// Preset is what new sessions begin with. A session whose directory is below
+	// none of its roots works in the first of them. Empty: the first preset that has
+	// the directory below one of its roots; without one, no session begins.
+	Preset string
+	// Name and Title are how the agent introduces itself. Empty: those of this
+	// module.
+	Name, Title string
+	// Logger logs what happens. Nil: nothing is logged.
+	Logger *slog.Logger
+}
+
+// Initialize describes the agent. It fails if the server cannot be reached, or does
+// not know the user.
+func (r *Remote) Initialize(ctx context.Context, _ *Editor) (*schema.InitializeResponse, error) {
+	if _, err := r.Server.Info(ctx); err != nil {
+		return nil, problem(err)
+	}
+	return &schema.InitializeResponse{
+		AgentCapabilities: schema.AgentCapabilities{
+			LoadSession:        true,
+			PromptCapabilities: schema.PromptCapabilities{Image: true, EmbeddedContext: true},
+			SessionCapabilities: schema.SessionCapabilities{
+				Close: new(schema.SessionCloseCapabilities), Delete: new(schema.SessionDeleteCapabilities),
+				List: new(schema.SessionListCapabilities), Resume: new(schema.SessionResumeCapabilities),
+			},
+		},
+		AgentInfo:   &schema.Implementation{Name: cmp.Or(r.Name, "claude-agent-go"), Title: new(cmp.Or(r.Title, "Claude Agent")), Version: claude.Version},
+		AuthMethods: []schema.AuthMethod{},
+	}, nil
+}
+
+// Authenticate refuses: the server knows the user by the connection.
+func (r *Remote) Authenticate(context.Context, *Editor, schema.AuthMethodID) error {
+	return errorf(schema.ErrorCodeInvalidParams, "the server knows its user by a token, not by this request: start the program with one")
+}
+
+// Logout refuses: a token is revoked on the server.
+func (r *Remote) Logout(context.Context) error {
+	return errorf(schema.ErrorCodeMethodNotFound, "revoke the token on the server")
+}
+
+// New begins a conversation on the server.
+func (r *Remote) New(ctx context.Context, e *Editor, req *schema.NewSessionRequest) (AgentSession, error) {
+	info, err := r.Server.Info(ctx)
+	if err != nil {
+		return nil, problem(err)
+	}
+	begin, err := chooseBegin(info.Presets, r.Preset, req.Cwd)
+	if err != nil {
+		return nil, err
+	}
+	own, err := r.Server.Create(ctx, begin)
+	if err != nil {
+		return nil, problem(err)
+	}
+	return r.open(e, &info, own, len(req.MCPServers) > 0), nil
+}
+
+// chooseBegin says how to begin a session in a directory of the editor.
+func chooseBegin(presets []api.PresetInfo, name, dir string) (api.NewConversation, error) {
+	for _, p := range presets {
+		if name != "" && p.Name != name {
+			continue
+		}
+		if slices.ContainsFunc(p.Roots, func(root string) bool { return below(root, dir) }) {
+			return api.NewConversation{Preset: p.Name, Dir: dir}, nil
+		}
+		if name != "" {
+			return api.NewConversation{Preset: p.Name}, nil
+		}
+	}
+	if name != "" {
+		return api.NewConversation{}, errorf(schema.ErrorCodeInvalidParams, "the server has no preset %q for you", name)
+	}
+	return api.NewConversation{}, errorf(schema.ErrorCodeInvalidParams, "no preset of the server works in %s: choose one by its name; it then works in its own directory", dir)
+}
+
+// below reports whether a directory is a root or inside of it, by its name. The server
+// looks at the directory itself.
+func below(root, dir string) bool {
+	rel, err := filepath.Rel(root, dir)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// Load shows what was said in a conversation and opens it.
+func (r *Remote) Load(ctx context.Context, e *Editor, req *schema.LoadSessionRequest) (AgentSession, error) {
+	s, err := r.reopen(ctx, e, req.SessionID, len(req.MCPServers) > 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.replay(ctx); err != nil {
+		return nil, problem(err)
+	}
+	return s, nil
+}
+
+// Resume opens a conversation without showing it.
+func (r *Remote) Resume(ctx context.Context, e *Editor, req *schema.ResumeSessionRequest) (AgentSession, error) {
+	s, err := r.reopen(ctx, e, req.SessionID, len(req.MCPServers) > 0)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (r *Remote) reopen(ctx context.Context, e *Editor, id schema.SessionID, servers bool) (*remoteSession, error) {
+	info, err := r.Server.Info(ctx)
+	if err != nil {
+		return nil, problem(err)
+	}
+	own, err := r.Server.Conversation(ctx, string(id))
+	if err != nil {
+		return nil, remoteError(id, err)
+	}
+	return r.open(e, &info, own, servers), nil
+}
+
+// List lists the conversations that the user may see, the newest first.
+func (r *Remote) List(ctx context.Context, req *schema.ListSessionsRequest) (*schema.ListSessionsResponse, error) {
+	skip := 0
+	if req.Cursor != nil {
+		n, err := strconv.Atoi(*req.Cursor)
+		if err != nil || n < 0 {
+			return nil, errorf(schema.ErrorCodeInvalidParams, "the cursor is not one of this agent")
+		}
+		skip = n
+	}
+	resp := &schema.ListSessionsResponse{Sessions: []schema.SessionInfo{}}
+	seen := 0
+	for c, err := range r.Server.Conversations(ctx, api.ConversationQuery{Limit: listPage}) {
+		if err != nil {
+			return nil, problem(err)
+		}
+		if req.Cwd != nil && c.Dir != *req.Cwd {
+			continue
+		}
+		if seen++; seen <= skip {
+			continue
+		}
+		if len(resp.Sessions) == listPage {
+			resp.NextCursor = new(strconv.Itoa(skip + listPage))
+			break
+		}
+		resp.Sessions = append(resp.Sessions, schema.SessionInfo{
+			SessionID: schema.SessionID(c.ID), Cwd: c.Dir, Title: &c.Title, UpdatedAt: new(c.Created.UTC().Format(time.RFC3339Nano)),
+		})
+	}
+	return resp, nil
+}
+
+// Delete deletes a conversation for everybody.
+func (r *Remote) Delete(ctx context.Context, id schema.SessionID) error {
+	return remoteError(id, r.Server.Delete(ctx, string(id)))
+}
+
+// remoteError turns an error about a session into one of the protocol.
+func remoteError(id schema.SessionID, err error) error {
+	if p, ok := errors.AsType[*api.Problem](err); ok && p.Status == http.StatusNotFound {
+		return notFound(id)
+	}
+	return problem(err)
+}
+
+// problem turns an error of the server into one of the protocol.
+func problem(err error) error {
+	p, ok := errors.AsType[*api.Problem](err)
+	if !ok {
+		return err
+	}
+	code := schema.ErrorCodeInternalError
+	switch {
+	case p.Status == http.StatusUnauthorized:
+		code = schema.ErrorCodeAuthenticationRequired
+	case p.Status == http.StatusNotFound:
+		code = schema.ErrorCodeResourceNotFound
+	case p.Status >= 400 && p.Status < 500:
+		code = schema.ErrorCodeInvalidRequest
+	}
+	e := errorf(code, "%s", p.Title)
+	if p.Detail != "" {
+		e.Message += ": " + p.Detail
+	}
+	e.Data = raw(map[string]any{"type": p.Type, "status": p.Status})
+	return e
+}

@@ -1,0 +1,209 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/serve/api"
+)
+
+// maxAsks is how many questions of a conversation an editor is asked at once. The
+// others wait at the page.
+const maxAsks = 32
+
+// asks puts the approvals of a conversation before its editor, each once, and
+// withdraws those that are decided elsewhere.
+type asks struct {
+	session *remoteSession
+	all     sync.WaitGroup
+
+	mu   sync.Mutex
+	open map[string]context.CancelFunc
+}
+
+// askOpen asks what was open when the session was.
+func (a *asks) askOpen() {
+	s := a.session
+	ctx, cancel := context.WithTimeout(s.ctx, reaching)
+	defer cancel()
+	prompts, err := s.server.Prompts(ctx, string(s.id))
+	if err != nil {
+		s.log.Warn("acp: the prompts of a conversation cannot be read", "session", s.id, "error", err)
+	}
+	for _, p := range prompts {
+		s.prompted(&p)
+	}
+	for q, err := range s.server.Approvals(ctx, api.ApprovalQuery{State: api.ApprovalPending, Conversation: string(s.id)}) {
+		if err != nil {
+			s.log.Warn("acp: the approvals of a conversation cannot be read", "session", s.id, "error", err)
+			return
+		}
+		a.ask(q.ID)
+	}
+}
+
+// ask asks the editor about an approval, beside everything else.
+func (a *asks) ask(id string) {
+	ctx, cancel := context.WithCancel(a.session.ctx)
+	a.mu.Lock()
+	_, twice := a.open[id]
+	late := twice || len(a.open) >= maxAsks
+	if !late {
+		a.open[id] = cancel
+	}
+	a.mu.Unlock()
+	if late {
+		cancel()
+		return
+	}
+	a.all.Go(func() {
+		defer cancel()
+		defer a.withdraw(id)
+		if err := a.decide(ctx, id); err != nil && ctx.Err() == nil {
+			a.session.log.Warn("acp: an approval was not decided", "session", a.session.id, "approval", id, "error", err)
+		}
+	})
+}
+
+// withdraw ends a question, if it is being asked.
+func (a *asks) withdraw(id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if cancel := a.open[id]; cancel != nil {
+		cancel()
+		delete(a.open, id)
+	}
+}
+
+// wait returns when nothing is asked any more. The session's context has ended.
+func (a *asks) wait() { a.all.Wait() }
+
+// mine reports whether the prompt that runs is of the editor's own user. A turn without
+// a prompt, such as one that background work has started, is not.
+func (s *remoteSession) mine() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.running == s.user
+}
+
+// decide asks the editor, if it may be asked, and tells the server. Another answer that
+// came first is not an error.
+func (a *asks) decide(ctx context.Context, id string) error {
+	s := a.session
+	q, err := s.server.Approval(ctx, id)
+	if err != nil || q.State != api.ApprovalPending || !q.MayDecide || !s.mine() {
+		return err
+	}
+	d, ok, err := s.answer(ctx, &q)
+	if err != nil || !ok {
+		return err
+	}
+	d.Digest = q.Digest
+	_, err = s.server.Decide(ctx, id, d)
+	if p, refused := errors.AsType[*api.Problem](err); refused && p.Approval != nil {
+		return nil
+	}
+	return err
+}
+
+// answer asks the person at the editor. Without ok there is no answer, and the question
+// stays open for others.
+func (s *remoteSession) answer(ctx context.Context, q *api.Approval) (d api.Decision, ok bool, err error) {
+	person := asker{editor: s.editor, session: s.id, shown: s.machine.Shown}
+	req := &permission.Request{ToolName: q.Tool, Input: q.Input, ToolUseID: q.ToolUseID, AgentID: q.AgentID, Cwd: q.Dir}
+	switch q.Kind {
+	case api.KindElicitation:
+		return s.form(ctx, q)
+	case api.KindQuestion:
+		answered, err := person.questions(ctx, req)
+		if err != nil {
+			return d, false, err
+		}
+		return decisionFor(answered)
+	}
+	outcome, err := s.editor.RequestPermission(ctx, &schema.RequestPermissionRequest{
+		SessionID: s.id, ToolCall: person.call(req), Options: approvalOptions(q),
+	})
+	if err != nil {
+		return d, false, err
+	}
+	d, ok = approvalDecision(outcome)
+	return d, ok, nil
+}
+
+// approvalOptions are the answers to an approval. Each of its suggestions can be
+// remembered.
+func approvalOptions(q *api.Approval) []schema.PermissionOption {
+	options := []schema.PermissionOption{{OptionID: optionOnce, Name: "Yes", Kind: schema.PermissionOptionKindAllowOnce}}
+	if q.Kind == api.KindTool {
+		for i, rule := range q.Suggestions {
+			options = append(options, schema.PermissionOption{
+				OptionID: schema.PermissionOptionID(fmt.Sprintf("%s-%d", optionAlways, i)), Name: "Yes, and don't ask again for " + rule + " in this conversation",
+				Kind: schema.PermissionOptionKindAllowAlways,
+			})
+		}
+	}
+	return append(options, schema.PermissionOption{OptionID: optionReject, Name: "No", Kind: schema.PermissionOptionKindRejectOnce})
+}
+
+// approvalDecision is the decision that an answer means. A question that the editor
+// has cancelled stays open: the turn continues without this editor.
+func approvalDecision(outcome schema.RequestPermissionOutcome) (api.Decision, bool) {
+	if outcome.Selected == nil {
+		return api.Decision{}, false
+	}
+	var i int
+	switch id := string(outcome.Selected.OptionID); {
+	case id == optionOnce:
+		return api.Decision{Decision: api.DecideAllow}, true
+	case id == optionReject:
+		return api.Decision{Decision: api.DecideDeny}, true
+	default:
+		if n, err := fmt.Sscanf(id, optionAlways+"-%d", &i); n == 1 && err == nil && id == fmt.Sprintf("%s-%d", optionAlways, i) {
+			return api.Decision{Decision: api.DecideAllow, Remember: []int{i}}, true
+		}
+	}
+	return api.Decision{Decision: api.DecideDeny, Message: "The editor chose an answer that was not offered."}, true
+}
+
+// decisionFor is a decision about questions in the words of the server.
+func decisionFor(p permission.Decision) (api.Decision, bool, error) {
+	if p.Interrupts() {
+		return api.Decision{}, false, nil // cancelled in this editor
+	}
+	if p.Behavior() != permission.BehaviorAllow {
+		return api.Decision{Decision: api.DecideDeny, Message: p.Message()}, true, nil
+	}
+	input, _ := p.Input()
+	data, err := jsonx.MarshalUser(input)
+	return api.Decision{Decision: api.DecideAnswer, Input: data}, err == nil, err
+}
+
+// form asks what an MCP server wants to know. An editor without forms leaves it to the
+// page.
+func (s *remoteSession) form(ctx context.Context, q *api.Approval) (d api.Decision, ok bool, err error) {
+	if !elicits(s.editor) || q.Form == nil || q.Form.URL != "" {
+		return d, false, nil
+	}
+	req := &schema.CreateElicitationRequest{Mode: "form", SessionID: s.id, Message: jsonx.Text(jsonx.Member(q.Input, "message"))}
+	if err := jsonx.Unmarshal(jsonx.Member(q.Input, "requested_schema"), &req.RequestedSchema); err != nil {
+		return d, false, err
+	}
+	resp, err := s.editor.Elicit(ctx, req)
+	if err != nil {
+		return d, false, err
+	}
+	switch resp.Action {
+	case "accept":
+		data, err := jsonx.Marshal(resp.Content)
+		return api.Decision{Decision: api.DecideAnswer, Input: data}, err == nil, err
+	case "decline":
+		return api.Decision{Decision: api.DecideDeny}, true, nil
+	}
+	return d, false, nil
+}

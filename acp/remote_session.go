@@ -1,0 +1,433 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/acp/internal/rpc"
+	"github.com/claude-agent-go/claude/acp/internal/translate"
+	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/serve/api"
+)
+
+// reaching limits requests that nobody waits for.
+const reaching = 30 * time.Second
+
+// remoteSession is a conversation of a server behind a session of an editor. One
+// goroutine follows it.
+type remoteSession struct {
+	id      schema.SessionID
+	editor  *Editor
+	server  RemoteServer
+	user    string
+	preset  api.PresetInfo
+	log     *slog.Logger
+	after   int64 // the event to follow it from
+	ignores bool  // MCP servers of the editor
+
+	machine *translate.Machine // of the follower
+	text    remoteText         // of the follower
+	asks    asks
+
+	following sync.Once
+	ctx       context.Context // ends with the session
+	end       context.CancelFunc
+	done      chan struct{} // closed when the follower has left
+
+	mu          sync.Mutex
+	mode, model string
+	title       string
+	own         map[string]*ownPrompt
+	running     string // who sent the prompt that runs
+	failed      error  // why nothing is followed any more
+}
+
+// ownPrompt is a prompt of this editor.
+type ownPrompt struct {
+	state api.PromptState
+	ended chan remoteEnd // has room for one
+}
+
+// remoteEnd is how a prompt ended.
+type remoteEnd struct {
+	turn *api.Turn
+	err  error
+}
+
+// open returns a session that is not followed yet.
+func (r *Remote) open(e *Editor, info *api.ServerInfo, own api.Conversation, servers bool) *remoteSession {
+	s := &remoteSession{
+		id: schema.SessionID(own.ID), editor: e, server: r.Server, user: info.User.Name, log: r.Logger, after: own.LastSeq, ignores: servers,
+		machine: newMachine(e, own.Dir), done: make(chan struct{}), mode: own.Mode, model: own.Model, title: own.Title, own: make(map[string]*ownPrompt),
+	}
+	if i := slices.IndexFunc(info.Presets, func(p api.PresetInfo) bool { return p.Name == own.Preset }); i >= 0 {
+		s.preset = info.Presets[i]
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.ctx, s.end = context.WithCancel(context.Background())
+	s.asks = asks{session: s, open: make(map[string]context.CancelFunc)}
+	return s
+}
+
+func (s *remoteSession) ID() schema.SessionID { return s.id }
+
+func (s *remoteSession) chosen() remoteChoices {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return remoteChoices{&s.preset, s.mode, s.model}
+}
+
+func (s *remoteSession) Modes() *schema.SessionModeState { return s.chosen().state() }
+
+func (s *remoteSession) Config() []schema.SessionConfigOption { return s.chosen().options() }
+
+// Opened begins to follow the conversation.
+func (s *remoteSession) Opened(ctx context.Context) {
+	if s.ignores {
+		s.send(ctx, schema.SessionUpdate{AgentMessageChunk: &schema.ContentChunk{
+			Content: translate.TextBlock("The MCP servers of this editor are not used: the conversation runs on a server, which has its own."),
+		}})
+	}
+	s.follow()
+}
+
+func (s *remoteSession) send(ctx context.Context, updates ...schema.SessionUpdate) {
+	for _, up := range updates {
+		if err := s.editor.Update(ctx, s.id, up); err != nil {
+			s.log.Debug("acp: an update was not written", "session", s.id, "error", err)
+			return
+		}
+	}
+}
+
+// replay shows what was said until now.
+func (s *remoteSession) replay(ctx context.Context) error {
+	var pages [][]api.Message
+	for before := s.after + 1; before > 1; {
+		list, err := s.server.Messages(ctx, string(s.id), api.MessageQuery{Before: before, Limit: 200})
+		if err != nil {
+			return err
+		}
+		if len(list.Items) == 0 {
+			break
+		}
+		pages = append(pages, list.Items)
+		if list.Next == "" || list.Items[0].Seq >= before {
+			break
+		}
+		before = list.Items[0].Seq
+	}
+	for _, page := range slices.Backward(pages) {
+		for _, m := range page {
+			s.send(ctx, s.said(m.Message, true)...)
+		}
+	}
+	return ctx.Err()
+}
+
+// follow starts the follower, once.
+func (s *remoteSession) follow() {
+	s.following.Do(func() {
+		go func() {
+			defer close(s.done)
+			s.read()
+		}()
+	})
+}
+
+// read shows what happens until the session is closed.
+func (s *remoteSession) read() {
+	after := s.after
+	for {
+		var failure error
+		for e, err := range s.server.Follow(s.ctx, string(s.id), after) {
+			if err != nil {
+				failure = err
+				break
+			}
+			after = max(after, e.Seq)
+			s.take(&e)
+		}
+		if s.ctx.Err() != nil {
+			return
+		}
+		// The server may have forgotten the place, or the conversation was deleted.
+		again, err := s.server.Conversation(s.ctx, string(s.id))
+		if err != nil || again.LastSeq == after {
+			s.fail(cmpError(err, failure))
+			return
+		}
+		after = again.LastSeq
+	}
+}
+
+func cmpError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return errors.New("the server has ended the stream of events")
+}
+
+// fail ends the prompts of a session that cannot be followed any more.
+func (s *remoteSession) fail(err error) {
+	s.log.Warn("acp: a conversation is not followed any more", "session", s.id, "error", err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed = err
+	for _, p := range s.own {
+		p.ended <- remoteEnd{err: err}
+	}
+	clear(s.own)
+}
+
+// take shows an event.
+func (s *remoteSession) take(e *api.Event) {
+	ctx := s.ctx
+	switch e.Type {
+	case api.EventMessage:
+		s.send(ctx, s.said(e.Message, false)...)
+	case api.EventPartial:
+		s.send(ctx, s.text.partial(e.Partial)...)
+	case api.EventDelta:
+		s.send(ctx, s.text.delta(e.Delta)...)
+	case api.EventConversation:
+		s.send(ctx, s.changed(e.Changed)...)
+	case api.EventPrompt:
+		s.prompted(e.Prompt)
+	case api.EventTurn:
+		s.text.ended()
+		s.send(ctx, s.usage()...)
+		s.turnEnded(e.Turn)
+	case api.EventApproval:
+		if e.Approval.State == api.ApprovalPending {
+			s.asks.ask(e.Approval.ID)
+		} else {
+			s.asks.withdraw(e.Approval.ID)
+		}
+	case api.EventSynced:
+		s.asks.askOpen()
+	}
+}
+
+// said returns the updates of a line of the transcript. In a replay, own prompts are
+// shown too.
+func (s *remoteSession) said(line []byte, replayed bool) []schema.SessionUpdate {
+	m, _ := message.Decode(line) // what cannot be read is not shown
+	if m == nil || message.SubagentOf(m) != (message.Subagent{}) || string(jsonx.Member(line, "isMeta")) == "true" || string(jsonx.Member(line, "isCompactSummary")) == "true" {
+		return nil
+	}
+	switch m := m.(type) {
+	case *message.Assistant:
+		// Texts are shown by their own machine, which knows what was live.
+		s.machine.Add(&message.StreamEvent{EventType: message.EventMessageStart, MessageID: m.ID, Model: m.Model})
+		texts := s.text.stored(m)
+		return append(texts, s.machine.Add(m)...)
+	case *message.User:
+		if m.ToolUseResult == nil {
+			m.ToolUseResult = jsonx.Member(line, "toolUseResult") // as transcripts call it
+		}
+		id := m.Head().UUID
+		s.mu.Lock()
+		_, own := s.own[id]
+		s.mu.Unlock()
+		var out []schema.SessionUpdate
+		switch {
+		case m.ToolResults() != nil && !replayed:
+			out = s.machine.Add(m)
+		case !own || replayed:
+			out = s.machine.Replay(id, m)
+		}
+		return append(out, s.text.answered(m)...)
+	}
+	return s.machine.Add(m)
+}
+
+// changed shows what another has chosen.
+func (s *remoteSession) changed(c *api.Changed) (out []schema.SessionUpdate) {
+	s.mu.Lock()
+	mode, chosen, title := s.mode != c.Mode, s.mode != c.Mode || s.model != c.Model, s.title != c.Title
+	s.mode, s.model, s.title = c.Mode, c.Model, c.Title
+	s.mu.Unlock()
+	if mode {
+		out = append(out, schema.SessionUpdate{CurrentModeUpdate: &schema.CurrentModeUpdate{CurrentModeID: s.chosen().state().CurrentModeID}})
+	}
+	if chosen {
+		out = append(out, schema.SessionUpdate{ConfigOptionUpdate: &schema.ConfigOptionUpdate{ConfigOptions: s.Config()}})
+	}
+	if title {
+		out = append(out, schema.SessionUpdate{SessionInfoUpdate: &schema.SessionInfoUpdate{Title: &c.Title}})
+	}
+	return out
+}
+
+// prompted notes how a prompt stands.
+func (s *remoteSession) prompted(p *api.Prompt) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.State == api.PromptRunning || p.State == api.PromptWaiting {
+		s.running = p.By
+	}
+	own := s.own[p.ID]
+	if own == nil {
+		return
+	}
+	own.state = p.State
+	if p.State == api.PromptStuck {
+		delete(s.own, p.ID)
+		own.ended <- remoteEnd{err: errorf(schema.ErrorCodeInternalError, "the conversation is stuck: %s; retry on the server, or delete the prompt there", p.Error)}
+	}
+}
+
+// turnEnded hands the end of a turn to the prompt.
+func (s *remoteSession) turnEnded(t *api.Turn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if own := s.own[t.Prompt]; own != nil {
+		delete(s.own, t.Prompt)
+		own.ended <- remoteEnd{turn: t}
+	}
+}
+
+// usage shows how full the context is.
+func (s *remoteSession) usage() []schema.SessionUpdate {
+	ctx, cancel := context.WithTimeout(s.ctx, reaching)
+	defer cancel()
+	own, err := s.server.Conversation(ctx, string(s.id))
+	if err != nil || own.Context == nil {
+		return nil
+	}
+	return []schema.SessionUpdate{{UsageUpdate: &schema.UsageUpdate{
+		Used: own.Context.Tokens, Size: own.Context.Window, Cost: &schema.Cost{Amount: own.CostUSD, Currency: "USD"},
+	}}}
+}
+
+// Prompt sends a prompt and waits for the end of its turn. An editor that is gone
+// leaves the turn to the server.
+func (s *remoteSession) Prompt(ctx context.Context, req *schema.PromptRequest) (*schema.PromptResponse, error) {
+	blocks, err := contentOf(req.Prompt)
+	if err != nil {
+		return nil, err
+	}
+	content, err := jsonx.Marshal(message.Content(blocks))
+	if err != nil {
+		return nil, err
+	}
+	s.follow()
+	id := uuid.New()
+	own := &ownPrompt{state: api.PromptQueued, ended: make(chan remoteEnd, 1)}
+	s.mu.Lock()
+	failed := s.failed
+	if failed == nil {
+		s.own[id] = own
+	}
+	s.mu.Unlock()
+	if failed != nil {
+		return nil, errorf(schema.ErrorCodeInternalError, "the conversation is not followed any more: %v; open the session again with session/load", failed)
+	}
+	if _, err := s.server.Send(ctx, string(s.id), api.NewPrompt{ID: id, Content: content}); err != nil && ctx.Err() == nil {
+		s.forget(id)
+		return nil, problem(err)
+	}
+	select {
+	case end := <-own.ended:
+		return promptResponse(end)
+	case <-ctx.Done():
+	}
+	if !errors.Is(context.Cause(ctx), rpc.ErrClosed) {
+		s.cancel(context.WithoutCancel(ctx), id, own)
+	}
+	s.forget(id)
+	return &schema.PromptResponse{StopReason: schema.StopReasonCancelled}, nil
+}
+
+func (s *remoteSession) forget(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.own, id)
+}
+
+// cancel stops a prompt, and nothing else: one that waits is taken back, and only one
+// that runs is interrupted. It waits for the end for a while.
+func (s *remoteSession) cancel(ctx context.Context, id string, own *ownPrompt) {
+	ctx, stop := context.WithTimeout(ctx, reaching)
+	defer stop()
+	s.mu.Lock()
+	runs := own.state == api.PromptRunning || own.state == api.PromptWaiting
+	s.mu.Unlock()
+	var err error
+	if !runs {
+		err = s.server.CancelPrompt(ctx, string(s.id), id)
+		s.mu.Lock()
+		runs = err != nil && own.state != api.PromptQueued
+		s.mu.Unlock()
+	}
+	if runs {
+		err = s.server.Interrupt(ctx, string(s.id))
+	}
+	if err != nil {
+		s.log.Warn("acp: a prompt was not cancelled", "session", s.id, "error", err)
+	}
+	patience := time.NewTimer(stopping)
+	defer patience.Stop()
+	select {
+	case <-own.ended:
+	case <-patience.C:
+	case <-s.ctx.Done():
+	}
+}
+
+// promptResponse is how a turn ended, in the words of the protocol.
+func promptResponse(end remoteEnd) (*schema.PromptResponse, error) {
+	if end.err != nil {
+		return nil, problem(end.err)
+	}
+	switch end.turn.State {
+	case api.PromptAnswered:
+		return &schema.PromptResponse{StopReason: schema.StopReasonEndTurn}, nil
+	case api.PromptCancelled:
+		return &schema.PromptResponse{StopReason: schema.StopReasonCancelled}, nil
+	case api.PromptExpired:
+		return nil, errorf(schema.ErrorCodeInternalError, "the turn ended because nobody decided about a call in time: send the prompt again")
+	}
+	return nil, errorf(schema.ErrorCodeInternalError, "the turn failed: %s", end.turn.Error)
+}
+
+// SetMode changes the permission mode for everybody in the conversation.
+func (s *remoteSession) SetMode(ctx context.Context, mode schema.SessionModeID) error {
+	_, err := s.SetConfig(ctx, &schema.SetSessionConfigOptionRequest{ConfigID: configMode, Value: raw(mode)})
+	return err
+}
+
+// SetConfig changes the mode or the model for everybody in the conversation.
+func (s *remoteSession) SetConfig(ctx context.Context, req *schema.SetSessionConfigOptionRequest) ([]schema.SessionConfigOption, error) {
+	change, err := s.chosen().change(req.ConfigID, jsonx.Text(req.Value))
+	if err != nil {
+		return nil, err
+	}
+	now, err := s.server.Change(ctx, string(s.id), change)
+	if err != nil {
+		return nil, problem(err)
+	}
+	s.send(ctx, s.changed(&api.Changed{Title: now.Title, Mode: now.Mode, Model: now.Model})...)
+	return s.Config(), nil
+}
+
+// Close stops to follow the conversation, which continues without the editor.
+func (s *remoteSession) Close() error {
+	s.end()
+	s.following.Do(func() { close(s.done) })
+	<-s.done
+	s.asks.wait()
+	return nil
+}
