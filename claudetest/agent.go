@@ -216,8 +216,8 @@ func output(v any) (host.ToolOutput, error) {
 	return out, nil
 }
 
-// answered tells the model what the user chose. Answers are filed under the
-// text of their question; what is filed otherwise does not count.
+// answered tells the model what the user chose. Answers are keyed by the text of
+// their question; others do not count.
 func answered(_ context.Context, input json.RawMessage) (host.ToolOutput, error) {
 	var in struct {
 		Questions []permission.Question `json:"questions"`

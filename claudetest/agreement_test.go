@@ -42,8 +42,8 @@ type scenario struct {
 	// InterruptAfter is the number of pieces of text after which the client
 	// interrupts the first turn.
 	InterruptAfter int `json:"interruptAfter"`
-	// MCP are the tools of the server "calc" in the client: what they give
-	// back, call by call.
+	// MCP holds the results of the tools of the server "calc" in the client, call
+	// by call.
 	MCP map[string][]json.RawMessage `json:"mcp"`
 
 	script  *claudetest.Script
@@ -259,7 +259,7 @@ func readDifferences(t *testing.T) []*difference {
 }
 
 // The same scenarios, once with the scripted CLI and once with the real one and
-// a scripted model: what they say agrees, but for what is listed.
+// a scripted model: their output agrees, except for the listed differences.
 func TestRealAgreement(t *testing.T) {
 	realcli.Needs(t, realcli.Version, "agreement with the scripted CLI")
 	path := realcli.Need(t, realcli.Tested())

@@ -220,7 +220,7 @@ func (b block) payload() string {
 	return b.text
 }
 
-// encode is the block as it is announced (empty) or answered as a whole.
+// encode returns the block as announced (empty) or as answered in full.
 func (b block) encode(full bool) any {
 	switch b.kind {
 	case kindThinking:

@@ -95,8 +95,8 @@ func TestAssertions(t *testing.T) {
 	})
 }
 
-// A golden transcript is the same from run to run, and says where a session
-// leaves it.
+// A golden transcript is the same from run to run, and the first deviation of a
+// session is reported.
 func TestGolden(t *testing.T) {
 	const file = "testdata/golden.ndjson"
 	synctest.Test(t, func(t *testing.T) {

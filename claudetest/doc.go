@@ -82,7 +82,7 @@
 //
 // # When things go wrong
 //
-// Most of what is hard to test happens in the middle of a reply. [Reply.Hold]
+// Most things that are hard to test happen in the middle of a reply. [Reply.Hold]
 // stops there until the test continues, so that an interrupt comes at a known
 // moment and not after a pause that is usually long enough. [Reply.Cut] breaks
 // the connection, [Reply.CutWith] sends an error event, [Fail] answers with an

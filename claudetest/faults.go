@@ -120,7 +120,7 @@ func awaited(line []byte) bool {
 	return false
 }
 
-// flush writes what is held back.
+// flush writes the bytes that are held back.
 func (w *faultyWriter) flush() {
 	if w.acquire() != nil {
 		return

@@ -2,6 +2,6 @@
 
 package claudetest_test
 
-// stride thins out what is tested byte by byte: the race detector makes it ten
-// times slower and has nothing new to see after the first few.
+// stride thins out the tests byte by byte: the race detector makes them ten times
+// slower and sees nothing new after the first few.
 func stride() int { return 16 }

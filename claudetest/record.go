@@ -27,8 +27,7 @@ type Redaction struct {
 	Line func(dir Dir, msg json.RawMessage) json.RawMessage
 }
 
-// Recorder is a [claude.Transport] that records what is said through another
-// one.
+// Recorder is a [claude.Transport] that records the traffic of another one.
 type Recorder struct {
 	next claude.Transport
 	red  Redaction
@@ -96,7 +95,7 @@ func (r *Recorder) write(e TranscriptEntry) {
 	}
 }
 
-// recorded is a Conn whose lines are written down.
+// recorded is a Conn whose lines are recorded.
 type recorded struct {
 	claude.Conn
 	t       *Transcript

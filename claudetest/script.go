@@ -148,7 +148,7 @@ func parseAgent(c *object, call *ScriptedCall) {
 	}
 }
 
-// parseOutput reads what a scripted CLI's tool gives back.
+// parseOutput reads the output of a scripted CLI's tool.
 func parseOutput(c *object, call *ScriptedCall) {
 	var out json.RawMessage
 	var failed string

@@ -43,9 +43,9 @@
 // A client may answer anything, or nothing. The host does what the CLI does: a
 // permission answer that is not a decision denies, a hook's answer that cannot
 // be read counts as empty, a gate that does not answer in time stays closed,
-// and a client that closes the stream has refused what it was being asked.
-// Requests that no longer matter (a timeout, an interrupt, another answer came
-// first) are withdrawn with control_cancel_request.
+// and a client that closes the stream has refused all open questions. Requests
+// that no longer matter (a timeout, an interrupt, another answer came first) are
+// withdrawn with control_cancel_request.
 //
 // A line that is not JSON, or a user message with another role, ends the
 // session with an error, as it does in the CLI. Unknown frames are ignored. User

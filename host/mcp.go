@@ -233,8 +233,8 @@ type rpcError struct {
 }
 
 // request sends a JSON-RPC request inside a control request. When the context
-// ends the server is told by a notification; the control request itself is not
-// withdrawn, as the CLI does.
+// ends, the server gets a notification; as in the CLI, the control request itself
+// is not withdrawn.
 func (sv *server) request(ctx context.Context, s *session, method string, params any) (json.RawMessage, error) {
 	return sv.requestWith(ctx, s, method, func(int) any { return params })
 }

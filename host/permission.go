@@ -249,8 +249,8 @@ func (s *session) canUseTool(ctx context.Context, req *permission.Request, writt
 	return readDecision(payload), nil
 }
 
-// readDecision checks a reply as the CLI does: what is not a decision denies,
-// as does a denial without a message.
+// readDecision checks a reply as the CLI does: anything but a decision denies, as
+// does a denial without a message.
 func readDecision(payload json.RawMessage) permission.Decision {
 	var d permission.Decision
 	var f struct {

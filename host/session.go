@@ -473,10 +473,11 @@ func (s *session) await(before <-chan struct{}) {
 	}
 }
 
-// Fault takes a line that is not a frame. What is not JSON ends the session, as it
-// ends the CLI; a line over the limit, which would be missed, also does. JSON
-// that is not an object is ignored, and a reply that cannot be read. Of requests,
-// one without a request is as bad as no JSON, one without an id is served.
+// Fault takes a line that is not a frame. A line that is not JSON ends the
+// session, as it ends the CLI; a line over the limit, which would be missed, also
+// does. JSON that is not an object is ignored, as is an unreadable reply. A
+// control request without a request counts as invalid JSON; one without an id is
+// served.
 func (d dispatcher) Fault(line []byte, err error) {
 	if missing, ok := errors.AsType[*wire.MissingError](err); ok {
 		f, _ := wire.Parse(line)

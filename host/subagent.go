@@ -213,8 +213,8 @@ func (sub *subagent) sign(m message.Message, forward bool) bool {
 	return !ok || sub.background || forward || len(a.ToolUses()) > 0
 }
 
-// subagentLine sends a block of a subagent. Before or after a tool call the
-// client is told what the agent does, as the CLI does it.
+// subagentLine sends a block of a subagent. As in the CLI, the client learns
+// before or after a tool call what the agent does.
 func (t *Turn) subagentLine(m *message.Assistant, use *message.ToolUseBlock, u message.Usage) error {
 	if use == nil {
 		return t.Emit(m)

@@ -379,7 +379,7 @@ func (t *Turn) guarded(ctx context.Context, agent Agent) (err error) {
 	return agent.Turn(ctx, t)
 }
 
-// submit asks the hooks about the prompt. What they say is told after init.
+// submit asks the hooks about the prompt. Their notices are sent after init.
 func (t *Turn) submit(ctx context.Context) (notices []message.Message, blocked bool, err error) {
 	out, err := t.s.fire(ctx, t, hookCall{
 		event: hook.EventUserPromptSubmit,

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Basic makes a store of functions, for those who bring a database of their own: two are
-// enough to keep and to resume sessions. It has the methods of [Sessions]. What has no
-// function, leases among it, is answered with an error that matches
-// [errors.ErrUnsupported], and an option that needs it is refused when a session is
-// connected. The functions must keep the promises of the methods of [Transcripts], and may be
-// called from any goroutine.
+// Basic makes a store of functions, for programs with a database of their own: two
+// are enough to keep and to resume sessions. It has the methods of [Sessions]. A
+// method without a function, those of leases included, returns an error that
+// matches [errors.ErrUnsupported], and an option that needs it is refused when a
+// session is connected. The functions must keep the promises of the methods of
+// [Transcripts], and may be called from any goroutine.
 type Basic struct {
 	AppendFunc func(ctx context.Context, k Key, b Batch) error
 	// LoadFunc yields a transcript from its beginning. [Basic] finds the places.

@@ -31,8 +31,8 @@ func fileName(name string) string {
 	return b.String()
 }
 
-// fromFileName returns the name of which fileName made a file's, and false if it
-// did not.
+// fromFileName is the inverse of fileName; it returns false for a file that
+// fileName did not name.
 func fromFileName(file string) (string, bool) {
 	var b strings.Builder
 	rest := strings.TrimPrefix(file, "^^")

@@ -86,8 +86,8 @@ const (
 	valueEnd   = ".json"
 )
 
-// root opens the directory; what is opened through it does not lie outside. With
-// create it is made if need be.
+// root opens the directory; nothing opened through it lies outside. With create
+// it makes the directory if need be.
 func (s *FileStore) root(create bool) (*os.Root, error) {
 	if create {
 		if err := s.makeDir(); err != nil {
@@ -390,8 +390,8 @@ func (s *FileStore) catchUp(name string, commits, data *os.File) (*known, error)
 	return t, nil
 }
 
-// recall takes what is known of a transcript out of the memory, nil if that is
-// nothing. If the append fails it stays out, and is read again.
+// recall takes the cached state of a transcript out of the cache, nil if there is
+// none. If the append fails it stays out, and is read again.
 func (s *FileStore) recall(name string) *known {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -417,7 +417,7 @@ func (s *FileStore) remember(name string, t *known) {
 	}
 }
 
-// forget drops what is known of the transcripts whose names begin so.
+// forget drops the cached state of the transcripts whose names have the prefix.
 func (s *FileStore) forget(prefix string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -76,8 +76,8 @@ func TestFilesAfterCrashes(t *testing.T) {
 	}
 }
 
-// A transcript that was put there by hand is deleted by one and appended to by
-// others. Nobody finds it damaged.
+// A transcript that was put there by hand is deleted by one process while others
+// append to it. None finds it damaged.
 func TestFilesAdoptBesideDelete(t *testing.T) {
 	for range 30 {
 		dir := t.TempDir()

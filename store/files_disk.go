@@ -97,8 +97,8 @@ func (s *FileStore) folder(r *os.Root, name string) error {
 	return s.syncFolders(r, path.Dir(name))
 }
 
-// syncFolders makes sure that the names in a folder and in all that it is in are
-// on the disk. Somebody else may have made them, and died before they were.
+// syncFolders syncs the names in a folder and in all its parents to the disk.
+// Another process may have made them, and died before it synced them.
 func (s *FileStore) syncFolders(r *os.Root, name string) error {
 	for {
 		if err := s.syncFolder(r, name); err != nil || name == "." {

@@ -187,7 +187,7 @@ func TestFilesSyncAtEveryCall(t *testing.T) {
 	}
 }
 
-// No write leaves a file behind that it has made for a moment, even if the disk fails.
+// No write leaves a temporary file behind, even if the disk fails.
 func TestFilesLeaveNoTemporaries(t *testing.T) {
 	for failing := range 2 {
 		dir := t.TempDir()
@@ -218,8 +218,8 @@ func TestFilesLeaveNoTemporaries(t *testing.T) {
 	}
 }
 
-// What is not readable is an error, and never taken for nothing: a lease that cannot be
-// read would be given out with an old token.
+// An unreadable file is an error, and never counts as missing: an unreadable lease
+// would be granted with an old token.
 func TestFilesUnreadable(t *testing.T) {
 	record := RecordKey{Project: "p", Kind: "k", Name: "n"}
 	main := Key{Project: "p", Session: crashKey().Session}

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// recordFile is a record as it is kept.
+// recordFile is the stored form of a record.
 type recordFile struct {
 	Revision int64  `json:"revision"`
 	Value    []byte `json:"value"`

@@ -245,7 +245,7 @@ func TestFilesDamaged(t *testing.T) {
 	}
 }
 
-// A transcript that was put there by hand is taken as it is.
+// A transcript that was put there by hand is accepted unchanged.
 func TestFilesByHand(t *testing.T) {
 	dir := t.TempDir()
 	data, _ := layout(dir)

@@ -99,7 +99,8 @@ func lineOf(e Entry) line {
 	return l
 }
 
-// branch is a transcript as far as it is stored, and what a journal adds to it.
+// branch is the stored part of a transcript, and the lines that a journal adds to
+// it.
 type branch struct {
 	stored []line
 	at     map[string]int  // where a line is in stored
@@ -141,8 +142,8 @@ func (b *branch) takes(l line) bool {
 }
 
 // follows reports whether a new line continues what is stored. The lines of an answer
-// with several calls, and their results, are not stored in the order of a chain: so
-// there may be others of the same answer behind the line that it follows.
+// with several calls, and their results, do not form a chain in the order of
+// storage: other lines of the same answer may follow the line that it continues.
 func (b *branch) follows(l line) bool {
 	if l.parent == "" {
 		return len(b.stored) == 0

@@ -62,7 +62,7 @@ type Leases interface {
 	// still be renewed if no other owner has taken it.
 	Renew(ctx context.Context, l Lease) error
 
-	// Release gives the lease back. A lost lease is not an error.
+	// Release ends the lease early. A lost lease is not an error.
 	Release(ctx context.Context, l Lease) error
 
 	// Now returns the time of the store's clock, which all its users share.

@@ -16,8 +16,8 @@ import (
 // in the other case. It overrides every method that takes a project.
 type renamed struct{ store.Fleet }
 
-// rename returns the name of a project on the other side. It is its own inverse. What
-// cannot be a project stays as it is, so that errors show what the caller gave.
+// rename returns the name of a project on the other side. It is its own inverse. An
+// invalid project stays unchanged, so that errors show the caller's text.
 func rename(project string) string {
 	if store.CheckProject(project) != nil {
 		return project
@@ -108,7 +108,7 @@ func (s renamed) Scan(ctx context.Context, f store.Folder, after string) iter.Se
 }
 
 // A store that wraps another one and renames its projects keeps the whole contract:
-// nothing goes past it.
+// nothing bypasses it.
 func TestRenamed(t *testing.T) {
 	t.Run("Memory", func(t *testing.T) {
 		storetest.Run(t, storetest.Target{Open: func(*testing.T) store.Fleet { return renamed{store.Memory()} }})

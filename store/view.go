@@ -32,8 +32,8 @@ type RecordViewer interface {
 	Views(s Records) bool
 }
 
-// MaxViewed and MaxViewedBytes are how many records a view may have, and how many bytes in
-// all. What is larger is scanned.
+// MaxViewed and MaxViewedBytes bound the records of a view, and their bytes in all.
+// Larger views are scanned.
 const (
 	MaxViewed      = 1000
 	MaxViewedBytes = 16 << 20

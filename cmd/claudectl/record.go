@@ -79,9 +79,9 @@ func (r *recordCommand) Run(c *console) error {
 	return nil
 }
 
-// say reports to a person where the recording is, and to everybody if it is not
-// whole.
-// Nothing else may be added to standard error, which is the CLI's.
+// say always reports an incomplete recording, and the place of a complete one
+// only at a terminal. Nothing else may be added to standard error, which is the
+// CLI's.
 func (r *recordCommand) say(c *console, name string, result *tee.Result) {
 	switch {
 	case result.Recording != nil:

@@ -87,7 +87,7 @@ func status(t *testing.T, c *http.Client, address string, header ...string) int 
 // A proxy reaches the server at a socket that only its owner may open, and that is
 // gone afterwards. Hosts and origins are checked as ever, and the proxy names users.
 func TestServeSocket(t *testing.T) {
-	old := syscall.Umask(0) // what would leave a careless socket open to everybody
+	old := syscall.Umask(0) // which would leave a careless socket open to every user
 	defer syscall.Umask(old)
 	dir := socketDir(t)
 	path := filepath.Join(dir, "serve.sock")

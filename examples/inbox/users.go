@@ -43,8 +43,9 @@ func (a *account) role() api.Role {
 
 const cookieName = "inbox-login"
 
-// of is serve.Options.Authenticate: it finds who makes a request. Nobody gets a
-// login of the server besides: false means that the cookie does not count.
+// of is serve.Options.Authenticate: it identifies the user of a request. It
+// returns false without a valid cookie; the server issues no logins of its own
+// here.
 func (u *users) of(r *http.Request) (api.User, bool) {
 	cookie, err := r.Cookie(cookieName)
 	if err != nil {

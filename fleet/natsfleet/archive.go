@@ -86,8 +86,8 @@ func (s streamed) reachesArchive(ctx context.Context, k store.Key) error {
 	return nil
 }
 
-// usualArchiveTTL is how long the lease lasts under which a transcript is archived. Somebody
-// who wants to wake the conversation just then waits for it.
+// usualArchiveTTL is the duration of the lease under which a transcript is
+// archived. A worker that wants to wake the conversation meanwhile waits for it.
 const usualArchiveTTL = 5 * time.Second
 
 // Archive moves transcripts that have not been appended to since the given time
@@ -95,7 +95,8 @@ const usualArchiveTTL = 5 * time.Second
 // moved. Sessions that are running, and those that were written without a
 // lease, stay. An archived session is read from both, by every process with the
 // same Options.Archive. Several processes may call Archive at once, at any
-// time, and one of them may die: what is half archived is read from the stream.
+// time, and one of them may die: a half-archived transcript is read from the
+// stream.
 func (s *Store) Archive(ctx context.Context, project string, before time.Time) (moved int, err error) {
 	if err := cmp.Or(store.CheckProject(project), ctx.Err()); err != nil {
 		return 0, err
@@ -122,7 +123,7 @@ func (s *Store) Archive(ctx context.Context, project string, before time.Time) (
 	return moved, errors.Join(errs...)
 }
 
-// archiveNowAndThen lets one of those who call it archive what is cold, until stop is
+// archiveNowAndThen lets one of its callers archive cold transcripts, until stop is
 // called.
 func (s *Store) archiveNowAndThen(project string, after time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -291,8 +292,8 @@ func (a *archiver) transcript(ctx context.Context, k store.Key) error {
 
 // there returns how many entries of a transcript the archive has: those that the
 // stream records, and those of an archiver that died before it updated the stream.
-// What is left of a subagent that was deleted is removed; anything else that is
-// there stays, and is an error.
+// Leftovers of a deleted subagent are removed; anything else there stays, and is
+// an error.
 func (a *archiver) there(ctx context.Context, k store.Key, known int, all []store.Entry) (int, error) {
 	has, err := loadFirst(ctx, a.archive, k, len(all)+1)
 	if err != nil {

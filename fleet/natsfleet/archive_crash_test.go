@@ -11,15 +11,15 @@ import (
 	"github.com/claude-agent-go/claude/fleet/natsfleet/natstest"
 )
 
-// What a worker sends when it writes a transcript anew.
+// The messages of a worker that compacts a transcript.
 const (
 	rewritesFirst = `^HPUB \S+\.t\.p\.\S+\.e .*Rewritten: 1/`
 	rewritesLast  = `^HPUB \S+\.t\.p\.\S+\.e .*Modified: `
 	marksArchived = `^HPUB \S+\.t\.p\.\S+\.e .*Archived: `
 )
 
-// archivePoints are the moments at which a worker is killed that writes transcripts
-// anew and archives them.
+// archivePoints are the moments at which a worker that compacts and archives
+// transcripts is killed.
 var archivePoints = []struct {
 	name string
 	at   diePoint

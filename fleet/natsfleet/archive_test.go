@@ -43,7 +43,7 @@ func newKeeper(t *testing.T, url, dir string, set ...func(*natsfleet.Options)) *
 	return k
 }
 
-// session takes the lease, as soon as it is free, and gives it back when do is done.
+// session takes the lease, as soon as it is free, and releases it when do is done.
 func (k *keeper) session(do func(store.Fence)) {
 	k.t.Helper()
 	for {
@@ -158,7 +158,8 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
-// What is written anew or archived was last modified when something was said.
+// Compaction and archiving keep the time of the last entry as the time of
+// modification.
 func TestModifiedStays(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
@@ -309,7 +310,7 @@ func TestArchiveLosesEntries(t *testing.T) {
 	k.wants("afterwards")
 }
 
-// Some messages of a transcript that was written anew are not a transcript.
+// Some of the messages of a compacted transcript are not a transcript.
 func TestAssembleHalf(t *testing.T) {
 	t.Parallel()
 	batch, first, second := map[string]string{"Id": "a"}, map[string]string{"Rewritten": "1/2"}, map[string]string{"Rewritten": "2/2"}
@@ -352,8 +353,9 @@ func TestArchiveDiffers(t *testing.T) {
 	k.wants("with other entries in the archive")
 }
 
-// Somebody who falls asleep while it archives, and wakes up when the conversation
-// has another owner, writes neither to the archive nor to the stream. Nothing is lost or doubled.
+// An archiver that is suspended, and resumes when the conversation has another
+// owner, writes neither to the archive nor to the stream. Nothing is lost or
+// doubled.
 func TestPausedArchiver(t *testing.T) {
 	t.Parallel()
 	short := func(o *natsfleet.Options) { o.ArchiveTTL(chainTTL) }
@@ -397,8 +399,8 @@ func TestPausedArchiver(t *testing.T) {
 	}
 }
 
-// Anyone who reads a transcript while it is appended to, written anew and archived sees
-// a beginning of it, and never less than before.
+// A reader of a transcript that is appended to, compacted and archived sees a
+// beginning of it, and never less than before.
 func TestReadWhileMoved(t *testing.T) {
 	t.Parallel()
 	often := func(o *natsfleet.Options) { o.CompactAt(3) }

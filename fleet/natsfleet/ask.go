@@ -55,7 +55,7 @@ func (s *Store) answer(ctx context.Context, project string, f *fleet.Fleet) (sto
 	subject := s.layout.ask(project, "*")
 	sub, err := s.nc.Subscribe(subject, func(m *nats.Msg) {
 		key := untoken(m.Subject[strings.LastIndexByte(m.Subject, '.')+1:])
-		go func() { // a slow one does not hold up the others
+		go func() { // a slow one does not block the others
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askBound)
 			defer cancel()
 			var op fleet.Instruction

@@ -37,9 +37,9 @@ func (w *whole) entries() []store.Entry {
 // entry begins with a brace.
 const idMark = "#"
 
-// assemble makes a transcript of messages: parts are joined, and what came twice is
-// left out. It returns errStale if a replica does not have all messages of one that
-// was written anew.
+// assemble makes a transcript of messages: it joins parts and leaves out
+// duplicates. It returns errStale if a replica does not have all messages of a
+// compacted one.
 func assemble(all []stored) (w whole, err error) {
 	a := assembler{batches: make(map[string]bool), uuids: make(map[string]bool)}
 	for _, m := range all {
@@ -102,7 +102,7 @@ func (a *assembler) reset() {
 	clear(a.uuids)
 }
 
-// anew takes the text of a transcript that was written anew.
+// anew takes the text of a compacted transcript.
 func (a *assembler) anew(m stored, data []byte) (err error) {
 	if n := m.header.Get(headerArchived); n != "" {
 		if a.archived, err = strconv.Atoi(n); err != nil || a.archived < 0 {
@@ -148,8 +148,8 @@ func (m *stored) modified() time.Time {
 	return m.at
 }
 
-// text is the transcript as it is written anew: each batch after its id. The ids stay
-// when the entries do not: a batch that comes again must be known.
+// text is the compacted form of the transcript: each batch after its id. The ids
+// stay even when the entries do not: a repeated batch must be recognised.
 func (w *whole) text() []byte {
 	var out []byte
 	for _, b := range w.batches {

@@ -42,8 +42,8 @@ func (b beside) options(o natsfleet.Options, die *diePoint) natsfleet.Options {
 	return o
 }
 
-// compactAt is how many messages a transcript may have: few, if much is to be written
-// anew.
+// compactAt is how many messages a transcript may have: few, if there is to be much
+// compaction.
 func (b beside) compactAt() int {
 	if b.Archive != "" {
 		return 3
@@ -82,7 +82,7 @@ func newWatched(dir string, die *diePoint) *watched {
 	return w
 }
 
-// stop makes the store be down for everybody, until the returned function is called.
+// stop takes the store down for all callers, until the returned function is called.
 func (w *watched) stop() (start func(), err error) {
 	return func() { os.Remove(w.down) }, os.WriteFile(w.down, nil, 0o600)
 }

@@ -287,7 +287,7 @@ func good() *history {
 	return h
 }
 
-// The checker finds what is planted, and nothing else.
+// The checker finds the planted faults, and nothing else.
 func TestChecker(t *testing.T) {
 	if broken := good().check(); len(broken) != 0 {
 		t.Fatalf("a good history: %q", broken)

@@ -11,13 +11,13 @@ import (
 
 // A server keeps messages in the order in which they came, in blocks of megabytes. A
 // transcript whose messages are far apart costs it a block for each of them, so a
-// transcript of many messages is written anew when its conversation goes to sleep.
+// transcript of many messages is compacted when its conversation goes to sleep.
 
-// usualCompactAt is how many messages a transcript has before it is written anew.
+// usualCompactAt is how many messages a transcript has before it is compacted.
 const usualCompactAt = 16
 
-// perMessage lets long transcripts have more of them, so that what is written is not
-// many times what was said.
+// perMessage lets long transcripts have more of them, to bound the write
+// amplification.
 const perMessage = 64 << 10
 
 // touch notes that a transcript was written to under a lease.
@@ -55,7 +55,7 @@ func (s *Store) compact(ctx context.Context, f store.Fence, touched map[store.Ke
 
 const compactBound = 10 * time.Second
 
-// compact writes a transcript anew, if it has many messages.
+// compact rewrites a transcript as few messages, if it has many.
 func (s streamed) compact(ctx context.Context, k store.Key, f store.Fence) error {
 	subject := s.layout.transcript(k.Project, k.Session, k.Sub) + ".e"
 	var in info

@@ -106,8 +106,8 @@ func StartWorker(ctx context.Context, o WorkerOptions) (*Worker, error) {
 }
 
 // Close drains the worker, see [fleet.Fleet.Close]: nothing new is begun, turns may
-// end within Grace, and what is not answered then continues on another worker at
-// once, because the leases are given back.
+// end within Grace, and unanswered prompts then continue on another worker at once,
+// because the leases are released.
 func (w *Worker) Close(ctx context.Context) error {
 	err := w.Fleet.Close(ctx)
 	w.stop()

@@ -134,8 +134,9 @@ func deleteBeside(t *testing.T, s *natsfleet.Store, k store.Key, after int, writ
 	return nil
 }
 
-// Once a deletion has left its mark, nothing is written to the session any more, even if
-// the one who deletes it gets no further: neither entries, nor the transcript anew.
+// Once a deletion has left its tombstone, nothing more is written to the session,
+// neither entries nor a compacted transcript, even if the deleting process gets no
+// further.
 func TestNothingBehindTheMark(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{1, 3} {

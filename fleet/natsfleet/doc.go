@@ -30,9 +30,9 @@
 // # One stream
 //
 // Everything is in one stream: transcripts, prompts, their outcomes, questions to
-// people, leases. The server announces what it has stored, which is how workers
-// learn about prompts and decisions, and clients about answers. Announcements can be lost
-// while a connection is down, so everybody also looks at the stream now and then.
+// people, leases. The server announces each stored message, so that workers learn
+// about prompts and decisions, and clients about answers. Announcements can be lost
+// while a connection is down, so all of them also poll the stream now and then.
 //
 // Transcripts can be kept in another store with leases, see Options.Transcripts, or
 // move there when they have not been used for a while, see Options.Archive.

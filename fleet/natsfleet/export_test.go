@@ -9,7 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// StoredMessage is a message of the stream, for those who check what was stored.
+// StoredMessage is a message of the stream, for tests that check what was stored.
 type StoredMessage struct {
 	Subject string
 	Seq     uint64
@@ -18,7 +18,7 @@ type StoredMessage struct {
 	Data    []byte
 }
 
-// CompactAt sets how many messages a transcript has before it is written anew.
+// CompactAt sets how many messages a transcript has before it is compacted.
 func (o *Options) CompactAt(n int) { o.compactAt = n }
 
 // ArchiveTTL sets how long the lease lasts under which a transcript is archived.
@@ -97,7 +97,7 @@ func ReadPages(ctx context.Context, page int, store func() uint64, replica func(
 	return subjects, err
 }
 
-// Stale is the error of a replica that does not have what is known to be stored.
+// Stale is the error of a replica that lags behind what is known to be stored.
 var Stale = errStale
 
 // Received is how many messages the connection has received.

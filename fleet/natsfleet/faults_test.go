@@ -92,7 +92,7 @@ func (c *workforce) sender(conversation, prompt int) fleet.Conversations {
 	return c.here
 }
 
-// all are the ways of everybody.
+// all are the ways of all clients and workers.
 func (c *workforce) all() way {
 	all := append(way(nil), c.l.clients...)
 	for _, w := range c.ways {
@@ -173,7 +173,8 @@ func (c *workforce) suspend(p *process, lasts time.Duration) {
 	_ = p.cmd.Process.Signal(syscall.SIGCONT) // it was there
 }
 
-// pause suspends a worker. What the one in this process sends is held up instead.
+// pause suspends a worker. For the one in this process, its traffic is delayed
+// instead.
 func (c *workforce) pause(i int, lasts time.Duration) {
 	if i == len(c.workers) {
 		during(c.ways[i], (*gate).hold, lasts)
@@ -189,7 +190,7 @@ func during(w way, begin func(*gate), lasts time.Duration) {
 }
 
 // nodeFaults happen to one of three servers, workerFaults to one of the workers, or
-// to the way of everybody to the servers.
+// to all ways to the servers.
 var nodeFaults = []fault{
 	{"kill node", func(c *workforce, i int, lasts time.Duration) {
 		c.l.nodes[i].kill()

@@ -260,7 +260,7 @@ func TestForeignMessageInAQueue(t *testing.T) {
 	}
 }
 
-// Somebody else answers in the place of the worker.
+// A foreign client answers in place of the worker.
 func TestForeignAnswers(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})

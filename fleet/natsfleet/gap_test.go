@@ -192,7 +192,8 @@ func TestGapInRecords(t *testing.T) {
 	}
 }
 
-// A transcript is not written anew without what did not arrive when it was read.
+// A compaction never drops messages that did not arrive when the transcript was
+// read.
 func TestGapWhenCompacting(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})

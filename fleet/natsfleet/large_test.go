@@ -48,7 +48,8 @@ func TestLargePromptsAndAnswers(t *testing.T) {
 	}
 }
 
-// What is too large for a batch of messages is refused, and nothing of it is stored.
+// An append that is too large for a batch of messages is refused, and nothing of it
+// is stored.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	s := openStore(t, smallMessages(t).URL())

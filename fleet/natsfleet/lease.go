@@ -96,7 +96,7 @@ func (s *Store) acquire(ctx context.Context, l store.Lease, both bool) (store.Le
 	}
 }
 
-// yield gives back a lease whose epoch could not begin.
+// yield releases a lease whose epoch could not begin.
 func (s *Store) yield(ctx context.Context, prefix string, last uint64) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptBound)
 	defer cancel()
@@ -226,7 +226,7 @@ func (s *Store) Renew(ctx context.Context, l store.Lease) error {
 		s.mu.Unlock()
 		if err == nil {
 			// The other store comes second: an owner that was replaced must not
-			// extend its lease there and hold up its successor.
+			// extend its lease there and block its successor.
 			return s.side.renew(ctx, l, h.other)
 		}
 		if !errors.Is(err, errMoved) {

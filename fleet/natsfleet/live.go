@@ -114,7 +114,7 @@ func (l *live) Ask(ctx context.Context, key string) ([]byte, error) {
 	}
 }
 
-// tell answers those who ask what is being said in the conversations that run here.
+// tell answers requests for the live text of the conversations that run here.
 func (l *live) tell(f *fleet.Fleet) (stop func(), err error) {
 	sub, err := l.s.nc.Subscribe(l.s.layout.spoken(l.project, "*"), func(m *nats.Msg) {
 		if state, here := f.LiveState(untoken(m.Subject[strings.LastIndexByte(m.Subject, '.')+1:])); here {

@@ -48,8 +48,8 @@ type Options struct {
 	// ArchiveAfter, which is a week if it is zero, so that the stream does not
 	// keep growing. It must be a store that Transcripts would accept; set only
 	// one of the two. Workers move the transcripts there. Such conversations
-	// continue as before: what was archived is read from the archive, and what is
-	// new goes to the stream.
+	// continue as before: archived entries are read from the archive, and new
+	// ones go to the stream.
 	Archive      store.Sessions
 	ArchiveAfter time.Duration
 
@@ -93,7 +93,7 @@ type Store struct {
 
 var _ store.Fleet = (*Store)(nil)
 
-// The version of the servers, and of what is in the stream.
+// The versions of the servers and of the stream's layout.
 const (
 	// The first minor version with atomic batches. Version 2.12.0 refuses some of them
 	// for good; this is the first that was tested.
@@ -293,7 +293,7 @@ func explain(err error) error {
 	return fail("connect", err)
 }
 
-// checkServer refuses a server that lacks what is needed.
+// checkServer refuses a server that lacks a required feature.
 func (s *Store) checkServer() error {
 	version := s.nc.ConnectedServerVersion()
 	if !atLeast(version, minVersion) {

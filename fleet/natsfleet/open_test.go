@@ -233,7 +233,7 @@ func entries(t *testing.T, s store.Transcripts, k store.Key) (all []store.Entry)
 	return all
 }
 
-// A full stream refuses what is new, and keeps what is old.
+// A full stream refuses new messages, and keeps the old ones.
 func TestStreamIsFull(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})

@@ -44,7 +44,7 @@ func TestEachInTurn(t *testing.T) {
 		happens func(*workforce)
 		lasts   time.Duration // about
 		fenced  bool          // an owner is replaced, and the store refuses its writes
-		alone   bool          // it happens to everybody in the lab
+		alone   bool          // it happens to every process in the lab
 	}{
 		"the server that leads is killed": {func(c *workforce) {
 			i := c.l.current(c.name)

@@ -38,8 +38,9 @@ func pieceName(id string, number, count int) string {
 	return fmt.Sprintf("%s %d/%d", id, number, count)
 }
 
-// joiner puts frames together. It keeps one unfinished frame: a frame of which a piece
-// is missing is dropped, and those who listen notice that. It is used by one goroutine.
+// joiner puts frames together. It keeps one unfinished frame: a frame with a
+// missing piece is dropped, and its listeners notice the gap. It is used by one
+// goroutine.
 type joiner struct {
 	id     string
 	number int // of the last piece

@@ -9,8 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/fleet/natsfleet"
 )
 
-// Pieces make a frame if all of them come, in order. What is odd is left out, and does
-// no harm to what follows.
+// Pieces make a frame if all of them come, in order. Odd pieces are left out, and
+// do not harm the following ones.
 func TestJoiner(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ pieces, want string }{
@@ -43,7 +43,7 @@ func TestJoiner(t *testing.T) {
 	}
 }
 
-// Somebody who sends pieces without end does not fill the memory.
+// An endless sender of pieces does not fill the memory.
 func TestJoinerIsBounded(t *testing.T) {
 	t.Parallel()
 	var j natsfleet.Joiner

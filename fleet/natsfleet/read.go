@@ -50,8 +50,8 @@ func (s *Store) request(ctx context.Context, subject string, ask, answer any) er
 }
 
 // last returns the last message of a subject, nil if there is none. The leader of
-// the stream is asked. One that does not know that it was replaced may give an old
-// message, so what is made of it is compared and set.
+// the stream is asked. A deposed leader that does not know it yet may return a
+// stale message, so every change based on it is a compare-and-set.
 func (s *Store) last(ctx context.Context, subject string) (m *stored, err error) {
 	err = s.withRetry(ctx, attemptBound, func(ctx context.Context) error {
 		for m, err = s.lastOfAll(ctx, subject); err == nil && m != nil && !m.ours(); m, err = s.lastOfAll(ctx, subject) {
@@ -98,7 +98,7 @@ func (s *Store) ask(ctx context.Context, which map[string]any) (*stored, error) 
 	return out, nil
 }
 
-// errStale means that a replica answered that does not have what is known to be
+// errStale means that the replica that answered lags behind what is known to be
 // stored.
 var errStale = errors.New("the server that answered is behind the others")
 
@@ -114,8 +114,9 @@ func (s *Store) collect(ctx context.Context, prefix string) ([]stored, error) {
 	return all, err
 }
 
-// collectFrom is collect without what has a lower sequence. It also returns that of
-// the barrier. Of what is larger than most in all, the data is left out, see lightly.
+// collectFrom is collect without messages of a lower sequence. It also returns the
+// sequence of the barrier. If the messages are larger than most in all, their data
+// is left out, see lightly.
 func (s *Store) collectFrom(ctx context.Context, prefix string, from uint64, most int) ([]stored, uint64, error) {
 	return s.behindBarrier(ctx, prefix, from, most, func(ctx context.Context, from uint64) ([]stored, bool, error) {
 		return s.page(ctx, prefix+".>", from)
@@ -160,7 +161,7 @@ const loadBound = 2 * time.Minute
 // markTTL is how long messages stay that mean something only for a moment.
 const markTTL = time.Minute
 
-// What is read at once.
+// Bounds of one read.
 const (
 	pageCount = 1000
 	pageBytes = 4 << 20

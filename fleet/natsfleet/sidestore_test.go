@@ -194,8 +194,8 @@ func TestLeaseLostOutside(t *testing.T) {
 	}
 }
 
-// Somebody who falls asleep between the steps of taking a lease, and wakes up when
-// another has taken it, does not get it, and takes nothing away.
+// A process that is suspended between the steps of taking a lease, and resumes
+// when another has taken it, does not get it, and does not disturb its owner.
 func TestPausedBetweenTheLeases(t *testing.T) {
 	t.Parallel()
 	for _, when := range []string{"before Acquire", "after Acquire"} {

@@ -16,9 +16,9 @@ type sideTranscripts struct {
 	s *Store
 }
 
-// Append implements [store.Transcripts]. Nobody announces what is stored there, so this
-// does; a process that dies before is one whose lease will expire, and everybody
-// looks at the store now and then.
+// Append implements [store.Transcripts]. No server announces what is stored there,
+// so this does. If the process dies before, its lease expires, and all others poll
+// the store now and then.
 func (o sideTranscripts) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	if err := cmp.Or(b.Check(k), ctx.Err()); err != nil {
 		return err

@@ -190,7 +190,7 @@ func testLooks(t *testing.T, b *browser.Browser, address string) {
 		if *screenshots != "" {
 			b.Screenshot(t, filepath.Join(*screenshots, "inspect-"+tt.name+".png"))
 		}
-		// Everybody can use it, also what is folded away at first.
+		// The page is accessible, including the parts that are folded at first.
 		b.Eval(t, `document.querySelectorAll("details").forEach(d => d.open = true)`)
 		for _, v := range b.Violations(t) {
 			t.Errorf("%s: %s", tt.name, v)

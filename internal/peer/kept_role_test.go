@@ -30,7 +30,7 @@ func trusted(far *otherSide) {
 func TestReaderKeepsItsRole(t *testing.T) {
 	bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
 		far.handle = func(_ context.Context, in *peer.Incoming) {
-			synctest.Wait() // everybody else waits for us
+			synctest.Wait() // all other goroutines wait for us
 			far.mu.Lock()
 			early := len(far.messages) > 0
 			far.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 // passed on; see keptRole.
 //
 // A goroutine that is done waits for the role, but only one does: a second one is not
-// needed. Nobody waits while the peer rests.
+// needed. None waits while the peer rests.
 type readerRole struct {
 	reader  *ndjson.Reader
 	ended   func(error)

@@ -73,9 +73,9 @@ func Canonical(model string) string {
 	return versioned.ReplaceAllString(name, "")
 }
 
-// Of returns what an answer has cost. It believes the CLI before its own table: said is
-// what the CLI has reported of the model in the same conversation. Without either it
-// does not know.
+// Of returns the cost of an answer. It trusts the CLI more than its own table: said
+// is the CLI's report about the model in the same conversation. Without either the
+// cost is unknown.
 func Of(model string, u message.Usage, said message.ModelUsage) (usd float64, known bool) {
 	r, listed := rates[Canonical(model)]
 	if !listed {

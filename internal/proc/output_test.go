@@ -88,7 +88,7 @@ func TestOutputCutWhileReading(t *testing.T) {
 	}
 }
 
-// Somebody who holds the pipe and never stops writing cannot fill the memory.
+// A process that holds the pipe and never stops writing cannot fill the memory.
 func TestOutputOfFlood(t *testing.T) {
 	o, w := openOutput(t)
 	stopped := make(chan struct{})

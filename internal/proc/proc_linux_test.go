@@ -82,7 +82,7 @@ func TestStopSweepsAfterPoliteEnd(t *testing.T) {
 }
 
 // A child that ends by itself, in good order, leaves nothing behind either.
-// Nobody calls Stop, and nothing is waited for but the end.
+// Stop is not called, and nothing is waited for but the end.
 func TestOrderlyEndLeavesNothing(t *testing.T) {
 	for _, test := range []struct {
 		name string

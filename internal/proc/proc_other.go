@@ -19,10 +19,10 @@ func sysProcAttr() *syscall.SysProcAttr {
 func awaitExit(int) bool { return false }
 
 // endLeftovers ends what is left of the child's group: SIGTERM, and SIGKILL when the
-// patience is over. What runs in other sessions is not found, because these
-// systems do not show environments to everybody. The child is collected already,
-// but no system gives the number of a group away while it has members; without
-// any there is the blink again.
+// patience is over. Processes in other sessions are not found, because these
+// systems do not show their environments. The child is collected already, but no
+// system gives the number of a group away while it has members; without any there
+// is the blink again.
 func (g *group) endLeftovers(patience, bound time.Duration) bool {
 	return endBySignals(patience, bound, func(sig syscall.Signal) bool { return syscall.Kill(-g.id, sig) != nil })
 }

@@ -229,8 +229,8 @@ func (r *rig) screens() map[string]string {
 	}
 }
 
-// Every screen is fit for everybody, in light and dark, wide and on a phone, and
-// nothing is wider than a phone.
+// Every screen is accessible, in light and dark, wide and on a phone, and nothing
+// is wider than a phone.
 func TestAccessible(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)
@@ -273,8 +273,8 @@ func accessible(t *testing.T, b *browser.Browser, name string, width int, colour
 	}
 }
 
-// However many decisions wait, and wherever the inbox is scrolled to, it is fit for
-// everybody.
+// However many decisions wait, and wherever the inbox is scrolled to, it is
+// accessible.
 func TestAccessibleInbox(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)

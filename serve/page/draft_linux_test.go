@@ -8,7 +8,7 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// endLogins logs everybody out.
+// endLogins logs all users out.
 func (r *rig) endLogins() {
 	r.t.Helper()
 	list, err := r.server.Service().Logins(r.t.Context(), ada)
@@ -33,8 +33,8 @@ func (r *rig) logIn(b *browser.Browser, u api.User) {
 }
 
 // A prompt that is sent, or just typed, after the login has ended is there again after
-// the next login of the same person, and can be sent. Nobody else who logs in there sees
-// it, and then it is gone for good.
+// the next login of the same person, and can be sent. Another user who logs in
+// there does not see it, and then it is gone for good.
 func TestTypedWhenTheLoginEnds(t *testing.T) {
 	bob := api.User{Name: "bob", Role: api.Operator}
 	r := newRig(t)

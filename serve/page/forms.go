@@ -200,7 +200,7 @@ type rewindView struct {
 	api.Conversation
 	api.Rewound
 	Message string
-	Prompt  string // what it says
+	Prompt  string // its text
 }
 
 // rewind shows what restoring files would change, and restores them when the
@@ -350,7 +350,8 @@ func (p *page) login(w http.ResponseWriter, r *http.Request) {
 	if _, pasted, ok := strings.Cut(token, "#t="); ok { // the whole link
 		token = pasted
 	}
-	// Anybody can send a link that logs in as them, and read along from then on.
+	// An attacker can send a login link of their own, and read along from then
+	// on.
 	if now, ok := serve.UserOf(r.Context()); ok && r.PostFormValue("sure") == "" {
 		if next, err := p.service.LoginUser(r.Context(), token); err == nil && next.Name != now.Name {
 			p.loginScreen(w, http.StatusOK, loginView{To: to, Change: &userChange{line(now.Name), next, token}})

@@ -11,8 +11,8 @@ import (
 
 var logOut = regexp.MustCompile(`action="(/logins/[^"]+/end)"`)
 
-// A browser that was lost is logged out from another one, without a script. Nobody
-// sees or ends the logins of others, but admins do.
+// A browser that was lost is logged out from another one, without a script. Only
+// admins see or end the logins of others.
 func TestLoginsOnPage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -99,7 +99,7 @@ func checkDamaged(t *testing.T, s *redisstore.Store, k store.Key, name string, w
 	if errors.Is(err, store.ErrNotFound) || err == nil && !slices.Equal(got, want) {
 		t.Errorf("%s: %q, %v", name, got, err)
 	}
-	// What is refused leaves no gap, and what is taken can be read.
+	// A refused append leaves no gap, and an accepted one can be read.
 	appended := s.Append(t.Context(), k, store.Batch{ID: "again", Entries: []store.Entry{store.Entry(`{"uuid":"0"}`), store.Entry(`{"uuid":"9"}`)}})
 	got, err = read()
 	if err == nil && !strings.HasPrefix(strings.Join(got, ""), strings.Join(want, "")) || appended == nil && err == nil && got[len(got)-1] != `{"uuid":"9"}` {

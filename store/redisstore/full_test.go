@@ -20,7 +20,7 @@ func key(n int) store.Key {
 	return store.Key{Project: "p", Session: fmt.Sprintf("00000000-0000-4000-8000-%012d", n)}
 }
 
-// What gives something back works when the server's memory is full.
+// Calls that free memory work when the server's memory is full.
 func TestMemoryIsFull(t *testing.T) {
 	url := server.Redis(t)
 	s := open(t, url)

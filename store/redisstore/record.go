@@ -16,7 +16,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// parseRecord reads a record as it is kept: the revision, a colon, the value.
+// parseRecord reads the stored form of a record: the revision, a colon, the
+// value.
 func parseRecord(k store.RecordKey, text string) (store.Record, error) {
 	number, value, ok := strings.Cut(text, ":")
 	revision, err := strconv.ParseInt(number, 10, 64)

@@ -11,8 +11,8 @@ const (
 	damaged   = -5
 )
 
-// whenFull lets a script run when the server's memory is full: those that give
-// something back must work then. (A script with such a line needs Redis 7.)
+// whenFull lets a script run when the server's memory is full: those that free
+// memory must work then. (A script with such a line needs Redis 7.)
 const whenFull = "#!lua flags=allow-oom\n"
 
 // fence is the beginning of each script that changes something: the first key is
@@ -33,8 +33,9 @@ local now = t[1] * 1000000 + t[2]
 
 // appendScript appends a batch.
 //
-// The life of a transcript is a number that it has until it is deleted. One with a
-// life and without entries has lost them: the server was allowed to evict keys.
+// The life of a transcript is a number that it keeps until it is deleted. A
+// transcript with a life and without entries has lost them: the server was allowed
+// to evict keys.
 //
 //	KEYS  lease, deleted, entries, uuids, batches, list, life, lives
 //	ARGV  token, session, batch id, member of the list, score or "", then id and line of each entry

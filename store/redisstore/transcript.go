@@ -67,8 +67,8 @@ func (s *Store) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	return fail(k, err)
 }
 
-// What is read at once: so many records, and about so many bytes of records or
-// entries. One of them may be larger.
+// The size of one read: so many records, and about so many bytes of records or
+// entries. A single one may be larger.
 const (
 	pageCount = 200
 	pageBytes = 4 << 20

@@ -96,8 +96,8 @@ func (m *merging) edit(ctx context.Context, h *head) (done bool, err error) {
 	from, to := m.choose(t.Parts)
 	run := t.Parts[from:to]
 	if m.new.Name != "" && !slices.Equal(run, m.old) {
-		// Somebody was faster: with the head that was read, ours cannot be
-		// written any more.
+		// Another process was faster: based on the head that was read, ours can
+		// no longer be written.
 		_ = m.s.remove(context.WithoutCancel(ctx), partsOf(m.k)+m.new.Name)
 		m.new = part{}
 	}

@@ -39,8 +39,8 @@ func (t transcript) entries() (n int64) {
 
 // stamp is in every object that is written under fences.
 type stamp struct {
-	// Nonce is of each write another one, so that no two states are equal: the
-	// tag of an object is a digest of what is in it.
+	// Nonce differs in each write, so that no two states are equal: the tag of an
+	// object is a digest of its content.
 	Nonce string `json:"nonce"`
 	// Fences are the lowest tokens that may still write, by lease.
 	Fences map[string]int64 `json:"fences,omitempty"`
@@ -88,8 +88,8 @@ const maxKnown = 64
 
 var seed = maphash.MakeSeed()
 
-// enter keeps other writers of a session in this process waiting, and returns what
-// is known of it.
+// enter makes other writers of a session in this process wait, and returns its
+// cached state.
 func (s *Store) enter(ctx context.Context, k store.Key) (*session, func(), error) {
 	k = k.Main()
 	gate := s.gates[maphash.Comparable(seed, k)%uint64(len(s.gates))]

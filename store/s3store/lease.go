@@ -12,7 +12,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// leaseBody is a lease as it is kept. It lasts from when its object was written.
+// leaseBody is the stored form of a lease. The lease begins when its object is
+// written.
 type leaseBody struct {
 	Nonce    string        `json:"nonce"` // of each write another one, as in stamp
 	Owner    string        `json:"owner"`
@@ -151,7 +152,7 @@ func (s *Store) Acquire(ctx context.Context, project, name, owner string, ttl ti
 		err = s.setLease(ctx, lease, func(l *leaseBody) { l.Objects = nil })
 	}
 	if err != nil {
-		// Nobody has it: give it back, if there is a way to.
+		// The caller does not get the lease: release it, if that is possible.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		_ = s.setLease(ctx, lease, func(l *leaseBody) { l.Released = true })

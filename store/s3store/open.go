@@ -140,9 +140,9 @@ func (s *Store) getJSON(ctx context.Context, name string, v any) (object, error)
 // anyTag lets put write in any case.
 const anyTag = "*"
 
-// put writes an object and returns its tag: over the one with a tag, or only if
-// there is none with the tag "", or in any case with anyTag. If the condition does
-// not hold it is errTaken.
+// put writes an object and returns its tag. It replaces the object with the tag
+// over; "" means that none may exist, and anyTag any object or none. If the
+// condition does not hold, it returns errTaken.
 func (s *Store) put(ctx context.Context, name string, body []byte, over string) (etag string, err error) {
 	if err := s.probe(ctx); err != nil {
 		return "", err

@@ -107,7 +107,7 @@ func (s *s3server) client(slow bool) *s3.Client {
 	return s3.New(o)
 }
 
-// stores returns two stores in the bucket, of which one is slow. Both have written
+// stores returns two stores in the bucket, one of them slow. Both have written
 // once, so that the server was probed.
 func (s *s3server) stores(t *testing.T) (slow, quick *s3store.Store) {
 	t.Helper()

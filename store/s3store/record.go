@@ -16,8 +16,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// recordBody is a record as it is kept. One that was dropped stays, so that its
-// revisions are not used again. One of revision 0 never was.
+// recordBody is the stored form of a record. A dropped record leaves a tombstone,
+// so that its revisions are not reused. Revision 0 means that it never existed.
 type recordBody struct {
 	stamp
 	Name     string `json:"name"`

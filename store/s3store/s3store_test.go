@@ -161,7 +161,7 @@ func TestCompactWhileLoading(t *testing.T) {
 	}
 }
 
-// What is not as it was written is an error for readers and writers alike.
+// A changed object is an error for readers and writers alike.
 func TestDamaged(t *testing.T) {
 	for name, damage := range map[string]func(body string) string{
 		"garbage":  func(string) string { return "hello" },

@@ -161,7 +161,7 @@ func (known *ids) add(c *content) {
 	known.entries += int64(len(c.entries))
 }
 
-// catchUp reads what a transcript has beyond what is known of it.
+// catchUp reads the entries of a transcript that are not cached yet.
 func (s *Store) catchUp(ctx context.Context, t *session, k store.Key, tr transcript) (*ids, error) {
 	known := t.ids[k.Sub]
 	if known == nil || known.transcript != tr.ID {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Every connection to an SQLite database writes so that what is stored survives a crash of
-// the machine, and what is deleted is gone.
+// Every connection to an SQLite database writes so that stored data survive a crash
+// of the machine, and deleted data are gone.
 func TestConnectionsAreDurable(t *testing.T) {
 	s, err := Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "s.db"))
 	if err != nil {

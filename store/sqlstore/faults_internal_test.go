@@ -20,7 +20,7 @@ import (
 
 var errFault = errors.New("the database is down")
 
-// faults counts what is asked of a database, and fails one of it.
+// faults counts the requests to a database, and fails one of them.
 type faults struct {
 	*fileConnector
 	t     *testing.T
@@ -305,8 +305,8 @@ func TestErrorsHidePasswords(t *testing.T) {
 	}
 }
 
-// A file that is moved in the middle of a change is noticed before the commit: what is
-// written to it would be lost.
+// A file that is moved in the middle of a change is noticed before the commit:
+// writes to it would be lost.
 func TestMovedDuringChange(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return // a file that is open cannot be moved there

@@ -11,8 +11,8 @@ import (
 
 // ErrMoved means that the file of an SQLite database is no longer where it was opened:
 // it was moved, removed, or replaced by another one, such as a copy that was restored.
-// The next process that opens the database would not find what is written to the old file, so
-// nothing is. Open the store again.
+// The next process that opens the database would not find writes to the old file,
+// so nothing is written. Open the store again.
 var ErrMoved = errors.New("the database file was moved or replaced")
 
 // databaseFile is the file of an SQLite database that is open.

@@ -25,7 +25,7 @@ func (s *Store) fenced(ctx context.Context, tx *sql.Tx, f store.Fence) error {
 }
 
 // lockLease locks a lease until the transaction ends, and makes it if there is
-// none. Whatever time is taken afterwards is that after the wait.
+// none. A time read afterwards is one after the wait for the lock.
 func (s *Store) lockLease(ctx context.Context, tx *sql.Tx, f store.Fence) (l leased, err error) {
 	if _, err := s.change(ctx, tx, "insert into claude_leases (project, name, owner, token, ends) values (?, ?, '', 0, 0) on conflict do nothing", f.Project, f.Name); err != nil {
 		return l, err

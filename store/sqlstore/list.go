@@ -151,7 +151,7 @@ func (s *Store) Prune(ctx context.Context, project string, before time.Time) (n 
 				return err
 			}
 			var modified int64
-			// Somebody may have appended in the meantime.
+			// Another process may have appended in the meantime.
 			if err := s.row(ctx, tx, "select coalesce(max(modified), 0) from claude_transcripts where project = ? and session = ?", project, session).Scan(&modified); err != nil || modified >= before.UnixMicro() {
 				return err
 			}

@@ -67,7 +67,7 @@ func (newerTables) Is(target error) bool { return target == store.ErrNewer }
 
 // migrate makes the tables or brings them up to date. Many may do it at once.
 func (s *Store) migrate(ctx context.Context) error {
-	// A look does not wait for those who write. If it fails, there are no tables.
+	// A read does not wait for writers. If it fails, there are no tables.
 	var version int
 	if err := s.row(ctx, s.db, "select max(version) from claude_schema").Scan(&version); err == nil && version == len(migrations()) {
 		return nil

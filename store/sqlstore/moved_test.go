@@ -15,9 +15,9 @@ import (
 	"github.com/claude-agent-go/claude/store/sqlstore"
 )
 
-// What is written to a database whose file was moved away would never be found, so
-// nothing is: no record, no entry, no lease, and no prompt is accepted. When the file is
-// back, all is well.
+// Writes to a database whose file was moved away would never be found, so none is
+// made: no record, no entry, no lease, and no prompt is accepted. When the file is
+// back, everything works again.
 func TestMovedAway(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("an open file cannot be moved")

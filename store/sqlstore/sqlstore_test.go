@@ -188,7 +188,7 @@ func prune(t *testing.T, source string) {
 	}
 }
 
-// Both databases are measured with what is committed on the disk.
+// Both databases are measured with commits that are synced to the disk.
 func BenchmarkAppend(b *testing.B) {
 	for _, db := range []struct {
 		name   string

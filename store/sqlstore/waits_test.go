@@ -93,7 +93,7 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// Somebody who sends a prompt while another process holds the lock of the database
+// A sender of a prompt, while another process holds the lock of the database,
 // learns in time that it may have been accepted, and how to send it again.
 func TestSendWhileLocked(t *testing.T) {
 	t.Parallel()

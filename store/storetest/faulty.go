@@ -126,8 +126,8 @@ func (f *FaultyStore) Calls() int {
 	return f.calls
 }
 
-// Settle does what is late. StoreCall it before you look at the store that was
-// wrapped.
+// Settle applies the delayed writes. Call it before you look at the wrapped
+// store.
 func (f *FaultyStore) Settle() {
 	f.catchUp(math.MaxInt)
 }

@@ -96,7 +96,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// What is late comes after the next call, and what is later after the tenth.
+// A late write is applied after the next call, and a later one after the tenth.
 func TestLate(t *testing.T) {
 	for fault, want := range map[storetest.StoreFault]int{storetest.Late: 1, storetest.Later: 10} {
 		inner := store.Memory()

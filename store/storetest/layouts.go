@@ -30,7 +30,7 @@ func layoutWithout(s *subject) {
 	}
 }
 
-// layoutNewer is a store that a newer program has laid out anew.
+// layoutNewer is a store with the layout of a newer program.
 func layoutNewer(s *subject) {
 	k, r := s.session(), store.RecordKey{Project: s.project, Kind: "thing", Name: "a"}
 	s.append(k, line("one"))

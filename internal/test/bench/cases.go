@@ -234,7 +234,7 @@ func roundTrips(name, prompt string) group {
 }
 
 // start measures from nothing to the first message of a turn. The limit is
-// what the fake CLI itself needs for that; of the SDKs what is above it.
+// the time of the fake CLI itself; the rows of the SDKs show the time above it.
 func start(ctx context.Context, b *bench) ([]row, error) {
 	times := make(map[string][]float64)
 	for i := range b.scale(20) + 1 {

@@ -34,8 +34,8 @@ func deadly(t *testing.T) *real {
 }
 
 // A tool that kills its program a moment after its effect does not run again by itself,
-// although the call was not stored: the next program tells the model of it. Nobody is
-// asked about the call twice.
+// although the call was not stored: the next program tells the model of it. No
+// person is asked about the call twice.
 func TestRealFleetTellsOfLostCalls(t *testing.T) {
 	t.Parallel()
 	need.Signals.Test(t)

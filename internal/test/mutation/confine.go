@@ -13,8 +13,9 @@ var errUnconfined = errors.New("its mutants may signal any process, and there is
 
 // confinement is the command that runs another one where it sees no processes but
 // its own, nil if there is none on this system. A mutant of the code that chooses
-// whom to signal might choose everybody. What a mutant leaves running ends with
-// the run. The shell is there to be the first process, which must reap the others.
+// the processes to signal might choose all of them. Processes that a mutant leaves
+// behind end with the run. The shell is there to be the first process, which must
+// reap the others.
 func confinement() []string {
 	if runtime.GOOS != "linux" {
 		return nil

@@ -52,8 +52,8 @@ func docRules() []rule {
 	}}
 }
 
-// undocumented methods need no words: their meaning is that of an interface
-// everybody knows.
+// undocumented methods need no words: their meaning is that of a well-known
+// interface.
 func undocumented(name string) bool {
 	return slices.Contains([]string{"Error", "Unwrap", "String", "MarshalJSON", "UnmarshalJSON", "Head"}, name)
 }

@@ -30,7 +30,7 @@ func layers() [][]string {
 }
 
 // separateLayers are packages outside the layers, with what they may import of the
-// module. Nobody but the tests may import them.
+// module. Only the tests may import them.
 func separateLayers() map[string][]string {
 	return map[string][]string{
 		"acp/internal/schemagen":        {"internal/test/npm"},

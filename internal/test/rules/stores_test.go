@@ -33,8 +33,8 @@ func asked() map[string][]string {
 	}
 }
 
-// checkStoreAssertions wants everybody to take the contract of a store that they need. A type
-// assertion goes past a store that wraps another one.
+// checkStoreAssertions wants all code to take the contract of a store that it
+// needs. A type assertion bypasses a store that wraps another one.
 func checkStoreAssertions(m *module) []string {
 	contracts := map[string]bool{"Transcripts": true, "Leases": true, "Records": true, "Sessions": true, "Fleet": true}
 	for name := range asked() {

@@ -120,9 +120,8 @@ func freePort(t T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// listen starts a server on a free port, and waits until it has said that it is
-// ready. Somebody else may take it in between, so
-// it is tried a few times.
+// listen starts a server on a free port, and waits until it reports that it is
+// ready. Another process may take the port in between, so it tries a few times.
 func listen(t T, ready string, command func(port int) *exec.Cmd) (address string) {
 	t.Helper()
 	var p *process

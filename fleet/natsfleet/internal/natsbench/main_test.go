@@ -59,8 +59,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// Somebody who interrupts a measurement ends it; the servers run until the fleets on them
-// have ended.
+// An interrupt ends a measurement; the servers run until the fleets on them have
+// ended.
 func TestInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	err := inScratch(ctx, 1, func(c *cluster, _ string) error {
