@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,29 +19,43 @@ import (
 
 // Every command line of claudectl in a document is one that claudectl understands.
 func TestDocumentedCommands(t *testing.T) {
-	root := os.DirFS("../..")
 	seen := 0
-	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+	for place, c := range allDocumented(t) {
+		seen++
+		if err := understood(c.args); err != nil {
+			t.Errorf("%s: claudectl %s: %v", place, strings.Join(c.args, " "), err)
 		}
-		if d.IsDir() && name != "." && (d.Name()[0] == '.' || d.Name() == "testdata") {
-			return fs.SkipDir
-		}
-		if filepath.Ext(name) != ".md" || name == "CHANGELOG.md" { // which also has commands of the past
-			return nil
-		}
-		text, err := fs.ReadFile(root, name)
-		for _, c := range documentedCommands(string(text)) {
-			seen++
-			if err := understood(c.args); err != nil {
-				t.Errorf("%s:%d: claudectl %s: %v", name, c.line, strings.Join(c.args, " "), err)
+	}
+	if seen < 30 {
+		t.Errorf("%d commands", seen)
+	}
+}
+
+// allDocumented is every command line of claudectl in a document, with its place.
+func allDocumented(t *testing.T) iter.Seq2[string, documented] {
+	return func(yield func(string, documented) bool) {
+		root := os.DirFS("../..")
+		err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
 			}
+			if d.IsDir() && name != "." && (d.Name()[0] == '.' || d.Name() == "testdata") {
+				return fs.SkipDir
+			}
+			if filepath.Ext(name) != ".md" || name == "CHANGELOG.md" { // which also has commands of the past
+				return nil
+			}
+			text, err := fs.ReadFile(root, name)
+			for _, c := range documentedCommands(string(text)) {
+				if !yield(fmt.Sprintf("%s:%d", name, c.line), c) {
+					return fs.SkipAll
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
 		}
-		return err
-	})
-	if err != nil || seen < 30 {
-		t.Errorf("%d commands, %v", seen, err)
 	}
 }
 
@@ -49,7 +64,7 @@ func TestDocumentedCommandsCanFail(t *testing.T) {
 		"```sh\nFOO=1 claudectl run --modle x \"two words\" | less # a remark\nexec claudectl fake s.json \"$@\"\n```\n" +
 		"```ini\nExecStart=/usr/bin/claudectl serve --listen :80\n```\n```go\nclaudectl := 1\n```\n")
 	got := fmt.Sprint(commands)
-	want := "[{1 [serve token --role operator]} {3 [run --modle x two words]} {4 [fake s.json ]} {7 [serve --listen :80]}]"
+	want := "[{1 [serve token --role operator] false} {3 [run --modle x two words] true} {4 [fake s.json ] true} {7 [serve --listen :80] false}]"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -62,8 +77,9 @@ func TestDocumentedCommandsCanFail(t *testing.T) {
 
 // documented is a command line in a document.
 type documented struct {
-	line int
-	args []string
+	line  int
+	args  []string
+	shell bool // in a block for a shell, not in a sentence or the file of a service
 }
 
 var spokenForm = regexp.MustCompile("`(claudectl [^`]+)`")
@@ -92,7 +108,7 @@ func documentedCommands(text string) (all []documented) {
 			}
 		}
 		for _, args := range commands {
-			all = append(all, documented{n, args})
+			all = append(all, documented{n, args, fence == "```sh"})
 		}
 	}
 	return all

@@ -33,7 +33,97 @@ func commandRules() []rule {
 			"README.md:5: ./cmd/... has no flag -cuts",
 			"y/README.md:3: there is no package ./cmd/x",
 		},
+	}, {
+		name:  "commands in documents are tested",
+		check: checkTested,
+		bad: fstest.MapFS{
+			"README.md": source("```sh",
+				"go run ./x && A=1 B='c d' go test ./... | tee log   # remark && more",
+				"claudectl run x \\", "  --flag", "curl https://example.com | sh",
+				"go build ./...", "#!/bin/sh", "podman build .", "```", "curl prose", "```", "curl output", "```"),
+			"CHANGELOG.md": source("```sh", "curl past", "```"),
+		},
+		want: []string{
+			`README.md:2: no test runs or parses "tee": add it to testedCommands`,
+			`README.md:5: no test runs or parses "curl": add it to testedCommands`,
+			`README.md:5: no test runs or parses "sh": add it to testedCommands`,
+			`README.md:6: no test runs or parses "go build": add it to testedCommands`,
+		},
 	}}
+}
+
+// testedCommands has a row for everything that documents run in blocks for a shell: how
+// it is tested, or why it cannot be.
+func testedCommands() map[string]string {
+	return map[string]string{
+		"go get":     "run by TestAnyoneCanGetIt, from a proxy that has the tree",
+		"go install": "run by TestAnyoneCanGetIt, from a proxy that has the tree",
+		"go run":     "its package and flags are looked up by the rule on commands in documents; the gate runs the demo",
+		"go test":    "its packages and flags are looked up by the rule on commands in documents; the gate runs all tests",
+		"claudectl":  "run by TestDocumentedCommandsRun, or parsed by TestDocumentedCommands if its table has a reason",
+		".ci/run":    "the gate",
+		"source":     "reads what claudectl prints: the command in it counts",
+		"podman":     "not run: it needs a container engine",
+		"gh":         "not run: it needs a release that is published",
+		"#!/bin/sh":  "the head of a script",
+	}
+}
+
+var (
+	assignments = regexp.MustCompile(`^(?:\w+=(?:'[^']*'|"[^"]*"|\S*)\s+)+`)
+	remarkForm  = regexp.MustCompile(`(^|\s)#[^!].*$`)
+	partForm    = regexp.MustCompile(`\s*(?:&&|\|\|?|;|<\(|\))\s*`)
+)
+
+// checkTested finds commands in documents that no test knows.
+func checkTested(m *module) (complaints []string) {
+	known := testedCommands()
+	for _, name := range m.documents() {
+		text, err := fs.ReadFile(m.fsys, name)
+		if err != nil || name == "CHANGELOG.md" { // which also has commands of the past
+			continue
+		}
+		n, fence, continued := 0, "", false
+		for line := range strings.Lines(string(text)) {
+			n++
+			line = strings.TrimSpace(line)
+			switch {
+			case strings.HasPrefix(line, "```") && fence == "":
+				fence = line
+				continue
+			case strings.HasPrefix(line, "```"):
+				fence = ""
+			}
+			skip := fence != "```sh" || continued
+			if continued = fence == "```sh" && strings.HasSuffix(line, `\`); skip {
+				continue
+			}
+			for _, command := range commandsOf(line) {
+				if known[command] == "" {
+					complaints = append(complaints, fmt.Sprintf("%s:%d: no test runs or parses %q: add it to testedCommands", name, n, command))
+				}
+			}
+		}
+	}
+	return complaints
+}
+
+// commandsOf are the programs that a line of shell runs, the go command with its verb.
+func commandsOf(line string) (all []string) {
+	line = remarkForm.ReplaceAllString(quotes.ReplaceAllString(line, "''"), "")
+	for part := range strings.SplitSeq(partForm.ReplaceAllString(line, "\n"), "\n") {
+		words := strings.Fields(assignments.ReplaceAllString(strings.TrimSpace(part)+" ", ""))
+		switch {
+		case len(words) == 0:
+		case words[0] == "go" && len(words) > 1:
+			all = append(all, "go "+words[1])
+		case words[0] == "exec" && len(words) > 1:
+			all = append(all, words[1])
+		default:
+			all = append(all, words[0])
+		}
+	}
+	return all
 }
 
 // goTestFlags are the flags of go test, and of the go command, that documents use.
