@@ -19,7 +19,8 @@ func Example() {
 	ctx := context.Background()
 	proxy, err := egress.New(egress.Options{
 		Credential: func(context.Context, egress.Conversation) (egress.Credential, error) {
-			return egress.Credential{Secret: os.Getenv("ANTHROPIC_API_KEY")}, nil
+			key, err := os.ReadFile("/run/secrets/anthropic") // or ask a secret manager
+			return egress.Credential{Secret: strings.TrimSpace(string(key))}, err
 		},
 		Accounts: egress.RecordAccounts(store.Files("/var/lib/agents/spent"), "prod"),
 		Hosts:    []string{"github.com", "*.githubusercontent.com"},

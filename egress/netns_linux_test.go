@@ -2,7 +2,6 @@ package egress_test
 
 import (
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -13,39 +12,6 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/internal/test/long"
 )
-
-// forwardVariable makes the test binary forward a port to a socket: "address socket".
-const forwardVariable = "EGRESS_TEST_FORWARD"
-
-// TestMain lets the test binary be the forwarder inside a network namespace.
-func TestMain(m *testing.M) {
-	address, socket, ok := strings.Cut(os.Getenv(forwardVariable), " ")
-	if !ok {
-		os.Exit(m.Run())
-	}
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	fmt.Println("ready")
-	for {
-		near, err := l.Accept()
-		if err != nil {
-			os.Exit(1)
-		}
-		go func() {
-			defer near.Close()
-			far, err := net.Dial("unix", socket)
-			if err != nil {
-				return
-			}
-			defer far.Close()
-			go func() { _, _ = io.Copy(far, near) }()
-			_, _ = io.Copy(near, far)
-		}()
-	}
-}
 
 // inNamespace is a program that runs the CLI in a network namespace of its own, in which
 // there is nothing but a loopback interface and the forwarder to the proxy.

@@ -500,8 +500,14 @@ func TestRevoke(t *testing.T) {
 		t.Error("the stream ended as if it were whole")
 	}
 	after, text, err := f.ask(pass)
-	if kind, _ := apiError(t, text); err != nil || after.StatusCode != 401 || kind != "authentication_error" {
+	if kind, _ := apiError(t, text); err != nil || after.StatusCode != 401 || kind != "authentication_error" || len(f.asked()) != 1 {
 		t.Errorf("%d %s, %v", after.StatusCode, text, err)
+	}
+	if err := f.proxy.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(f.logged(), "unknown sentinel") {
+		t.Errorf("the sentinel is still known; the log has %s", f.logged())
 	}
 }
 
