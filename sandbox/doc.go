@@ -1,5 +1,5 @@
 // Package sandbox runs the whole CLI somewhere else than in a plain child process:
-// in a sandbox of its own. Options.Sandbox, in contrast, is the CLI's own sandbox
+// in a sandbox of its own, or on another machine. Options.Sandbox, in contrast, is the CLI's own sandbox
 // around the commands of its Bash tool.
 //
 // Each form is a [claude.Transport]. The CLI, its shell commands and the MCP servers
@@ -12,7 +12,7 @@
 //		Transport: &sandbox.Bubblewrap{Helper: helper},
 //	}
 //
-// # What is inside
+// # What is inside a sandbox
 //
 // The root directory is read-only and has the system's programs, not your home.
 // The working directory is there under its own path and can be written. The files of the launch
@@ -30,4 +30,11 @@
 // a port of this machine's loopback interface, as it does with the proxy of package egress, the
 // form carries connections to that port, and to no other, through a unix socket. A helper
 // inside listens on the same port: see [Init].
+//
+// # Another machine
+//
+// [SSH] starts the CLI on another machine, through the same helper. The files of the
+// launch and the secrets in its environment travel over the connection's standard input,
+// not on a command line. A connection that is cut, or silent for eight seconds, ends the
+// CLI there with everything it has started.
 package sandbox

@@ -17,14 +17,19 @@ const initWord = "claude-sandbox-init"
 // then never returns. Call it first in main if Helper of a form is your own program;
 // claudectl does.
 //
-// The helper runs inside. It listens where the CLI looks for the API, carries
+// On another machine the helper starts the CLI, and ends it with everything that it has
+// started when the connection is cut.
+//
+// On this machine the helper runs inside. It listens where the CLI looks for the API, carries
 // connections to the socket that leads out, starts the CLI with its own standard
 // streams, and ends with the CLI's exit code.
 func Init() {
-	if len(os.Args) < 5 || os.Args[1] != initWord {
-		return
+	switch {
+	case len(os.Args) == 2 && os.Args[1] == superviseWord:
+		os.Exit(supervise(os.Stdin, os.Stdout, os.Stderr, silence))
+	case len(os.Args) >= 5 && os.Args[1] == initWord:
+		os.Exit(runInit(os.Args[2], os.Args[3], os.Args[4:]))
 	}
-	os.Exit(runInit(os.Args[2], os.Args[3], os.Args[4:]))
 }
 
 func runInit(listen, socket string, command []string) int {
