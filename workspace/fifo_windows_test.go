@@ -1,0 +1,3 @@
+package workspace
+
+func mkfifo(string) error { return nil }

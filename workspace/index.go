@@ -1,0 +1,89 @@
+package workspace
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// index is what this machine knows about its folder: which snapshot it continues, and
+// which chunks its files had when they were last read. It is only a memory: without it
+// everything is read again.
+type index struct {
+	// Revision is that of the head that the folder was last the same as.
+	Revision int64                  `json:"revision"`
+	Manifest string                 `json:"manifest"` // the digest of that list of files
+	Files    map[string]indexedFile `json:"files"`
+	// Written is when the files were looked at. A file that was changed so shortly before
+	// may have been changed again within the same tick of its times.
+	Written int64 `json:"written"`
+}
+
+type indexedFile struct {
+	Stamp  stamp    `json:"stamp"`
+	Chunks []string `json:"chunks,omitzero"`
+}
+
+// tick is the coarsest that times of files are: of FAT.
+const tick = int64(2 * time.Second)
+
+// chunks returns the chunks of a file that is surely unchanged.
+func (x *index) chunks(name string, s stamp) ([]string, bool) {
+	f, ok := x.Files[name]
+	if !ok || f.Stamp != s || x.Written-max(s.Modified, s.Changed) < tick {
+		return nil, false
+	}
+	return f.Chunks, true
+}
+
+// known returns the chunks that the current snapshot names, which no Collect removes.
+func (x *index) known() map[string]bool {
+	known := make(map[string]bool)
+	for _, f := range x.Files {
+		for _, c := range f.Chunks {
+			known[c] = true
+		}
+	}
+	return known
+}
+
+// readIndex reads the index. One that cannot be read counts as missing.
+func (d *snapshotDir) readIndex() (x index) {
+	text, err := os.ReadFile(d.indexPath())
+	if err == nil && json.Unmarshal(text, &x) != nil {
+		return index{}
+	}
+	return x
+}
+
+// writeIndex keeps the index for the next process. If that fails, it reads more.
+func (d *snapshotDir) writeIndex(x index) {
+	d.index = x
+	text, err := json.Marshal(&x)
+	if err == nil {
+		err = d.s.step("write the index")
+	}
+	if err == nil {
+		err = writeWhole(d.indexPath(), text)
+	}
+	if err != nil {
+		_ = os.Remove(d.indexPath()) // an old one may be wrong
+		d.s.Logger.Warn("the index of a workspace was not written", "path", d.path, "error", err)
+	}
+}
+
+// removeAll removes a tree, also one with folders that may not be written to.
+func removeAll(path string) error {
+	if os.RemoveAll(path) == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(path, func(at string, e fs.DirEntry, err error) error {
+		if e != nil && e.IsDir() {
+			_ = os.Chmod(at, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(path)
+}

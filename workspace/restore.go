@@ -1,0 +1,124 @@
+package workspace
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// restore puts a snapshot in place of the folder: it fills a fresh one, and renames.
+func (d *snapshotDir) restore(ctx context.Context, h head, revision int64) error {
+	if err := d.replace(ctx, h, revision); err != nil {
+		return fmt.Errorf("claude: workspace: restore %q: %w", d.key, err)
+	}
+	return nil
+}
+
+func (d *snapshotDir) replace(ctx context.Context, h head, revision int64) error {
+	entries, err := d.s.manifest(ctx, h)
+	if err != nil {
+		return err
+	}
+	fresh, old := d.beside(freshly+rand.Text()), d.beside(aside+rand.Text())
+	if err := firstError(d.s.step("make a fresh folder"), os.Mkdir(fresh, 0o700)); err != nil {
+		return err
+	}
+	x, err := d.fill(ctx, fresh, entries)
+	if err == nil {
+		err = d.s.step("move the old folder away")
+	}
+	if err == nil {
+		if err = os.Rename(d.path, old); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	if err == nil {
+		err = firstError(d.s.step("put the fresh folder in place"), os.Rename(fresh, d.path))
+	}
+	if err != nil {
+		_ = removeAll(fresh)
+		return err
+	}
+	text, err := encodeManifest(entries)
+	if err != nil {
+		return err
+	}
+	x.Revision, x.Manifest = revision, digest(text)
+	d.writeIndex(x)
+	if d.s.step("remove the old folder") == nil {
+		_ = removeAll(old) // or the next Open does
+	}
+	return nil
+}
+
+// fill writes the files of a snapshot into an empty folder.
+func (d *snapshotDir) fill(ctx context.Context, path string, entries []entry) (index, error) {
+	x := index{Files: make(map[string]indexedFile)}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return x, err
+	}
+	defer root.Close()
+	for i := range entries {
+		e := &entries[i]
+		if err := firstError(ctx.Err(), d.s.step("write a file")); err != nil {
+			return x, err
+		}
+		if err := d.write(ctx, root, e); err != nil {
+			return x, fmt.Errorf("%s: %w", e.name(), err)
+		}
+	}
+	for _, e := range slices.Backward(entries) { // the innermost first: a folder may forbid what its files need
+		if e.Mode.IsDir() {
+			if err := root.Chmod(filepath.FromSlash(e.name()), e.Mode.Perm()); err != nil {
+				return x, err
+			}
+		}
+	}
+	for i := range entries {
+		if e := &entries[i]; e.Mode.Type() == 0 {
+			info, err := os.Lstat(filepath.Join(path, filepath.FromSlash(e.name())))
+			if err != nil {
+				return x, err
+			}
+			x.Files[e.name()] = indexedFile{stampOf(info), e.Chunks}
+		}
+	}
+	x.Written = time.Now().UnixNano()
+	return x, nil
+}
+
+// write makes one file, folder or link.
+func (d *snapshotDir) write(ctx context.Context, root *os.Root, e *entry) error {
+	name := filepath.FromSlash(e.name())
+	switch e.Mode.Type() {
+	case fs.ModeDir:
+		return root.Mkdir(name, 0o700)
+	case fs.ModeSymlink:
+		return root.Symlink(e.Target, name)
+	}
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	for _, c := range e.Chunks {
+		var data []byte
+		if data, err = d.s.chunk(ctx, c); err == nil {
+			_, err = f.Write(data)
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err := firstError(err, f.Chmod(e.Mode.Perm()), f.Close()); err != nil {
+		return err
+	}
+	modified := time.Unix(0, e.Modified)
+	return root.Chtimes(name, modified, modified)
+}

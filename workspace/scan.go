@@ -1,0 +1,126 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// BoundError means that a folder has more in it than a snapshot may have. Nothing of it
+// was read.
+type BoundError struct {
+	What  string // "files" or "bytes"
+	Limit int64
+	Path  string // the file at which the bound was passed
+}
+
+func (e *BoundError) Error() string {
+	return fmt.Sprintf("claude: workspace: more than %d %s at %s; ignore paths or raise the bound", e.Limit, e.What, e.Path)
+}
+
+// found is an entry of a folder, and what shows that its file is unchanged.
+type found struct {
+	entry
+	stamp stamp
+}
+
+// stamp distinguishes states of a file without reading it.
+type stamp struct {
+	Size     int64  `json:"size"`
+	Modified int64  `json:"modified"`
+	Changed  int64  `json:"changed,omitzero"` // the time that a program cannot set; 0 where there is none
+	Inode    uint64 `json:"inode,omitzero"`
+}
+
+// scan lists what a snapshot of a folder has. It reads names and attributes, and
+// targets of links, but no file.
+type scan struct {
+	ignore   ignoreList
+	maxFiles int
+	maxBytes int64
+
+	found []found
+	bytes int64
+}
+
+func (s *scan) walk(ctx context.Context, root *os.Root, below string) error {
+	dir, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	names, err := dir.Readdirnames(-1)
+	if err := firstError(err, dir.Close(), ctx.Err()); err != nil {
+		return err
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if err := s.add(ctx, root, name, path.Join(below, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *scan) add(ctx context.Context, root *os.Root, name, at string) error {
+	info, err := root.Lstat(name)
+	if os.IsNotExist(err) {
+		return nil // it has just gone
+	}
+	if err != nil {
+		return err
+	}
+	kind := info.Mode().Type()
+	switch {
+	case s.ignore.ignores(at, kind == fs.ModeDir), kind&^(fs.ModeDir|fs.ModeSymlink) != 0, kind == 0 && name == ".git":
+		return nil
+	case strings.ContainsRune(name, '/'), name == "", name == ".":
+		return fmt.Errorf("claude: workspace: the file system has the name %q", name)
+	}
+	f := found{entry: entry{Path: at, Mode: kind | info.Mode().Perm()}}
+	if !utf8.ValidString(at) {
+		f.Path, f.Raw = "", []byte(at)
+	}
+	switch kind {
+	case 0:
+		f.Size, f.Modified, f.stamp = info.Size(), info.ModTime().UnixNano(), stampOf(info)
+	case fs.ModeSymlink:
+		f.Mode = kind // links have no permissions of their own
+		if f.Target, err = root.Readlink(name); err != nil {
+			return err
+		}
+	}
+	s.found = append(s.found, f)
+	s.bytes += f.Size
+	if len(s.found) > s.maxFiles {
+		return &BoundError{"files", int64(s.maxFiles), at}
+	}
+	if s.bytes > s.maxBytes {
+		return &BoundError{"bytes", s.maxBytes, at}
+	}
+	if kind != fs.ModeDir {
+		return nil
+	}
+	sub, err := root.OpenRoot(name)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	if now, err := sub.Lstat("."); err != nil || !os.SameFile(info, now) {
+		return fmt.Errorf("claude: workspace: %s was replaced while it was read: %w", at, ErrChanging)
+	}
+	return s.walk(ctx, sub, at)
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

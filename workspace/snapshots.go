@@ -1,0 +1,259 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// SnapshotOptions says where folders are on this machine, where their snapshots are
+// kept, and what belongs to them. Root, Records, Project and Blobs are needed.
+type SnapshotOptions struct {
+	// Root is where the folders are. Each process that runs conversations at the same
+	// time needs its own.
+	Root string
+	// Records and Project are where the current snapshot of each conversation is named:
+	// the store of the conversations, because its leases fence the records.
+	Records store.Records
+	Project string
+	// Blobs keeps the contents, for example [FileBlobs]. Several projects may share them
+	// if Collect is given all of these.
+	Blobs Blobs
+	// Ignore are patterns of paths that are left out, like lines of a .gitignore file:
+	// "node_modules/", "*.o", "/build", "!keep.o".
+	Ignore []string
+	// MaxFiles is how many files, folders and links a snapshot may have: 100,000. MaxBytes
+	// is how many bytes its files may have together: 1 GiB. A folder beyond them is not
+	// read, and Save returns a [*BoundError].
+	MaxFiles int
+	MaxBytes int64
+	// Timeout limits a Save or an Open: 10 minutes. It must be far shorter than the age
+	// from which Collect removes chunks.
+	Timeout time.Duration
+	// Logger logs what could not be tidied up. Nil: slog.Default().
+	Logger *slog.Logger
+
+	// step is called before each change to files, records and chunks, and its error ends
+	// the work there: tests put a crash at every step.
+	step func(what string) error
+}
+
+// Snapshots is a [Provider] of folders that travel. It may be used from several
+// goroutines at once.
+type Snapshots struct {
+	SnapshotOptions
+	ignore ignoreList
+}
+
+// ErrChanging means that a file was written to while it was saved.
+var ErrChanging = errors.New("changed while it was read")
+
+// NewSnapshots returns a provider, or an error if the options cannot work. It touches
+// nothing yet.
+func NewSnapshots(o SnapshotOptions) (*Snapshots, error) {
+	bad := func(text string) error { return errors.New("claude: workspace: SnapshotOptions." + text) }
+	switch {
+	case o.Root == "":
+		return nil, bad("Root is missing")
+	case o.Records == nil:
+		return nil, bad("Records is missing")
+	case o.Blobs == nil:
+		return nil, bad("Blobs is missing")
+	case o.MaxFiles < 0 || o.MaxBytes < 0 || o.Timeout < 0:
+		return nil, bad("MaxFiles, MaxBytes and Timeout must not be negative")
+	}
+	if err := store.CheckProject(o.Project); err != nil {
+		return nil, fmt.Errorf("claude: workspace: SnapshotOptions.Project: %w", err)
+	}
+	root, err := filepath.Abs(o.Root)
+	if err != nil {
+		return nil, fmt.Errorf("claude: workspace: SnapshotOptions.Root: %w", err)
+	}
+	ignore, err := parseIgnore(o.Ignore)
+	if err != nil {
+		return nil, err
+	}
+	o.Root = root
+	o.MaxFiles = cmp.Or(o.MaxFiles, 100_000)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 1<<30)
+	o.Timeout = cmp.Or(o.Timeout, 10*time.Minute)
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.step == nil {
+		o.step = func(string) error { return nil }
+	}
+	return &Snapshots{o, ignore}, nil
+}
+
+// kindHead is the kind of the records that name the current snapshots.
+const kindHead = "workspace"
+
+func (s *Snapshots) headKey(key string) store.RecordKey {
+	return store.RecordKey{Project: s.Project, Kind: kindHead, Name: nameOf(key)}
+}
+
+// current returns the head of a conversation and its revision, 0 if there is none.
+func (s *Snapshots) current(ctx context.Context, key string) (head, int64, error) {
+	r, err := s.Records.GetRecord(ctx, s.headKey(key))
+	if errors.Is(err, store.ErrNotFound) {
+		return head{}, 0, nil
+	}
+	if err != nil {
+		return head{}, 0, err
+	}
+	h, err := decodeHead(r)
+	if err == nil && h.Key != key {
+		err = fmt.Errorf("claude: workspace: the snapshot of %q is one of %q: %w", key, h.Key, store.ErrDamaged)
+	}
+	return h, r.Revision, err
+}
+
+func decodeHead(r store.Record) (h head, err error) {
+	if err := json.Unmarshal(r.Value, &h); err != nil {
+		return h, fmt.Errorf("claude: workspace: %s: %w: %w", r.Key, store.ErrDamaged, err)
+	}
+	if h.Format > format {
+		return h, fmt.Errorf("claude: workspace: %s: %w", r.Key, store.ErrNewer)
+	}
+	return h, nil
+}
+
+// manifest returns the files of a snapshot. Each chunk is what its name says.
+func (s *Snapshots) manifest(ctx context.Context, h head) ([]entry, error) {
+	var text []byte
+	for _, name := range h.Manifest {
+		data, err := s.chunk(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		text = append(text, data...)
+	}
+	return decodeManifest(text)
+}
+
+func (s *Snapshots) chunk(ctx context.Context, name string) ([]byte, error) {
+	data, err := s.Blobs.Get(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("claude: workspace: chunk %s: %w", name, err)
+	}
+	if digest(data) != name {
+		return nil, fmt.Errorf("claude: workspace: chunk %s: %w", name, store.ErrDamaged)
+	}
+	return data, nil
+}
+
+// Open implements [Provider]. The folder is the one that this machine has, if nothing
+// newer was saved elsewhere, and the last snapshot otherwise. Without either, it is
+// empty.
+func (s *Snapshots) Open(ctx context.Context, key string) (Workdir, error) {
+	if err := checkKey(key); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	d := &snapshotDir{s: s, key: key, path: filepath.Join(s.Root, nameOf(key))}
+	h, revision, err := s.current(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(s.Root, 0o700); err != nil {
+		return nil, fmt.Errorf("claude: workspace: %w", err)
+	}
+	d.sweep()
+	d.index = d.readIndex()
+	info, missing := os.Lstat(d.path)
+	if missing == nil && !info.IsDir() {
+		return nil, fmt.Errorf("claude: workspace: %s is not a folder", d.path)
+	}
+	if missing == nil && d.index.Revision == revision {
+		return d, nil // nobody has saved since
+	}
+	d.index = index{}
+	if revision == 0 {
+		// Nothing was ever saved. What is here is older than a Remove, or was not saved
+		// before its process ended; only this machine has it.
+		if missing == nil {
+			return d, nil
+		}
+		if err := firstError(s.step("make the folder"), os.Mkdir(d.path, 0o700)); err != nil {
+			return nil, fmt.Errorf("claude: workspace: %w", err)
+		}
+		return d, nil
+	}
+	if err := d.restore(ctx, h, revision); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Remove implements [Provider]. Chunks stay until Collect removes them.
+func (s *Snapshots) Remove(ctx context.Context, key string, fence store.Fence) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	_, revision, err := s.current(ctx, key)
+	if err != nil && !errors.Is(err, store.ErrDamaged) {
+		return err
+	}
+	if revision != 0 {
+		if err := s.Records.DropRecord(ctx, s.headKey(key), revision, fence); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return fmt.Errorf("claude: workspace: %w", err)
+		}
+	}
+	d := &snapshotDir{s: s, key: key, path: filepath.Join(s.Root, nameOf(key))}
+	if err := errors.Join(os.RemoveAll(d.indexPath()), os.RemoveAll(d.path)); err != nil {
+		return fmt.Errorf("claude: workspace: %w", err)
+	}
+	d.sweep()
+	return nil
+}
+
+// snapshotDir is an open folder that travels.
+type snapshotDir struct {
+	s     *Snapshots
+	key   string
+	path  string
+	index index
+	tried []byte // the record of the last save, if it is not known whether it was written
+}
+
+// Path implements [Workdir].
+func (d *snapshotDir) Path() string { return d.path }
+
+// Close implements [Workdir].
+func (d *snapshotDir) Close() error { return nil }
+
+// Names of what lies beside a folder, before and after its own name.
+const (
+	hidden  = "."
+	freshly = ".new-" // a restore that is not in place yet
+	aside   = ".old-" // what a restore has replaced
+	indexed = ".index"
+)
+
+func (d *snapshotDir) beside(what string) string {
+	return filepath.Join(filepath.Dir(d.path), hidden+filepath.Base(d.path)+what)
+}
+
+func (d *snapshotDir) indexPath() string { return d.beside(indexed) }
+
+// sweep removes what processes that were killed have left.
+func (d *snapshotDir) sweep() {
+	for _, what := range []string{freshly, aside} {
+		left, _ := filepath.Glob(d.beside(what) + "*")
+		for _, path := range left {
+			if err := removeAll(path); err != nil {
+				d.s.Logger.Warn("a folder of a workspace could not be removed", "path", path, "error", err)
+			}
+		}
+	}
+}
