@@ -202,7 +202,7 @@ func (c *refusingConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// A CLI that lives on but takes no input can be asked and answered nothing.
+// A CLI that lives on but takes no input can be neither asked nor answered.
 func TestCLIThatTakesNoInput(t *testing.T) {
 	for lines := range 3 {
 		t.Run(fmt.Sprint("after line ", lines), func(t *testing.T) {
@@ -266,7 +266,8 @@ func (c hastyConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// What was read is handed out at once, even when nothing more will be read.
+// Messages that were read are handed out at once, even when nothing more will
+// be read.
 func TestResultWithTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := connect(t, &claude.Options{Logger: harness.Logger(t), Transport: &hasty{double{t: t, play: func(c *cli) {
@@ -418,9 +419,9 @@ func (c *notingConn) Stop() error {
 	return c.Conn.Stop()
 }
 
-// At the end of its stdin a CLI takes a question that is open for denied. So it
-// is stopped before, even when no turn runs, as when an agent in the background
-// asks.
+// At the end of its stdin a CLI takes an open question for denied. So it is
+// stopped before that, even when no turn runs, as when an agent in the
+// background asks.
 func TestCloseWhileAsked(t *testing.T) {
 	for _, idle := range []bool{false, true} {
 		play := func(c *cli) {
@@ -537,8 +538,8 @@ func (c *lastWordConn) Stop() error {
 	return c.Conn.Stop()
 }
 
-// A result that comes when the session has been closed is not one of the work
-// that was asked for.
+// A result that comes after the session was closed does not count as the result
+// of the work that was asked for.
 func TestResultAfterClose(t *testing.T) {
 	ways := map[string]func(*testing.T, *claude.Options, <-chan *claude.Session) error{
 		"Run": func(t *testing.T, o *claude.Options, asked <-chan *claude.Session) error {
@@ -577,8 +578,8 @@ func TestResultAfterClose(t *testing.T) {
 	}
 }
 
-// A query whose last open request is settled without a callback that returns
-// ends anyway.
+// A query whose last open request is settled although its callback never
+// returns ends anyway.
 func TestQueryEndsWithItsLastRequest(t *testing.T) {
 	const (
 		withdrawn = `{"type":"control_cancel_request","request_id":"u-1"}`

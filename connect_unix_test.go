@@ -55,9 +55,9 @@ cat >/dev/null
 	}
 }
 
-// A CLI that resumes a session waits for the handshake. One that cannot is refused
-// if there are hooks that it would pass by, and is not even started if its version
-// is known; without such hooks it is started without the flag.
+// A CLI that resumes a session waits for the handshake. A CLI that cannot is
+// refused if it would bypass hooks, and is not even started if its version is
+// known; without such hooks it is started without the flag.
 func TestResumeAwaitsHandshake(t *testing.T) {
 	leak.Check(t)
 	const reply = `read line

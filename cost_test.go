@@ -103,8 +103,8 @@ const (
 	costToolCall   = `{"type":"control_request","request_id":"r-1","request":{"subtype":"mcp_message","server_name":"calc","message":{"method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":41},"_meta":{"claudecode/toolUseId":"toolu_1","progressToken":1}},"jsonrpc":"2.0","id":1}}}` + "\n"
 )
 
-// costs are the frames whose price is known, with what each may allocate, the
-// played CLI included.
+// costs are the frames whose price is known, with the allocations that each may
+// make, including those of the played CLI.
 func costs(tb testing.TB) map[string]struct {
 	most float64
 	do   func()
@@ -189,8 +189,8 @@ func messages(ctx context.Context, s *claude.Session) (next func() message.Messa
 	return func() message.Message { want <- struct{}{}; return <-got }, func() { close(want); cancel() }
 }
 
-// TestCost pins what a frame costs from the pipe to the program and back. What
-// is more is a change for the worse; what is less belongs written down here.
+// TestCost pins the cost of a frame from the pipe to the program and back. A
+// higher cost is a regression; a lower one belongs in this table.
 func TestCost(t *testing.T) {
 	for name, c := range costs(t) {
 		c.do() // the first one pays for what is kept

@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// Types of the user follow encoding/json, wherever they meet the protocol:
+// The user's own types follow encoding/json wherever they meet the protocol:
 // names match in any case, a nil slice is null, a time.Duration is a number.
 func TestTypesOfTheUser(t *testing.T) {
 	type args struct {

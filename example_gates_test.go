@@ -20,7 +20,7 @@ import (
 // A scripted CLI plays the part of the real one in these examples: take out
 // Transport, and they drive Claude.
 
-// A guard sees every tool call before it runs, also those that the CLI would
+// A guard sees every tool call before it runs, even those that the CLI would
 // not ask about, and blocks if it fails itself.
 func Example_guard() {
 	guard := policy.First(
@@ -48,7 +48,7 @@ func Example_guard() {
 	// <nil>
 }
 
-// An approver shows what the CLI asks to a person, and remembers what that
+// An approver shows the CLI's questions to a person, and remembers what that
 // person always allows.
 func Example_approver() {
 	questions := make(chan *policy.PendingRequest)

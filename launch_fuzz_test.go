@@ -13,8 +13,8 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// caught is a Transport that only takes note of what it should start, and of
-// what that makes of its command line.
+// caught is a Transport that only records the launch, and how its command line
+// would be read.
 type caught struct {
 	launch *claude.Launch
 	seen   *host.Options
@@ -48,8 +48,8 @@ func reparse(t *testing.T, args []string) map[string][]string {
 	return flags
 }
 
-// FuzzArgs makes command lines of options and reads them back. No value may
-// become a flag or vanish, and nothing confidential may be there.
+// FuzzArgs turns options into command lines and reads them back. No value may
+// become a flag or vanish, and nothing confidential may appear.
 func FuzzArgs(f *testing.F) {
 	f.Add("sonnet", "Read", "/repo", "m1", true, false)
 	f.Add("--dangerously-skip-permissions", "Bash(git:*)", "-rf", "--", false, true)

@@ -110,7 +110,7 @@ func readPrivate(t *testing.T, path string) (content map[string]any) {
 	return content
 }
 
-// TestLaunch holds what options become against the table of goldens.
+// TestLaunch compares the outcome of options with the table of goldens.
 func TestLaunch(t *testing.T) {
 	for name, tt := range goldens() {
 		t.Run(name, func(t *testing.T) {
@@ -162,7 +162,7 @@ func same(t *testing.T, what string, got map[string]any, text string) {
 }
 
 // silent are options that a CLI does not learn about when it starts, and the tests
-// that show what they do.
+// that show their effects.
 func silent() map[string]string {
 	return map[string]string{
 		"SessionStates":       "TestStatesAreShownOnRequest",
@@ -317,7 +317,7 @@ func playCanary(in interface{ ReadBytes(byte) ([]byte, error) }) {
 }
 
 // secretive returns options with a secret in everything that can hold one, and
-// in the names of what is not secret none.
+// none in names that are not secret.
 func secretive(t *testing.T, end string) *claude.Options {
 	o := childCLI(t, "canary")
 	o.Env = append(o.Env, "CANARY_END="+end,
@@ -360,8 +360,8 @@ func (e *evidence) watch(o *claude.Options) {
 	}
 }
 
-// look takes the command lines of all processes, and what is readable to others
-// below a folder.
+// look takes the command lines of all processes, and everything readable to
+// others below a folder.
 func (e *evidence) look(t *testing.T, tmp string) {
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range lines {
@@ -378,7 +378,7 @@ func (e *evidence) look(t *testing.T, tmp string) {
 	})
 }
 
-// failure takes an error with all that it carries.
+// failure takes an error with everything it carries.
 func (e *evidence) failure(err error) {
 	e.note("error", err)
 	if start, ok := errors.AsType[*claude.StartError](err); ok {
@@ -444,8 +444,8 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 }
 
-// A query without callbacks shakes no hands: what the handshake would carry must
-// not end up on the command line instead.
+// A query without callbacks has no handshake: what the handshake would carry
+// must not end up on the command line instead.
 func TestSecretsOfOneWayQuery(t *testing.T) {
 	for _, end := range []string{"well", "at once"} {
 		t.Run(end, func(t *testing.T) {
@@ -465,7 +465,7 @@ func TestSecretsOfOneWayQuery(t *testing.T) {
 	}
 }
 
-// Options are in many logs. What cannot be used is named, not shown.
+// Options are in many logs. An unusable value is named, not shown.
 func TestOptionErrorsShowNoSecret(t *testing.T) {
 	for name, o := range map[string]claude.Options{
 		"variable":      {Env: []string{canary + "-token"}},

@@ -151,7 +151,7 @@ func TestConcurrentUse(t *testing.T) {
 	})
 }
 
-// A callback may use its session: nothing of the engine is held meanwhile.
+// A callback may use its session: the engine holds no lock meanwhile.
 func TestCallbackUsesItsSession(t *testing.T) {
 	uses := map[string]func(context.Context, *claude.Session) error{
 		"Send":      func(ctx context.Context, s *claude.Session) error { _, err := s.Send(ctx, "more"); return err },
@@ -237,7 +237,7 @@ func TestCallbackBlocksWhileMessagesCome(t *testing.T) {
 			return permission.Allow(), nil
 		}
 		s := connect(t, o)
-		// Nobody reads, a callback hangs, and control works.
+		// Messages are unread, a callback hangs, and control works.
 		if err := s.SetModel(t.Context(), "opus"); err != nil {
 			t.Errorf("SetModel = %v", err)
 		}
@@ -250,8 +250,8 @@ func TestCallbackBlocksWhileMessagesCome(t *testing.T) {
 	})
 }
 
-// Of a thousand requests at once as many run as may; the others are answered
-// by their policy at once, and all are answered.
+// Of a thousand requests at once, as many run as may; the others are answered
+// by their policy at once, and every request is answered.
 func TestManyCallbacksAtOnce(t *testing.T) {
 	const n = 1000
 	allowed, denied := 0, 0

@@ -18,9 +18,9 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// TestLogLevels holds at which level a session reports what: what is wrong with
-// the other side or ends something at ERROR, what continues but should be looked
-// at at WARN, and the ordinary at DEBUG.
+// TestLogLevels pins the level of each report: faults of the other side and ends
+// at ERROR, problems that do not end the session at WARN, and ordinary events at
+// DEBUG.
 func TestLogLevels(t *testing.T) {
 	answer := func(d permission.Decision, err error) func(*claude.Options) {
 		return func(o *claude.Options) {
@@ -157,7 +157,7 @@ func TestLogLevels(t *testing.T) {
 	}
 }
 
-// TestLogLevelsOfClose is TestLogLevels for what Close meets.
+// TestLogLevelsOfClose is TestLogLevels for the faults that Close meets.
 func TestLogLevelsOfClose(t *testing.T) {
 	tmp := t.TempDir()
 	now := filepath.Join(tmp, "now")
@@ -257,8 +257,8 @@ func TestLogLevelsOfTheEnd(t *testing.T) {
 	}
 }
 
-// A message that lacks what it cannot be without is reported by the path of that,
-// and delivered anyway.
+// A message that lacks a required part is reported by the path of that part, and
+// delivered anyway.
 func TestMessagesThatLackAField(t *testing.T) {
 	lines := map[string]string{
 		`{"type":"assistant","uuid":"a"}`:                "message: assistant: message is missing",
@@ -293,8 +293,8 @@ func TestMessagesThatLackAField(t *testing.T) {
 }
 
 // A line that is not JSON is logged by its head, which is short and holds no
-// secret: not one of the environment, not one known by its form, and not one
-// that is cut off by the end of the line or of the head.
+// secret: none of the environment, none known by its form, and none that is cut
+// off by the end of the line or of the head.
 func TestBadLinesAreLoggedSafely(t *testing.T) {
 	const (
 		token = "correct-horse-battery-staple"

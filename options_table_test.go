@@ -149,7 +149,7 @@ func noDialog(context.Context, *control.Dialog) (control.DialogAnswer, error) {
 	return control.CancelDialog(), nil
 }
 
-// change is how what a CLI is given differs with an option from without.
+// change is the difference that an option makes in what a CLI is given.
 type change struct {
 	args, lost []string // of the command line
 	env        []string
@@ -226,8 +226,8 @@ func (c change) goes() (to []string) {
 }
 
 // TestOptionsGoWhereTheTableSays sets each option and looks at what a CLI is
-// given then. It holds docs/options.md to what it saw, and one query to do the
-// handshake where nothing else carries the option.
+// given. It compares docs/options.md with that, and wants one query to perform
+// the handshake where nothing else carries the option.
 func TestOptionsGoWhereTheTableSays(t *testing.T) {
 	need.UnixPaths.Test(t) // the page shows them
 	var page bytes.Buffer
@@ -352,8 +352,8 @@ func TestEveryOptionIsCopied(t *testing.T) {
 	}
 }
 
-// TestEveryValueIsChecked gives options what their types and ways forbid:
-// negative numbers, unknown choices, NUL bytes for a process.
+// TestEveryValueIsChecked gives options values that their types and channels
+// forbid: negative numbers, unknown choices, NUL bytes for a process.
 func TestEveryValueIsChecked(t *testing.T) {
 	for _, row := range claude.OptionRows() {
 		o := sample(t, row)
@@ -382,8 +382,8 @@ func TestEveryValueIsChecked(t *testing.T) {
 	}
 }
 
-// TestVersionsAreMeasured holds the versions of the table against what was
-// measured: docs/compatibility.md names options where they were tried.
+// TestVersionsAreMeasured compares the versions of the table with the measured
+// ones: docs/compatibility.md names options where they were tried.
 func TestVersionsAreMeasured(t *testing.T) {
 	text, err := os.ReadFile("docs/compatibility.md")
 	if err != nil {

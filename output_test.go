@@ -82,7 +82,7 @@ func TestOutputSchemaOption(t *testing.T) {
 	}
 }
 
-// A short schema stands on the command line; a long one is in the handshake.
+// A short schema is on the command line; a long one is in the handshake.
 func TestOutputSchemaTravels(t *testing.T) {
 	long := json.RawMessage(`{"type":"object","description":"` + strings.Repeat("x", 9<<10) + `"}`)
 	for name, raw := range map[string]json.RawMessage{"short": json.RawMessage(`{"type":"object"}`), "long": long} {

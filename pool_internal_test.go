@@ -10,7 +10,8 @@ import (
 	"testing/synctest"
 )
 
-// shaking is a CLI without a process that shakes hands and is idle then.
+// shaking is a CLI without a process that completes the handshake and is then
+// idle.
 type shaking struct {
 	once  sync.Once
 	out   chan []byte
@@ -50,7 +51,7 @@ func (c *shaking) Wait() error {
 	return nil
 }
 
-// A session that is handed out in the moment in which Get gives up goes back
+// A session that is handed out at the moment in which Get gives up goes back
 // into the pool, and is closed if the pool takes nothing back.
 func TestPoolGetGivesUpTooLate(t *testing.T) {
 	for _, closed := range []bool{false, true} {

@@ -56,7 +56,7 @@ func pooling(t *testing.T, size claude.PoolOptions, play func(*cli), test func(*
 	})
 }
 
-// want compares what is ready, running and started so far.
+// want compares the sessions that are ready, running and started so far.
 func (f *fleet) want(t *testing.T, when string, p *claude.Pool, ready int, running, started int32) {
 	t.Helper()
 	synctest.Wait()

@@ -45,8 +45,8 @@ func TestEscapePrompt(t *testing.T) {
 	}
 }
 
-// FuzzEscapePrompt wants nothing lost, nothing live, and a second time to
-// change nothing.
+// FuzzEscapePrompt wants nothing lost, nothing live, and escaping to be
+// idempotent.
 func FuzzEscapePrompt(f *testing.F) {
 	f.Add("@a /b \\@c me@d")
 	f.Fuzz(func(t *testing.T, text string) {

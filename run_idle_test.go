@@ -200,7 +200,7 @@ func TestAskReturnsNoOtherPromptsResult(t *testing.T) {
 	})
 }
 
-// Who no longer waits for the agents stops them.
+// A caller that no longer waits for the agents stops them.
 func TestLeavingRunUntilIdleStopsTheAgents(t *testing.T) {
 	interrupted := make(chan bool, 1)
 	play := func(c *cli) {
@@ -422,7 +422,7 @@ func TestLeavingRunSparesAnotherPrompt(t *testing.T) {
 	})
 }
 
-// States are followed always, and shown to those who ask for them.
+// States are always followed, and shown only on request.
 func TestStatesAreShownOnRequest(t *testing.T) {
 	play := func(c *cli) {
 		c.greet()

@@ -489,8 +489,8 @@ func TestSlowReader(t *testing.T) {
 	})
 }
 
-// The pipe is full and the CLI takes its time to end: a call waiting to write hears
-// at once that the session was closed.
+// The pipe is full and the CLI takes its time to end: a call waiting to write
+// learns at once that the session was closed.
 func TestCloseWhileWritesAreBlocked(t *testing.T) {
 	play := func(c *cli) {
 		c.greet()
@@ -585,7 +585,7 @@ func TestRunAnsweredBefore(t *testing.T) {
 	})
 }
 
-// The new id of a conversation that was reset is known with the next init only.
+// The new id of a conversation that was reset is known only with the next init.
 func TestIDAfterReset(t *testing.T) {
 	const before, after = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000003"
 	var reset chan struct{} // of the bubble

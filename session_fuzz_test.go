@@ -118,7 +118,7 @@ func FuzzSession(f *testing.F) {
 	})
 }
 
-// check looks at what the CLI was told.
+// check examines everything sent to the CLI.
 func (h *hostile) check(t *testing.T) {
 	asked := make(map[wire.ID]int)
 	for line := range bytes.Lines(h.says) {

@@ -64,8 +64,8 @@ func duringHandshake(o *claude.Options, f func(ctx context.Context, s *claude.Se
 
 const elicitation = `{"type":"control_request","request_id":"u-0","request":{"subtype":"elicitation","message":"?"}}`
 
-// Whatever ends the handshake, what waited for it fails with ErrNotInitialized
-// and with the cause.
+// Whatever ends the handshake, operations that waited for it fail with
+// ErrNotInitialized and the cause.
 func TestQueuedOperationsOfAFailedHandshake(t *testing.T) {
 	crash := func(code int) func(*cli) { return func(c *cli) { c.code = code } }
 	tests := map[string]struct {

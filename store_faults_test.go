@@ -24,8 +24,8 @@ var storeSeeds = flag.Int("store-seeds", 50, "how many seeded sessions with stor
 // TestStoreFaults plays whole sessions with a store whose every call may fail, time
 // out, succeed and report a failure, happen twice or late: the lease, the entries,
 // and the list and load of a resume. Nothing is lost, doubled or out of order, a
-// session is resumed whole or not at all, and every failure is one that a program
-// can tell.
+// session is resumed whole or not at all, and a program can recognise every
+// failure.
 func TestStoreFaults(t *testing.T) {
 	for seed := range *storeSeeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -65,8 +65,8 @@ func playStoreFaults(t *testing.T, seed uint64) {
 	}
 }
 
-// process has a session with some turns. What it could not store is imported, as a
-// person would do.
+// process runs a session with some turns. Entries that it could not store are
+// imported, as a person would do.
 func (f *faultySession) process(turns int) {
 	before := turnEntries(f.turns)
 	s := f.connect(turns)

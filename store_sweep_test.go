@@ -56,10 +56,10 @@ func findText(t *testing.T, dir, text string) (found []string) {
 	return found
 }
 
-// A program that is killed while it has a session from a store leaves the folder
-// behind that it has restored it into, with a copy of the user's credentials. The
-// next session with a store removes it, even if it restores nothing itself, but
-// not while the program lives.
+// A program that is killed while it has a session from a store leaves behind the
+// folder that it restored the session into, with a copy of the user's
+// credentials. The next session with a store removes it, even if it restores
+// nothing itself, but not while the program lives.
 func TestKilledHostLeavesNoCredentials(t *testing.T) {
 	need.OpenRemoval.Test(t) // elsewhere a sweep is tried by internal/scratch
 	home, tmp, dir := t.TempDir(), t.TempDir(), t.TempDir()

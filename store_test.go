@@ -104,8 +104,8 @@ func storing(t *testing.T, turns int, test func(t *testing.T, u *unsteady, o *cl
 	})
 }
 
-// What the CLI writes to its transcript is stored, and nothing of it is seen in
-// the stream.
+// Everything the CLI writes to its transcript is stored, and none of it is seen
+// in the stream.
 func TestStore(t *testing.T) {
 	storing(t, 2, func(t *testing.T, u *unsteady, o *claude.Options) {
 		s := connect(t, o)
@@ -255,7 +255,7 @@ func TestStoreDownForGood(t *testing.T) {
 	})
 }
 
-// A session has one owner. The second is told at once who that is, and nothing
+// A session has one owner. The second learns at once who that is, and nothing
 // is started.
 func TestStoreLeased(t *testing.T) {
 	storing(t, 1, func(t *testing.T, u *unsteady, o *claude.Options) {
@@ -302,7 +302,7 @@ func TestStoreLeaseLost(t *testing.T) {
 	})
 }
 
-// No tool begins while it is in doubt who has the session.
+// No tool begins while the ownership of the session is in doubt.
 func TestStoreFence(t *testing.T) {
 	var answer wire.Frame
 	bubble(t, func(c *cli) {
@@ -329,8 +329,8 @@ func TestStoreFence(t *testing.T) {
 	})
 }
 
-// Frames that pile up behind a result that waits do not end the session: that
-// is not the fault of the reader.
+// Frames that pile up behind a waiting result do not end the session: the
+// reader is not to blame.
 func TestStoreBarrierIsNotSlowness(t *testing.T) {
 	const n = 200
 	bubble(t, func(c *cli) {

@@ -16,8 +16,8 @@ import (
 // SubagentLimits limit the agents that Claude starts. The zero value leaves them
 // to the CLI, which has limits of its own: 2.1.325 runs 20 at once, 3 deep, and
 // any number in all. A call of the tool Agent beyond a limit is refused, and the
-// model reads why. To forbid agents altogether, put "Agent" and "Task" into
-// Options.DisallowedTools.
+// model reads the reason. To forbid agents altogether, put "Agent" and "Task"
+// into Options.DisallowedTools.
 //
 // AtOnce and Depth become variables of the CLI. Where the CLI may be too old to
 // know them, a PreToolUse hook counts instead; it refuses when it is in doubt
@@ -97,12 +97,13 @@ func limitsAgents(ctx context.Context) bool {
 	return s != nil && sinceAgentLimits.known(s.cliVersion(ctx))
 }
 
-// agentCounter counts the agents of a session. A call of the tool that was let go
-// counts until its agent begins. If it never does, because a person or a rule of the
-// CLI has denied the call after the hooks, the call counts until its caller's turn
-// ends. SubagentStart names neither the call nor the caller, so which call began is
-// told by the type of the agent; if that fits several, each may be the deepest. Old CLIs
-// also start agents that nobody asked for, to warm their caches: these do not count.
+// agentCounter counts the agents of a session. A call of the tool that was released
+// counts until its agent begins. If it never does, because a person or a rule of the CLI
+// has denied the call after the hooks, the call counts until its caller's turn ends.
+// SubagentStart names neither the call nor the caller, so the type of the agent
+// identifies the call that began; if that fits several, each may be the deepest. Old
+// CLIs also start agents that no call asked for, to warm their caches: these do not
+// count.
 type agentCounter struct {
 	mu     sync.Mutex
 	limits SubagentLimits
@@ -139,8 +140,8 @@ func (c *agentCounter) take(a askedAgent, cliLimits bool) string {
 	return ""
 }
 
-// counted reports whether a call was let go before: hooks may be asked twice. The
-// lock is held.
+// counted reports whether a call was released before: hooks may be asked twice.
+// The caller holds the lock.
 func (c *agentCounter) counted(a askedAgent) bool {
 	return a.call != "" && slices.ContainsFunc(c.asked, func(b askedAgent) bool { return a.call == b.call })
 }
@@ -164,8 +165,8 @@ func (c *agentCounter) refuse(a askedAgent, cliLimits bool) string {
 	return ""
 }
 
-// depthBelow is the depth of what an agent starts. One whose beginning was missed may
-// be the deepest that there is.
+// depthBelow returns the depth of agents that an agent starts. An agent whose
+// beginning was missed may be the deepest of all.
 func (c *agentCounter) depthBelow(caller string) int {
 	if caller == "" {
 		return 1
@@ -173,7 +174,7 @@ func (c *agentCounter) depthBelow(caller string) int {
 	return cmp.Or(c.depths[caller], c.limits.Depth, 1) + 1
 }
 
-// began notes that an agent has begun, or was continued.
+// began records that an agent has begun, or was continued.
 func (c *agentCounter) began(id, kind string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -208,7 +209,7 @@ func (c *agentCounter) began(id, kind string) {
 	}
 }
 
-// ended notes that an agent has ended.
+// ended records that an agent has ended.
 func (c *agentCounter) ended(id string) {
 	c.mu.Lock()
 	delete(c.live, id)

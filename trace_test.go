@@ -69,7 +69,7 @@ func TestTraceHearsTheEndOfEverything(t *testing.T) {
 	})
 }
 
-// Unsent operations are told to the Trace like all others.
+// Unsent operations are reported to the Trace like all others.
 func TestTraceOfUnsentOperations(t *testing.T) {
 	bubble(t, func(c *cli) { c.greet(); c.idle() }, func(t *testing.T, o *claude.Options) {
 		var told []claude.TraceRequest

@@ -25,9 +25,9 @@ type Launch struct {
 	Args []string // the command line without the program
 	Env  []string // the whole environment
 	Dir  string   // Options.Cwd, possibly empty
-	// Files are what the SDK has made for this CLI alone: settings, the
-	// configuration of MCP servers, a restored session with credentials. Args and
-	// Env have their paths on this machine; see [Launch.At].
+	// Files are made by the SDK for this CLI alone: settings, the configuration
+	// of MCP servers, a restored session with credentials. Args and Env have
+	// their paths on this machine; see [Launch.At].
 	Files []LaunchFile
 	// Secrets are texts that the CLI knows and others should not: values of
 	// MCP servers and settings whose names mark them as secret. A Transport

@@ -111,8 +111,8 @@ func playCLI(role string) {
 	}
 }
 
-// startLeft starts a process that is to be left behind, in the CLI's group or in
-// a session of its own, and waits until it takes no hint any more.
+// startLeft starts a process to be left behind, in the CLI's group or in a
+// session of its own, and waits until it ignores signals.
 func startLeft(session bool) {
 	left := exec.Command(os.Args[0])
 	left.Env = append(os.Environ(), "CLAUDE_TEST_ROLE=left")
@@ -175,8 +175,8 @@ func TestChildThatIgnoresEverything(t *testing.T) {
 	}
 }
 
-// What a CLI leaves behind that ends in good order is gone when Close returns,
-// even if it takes no hint.
+// Processes that a CLI leaves behind when it ends in good order are gone when
+// Close returns, even if they ignore signals.
 func TestChildLeavesNothing(t *testing.T) {
 	long.Test(t, "waits for the time between SIGTERM and SIGKILL")
 	for name, holds := range map[string]string{"with its output": "yes", "without": ""} {
@@ -255,7 +255,8 @@ func TestChildStartErrors(t *testing.T) {
 	}
 }
 
-// However early Connect is given up, nothing of the CLI is there when it returns.
+// However early Connect is given up, no process of the CLI is left when it
+// returns.
 func TestChildConnectGivenUp(t *testing.T) {
 	for _, after := range []time.Duration{time.Microsecond, time.Millisecond, 3 * time.Millisecond, 10 * time.Millisecond, 50 * time.Millisecond} {
 		t.Run(after.String(), func(t *testing.T) {

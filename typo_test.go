@@ -10,7 +10,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// A typo that the CLI would take in silence is refused, with what was meant.
+// A typo that the CLI would take silently is refused, with the likely name.
 func TestTypos(t *testing.T) {
 	for _, c := range []struct {
 		opts        claude.Options

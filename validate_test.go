@@ -86,8 +86,8 @@ func TestOptionWarnings(t *testing.T) {
 }
 
 // TestUnknownTools compares names in matchers and rules with the list of the
-// CLI: what it does not have is logged once, with the nearest name, when all
-// servers are connected.
+// CLI: a missing one is logged once, with the nearest name, when all servers
+// are connected.
 func TestUnknownTools(t *testing.T) {
 	const tools = `"tools":["Bash","Read","Write","mcp__docs__search"]`
 	for name, tt := range map[string]struct {
@@ -188,7 +188,7 @@ func TestRulesInAnotherCase(t *testing.T) {
 }
 
 // A path with one slash belongs to the working directory. Where that is hardly
-// what was meant, a rule that guards nothing would start silently.
+// the intention, a rule that guards nothing would start silently.
 func TestRulesMeantFromRoot(t *testing.T) {
 	cwd := t.TempDir()
 	if err := os.Mkdir(filepath.Join(cwd, "usr"), 0o700); err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The version of a CLI that is not there is not that of whatever lies in the
-// working directory.
+// The version of a missing CLI is not that of some package in the working
+// directory.
 func TestInstalledVersionOfNothing(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"name":"@anthropic-ai/claude-code","version":"1.2.3"}`), 0o666); err != nil {

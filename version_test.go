@@ -14,8 +14,8 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// TestOldVersions plays CLIs that name an old version: what they lack fails at
-// the start, or at the call, and is never sent.
+// TestOldVersions plays CLIs that name an old version: unsupported features
+// fail at the start, or at the call, and are never sent.
 func TestOldVersions(t *testing.T) {
 	for name, tt := range map[string]struct {
 		version string
@@ -72,8 +72,8 @@ func silentHook(event hook.Event) hook.Hook {
 	return hook.Raw(event, "", func(context.Context, json.RawMessage, string) (json.RawMessage, error) { return nil, nil })
 }
 
-// A changed input that a CLI would ignore keeps the tool from running: it would
-// run with the one it had.
+// A changed input that a CLI would ignore keeps the tool from running, because
+// it would run with the original input.
 func TestOldVersionsIgnoreChangedInput(t *testing.T) {
 	const changed, denied = `"updatedInput":{"a":1}`, `"permissionDecision":"deny"`
 	for _, tt := range []struct {

@@ -16,8 +16,9 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
-// A wrapper that hangs when it is asked for the version makes no CLI younger: a
-// hook is not left out, and no tool runs with an input that a hook has replaced.
+// A wrapper that hangs when it is asked for the version does not make its CLI
+// newer: a hook is not left out, and no tool runs with an input that a hook has
+// replaced.
 func TestChildRewriteWithSlowVersion(t *testing.T) {
 	long.Test(t, "waits five seconds for a version")
 	slow := func(role string) *claude.Options {

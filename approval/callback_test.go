@@ -140,7 +140,7 @@ func (s *endingStore) GetRecord(ctx context.Context, k store.RecordKey) (store.R
 	return s.Records.GetRecord(ctx, k)
 }
 
-// That is so whatever the store is doing when the session ends.
+// That holds whatever the store is doing when the session ends.
 func TestElicitationEndsWhileReading(t *testing.T) {
 	for _, kind := range []string{approval.Kind, "rules"} {
 		t.Run(kind, func(t *testing.T) {

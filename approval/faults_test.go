@@ -18,7 +18,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// probe is a store that lets something happen at one of its calls.
+// probe is a store that triggers an event at one of its calls.
 type probe struct {
 	*store.MemoryStore
 	mu     sync.Mutex // of calls and fences
@@ -91,7 +91,7 @@ func (p *probe) Scan(ctx context.Context, in store.Folder, after string) iter.Se
 	}
 }
 
-// deed is something that is done with an inbox, on a question that has come so far.
+// deed is an operation on an inbox, with a question in a given state.
 type deed struct {
 	name     string
 	prepare  step
@@ -176,8 +176,8 @@ func deeds() []deed {
 	}
 }
 
-// on does a deed in an inbox of its own, where something happens at one call. It returns
-// the store, all that it holds in the end, and the error.
+// on performs a deed in an inbox of its own, with an event at one call. It returns the
+// store, its final contents, and the error.
 func (d *deed) on(t *testing.T, at int, again bool, happen func(p *probe, end context.CancelFunc) func(context.Context, store.RecordKey) error) (p *probe, left string, failed error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { p, left, failed = d.alone(t, at, again, happen) })
@@ -226,8 +226,8 @@ func (d *deed) alone(t *testing.T, at int, again bool, happen func(p *probe, end
 	return p, all.String(), failed
 }
 
-// A store that fails at any call makes the step fail with its error; taken again, the
-// step does what it would have done. Each change carries the fence.
+// A store that fails at any call makes the step fail with its error; repeated, the
+// step has the effect it would have had. Each change carries the fence.
 func TestFaultAtEveryCall(t *testing.T) {
 	for _, d := range deeds() {
 		t.Run(d.name, func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestContextAtEveryCall(t *testing.T) {
 	}
 }
 
-// A step begins again if another process has changed the record in between.
+// A step begins again if another process changed the record in between.
 func TestConflictAtEveryCall(t *testing.T) {
 	for _, d := range deeds() {
 		t.Run(d.name, func(t *testing.T) {
@@ -284,7 +284,7 @@ func TestConflictAtEveryCall(t *testing.T) {
 					}
 				})
 				if d.name == "forget" {
-					continue // what has changed is kept until the next time
+					continue // changes are kept until the next time
 				}
 				if err != nil || left != want {
 					t.Errorf("%s, with another change at call %d: %v, leaves\n%swant\n%s", d.name, at, err, left, want)
@@ -295,7 +295,7 @@ func TestConflictAtEveryCall(t *testing.T) {
 }
 
 // Whichever call of the store fails while a gate asks and a person allows: the tool runs
-// only if it is written down before that it may.
+// only if the store recorded before that it may.
 func TestGateFaultAtEveryCall(t *testing.T) {
 	ran := 0
 	for at := 1; at <= 20; at++ {
@@ -334,8 +334,8 @@ func TestGateFaultAtEveryCall(t *testing.T) {
 	}
 }
 
-// ended is a store whose calls end with their context, and note when they had none that
-// ends.
+// ended is a store whose calls end with their context, and which records calls whose
+// context never ends.
 type ended struct {
 	*store.MemoryStore
 	t *testing.T
@@ -369,7 +369,7 @@ func (e ended) PutRecord(ctx context.Context, k store.RecordKey, value []byte, r
 	return e.MemoryStore.PutRecord(ctx, k, value, revision, f)
 }
 
-// Every call that a gate makes of its store is bounded, through the whole life of a
+// Every call of a gate to its store is bounded, through the whole life of a
 // question: asked, decided by a rule that another answer made, allowed, run.
 func TestGateCallsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -421,7 +421,8 @@ func TestRuleDecidesOpenQuestionOfOwner(t *testing.T) {
 	})
 }
 
-// An outcome that a call cannot have is refused, and what it is about is named.
+// An outcome that a call cannot have is refused with an error that names the
+// call.
 func TestBadOutcomes(t *testing.T) {
 	in := approval.NewQuestions(store.Memory(), "p")
 	q := ask(t, in, question("toolu_1"))

@@ -258,8 +258,9 @@ func TestGateDoesNotDeferBeforeAQueuedPrompt(t *testing.T) {
 	})
 }
 
-// The call of a subagent is lost if it is deferred: it is waited for, and then
-// denied. Nobody can decide it for longer than its process waits, even if that dies.
+// The call of a subagent would be lost if it were deferred: the gate waits for it,
+// and then denies it. It cannot be decided after its process has stopped waiting,
+// even if that dies.
 func TestGateOfSubagents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := approval.Options{Patience: time.Minute, Lifetime: time.Hour, Needs: func(_ context.Context, in *hook.PreToolUseInput) (string, bool) { return "", in.ToolName == "Bash" }}
@@ -296,7 +297,7 @@ func TestGateParked(t *testing.T) {
 	})
 }
 
-// An interrupt withdraws the question; a later decision learns so.
+// An interrupt withdraws the question, and a later decision gets an error.
 func TestGateInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := guard(t, store.Memory(), approval.Options{}, claudetest.UseTools(call("toolu_1")), claudetest.Say("Done."))
@@ -463,8 +464,8 @@ func TestGateBehindAGuard(t *testing.T) {
 	})
 }
 
-// A call that something denies after a person has allowed it did not run: its question
-// ends within the turn, and other calls may run.
+// A call that is denied after a person has allowed it did not run: its question ends
+// within the turn, and other calls may run.
 func TestGateOverruled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := make(map[string]int)

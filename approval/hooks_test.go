@@ -181,7 +181,7 @@ func TestGateWithoutSession(t *testing.T) {
 	})
 }
 
-// What a person decides about the turn reaches the CLI: another input, and a stop.
+// A person's decision about the turn reaches the CLI: another input, and a stop.
 func TestGateTellsTheCLI(t *testing.T) {
 	for name, c := range map[string]struct {
 		d    permission.Decision
@@ -288,7 +288,7 @@ func TestSettleRest(t *testing.T) {
 		ended := map[string]approval.Outcome{"toolu_1": approval.Ran, "toolu_3": approval.Ran, "toolu_4": approval.Ran, "toolu_7": approval.Ran}
 		calls := 0
 		outcomes := func() (map[string]approval.Outcome, error) { calls++; return ended, nil }
-		// What the store refuses is tried again by the next one.
+		// A change that the store refuses is retried by the next one.
 		h.db.at, h.db.happen = h.db.calls+1, func(context.Context, store.RecordKey) error { return errDown }
 		if err := h.gate.SettleRest(t.Context(), outcomes); !errors.Is(err, errDown) {
 			t.Errorf("the store is down: %v", err)
@@ -320,8 +320,8 @@ func TestSettleRest(t *testing.T) {
 	})
 }
 
-// After a batch, a call that was let go and did not run was refused by something else.
-// Calls that the gate does not know, and those that ran, stay as they are.
+// After a batch, a call that was released and did not run was refused by something
+// else. Calls that the gate does not know, and those that ran, stay unchanged.
 func TestGateBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := hookUp(t, approval.Options{})
@@ -370,7 +370,7 @@ func TestGateOverruledDeferral(t *testing.T) {
 	})
 }
 
-// Prompts are taken back before a call is deferred, and a decision that comes meanwhile
+// Prompts are withdrawn before a call is deferred, and a decision that comes meanwhile
 // counts.
 func TestGateTakesPromptsBack(t *testing.T) {
 	for _, decided := range []bool{false, true} {
@@ -599,8 +599,8 @@ func TestRulesAreBounded(t *testing.T) {
 	}
 }
 
-// The rules that are suggested are the narrowest that fit: the very command, file or
-// host, and of those that the CLI offers the ones that allow and are narrow.
+// The suggested rules are the narrowest that fit: the very command, file or host,
+// and those suggestions of the CLI that allow and are narrow.
 func TestSuggestions(t *testing.T) {
 	need.UnixPaths.Test(t)
 	for _, c := range []struct {
@@ -639,8 +639,8 @@ func TestSuggestions(t *testing.T) {
 	}
 }
 
-// A reader of one conversation learns that it cannot read all of its questions; one of
-// all conversations passes by what a newer program has written.
+// A reader of one conversation learns that it cannot read all of its questions; a
+// reader of all conversations skips those that a newer program has written.
 func TestNewerQuestionsInLists(t *testing.T) {
 	db := store.Memory()
 	in := approval.NewQuestions(db, "p")

@@ -58,7 +58,7 @@ func TestDecideOnce(t *testing.T) {
 		errs := make([]error, 8)
 		for i := range errs {
 			wg.Go(func() {
-				// Everybody has the inbox open in a process of their own.
+				// Every person has the inbox open in a process of their own.
 				_, errs[i] = approval.NewQuestions(r, "p").Decide(t.Context(), q.ID, allow(q, fmt.Sprint("person ", i)))
 			})
 		}
@@ -297,7 +297,7 @@ func TestReleaseRepeatable(t *testing.T) {
 	}
 }
 
-// Of two processes that learn of the decision at once, one runs the tool.
+// If two processes learn the decision at once, one runs the tool.
 func TestReleaseOnce(t *testing.T) {
 	stores(t, func(t *testing.T, r store.Records) {
 		in := approval.NewQuestions(r, "p")
@@ -416,7 +416,7 @@ func TestExpiry(t *testing.T) {
 		if err != nil || !strings.Contains(v.Decision.Message(), "not refused") {
 			t.Errorf("released after the deadline: %q, %v", v.Decision.Message(), err)
 		}
-		// A decision in time holds, however late the call learns of it.
+		// A decision in time holds, however late the call learns about it.
 		asked = question("toolu_2")
 		asked.Lifetime = time.Hour
 		q = ask(t, in, asked)
@@ -566,8 +566,8 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// unread is a store whose scans spoil the values of records that they have yielded
-// before: one who reads them again finds them damaged.
+// unread is a store whose scans spoil the values of records that they have already
+// yielded: reading them again finds them damaged.
 type unread struct {
 	*store.MemoryStore
 	yielded map[store.RecordKey]int64 // their revisions

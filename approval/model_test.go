@@ -54,7 +54,7 @@ func kindOf(err error) string {
 	return fmt.Sprint(err)
 }
 
-// pass lets the time pass: questions expire.
+// pass advances the clock: questions expire.
 func (m *model) pass(d time.Duration) {
 	m.now = m.now.Add(d)
 	for _, q := range m.questions {
@@ -325,7 +325,7 @@ func modelRun(t *testing.T, seed uint64) {
 				asked.Deciders = []string{"ada", "cy"}
 			}
 			asked.Lifetime = time.Duration(random.IntN(3)) * time.Hour
-			// What the inbox sets is not taken from a caller.
+			// Members that the inbox sets are not taken from a caller.
 			asked.Answer, asked.Outcome, asked.Ended, asked.State = &approval.Answer{By: "eve"}, approval.Ran, m.now, approval.Released
 			asked.Unused, asked.UnusedSeen, asked.Successor, asked.Digest, asked.Asked, asked.Deadline = "eve", m.now, "eve", "eve", m.now.Add(1), m.now
 			got, err := in.Ask(ctx, asked, f)
@@ -423,7 +423,7 @@ func modelRun(t *testing.T, seed uint64) {
 	}
 }
 
-// compareInbox compares all that is stored with the model.
+// compareInbox compares everything stored with the model.
 func compareInbox(t *testing.T, seed uint64, in *approval.Questions, m *model, log []string) {
 	t.Helper()
 	var got, want []string

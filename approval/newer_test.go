@@ -10,8 +10,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A question of a newer program is not decided, and what such a program has added to one
-// survives a decision.
+// A question of a newer program is not decided, and members that such a program has
+// added to one survive a decision.
 func TestNewerQuestions(t *testing.T) {
 	db := store.Memory()
 	inbox := approval.NewQuestions(db, "p")

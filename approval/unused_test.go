@@ -100,7 +100,7 @@ func TestUsedDecision(t *testing.T) {
 }
 
 // A decision that its person never looks at is kept for thirty days longer than others,
-// and not for ever.
+// but not for ever.
 func TestUnusedDecisionIsForgotten(t *testing.T) {
 	stores(t, func(t *testing.T, r store.Records) {
 		in := approval.NewQuestions(r, "p")

@@ -6,7 +6,8 @@ import (
 	"github.com/claude-agent-go/claude/history"
 )
 
-// A session that another one continues is listed only if that one is not there.
+// A session that another one continues is listed only if the other one is
+// missing.
 func TestContinuedSessions(t *testing.T) {
 	next := func(id string) string {
 		return `{"type":"continued-in","continuedInSessionId":"` + id + `"}` + "\n"

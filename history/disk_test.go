@@ -128,7 +128,7 @@ func TestListIsLazy(t *testing.T) {
 			t.Fatal(err)
 		}
 		if seen++; seen == 1 {
-			// What is not yet read may still go away.
+			// Sessions that are not yet read may still disappear.
 			if err := os.RemoveAll(filepath.Join(config, "projects")); err != nil {
 				t.Fatal(err)
 			}
@@ -146,7 +146,7 @@ func TestListIsLazy(t *testing.T) {
 	}
 }
 
-// Files that are not sessions are passed over, and nothing is changed.
+// Files that are not sessions are skipped, and nothing is changed.
 func TestBadFiles(t *testing.T) {
 	good := exchange(sid(1), "", "good", "yes")
 	config := configWith(t, map[string]string{
@@ -396,8 +396,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Titles that several write at the same time, beside a CLI that appends, come out
-// whole.
+// Titles that several writers set at the same time, beside a CLI that appends,
+// come out whole.
 func TestConcurrentChanges(t *testing.T) {
 	config := configWith(t, map[string]string{sid(1) + ".jsonl": exchange(sid(1), "", "one", "1")})
 	h := history.Disk(config)

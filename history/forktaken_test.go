@@ -11,8 +11,8 @@ import (
 	"github.com/claude-agent-go/claude/history"
 )
 
-// A session that no list shows exists anyway: a copy does not take its id, and what
-// it holds stays.
+// A session that no list shows exists nevertheless: a copy does not take its id,
+// and its contents stay.
 func TestForkTakenID(t *testing.T) {
 	for name, text := range map[string]string{
 		"sidechain": strings.ReplaceAll(exchange(sid(2), "", "aside", "2"), `"isSidechain":false`, `"isSidechain":true`),

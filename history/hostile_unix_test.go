@@ -15,8 +15,8 @@ import (
 	"github.com/claude-agent-go/claude/history"
 )
 
-// A pipe in the place of any file is not waited for, and links that lead in a
-// circle or out are not followed.
+// Reading does not wait for a pipe in the place of any file, nor follow links
+// that lead in a circle or out.
 func TestPipesAndLinks(t *testing.T) {
 	config := configWith(t, map[string]string{
 		sid(1) + ".jsonl":                     exchange(sid(1), "", "one", "1"),
@@ -70,8 +70,8 @@ func TestPipesAndLinks(t *testing.T) {
 	}
 }
 
-// A file that is not what it was when it was indexed is an error, whatever it has
-// become; nothing of another conversation is shown.
+// A file that changed after it was indexed is an error, whatever it has become;
+// no part of another conversation is shown.
 func TestFilesThatChange(t *testing.T) {
 	long := exchange(sid(1), "", "one", "1")
 	for i := range 200 {
@@ -129,8 +129,8 @@ func answer(i int) string {
 	return fmt.Sprint("answer ", i)
 }
 
-// Leaving the loop early ends what was decoded ahead, and every message comes
-// once and in order.
+// Leaving the loop early ends the decoding ahead, and every message comes once
+// and in order.
 func TestMessagesInOrder(t *testing.T) {
 	var long strings.Builder
 	long.WriteString(exchange(sid(1), "", "one", "1"))

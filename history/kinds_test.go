@@ -17,7 +17,7 @@ import (
 )
 
 // kinds is a conversation with lines of each kind: a call with its result, system lines of
-// the conversation and of a subagent, and what the session has cost.
+// the conversation and of a subagent, and the cost of the session.
 func kinds(id string) string {
 	line := func(n int, kind, more string) string {
 		parent := "null"
@@ -151,8 +151,8 @@ func lines(t *testing.T, h *history.History, id string) (all []string) {
 	return all
 }
 
-// What a list shows of a long session comes from both ends of its file: the first prompt
-// and the directory from the beginning, title, tag, cost and the last prompt from the end.
+// A list takes its entry for a long session from both ends of the file: the first prompt
+// and the directory from the beginning; title, tag, cost and the last prompt from the end.
 func TestListOfLongSessions(t *testing.T) {
 	middle := strings.Repeat(`{"type":"mode","mode":"`+strings.Repeat("x", 1000)+`"}`+"\n", 300)
 	late := strings.NewReplacer("2026-01-01", "2026-03-01", "q-two", sid(103), "a-2", sid(104)).Replace(exchange(sid(1), sid(102), "two", "2"))

@@ -36,7 +36,8 @@ func TestLargeFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			runtime.ReadMemStats(&after)
-			// What was allocated in all is an upper bound of what was ever in use.
+			// The total allocation is an upper bound of the memory in use at any
+			// time.
 			if got := after.TotalAlloc - before.TotalAlloc; got > tt.most {
 				t.Errorf("%d bytes were allocated for a file of %d", got, size)
 			}

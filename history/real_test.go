@@ -381,8 +381,8 @@ func texts(t *testing.T, list []officialMessage) []string {
 	return out
 }
 
-// The real CLI resumes a fork, and tells the model what it would have told it in
-// the original.
+// The real CLI resumes a fork, and the model gets the same messages as in the
+// original.
 func TestRealFork(t *testing.T) {
 	w := newWorkshop(t)
 	dir := w.dir(t, "work")
@@ -462,7 +462,7 @@ func transcriptOf(t *testing.T, config, id string) string {
 	return found[0]
 }
 
-// A fork of a session in which a call is put off ends before the call.
+// A fork of a session with a deferred call ends before the call.
 func TestRealForkBeforeDeferral(t *testing.T) {
 	w := newWorkshop(t)
 	dir := w.dir(t, "work")
@@ -511,7 +511,7 @@ func TestRealForkBeforeDeferral(t *testing.T) {
 }
 
 // A session whose transcript is kept in a store is the same there as on disk, and
-// the real CLI resumes what is there after everything that can be changed was.
+// the real CLI resumes it from there after every possible change.
 func TestRealInStore(t *testing.T) {
 	w := newWorkshop(t)
 	dir := w.dir(t, "work")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAllocations pins what a call costs beside the work of the hook.
+// TestAllocations pins the cost of a call beyond the work of the hook.
 func TestAllocations(t *testing.T) {
 	const usual = `{"session_id":"s","transcript_path":"/t.jsonl","cwd":"/repo","prompt_id":"p","permission_mode":"default","effort":{"level":"medium","new":1},"hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"/w","content":"x\n"},"tool_use_id":"toolu_1","tool_response":{"ok":true},"duration_ms":1.5,"new":[]}`
 	h := PreToolUse("", func(context.Context, *PreToolUseInput) (*PreToolUseOutput, error) { return nil, nil })

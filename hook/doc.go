@@ -60,7 +60,7 @@
 // # What outputs can say
 //
 // All outputs share [Common]. [StopRun] ends the run after the event, [Block]
-// objects to it where the table says so, and [Async] tells the CLI not to
+// objects to it where the table lists a block, and [Async] tells the CLI not to
 // wait:
 //
 //	return &hook.PostToolUseOutput{Common: hook.StopRun("the budget is used up")}, nil

@@ -181,8 +181,7 @@ func TestFailures(t *testing.T) {
 }
 
 func TestFailureReply(t *testing.T) {
-	// Who wants the hook of an event that is not known to fail closed wants it
-	// to block.
+	// A hook for an unknown event that must fail closed blocks.
 	events := append(eventTests(), eventTest{hook.Hook{Event: "NewEvent"}, "", blocked})
 	for _, tt := range events {
 		h := tt.hook

@@ -39,7 +39,7 @@ type EventInfo struct {
 	// Input is the struct that hooks of the event receive a pointer to. Output
 	// is the struct that they return a pointer to; nil if they have no output.
 	Input, Output reflect.Type
-	// Subject is what the matcher of a hook is compared with, for example
+	// Subject is the kind of name that a matcher is compared with, for example
 	// [SubjectTool]. It is empty for an event without matchers.
 	Subject string
 	// Effect describes in a few words what a hook can do.

@@ -30,7 +30,7 @@ type UserPromptExpansionInput struct {
 	CommandName   string `json:"command_name"`
 	CommandArgs   string `json:"command_args"`
 	CommandSource string `json:"command_source,omitzero"`
-	// Prompt is what the user typed.
+	// Prompt is the text that the user typed.
 	Prompt string `json:"prompt"`
 }
 

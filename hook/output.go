@@ -14,7 +14,7 @@ import (
 
 var errNotObject = errors.New("the value is not a JSON object")
 
-// Output is what a hook replies, ready for the wire. Typed hooks return one of
+// Output is the reply of a hook, ready for the wire. Typed hooks return one of
 // the output structs of this package instead; it becomes an Output that names
 // the right event.
 type Output interface {

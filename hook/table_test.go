@@ -69,7 +69,7 @@ func TestTableGaps(t *testing.T) {
 	}
 }
 
-// gaps lists what does not agree.
+// gaps lists the disagreements.
 func gaps(source declared, table []hook.EventInfo) (found []string) {
 	complain := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 	rows, used := make(map[hook.Event]int), make(map[string]bool)
@@ -126,8 +126,8 @@ func nameOf(typ reflect.Type) string {
 	return typ.Name()
 }
 
-// outputOf is the output in "fn func(…) (*StopOutput, error)", the last
-// parameter of a constructor; "" for a function that has none.
+// outputOf returns the output in "fn func(…) (*StopOutput, error)", the last
+// parameter of a constructor; "" for a function without one.
 func outputOf(decl *ast.FuncDecl) string {
 	params := decl.Type.Params.List
 	if len(params) == 0 {

@@ -143,7 +143,8 @@ func nested(levels int) string {
 	return `{"type":"user","message":{"role":"user","content":` + list + `}}`
 }
 
-// agree fails when the fast way reads a line in another way than the general.
+// agree fails when the fast decoder reads a line differently from the general
+// one.
 func agree(t *testing.T, raw []byte) {
 	t.Helper()
 	for _, typ := range []string{typeStream, typeAssistant, typeUser, typeResult} {
@@ -161,8 +162,8 @@ func agree(t *testing.T, raw []byte) {
 	}
 }
 
-// TestFastKnowsEveryField holds the two ways together where one of them was
-// forgotten: a field that only the general way fills would be lost.
+// TestFastKnowsEveryField compares the two decoders, to find a field that only
+// the general one fills: it would be lost.
 func TestFastKnowsEveryField(t *testing.T) {
 	for format, of := range map[string]reflect.Type{
 		`{%s}`:             reflect.TypeFor[assistantWire](),
@@ -210,8 +211,8 @@ func FuzzFast(f *testing.F) {
 	f.Fuzz(agree)
 }
 
-// TestFastRecorded wants the lines that a CLI was seen to write to take the
-// fast way: a new member of them must not make it a detour.
+// TestFastRecorded wants recorded lines to take the fast path: a new member in
+// them must not force a detour.
 func TestFastRecorded(t *testing.T) {
 	text, err := os.ReadFile("testdata/recorded.ndjson")
 	if err != nil {
@@ -236,8 +237,7 @@ func TestFastRecorded(t *testing.T) {
 	}
 }
 
-// TestAllocations pins what a line costs. What is more is a change for the
-// worse.
+// TestAllocations pins the cost of a line. A higher cost is a regression.
 func TestAllocations(t *testing.T) {
 	for _, tt := range []struct {
 		typ, line string

@@ -8,8 +8,7 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// What a line costs to decode grows with its length and with nothing else,
-// however it is built.
+// The cost of decoding a line grows only with its length, however it is built.
 func TestHostileLines(t *testing.T) {
 	const size = 64 << 10
 	fill := func(part string) string { return strings.Repeat(part, size/len(part)) }
@@ -49,13 +48,13 @@ func cost(line string) float64 {
 	raw := []byte(line)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, _ = message.Decode(raw) // whatever comes of it
+	_, _ = message.Decode(raw) // whatever the result
 	runtime.ReadMemStats(&after)
 	return float64(after.TotalAlloc-before.TotalAlloc) / float64(len(line))
 }
 
-// Lists inside of blocks are not decoded again and again, whatever is wrong at
-// each depth.
+// Nested lists are not decoded again and again, whatever is wrong at each
+// depth.
 func TestHostileNesting(t *testing.T) {
 	const depth = 200
 	for name, block := range map[string]string{

@@ -114,7 +114,7 @@ func (r *recorder) named(name string) (found []sdktrace.ReadOnlySpan) {
 }
 
 // A prompt that is deferred in one process and finished in another is one trace,
-// and the call that is made is linked to the one that was deferred.
+// and the call that is made is linked to the deferred one.
 func TestFleetDeferredAndResumed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, db, cli := record(t), store.Memory(), builder()
@@ -187,8 +187,8 @@ func (s *robbed) Renew(ctx context.Context, l store.Lease) error {
 	return s.MemoryStore.Renew(ctx, l)
 }
 
-// What the store refuses because another process owns the conversation is counted,
-// and a Trace of the program's own learns about it as well.
+// Writes that the store refuses because another process owns the conversation are
+// counted, and a Trace of the program's own also learns about them.
 func TestFleetFenced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := record(t)

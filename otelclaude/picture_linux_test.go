@@ -63,7 +63,7 @@ func TestRealPicture(t *testing.T) {
 	}
 }
 
-// serveOnce sends one prompt to a server and waits for its answer. Somebody is
+// serveOnce sends one prompt to a server and waits for its answer. A person is
 // asked about the tool.
 func (r *recorder) serveOnce(session *claude.Options) {
 	r.t.Helper()

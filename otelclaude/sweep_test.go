@@ -14,8 +14,8 @@ import (
 	"github.com/claude-agent-go/claude/tool"
 )
 
-// richScript has something of everything: parallel calls, a subagent that calls
-// a tool, a tool of the program, an API call that is repeated.
+// richScript has some of everything: parallel calls, a subagent that calls a
+// tool, a tool of the program, an API call that is retried.
 func richScript() *claudetest.Script {
 	return say(
 		claudetest.UseTools(

@@ -4,7 +4,7 @@ import "testing"
 
 const usualRequest = `{"subtype":"can_use_tool","tool_name":"Write","display_name":"Write","input":{"file_path":"/repo/w.txt","content":"Hello"},"description":"w.txt","permission_suggestions":[{"type":"setMode","mode":"acceptEdits","destination":"session"},{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"ls *"}],"behavior":"allow","destination":"session"},{"type":"addDirectories","directories":["/a"],"destination":"session"}],"blocked_path":null,"tool_use_id":"toolu_1","new":[1]}`
 
-// TestAllocations pins what a question and its answer cost.
+// TestAllocations pins the cost of a question and its answer.
 func TestAllocations(t *testing.T) {
 	raw := []byte(usualRequest)
 	if n := testing.AllocsPerRun(100, func() { new(Request).UnmarshalJSON(raw) }); n > 14 {

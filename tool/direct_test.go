@@ -85,7 +85,7 @@ func connected(tb testing.TB, s *Server, direct bool) *conn {
 	return c
 }
 
-// TestDirect wants the short way to give the answers of the long one.
+// TestDirect wants the short path to give the answers of the long one.
 func TestDirect(t *testing.T) {
 	server := every()
 	if err := server.CheckMCP(); err != nil {
@@ -137,8 +137,8 @@ func TestDirect(t *testing.T) {
 	}
 }
 
-// A call that comes before the CLI has shaken hands, or after a handshake that
-// was refused, is refused: on the short way as on the long one.
+// A call before the CLI's handshake, or after a handshake that was refused, is
+// refused: on the short path as on the long one.
 func TestDirectNeedsTheHandshake(t *testing.T) {
 	call := json.RawMessage(`{"method":"tools/call","params":{"name":"text","arguments":{}},"jsonrpc":"2.0","id":7}`)
 	for name, before := range map[string][]string{
@@ -249,7 +249,7 @@ func sameJSON(a, b json.RawMessage) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// FuzzCall holds what is read of a call against how the MCP SDK reads it.
+// FuzzCall compares the reading of a call with that of the MCP SDK.
 func FuzzCall(f *testing.F) {
 	f.Add([]byte(`{"method":"tools/call","params":{"name":"add","arguments":{"a":1},"_meta":{"claudecode/toolUseId":"t","progressToken":2}},"jsonrpc":"2.0","id":2}`))
 	f.Add([]byte(`{"id":"x","jsonrpc":"2.0","method":"tools/call","params":{"name":"\u00e9"}}`))
@@ -278,8 +278,8 @@ func FuzzCall(f *testing.F) {
 	})
 }
 
-// TestDirectAllocations pins what a call costs, the checks of its arguments
-// included.
+// TestDirectAllocations pins the cost of a call, including the checks of its
+// arguments.
 func TestDirectAllocations(t *testing.T) {
 	server := NewServer(New("number", "", func(_ context.Context, in number) (float64, error) { return in.A + 1, nil }))
 	c := connected(t, server, true)

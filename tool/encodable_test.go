@@ -76,7 +76,7 @@ func TestBadMeta(t *testing.T) {
 	l.conn.Close()
 }
 
-// What handlers of a mounted server return is checked in the same way.
+// Results of handlers of a mounted server are checked in the same way.
 func TestBadContentOfMountedServer(t *testing.T) {
 	for name, contents := range badContents() {
 		t.Run(name, func(t *testing.T) {
@@ -131,8 +131,8 @@ func TestNilServer(t *testing.T) {
 	}
 }
 
-// A stack of one call is not part of the failure of another: that goes to the
-// model.
+// The stack of one call is not part of another's failure, because that goes to
+// the model.
 func TestFaultsAreOnlyLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ends, release := make(chan struct{}), make(chan struct{})

@@ -257,7 +257,7 @@ func TestRealToolsChangeWhileRunning(t *testing.T) {
 	}
 }
 
-// What a tool returns may be huge, broken or not a number, and the session
+// The result of a tool may be huge, broken or not a number, and the session
 // continues.
 func TestRealOddResults(t *testing.T) {
 	realcli.Needs(t, "2.1.325", "long results in a file")

@@ -73,7 +73,7 @@ func mountedLine(t *testing.T, serve mcp.ToolHandler) *line {
 	return open(t, tool.Mount(sdk))
 }
 
-// What is sound in a mounted server arrives, and is encoded once.
+// A sound result of a mounted server arrives, and is encoded once.
 func TestMountedServerAnswers(t *testing.T) {
 	encoded := 0
 	l := mountedLine(t, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {

@@ -226,9 +226,9 @@ type loose struct {
 
 func (loose) JSONSchema() json.RawMessage { return json.RawMessage(`{"type":"object"}`) }
 
-// A tool gets what the one who allowed the call has seen: no name in two spellings,
-// and none that only resembles the name of a field. Calls that go past the MCP SDK
-// and calls through it agree.
+// A tool gets exactly what the gate that allowed the call has seen: no name in two
+// spellings, and none that only resembles the name of a field. Calls that bypass
+// the MCP SDK and calls through it agree.
 func TestArgumentsOfOneMeaning(t *testing.T) {
 	server := mcp.NewServer(&mcp.Implementation{Name: "foreign", Version: "1"}, nil)
 	var got []string
@@ -349,8 +349,8 @@ func TestCancellation(t *testing.T) {
 	}
 }
 
-// The CLI shakes hands again whenever the set of servers changes; calls that
-// run must not notice.
+// The CLI repeats the handshake whenever the set of servers changes; running
+// calls must not notice.
 func TestRepeatedHandshake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

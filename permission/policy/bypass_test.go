@@ -38,7 +38,7 @@ func TestPaddedPaths(t *testing.T) {
 	}
 }
 
-// What the pattern of a search names counts for rules too.
+// The pattern of a search also counts for rules.
 func TestGlobRules(t *testing.T) {
 	root := t.TempDir()
 	for _, tt := range []struct {
@@ -222,7 +222,7 @@ func TestDenyFilesOfCommands(t *testing.T) {
 	}
 }
 
-// A command that names more files than can be looked at is denied by rules for
+// A command that names more files than can be checked is denied by rules for
 // files, and only by them.
 func TestDenyManyFiles(t *testing.T) {
 	var b strings.Builder

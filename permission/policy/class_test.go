@@ -10,8 +10,9 @@ import (
 	"github.com/claude-agent-go/claude/permission/policy"
 )
 
-// classSpellings are ways to hide "rm victim" that follow from one difference
-// between bash and the parser each, or from a name that does not tell what runs.
+// classSpellings are ways to hide "rm victim", each of which follows from one
+// difference between bash and the parser, or from a name that does not reveal
+// what runs.
 func classSpellings() (list []string) {
 	list = append(list, quotesInParameters("rm victim")...)
 	list = append(list, backquoteSpellings("rm victim")...)

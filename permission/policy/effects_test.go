@@ -15,7 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/need"
 )
 
-// trial is how texts are run, to see what they do: each in a shell and a
+// trial is a way to run texts and observe their effects: each in a shell and a
 // directory of its own.
 type trial[T any] struct {
 	shell []string // bash -c by default
@@ -80,8 +80,8 @@ func (tr trial[T]) effects(t *testing.T, texts []string) []T {
 	return results
 }
 
-// run runs a text without a terminal, an input or our environment, nor
-// as root, and returns what it prints. Nothing of it is left running, even if this
+// run runs a text without a terminal, an input, our environment or the rights of
+// root, and returns its output. No process of it is left running, even if this
 // program is killed.
 func (tr trial[T]) run(ctx context.Context, keeper *keeper, shell, dir, text string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)

@@ -20,9 +20,9 @@ var inRepository = trial[bool]{
 	},
 }
 
-// What the shell's own commands evaluate by their options, what programs certainly
-// run, and what a command writes and then runs. Each list holds spellings of one
-// class; those that have an effect in bash are denied.
+// Texts that the shell's own commands evaluate by their options, that programs
+// certainly run, or that a command writes and then runs. Each list holds spellings
+// of one class; those that have an effect in bash are denied.
 func TestEvasionClasses(t *testing.T) {
 	t.Parallel()
 	for _, class := range []struct{ file, sentence string }{
@@ -43,7 +43,8 @@ func TestEvasionClasses(t *testing.T) {
 }
 
 // Programs that run their arguments are known as such, whether they are installed
-// here or not. The name of what they run is hidden, so that only reading it helps.
+// here or not. The name of the inner program is hidden, so that only reading the
+// arguments helps.
 func TestProgramsThatRun(t *testing.T) {
 	deny := policy.MustRules("Bash(rm:*)").Deny("no")
 	for _, command := range []string{
@@ -85,8 +86,8 @@ func TestProgramsThatRun(t *testing.T) {
 	}
 }
 
-// Names of files that the text puts together: by slices, attributes, options of the
-// shell, what separates words, and what the shell itself fills in.
+// Names of files that the text assembles: by slices, attributes, options of the
+// shell, word separators, and variables that the shell itself fills.
 func TestReadingClasses(t *testing.T) {
 	t.Parallel()
 	env := targets()[slices.IndexFunc(targets(), func(g target) bool { return g.rule == "Read(.env)" || g.name == ".env" })]

@@ -54,7 +54,7 @@ func ExampleAudit() {
 	// level=INFO msg=permission tool=Bash decision=pass
 }
 
-// What restricts comes first, what permits last.
+// Restrictions come first, permissions last.
 func ExampleFirst() {
 	chain := policy.First(
 		policy.MustRules("Bash(rm:*)").Deny("nothing is removed here"),

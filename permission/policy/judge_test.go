@@ -47,7 +47,7 @@ var recording = trial[[]string]{
 }
 
 // TestRandomPrograms runs random programs of the shell's grammar. A rule about a program
-// that bash starts must deny the text: else it is a way around the rule.
+// that bash starts must deny the text: otherwise it is a way around the rule.
 func TestRandomPrograms(t *testing.T) {
 	t.Parallel()
 	texts := make([]string, *judged)

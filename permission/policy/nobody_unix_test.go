@@ -37,16 +37,16 @@ func nobody(cmd *exec.Cmd, dir string) error {
 	})
 }
 
-// endGroup ends what a command has left running, such as a process substitution that
-// waits for a reader.
+// endGroup ends the processes that a command has left running, such as a process
+// substitution that waits for a reader.
 func endGroup(cmd *exec.Cmd) {
 	if cmd.Process != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // most leave nothing
 	}
 }
 
-// keeper ends the groups of commands that are running when this program is killed, and
-// so cannot end them itself. It is a process that learns which those are.
+// keeper ends the groups of commands that are running when this program is killed and
+// so cannot end them itself. It is a process that learns which groups those are.
 type keeper struct {
 	mu    sync.Mutex
 	to    io.WriteCloser
@@ -112,8 +112,8 @@ func killedTrial(t *testing.T, dir string) {
 	t.Fatalf("it has ended before it was killed: %v", err)
 }
 
-// TestKilledTrial kills a program in the middle of a trial. What the trial has started
-// ends.
+// TestKilledTrial kills a program in the middle of a trial. The processes of the trial
+// end.
 func TestKilledTrial(t *testing.T) {
 	long.Test(t, "runs commands in a shell")
 	if dir := os.Getenv("TRIAL_OF_A_KILLED_PROGRAM"); dir != "" {

@@ -12,7 +12,8 @@ import (
 	"github.com/claude-agent-go/claude/permission/policy"
 )
 
-// TestShellNumbers measures what SECURITY.md publishes, and holds it there:
+// TestShellNumbers measures the numbers that SECURITY.md publishes, and
+// compares them:
 //
 //	go test ./permission/policy -run Numbers -v
 func TestShellNumbers(t *testing.T) {

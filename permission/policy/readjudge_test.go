@@ -16,9 +16,9 @@ import (
 //	LONG_TESTS=1 go test ./permission/policy -run RandomReadings -v -readings 20000 -timeout 1h
 var readings = flag.Int("readings", 1500, "how many random programs that read files are judged")
 
-// TestRandomReadings runs random programs that read files by names which they put
-// together. A rule about a file whose text comes out must deny the program: else it
-// is a way around the rule.
+// TestRandomReadings runs random programs that read files by names which they
+// assemble. A rule about a file whose text comes out must deny the program:
+// otherwise it is a way around the rule.
 func TestRandomReadings(t *testing.T) {
 	t.Parallel()
 	texts := make([]string, *readings)

@@ -90,8 +90,8 @@ func verdicts(t *testing.T, dir string, commands []string, change func(*claude.O
 	return all
 }
 
-// idleShell is a shell that does nothing. What the CLI decides does not depend on
-// what a command does, and no spelling shall run with the rights of a test.
+// idleShell is a shell that does nothing. The CLI's decision does not depend on
+// the effect of a command, and no spelling may run with the rights of a test.
 func idleShell(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "bash")
@@ -109,9 +109,9 @@ func some[T any](list []T, n int) (part []T) {
 	return part
 }
 
-// What the CLI denies by a rule for commands, the same rule denies here. Every
-// sixth of the generated spellings, some of the attacks and some that only zsh
-// has take their turn.
+// A command that the CLI denies by a rule is denied here by the same rule.
+// Every sixth of the generated spellings, some of the attacks and some that
+// only zsh has are tried.
 func TestRealDeniesCommands(t *testing.T) {
 	t.Parallel()
 	list := slices.Concat(some(spellings(), 6), some(lines(t, "attacks.txt"), 15), some(zshSpellings(), 8),
@@ -134,9 +134,9 @@ func TestRealDeniesCommands(t *testing.T) {
 	}
 }
 
-// A guard on the real CLI denies what hides from the parser, though everything
-// else allows it: quotes inside of parameters, nested backquotes, substitutions
-// in words, and names that operators make.
+// A guard on the real CLI denies commands that hide from the parser, although
+// everything else allows them: quotes inside parameters, nested backquotes,
+// substitutions in words, and names that operators make.
 func TestRealGuardSeesClasses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -169,7 +169,8 @@ func TestRealGuardSeesClasses(t *testing.T) {
 	}
 }
 
-// What the CLI denies by rules for files, the same rules deny here.
+// A command that the CLI denies by rules for files is denied here by the same
+// rules.
 func TestRealDeniesFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -207,8 +208,8 @@ func TestRealDeniesFiles(t *testing.T) {
 	}
 }
 
-// What rules allow here, the CLI allows by the same rules: many programs, each
-// with many kinds of arguments.
+// A command that rules allow here is allowed by the CLI under the same rules:
+// many programs, each with many kinds of arguments.
 func TestRealAllowsCommands(t *testing.T) {
 	t.Parallel()
 	programs := strings.Fields("cp rm mkdir tar sort sed git find cat jq awk cd printf test")
