@@ -140,7 +140,7 @@ func (f onQuestion) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A question whose context ends is given up, and what is typed for it later does
+// A question whose context ends is abandoned, and text typed for it later does
 // not answer the next one.
 func TestAskGivenUp(t *testing.T) {
 	r, w := io.Pipe()

@@ -33,8 +33,7 @@ func newConsole(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, 
 	}
 }
 
-// variable returns the value of an environment variable, of which the last
-// counts.
+// variable returns the value of an environment variable; the last entry counts.
 func (c *console) variable(name string) string {
 	for _, entry := range slices.Backward(c.env) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {

@@ -222,8 +222,8 @@ func checkMCP(ctx context.Context, session *claude.Session) (f finding, helped b
 	return f, len(servers) < all
 }
 
-// checkStop ends the session and looks for what is left of its processes. One
-// of them is a helper that we started and that does not end by itself.
+// checkStop ends the session and looks for leftovers of its processes. One of
+// them is our helper, which does not end by itself.
 func checkStop(session *claude.Session, m mark) finding {
 	before := m.processes()
 	began := time.Now()

@@ -39,7 +39,7 @@ func (a *asker) visit(ctx context.Context, address string) (control.ElicitationA
 }
 
 // fill asks for the fields of a form, if the person wants to answer at all: the
-// server gets what is typed.
+// server gets the text they type.
 func (a *asker) fill(ctx context.Context, e *control.Elicitation) (control.ElicitationAnswer, error) {
 	yes, err := a.confirm(ctx, "Answer? The server reads it. [y yes, n no] ")
 	if err != nil || !yes {
@@ -62,8 +62,8 @@ func (a *asker) fill(ctx context.Context, e *control.Elicitation) (control.Elici
 	return control.Accept(content), nil
 }
 
-// askField asks for one field until what is typed fits it. It returns nil for a
-// field that is left out.
+// askField asks for one field until the input fits it. It returns nil for a field
+// that is left out.
 func (a *asker) askField(ctx context.Context, f *field) (any, error) {
 	a.say(a.s.style(terminal.Bold, a.c.line(f.heading())))
 	for n, o := range f.Options() {

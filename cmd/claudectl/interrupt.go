@@ -47,7 +47,7 @@ func watchSignals(c *console, s *screen) (context.Context, *interruption) {
 }
 
 // endOnSignal returns a context that a signal ends, for commands that have
-// nothing to interrupt before. release gives the signals back.
+// nothing to interrupt before. release restores the signals.
 func endOnSignal(ctx context.Context) (_ context.Context, release func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	told := make(chan os.Signal, 1)
@@ -135,7 +135,7 @@ func (i *interruption) explain(err error) error {
 	return interrupted(code)
 }
 
-// release gives the signals back.
+// release restores the signals.
 func (i *interruption) release() {
 	i.cancel()
 	close(i.quit)

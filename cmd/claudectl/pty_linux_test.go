@@ -334,7 +334,7 @@ func TestTerminalCtrlC(t *testing.T) {
 }
 
 // The live line is cut to the width of the window, even when that changes, and
-// there are no colours for those who want none.
+// there are no colours for users who want none.
 func TestTerminalLiveLine(t *testing.T) {
 	script := `[{"use": [{"name": "mcp__a_server_with_a_long_name__and_a_tool_with_a_long_name", "input": {}}]}]`
 	live := func(w *window) string {
@@ -379,7 +379,7 @@ func TestTerminalLiveLine(t *testing.T) {
 	}
 }
 
-// A recording has colours on a terminal, except for those who want none.
+// A recording has colours on a terminal, except for users who want none.
 func TestTerminalInspect(t *testing.T) {
 	path, err := filepath.Abs(aRecording)
 	if err != nil {

@@ -225,7 +225,7 @@ func TestFakeRecording(t *testing.T) {
 	}
 }
 
-// The CLI is told where to send its telemetry, and never to the console.
+// The CLI gets an address for its telemetry, and never the console.
 func TestRunTelemetry(t *testing.T) {
 	cli := fakeCLI(t, `["hi"]`)
 	seen := filepath.Join(t.TempDir(), "env")

@@ -14,8 +14,8 @@ import (
 // everything about it on standard error. On a terminal the last line may be
 // live: it is drawn over and over until something else is printed.
 //
-// Only standard error is ever coloured, and only if it is a terminal, so what is
-// piped has no codes in it. It is safe for concurrent use.
+// Only standard error is ever coloured, and only if it is a terminal, so piped
+// output has no escape codes. It is safe for concurrent use.
 type screen struct {
 	out, notes io.Writer
 	colour     bool

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A listener accepts another connection only when one of those that it has ends, and
-// ends at once when it is closed.
+// A full listener accepts another connection only when one ends, and stops at once
+// when it is closed.
 func TestLimitConnections(t *testing.T) {
 	t.Parallel()
 	inner, err := net.Listen("tcp", "127.0.0.1:0")

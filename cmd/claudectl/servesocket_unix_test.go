@@ -157,7 +157,7 @@ func TestServeSocketReplacesStale(t *testing.T) {
 	}
 }
 
-// What is not a dead socket is refused, and stays as it is.
+// Anything but a dead socket is refused and left alone.
 func TestServeSocketRefuses(t *testing.T) {
 	dir := socketDir(t)
 	in := func(name string) string { return filepath.Join(dir, name) }

@@ -46,7 +46,7 @@ type application struct {
 	close func()
 }
 
-// start opens what is in a directory, and begins to work.
+// start opens the store in a directory, and begins to work.
 func start(ctx context.Context, dir string, options *claude.Options) (*application, error) {
 	work, err := filepath.Abs(filepath.Join(dir, "work"))
 	if err != nil {

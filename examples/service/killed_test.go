@@ -250,7 +250,8 @@ func killTwice(t *testing.T, m *thinker, names []string, command func() *exec.Cm
 	}
 	ada.allow(q)
 	eventually(t, func() bool {
-		// The call of which nothing was stored is made anew, and asked about anew.
+		// A call that left no trace in the store is made again, with a new
+		// question.
 		for _, another := range ada.questions() {
 			ada.allow(another)
 		}

@@ -49,7 +49,7 @@ func main() {
 }
 
 // serve answers requests until ctx ends. Turns may then finish within the grace
-// period of the fleet. What is not answered stays in the store.
+// period of the fleet. Unanswered prompts stay in the store.
 func (s *service) serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{
 		Handler:           s.handler(),

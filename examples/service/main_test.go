@@ -282,7 +282,7 @@ func TestQuestion(t *testing.T) {
 	ada.answer("cats", id, "write")
 }
 
-// A turn that runs when the service is told to end may finish.
+// A turn that runs when the service shuts down may finish.
 func TestShutdown(t *testing.T) {
 	asked, held := make(chan struct{}), make(chan struct{})
 	cli := claudetest.NewCLI(&claudetest.Script{Model: func(c *claudetest.ModelCall) claudetest.Reply {

@@ -46,8 +46,8 @@ func (g *growing) replica() natsfleet.Replica {
 	return all
 }
 
-// Whatever is added or written anew while a transcript is read, and whichever replica
-// answers with each page: all of it is there, in its order.
+// Whatever is appended or compacted while a transcript is read, and whichever
+// replica answers with each page, the reader gets all of it, in order.
 func TestSubjectOfReplicas(t *testing.T) {
 	t.Parallel()
 	read := 0

@@ -150,9 +150,9 @@ func (s *Store) tryChanges(ctx context.Context, changes []store.RecordChange, la
 	return next, nil
 }
 
-// goneTTL is how long the message stays that marks a record as gone: as long as those who
-// wrote to the record may still be trying, so that nothing of it comes back.
-// A queue leaves a mark for each prompt, and the servers have to look through all of them.
+// goneTTL is how long the tombstone of a record stays: as long as its writers may
+// still be retrying, so that nothing of it comes back. A queue leaves a tombstone
+// for each prompt, and the servers have to look through all of them.
 const goneTTL = patience
 
 // changeMessages are the messages of a change: the last is the record, those before

@@ -20,8 +20,8 @@ type refusals struct {
 	at        time.Time // when that was
 }
 
-// watch takes note of what happens to a connection, and checks each server that it is
-// made to again. The handlers that it has are called as before.
+// watch follows a connection, and checks each server it reconnects to. Its existing
+// handlers are called as before.
 func (r *refusals) watch(nc *nats.Conn, check func() error) {
 	failed, again := nc.ErrorHandler(), nc.ReconnectHandler()
 	nc.SetErrorHandler(func(nc *nats.Conn, sub *nats.Subscription, err error) {
@@ -49,7 +49,7 @@ func (r *refusals) note(err error) {
 	}
 }
 
-// connected forgets what was wrong, except for what is wrong with the server now.
+// connected forgets earlier errors, and keeps only that of the present server.
 func (r *refusals) connected(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

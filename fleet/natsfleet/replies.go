@@ -38,7 +38,7 @@ func newReplies(nc *nats.Conn) (*replies, error) {
 		return nil, err
 	}
 	sub.SetClosedHandler(func(string) { close(r.closed) })
-	return r, sub.SetPendingLimits(-1, -1) // what is asked for is bounded
+	return r, sub.SetPendingLimits(-1, -1) // requests bound their answers
 }
 
 // receive passes a message on to the reader of its answer, if there still is one.

@@ -59,7 +59,7 @@ func (l *requestLog) add(subject string) {
 	l.kinds[variable.ReplaceAllString(subject, "ID")]++
 }
 
-// loggedConn reads what is sent as the server does.
+// loggedConn parses the traffic as the server does.
 type loggedConn struct {
 	net.Conn
 	log  *requestLog

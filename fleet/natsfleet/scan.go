@@ -68,7 +68,8 @@ func (s *Store) scan(ctx context.Context, project, kind, folder string, wanted f
 }
 
 // present returns the last message of each record below a prefix that was not
-// dropped, by its subject. Of what is larger than scanBytes in all, the data is left out.
+// dropped, by subject. If they are larger than scanBytes in all, their data is left
+// out.
 func (s *Store) present(ctx context.Context, prefix string) (map[string]stored, error) {
 	from, seen := s.floors.of(prefix)
 	all, barrier, err := s.lastFrom(ctx, prefix, from)
@@ -158,8 +159,8 @@ func (f *floors) set(prefix string, seq uint64, seen time.Time) {
 	f.all[prefix] = floor{seq, seen}
 }
 
-// sweep forgets the floors of folders that rest, now and then. A map does not become
-// smaller, so what is left gets another.
+// sweep forgets the floors of folders that rest, now and then. A map never shrinks,
+// so the rest is copied into a new one.
 func (f *floors) sweep() {
 	if time.Since(f.swept) < floorAge {
 		return

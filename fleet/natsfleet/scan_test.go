@@ -205,7 +205,7 @@ func TestScanOfMuch(t *testing.T) {
 	}
 }
 
-// What is remembered of folders that rest is forgotten.
+// The floors of resting folders are forgotten.
 func TestFloorsAreForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -102,7 +102,7 @@ func (p *party) try(who string) (store.Lease, error) {
 	return p.Acquire(p.t.Context(), "p", "conversation", who, chainTTL)
 }
 
-// own takes the lease, as soon as those who have it say that it ends.
+// own takes the lease, as soon as its present owner's has expired.
 func (p *party) own(who string) store.Lease {
 	p.t.Helper()
 	for limit := time.Now().Add(bound); ; {
@@ -330,8 +330,8 @@ func startOutside(t *testing.T, url, dir string, reply func(*claudetest.ModelCal
 }
 
 // freeze suspends the process that runs a conversation, between two calls of the store
-// in a folder: in the middle of one it would have a file locked, and hold up the others
-// until it wakes up.
+// in a folder: in the middle of one it would hold a file lock, and block the others
+// until it resumes.
 func freeze(t *testing.T, p *process, dir string) {
 	t.Helper()
 	look := func(patience time.Duration) error {

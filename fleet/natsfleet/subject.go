@@ -32,7 +32,8 @@ const (
 func isBarrier(subject string) bool { return strings.HasSuffix(subject, "."+barrierToken) }
 
 // barrierBelow is the subject of the barriers of a prefix. It has two tokens more, so that
-// a barrier does not change what is directly in a folder of records, see Store.ifEmpty.
+// a barrier does not change the direct content of a folder of records, see
+// Store.ifEmpty.
 func barrierBelow(prefix string) string {
 	return prefix + "." + barrierToken + "." + barrierToken
 }

@@ -44,7 +44,7 @@ type named struct {
 	stored
 }
 
-// What is read at once when it is read once more.
+// Bounds of one read when values are read again.
 const (
 	valuesCount    = 200
 	valuesBytes    = 1 << 20

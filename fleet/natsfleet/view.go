@@ -91,8 +91,8 @@ func (v *view) key(subject string) store.RecordKey {
 	return store.RecordKey{}
 }
 
-// viewAgain is how often a replica that lags behind is asked again. It learns what the
-// leader has accepted a moment after the one who wrote it, and a scan costs much more.
+// viewAgain is how often a replica that lags behind is asked again. It learns about
+// a write a moment after the writer does, and a scan costs much more.
 const viewAgain = 3
 
 // view asks for the last messages of subjects, and returns those of records that

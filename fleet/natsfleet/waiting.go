@@ -13,8 +13,8 @@ import (
 var errBroken = errors.New("the connection broke before the answer came")
 
 // waiting are the calls that are waiting for an answer. If the connection breaks, the
-// answer is lost with it, even if another connection is made at once. So they are told,
-// and can ask again; otherwise they would wait as long as a server may take.
+// answer is lost with it, even if another connection is made at once. So they are
+// woken, and can ask again; otherwise they would wait until their timeout.
 type waiting struct {
 	mu  sync.Mutex
 	all map[*context.CancelCauseFunc]bool

@@ -46,7 +46,7 @@ type workerRole struct {
 	Patience  time.Duration // before a call is deferred; 0: the user is not asked
 	DieAt     *diePoint
 	Beside    beside
-	CompactAt int // how many messages a transcript has before it is written anew
+	CompactAt int // how many messages a transcript has before it is compacted
 }
 
 // options are those of the worker. It calls refused with the conversations that it wrote

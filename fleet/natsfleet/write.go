@@ -36,7 +36,7 @@ const (
 	headerGone  = "Gone"  // the record, or the transcript up to here, was removed
 	headerFree  = "Free"  // the lease was given back
 
-	// Of a transcript that was written anew, see rewrite.
+	// Of a compacted transcript, see rewrite.
 	headerRewritten = "Rewritten" // number and count of its messages
 	headerModified  = "Modified"  // when it was last appended to
 	headerArchived  = "Archived"  // how many entries come before, in the archive

@@ -7,7 +7,7 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// Every reason of the wire has words, and what is new is readable.
+// Every reason of the wire has words, and an unknown one is readable.
 func TestEnding(t *testing.T) {
 	for reason, want := range map[string]string{
 		"aborted_streaming": "interrupted", "aborted_tools": "interrupted", "completed": "completed", "success": "completed",

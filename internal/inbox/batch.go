@@ -11,8 +11,8 @@ type batch struct {
 	wantedVersion uint64 // Inbox.wanted when they were last looked at
 }
 
-// nextWanted returns the next item that is wanted: of the batch, as long as all of it
-// still is, or else of what is queued.
+// nextWanted returns the next wanted item: from the batch, as long as all of it is
+// wanted, or else from the queue.
 func (b *Inbox) nextWanted() (it Item, ok, end bool, err error) {
 	t := &b.batch
 	if t.chunk != nil && t.next < t.chunk.n-1 && t.wantedVersion == b.wantedVersion.Load() {
@@ -56,7 +56,7 @@ func (t *batch) nextItem() Item {
 	return it
 }
 
-// takeBatch makes a batch of what is queued first.
+// takeBatch makes a batch of the front of the queue.
 func (b *Inbox) takeBatch() bool {
 	c := b.queue.take()
 	if c == nil {

@@ -12,11 +12,11 @@
 // that it was completed although it has not begun: then it was answered before, in
 // a process that is gone.
 //
-// CLIs that name no ids take prompts one by one, in order, and fold into a turn
-// what is sent while a tool runs. If they were asked to, they repeat each prompt
-// where they take it, under its id: a result ends the prompts that were repeated
-// in its turn. Without that the turn is that of the oldest prompt that waits,
-// and so is a result without a turn.
+// CLIs that name no ids take prompts one by one, in order, and fold prompts that
+// are sent while a tool runs into its turn. On request they echo each prompt
+// where they take it, under its id: a result ends the prompts that were echoed in
+// its turn. Without echoes, a turn belongs to the oldest waiting prompt, as does
+// a result without a turn.
 //
 // # Background agents
 //
@@ -27,9 +27,9 @@
 //
 // # Abandoned prompts
 //
-// A loop that breaks off abandons its prompt. What is left of that turn, in
-// the queue or still to come, is dropped, so that the next loop starts clean;
-// frames of other turns and outside turns are kept.
+// A loop that breaks off abandons its prompt. The rest of that turn, in the queue
+// or still to come, is dropped, so that the next loop starts clean; frames of
+// other turns and outside turns are kept.
 //
 // # Batches
 //

@@ -260,8 +260,8 @@ func signal(c chan struct{}) {
 	}
 }
 
-// Close ends the inbox: what is queued can still be taken, then Next returns
-// err. The first Close counts.
+// Close ends the inbox: queued items can still be taken, then Next returns err.
+// The first Close counts.
 func (b *Inbox) Close(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -280,8 +280,8 @@ func (b *Inbox) Hold(on bool) {
 	b.holding = on
 }
 
-// PutBack gives back the item that the consumer has got last: the next one gets
-// it.
+// PutBack returns the consumer's last item to the inbox: the next call of Next
+// yields it again.
 func (b *Inbox) PutBack(it Item) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -301,7 +301,7 @@ func (b *Inbox) Acquire() bool {
 	}
 }
 
-// Release gives the consumer's place back.
+// Release frees the consumer's slot.
 func (b *Inbox) Release() { <-b.slot }
 
 // Next returns the next item, waiting for it. After Close and the last item it

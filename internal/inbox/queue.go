@@ -88,7 +88,7 @@ func (q *queue) take() *chunk {
 	return c
 }
 
-// reuse gives back a chunk that was taken, and what it holds can be freed.
+// reuse recycles a chunk that was taken, so that its items can be freed.
 func (q *queue) reuse(c *chunk) {
 	if q.spares == maxSpares {
 		return

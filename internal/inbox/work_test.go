@@ -102,7 +102,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// What is queued is read before idle counts.
+// Queued frames are read before idle counts.
 func TestIdleComesLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := inbox.New(0)

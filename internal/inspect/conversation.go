@@ -122,7 +122,7 @@ func (b *builder) user(f *Frame, m *message.User) {
 			b.clock.ready(f.AtMS)
 		}
 	default:
-		// A model that was set is told to the conversation outside of turns.
+		// A change of the model is reported to the conversation outside of turns.
 		if text := m.Text(); text != "" && !m.IsReplay && b.turn != nil {
 			b.add(f, &Item{Kind: ItemNotice, Text: text, Agent: b.agent(m)})
 		}

@@ -25,8 +25,8 @@ type Filter struct {
 	Errors bool
 }
 
-// Keep leaves in the report only what is wanted: frames, and whatever else of the
-// report rests on one of them. The totals stay those of the whole recording.
+// Keep reduces the report to the selected frames, and whatever else in it rests
+// on one of them. The totals stay those of the whole recording.
 func (r *Report) Keep(want Filter) {
 	unanswered := make(map[int]bool)
 	for _, x := range r.Exchanges {

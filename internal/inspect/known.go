@@ -17,7 +17,7 @@ type decoder struct {
 	strict bool
 }
 
-// What is probed at most: names, and bytes of a document.
+// Bounds of the probing: names, and bytes of a document.
 const (
 	probeBudget = 4000
 	probeSize   = 256 << 10
@@ -46,7 +46,7 @@ type verdict int
 const (
 	unseen  verdict = iota
 	unknown         // no decoder reads it
-	opaque          // kept as it is: what is in it is not looked at
+	opaque          // kept unchanged: its content is not examined
 	object          // an object whose members are known or not
 	table           // an object whose names are free
 	list
@@ -332,7 +332,7 @@ func around(tree any, path []any, v any) (small any, at []any) {
 	return v, nil
 }
 
-// kind returns the members of an object that say of which type it is.
+// kind returns the members of an object that determine its type.
 func kind(obj map[string]any) map[string]any {
 	out := make(map[string]any, 4)
 	for _, name := range []string{"type", "subtype", "hook_event_name"} {

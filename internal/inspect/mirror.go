@@ -9,8 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/show"
 )
 
-// mirror counts what a frame repeats of a transcript. It is not part of a turn:
-// what is in it was said elsewhere in the recording.
+// mirror counts the lines of a transcript that a frame repeats. It is not part of
+// a turn: its content is elsewhere in the recording.
 func (b *builder) mirror(f *Frame) {
 	f.Kind = KindMirror
 	for e := range jsonx.Elements(jsonx.Member(f.Msg, "entries")) {

@@ -287,7 +287,7 @@ func testForms(t *testing.T, b *browser.Browser) {
 	b.NoComplaints(t)
 }
 
-// lanes lists what is drawn beside each name of a lane: the first class of its bars.
+// lanes lists the bars beside each name of a lane, by their first class.
 const lanes = `(() => {
 	const top = document.querySelector(".chart").getBoundingClientRect().top;
 	return [...document.querySelectorAll(".lane-names span")].map(name => {
@@ -363,7 +363,7 @@ func testFindings(t *testing.T, b *browser.Browser) {
 	b.NoComplaints(t)
 }
 
-// Whatever can be used has a name for those who cannot see it.
+// Every control has a name for users who cannot see it.
 func testNames(t *testing.T, b *browser.Browser, address string) {
 	b.Load(t, address)
 	var tree struct {

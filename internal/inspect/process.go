@@ -19,7 +19,7 @@ type aboutProcess struct {
 	Lost   int64           `json:"lost_bytes"`
 }
 
-// process takes what is said about the process itself.
+// process takes the notes about the process itself.
 func (b *builder) process(f *Frame) {
 	var said aboutProcess
 	_ = jsonx.Unmarshal(f.Msg, &said) // whatever fits

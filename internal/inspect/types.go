@@ -16,7 +16,7 @@ import (
 // into is the decoder of a Go type.
 func into[T any](doc []byte) ([]byte, error) { return again(doc, new(T)) }
 
-// again returns what is left of a document that was decoded into a value.
+// again returns the part of a document that survives decoding into a value.
 func again(doc []byte, v any) ([]byte, error) {
 	failed := jsonx.Unmarshal(doc, v)
 	left, err := jsonx.Marshal(v)

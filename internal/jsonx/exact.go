@@ -20,7 +20,7 @@ import (
 // of them.
 
 // Unambiguous refuses a value in which an object, at any level, has a name twice
-// or two names that differ only in case. What is not JSON is also refused.
+// or two names that differ only in case. Invalid JSON is also refused.
 func Unambiguous(data []byte) error {
 	var s Scanner
 	s.Start(data)

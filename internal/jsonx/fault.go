@@ -10,8 +10,8 @@ import (
 )
 
 // Fault finds what is wrong with a file that a person has written: it must be one
-// JSON value, in UTF-8, and no object may have a name twice. It returns at which byte
-// that is, and what, and nil if nothing is.
+// JSON value, in UTF-8, and no object may have a name twice. It returns the byte of
+// the fault and an error that describes it, or nil.
 func Fault(data []byte) (at int, err error) {
 	dec := jsontext.NewDecoder(bytes.NewReader(data))
 	_, err = dec.ReadValue()

@@ -7,7 +7,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// What is wrong with a file is found where it is.
+// A fault of a file is found at its place.
 func TestFault(t *testing.T) {
 	for text, want := range map[string]struct {
 		before string // what comes before the fault, as far as lines count

@@ -230,8 +230,8 @@ func (m *Members) text() (plain bool, err error) {
 }
 
 // closingQuote finds the end of a string from i on, -1 if there is none, and
-// reports whether there are no escapes before it. What is escaped is looked at by
-// the reader of the value.
+// reports whether there are no escapes before it. The reader of the value checks
+// the escapes.
 func closingQuote(data []byte, i int) (end int, plain bool) {
 	begin := i
 	plain = true

@@ -53,7 +53,7 @@ func (s *NameCheck) Add(name []byte) error {
 	return nil
 }
 
-// Check takes all names of an object. What is not an object is also refused.
+// Check takes all names of an object. Anything but an object is also refused.
 func (s NameCheck) Check(object []byte) error {
 	m, err := Walk(object)
 	for err == nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// Numbers are found where they stand; literals and what is inside of texts do
-// not count.
+// Numbers are found at their place; literals and the content of texts do not
+// count.
 func TestMapScalars(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{`{"a":-1.5e+3,"b":[1, 2],"c":{"d":3},"e":true}`, `{"a":<-1.5e+3 a/>,"b":[<1 b/>, <2 b/>],"c":{"d":<3 d/c>},"e":true}`},

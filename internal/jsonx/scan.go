@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Bounds of a Scanner. What goes past them is left to Unmarshal.
+// Bounds of a Scanner. Anything beyond them is left to Unmarshal.
 const (
 	scanNames = 64 // names of all objects that are open
 	scanDepth = 64

@@ -133,7 +133,7 @@ func (s *Scanner) string() (plain, ascii bool) {
 			return plain, ascii
 		case '\\':
 			plain = false
-			i = min(end+2, len(s.data)) // what is escaped is looked at when it is unescaped
+			i = min(end+2, len(s.data)) // escapes are checked when they are decoded
 		default:
 			s.failed = true
 			return false, false

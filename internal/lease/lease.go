@@ -97,7 +97,7 @@ func (h *Held) Left() time.Duration {
 	return h.TTL - h.TTL/10 - h.now().elapsed(h.since)
 }
 
-// Release gives the lease back, in bounded time even if ctx has ended. Nothing may
+// Release releases the lease, in bounded time even if ctx has ended. Nothing may
 // be written under it any more.
 func (h *Held) Release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseBound)

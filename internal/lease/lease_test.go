@@ -26,7 +26,7 @@ func (s *hanging) Renew(ctx context.Context, l store.Lease) error {
 }
 
 // A lease is in doubt before it expires, and no longer so when it was renewed. A
-// store that hangs does not hold up its owner.
+// store that hangs does not block its owner.
 func TestHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := &hanging{MemoryStore: store.Memory()}

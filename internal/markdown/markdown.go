@@ -14,9 +14,9 @@ import (
 	"github.com/claude-agent-go/claude/internal/terminal"
 )
 
-// The limits of what is rendered. The time to parse a hostile text grows with
-// the square of the longest run of lines without a blank one between them, so a
-// text with a very long run is shown as it was written.
+// The limits of rendering. The time to parse a hostile text grows with the square
+// of the longest run of lines without a blank one between them, so a text with a
+// very long run is shown as it was written.
 const (
 	maxParsed = 64 << 10
 	maxRun    = 10 << 10
@@ -34,9 +34,9 @@ const (
 //     that readers see where it leads. The address of any other link is shown.
 //
 // Headings are paragraphs, because the page around has its own. Raw HTML is
-// text. Images are links: a picture from elsewhere would tell its owner what is
-// in its address. Characters that are not seen or that reorder others are shown
-// as escapes.
+// text. Images are links: a picture from elsewhere would send its address, and
+// any secret in it, to its owner. Characters that are invisible or reorder others
+// are shown as escapes.
 func HTML(markdown string) template.HTML {
 	if len(markdown) > maxParsed || longestRun(markdown) > maxRun {
 		return plain(markdown)

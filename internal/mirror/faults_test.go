@@ -193,7 +193,7 @@ func playFaults(t *testing.T, seed uint64) {
 		t.Errorf("%v is left although everything is stored", left)
 	}
 	p.compare()
-	<-time.After(time.Hour) // for what is late
+	<-time.After(time.Hour) // for late writes
 	p.compare()
 }
 

@@ -11,9 +11,10 @@ import (
 const gatherFor = 5 * time.Millisecond
 
 // gather waits until there is something to store, or the end. It is called when the
-// queue is empty: what did not fit into a batch follows it directly. What comes while a
-// batch is being stored is gathered as well. It is often a line that the CLI writes
-// behind the result, and to store it at once would hold up the outcome of the turn.
+// queue is empty: frames that did not fit into a batch follow it directly. Frames
+// that come while a batch is being stored are gathered as well. Often it is the
+// line that the CLI writes behind the result, and storing it at once would delay
+// the outcome of the turn.
 //
 // A token in wake may be old, so it only means to look again. That also makes it
 // safe to take one here that was meant for run: run looks at everything anew.

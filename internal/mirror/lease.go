@@ -113,7 +113,7 @@ func (l *leases) sure() bool {
 	return !slices.ContainsFunc(l.all(), func(h *lease.Held) bool { return !h.Sure() })
 }
 
-// releaseAll gives the leases back.
+// releaseAll releases the leases.
 func (l *leases) releaseAll(log *slog.Logger) {
 	for _, h := range l.all() {
 		if err := h.Release(context.Background()); err != nil {

@@ -24,7 +24,7 @@ type Config struct {
 	Owner string
 	TTL   time.Duration
 	// GiveUp is for how long the store may take nothing before waiting callers
-	// are told. Negative: for ever.
+	// get an error. Negative: for ever.
 	GiveUp time.Duration
 	// Journals is the directory of journals.
 	Journals string
@@ -37,7 +37,7 @@ type Config struct {
 	OnLost      func(err error)
 }
 
-// DefaultJournals is the directory of journals for those who have chosen none.
+// DefaultJournals returns the default directory of journals.
 func DefaultJournals() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -82,7 +82,7 @@ type Mirror struct {
 
 	work  sync.Mutex // guards what follows; held over no call of the store
 	queue queue
-	left  bool // what is in the queue was given up for good
+	left  bool // the entries in the queue were given up for good
 }
 
 // New returns a mirror. Start it with Start, after Acquire if the session is known.
@@ -382,8 +382,8 @@ func (m *Mirror) failed(key store.Key, err error) {
 	}
 }
 
-// spill writes what is in the queue to the journal, as far as it is not there
-// yet. work is held.
+// spill writes the entries in the queue to the journal, unless they are there
+// already. work is held.
 func (m *Mirror) spill() {
 	m.collect()
 	if err := m.queue.spill(m.cfg.Journals); err != nil {
@@ -450,7 +450,8 @@ func (m *Mirror) lost(err error) {
 	m.lostOnce.Do(func() { m.cfg.OnLost(err) })
 }
 
-// Abort ends the mirror at once. What is not stored is kept in a journal.
+// Abort ends the mirror at once. Entries that are not stored are kept in a
+// journal.
 func (m *Mirror) Abort(cause error) {
 	m.mu.Lock()
 	if m.ended == nil {
@@ -462,8 +463,8 @@ func (m *Mirror) Abort(cause error) {
 	signal(m.wake)
 }
 
-// Close stores what is left, as long as ctx allows, and gives the leases back.
-// It returns nil if everything is stored, and otherwise a
+// Close stores the remaining entries, as long as ctx allows, and releases the
+// leases. It returns nil if everything is stored, and otherwise a
 // [*store.NotStoredError].
 func (m *Mirror) Close(ctx context.Context) error {
 	m.mu.Lock()
@@ -500,7 +501,8 @@ func (m *Mirror) Close(ctx context.Context) error {
 // has ended.
 const endBound = time.Second
 
-// leave keeps what is not stored at the end, and returns the error for it.
+// leave keeps the entries that are not stored at the end, and returns the error
+// for them.
 func (m *Mirror) leave() error {
 	m.work.Lock()
 	defer m.work.Unlock()

@@ -200,7 +200,8 @@ func TestDeafStore(t *testing.T) {
 }
 
 // A lease that another owner has taken ends the mirror: by the renewal if
-// nothing is said, and else by the store's refusal. What is not stored is kept.
+// no frame comes, and otherwise by the store's refusal. Entries that are not
+// stored are kept.
 func TestLeaseLost(t *testing.T) {
 	for _, says := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -278,7 +279,7 @@ func TestDeleted(t *testing.T) {
 }
 
 // Frames that cannot be read, and files that are not transcripts, are reported
-// and do not hold up the others.
+// and do not block the others.
 func TestBadFrames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := store.Memory()

@@ -166,7 +166,7 @@ func TestInvalidBatchGivenUp(t *testing.T) {
 	})
 }
 
-// A mirror that is closed gives its lease back: the next owner need not wait.
+// Closing a mirror releases its lease: the next owner need not wait.
 func TestCloseGivesLeaseBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := store.Memory()

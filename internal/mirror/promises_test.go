@@ -97,7 +97,7 @@ func TestEveryBatchIsFenced(t *testing.T) {
 			if err := m.Close(t.Context()); err != nil {
 				t.Error(err)
 			}
-			// Its own lease is free then; that of the caller is theirs to give back.
+			// Its own lease is free then; the caller releases the caller's.
 			_, err := s.Acquire(t.Context(), "p", session, "next", time.Hour)
 			_, callers := s.Acquire(t.Context(), "p", "mine", "next", time.Hour)
 			if err != nil || errors.Is(callers, store.ErrLeased) == own {

@@ -15,8 +15,8 @@ const (
 	maxBytes   = 1 << 20
 )
 
-// maxHeld is how many bytes wait in memory for a store that is slow. What is more
-// waits in the journal.
+// maxHeld is how many bytes wait in memory for a slow store. The rest waits in
+// the journal.
 const maxHeld = 16 << 20
 
 // batch holds the entries that one call stores. It is immutable: its id stands
@@ -190,7 +190,7 @@ func (q *queue) closeJournal() {
 	}
 }
 
-// notStored is the error for what is in the queue.
+// notStored is the error for the entries in the queue.
 func (q *queue) notStored(reason error) *store.NotStoredError {
 	if q.err != nil {
 		reason = q.err

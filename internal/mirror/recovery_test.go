@@ -98,7 +98,7 @@ func TestPausesAreBounded(t *testing.T) {
 	})
 }
 
-// A mirror that could not store everything gives its lease back as well: the next owner
+// A mirror that could not store everything also releases its lease: the next owner
 // must not wait for a session that no process works on.
 func TestFailedCloseGivesLeaseBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

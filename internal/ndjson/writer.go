@@ -27,8 +27,8 @@ type Writer struct {
 	// OnWrite, if set, sees each line after it was written whole, in the order
 	// of the stream. It is set before the first Write and must return at once.
 	OnWrite func(line []byte)
-	// OnBroken, if set, is told once why nothing more can be written. It is set
-	// before the first Write and must return at once.
+	// OnBroken, if set, is called once with the reason why nothing more can be
+	// written. It is set before the first Write and must return at once.
 	OnBroken func(error)
 
 	dst  io.Writer
@@ -102,7 +102,7 @@ func notBegunError(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", ErrNotBegun, context.Cause(ctx))
 }
 
-// write is called with the lock held and gives it back.
+// write is called with the lock held and releases it.
 func (w *Writer) write(line []byte) error {
 	defer func() { <-w.lock }()
 	if w.err != nil {

@@ -16,7 +16,7 @@ type Operation struct {
 	// Methods are the methods of a session that perform it.
 	Methods string
 	// Lacks is the newest CLI that was seen without it, Has the oldest that was
-	// seen with it. Both are empty for what is as old as the channel.
+	// seen with it. Both are empty for operations as old as the channel.
 	Lacks, Has string
 	// Reply returns a new value that takes the reply. Nil: nothing of it has a
 	// type of its own.

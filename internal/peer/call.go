@@ -60,8 +60,7 @@ type Call struct {
 var errOwnTimeout = errors.New("call timed out")
 
 // Call sends a request and waits for its reply. A call that ends without one
-// is forgotten, and the other side is told by a cancel notice; its late reply
-// is dropped.
+// is forgotten, and the other side gets a cancel notice; a late reply is dropped.
 //
 // The response of a failed call has the id, if the call was sent. The error is
 // a [TimeoutError], a [RefusedError], a limit, the context's
@@ -188,7 +187,7 @@ func (p *Peer) abandonCall(id wire.ID, wait bool) bool {
 	return pending
 }
 
-// removeCall forgets a call of which nothing was written.
+// removeCall forgets a call that was not written at all.
 func (p *Peer) removeCall(id wire.ID) {
 	p.update(func(s *state) { delete(s.calls, id) })
 }
@@ -238,8 +237,8 @@ func (p *Peer) Send(ctx context.Context, line []byte) error {
 }
 
 // sendInOrder runs do, now or after everything that was held back before it. The
-// timeout, if there is one, bounds the wait for what is before it, from Open on:
-// a line that the other side does not take would keep all others waiting.
+// timeout, if there is one, bounds the wait for the lines before it, from Open
+// on: a line that the other side does not take would block all others.
 func (p *Peer) sendInOrder(ctx context.Context, first bool, timeout time.Duration, do func() error) error {
 	var h *queuedSend
 	var err error

@@ -10,7 +10,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/peer"
 )
 
-// A call of which nothing was written, because another line took the stream for
+// A call that was not written at all, because another line took the stream for
 // too long or its payload is not JSON, leaves room for the next.
 func TestCallNeverBegunLeavesItsPlace(t *testing.T) {
 	bubble(t, peer.Config{Limits: peer.Limits{Pending: 2}}, func(t *testing.T, far *otherSide) {

@@ -45,11 +45,11 @@
 // runs shell commands in sessions of their own, out of reach of a group signal;
 // newer ones end them when they handle SIGTERM, and none does when it is killed.
 //
-// Whichever way the child ends, by Stop or by itself, what it leaves behind is
-// ended after it: what is in its group, and what is found by a random mark that
-// every descendant inherits in its environment (Linux only). It gets SIGTERM,
-// and SIGKILL after [Command.Drain]. Only then is the child reaped, so that its
-// process id cannot be reused in the meantime.
+// Whichever way the child ends, by Stop or by itself, the processes it leaves
+// behind are ended after it: those in its group, and those found by a random mark
+// that every descendant inherits in its environment (Linux only). They get
+// SIGTERM, and SIGKILL after [Command.Drain]. Only then is the child reaped, so
+// that its process id cannot be reused in the meantime.
 //
 // Every child is reaped, even if [Process.Wait] is never called.
 //

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// maxRemaining bounds what is taken out of a pipe at once after the exit. A pipe
-// holds 64 KiB, or 1 MiB where the child asked for more.
+// maxRemaining bounds the bytes taken out of a pipe at once after the exit. A
+// pipe holds 64 KiB, or 1 MiB where the child asked for more.
 const maxRemaining = 1 << 20
 
 // errAgain is readNow's error when the pipe is empty but still open.
@@ -18,9 +18,9 @@ var errAgain = errors.New("nothing to read now")
 
 // output is our end of the child's standard output.
 //
-// While the child lives, reads go straight to the pipe. After its exit what is
-// left in the pipe is taken into memory and the pipe is closed, so that the
-// descriptor is free while the bytes stay readable.
+// While the child lives, reads go straight to the pipe. After its exit the rest
+// of the pipe is taken into memory and the pipe is closed, so that the descriptor
+// is free while the bytes stay readable.
 type output struct {
 	file *os.File
 
@@ -90,7 +90,7 @@ func (o *output) childExited(deadline time.Time) {
 	<-o.ended
 }
 
-// endNow ends the output now, keeping what is in the pipe.
+// endNow ends the output now, keeping the content of the pipe.
 func (o *output) endNow() {
 	o.file.SetReadDeadline(time.Unix(1, 0))
 	o.mu.Lock()
@@ -98,9 +98,10 @@ func (o *output) endNow() {
 	o.mu.Unlock()
 }
 
-// takeRemaining moves what is in the pipe into memory and closes the pipe if that was
-// all. If others hold it, the pipe stays open until the deadline; with a zero
-// deadline, or one that is over, it is closed in any case. The lock must be held.
+// takeRemaining moves the content of the pipe into memory and closes the pipe if
+// that was all. If other processes hold it, the pipe stays open until the deadline;
+// with a zero deadline, or one that is over, it is closed in any case. The lock
+// must be held.
 func (o *output) takeRemaining(deadline time.Time) {
 	if o.closed {
 		return

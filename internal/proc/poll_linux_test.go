@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// endless is an environment without an end, and counts what is read of it.
+// endless is an endless environment that counts the bytes read.
 type endless struct{ read int }
 
 func (e *endless) Read(b []byte) (int, error) {

@@ -205,9 +205,9 @@ func (p *Process) Write(b []byte) (int, error) { return p.in.Write(b) }
 // the first call does something; every call returns its error.
 func (p *Process) CloseWrite() error { return p.in.Close() }
 
-// Note looks for the groups that descendants lead. It is for the moment before the
-// child is asked to end: when it has, what is left of them is ended, even if
-// their leaders have gone first. Stop does it too.
+// Note looks for the groups that descendants lead. Call it just before the child
+// is asked to end: afterwards, the rest of these groups is ended, even if their
+// leaders have gone first. Stop also does it.
 func (p *Process) Note() {
 	if !p.hasExited() {
 		p.group.note()
@@ -215,7 +215,7 @@ func (p *Process) Note() {
 }
 
 // CloseRead closes our end of standard output: the child can write no more, and
-// what is in the pipe is lost. It is for the goroutine that reads.
+// the content of the pipe is lost. It is for the goroutine that reads.
 func (p *Process) CloseRead() { p.out.discard() }
 
 // Signal sends the child a signal, and not its group. After the exit the error

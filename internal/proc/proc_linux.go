@@ -31,10 +31,11 @@ func awaitExit(pid int) bool {
 	}
 }
 
-// endLeftovers ends what is left of the child's group, what carries its mark in
-// whatever session, and the groups that such a process leads: SIGTERM, and SIGKILL
-// to what is there when the patience is over. The child has exited and is not collected, so the group is still its
-// own. It reports false when something is still left after the bound.
+// endLeftovers ends the rest of the child's group, the processes that carry its
+// mark in whatever session, and the groups that such a process leads: SIGTERM, and
+// SIGKILL to the survivors when the patience is over. The child has exited and is
+// not collected, so the group is still its own. It reports false when something is
+// still left after the bound.
 func (g *group) endLeftovers(patience, bound time.Duration) bool {
 	rest := leftovers{}
 	defer rest.release()

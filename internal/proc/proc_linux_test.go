@@ -384,7 +384,7 @@ func TestChildrenInheritNothing(t *testing.T) {
 	all.Wait()
 }
 
-// A host that has no descriptors left is told so, and keeps what it has.
+// A host without free descriptors gets an error, and keeps those it has.
 func TestNoDescriptors(t *testing.T) {
 	p := start(t, self(t, "starved"))
 	out := read(t, p)

@@ -18,7 +18,7 @@ func sysProcAttr() *syscall.SysProcAttr {
 // free. It would have to be given away in that blink to do harm.
 func awaitExit(int) bool { return false }
 
-// endLeftovers ends what is left of the child's group: SIGTERM, and SIGKILL when the
+// endLeftovers ends the rest of the child's group: SIGTERM, and SIGKILL when the
 // patience is over. Processes in other sessions are not found, because these
 // systems do not show their environments. The child is collected already, but no
 // system gives the number of a group away while it has members; without any there

@@ -51,7 +51,7 @@ func (g *group) signal(sig groupSignal) error {
 	return err
 }
 
-// The time between two looks at what is left: each looks at every process of the
+// The time between two looks for leftovers: each looks at every process of the
 // system, so it doubles from the first to the last.
 const (
 	firstPoll = 10 * time.Millisecond
@@ -60,8 +60,9 @@ const (
 
 // endBySignals sends SIGTERM, waits for at most patience, and then sends SIGKILL
 // again and again until the bound is over. With no patience it begins with
-// SIGKILL. signal sends a signal to what is left, 0 for none, and reports whether
-// nothing is. The result is false when something is still left after the bound.
+// SIGKILL. signal sends a signal to the leftovers, 0 for none, and reports
+// whether there are none. The result is false when something is still left after
+// the bound.
 func endBySignals(patience, bound time.Duration, signal func(syscall.Signal) bool) bool {
 	with := func(sig syscall.Signal) func() bool { return func() bool { return signal(sig) } }
 	if patience > 0 {
@@ -97,9 +98,9 @@ func (g *group) killHolders() {}
 
 func (g *group) close() {}
 
-// readNow reads what is there without waiting. It goes past the deadline of the
-// file, which would refuse to read bytes that are there, and past its read lock,
-// which awaitReadable may hold.
+// readNow reads the available bytes without waiting. It bypasses the deadline of
+// the file, which would refuse to read them, and its read lock, which
+// awaitReadable may hold.
 func readNow(f *os.File, b []byte, _ bool) (n int, err error) {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -107,7 +107,7 @@ func (g *group) note() {}
 
 func (g *group) killMarked(time.Duration) { g.signal(groupKill) }
 
-// close gives the job back, which ends whatever is left in it.
+// close closes the job, which ends whatever is left in it.
 func (g *group) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -146,8 +146,8 @@ func waiting(f *os.File) (n int, err error) {
 	return int(ready), failed
 }
 
-// readNow reads what is there. In the end, when the holders of the pipe have been
-// ended, it reads up to its end.
+// readNow reads the available bytes. In the end, when the holders of the pipe
+// have been ended, it reads up to its end.
 func readNow(f *os.File, b []byte, final bool) (int, error) {
 	if n, err := waiting(f); err != nil {
 		return 0, err

@@ -102,7 +102,7 @@ func lastText(s string, n int) string {
 }
 
 // lineQueue cuts standard error into lines and hands them to the callback, which
-// runs in a goroutine of its own and cannot hold up the reading.
+// runs in a goroutine of its own and cannot block the reading.
 type lineQueue struct {
 	call   func(line string)
 	redact *secret.Set
@@ -144,8 +144,8 @@ func (l *lineQueue) write(b []byte) {
 	}
 }
 
-// flush hands over the line that is complete. One that is too long ends with a
-// note of what is missing.
+// flush hands over the complete line. A line that is too long ends with a note of
+// how much is missing.
 func (l *lineQueue) flush() {
 	raw, beyond := bytes.TrimSuffix(l.line, []byte{'\r'}), l.truncated
 	l.line, l.truncated = l.line[:0], 0

@@ -69,7 +69,7 @@ func parents() (map[int]int, error) {
 }
 
 // memory returns how many bytes a process holds: its share of the pages that it
-// has with others, or all of them where the kernel does not say.
+// shares with others, or all of them where the kernel does not report the share.
 func memory(pid int) (int64, bool) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	if text, err := os.ReadFile(dir + "/smaps_rollup"); err == nil {

@@ -12,7 +12,7 @@ var ErrNotRegular = errors.New("is not a regular file")
 var errReplaced = errors.New("was replaced while it was opened")
 
 // Open opens a file for reading, at once. Links are followed as far as the root lets
-// them lead; what is found there must be a regular file.
+// them lead; the target must be a regular file.
 func Open(r *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	f, err := r.OpenFile(name, os.O_RDONLY|noWait, 0)
 	if err != nil {

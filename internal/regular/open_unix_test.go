@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// Only what is a regular file is opened, and nothing is waited for.
+// Only regular files are opened, and no open blocks.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Bounds of what is taken from a store.
+// Bounds of the data taken from a store.
 const (
 	maxBytes int64 = 2 << 30 // of a session
 	maxSubs        = 10_000
@@ -103,8 +103,8 @@ type writer struct {
 	left int64 // bytes that may still be written
 }
 
-// transcript writes the transcript of a key to a file and, if it has some, what
-// is known of the subagent to another. It returns how many entries it had.
+// transcript writes the transcript of a key to a file and, if there is any, the
+// description of its subagent to another. It returns how many entries it had.
 func (w *writer) transcript(s store.Transcripts, key store.Key, name string) (n int, err error) {
 	if err := w.root.MkdirAll(path.Dir(name), 0o700); err != nil {
 		return 0, err

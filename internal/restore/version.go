@@ -44,8 +44,8 @@ func versionOf(info fs.FileInfo) fileVersion {
 	return fileVersion{info.Size(), info.ModTime().UnixNano()}
 }
 
-// walk visits what is in the folder of a session, which need not exist. A link in its
-// place is not followed: it could lead to other sessions.
+// walk visits the content of a session's folder, which need not exist. A link in
+// its place is not followed: it could lead to other sessions.
 func walk(root *os.Root, base string, visit func(name string, d fs.DirEntry) error) error {
 	if info, err := root.Lstat(base); err == nil && !info.IsDir() {
 		return nil

@@ -113,7 +113,7 @@ func (l *Lines[E]) piece(p piece, line []byte) []byte {
 	return line
 }
 
-// cutOff ends all blocks, to free what is held back for them.
+// cutOff ends all blocks, to release the lines held back for them.
 func (l *Lines[E]) cutOff() {
 	for key := range l.open {
 		l.cut[key] = true

@@ -147,7 +147,7 @@ func TestLearn(t *testing.T) {
 	}
 }
 
-// What is hidden stays hidden, and JSON stays JSON.
+// Hidden secrets stay hidden, and JSON stays JSON.
 func FuzzJSON(f *testing.F) {
 	f.Add(`{"a":"canary-0123456789","env":{"A_KEY":["x"]}}`)
 	f.Add(`["\u0063anary-0123456789"`)

@@ -32,7 +32,7 @@ func Head(s string, n int) string {
 }
 
 // Line returns a text that may be hostile or huge as one line: its first bytes,
-// with what is not seen as escapes, and whether there is more.
+// with invisible characters as escapes, and whether there is more.
 func Line(s string, most int) (shown string, cut bool) {
 	head := Head(s, most)
 	if cut = len(head) < len(s); cut {
@@ -41,8 +41,8 @@ func Line(s string, most int) (shown string, cut bool) {
 	return terminal.Line(head), cut
 }
 
-// Text returns what is shown of a text that may be hostile or huge: its first
-// bytes, with what is not seen as escapes, and what to say about the rest.
+// Text returns the shown part of a text that may be hostile or huge: its first
+// bytes, with invisible characters as escapes, and a note about the rest.
 func Text(s string, most int) (shown, rest string) {
 	head := Head(s, most)
 	if n := len(s) - len(head); n > 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 )
 
-// The real CLI works behind a tee as without one, and its session is written down.
+// The real CLI works behind a tee as without one, and its session is recorded.
 func TestRealSession(t *testing.T) {
 	path := realcli.Need(t, realcli.Version)
 	model := claudetest.NewModel(claudetest.Say("Recorded."))

@@ -36,7 +36,7 @@ func (s *slowWriter) String() string {
 }
 
 // Past the bound bytes are left out and counted, the streams stay in order, and
-// no half line is written down.
+// no half line is recorded.
 func TestSlowDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := &slowWriter{gate: make(chan struct{})}
@@ -94,7 +94,7 @@ func BenchmarkRecorder(b *testing.B) {
 	}
 }
 
-// A key that is spread over pieces is not written down, even if the stream ends in it.
+// A key that is spread over pieces is not recorded, even if the stream ends in it.
 func TestStreamedSecret(t *testing.T) {
 	const piece = `{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%q}},"parent_tool_use_id":null}` + "\n"
 	var out bytes.Buffer
@@ -160,8 +160,8 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// Nothing of a secret is written down: not the part before the cut of a long
-// line, and not where it is the name of a member or a number.
+// Nothing of a secret is recorded: not the part before the cut of a long line,
+// and not where it is the name of a member or a number.
 func TestSecretsInOddPlaces(t *testing.T) {
 	const key, pin = "canary-0123456789", "4711471147"
 	for name, tt := range map[string]struct {

@@ -2,5 +2,6 @@
 
 package tee_test
 
-// playSignals is a child that has to do with signals, of which there are none.
+// playSignals is a child for the tests of signals, which this system does not
+// have.
 func playSignals(string) int { return 97 }

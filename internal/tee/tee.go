@@ -10,7 +10,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/secret"
 )
 
-// Session is a program, what it is connected to, and where it is written down.
+// Session is a program, its connections, and the place of its recording.
 type Session struct {
 	// Path, Args, Env and Dir are as in [proc.Command].
 	Path string

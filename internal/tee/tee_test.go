@@ -178,8 +178,8 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// Lines of both directions are written down with their times; the end of the
-// input is passed on while the output continues; secrets stay out.
+// Lines of both directions are recorded with their times; the end of the input is
+// passed on while the output continues; secrets stay out.
 func TestRecording(t *testing.T) {
 	r := start(t, "ask")
 	out := bufio.NewReader(r.out)

@@ -7,12 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// Clean returns text with every character that a terminal could obey, that
-// reorders what is seen, or that is not seen at all, as a visible escape such as
-// \x1b, \u202e or \u200b. Line
-// feeds and tabs stay. A carriage return before a line feed is dropped, any
-// other is shown: it would let a line overwrite itself. Bytes that are not
-// UTF-8 are shown as \x and two digits.
+// Clean returns text in which every character that a terminal could obey, that
+// reorders others, or that is invisible, is a visible escape such as \x1b, \u202e
+// or \u200b. Line feeds and tabs stay. A carriage return before a line feed is
+// dropped, any other is shown: it would let a line overwrite itself. Bytes that
+// are not UTF-8 are shown as \x and two digits.
 func Clean(text string) string {
 	return clean(text, func(r rune) bool { return r == '\n' || r == '\t' })
 }

@@ -314,7 +314,7 @@ func TestCopyPassesOnce(t *testing.T) {
 	}
 }
 
-// A file with compactions without end, each of which moves what the one before has
+// A file with endless compactions, each of which moves what the one before has
 // moved, is read in bounded time.
 func TestHostileCompactions(t *testing.T) {
 	const n = 60_000

@@ -197,7 +197,7 @@ func nanosOf(value []byte) int64 {
 	return t.UnixNano()
 }
 
-// readMessage reads what is needed of a message of the API.
+// readMessage reads the needed parts of a message of the API.
 func (r *lineReader) readMessage(outer *jsonx.Members) error {
 	m, ok := outer.Enter('{')
 	if !ok {
@@ -299,7 +299,7 @@ func (r *lineReader) note(value []byte, result bool) {
 	r.tools = append(r.tools, found{r.hash.mark(id), id, result})
 }
 
-// readAttachment reads what is needed of an attachment.
+// readAttachment reads the needed parts of an attachment.
 func (r *lineReader) readAttachment(outer *jsonx.Members) error {
 	m, ok := outer.Enter('{')
 	if !ok {

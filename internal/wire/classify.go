@@ -2,7 +2,7 @@ package wire
 
 import "bytes"
 
-// frequentMessages are the messages of which the CLI writes most, as it begins them.
+// frequentMessages are the most frequent messages of the CLI, by their first bytes.
 var frequentMessages = [...]struct{ begin, typ string }{
 	{`{"type":"stream_event","`, "stream_event"},
 	{`{"type":"assistant","`, "assistant"},

@@ -76,8 +76,7 @@ func (r *Request) Reparse() bool {
 	return true
 }
 
-// errTwoIDs refuses a frame of which two readers could disagree about the request
-// that it belongs to.
+// errTwoIDs refuses a frame if two readers could disagree about its request.
 var errTwoIDs = errors.New("request_id differs from that of the frame around it")
 
 // MissingError reports a request that lacks what it needs to be served.
@@ -147,7 +146,7 @@ func (f Frame) request() (id, body []byte, err error) {
 }
 
 // UntypedID returns the id of a line that has one but no type, "" for all others
-// and for what is evidently a reply. Messages have a type, so it was meant as a
+// and for an evident reply. Messages have a type, so the line was meant as a
 // request, and its writer may wait for an answer.
 func (f Frame) UntypedID() ID {
 	if f.Type != "" || jsonx.Present(f.memberAt(f.responseSpan, "response")) {

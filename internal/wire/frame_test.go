@@ -83,8 +83,8 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// FuzzParse holds the walk over members against a full decode: what is sound
-// JSON must be read the same way, and nothing may panic.
+// FuzzParse compares the walk over members with a full decode: valid JSON must be
+// read the same way, and nothing may panic.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"type":"control_request","request_id":"1","request":{"subtype":"x"}}`))
 	f.Add([]byte(`{"a":"\"}","type":"result","subtype":"success"}`))
@@ -118,7 +118,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// checkControlFrame holds what is inside control frames against a full decode.
+// checkControlFrame compares the content of control frames with a full decode.
 func checkControlFrame(t *testing.T, f wire.Frame) {
 	var body struct {
 		Subtype string          `json:"subtype"`

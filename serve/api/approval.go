@@ -108,8 +108,8 @@ type ApprovalQuery struct {
 	Conversation string        // empty: of all
 	Kind         ApprovalKind  // empty: of any
 	Preset       string        // of the conversation; empty: of any
-	// Text is in the title of the conversation, the name of the tool, or what is
-	// asked. Upper and lower case are the same.
+	// Text occurs in the title of the conversation, the name of the tool, or the
+	// question. Case does not matter.
 	Text   string
 	Limit  int // 50 if it is 0, at most 200
 	Cursor string

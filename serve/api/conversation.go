@@ -116,7 +116,7 @@ type NewConversation struct {
 	Labels []string `json:"labels,omitempty"`
 	Shared bool     `json:"shared,omitzero"`
 	// Resume continues a session that the CLI has kept on the server's disk, by its
-	// id, in the session's directory. What is said from then on is not on that disk.
+	// id, in the session's directory. Later messages are not written to that disk.
 	// It needs the role admin, as the list of these sessions does.
 	Resume string `json:"resume,omitzero"`
 	// Fork makes it a copy of another conversation, or of a session on the disk.

@@ -112,8 +112,8 @@ type Block struct {
 }
 
 // Delta is more text of a block. It is applied only if Offset is the length of
-// what is there already, as JavaScript counts it: in units of UTF-16. Otherwise
-// connect again.
+// the text so far, as JavaScript counts it: in units of UTF-16. Otherwise connect
+// again.
 type Delta struct {
 	Message string    `json:"message"`
 	Block   int       `json:"block"`

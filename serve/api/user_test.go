@@ -6,8 +6,8 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// Each role may do what the ones before it may, and nothing of those after it. What is
-// not a role may do nothing.
+// Each role includes the rights of those before it, and none of those after it. An
+// unknown role has no rights.
 func TestRoleCovers(t *testing.T) {
 	roles := api.Roles()
 	for i, role := range roles {

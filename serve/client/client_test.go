@@ -88,7 +88,8 @@ func TestCreateAgain(t *testing.T) {
 	})
 }
 
-// What cannot be repeated safely is sent once; a deletion may find that it has happened.
+// A request that is not idempotent is sent once; a deletion may find that it has
+// happened.
 func TestSentOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, r := scripted(t, lost(""))
@@ -127,8 +128,8 @@ func TestInterruptInDoubt(t *testing.T) {
 	})
 }
 
-// Problems are typed, also those of something in between; what is refused is not sent
-// again, and no error has the token.
+// Problems are typed, even those of a proxy in between; a refused request is not
+// sent again, and no error contains the token.
 func TestProblems(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reply    func(*http.Request) (*http.Response, error)

@@ -88,7 +88,7 @@ func (f *follower) pause(err error) time.Duration {
 		return 0
 	}
 	wait := min(f.delay<<min(max(f.failed-2, 0), 4), max(f.delay, 30*time.Second))
-	wait += rand.N(wait/2 + 1) // those who were cut together come back one by one
+	wait += rand.N(wait/2 + 1) // clients that were cut off together come back one by one
 	if refused {
 		wait = max(wait, retryAfter(p))
 	}

@@ -214,7 +214,7 @@ func TestEveryMethod(t *testing.T) {
 	}
 }
 
-// What is not asked for is not in the address: a server has its own limits.
+// Unset parameters are not in the address: a server has its own limits.
 func TestZeroQueries(t *testing.T) {
 	t.Parallel()
 	var asked []string

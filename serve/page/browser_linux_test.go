@@ -86,8 +86,8 @@ func TestWholeWay(t *testing.T) {
 	complaints(t, r, b)
 }
 
-// Text is shown while it is written, outside of what is read aloud, and once when
-// it is done.
+// Text is shown while it is written, outside the part that is read aloud, and
+// once when it is done.
 func TestStreamedText(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)

@@ -37,7 +37,7 @@ func line(s string) string {
 // card is an approval on the page.
 type card struct {
 	api.Approval
-	Version string // changes when what is shown does
+	Version string // changes with the shown content
 	Where   string // the title of the conversation
 	Back    string // where to go after a decision
 	Subject string // the command, the file, the address
@@ -45,7 +45,7 @@ type card struct {
 	Plan    template.HTML
 	Asked   []show.Question
 	Pretty  string // the input
-	Rest    string // what is not shown of it
+	Rest    string // the part that is not shown
 	Edit    string // the input to edit; empty if it could not be shown as it is
 	Rules   []rule // the suggestions
 	Cut     bool   // not everything is shown that the decision is about

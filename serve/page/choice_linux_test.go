@@ -76,7 +76,7 @@ func TestControlsShowWhatHolds(t *testing.T) {
 	b.Load(t, r.http.URL+path)
 	same("loaded again")
 
-	// What is refused, or does not arrive, is not shown.
+	// A change that is refused, or does not arrive, is not shown.
 	refuse := func(w http.ResponseWriter, req *http.Request) bool {
 		if !strings.HasSuffix(req.URL.Path, "/choose") {
 			return false

@@ -96,8 +96,8 @@ func TestFillInForms(t *testing.T) {
 	}
 }
 
-// The card of a question that holds a process has a button that declines it and lets
-// the process go, for those who may prompt. Other cards have none.
+// The card of a question that holds a process has a button that declines it and
+// releases the process, for users who may prompt. Other cards have none.
 func TestReleaseWithForms(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

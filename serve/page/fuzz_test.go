@@ -178,7 +178,7 @@ func newTestPage(t testing.TB) *page {
 	return p.(*page)
 }
 
-// Every path has its route, for those who follow requests.
+// Every path has its route, for tracing of requests.
 func TestRoute(t *testing.T) {
 	t.Parallel()
 	p := newTestPage(t)

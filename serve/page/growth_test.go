@@ -176,8 +176,8 @@ func TestEarlierItems(t *testing.T) {
 	}
 }
 
-// A call that is too long for its row can be read in full, by those who may see its
-// conversation, as text in which everything is seen.
+// A call that is too long for its row can be read in full, by users who may see its
+// conversation, as text that shows every character.
 func TestWholeCall(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -192,7 +192,7 @@ type killable struct {
 	kill           func()
 }
 
-// spawn starts a server on what is in dir.
+// spawn starts a server on the data in dir.
 func spawn(t *testing.T, dir string, tool *outside, settings ...string) *killable {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -273,7 +273,7 @@ func (k *killable) asked(deferred bool) api.Approval {
 	return found
 }
 
-// until asks another process again and again, until it has what is awaited.
+// until polls another process until the condition holds.
 func (k *killable) until(what string, is func() bool) {
 	k.t.Helper()
 	for deadline := time.Now().Add(time.Minute); !is(); {

@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// Two hundred conversations at once, of which fifty wait for a person, with the
+// Two hundred conversations at once, fifty of them waiting for a person, with the
 // inbox open: the page shows all that wait, some are decided there and the others
 // elsewhere, everything is answered, and the process has not grown afterwards.
 func TestManyConversations(t *testing.T) {

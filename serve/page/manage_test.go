@@ -11,8 +11,8 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// A conversation is renamed and deleted on its own page, without a script, by those who
-// may. Nothing is deleted by mistake.
+// A conversation is renamed and deleted on its own page, without a script, by users
+// who may. Nothing is deleted by mistake.
 func TestRenameAndDelete(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestMeasure runs every case with little to do: what is measured here is
-// whether the program works.
+// TestMeasure runs every case with little to do, only to see that the program
+// works.
 func TestMeasure(t *testing.T) {
 	npm.Need(t, officialsdk.Package())
 	realcli.Need(t, realcli.Version)

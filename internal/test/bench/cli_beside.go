@@ -19,11 +19,11 @@ import (
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
-// besideCLI measures what is ours in a whole session with the real CLI. What the
-// CLI takes differs from start to start by more than that, so the time is not a
-// difference: it counts while the CLI waits for us. The start of the process and the
-// processor time are compared with the same dialogue by hand; they take turns, and
-// the median of the differences counts.
+// besideCLI measures our share of a whole session with the real CLI. The CLI's own
+// time varies from start to start by more than that, so the share is not a
+// difference of times: it is the time for which the CLI waits for us. The start of
+// the process and the processor time are compared with the same dialogue by hand;
+// they take turns, and the median of the differences counts.
 func besideCLI(ctx context.Context, b *bench) (rows []row, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cliBound) // a CLI that hangs is ended
 	defer cancel()

@@ -35,7 +35,7 @@
 // and its streams are read by a process of many readers.
 //
 // The real CLI runs in an environment of its own, with a scripted model on
-// loopback. What is ours is the time for which the CLI waits for us, and the
+// loopback. Our share is the time for which the CLI waits for us, and the
 // processor time beyond that of the same dialogue by hand.
 //
 // # Noise

@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// The sizes of what is measured: a session of the list is as large as one of the
+// The sizes of the measured sessions: one of the list is as large as one of the
 // real CLI with a single turn.
 const (
 	listedSessions = 1000

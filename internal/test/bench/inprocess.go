@@ -31,9 +31,9 @@ func usualTurn() inProcessCLI { return inProcessCLI{messages: manyMessages, call
 // shortTurn is the turn of sessions that then wait.
 func shortTurn() inProcessCLI { return inProcessCLI{messages: 10, callbacks: 1} }
 
-// inProcessCLI is a Transport without a process and without goroutines: what the
-// session writes is answered within Write, into a buffer that Read empties. So
-// what is counted belongs to the session.
+// inProcessCLI is a Transport without a process and without goroutines: Write
+// answers within the call, into a buffer that Read empties. So everything that is
+// counted belongs to the session.
 type inProcessCLI struct {
 	messages, callbacks int // of a turn
 }

@@ -160,7 +160,7 @@ func (b *Browser) Type(text string) {
 	b.Must("Input.insertText", map[string]any{"text": text}, nil)
 }
 
-// Offline takes the network away, or gives it back.
+// Offline disconnects the network, or restores it.
 func (b *Browser) Offline(offline bool) {
 	b.t.Helper()
 	b.Must("Network.emulateNetworkConditions", map[string]any{"offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}, nil)

@@ -19,7 +19,7 @@ import (
 const shellTime = "600"
 
 // fakeCLI is the CLI as far as it matters here: it runs a shell in a session of
-// its own for each prompt, and ends its shells when it is told to end.
+// its own for each prompt, and ends its shells when it gets SIGTERM.
 type fakeCLI struct {
 	out *bufio.Writer
 

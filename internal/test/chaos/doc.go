@@ -1,5 +1,5 @@
-// Command chaos tries to make sessions leave something behind, and counts what
-// is left:
+// Command chaos tries to make sessions leave something behind, and counts the
+// leftovers:
 //
 //	go run ./internal/test/chaos -sessions 200
 //	go run ./internal/test/chaos -soak

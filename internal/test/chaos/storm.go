@@ -285,7 +285,7 @@ func (st *stormRun) printCloses() {
 	}
 }
 
-// leftovers counts what is left of everything.
+// leftovers counts all leftovers.
 func (st *stormRun) leftovers(ctx context.Context, before counts) error {
 	// Files of killed hosts are removed by the next session that makes some.
 	abandoned := len(filesBelow(st.tmp))

@@ -296,7 +296,7 @@ func TestRealApprovalBypass(t *testing.T) {
 	}
 }
 
-// lateBy holds back what is written to the CLI for a time.
+// lateBy delays writes to the CLI.
 type lateBy time.Duration
 
 func (l lateBy) Start(ctx context.Context, launch *claude.Launch) (claude.Conn, error) {

@@ -68,8 +68,8 @@ func nextResult(t *testing.T, s *claude.Session) *message.Result {
 	return nil
 }
 
-// lateHandshake holds back what is written to the CLI until something happens
-// that must not, or for a while.
+// lateHandshake delays writes to the CLI until something forbidden happens, or
+// for a while.
 type lateHandshake struct {
 	until <-chan struct{}
 }

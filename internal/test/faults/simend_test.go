@@ -15,7 +15,7 @@ import (
 // closeBound is how long Close may take in a simulation whose process obeys.
 const closeBound = 30 * time.Second
 
-// finish ends the simulation in one of several ways and looks at what is left.
+// finish ends the simulation in one of several ways and looks for leftovers.
 func (w *simulation) finish() {
 	how := [...]string{"settled", "settled", "closed", "exited", "cut", "cancelled"}[w.rng.IntN(6)]
 	w.log("end: %s", how)

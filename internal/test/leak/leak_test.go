@@ -48,7 +48,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// What is left of tests that ran in parallel fails them all.
+// Leftovers of tests that ran in parallel fail them all.
 func TestMainFinds(t *testing.T) {
 	stop := make(chan struct{})
 	defer close(stop)

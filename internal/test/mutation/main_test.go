@@ -196,7 +196,8 @@ func TestAcceptedExist(t *testing.T) {
 	}
 }
 
-// What someone has called equivalent does not count; what is only untested does.
+// Mutants that were judged equivalent do not count; those that are only untested
+// do.
 func TestRateLeavesOutEquivalentMutants(t *testing.T) {
 	same, untested := &verdict{true, "a capacity"}, &verdict{false, "needs a full disk"}
 	f := &finding{target: target{pkg: "internal/wire"}, total: 9, began: time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)}

@@ -27,7 +27,7 @@ type leased interface {
 	store.Leases
 }
 
-// What the owner is told in its environment.
+// The owner's environment variables.
 const (
 	ownCLI     = "REALSTORE_CLI"
 	ownDir     = "REALSTORE_DIR"

@@ -95,8 +95,8 @@ func checkNamed(m *module) []string {
 
 var testPrefix = regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z][A-Za-z0-9_]*`)
 
-// checkContributing holds what contributors are told to run to tests that exist:
-// a command names the beginning of one.
+// checkContributing checks that the commands for contributors name existing
+// tests: a command names the beginning of one.
 func checkContributing(m *module) []string {
 	const page = "CONTRIBUTING.md"
 	text, err := fs.ReadFile(m.fsys, page)

@@ -26,8 +26,8 @@ func Postgres(t T, major int) string {
 	return postgres(t, major, "-F", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
 }
 
-// DurablePostgres is Postgres with the settings of a server that people rely on, to
-// be measured: what is committed survives a crash.
+// DurablePostgres is Postgres with the settings of a production server, for
+// measurements: committed data survive a crash.
 func DurablePostgres(t T, major int) string {
 	t.Helper()
 	return postgres(t, major, "-c", "fsync=on", "-c", "synchronous_commit=on")

@@ -37,8 +37,8 @@ var hasRun = regexp.MustCompile(noted + `|This call ran before`)
 type Call struct {
 	N  int // from 1
 	ID string
-	// Knew are the ids of earlier calls of which the model had read, when it made this
-	// one, that their outcome is unknown.
+	// Knew are the ids of earlier calls whose outcome the model knew to be unknown
+	// when it made this one.
 	Knew []string
 	// Read are the results of earlier calls that it had read.
 	Read []string

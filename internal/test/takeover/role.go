@@ -18,7 +18,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// What a process of this program is told in its environment.
+// The environment variables of a process of this program.
 const (
 	roleVariable  = "TAKEOVER_ROLE"  // the role of one that runs a fleet
 	notesVariable = "TAKEOVER_NOTES" // the file of one that is an MCP server

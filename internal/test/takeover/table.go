@@ -215,9 +215,9 @@ func (r *row) count(s *Story, v *Verdict) {
 	r.unused += v.Unused
 }
 
-// Print writes the table in Markdown: for each moment the runs, of which some were wrong,
-// and what was seen in all of them. A run counts as killed if its process came to its
-// moment.
+// Print writes the table in Markdown: for each moment the runs, those that were
+// wrong, and the observations in all of them. A run counts as killed if its process
+// came to its moment.
 func (t *Table) Print(w io.Writer) {
 	columns := []string{"writes"}
 	for _, d := range Delays() {
