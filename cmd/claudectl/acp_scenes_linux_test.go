@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -122,10 +121,11 @@ func TestRealACPScenes(t *testing.T) {
 	if err != nil || len(scenes) != 14 {
 		t.Fatalf("%d scenes, %v", len(scenes), err)
 	}
-	used := make([]bool, len(table))
+	used, played := make([]bool, len(table)), 0
 	for _, s := range scenes {
 		for _, editor := range []string{"own", "library"} {
 			t.Run(s.Name+"/"+editor, func(t *testing.T) {
+				played++
 				st := newStage(t, s)
 				var frames [][]byte
 				if editor == "library" {
@@ -154,8 +154,11 @@ func TestRealACPScenes(t *testing.T) {
 			})
 		}
 	}
+	if played < 2*len(scenes) {
+		return // -run has picked some
+	}
 	for i, r := range table {
-		if !used[i] && !t.Failed() && !strings.Contains(t.Name(), "/") {
+		if !used[i] && !t.Failed() {
 			t.Errorf("the row of docs/acp.md about %s, %s, %s explains nothing", r.Scene, r.Frame, r.Member)
 		}
 	}
