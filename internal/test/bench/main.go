@@ -34,7 +34,7 @@ var errMissed = errors.New("not every goal is met")
 
 func run(ctx context.Context) (err error) {
 	asJSON := flag.Bool("json", false, "print one JSON object for each case")
-	only := flag.String("only", "", "measure only this part: sessions, cli, history, stores, fleet, nats, serve or telemetry")
+	only := flag.String("only", "", "measure only this part: sessions, cli, history, stores, fleet, nats, serve, acp, egress or telemetry")
 	cases := flag.String("run", "", "measure only the cases whose name matches this expression")
 	quick := flag.Bool("quick", false, "measure less, and do not judge")
 	write := flag.String("write", "", "write the page to this file; with -only, only that part of it")

@@ -33,6 +33,7 @@ func parts() []part {
 		{"fleet", "Fleets", "fleets", false, fleetGroups(), fleetGoals(), fleetMethod},
 		{"nats", "Fleets on NATS", "fleets on NATS", false, natsGroups(), natsGoals(), natsMethod},
 		{"serve", "Serving", "the page and its streams", false, serveGroups(), serveGoals(), serveMethod},
+		{"acp", "Editors", "agents for editors", false, acpGroups(), acpGoals(), acpMethod},
 		{"egress", "The egress proxy", "the egress proxy", false, egressGroups(), egressGoals(), egressMethod},
 		{"telemetry", "Telemetry", "sessions that are observed", false, telemetryGroups(), telemetryGoals(), telemetryMethod},
 	}
