@@ -104,7 +104,7 @@ func TestRealACPX(t *testing.T) {
 	}
 	ended := make(chan string, 1)
 	go func() {
-		out, _ := st.acpx(t, "--format", "json", "prompt", "-s", "one", "Go on.")
+		out, _ := st.acpx(t, "--format", "json", "prompt", "-s", "one", "Continue.")
 		ended <- out
 	}()
 	for out = ""; out == ""; {

@@ -54,6 +54,9 @@ func binaries(ctx context.Context, w io.Writer, root, out string, systems []plat
 	if text, ok := formula(version, sums(files)); ok {
 		files["claudectl.rb"] = []byte(text)
 	}
+	if text, ok := registryEntry(version, sums(files)); ok {
+		files[registryFile] = text
+	}
 	files[checksumFile] = []byte(checksums(sums(files)))
 	for name, data := range files {
 		if err := os.WriteFile(filepath.Join(out, name), data, 0o644); err != nil {

@@ -14,7 +14,8 @@
 //
 // It builds the version that the tree has, and writes an archive for each system with the
 // program and the licences of everything in it, a bill of materials (CycloneDX), the
-// SHA-256 sums of all files, and a Homebrew formula. The same commit and the same Go
+// SHA-256 sums of all files, a Homebrew formula, and an entry for the registry
+// of agents for editors. The same commit and the same Go
 // give the same bytes, on any machine and in any folder.
 //
 // The other modules keep their replace directives, by which they are built with the

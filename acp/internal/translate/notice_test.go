@@ -1,0 +1,114 @@
+package translate
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// brief names updates: their kind and, of some, their status.
+func brief(updates []string) (out []string) {
+	for _, u := range updates {
+		_, kind, _ := strings.Cut(u, `"sessionUpdate":"`)
+		kind, _, _ = strings.Cut(kind, `"`)
+		if _, status, ok := strings.Cut(u, `"status":"`); ok {
+			status, _, _ = strings.Cut(status, `"`)
+			kind += " " + status
+		}
+		out = append(out, kind)
+	}
+	return out
+}
+
+// TestNotices shows what the CLI wants people to know to editors that have a place
+// for it, and to no others.
+func TestNotices(t *testing.T) {
+	lines := []string{
+		`{"type":"system","subtype":"informational","content":"a hint","level":"info"}`,
+		`{"type":"system","subtype":"informational","content":"a warning","level":"warning"}`,
+		`{"type":"system","subtype":"notification","text":"done"}`,
+		`{"type":"system","subtype":"api_retry","attempt":1,"max_retries":3,"error_status":529,"error":"overloaded"}`,
+	}
+	got := said(t, &Machine{Notices: true}, lines...)
+	for i, want := range []string{`"title":"a hint"`, `"severity":"warning"`, `"title":"done"`, "tried again"} {
+		if i >= len(got) || !strings.Contains(got[i], `"sessionUpdate":"notice"`) || !strings.Contains(got[i], want) {
+			t.Errorf("notice %d of %q, want %s in it", i, got, want)
+		}
+	}
+	if got := said(t, new(Machine), lines...); got != nil {
+		t.Errorf("%q for an editor without notices", got)
+	}
+}
+
+// TestCompaction shows a compaction as such, or as a call if the editor does not
+// know them.
+func TestCompaction(t *testing.T) {
+	const (
+		begun  = `{"type":"system","subtype":"status","status":"compacting","uuid":"c1"}`
+		ended  = `{"type":"system","subtype":"status","status":null,"compact_result":"success","uuid":"c2"}`
+		failed = `{"type":"system","subtype":"status","status":null,"compact_result":"failed","compact_error":"too short","uuid":"c2"}`
+		cut    = `{"type":"system","subtype":"compact_boundary","compact_metadata":{"trigger":"manual","pre_tokens":100,"post_tokens":10}}`
+	)
+	for _, test := range []struct {
+		name  string
+		m     *Machine
+		lines []string
+		want  []string
+	}{
+		{"as such", &Machine{Compaction: true, Window: 1000}, []string{begun, begun, ended, cut}, []string{"compaction_update in_progress", "compaction_update completed", "usage_update"}},
+		{"failed", &Machine{Compaction: true}, []string{begun, failed}, []string{"compaction_update in_progress", "compaction_update failed"}},
+		{"as a call", &Machine{Window: 1000}, []string{begun, ended, cut}, []string{"tool_call in_progress", "tool_call_update completed", "tool_call_update", "usage_update"}},
+		{"a call that failed", new(Machine), []string{begun, failed}, []string{"tool_call in_progress", "tool_call_update failed"}},
+	} {
+		got := said(t, test.m, test.lines...)
+		if !slices.Equal(brief(got), test.want) {
+			t.Errorf("%s: %q, want %q", test.name, brief(got), test.want)
+		}
+		if strings.Contains(test.name, "failed") && !strings.Contains(got[len(got)-1], "too short") {
+			t.Errorf("%s: %s lacks the reason", test.name, got[len(got)-1])
+		}
+	}
+}
+
+// TestSessionNews shows commands that have changed, a title, and MCP servers that
+// failed, each once.
+func TestSessionNews(t *testing.T) {
+	m := new(Machine)
+	const failed = `{"type":"system","subtype":"init","mcp_servers":[{"name":"dead","status":"failed"},{"name":"fine","status":"connected"}]}`
+	got := said(t, m, failed, failed)
+	if len(got) != 1 || !strings.Contains(got[0], `"server":"dead"`) {
+		t.Errorf("%q, want the server that failed, once", got)
+	}
+	if got := m.Add(&message.SessionTitle{Title: "Build"}); len(got) != 1 || *got[0].SessionInfoUpdate.Title != "Build" {
+		t.Errorf("%+v, want the title", got)
+	}
+	got2 := m.Add(&message.CommandsChanged{Commands: []control.Command{{Name: "hi", Description: "Say hi", ArgumentHint: "name"}, {Name: "bye"}}})
+	if len(got2) != 1 {
+		t.Fatalf("%+v, want the commands", got2)
+	}
+	if list := got2[0].AvailableCommandsUpdate.AvailableCommands; len(list) != 2 || *list[0].Input.Hint != "name" || list[1].Input != nil {
+		t.Errorf("commands %+v", list)
+	}
+}
+
+// TestUsage reports how full the context is once the size is known, and the cost
+// at the end of a turn.
+func TestUsage(t *testing.T) {
+	m := new(Machine)
+	first := said(t, m, start, textOne, whole, ended)
+	if want := []string{"agent_message_chunk", "usage_update"}; !slices.Equal(brief(first), want) {
+		t.Errorf("first turn %q, want %q", brief(first), want)
+	}
+	second := said(t, m, start, textOne, whole, ended)
+	if want := []string{"usage_update", "agent_message_chunk", "usage_update"}; !slices.Equal(brief(second), want) {
+		t.Errorf("second turn %q, want %q", brief(second), want)
+	}
+	for want, update := range map[string]string{`"used":15`: second[0], `"size":1000`: second[0], `"kind":"human"`: second[2], `"currency":"USD"`: second[2]} {
+		if !strings.Contains(update, want) {
+			t.Errorf("%s lacks %s", update, want)
+		}
+	}
+}
