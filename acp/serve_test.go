@@ -51,6 +51,7 @@ func TestRawFaults(t *testing.T) {
 		{"cancel unknown", []string{hello, `{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"x"}}`, `{"jsonrpc":"2.0","id":1,"method":"session/list","params":{}}`}, `"sessions":[]`},
 		{"pigeon", []string{hello, `{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/","mcpServers":[{"type":"pigeon","name":"p"}]}}`}, "unknown kind"},
 		{"cursor", []string{hello, `{"jsonrpc":"2.0","id":1,"method":"session/list","params":{"cursor":"-5"}}`}, "cursor"},
+		{"logout", []string{hello, `{"jsonrpc":"2.0","id":1,"method":"logout","params":{}}`}, "claude auth logout"},
 		{"authenticate", []string{hello, `{"jsonrpc":"2.0","id":1,"method":"authenticate","params":{"methodId":"nope"}}`}, "in a terminal"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

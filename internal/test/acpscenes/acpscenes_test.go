@@ -1,6 +1,10 @@
 package acpscenes
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -117,6 +121,37 @@ func TestTable(t *testing.T) {
 	for _, bad := range []string{"", heading + "\n|---|---|---|---|\n| a | b | c |\n", heading + "\n|---|---|---|---|\n| a | b | c | |\n"} {
 		if table, err := ReadTable(bad); err == nil {
 			t.Errorf("%q gave %v", bad, table)
+		}
+	}
+}
+
+// TestNamed checks that the tests which the page names exist.
+func TestNamed(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/acp.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sources []byte
+	for _, dir := range []string{"acp", "acp/internal/rpc", "acp/internal/translate", "cmd/claudectl"} {
+		files, err := filepath.Glob("../../../" + dir + "/*_test.go")
+		if err != nil || files == nil {
+			t.Fatalf("%s: %d files, %v", dir, len(files), err)
+		}
+		for _, name := range files {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources = append(sources, data...)
+		}
+	}
+	names := regexp.MustCompile("`(Test[A-Za-z]+)`").FindAllSubmatch(page, -1)
+	if len(names) < 40 {
+		t.Errorf("the page names %d tests", len(names))
+	}
+	for _, m := range names {
+		if !bytes.Contains(sources, []byte("func "+string(m[1])+"(t ")) {
+			t.Errorf("there is no %s", m[1])
 		}
 	}
 }
