@@ -365,7 +365,7 @@ func (r *aguiRun) look(ctx context.Context, late bool) (done bool, err error) {
 		r.finish()
 		return true, nil
 	}
-	asked, err := r.service().approvals(ctx, r.user, api.ApprovalQuery{Conversation: r.about.ID, State: api.ApprovalPending})
+	asked, err := r.service().answers.approvals(ctx, r.user, api.ApprovalQuery{Conversation: r.about.ID, State: api.ApprovalPending})
 	if err != nil {
 		return false, err
 	}

@@ -1,10 +1,12 @@
 package serve
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/internal/show"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve/api"
 )
@@ -53,4 +55,60 @@ func selectsApproval(q *api.ApprovalQuery, a *api.Approval, question *approval.Q
 func contains(part string, texts ...string) bool {
 	part = strings.ToLower(part)
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), part) })
+}
+
+// approvalOf shows a question to a user.
+func approvalOf(q *approval.Question, u api.User) api.Approval {
+	a := api.Approval{
+		ID: q.ID, Conversation: idOf(q.Conversation), Kind: kindOf(q.Tool), Tool: q.Tool, ToolUseID: q.ToolUseID, Title: titleOf(q), Reason: q.Reason,
+		Input: q.Input, Digest: q.Digest, Dir: q.Cwd, Diff: q.Diff, Plan: q.Plan, PlanPath: q.PlanPath,
+		Suggestions: orEmpty(q.Suggestions), AgentID: q.Agent, HoldsProcess: q.HoldsProcess, Deferred: q.Deferred,
+		AskedAt: q.Asked, ExpiresAt: q.Deadline, State: stateOf(q), Outcome: api.Outcome(q.Outcome), Unused: q.Unused, Successor: q.Successor,
+	}
+	a.MayDecide = a.State == api.ApprovalPending && u.Role.Covers(api.Approver) && q.MayDecide(u.Name)
+	if q.Answer != nil {
+		a.DecidedBy, a.DecidedAt, a.Rule = q.Answer.By, q.Answer.At, q.Answer.Rule
+		a.Message = q.Answer.Decision.Message()
+	}
+	if a.Kind == api.KindElicitation {
+		a.Form = formOf(q)
+	}
+	if a.Kind == api.KindQuestion {
+		if questions, err := q.Request().Questions(); err == nil {
+			for _, one := range questions {
+				a.Questions = append(a.Questions, questionOf(&one))
+			}
+		}
+	}
+	return a
+}
+
+func questionOf(q *permission.Question) api.Question {
+	out := api.Question{Question: q.Text, Header: q.Header, MultiSelect: q.MultiSelect, Options: []api.Option{}}
+	for _, o := range q.Options {
+		out.Options = append(out.Options, api.Option{Label: o.Label, Description: o.Description, Preview: o.Preview})
+	}
+	return out
+}
+
+// titleOf is one line that says what is asked.
+func titleOf(q *approval.Question) string { return firstLine(aboutOf(q)[0]) }
+
+// aboutOf says what is asked, in full: in one text, or in one for each question.
+func aboutOf(q *approval.Question) []string {
+	switch kindOf(q.Tool) {
+	case api.KindPlan:
+		return []string{"Begin with this plan?", q.Plan}
+	case api.KindElicitation:
+		return []string{q.Reason}
+	case api.KindQuestion:
+		if questions, err := q.Request().Questions(); err == nil && len(questions) > 0 {
+			var texts []string
+			for _, one := range questions {
+				texts = append(texts, one.Text)
+			}
+			return texts
+		}
+	}
+	return []string{cmp.Or(show.About(q.Input), q.Tool)}
 }

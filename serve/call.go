@@ -62,7 +62,7 @@ func (s *Server) endpoint(rt *route) (http.Handler, error) {
 
 // serve does what a request asks for: first who asks, then what.
 func (c *call) serve(shape *schema.Schema) (err error) {
-	if c.user, err = c.service().identify(c.w, c.r); err != nil {
+	if c.user, err = c.service().access.identify(c.w, c.r); err != nil {
 		return err
 	}
 	if c.user.Name != "" {
@@ -240,7 +240,7 @@ func (c *call) rewind() error {
 	if c.key != "" {
 		id = uuidFrom("rewind", c.user.Name, c.id(), c.key)
 	}
-	return c.answer(c.service().rewind(c.ctx(), c.user, c.id(), *c.body.(*api.RewindRequest), id))
+	return c.answer(c.service().prompter.rewind(c.ctx(), c.user, c.id(), *c.body.(*api.RewindRequest), id))
 }
 
 func (c *call) prompts() error {
@@ -330,8 +330,6 @@ func (c *call) number(name string) (int64, error) {
 	}
 	return n, nil
 }
-
-func formatSeq(n int64) string { return strconv.FormatInt(n, 10) }
 
 // issueToken makes a bearer token. To repeat the answer for an Idempotency-Key, the
 // server would have to keep the secret; to ignore the key would make a token that nobody

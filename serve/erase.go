@@ -7,36 +7,26 @@ import (
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/uuid"
-	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/store"
 )
 
-// Delete deletes a conversation with its history, its questions and its log. What
-// somebody sends at the same time is deleted with it, or refused.
-func (s *Service) Delete(ctx context.Context, u api.User, id string) error {
-	if err := need(u, api.Operator); err != nil {
-		return problemOf(err)
-	}
-	n, err := s.findAny(ctx, u, id) // also what was deleted halfway
-	if err == nil && u.Name != n.Owner && u.Role != api.Admin {
-		err = forbidden.because("only the owner may delete the conversation")
-	}
-	if err == nil {
-		err = s.erase(ctx, n.Key)
-	}
-	if err != nil {
-		return problemOf(err)
-	}
-	s.opts.Logger.Info("serve: deleted a conversation", "conversation", n.Key, "user", u.Name, "address", u.Address)
-	s.feed.touch(n.Key)
-	return nil
+// eraser removes conversations with their logs and notes, and keeps what they have cost.
+type eraser struct {
+	fleet   fleet.Conversations
+	logs    *logs
+	notes   noteStore
+	book    logStore
+	records store.Records
+	project string
+	journal *journal
 }
 
 // erase removes everything of a conversation, even if the client leaves.
-func (s *Service) erase(ctx context.Context, key string) error {
+func (er *eraser) erase(ctx context.Context, key string) error {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
 	by := uuid.New()
-	err := s.book.beginErasing(ctx, key, by, func(h *logHead, _ time.Time) error {
+	err := er.book.beginErasing(ctx, key, by, func(h *logHead, _ time.Time) error {
 		if h.Erasing != nil { // now somebody has asked for it
 			h.Erasing = &erasure{Unbooked: h.Erasing.Unbooked}
 		}
@@ -45,14 +35,14 @@ func (s *Service) erase(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	return s.finishLater(key, by, s.eraseBegun(ctx, key, by))
+	return er.finishLater(key, by, er.eraseBegun(ctx, key, by))
 }
 
 // finishLater lets a deletion that has failed halfway be finished in the background. If
 // nothing was deleted, that ends at once. It returns the error.
-func (s *Service) finishLater(key, by string, err error) error {
+func (er *eraser) finishLater(key, by string, err error) error {
 	if err != nil {
-		s.logs.tryErasing(key, func() { s.eraseWhenSent(key, by) })
+		er.logs.tryErasing(key, func() { er.eraseWhenSent(key, by) })
 	}
 	return err
 }
@@ -63,14 +53,14 @@ var errUsed = errors.New("the conversation has a prompt")
 // eraseUnused removes a conversation unless a prompt was accepted for it, or may be,
 // such as that of another run of the same thread. What somebody has begun to delete is
 // deleted in any case.
-func (s *Service) eraseUnused(ctx context.Context, key string) error {
+func (er *eraser) eraseUnused(ctx context.Context, key string) error {
 	by := uuid.New()
-	err := s.book.beginErasing(ctx, key, by, func(h *logHead, now time.Time) error {
+	err := er.book.beginErasing(ctx, key, by, func(h *logHead, now time.Time) error {
 		if h.Erasing != nil {
 			return nil
 		}
 		h.Erasing = &erasure{IfUnused: true}
-		return s.book.checkUnused(ctx, key, h, now)
+		return er.book.checkUnused(ctx, key, h, now)
 	})
 	if errors.Is(err, errUsed) {
 		return nil
@@ -78,45 +68,45 @@ func (s *Service) eraseUnused(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	return s.finishLater(key, by, s.eraseClosed(ctx, key, by))
+	return er.finishLater(key, by, er.eraseClosed(ctx, key, by))
 }
 
 // eraseClosed removes a conversation whose log is closed, unless it is to be removed
 // only if it is unused, and the fleet says that it was used: then it stays. The head of
 // the log says so, for those who continue after a crash must ask as well.
-func (s *Service) eraseClosed(ctx context.Context, key, by string) error {
-	head, _, err := s.book.head(ctx, key)
+func (er *eraser) eraseClosed(ctx context.Context, key, by string) error {
+	head, _, err := er.book.head(ctx, key)
 	if err != nil {
 		return err
 	}
 	if head.Erasing == nil || !head.Erasing.IfUnused {
-		return s.eraseBegun(ctx, key, by)
+		return er.eraseBegun(ctx, key, by)
 	}
-	used, err := s.usedInFleet(ctx, key)
+	used, err := er.usedInFleet(ctx, key)
 	switch {
 	case err != nil:
 		return err
 	case used:
-		return s.undelete(ctx, key, by)
+		return er.undelete(ctx, key, by)
 	}
-	return s.eraseBegun(ctx, key, by)
+	return er.eraseBegun(ctx, key, by)
 }
 
 // undelete reopens a conversation: it is not deleted after all. The note
 // comes first: nobody removes the note of a conversation whose log is closed.
-func (s *Service) undelete(ctx context.Context, key, by string) error {
-	if err := s.notes.unmarkDeleted(ctx, key); err != nil {
+func (er *eraser) undelete(ctx context.Context, key, by string) error {
+	if err := er.notes.unmarkDeleted(ctx, key); err != nil {
 		return err
 	}
-	return s.book.endErasing(ctx, key, by)
+	return er.book.endErasing(ctx, key, by)
 }
 
 // usedInFleet reports whether the fleet has or had a prompt for a conversation. It
 // asks twice: the fleet reads what a conversation has cost before it reads the queue,
 // so a prompt that ends in between is in neither.
-func (s *Service) usedInFleet(ctx context.Context, key string) (bool, error) {
+func (er *eraser) usedInFleet(ctx context.Context, key string) (bool, error) {
 	for range 2 {
-		info, err := s.fleet.Get(ctx, key)
+		info, err := er.fleet.Get(ctx, key)
 		switch {
 		case errors.Is(err, fleet.ErrUnknown), errors.Is(err, fleet.ErrDeleted):
 			return false, nil
@@ -131,41 +121,41 @@ func (s *Service) usedInFleet(ctx context.Context, key string) (bool, error) {
 
 // eraseBegun removes a conversation whose log is closed. The note stays until nothing
 // else is left, so it can be tried again, and the next server to start does.
-func (s *Service) eraseBegun(ctx context.Context, key, by string) error {
+func (er *eraser) eraseBegun(ctx context.Context, key, by string) error {
 	first, awaited := false, false
-	now, err := s.opts.Records.Now(ctx)
+	now, err := er.records.Now(ctx)
 	var info fleet.ConversationInfo
 	if err == nil {
-		if info, err = s.fleet.Get(ctx, key); overWith(err) {
+		if info, err = er.fleet.Get(ctx, key); overWith(err) {
 			err = nil
 		}
 	}
 	if err == nil {
-		first, err = s.notes.markDeleted(ctx, key, info.Created, now)
+		first, err = er.notes.markDeleted(ctx, key, info.Created, now)
 	}
 	if err == nil {
-		err = s.closeBooks(ctx, key, by, info.Unprompted, now)
+		err = er.closeBooks(ctx, key, by, info.Unprompted, now)
 	}
 	if err == nil { // before the fleet deletes: what is sent until then, it deletes
-		awaited, err = s.awaitsPrompts(ctx, key)
+		awaited, err = er.awaitsPrompts(ctx, key)
 	}
 	if err == nil {
-		err = s.deleteInFleet(ctx, key)
+		err = er.deleteInFleet(ctx, key)
 	}
 	if err != nil {
-		return errors.Join(err, s.stopErasing(ctx, key, by, first))
+		return errors.Join(err, er.stopErasing(ctx, key, by, first))
 	}
-	s.logs.drop(key)
+	er.logs.drop(key)
 	if awaited {
-		s.logs.inBackground(func() { s.eraseWhenSent(key, by) })
+		er.logs.inBackground(func() { er.eraseWhenSent(key, by) })
 		return nil
 	}
-	return s.eraseRest(ctx, key, by)
+	return er.eraseRest(ctx, key, by)
 }
 
 // deleteInFleet removes what the fleet has of a conversation.
-func (s *Service) deleteInFleet(ctx context.Context, key string) error {
-	err := s.fleet.Delete(ctx, key)
+func (er *eraser) deleteInFleet(ctx context.Context, key string) error {
+	err := er.fleet.Delete(ctx, key)
 	if errors.Is(err, fleet.ErrUnknown) {
 		return nil
 	}
@@ -175,86 +165,105 @@ func (s *Service) deleteInFleet(ctx context.Context, key string) error {
 // stopErasing lets a conversation be used again that could not be deleted, for example
 // because another process is running it. One that may be deleted by half is left for
 // the next attempt, which can be made at once.
-func (s *Service) stopErasing(ctx context.Context, key, by string, first bool) error {
+func (er *eraser) stopErasing(ctx context.Context, key, by string, first bool) error {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
 	if first {
-		if _, err := s.fleet.Get(ctx, key); err == nil {
-			return s.undelete(ctx, key, by)
+		if _, err := er.fleet.Get(ctx, key); err == nil {
+			return er.undelete(ctx, key, by)
 		}
 	}
-	return s.book.changeErasing(ctx, key, by, func(e *erasure) *erasure { return e.passTo(by, time.Time{}) })
+	return er.book.changeErasing(ctx, key, by, func(e *erasure) *erasure { return e.passTo(by, time.Time{}) })
 }
 
 // eraseWhenSent removes the rest of a conversation when nobody can give the fleet a
 // prompt for it any more: the fleet would begin it again.
-func (s *Service) eraseWhenSent(key, by string) {
-	ctx, warned := s.logs.ctx, false
+func (er *eraser) eraseWhenSent(key, by string) {
+	ctx, warned := er.logs.ctx, false
 	for attempt := 0; ctx.Err() == nil; attempt++ {
 		waitTurn(ctx, nil, backoff(attempt))
-		awaited, err := s.awaitsPrompts(ctx, key)
+		awaited, err := er.awaitsPrompts(ctx, key)
 		if err == nil && !awaited {
-			err = s.finishErasing(ctx, key, by)
+			err = er.finishErasing(ctx, key, by)
 		}
 		switch {
 		case err == nil && !awaited:
 			return
 		case err != nil && !deleting.is(err) && !warned:
 			warned = true
-			s.warn(ctx, "a conversation is not deleted completely yet", key, err)
+			er.journal.warn(ctx, "a conversation is not deleted completely yet", key, err)
 		}
 	}
 }
 
 // awaitsPrompts reports whether the fleet may still get a prompt for a conversation.
-func (s *Service) awaitsPrompts(ctx context.Context, key string) (bool, error) {
-	now, err := s.opts.Records.Now(ctx)
+func (er *eraser) awaitsPrompts(ctx context.Context, key string) (bool, error) {
+	now, err := er.records.Now(ctx)
 	if err != nil {
 		return false, err
 	}
-	head, _, err := s.book.head(ctx, key)
+	head, _, err := er.book.head(ctx, key)
 	return head.awaited(now), err
 }
 
 // finishErasing removes what is left of a conversation that somebody has begun to
 // delete. If others may still be at it, the problem says so.
-func (s *Service) finishErasing(ctx context.Context, key, by string) error {
+func (er *eraser) finishErasing(ctx context.Context, key, by string) error {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
-	err := s.book.beginErasing(ctx, key, by, func(h *logHead, _ time.Time) error {
+	err := er.book.beginErasing(ctx, key, by, func(h *logHead, _ time.Time) error {
 		if h.Erasing == nil {
 			return errErased
 		}
 		return nil
 	})
 	if errors.Is(err, errErased) {
-		return s.notes.drop(ctx, key)
+		return er.notes.drop(ctx, key)
 	}
 	if err != nil {
 		return err
 	}
-	return s.eraseClosed(ctx, key, by)
+	return er.eraseClosed(ctx, key, by)
 }
 
 // errErased means that a log is not being deleted: it is gone, or a new one.
 var errErased = errors.New("the log is not being deleted")
 
 // eraseRest removes the log and then the note. What was spent stays.
-func (s *Service) eraseRest(ctx context.Context, key, by string) error {
-	if err := s.keepSpending(ctx, key); err != nil {
+func (er *eraser) eraseRest(ctx context.Context, key, by string) error {
+	if err := er.keepSpending(ctx, key); err != nil {
 		return err
 	}
-	if err := s.forgetAbout(ctx, key); err != nil {
+	if err := er.forgetAbout(ctx, key); err != nil {
 		return err
 	}
-	if err := s.book.drop(ctx, key, by); err != nil {
+	if err := er.book.drop(ctx, key, by); err != nil {
 		return err
 	}
-	return s.notes.drop(ctx, key)
+	return er.notes.drop(ctx, key)
 }
 
 // overWith reports whether an error says that a conversation is deleted, or about to
 // be.
 func overWith(err error) bool {
 	return deleting.is(err) || notFound.is(err) || errors.Is(err, fleet.ErrDeleted) || errors.Is(err, fleet.ErrUnknown)
+}
+
+// forgetAbout removes what answers show of a conversation that is deleted. Those who
+// repeat a request are told so: worked on again, it could begin the conversation anew.
+func (er *eraser) forgetAbout(ctx context.Context, key string) error {
+	for r, err := range er.records.Scan(ctx, store.Folder{Project: er.project, Kind: kindOnce}, "") {
+		var o idempotencyRecord
+		if err != nil {
+			return err
+		}
+		if decodeRecord(r, &o) != nil || o.About != key || o.Deleted {
+			continue
+		}
+		o.Header, o.Body, o.Deleted = nil, nil, true
+		if _, err := putRecord(ctx, er.records, r.Key, &o, r.Revision); err != nil && !errors.Is(err, store.ErrConflict) {
+			return err // after a conflict, somebody else has forgotten it
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -421,4 +422,72 @@ func (l *eventLog) nextChange() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.changed
+}
+
+// mentions reports whether a message in memory names an id. The newest are looked at
+// first.
+func (l *eventLog) mentions(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range slices.Backward(l.events) {
+		if e.Type == api.EventMessage && bytes.Contains(e.Message, []byte(id)) {
+			return true
+		}
+	}
+	return false
+}
+
+// messages returns a page of the messages in memory, and whether there are more.
+func (l *eventLog) messages(q api.MessageQuery) (events []logEvent, more bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	limit := pageSize(q.Limit)
+	if q.After > 0 {
+		for _, e := range l.events {
+			if e.Type != api.EventMessage || e.Message == nil || e.Seq <= q.After {
+				continue
+			}
+			if len(events) == limit {
+				return events, true
+			}
+			events = append(events, e)
+		}
+		return events, false
+	}
+	for _, e := range slices.Backward(l.events) {
+		if e.Type != api.EventMessage || e.Message == nil || q.Before > 0 && e.Seq >= q.Before {
+			continue
+		}
+		if more = len(events) == limit; more {
+			break
+		}
+		events = append(events, e)
+	}
+	slices.Reverse(events)
+	return events, more
+}
+
+func (l *eventLog) tail(before int64, limit int) Tail {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := Tail{Last: l.first + int64(len(l.events)) - 1}
+	end := len(l.events)
+	if before > 0 {
+		end = int(min(max(0, before-l.first), int64(end)))
+	}
+	begin := max(0, end-max(0, limit))
+	t.More = begin > 0
+	t.Events = make([]api.Event, 0, end-begin)
+	for i := begin; i < end; i++ {
+		t.Events = append(t.Events, l.events[i].Event)
+	}
+	return t
+}
+
+// Tail is the end of what is kept of a conversation, or of the part before an event.
+// It costs the same however long the conversation is.
+type Tail struct {
+	Events []api.Event // the oldest first
+	Last   int64       // the number of the last event of all; Follow continues there
+	More   bool        // older events are kept
 }

@@ -22,26 +22,26 @@ type forking struct {
 	Unknown jsonx.Unknown `json:",embed"`
 }
 
-func (s *Service) forkingAt(key string) store.RecordKey {
-	return store.RecordKey{Project: s.opts.Project, Kind: kindFork, Name: placeOf(key)}
+func (rc *recovery) forkingAt(key string) store.RecordKey {
+	return store.RecordKey{Project: rc.project, Kind: kindFork, Name: placeOf(key)}
 }
 
 // beginFork notes that a copy is about to be made. A request that is repeated does so
 // again, and has all its time.
-func (s *Service) beginFork(ctx context.Context, key string) error {
+func (rc *recovery) beginFork(ctx context.Context, key string) error {
 	for {
-		now, err := s.opts.Records.Now(ctx)
+		now, err := rc.records.Now(ctx)
 		if err != nil {
 			return err
 		}
-		old, revision, err := getRecord[forking](ctx, s.opts.Records, s.forkingAt(key))
+		old, revision, err := getRecord[forking](ctx, rc.records, rc.forkingAt(key))
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		if old.Abandoned {
 			return beingDeleted()
 		}
-		_, err = putRecord(ctx, s.opts.Records, s.forkingAt(key), &forking{Key: key, At: now.UTC()}, revision)
+		_, err = putRecord(ctx, rc.records, rc.forkingAt(key), &forking{Key: key, At: now.UTC()}, revision)
 		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}
@@ -50,46 +50,46 @@ func (s *Service) beginFork(ctx context.Context, key string) error {
 
 // endFork notes that a copy belongs to a conversation, that none was made, or that the
 // copy was used past the server. Otherwise the record stays.
-func (s *Service) endFork(ctx context.Context, key string, made bool) {
+func (rc *recovery) endFork(ctx context.Context, key string, made bool) {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
 	var err error
 	if !made {
-		if _, err = s.fleet.Get(ctx, key); errors.Is(err, fleet.ErrUnknown) {
+		if _, err = rc.fleet.Get(ctx, key); errors.Is(err, fleet.ErrUnknown) {
 			err = nil
 		} else if err == nil {
 			var used bool
-			if used, err = s.usedInFleet(ctx, key); err == nil && !used {
+			if used, err = rc.eraser.usedInFleet(ctx, key); err == nil && !used {
 				return
 			}
 		}
 	}
 	if err == nil {
-		err = dropRecord(ctx, s.opts.Records, s.forkingAt(key))
+		err = dropRecord(ctx, rc.records, rc.forkingAt(key))
 	}
 	if err != nil {
-		s.warn(ctx, "the next start of the server looks whether a copy is needed", key, err)
+		rc.journal.warn(ctx, "the next start of the server looks whether a copy is needed", key, err)
 	}
 }
 
 // recoverForks removes the copies that a server has left when it died. Those that
 // somebody may be making are left alone for a while. If the store fails, it tries again:
 // until a copy is gone, the request for it cannot be repeated.
-func (s *Service) recoverForks(ctx context.Context) {
+func (rc *recovery) recoverForks(ctx context.Context) {
 	for ctx.Err() == nil {
 		later := false
-		for r, err := range s.opts.Records.Scan(ctx, store.Folder{Project: s.opts.Project, Kind: kindFork}, "") {
+		for r, err := range rc.records.Scan(ctx, store.Folder{Project: rc.project, Kind: kindFork}, "") {
 			var f forking
 			if err == nil {
 				err = decodeRecord(r, &f)
 			}
 			if err == nil {
 				var wait bool
-				wait, err = s.recoverForking(ctx, &f, r.Revision)
+				wait, err = rc.recoverForking(ctx, &f, r.Revision)
 				later = later || wait || err != nil
 			}
 			if err != nil {
-				s.warn(ctx, "a copy that was cut off cannot be removed", f.Key, err)
+				rc.journal.warn(ctx, "a copy that was cut off cannot be removed", f.Key, err)
 			}
 		}
 		if !later {
@@ -101,10 +101,10 @@ func (s *Service) recoverForks(ctx context.Context) {
 
 // recoverForking removes a copy that has no note and that nobody has used. It reports
 // whether that has to wait.
-func (s *Service) recoverForking(ctx context.Context, f *forking, revision int64) (wait bool, err error) {
-	_, _, err = s.notes.loadAny(ctx, f.Key)
+func (rc *recovery) recoverForking(ctx context.Context, f *forking, revision int64) (wait bool, err error) {
+	_, _, err = rc.notes.loadAny(ctx, f.Key)
 	if errors.Is(err, store.ErrNotFound) {
-		now, err := s.opts.Records.Now(ctx)
+		now, err := rc.records.Now(ctx)
 		if err != nil {
 			return false, err
 		}
@@ -112,14 +112,14 @@ func (s *Service) recoverForking(ctx context.Context, f *forking, revision int64
 			return true, nil
 		}
 		f.Abandoned = true
-		if _, err := putRecord(ctx, s.opts.Records, s.forkingAt(f.Key), f, revision); err != nil {
+		if _, err := putRecord(ctx, rc.records, rc.forkingAt(f.Key), f, revision); err != nil {
 			return errors.Is(err, store.ErrConflict), err // the request was repeated
 		}
-		if err := s.eraseUnused(ctx, f.Key); err != nil {
+		if err := rc.eraser.eraseUnused(ctx, f.Key); err != nil {
 			return deleting.is(err), err
 		}
 	} else if err != nil {
 		return false, err
 	}
-	return false, dropRecord(ctx, s.opts.Records, s.forkingAt(f.Key))
+	return false, dropRecord(ctx, rc.records, rc.forkingAt(f.Key))
 }

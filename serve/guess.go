@@ -1,8 +1,6 @@
 package serve
 
 import (
-	"net/http"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -67,29 +65,4 @@ func guessed(address, token string) []string {
 		}
 	}
 	return keys
-}
-
-// clientOf is where a request comes from: the other end of the connection, or the
-// address that a trusted proxy names for its own. Of a chain of proxies only those in
-// ProxyFrom are believed.
-func (s *Service) clientOf(r *http.Request) string {
-	peer := addressOf(r)
-	if !s.trusted(r) {
-		return peer
-	}
-	for _, text := range slices.Backward(strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")) {
-		ip, err := netip.ParseAddr(strings.TrimSpace(text))
-		if err != nil {
-			return peer
-		}
-		if !s.isProxy(ip) {
-			return ip.Unmap().WithZone("").String()
-		}
-	}
-	return peer
-}
-
-// isProxy reports whether an address is one of a trusted proxy.
-func (s *Service) isProxy(ip netip.Addr) bool {
-	return slices.ContainsFunc(s.opts.ProxyFrom, func(from netip.Prefix) bool { return from.Contains(ip.Unmap()) })
 }

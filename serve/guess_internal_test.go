@@ -47,7 +47,7 @@ func TestGuesses(t *testing.T) {
 // trusted one, and only as far as trusted proxies name it.
 func TestClientOf(t *testing.T) {
 	t.Parallel()
-	s := &Service{opts: Options{ProxyFrom: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}}
+	s := &access{opts: &Options{ProxyFrom: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}}
 	for _, c := range []struct{ peer, forwarded, want string }{
 		{"10.0.0.1:99", "192.0.2.7", "192.0.2.7"},
 		{"10.0.0.1:99", "203.0.113.9, 192.0.2.7", "192.0.2.7"}, // the first is what the client says

@@ -3,39 +3,13 @@ package serve
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/store"
 )
-
-// idempotencyLife is how long an Idempotency-Key is remembered, and idempotencyBusy how long a
-// request may take before another with its key is worked on again.
-const (
-	idempotencyLife = 24 * time.Hour
-	idempotencyBusy = time.Minute
-)
-
-// idempotencyRecord is the answer to a request with an Idempotency-Key.
-type idempotencyRecord struct {
-	Request string            `json:"request"` // a digest of it
-	At      time.Time         `json:"at"`
-	Status  int               `json:"status,omitzero"` // 0: not answered yet
-	Header  map[string]string `json:"header,omitempty"`
-	Body    []byte            `json:"body,omitempty"`
-	// About is the key of the conversation that the answer shows something of, and
-	// Deleted says that it was deleted since: then the answer is not kept.
-	About   string `json:"about,omitzero"`
-	Deleted bool   `json:"deleted,omitzero"`
-	// Unknown are members that a newer program has added.
-	Unknown jsonx.Unknown `json:",embed"`
-}
 
 // runOnce runs a request unless one with its key was run before: then it repeats
 // that one's answer. The ids of what the request makes come from the key, so even
@@ -140,56 +114,3 @@ func (k *keeper) WriteHeader(status int) { k.status = status }
 
 // Write implements [io.Writer].
 func (k *keeper) Write(b []byte) (int, error) { return k.body.Write(b) }
-
-func digest(words ...string) string {
-	sum := sha256.Sum256([]byte(strings.Join(words, "\x00")))
-	return hex.EncodeToString(sum[:])
-}
-
-// forgetAbout removes what answers show of a conversation that is deleted. Those who
-// repeat a request are told so: worked on again, it could begin the conversation anew.
-func (s *Service) forgetAbout(ctx context.Context, key string) error {
-	for r, err := range s.opts.Records.Scan(ctx, store.Folder{Project: s.opts.Project, Kind: kindOnce}, "") {
-		var o idempotencyRecord
-		if err != nil {
-			return err
-		}
-		if decodeRecord(r, &o) != nil || o.About != key || o.Deleted {
-			continue
-		}
-		o.Header, o.Body, o.Deleted = nil, nil, true
-		if _, err := putRecord(ctx, s.opts.Records, r.Key, &o, r.Revision); err != nil && !errors.Is(err, store.ErrConflict) {
-			return err // after a conflict, somebody else has forgotten it
-		}
-	}
-	return nil
-}
-
-// forgetOften removes old answers, again and again.
-func (s *Service) forgetOften(ctx context.Context) {
-	for ctx.Err() == nil {
-		s.forgetOld(ctx)
-		waitTurn(ctx, nil, idempotencyLife/24)
-	}
-}
-
-// forgetOld removes answers that are old enough to forget.
-func (s *Service) forgetOld(ctx context.Context) {
-	now, err := s.opts.Records.Now(ctx)
-	if err != nil {
-		return
-	}
-	for r, err := range s.opts.Records.Scan(ctx, store.Folder{Project: s.opts.Project, Kind: kindOnce}, "") {
-		var o idempotencyRecord
-		if err != nil {
-			return
-		}
-		err = decodeRecord(r, &o)
-		if errors.Is(err, store.ErrNewer) {
-			continue // one who understands it forgets it
-		}
-		if err != nil || now.Sub(o.At) > idempotencyLife {
-			_ = s.opts.Records.DropRecord(ctx, r.Key, r.Revision, store.Fence{}) // somebody else may have
-		}
-	}
-}

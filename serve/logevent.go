@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"strconv"
 	"sync"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
@@ -47,3 +48,5 @@ func appendEvent(b []byte, e *api.Event) ([]byte, error) {
 	b = append(b, data...) // one line: JSON escapes breaks
 	return append(b, "\n\n"...), nil
 }
+
+func formatSeq(n int64) string { return strconv.FormatInt(n, 10) }

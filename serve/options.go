@@ -79,14 +79,6 @@ type Options struct {
 	Trace RequestTrace
 }
 
-// The sizes of requests.
-const (
-	maxBody   = 1 << 20  // bytes of JSON
-	maxPrompt = 20 << 20 // bytes of JSON with a prompt, which may have images
-	maxList   = 200      // items of a page
-	usualList = 50
-)
-
 // withDefaults returns the options with all defaults.
 func (o Options) withDefaults() Options {
 	if o.StreamsPerUser <= 0 {
@@ -102,12 +94,4 @@ func (o Options) withDefaults() Options {
 		o.Logger = slog.Default()
 	}
 	return o
-}
-
-// pageSize is how many items of a list are wanted.
-func pageSize(limit int) int {
-	if limit <= 0 {
-		return usualList
-	}
-	return min(limit, maxList)
 }

@@ -4,33 +4,47 @@ import (
 	"context"
 	"errors"
 
+	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
 )
 
+// recovery takes up what was cut off when a server ended, and forgets what is too old to
+// matter.
+type recovery struct {
+	fleet   fleet.Conversations
+	logs    *logs
+	notes   noteStore
+	book    logStore
+	records store.Records
+	project string
+	journal *journal
+	eraser  *eraser
+}
+
 // recoverAll continues what was begun before the server started: prompts without an
 // answer, those whose end was never written down, conversations that never got their
 // first prompt, and those that are only half deleted.
-func (s *Service) recoverAll(ctx context.Context) {
+func (rc *recovery) recoverAll(ctx context.Context) {
 	var young []string // somebody may be about to send it
 	one := func(n *note, err error) bool {
 		if err != nil {
-			s.warn(ctx, "conversations cannot be read", "", err)
+			rc.journal.warn(ctx, "conversations cannot be read", "", err)
 			return false
 		}
-		if s.recoverOne(ctx, n) {
+		if rc.recoverOne(ctx, n) {
 			young = append(young, n.Key)
 		}
 		return true
 	}
 	known := make(map[string]bool)
-	for n, err := range s.notes.each(ctx) {
+	for n, err := range rc.notes.each(ctx) {
 		known[n.Key] = true
 		if !one(&n, err) {
 			break
 		}
 	}
-	for info, err := range s.fleet.List(ctx) { // not begun here, but used here
+	for info, err := range rc.fleet.List(ctx) { // not begun here, but used here
 		if !known[info.Key] && !one(&note{Key: info.Key}, err) {
 			break
 		}
@@ -40,55 +54,77 @@ func (s *Service) recoverAll(ctx context.Context) {
 	}
 	waitTurn(ctx, nil, settledAfter)
 	for _, key := range young {
-		n, _, err := s.notes.load(ctx, key)
+		n, _, err := rc.notes.load(ctx, key)
 		if err == nil {
-			s.recoverOne(ctx, &n)
+			rc.recoverOne(ctx, &n)
 		} else if !errors.Is(err, store.ErrNotFound) {
-			s.warn(ctx, "a conversation cannot be read", key, err)
+			rc.journal.warn(ctx, "a conversation cannot be read", key, err)
 		}
 	}
 }
 
 // recoverOne continues one conversation. It reports whether that has to wait.
-func (s *Service) recoverOne(ctx context.Context, n *note) (wait bool) {
-	wait, err := s.recoverConversation(ctx, n)
+func (rc *recovery) recoverOne(ctx context.Context, n *note) (wait bool) {
+	wait, err := rc.recoverConversation(ctx, n)
 	if err != nil {
-		s.warn(ctx, "a conversation cannot be recovered", n.Key, err)
+		rc.journal.warn(ctx, "a conversation cannot be recovered", n.Key, err)
 	}
 	return wait
 }
 
-// warn logs what went wrong, unless the server closes.
-func (s *Service) warn(ctx context.Context, what, key string, err error) {
-	if ctx.Err() == nil {
-		s.opts.Logger.Warn(what, "conversation", key, "error", err)
-	}
-}
-
-func (s *Service) recoverConversation(ctx context.Context, n *note) (wait bool, err error) {
-	head, _, err := s.book.head(ctx, n.Key)
+func (rc *recovery) recoverConversation(ctx context.Context, n *note) (wait bool, err error) {
+	head, _, err := rc.book.head(ctx, n.Key)
 	if err != nil {
 		return false, err
 	}
 	if head.Erasing != nil || !n.Deleted.IsZero() {
-		s.logs.inBackground(func() { s.eraseWhenSent(n.Key, uuid.New()) })
+		rc.logs.inBackground(func() { rc.eraser.eraseWhenSent(n.Key, uuid.New()) })
 		return false, nil
 	}
 	if len(head.openAfter(head.Events)) > 0 || len(head.Accepting) > 0 {
-		s.logs.keepWatch(n.Key)
+		rc.logs.keepWatch(n.Key)
 	}
 	if n.First == "" || n.ForkOf != "" || n.Resumed != "" || n.Copied != "" || head.last() > 0 {
 		return false, nil // it may be empty, or has something in it
 	}
-	now, err := s.opts.Records.Now(ctx)
+	now, err := rc.records.Now(ctx)
 	if err != nil {
 		return false, err
 	}
 	if now.Sub(n.Created) < settledAfter {
 		return true, nil
 	}
-	if err := s.eraseUnused(ctx, n.Key); !deleting.is(err) {
+	if err := rc.eraser.eraseUnused(ctx, n.Key); !deleting.is(err) {
 		return false, err
 	}
 	return false, nil
+}
+
+// forgetOften removes old answers, again and again.
+func (rc *recovery) forgetOften(ctx context.Context) {
+	for ctx.Err() == nil {
+		rc.forgetOld(ctx)
+		waitTurn(ctx, nil, idempotencyLife/24)
+	}
+}
+
+// forgetOld removes answers that are old enough to forget.
+func (rc *recovery) forgetOld(ctx context.Context) {
+	now, err := rc.records.Now(ctx)
+	if err != nil {
+		return
+	}
+	for r, err := range rc.records.Scan(ctx, store.Folder{Project: rc.project, Kind: kindOnce}, "") {
+		var o idempotencyRecord
+		if err != nil {
+			return
+		}
+		err = decodeRecord(r, &o)
+		if errors.Is(err, store.ErrNewer) {
+			continue // one who understands it forgets it
+		}
+		if err != nil || now.Sub(o.At) > idempotencyLife {
+			_ = rc.records.DropRecord(ctx, r.Key, r.Revision, store.Fence{}) // somebody else may have
+		}
+	}
 }

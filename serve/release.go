@@ -11,23 +11,8 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// Release ends the wait for answers that hold a process: the forms of MCP servers and
-// the questions of subagents, which cannot be deferred. They are declined, so nothing
-// runs because of it; the turn continues without them, and the process is free for
-// others when the turn is over.
-func (s *Service) Release(ctx context.Context, u api.User, id string) error {
-	n, err := s.act(ctx, u, id, api.Operator)
-	if err == nil {
-		err = s.release(ctx, u, &n)
-	}
-	if err != nil {
-		return problemOf(err)
-	}
-	return nil
-}
-
-func (s *Service) release(ctx context.Context, u api.User, n *note) error {
-	held, err := s.holding(ctx, n.Key)
+func (pr *prompter) release(ctx context.Context, u api.User, n *note) error {
+	held, err := pr.holding(ctx, n.Key)
 	if err != nil {
 		return err
 	}
@@ -43,14 +28,14 @@ func (s *Service) release(ctx context.Context, u api.User, n *note) error {
 	defer cancel()
 	declined := 0
 	for i := range held {
-		fresh, failed := s.decline(ctx, u, &held[i])
+		fresh, failed := pr.decline(ctx, u, &held[i])
 		if err = errors.Join(err, failed); fresh {
 			declined++
 		}
 	}
 	if declined > 0 {
-		if err := s.notice(ctx, u, n.Key, "released the process: declined "+show.Plural(declined, "question")); err != nil { // it is done anyway
-			s.opts.Logger.Warn("a release is not in the log of its conversation", "conversation", n.Key, "error", err)
+		if err := pr.journal.notice(ctx, u, n.Key, "released the process: declined "+show.Plural(declined, "question")); err != nil { // it is done anyway
+			pr.logger.Warn("a release is not in the log of its conversation", "conversation", n.Key, "error", err)
 		}
 	}
 	return err
@@ -58,13 +43,13 @@ func (s *Service) release(ctx context.Context, u api.User, n *note) error {
 
 // decline declines a question, and reports whether nobody was faster: after another
 // decision, or when the question is gone, nobody waits for it.
-func (s *Service) decline(ctx context.Context, u api.User, q *approval.Question) (fresh bool, err error) {
-	now, err := s.fleet.Approvals().Decide(ctx, q.ID, approval.Answer{By: u.Name, Digest: q.Digest, Decision: permission.Deny(released(u))})
+func (pr *prompter) decline(ctx context.Context, u api.User, q *approval.Question) (fresh bool, err error) {
+	now, err := pr.fleet.Approvals().Decide(ctx, q.ID, approval.Answer{By: u.Name, Digest: q.Digest, Decision: permission.Deny(released(u))})
 	if _, decided := errors.AsType[*approval.DecidedError](err); decided || errors.Is(err, approval.ErrGone) {
 		return false, nil
 	}
 	if err == nil {
-		s.logApproval(ctx, &now, time.Time{})
+		pr.journal.logApproval(ctx, &now, time.Time{})
 	}
 	return err == nil, err
 }
@@ -75,9 +60,9 @@ func released(u api.User) string {
 }
 
 // holding returns the questions of a conversation that hold a process.
-func (s *Service) holding(ctx context.Context, key string) ([]approval.Question, error) {
+func (pr *prompter) holding(ctx context.Context, key string) ([]approval.Question, error) {
 	var held []approval.Question
-	for q, err := range s.fleet.Approvals().List(ctx, approval.Filter{Conversation: key, States: []approval.State{approval.Open}}) {
+	for q, err := range pr.fleet.Approvals().List(ctx, approval.Filter{Conversation: key, States: []approval.State{approval.Open}}) {
 		if err != nil {
 			return nil, err
 		}

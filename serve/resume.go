@@ -1,12 +1,10 @@
 package serve
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
@@ -33,7 +31,7 @@ func noSessions() *api.Problem {
 // disk, and lets the session say what the request leaves open. A session belongs to
 // the person whose disk it is, so who may not list it may not read it in this way
 // either.
-func (s *Service) prepareSession(ctx context.Context, u api.User, c *creation) error {
+func (cr *creator) prepareSession(ctx context.Context, u api.User, c *creation) error {
 	switch {
 	case c.Resume != "" && c.Fork != nil:
 		return badRequest.because("a conversation continues something or is a copy of it: leave out resume or fork")
@@ -47,14 +45,14 @@ func (s *Service) prepareSession(ctx context.Context, u api.User, c *creation) e
 	if err := need(u, api.Admin); err != nil {
 		return err
 	}
-	if s.opts.History == nil {
+	if cr.history == nil {
 		return noSessions()
 	}
-	info, err := s.opts.History.Info(ctx, c.session())
+	info, err := cr.history.Info(ctx, c.session())
 	if err != nil {
 		return sessionProblem(err)
 	}
-	if p := find(s.opts.Presets, c.Preset); p != nil && !p.Contains(info.Dir) {
+	if p := find(cr.presets, c.Preset); p != nil && !p.Contains(info.Dir) {
 		return outside.because("the session works in %q; GET /v1/sessions says which presets may continue it", info.Dir)
 	}
 	title := info.Title
@@ -72,26 +70,26 @@ func (s *Service) prepareSession(ctx context.Context, u api.User, c *creation) e
 
 // fromDisk makes a conversation of a session on disk, unless the same request has
 // done so before.
-func (s *Service) fromDisk(ctx context.Context, n *note, c *creation) error {
+func (cr *creator) fromDisk(ctx context.Context, n *note, c *creation) error {
 	n.Resumed, n.Request = c.Resume, c.request
 	if c.Fork != nil {
 		n.Copied = c.Fork.Session
 	}
-	if made, err := s.madeBefore(ctx, n, c); made || err != nil {
+	if made, err := cr.madeBefore(ctx, n, c); made || err != nil {
 		return err
 	}
-	from := fleet.ResumeFrom{Disk: s.opts.History, Session: c.session(), Fork: c.Fork != nil}
+	from := fleet.ResumeFrom{Disk: cr.history, Session: c.session(), Fork: c.Fork != nil}
 	if c.Fork != nil {
 		from.UpTo = c.Fork.Message
 	}
-	err := s.fleet.Resume(ctx, n.Key, from)
+	err := cr.fleet.Resume(ctx, n.Key, from)
 	if errors.Is(err, fleet.ErrExists) && c.Fork != nil && c.id != "" {
-		return s.recoverFork(ctx, n)
+		return cr.recoverFork(ctx, n)
 	}
 	if err != nil {
 		return sessionProblem(err)
 	}
-	s.opts.Logger.Info("serve: made a conversation of a session on disk", "conversation", n.Key, "session", c.session(), "fork", from.Fork)
+	cr.logger.Info("serve: made a conversation of a session on disk", "conversation", n.Key, "session", c.session(), "fork", from.Fork)
 	return nil
 }
 
@@ -101,14 +99,14 @@ const saidBound = 3 * time.Second
 // awaitSaid waits until the log of a conversation has the last of what was said in
 // its session on disk, or for a while: who looks next should see it, even without a
 // script.
-func (s *Service) awaitSaid(ctx context.Context, n *note, c *creation) {
+func (cr *creator) awaitSaid(ctx context.Context, n *note, c *creation) {
 	ctx, cancel := context.WithTimeout(ctx, saidBound)
 	defer cancel()
-	last, err := s.lastSaid(ctx, c)
+	last, err := cr.lastSaid(ctx, c)
 	if err != nil {
 		return // the log is filled anyway
 	}
-	l, release, err := s.logs.use(ctx, n.Key)
+	l, release, err := cr.logs.use(ctx, n.Key)
 	if err != nil {
 		return
 	}
@@ -127,11 +125,11 @@ func (s *Service) awaitSaid(ctx context.Context, n *note, c *creation) {
 
 // lastSaid returns the id of the last message that a conversation takes over from
 // disk. A copy has another id, and names this one.
-func (s *Service) lastSaid(ctx context.Context, c *creation) (id string, err error) {
+func (cr *creator) lastSaid(ctx context.Context, c *creation) (id string, err error) {
 	if c.Fork != nil && c.Fork.Message != "" {
 		return c.Fork.Message, nil
 	}
-	t, err := s.opts.History.Read(ctx, c.session())
+	t, err := cr.history.Read(ctx, c.session())
 	if err != nil {
 		return "", err
 	}
@@ -142,19 +140,6 @@ func (s *Service) lastSaid(ctx context.Context, c *creation) (id string, err err
 		id = m.UUID
 	}
 	return id, nil
-}
-
-// mentions reports whether a message in memory names an id. The newest are looked at
-// first.
-func (l *eventLog) mentions(id string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, e := range slices.Backward(l.events) {
-		if e.Type == api.EventMessage && bytes.Contains(e.Message, []byte(id)) {
-			return true
-		}
-	}
-	return false
 }
 
 // sessionProblem says what to do about a session that is not continued.
@@ -216,15 +201,15 @@ func alreadyResumed(n *note, c *creation) *api.Problem {
 }
 
 // sessionsInUse returns the conversations that have sessions, by the sessions' ids.
-func (s *Service) sessionsInUse(ctx context.Context) (map[string]string, error) {
+func (cr *creator) sessionsInUse(ctx context.Context) (map[string]string, error) {
 	have := make(map[string]string)
-	for info, err := range s.fleet.List(ctx) {
+	for info, err := range cr.fleet.List(ctx) {
 		if err != nil {
 			return nil, err
 		}
 		have[info.Session] = idOf(info.Key)
 	}
-	for n, err := range s.notes.all(ctx) {
+	for n, err := range cr.notes.all(ctx) {
 		if err != nil {
 			return nil, err
 		}
@@ -236,10 +221,10 @@ func (s *Service) sessionsInUse(ctx context.Context) (map[string]string, error) 
 }
 
 // presetsIn returns the names of the presets that may work in a directory.
-func (s *Service) presetsIn(dir string) []string {
+func (cr *creator) presetsIn(dir string) []string {
 	var names []string
-	for i := range s.opts.Presets {
-		if p := &s.opts.Presets[i]; p.Contains(dir) {
+	for i := range cr.presets {
+		if p := &cr.presets[i]; p.Contains(dir) {
 			names = append(names, p.Name)
 		}
 	}

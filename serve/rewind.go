@@ -16,32 +16,26 @@ import (
 // rewindBound is how long a rewind may wait for a process, and take.
 const rewindBound = time.Minute
 
-// Rewind restores the files that a conversation has edited. The conversation must
-// have nothing to do.
-func (s *Service) Rewind(ctx context.Context, u api.User, id string, r api.RewindRequest) (api.Rewound, error) {
-	return s.rewind(ctx, u, id, r, "")
-}
-
 // rewind is Rewind with an id that an Idempotency-Key has chosen, or none.
-func (s *Service) rewind(ctx context.Context, u api.User, id string, r api.RewindRequest, chosen string) (api.Rewound, error) {
-	n, err := s.act(ctx, u, id, api.Operator)
+func (pr *prompter) rewind(ctx context.Context, u api.User, id string, r api.RewindRequest, chosen string) (api.Rewound, error) {
+	n, err := pr.conversations.act(ctx, u, id, api.Operator)
 	if err == nil {
-		err = s.checkRewind(ctx, &n, &r)
+		err = pr.checkRewind(ctx, &n, &r)
 	}
 	if err != nil {
 		return api.Rewound{}, problemOf(err)
 	}
 	bounded, cancel := context.WithTimeout(ctx, rewindBound)
 	defer cancel()
-	own, err := s.freshRewind(bounded, n.Key, chosen)
+	own, err := pr.freshRewind(bounded, n.Key, chosen)
 	if err == nil && !r.DryRun {
 		// Before it, so that it is known although the client or this process ends.
-		err = s.noticeRewind(ctx, u, n.Key, "asked for files as they were before a prompt", api.RewindNote{ID: own, Message: r.Message})
+		err = pr.journal.noticeRewind(ctx, u, n.Key, "asked for files as they were before a prompt", api.RewindNote{ID: own, Message: r.Message})
 	}
 	if err != nil {
 		return api.Rewound{}, problemOf(err)
 	}
-	done, err := s.fleet.Rewind(bounded, n.Key, fleet.RewindTo{ID: own, Prompt: r.Message, DryRun: r.DryRun})
+	done, err := pr.fleet.Rewind(bounded, n.Key, fleet.RewindTo{ID: own, Prompt: r.Message, DryRun: r.DryRun})
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		err = full.because("no process was free for a minute; nothing has changed unless one has just begun. Try again later")
@@ -60,29 +54,22 @@ func (s *Service) rewind(ctx context.Context, u api.User, id string, r api.Rewin
 		if len(out.Files) == 1 {
 			what = "restored a file to what it was before a prompt"
 		}
-		if err := s.noticeRewind(ctx, u, n.Key, what, api.RewindNote{ID: own, Message: r.Message, Done: true}); err != nil { // it is done anyway
-			s.opts.Logger.Warn("a rewind is not in the log of its conversation", "conversation", n.Key, "error", err)
+		if err := pr.journal.noticeRewind(ctx, u, n.Key, what, api.RewindNote{ID: own, Message: r.Message, Done: true}); err != nil { // it is done anyway
+			pr.logger.Warn("a rewind is not in the log of its conversation", "conversation", n.Key, "error", err)
 		}
 	}
 	return out, nil
 }
 
-// noticeRewind writes a step of a rewind down, even if the client has left.
-func (s *Service) noticeRewind(ctx context.Context, u api.User, key, what string, step api.RewindNote) error {
-	ctx, cancel := lasting(ctx)
-	defer cancel()
-	return s.writeNotice(ctx, u, key, api.Notice{Text: what, Rewind: &step})
-}
-
 // freshRewind is the id for a rewind: a new one, or with an Idempotency-Key that of
 // the key, or the next one if the attempt before has failed or was taken back, as an
 // id ends once. One that was done, or may be, keeps its id.
-func (s *Service) freshRewind(ctx context.Context, key, id string) (string, error) {
+func (pr *prompter) freshRewind(ctx context.Context, key, id string) (string, error) {
 	if id == "" {
 		return uuid.New(), nil
 	}
 	for {
-		t, err := s.fleet.Prompt(ctx, key, id)
+		t, err := pr.fleet.Prompt(ctx, key, id)
 		switch {
 		case errors.Is(err, fleet.ErrUnknown):
 			return id, nil
@@ -96,14 +83,14 @@ func (s *Service) freshRewind(ctx context.Context, key, id string) (string, erro
 }
 
 // checkRewind refuses what cannot be rewound now.
-func (s *Service) checkRewind(ctx context.Context, n *note, r *api.RewindRequest) error {
+func (pr *prompter) checkRewind(ctx context.Context, n *note, r *api.RewindRequest) error {
 	if !uuid.Valid(r.Message) {
 		return badRequest.because("message is not the id of a prompt, which is a UUID")
 	}
-	if p := find(s.opts.Presets, n.Preset); p == nil || !p.rewinds() {
+	if p := find(pr.presets, n.Preset); p == nil || !p.rewinds() {
 		return unsupported.because("the preset of the conversation keeps no checkpoints of files (claude.Options.FileCheckpointing)")
 	}
-	info, err := s.fleet.Get(ctx, n.Key)
+	info, err := pr.fleet.Get(ctx, n.Key)
 	switch {
 	case errors.Is(err, fleet.ErrUnknown):
 		return noCheckpoint.because("nothing was said yet")

@@ -348,7 +348,7 @@ func (s *Server) forPeople() http.Handler {
 			write(notFound.because("this server has no page; GET /openapi.json describes its API"), w, r)
 			return
 		}
-		u, err := s.service.identify(w, r)
+		u, err := s.service.access.identify(w, r)
 		if err != nil {
 			write(problemOf(err), w, r)
 			return

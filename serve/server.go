@@ -56,12 +56,7 @@ func New(f fleet.Conversations, o Options) (*Server, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{ctx: ctx, cancel: cancel, mux: http.NewServeMux(), origins: http.NewCrossOriginProtection()}
 	s.streams.users = make(map[string]int)
-	hub, book := newFeed(), logStore{o.Records, o.Project}
-	s.service = &Service{
-		fleet: f, opts: o, notes: noteStore{o.Records, o.Project}, book: book, feed: hub,
-		logs: newLogs(ctx, f, book, hub, o.Logger),
-		gate: &authenticator{records: o.Records, project: o.Project},
-	}
+	s.service = newService(ctx, f, o)
 	if err := s.start(); err != nil {
 		cancel()
 		return nil, err
@@ -91,10 +86,10 @@ func (s *Server) start() error {
 	if err := s.route(); err != nil {
 		return err
 	}
-	s.work.Go(func() { s.service.watchApprovals(s.ctx) })
-	s.work.Go(func() { s.service.recoverAll(s.ctx) })
-	s.work.Go(func() { s.service.recoverForks(s.ctx) })
-	s.work.Go(func() { s.service.forgetOften(s.ctx) })
+	s.work.Go(func() { s.service.journal.watchApprovals(s.ctx) })
+	s.work.Go(func() { s.service.recovery.recoverAll(s.ctx) })
+	s.work.Go(func() { s.service.recovery.recoverForks(s.ctx) })
+	s.work.Go(func() { s.service.recovery.forgetOften(s.ctx) })
 	return nil
 }
 
@@ -138,11 +133,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serve serves a request that may be served at all.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
-	if !s.service.allowedHost(r.Host) {
+	if !s.service.access.allowedHost(r.Host) {
 		write(misdirected.because("open the address that the server printed, or start it with --host %s", cleanHost(r.Host)), w, r)
 		return
 	}
-	if s.service.strict(r) {
+	if s.service.access.strict(r) {
 		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
 	}
 	timeBody(w, r)

@@ -5,14 +5,11 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
-	"github.com/claude-agent-go/claude/internal/show"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve/api"
-	"github.com/claude-agent-go/claude/store"
 )
 
 // Approvals lists the approvals of the conversations that the user may see, the
@@ -22,87 +19,28 @@ func (s *Service) Approvals(ctx context.Context, u api.User, q api.ApprovalQuery
 	if err := need(u, api.Viewer); err != nil {
 		return none, err
 	}
-	all, err := s.approvals(ctx, u, q)
+	all, err := s.answers.approvals(ctx, u, q)
 	if err != nil {
 		return none, problemOf(err)
 	}
 	return cut(all, q.Limit, q.Cursor, func(a *api.Approval) string { return a.AskedAt.UTC().Format(cursorTime) + " " + a.ID })
 }
 
-func (s *Service) approvals(ctx context.Context, u api.User, q api.ApprovalQuery) ([]api.Approval, error) {
-	filter := approval.Filter{}
-	if q.Conversation != "" {
-		filter.Conversation = keyOf(q.Conversation)
-	}
-	if q.State == api.ApprovalPending {
-		filter.States = []approval.State{approval.Open}
-	}
-	notes := make(map[string]*note) // by conversation; nil if the user may not see it
-	all := []api.Approval{}
-	for question, err := range s.fleet.Approvals().List(ctx, filter) {
-		if err != nil {
-			return nil, err
-		}
-		n, known := notes[question.Conversation]
-		if !known {
-			switch found, err := s.find(ctx, u, idOf(question.Conversation)); {
-			case err == nil:
-				n = &found
-			case !notFound.is(err):
-				return nil, err
-			}
-			notes[question.Conversation] = n
-		}
-		if n == nil {
-			continue
-		}
-		if a := approvalOf(&question, u); selectsApproval(&q, &a, &question, n) {
-			all = append(all, a)
-		}
-	}
-	slices.SortFunc(all, func(a, b api.Approval) int {
-		return cmp.Or(b.AskedAt.Compare(a.AskedAt), strings.Compare(b.ID, a.ID))
-	})
-	return all, nil
-}
-
 // Approval returns an approval.
 func (s *Service) Approval(ctx context.Context, u api.User, id string) (api.Approval, error) {
-	q, err := s.question(ctx, u, id, api.Viewer)
+	q, err := s.answers.question(ctx, u, id, api.Viewer)
 	if err != nil {
 		return api.Approval{}, problemOf(err)
 	}
-	s.acknowledge(ctx, &q, u)
+	s.answers.acknowledge(ctx, &q, u)
 	return approvalOf(&q, u), nil
-}
-
-// acknowledge notes that a person has read that their decision was not used.
-func (s *Service) acknowledge(ctx context.Context, q *approval.Question, u api.User) {
-	if q.Unused == "" || !q.UnusedSeen.IsZero() || q.Answer == nil || q.Answer.By != u.Name {
-		return
-	}
-	if _, err := s.fleet.Approvals().Acknowledge(ctx, q.ID, u.Name); err != nil {
-		s.opts.Logger.Warn("it is not noted that a decision is known not to have been used", "approval", q.ID, "error", err)
-	}
-}
-
-// question returns a question of a conversation that the user may see.
-func (s *Service) question(ctx context.Context, u api.User, id string, least api.Role) (approval.Question, error) {
-	if err := need(u, least); err != nil {
-		return approval.Question{}, err
-	}
-	q, err := s.fleet.Approvals().Get(ctx, id)
-	if err == nil {
-		_, err = s.find(ctx, u, idOf(q.Conversation))
-	}
-	return q, err
 }
 
 // Decide decides an approval. Repeating the same decision changes nothing. If
 // somebody has already decided otherwise, the error is an [api.Problem] with the
 // approval as it now is.
 func (s *Service) Decide(ctx context.Context, u api.User, id string, d api.Decision) (api.Approval, error) {
-	q, err := s.question(ctx, u, id, api.Approver)
+	q, err := s.answers.question(ctx, u, id, api.Approver)
 	if err != nil {
 		return api.Approval{}, problemOf(err)
 	}
@@ -115,37 +53,21 @@ func (s *Service) Decide(ctx context.Context, u api.User, id string, d api.Decis
 	before := q.State
 	q, err = s.fleet.Approvals().Decide(ctx, id, answer)
 	if _, ok := errors.AsType[*approval.DecidedError](err); ok {
-		return s.decidedBefore(ctx, u, id, &answer)
+		return s.answers.decidedBefore(ctx, u, id, &answer)
 	}
 	if err != nil {
 		return api.Approval{}, problemOf(err)
 	}
 	// The watcher may never see a question that is answered quickly, so the log
 	// has it from here. Nobody waits for a decision until the log has its call.
-	s.logApproval(ctx, &q, time.Time{})
+	s.journal.logApproval(ctx, &q, time.Time{})
 	if before == approval.Open {
 		what := string(answer.Decision.Behavior()) + " " + q.Tool
-		if err := s.notice(ctx, u, q.Conversation, "decided: "+what); err != nil {
+		if err := s.journal.notice(ctx, u, q.Conversation, "decided: "+what); err != nil {
 			s.opts.Logger.Warn("a decision is not in the log of its conversation", "approval", id, "error", err)
 		}
 	}
 	return approvalOf(&q, u), nil
-}
-
-// decidedBefore answers somebody who came second: the same decision is fine,
-// another one is a conflict that says who was first.
-func (s *Service) decidedBefore(ctx context.Context, u api.User, id string, a *approval.Answer) (api.Approval, error) {
-	q, err := s.fleet.Approvals().Get(ctx, id)
-	if err != nil {
-		return api.Approval{}, problemOf(err)
-	}
-	now := approvalOf(&q, u)
-	if q.Answer == nil {
-		return now, problemOf(store.ErrConflict)
-	}
-	p := alreadyDecided.because("%s decided %q at %s; nothing was changed", q.Answer.By, now.State, q.Answer.At.UTC().Format("2006-01-02 15:04:05 MST"))
-	p.Approval = &now
-	return api.Approval{}, p
 }
 
 // answerOf makes the inbox's answer of a decision.
@@ -217,60 +139,4 @@ func answersOf(d *api.Decision, q *approval.Question) (permission.Decision, erro
 		return permission.Decision{}, badRequest.because("%s", err)
 	}
 	return decision, nil
-}
-
-// approvalOf shows a question to a user.
-func approvalOf(q *approval.Question, u api.User) api.Approval {
-	a := api.Approval{
-		ID: q.ID, Conversation: idOf(q.Conversation), Kind: kindOf(q.Tool), Tool: q.Tool, ToolUseID: q.ToolUseID, Title: titleOf(q), Reason: q.Reason,
-		Input: q.Input, Digest: q.Digest, Dir: q.Cwd, Diff: q.Diff, Plan: q.Plan, PlanPath: q.PlanPath,
-		Suggestions: orEmpty(q.Suggestions), AgentID: q.Agent, HoldsProcess: q.HoldsProcess, Deferred: q.Deferred,
-		AskedAt: q.Asked, ExpiresAt: q.Deadline, State: stateOf(q), Outcome: api.Outcome(q.Outcome), Unused: q.Unused, Successor: q.Successor,
-	}
-	a.MayDecide = a.State == api.ApprovalPending && u.Role.Covers(api.Approver) && q.MayDecide(u.Name)
-	if q.Answer != nil {
-		a.DecidedBy, a.DecidedAt, a.Rule = q.Answer.By, q.Answer.At, q.Answer.Rule
-		a.Message = q.Answer.Decision.Message()
-	}
-	if a.Kind == api.KindElicitation {
-		a.Form = formOf(q)
-	}
-	if a.Kind == api.KindQuestion {
-		if questions, err := q.Request().Questions(); err == nil {
-			for _, one := range questions {
-				a.Questions = append(a.Questions, questionOf(&one))
-			}
-		}
-	}
-	return a
-}
-
-func questionOf(q *permission.Question) api.Question {
-	out := api.Question{Question: q.Text, Header: q.Header, MultiSelect: q.MultiSelect, Options: []api.Option{}}
-	for _, o := range q.Options {
-		out.Options = append(out.Options, api.Option{Label: o.Label, Description: o.Description, Preview: o.Preview})
-	}
-	return out
-}
-
-// titleOf is one line that says what is asked.
-func titleOf(q *approval.Question) string { return firstLine(aboutOf(q)[0]) }
-
-// aboutOf says what is asked, in full: in one text, or in one for each question.
-func aboutOf(q *approval.Question) []string {
-	switch kindOf(q.Tool) {
-	case api.KindPlan:
-		return []string{"Begin with this plan?", q.Plan}
-	case api.KindElicitation:
-		return []string{q.Reason}
-	case api.KindQuestion:
-		if questions, err := q.Request().Questions(); err == nil && len(questions) > 0 {
-			var texts []string
-			for _, one := range questions {
-				texts = append(texts, one.Text)
-			}
-			return texts
-		}
-	}
-	return []string{cmp.Or(show.About(q.Input), q.Tool)}
 }

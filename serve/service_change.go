@@ -1,40 +1,25 @@
 package serve
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
-	"github.com/claude-agent-go/claude/fleet"
-	"github.com/claude-agent-go/claude/history"
-	"github.com/claude-agent-go/claude/internal/jsonx"
-	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/serve/api"
 )
-
-// ETag identifies what an [api.Change] can change of a conversation, for the ifMatch of
-// [Service.Change]. It may be called from any goroutine.
-func ETag(c *api.Conversation) string {
-	data, _ := jsonx.Marshal(api.Changed{ // plain values always encode
-		Title: c.Title, Labels: c.Labels, Archived: c.Archived, Shared: c.Shared, Model: c.Model, Mode: c.Mode,
-	})
-	sum := sha256.Sum256(data)
-	return `"` + hex.EncodeToString(sum[:12]) + `"`
-}
 
 // Change changes a conversation. If ifMatch is not empty, it must be the
 // conversation's ETag.
 func (s *Service) Change(ctx context.Context, u api.User, id string, ch api.Change, ifMatch string) (api.Conversation, error) {
-	n, err := s.act(ctx, u, id, api.Operator)
+	n, err := s.conversations.act(ctx, u, id, api.Operator)
 	if err == nil {
-		err = s.checkChange(u, &n, &ch)
+		err = s.changer.checkChange(u, &n, &ch)
 	}
 	if err == nil {
-		err = s.change(ctx, u, &n, &ch, ifMatch)
+		err = s.changer.change(ctx, u, &n, &ch, ifMatch)
 	}
 	if err != nil {
 		return api.Conversation{}, problemOf(err)
@@ -42,228 +27,160 @@ func (s *Service) Change(ctx context.Context, u api.User, id string, ch api.Chan
 	return s.Conversation(ctx, u, id)
 }
 
-func (s *Service) checkChange(u api.User, n *note, ch *api.Change) error {
-	if n.Owner == "" {
-		return unsupported.because("the conversation was not begun through this server, which knows neither its preset nor its title")
+// Create begins a conversation.
+func (s *Service) Create(ctx context.Context, u api.User, c api.NewConversation) (api.Conversation, error) {
+	return s.create(ctx, u, creation{NewConversation: c})
+}
+
+func (s *Service) create(ctx context.Context, u api.User, c creation) (api.Conversation, error) {
+	if err := need(u, api.Operator); err != nil {
+		return api.Conversation{}, err
 	}
-	if ch.Shared != nil && u.Name != n.Owner && u.Role != api.Admin {
-		return forbidden.because("only the owner decides who sees the conversation")
+	if err := s.creator.prepareSession(ctx, u, &c); err != nil {
+		return api.Conversation{}, problemOf(err)
 	}
-	var title string
-	var labels []string
-	if ch.Title != nil {
-		if title = *ch.Title; strings.TrimSpace(title) == "" {
-			return badRequest.because("the title is empty")
+	n, err := s.creator.newNote(ctx, u, &c)
+	if err != nil {
+		return api.Conversation{}, problemOf(err)
+	}
+	first := c.firstPrompt(n.Key)
+	if first != nil {
+		n.First = first.ID
+		if err := s.spendings.checkBudget(ctx, &n); err != nil {
+			return api.Conversation{}, problemOf(err)
 		}
 	}
-	if ch.Labels != nil {
-		labels = *ch.Labels
-	}
-	if err := checkTexts(title, labels); err != nil {
-		return err
-	}
-	p := find(s.opts.Presets, n.Preset)
-	if p == nil {
-		return unknownPreset.because("the preset %q of the conversation does not exist anymore", n.Preset)
-	}
-	var model string
-	var mode string
-	if ch.Model != nil {
-		model = *ch.Model
-	}
-	if ch.Mode != nil {
-		mode = *ch.Mode
-	}
-	return p.choose(model, mode)
-}
-
-// checkIdle returns a problem if a conversation has something to do, or may be about to
-// get it.
-func (s *Service) checkIdle(ctx context.Context, key string) error {
-	// The log first: a prompt that nobody is about to send is in the fleet.
-	awaited, err := s.awaitsPrompts(ctx, key)
-	if err != nil {
-		return err
-	}
-	info, err := s.fleet.Get(ctx, key)
-	if err != nil && !errors.Is(err, fleet.ErrUnknown) {
-		return err
-	}
-	if awaited || info.Queued > 0 {
-		return busy.because("a conversation ends between turns: wait for the end of this one, or interrupt it, and take back the prompts that wait")
-	}
-	return nil
-}
-
-// checkMatch returns a problem unless a conversation has an ETag, if one is given.
-func (s *Service) checkMatch(ctx context.Context, n *note, ifMatch string) error {
-	if ifMatch == "" || ifMatch == "*" {
-		return nil
-	}
-	now, err := s.look(ctx, n)
-	if err != nil {
-		return err
-	}
-	if ETag(&now) != ifMatch {
-		return precondition.because("load it again, and change what is there now")
-	}
-	return nil
-}
-
-// archive ends a conversation that has nothing to do.
-func (s *Service) archive(ctx context.Context, key, ifMatch string) error {
-	if err := s.checkIdle(ctx, key); err != nil {
-		return err
-	}
-	_, err := s.notes.change(ctx, key, func(n *note) error {
-		if err := s.checkMatch(ctx, n, ifMatch); err != nil {
-			return err
-		}
-		n.Archived = true
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	// Those who send a prompt look at the note when the log has their prompt, and this
-	// looks at the log when the note is written: one sees the other.
-	if err := s.checkIdle(ctx, key); err != nil {
-		return errors.Join(err, s.reopen(ctx, key))
-	}
-	return nil
-}
-
-// reopen lets a conversation continue that was archived a moment ago.
-func (s *Service) reopen(ctx context.Context, key string) error {
-	ctx, cancel := lasting(ctx)
-	defer cancel()
-	_, err := s.notes.change(ctx, key, func(n *note) error {
-		n.Archived = false
-		return nil
-	})
-	return err
-}
-
-// change changes a conversation that may be changed so.
-func (s *Service) change(ctx context.Context, u api.User, n *note, ch *api.Change, ifMatch string) error {
-	if ch.Archived != nil && *ch.Archived && !n.Archived {
-		// First, and alone: if it is refused, the rest has not changed either.
-		if err := s.archive(ctx, n.Key, ifMatch); err != nil {
-			return err
-		}
-		ifMatch = "" // it did
-	}
-	changed, err := s.notes.change(ctx, n.Key, func(n *note) error {
-		if err := s.checkMatch(ctx, n, ifMatch); err != nil {
-			return err
-		}
-		applyChange(n, ch)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if ch.Model != nil {
-		if err := s.fleet.SetModel(ctx, n.Key, *ch.Model); err != nil && !errors.Is(err, fleet.ErrUnknown) {
-			return err
-		}
-	}
-	if ch.Mode != nil {
-		if err := s.fleet.SetPermissionMode(ctx, n.Key, permission.Mode(*ch.Mode)); err != nil && !errors.Is(err, fleet.ErrUnknown) {
-			return err
-		}
-		if err := s.notice(ctx, u, n.Key, fmt.Sprintf("chose the permission mode %q", *ch.Mode)); err != nil {
-			return err
-		}
-	}
-	l, release, err := s.logs.use(ctx, n.Key)
-	if err != nil {
-		return err
-	}
-	defer release()
-	return l.append(ctx, func(*logHead) []logEvent {
-		return []logEvent{{Event: api.Event{Type: api.EventConversation, Changed: &api.Changed{
-			By: u.Name, Title: changed.Title, Labels: orEmpty(changed.Labels), Archived: changed.Archived, Shared: changed.Shared,
-			Model: changed.Model, Mode: changed.Mode,
-		}}}}
-	})
-}
-
-// applyChange changes what is noted.
-func applyChange(n *note, ch *api.Change) {
-	set(&n.Title, ch.Title)
-	set(&n.Archived, ch.Archived)
-	set(&n.Shared, ch.Shared)
-	set(&n.Labels, ch.Labels)
-	set(&n.Model, ch.Model)
-	set(&n.Mode, ch.Mode)
-}
-
-func set[T any](to, from *T) {
-	if from != nil {
-		*to = *from
-	}
-}
-
-// fork makes a conversation a copy of another one that the user may see.
-func (s *Service) fork(ctx context.Context, u api.User, n *note, c *creation) error {
-	from := c.Fork
-	old, err := s.find(ctx, u, from.Conversation)
-	if err != nil {
-		return err
-	}
-	if old.Preset != n.Preset {
-		return badRequest.because("a copy has the preset of its original, %q", old.Preset)
-	}
-	n.ForkOf, n.Dir = idOf(old.Key), old.Dir
-	if n.Title == "" {
-		n.Title = firstLine("Copy of " + old.Title)
-	}
-	if made, err := s.madeBefore(ctx, n, c); made || err != nil {
-		return err
-	}
-	err = s.fleet.Fork(ctx, old.Key, n.Key, from.Message)
-	switch {
-	case errors.Is(err, fleet.ErrExists):
-		err = s.recoverFork(ctx, n)
-	case errors.Is(err, fleet.ErrUnknown), errors.Is(err, history.ErrEmpty):
-		err = badRequest.because("nothing was said in the conversation yet: begin a new one instead of a copy")
-	case errors.Is(err, history.ErrNotFound), errors.Is(err, history.ErrInvalidID):
-		err = badRequest.because("the conversation has no message %q to copy it up to", from.Message)
-	}
-	if err != nil {
-		return err
-	}
-	if err := s.choose(ctx, n); err != nil {
-		last, cancel := lasting(ctx)
+	if c.session() != "" || c.Fork != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = lasting(ctx)
 		defer cancel()
-		return errors.Join(err, s.fleet.Delete(last, n.Key)) // else it cannot be tried again
 	}
-	n.Model, n.Mode = cmp.Or(n.Model, old.Model), cmp.Or(n.Mode, old.Mode)
-	return nil
-}
-
-// recoverFork takes a copy that an earlier attempt has made, and that has no note
-// because the attempt was cut off: the key of a copy comes from that of the request.
-// If a program has used the copy since, it differs from what was asked for.
-func (s *Service) recoverFork(ctx context.Context, n *note) error {
-	used, err := s.usedInFleet(ctx, n.Key)
-	if err == nil && used {
-		err = keyReused.because("an earlier attempt has made the copy, and a program has used it since then in the fleet: use a new key for another copy")
+	if err := s.creator.makeConversation(ctx, u, &n, &c); err != nil {
+		return api.Conversation{}, problemOf(err)
 	}
-	return err
-}
-
-// choose lets the choices for a copy hold, instead of those of the original that
-// the fleet has copied.
-func (s *Service) choose(ctx context.Context, n *note) error {
-	if n.Model != "" {
-		if err := s.fleet.SetModel(ctx, n.Key, n.Model); err != nil {
-			return err
+	if c.session() != "" {
+		s.creator.awaitSaid(ctx, &n, &c)
+	}
+	if first != nil {
+		if _, err := s.prompter.send(ctx, u, &n, *first); err != nil {
+			if c.Resume != "" {
+				return api.Conversation{}, resumedWithout(&n, err)
+			}
+			s.creator.undo(ctx, &n, err)
+			return api.Conversation{}, problemOf(err)
 		}
 	}
-	if n.Mode != "" {
-		return s.fleet.SetPermissionMode(ctx, n.Key, permission.Mode(n.Mode))
+	s.feed.touch(n.Key)
+	return s.Conversation(ctx, u, idOf(n.Key))
+}
+
+// Changes returns the edits of a conversation; only those of one prompt if it is
+// named.
+func (s *Service) Changes(ctx context.Context, u api.User, id, prompt string) (api.Changes, error) {
+	edits, err := s.edits(ctx, u, id, prompt)
+	out := api.Changes{Files: []api.ChangedFile{}}
+	for _, e := range edits {
+		i := slices.IndexFunc(out.Files, func(f api.ChangedFile) bool { return f.Path == e.path })
+		if i < 0 {
+			i = len(out.Files)
+			out.Files = append(out.Files, api.ChangedFile{Path: e.path})
+		}
+		f := &out.Files[i]
+		f.Edits = append(f.Edits, e.FileEdit)
+		for _, h := range e.Hunks {
+			f.Added, f.Removed = f.Added+countLines(&h, '+'), f.Removed+countLines(&h, '-')
+			out.Added, out.Removed = out.Added+countLines(&h, '+'), out.Removed+countLines(&h, '-')
+		}
 	}
+	return out, err
+}
+
+// Patch returns the edits of a conversation as a patch, one after another, as
+// git apply and patch -p1 take them.
+func (s *Service) Patch(ctx context.Context, u api.User, id, prompt string) (string, error) {
+	edits, err := s.edits(ctx, u, id, prompt)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	for _, e := range edits {
+		name := strings.TrimPrefix(filepath.ToSlash(e.path), "/")
+		from, to := patchName("a/"+name), patchName("b/"+name)
+		fmt.Fprintf(&out, "diff --git %s %s\n", from, to)
+		if e.Created {
+			out.WriteString("new file mode 100644\n")
+			from = "/dev/null"
+		}
+		if len(e.Hunks) > 0 { // else it is an empty file
+			fmt.Fprintf(&out, "--- %s\n+++ %s\n", from, to)
+		}
+		for _, h := range e.Hunks {
+			fmt.Fprintf(&out, "@@ -%d,%d +%d,%d @@\n%s\n", h.OldStart, h.OldLines, h.NewStart, h.NewLines, strings.Join(h.Lines, "\n"))
+		}
+	}
+	return out.String(), nil
+}
+
+// edits returns the edits of a conversation in their order.
+func (s *Service) edits(ctx context.Context, u api.User, id, prompt string) ([]edit, error) {
+	n, err := s.conversations.act(ctx, u, id, api.Viewer)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	events, _, err := s.Log(ctx, u, id)
+	if err != nil {
+		return nil, err
+	}
+	var all []edit
+	now, calls, lost := "", make(map[string]bool), RevertedCalls(events)
+	known := prompt == ""
+	for i := range events {
+		e := &events[i]
+		known = known || e.Type == api.EventPrompt && e.Prompt.ID == prompt
+		if e.Type != api.EventMessage {
+			continue
+		}
+		m, _ := message.Decode(e.Message) // what cannot be read changes nothing
+		switch m := m.(type) {
+		case *message.Assistant:
+			for _, call := range m.Content.ToolUses() {
+				calls[call.ID] = slices.Contains([]string{"Edit", "MultiEdit", "Write"}, call.Name)
+			}
+		case *message.User:
+			if m.Text() != "" {
+				now = m.UUID
+			}
+			for _, r := range m.ToolResults() {
+				if edit, ok := editOf(e, m, r, n.Dir); ok && calls[r.ToolUseID] && !lost[r.ToolUseID] && (prompt == "" || prompt == now) {
+					edit.Prompt = now
+					all = append(all, edit)
+				}
+			}
+		}
+	}
+	if !known {
+		return nil, notFound.because("the conversation has no prompt %q", prompt)
+	}
+	return all, nil
+}
+
+// Delete deletes a conversation with its history, its questions and its log. What
+// somebody sends at the same time is deleted with it, or refused.
+func (s *Service) Delete(ctx context.Context, u api.User, id string) error {
+	if err := need(u, api.Operator); err != nil {
+		return problemOf(err)
+	}
+	n, err := s.conversations.findAny(ctx, u, id) // also what was deleted halfway
+	if err == nil && u.Name != n.Owner && u.Role != api.Admin {
+		err = forbidden.because("only the owner may delete the conversation")
+	}
+	if err == nil {
+		err = s.eraser.erase(ctx, n.Key)
+	}
+	if err != nil {
+		return problemOf(err)
+	}
+	s.opts.Logger.Info("serve: deleted a conversation", "conversation", n.Key, "user", u.Name, "address", u.Address)
+	s.feed.touch(n.Key)
 	return nil
 }

@@ -15,11 +15,11 @@ const olderWait = 30 * time.Second
 // older returns a page of messages that are stored before the first event in
 // memory, the oldest first, and whether there are more in the direction of the
 // query. Their texts are in the transcript.
-func (s *Service) older(ctx context.Context, key string, first int64, q api.MessageQuery, limit int) (events []logEvent, more bool, err error) {
+func (r *reader) older(ctx context.Context, key string, first int64, q api.MessageQuery, limit int) (events []logEvent, more bool, err error) {
 	if q.Before > 0 {
 		first = min(first, q.Before)
 	}
-	head, _, err := s.book.head(ctx, key)
+	head, _, err := r.book.head(ctx, key)
 	if err != nil {
 		return nil, false, err
 	}
@@ -30,7 +30,7 @@ func (s *Service) older(ctx context.Context, key string, first int64, q api.Mess
 		if q.After == 0 { // the newest ones
 			i = head.Segments - 1 - i
 		}
-		stored, err := s.book.segment(ctx, key, i)
+		stored, err := r.book.segment(ctx, key, i)
 		if err != nil {
 			return nil, false, err
 		}
@@ -64,12 +64,12 @@ func (s *Service) older(ctx context.Context, key string, first int64, q api.Mess
 	if begin > 0 {
 		after = fleet.Cursor(found[begin-1].cursor)
 	}
-	events, err = s.texts(ctx, key, after, found[begin:])
+	events, err = r.texts(ctx, key, after, found[begin:])
 	return events, more, err
 }
 
 // texts gives messages their texts, which are in the transcript after a place.
-func (s *Service) texts(ctx context.Context, key string, after fleet.Cursor, events []logEvent) ([]logEvent, error) {
+func (r *reader) texts(ctx context.Context, key string, after fleet.Cursor, events []logEvent) ([]logEvent, error) {
 	if len(events) == 0 {
 		return nil, nil
 	}
@@ -79,7 +79,7 @@ func (s *Service) texts(ctx context.Context, key string, after fleet.Cursor, eve
 	for i := range events {
 		places[events[i].cursor] = i
 	}
-	for e, err := range s.fleet.Events(ctx, key, after) {
+	for e, err := range r.fleet.Events(ctx, key, after) {
 		if err != nil {
 			return nil, err
 		}

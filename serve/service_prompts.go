@@ -9,12 +9,11 @@ import (
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/serve/api"
-	"github.com/claude-agent-go/claude/store"
 )
 
 // Send sends a prompt to a conversation.
 func (s *Service) Send(ctx context.Context, u api.User, id string, p api.NewPrompt) (api.Prompt, error) {
-	n, err := s.act(ctx, u, id, api.Operator)
+	n, err := s.conversations.act(ctx, u, id, api.Operator)
 	if err != nil {
 		return api.Prompt{}, problemOf(err)
 	}
@@ -25,7 +24,7 @@ func (s *Service) Send(ctx context.Context, u api.User, id string, p api.NewProm
 	if p.ID != "" && !uuid.Valid(p.ID) {
 		return api.Prompt{}, badRequest.because("the id %q of the prompt is not a UUID", p.ID)
 	}
-	out, err := s.send(ctx, u, &n, fleet.Prompt{ID: p.ID, Content: content, Steer: p.Delivery == api.DeliverySteer})
+	out, err := s.prompter.send(ctx, u, &n, fleet.Prompt{ID: p.ID, Content: content, Steer: p.Delivery == api.DeliverySteer})
 	if err != nil {
 		return api.Prompt{}, problemOf(err)
 	}
@@ -52,118 +51,9 @@ func contentOf(raw []byte) (message.Content, error) {
 	return content, nil
 }
 
-// send gives a prompt to the fleet and writes it down. It does both even if the
-// client leaves: the log must know what was accepted, and what it costs.
-func (s *Service) send(ctx context.Context, u api.User, n *note, p fleet.Prompt) (api.Prompt, error) {
-	ctx, cancel := lasting(ctx)
-	defer cancel()
-	if p.ID == "" {
-		p.ID = uuid.New()
-	}
-	l, release, err := s.logs.use(ctx, n.Key)
-	if err != nil {
-		return api.Prompt{}, err
-	}
-	defer release()
-	l.mu.Lock()
-	known, again := l.prompts[p.ID]
-	over, older := l.closed, l.first > 1
-	l.mu.Unlock()
-	switch {
-	case over == wasDeleted:
-		return api.Prompt{}, beingDeleted()
-	case over != "":
-		return api.Prompt{}, closing.because("%s; try again in a moment", over)
-	case again:
-		return known, nil
-	}
-	if older {
-		// One that has ended may be older than what the log keeps in memory. Taken up
-		// again, it would be a turn twice.
-		if t, err := s.fleet.Prompt(ctx, n.Key, p.ID); err == nil && t.Status.Done() {
-			out := api.Prompt{ID: p.ID, By: u.Name, Text: textOf(&p)}
-			takeTicket(&out, &t)
-			return out, nil
-		} else if err != nil && !errors.Is(err, fleet.ErrUnknown) {
-			return api.Prompt{}, err
-		}
-	}
-	if n.Archived {
-		return api.Prompt{}, hasEnded()
-	}
-	out := api.Prompt{ID: p.ID, State: api.PromptQueued, By: u.Name, Text: textOf(&p)}
-	if err := s.checkBudget(ctx, n); err != nil {
-		return api.Prompt{}, err
-	}
-	sender, err := l.intend(ctx, out)
-	if err != nil {
-		return api.Prompt{}, err
-	}
-	if err := s.checkTakesPrompts(ctx, n.Key); err != nil {
-		return api.Prompt{}, errors.Join(err, s.book.leave(ctx, n.Key, sender))
-	}
-	if _, err := s.fleet.Send(ctx, n.Key, p); refused(err) {
-		return api.Prompt{}, errors.Join(err, l.refuse(ctx, sender))
-	} else if err != nil {
-		s.logs.keepWatch(n.Key) // it may have been accepted
-		return api.Prompt{}, err
-	}
-	out, err = l.confirm(ctx, sender, out)
-	if overWith(err) {
-		// The fleet has begun the conversation again. The one who deletes it waits
-		// until this has left, and removes that too.
-		_ = s.fleet.Cancel(ctx, n.Key, p.ID)
-		return api.Prompt{}, errors.Join(err, s.book.leave(ctx, n.Key, sender))
-	}
-	s.logs.keepWatch(n.Key)
-	return out, err
-}
-
-// checkTakesPrompts returns a problem if a conversation was archived or deleted a moment
-// ago. Those who do that later find the attempt to send in the head of the log. But a
-// head that somebody else, who was late too, has begun anew says nothing about a
-// deletion that is over.
-func (s *Service) checkTakesPrompts(ctx context.Context, key string) error {
-	n, _, err := s.notes.loadAny(ctx, key)
-	switch {
-	case errors.Is(err, store.ErrNotFound): // not begun here, or gone
-		_, err = s.fleet.Get(ctx, key)
-		return err
-	case err != nil:
-		return err
-	case !n.Deleted.IsZero():
-		return beingDeleted()
-	case n.Archived:
-		return hasEnded()
-	}
-	return nil
-}
-
-// hasEnded is the problem of a prompt for an archived conversation.
-func hasEnded() *api.Problem {
-	return ended.because("it is archived and takes no prompts: PATCH it with \"archived\": false first, or fork it")
-}
-
-// maxPromptText is how much of a prompt its event keeps.
-const maxPromptText = 4000
-
-// textOf is what a prompt says in text.
-func textOf(p *fleet.Prompt) string {
-	text := p.Text
-	for _, block := range p.Content {
-		if b, ok := block.(*message.TextBlock); ok {
-			text = strings.TrimPrefix(text+"\n"+b.Text, "\n")
-		}
-	}
-	if len(text) > maxPromptText {
-		text = strings.ToValidUTF8(text[:maxPromptText], "") + "…"
-	}
-	return text
-}
-
 // CancelPrompt removes a prompt that has not begun.
 func (s *Service) CancelPrompt(ctx context.Context, u api.User, id, prompt string) error {
-	n, err := s.act(ctx, u, id, api.Operator)
+	n, err := s.conversations.act(ctx, u, id, api.Operator)
 	if err == nil {
 		err = s.fleet.Cancel(ctx, n.Key, prompt)
 	}
@@ -176,7 +66,7 @@ func (s *Service) CancelPrompt(ctx context.Context, u api.User, id, prompt strin
 
 // Prompt returns how a prompt stands.
 func (s *Service) Prompt(ctx context.Context, u api.User, id, prompt string) (api.Prompt, error) {
-	n, err := s.act(ctx, u, id, api.Viewer)
+	n, err := s.conversations.act(ctx, u, id, api.Viewer)
 	if err != nil {
 		return api.Prompt{}, problemOf(err)
 	}
@@ -197,7 +87,7 @@ func (s *Service) Prompt(ctx context.Context, u api.User, id, prompt string) (ap
 
 // Prompts returns the prompts of a conversation that have not ended.
 func (s *Service) Prompts(ctx context.Context, u api.User, id string) ([]api.Prompt, error) {
-	n, err := s.act(ctx, u, id, api.Viewer)
+	n, err := s.conversations.act(ctx, u, id, api.Viewer)
 	if err != nil {
 		return nil, problemOf(err)
 	}
@@ -207,4 +97,47 @@ func (s *Service) Prompts(ctx context.Context, u api.User, id string) ([]api.Pro
 	}
 	defer release()
 	return l.open(), nil
+}
+
+// Interrupt stops the turn of a conversation, or withdraws the question that it
+// waits for.
+func (s *Service) Interrupt(ctx context.Context, u api.User, id string) error {
+	return s.prompter.command(ctx, u, id, "interrupted the turn", func(ctx context.Context, n *note) error {
+		info, err := s.fleet.Get(ctx, n.Key)
+		if errors.Is(err, fleet.ErrUnknown) || err == nil && (info.Queued == 0 || info.State == fleet.Stuck) {
+			return idle.because("there is nothing to interrupt")
+		}
+		if err != nil {
+			return err
+		}
+		return s.fleet.Interrupt(ctx, n.Key)
+	})
+}
+
+// Retry lets a conversation that has failed try again.
+func (s *Service) Retry(ctx context.Context, u api.User, id string) error {
+	return s.prompter.command(ctx, u, id, "lets the conversation try again", func(ctx context.Context, n *note) error {
+		return s.fleet.Retry(ctx, n.Key)
+	})
+}
+
+// Release ends the wait for answers that hold a process: the forms of MCP servers and
+// the questions of subagents, which cannot be deferred. They are declined, so nothing
+// runs because of it; the turn continues without them, and the process is free for
+// others when the turn is over.
+func (s *Service) Release(ctx context.Context, u api.User, id string) error {
+	n, err := s.conversations.act(ctx, u, id, api.Operator)
+	if err == nil {
+		err = s.prompter.release(ctx, u, &n)
+	}
+	if err != nil {
+		return problemOf(err)
+	}
+	return nil
+}
+
+// Rewind restores the files that a conversation has edited. The conversation must
+// have nothing to do.
+func (s *Service) Rewind(ctx context.Context, u api.User, id string, r api.RewindRequest) (api.Rewound, error) {
+	return s.prompter.rewind(ctx, u, id, r, "")
 }

@@ -1,12 +1,13 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
-	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/serve/api"
 )
@@ -16,7 +17,7 @@ import (
 // After.
 func (s *Service) Messages(ctx context.Context, u api.User, id string, q api.MessageQuery) (api.List[api.Message], error) {
 	out := api.List[api.Message]{Items: []api.Message{}}
-	n, err := s.act(ctx, u, id, api.Viewer)
+	n, err := s.conversations.act(ctx, u, id, api.Viewer)
 	if err != nil {
 		return out, problemOf(err)
 	}
@@ -25,7 +26,7 @@ func (s *Service) Messages(ctx context.Context, u api.User, id string, q api.Mes
 		return out, problemOf(err)
 	}
 	defer release()
-	events, more, err := s.messages(ctx, l, q)
+	events, more, err := s.reader.messages(ctx, l, q)
 	if err != nil {
 		return out, problemOf(err)
 	}
@@ -47,67 +48,10 @@ func (s *Service) Messages(ctx context.Context, u api.User, id string, q api.Mes
 	return out, nil
 }
 
-// messages returns a page of messages: of those in memory, and of older ones
-// that are stored.
-func (s *Service) messages(ctx context.Context, l *eventLog, q api.MessageQuery) (events []logEvent, more bool, err error) {
-	limit := pageSize(q.Limit)
-	l.mu.Lock()
-	first := l.first
-	l.mu.Unlock()
-	if q.After > 0 && q.After < first-1 {
-		events, more, err = s.older(ctx, l.key, first, q, limit)
-		if err != nil || more || len(events) == limit {
-			return events, true, err
-		}
-		q.Limit = limit - len(events)
-		newer, more := l.messages(q)
-		return append(events, newer...), more, nil
-	}
-	events, more = l.messages(q)
-	switch {
-	case more || q.After > 0 || first <= 1:
-		return events, more, nil
-	case len(events) == limit:
-		return events, true, nil
-	}
-	old, more, err := s.older(ctx, l.key, first, q, limit-len(events))
-	return append(old, events...), more, err
-}
-
-// messages returns a page of the messages in memory, and whether there are more.
-func (l *eventLog) messages(q api.MessageQuery) (events []logEvent, more bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	limit := pageSize(q.Limit)
-	if q.After > 0 {
-		for _, e := range l.events {
-			if e.Type != api.EventMessage || e.Message == nil || e.Seq <= q.After {
-				continue
-			}
-			if len(events) == limit {
-				return events, true
-			}
-			events = append(events, e)
-		}
-		return events, false
-	}
-	for _, e := range slices.Backward(l.events) {
-		if e.Type != api.EventMessage || e.Message == nil || q.Before > 0 && e.Seq >= q.Before {
-			continue
-		}
-		if more = len(events) == limit; more {
-			break
-		}
-		events = append(events, e)
-	}
-	slices.Reverse(events)
-	return events, more
-}
-
 // Log returns all events of a conversation that are kept, the oldest first, and
 // the number of the last. Follow continues there.
 func (s *Service) Log(ctx context.Context, u api.User, id string) ([]api.Event, int64, error) {
-	n, err := s.act(ctx, u, id, api.Viewer)
+	n, err := s.conversations.act(ctx, u, id, api.Viewer)
 	if err != nil {
 		return nil, 0, problemOf(err)
 	}
@@ -145,7 +89,7 @@ func (s *Service) Follow(ctx context.Context, u api.User, id string, after int64
 
 // follow is Follow for those who send the events on, as they are for all readers.
 func (s *Service) follow(ctx context.Context, u api.User, id string, after int64) (iter.Seq[logEvent], error) {
-	n, err := s.act(ctx, u, id, api.Viewer)
+	n, err := s.conversations.act(ctx, u, id, api.Viewer)
 	if err != nil {
 		return nil, problemOf(err)
 	}
@@ -178,7 +122,7 @@ func (s *Service) Feed(ctx context.Context, u api.User) (iter.Seq[api.Event], er
 		return nil, err
 	}
 	stamp, changed := s.feed.now()
-	pending, err := s.approvals(ctx, u, api.ApprovalQuery{State: api.ApprovalPending})
+	pending, err := s.answers.approvals(ctx, u, api.ApprovalQuery{State: api.ApprovalPending})
 	if err != nil {
 		return nil, problemOf(err)
 	}
@@ -236,7 +180,7 @@ func (s *Service) Sessions(ctx context.Context, u api.User, preset string) (api.
 	case preset != "" && find(s.opts.Presets, preset) == nil:
 		return out, unknownPreset.because("leave ?preset= out to see the sessions of all presets")
 	}
-	have, err := s.sessionsInUse(ctx)
+	have, err := s.creator.sessionsInUse(ctx)
 	if err != nil {
 		return out, problemOf(err)
 	}
@@ -244,7 +188,7 @@ func (s *Service) Sessions(ctx context.Context, u api.User, preset string) (api.
 		if err != nil {
 			return out, problemOf(err)
 		}
-		presets := s.presetsIn(info.Dir)
+		presets := s.creator.presetsIn(info.Dir)
 		if len(presets) == 0 || preset != "" && !slices.Contains(presets, preset) {
 			continue
 		}
@@ -258,47 +202,63 @@ func (s *Service) Sessions(ctx context.Context, u api.User, preset string) (api.
 	return out, nil
 }
 
-// watchApprovals writes down in the logs of conversations how their approvals
-// stand, and notifies of new ones, until ctx ends.
-func (s *Service) watchApprovals(ctx context.Context) {
-	notified := make(map[string]bool)
-	for attempt := 0; ctx.Err() == nil; attempt++ {
-		for q, err := range s.fleet.Approvals().Watch(ctx, approval.Filter{States: approval.Waiting()}) {
-			if err != nil {
-				if ctx.Err() == nil {
-					s.opts.Logger.Warn("approvals cannot be watched", "error", err)
-				}
-				break
-			}
-			attempt = 0
-			by := time.Now().Add(callBound) // for all of a conversation that wait together
-			s.logs.later(ctx, q.Conversation, func() { s.logApproval(ctx, &q, by) })
-			if s.opts.Notify != nil && q.State == approval.Open && !notified[q.ID] {
-				notified[q.ID] = true
-				s.opts.Notify(approvalOf(&q, api.User{}))
-			} else if q.State != approval.Open {
-				delete(notified, q.ID)
-			}
-		}
-		waitTurn(ctx, nil, backoff(attempt))
-	}
-}
-
-// logApproval writes down how an approval stands, when its call is in the log or
-// at the latest by a time. If that fails, the approval is still in the inbox.
-func (s *Service) logApproval(ctx context.Context, q *approval.Question, by time.Time) {
-	if err := s.noteApproval(ctx, q, by); err != nil && ctx.Err() == nil && !overWith(err) {
-		s.opts.Logger.Warn("an approval is not in the log of its conversation", "approval", q.ID, "error", err)
-	}
-}
-
-// noteApproval writes down in its conversation how an approval stands.
-func (s *Service) noteApproval(ctx context.Context, q *approval.Question, by time.Time) error {
-	l, release, err := s.logs.use(ctx, q.Conversation)
+// Tail returns the last events of a conversation whose numbers are less than before, or
+// the last of all if before is 0: at most limit of them. It may be called by several
+// goroutines.
+func (s *Service) Tail(ctx context.Context, u api.User, id string, before int64, limit int) (Tail, error) {
+	n, err := s.conversations.act(ctx, u, id, api.Viewer)
 	if err != nil {
-		return err
+		return Tail{}, problemOf(err)
+	}
+	l, release, err := s.logs.use(ctx, n.Key)
+	if err != nil {
+		return Tail{}, problemOf(err)
 	}
 	defer release()
-	l.awaitCall(ctx, q, by)
-	return l.noteApproval(ctx, q)
+	return l.tail(before, limit), nil
+}
+
+// Usage sums up what the turns of the user's conversations have cost, by whole
+// days in UTC; of all conversations for an admin. What was spent on conversations
+// that are deleted is in it: for those who owned them, and for admins.
+func (s *Service) Usage(ctx context.Context, u api.User, q api.UsageQuery) (api.Usage, error) {
+	out := api.Usage{Items: []api.UsageRow{}, OverBudget: []api.OverBudget{}, Held: []api.Held{}}
+	if err := need(u, api.Viewer); err != nil {
+		return out, err
+	}
+	sums := make(map[api.UsageRow]*api.UsageRow)
+	err := s.spendings.spent(ctx, firstDay(&q), func(n *note) bool { return n.visible(u) }, func(n *note, day string, d *daySum) {
+		if !selectsDay(&q, day) {
+			return
+		}
+		for _, row := range d.rows(day, n, slices.Contains(q.By, api.ByModel)) {
+			name := groupOf(&q, &row)
+			if sums[name] == nil {
+				sum := name
+				sums[name] = &sum
+			}
+			addRow(sums[name], &row)
+			addRow(&out.Total, &row)
+		}
+		if n.Key != "" && n.Deleted.IsZero() { // nothing else is left of deleted ones
+			out.OverBudget = append(out.OverBudget, d.overBudget(n)...)
+		}
+	})
+	if err == nil {
+		out.Held, err = s.spendings.held(ctx, u)
+	}
+	if err != nil {
+		return out, problemOf(err)
+	}
+	slices.SortFunc(out.OverBudget, func(a, b api.OverBudget) int {
+		return cmp.Or(b.Ended.Compare(a.Ended), strings.Compare(a.Prompt, b.Prompt))
+	})
+	out.OverBudget = out.OverBudget[:min(len(out.OverBudget), maxOver)]
+	for _, sum := range sums {
+		out.Items = append(out.Items, *sum)
+	}
+	slices.SortFunc(out.Items, func(a, b api.UsageRow) int {
+		return cmp.Or(strings.Compare(b.Day, a.Day), strings.Compare(a.User, b.User), strings.Compare(a.Preset, b.Preset), strings.Compare(a.Model, b.Model))
+	})
+	return out, nil
 }

@@ -29,22 +29,22 @@ func (n *note) spendingName() string {
 
 // keepSpending writes down what a conversation has cost, before its log is removed. It
 // may be repeated: a log that is being deleted does not change.
-func (s *Service) keepSpending(ctx context.Context, key string) error {
-	n, _, err := s.notes.loadAny(ctx, key)
+func (er *eraser) keepSpending(ctx context.Context, key string) error {
+	n, _, err := er.notes.loadAny(ctx, key)
 	if errors.Is(err, store.ErrNotFound) { // somebody else has finished
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	head, _, err := s.book.head(ctx, key)
+	head, _, err := er.book.head(ctx, key)
 	if err != nil {
 		return err
 	}
 	for day, sum := range head.days() {
 		sum.Over = nil // it names prompts
-		at := store.RecordKey{Project: s.opts.Project, Kind: kindSpent, Name: day + "/" + n.spendingName()}
-		_, err := putRecord(ctx, s.opts.Records, at, &spending{n.Owner, n.Preset, sum}, 0)
+		at := store.RecordKey{Project: er.project, Kind: kindSpent, Name: day + "/" + n.spendingName()}
+		_, err := putRecord(ctx, er.records, at, &spending{n.Owner, n.Preset, sum}, 0)
 		if err != nil && !errors.Is(err, store.ErrConflict) {
 			return err
 		}
@@ -78,8 +78,8 @@ func (t *tally) add(n *note, h *logHead) {
 
 // addDeleted counts what deleted conversations have cost from a day on, if they are
 // selected by what is known of them: the owner and the preset.
-func (t *tally) addDeleted(ctx context.Context, s *Service, from string, selects func(*note) bool) error {
-	for r, err := range s.opts.Records.Scan(ctx, store.Folder{Project: s.opts.Project, Kind: kindSpent}, from) {
+func (t *tally) addDeleted(ctx context.Context, records store.Records, project, from string, selects func(*note) bool) error {
+	for r, err := range records.Scan(ctx, store.Folder{Project: project, Kind: kindSpent}, from) {
 		var spent spending
 		if err == nil {
 			err = decodeRecord(r, &spent)
@@ -124,8 +124,8 @@ func (h *logHead) days() map[string]daySum {
 // closeBooks asks the fleet what is not booked of a conversation that it is about to
 // delete, and keeps the answer in the head of the log. What an earlier attempt was told
 // stays if the fleet no longer knows.
-func (s *Service) closeBooks(ctx context.Context, key, by string, unprompted fleet.Ledger, now time.Time) error {
-	head, _, err := s.book.head(ctx, key)
+func (er *eraser) closeBooks(ctx context.Context, key, by string, unprompted fleet.Ledger, now time.Time) error {
+	head, _, err := er.book.head(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (s *Service) closeBooks(ctx context.Context, key, by string, unprompted fle
 	slices.Sort(ids)
 	var turns []api.Turn
 	for _, id := range slices.Compact(ids) {
-		t, err := s.fleet.Prompt(ctx, key, id)
+		t, err := er.fleet.Prompt(ctx, key, id)
 		switch {
 		case overWith(err):
 		case err != nil:
@@ -152,7 +152,7 @@ func (s *Service) closeBooks(ctx context.Context, key, by string, unprompted fle
 	if len(turns) == 0 && unprompted.Turns <= head.Unprompted.Turns {
 		return nil
 	}
-	return s.book.changeErasing(ctx, key, by, func(e *erasure) *erasure {
+	return er.book.changeErasing(ctx, key, by, func(e *erasure) *erasure {
 		next := e.passTo(by, e.Until)
 		next.Unbooked = e.Unbooked.with(turns, unprompted, now)
 		return next

@@ -122,7 +122,7 @@ func (c *call) stream(ctx context.Context, html bool, sources ...iter.Seq[logEve
 // and meanwhile a login ends, a token is revoked, a role changes or a conversation is
 // made private. A store that cannot say so ends nothing.
 func (c *call) stillAllowed(conversation string) bool {
-	now, err := c.service().identify(nil, c.r)
+	now, err := c.service().access.identify(nil, c.r)
 	if err == nil {
 		err = need(now, c.route.least)
 	}
@@ -130,7 +130,7 @@ func (c *call) stillAllowed(conversation string) bool {
 		return false
 	}
 	if err == nil && conversation != "" {
-		_, err = c.service().find(c.ctx(), now, conversation)
+		_, err = c.service().conversations.find(c.ctx(), now, conversation)
 	}
 	return !unauthorized.is(err) && !forbidden.is(err) && !notFound.is(err)
 }

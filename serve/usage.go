@@ -1,12 +1,10 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
@@ -145,51 +143,6 @@ func (d *daySum) rows(day string, n *note, byModel bool) []api.UsageRow {
 	return []api.UsageRow{total}
 }
 
-// Usage sums up what the turns of the user's conversations have cost, by whole
-// days in UTC; of all conversations for an admin. What was spent on conversations
-// that are deleted is in it: for those who owned them, and for admins.
-func (s *Service) Usage(ctx context.Context, u api.User, q api.UsageQuery) (api.Usage, error) {
-	out := api.Usage{Items: []api.UsageRow{}, OverBudget: []api.OverBudget{}, Held: []api.Held{}}
-	if err := need(u, api.Viewer); err != nil {
-		return out, err
-	}
-	sums := make(map[api.UsageRow]*api.UsageRow)
-	err := s.spent(ctx, firstDay(&q), func(n *note) bool { return n.visible(u) }, func(n *note, day string, d *daySum) {
-		if !selectsDay(&q, day) {
-			return
-		}
-		for _, row := range d.rows(day, n, slices.Contains(q.By, api.ByModel)) {
-			name := groupOf(&q, &row)
-			if sums[name] == nil {
-				sum := name
-				sums[name] = &sum
-			}
-			addRow(sums[name], &row)
-			addRow(&out.Total, &row)
-		}
-		if n.Key != "" && n.Deleted.IsZero() { // nothing else is left of deleted ones
-			out.OverBudget = append(out.OverBudget, d.overBudget(n)...)
-		}
-	})
-	if err == nil {
-		out.Held, err = s.held(ctx, u)
-	}
-	if err != nil {
-		return out, problemOf(err)
-	}
-	slices.SortFunc(out.OverBudget, func(a, b api.OverBudget) int {
-		return cmp.Or(b.Ended.Compare(a.Ended), strings.Compare(a.Prompt, b.Prompt))
-	})
-	out.OverBudget = out.OverBudget[:min(len(out.OverBudget), maxOver)]
-	for _, sum := range sums {
-		out.Items = append(out.Items, *sum)
-	}
-	slices.SortFunc(out.Items, func(a, b api.UsageRow) int {
-		return cmp.Or(strings.Compare(b.Day, a.Day), strings.Compare(a.User, b.User), strings.Compare(a.Preset, b.Preset), strings.Compare(a.Model, b.Model))
-	})
-	return out, nil
-}
-
 // overBudget are the turns of a conversation that were over budget on a day.
 func (d *daySum) overBudget(n *note) []api.OverBudget {
 	c := n.conversation()
@@ -202,18 +155,28 @@ func (d *daySum) overBudget(n *note) []api.OverBudget {
 	return all
 }
 
+// spendings sums up what conversations have cost.
+type spendings struct {
+	fleet   fleet.Conversations
+	notes   noteStore
+	book    logStore
+	records store.Records
+	project string
+	presets []Preset
+}
+
 // held are the conversations that the user may see and whose prompts wait because the
 // budget is spent, in the order of their ids.
-func (s *Service) held(ctx context.Context, u api.User) ([]api.Held, error) {
+func (sp *spendings) held(ctx context.Context, u api.User) ([]api.Held, error) {
 	all := []api.Held{}
-	for info, err := range s.fleet.List(ctx) {
+	for info, err := range sp.fleet.List(ctx) {
 		if err != nil {
 			return all, err
 		}
 		if info.State != fleet.Held {
 			continue
 		}
-		n, _, err := s.notes.loadAny(ctx, info.Key)
+		n, _, err := sp.notes.loadAny(ctx, info.Key)
 		if errors.Is(err, store.ErrNotFound) { // not begun here
 			n, err = note{Key: info.Key}, nil
 		}
@@ -235,20 +198,20 @@ func (s *Service) held(ctx context.Context, u api.User) ([]api.Held, error) {
 // spent passes on the days of all conversations that are selected by their notes, also
 // of those that are deleted or about to be. Of deleted ones it leaves out what was
 // before a day.
-func (s *Service) spent(ctx context.Context, from string, selects func(*note) bool, do func(n *note, day string, d *daySum)) error {
+func (sp *spendings) spent(ctx context.Context, from string, selects func(*note) bool, do func(n *note, day string, d *daySum)) error {
 	known, sums := make(map[string]bool), newTally(do)
 	one := func(n *note) error {
 		known[n.Key] = true
 		if !selects(n) {
 			return nil
 		}
-		head, _, err := s.book.head(ctx, n.Key)
+		head, _, err := sp.book.head(ctx, n.Key)
 		if err == nil {
 			sums.add(n, &head)
 		}
 		return err
 	}
-	for n, err := range s.notes.each(ctx) {
+	for n, err := range sp.notes.each(ctx) {
 		if err == nil {
 			err = one(&n)
 		}
@@ -256,7 +219,7 @@ func (s *Service) spent(ctx context.Context, from string, selects func(*note) bo
 			return err
 		}
 	}
-	for info, err := range s.fleet.List(ctx) {
+	for info, err := range sp.fleet.List(ctx) {
 		if err == nil && !known[info.Key] { // not begun here
 			err = one(&note{Key: info.Key, Created: info.Created})
 		}
@@ -264,7 +227,7 @@ func (s *Service) spent(ctx context.Context, from string, selects func(*note) bo
 			return err
 		}
 	}
-	return sums.addDeleted(ctx, s, from, selects)
+	return sums.addDeleted(ctx, sp.records, sp.project, from, selects)
 }
 
 // firstDay is the first day that is wanted, empty if all are.
@@ -309,18 +272,18 @@ func addRow(r, o *api.UsageRow) {
 
 // checkBudget refuses a prompt if the conversations of its preset have spent
 // their budget of the day. Prompts that were accepted before still run.
-func (s *Service) checkBudget(ctx context.Context, n *note) error {
-	p := find(s.opts.Presets, n.Preset)
+func (sp *spendings) checkBudget(ctx context.Context, n *note) error {
+	p := find(sp.presets, n.Preset)
 	if p == nil || p.DailyUSD == 0 {
 		return nil
 	}
-	now, err := s.opts.Records.Now(ctx)
+	now, err := sp.records.Now(ctx)
 	if err != nil {
 		return err
 	}
 	now = now.UTC()
 	today, usd := now.Format(time.DateOnly), 0.0
-	err = s.spent(ctx, today, func(n *note) bool { return n.Preset == p.Name }, func(_ *note, day string, d *daySum) {
+	err = sp.spent(ctx, today, func(n *note) bool { return n.Preset == p.Name }, func(_ *note, day string, d *daySum) {
 		if day == today {
 			usd += d.CostUSD
 		}

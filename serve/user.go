@@ -21,3 +21,14 @@ func UserOf(ctx context.Context) (api.User, bool) {
 func WithUser(ctx context.Context, u api.User) context.Context {
 	return context.WithValue(ctx, userKey{}, u)
 }
+
+// need returns a problem unless the user has a role.
+func need(u api.User, least api.Role) error {
+	if u.Name == "" {
+		return unauthorized.because("send a bearer token, or open a login link: \"claudectl serve login\" prints one")
+	}
+	if !u.Role.Covers(least) {
+		return forbidden.because("you are %s, and this needs %s: ask an admin for a token with that role", u.Role, least)
+	}
+	return nil
+}

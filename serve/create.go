@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -23,70 +26,37 @@ type creation struct {
 	first   *fleet.Prompt // instead of Prompt
 }
 
-// Create begins a conversation.
-func (s *Service) Create(ctx context.Context, u api.User, c api.NewConversation) (api.Conversation, error) {
-	return s.create(ctx, u, creation{NewConversation: c})
-}
-
-func (s *Service) create(ctx context.Context, u api.User, c creation) (api.Conversation, error) {
-	if err := need(u, api.Operator); err != nil {
-		return api.Conversation{}, err
-	}
-	if err := s.prepareSession(ctx, u, &c); err != nil {
-		return api.Conversation{}, problemOf(err)
-	}
-	n, err := s.newNote(ctx, u, &c)
-	if err != nil {
-		return api.Conversation{}, problemOf(err)
-	}
-	first := c.firstPrompt(n.Key)
-	if first != nil {
-		n.First = first.ID
-		if err := s.checkBudget(ctx, &n); err != nil {
-			return api.Conversation{}, problemOf(err)
-		}
-	}
-	if c.session() != "" || c.Fork != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = lasting(ctx)
-		defer cancel()
-	}
-	if err := s.makeConversation(ctx, u, &n, &c); err != nil {
-		return api.Conversation{}, problemOf(err)
-	}
-	if c.session() != "" {
-		s.awaitSaid(ctx, &n, &c)
-	}
-	if first != nil {
-		if _, err := s.send(ctx, u, &n, *first); err != nil {
-			if c.Resume != "" {
-				return api.Conversation{}, resumedWithout(&n, err)
-			}
-			s.undo(ctx, &n, err)
-			return api.Conversation{}, problemOf(err)
-		}
-	}
-	s.feed.touch(n.Key)
-	return s.Conversation(ctx, u, idOf(n.Key))
+// creator makes conversations: new ones, copies, and those of sessions on disk.
+type creator struct {
+	fleet         fleet.Conversations
+	logs          *logs
+	notes         noteStore
+	records       store.Records
+	logger        *slog.Logger
+	presets       []Preset
+	history       *history.History
+	conversations *conversations
+	eraser        *eraser
+	recovery      *recovery
 }
 
 // makeConversation makes a conversation, with what it takes over and with its note.
-func (s *Service) makeConversation(ctx context.Context, u api.User, n *note, c *creation) (err error) {
+func (cr *creator) makeConversation(ctx context.Context, u api.User, n *note, c *creation) (err error) {
 	if c.Fork != nil {
-		if err := s.beginFork(ctx, n.Key); err != nil {
+		if err := cr.recovery.beginFork(ctx, n.Key); err != nil {
 			return err
 		}
-		defer func() { s.endFork(ctx, n.Key, err == nil) }()
+		defer func() { cr.recovery.endFork(ctx, n.Key, err == nil) }()
 	}
-	if err := s.takeOver(ctx, u, n, c); err != nil {
+	if err := cr.takeOver(ctx, u, n, c); err != nil {
 		return err
 	}
-	if n.Created, err = s.opts.Records.Now(ctx); err == nil {
-		err = s.notes.create(ctx, n)
+	if n.Created, err = cr.records.Now(ctx); err == nil {
+		err = cr.notes.create(ctx, n)
 	}
 	if errors.Is(err, store.ErrConflict) {
 		var made bool
-		if made, err = s.madeBefore(ctx, n, c); err == nil && !made {
+		if made, err = cr.madeBefore(ctx, n, c); err == nil && !made {
 			err = beingDeleted() // it was there a moment ago
 		}
 	}
@@ -95,8 +65,8 @@ func (s *Service) makeConversation(ctx context.Context, u api.User, n *note, c *
 
 // madeBefore reports whether the request has made its conversation in an earlier
 // attempt. What another request has made is not for this one.
-func (s *Service) madeBefore(ctx context.Context, n *note, c *creation) (bool, error) {
-	old, _, err := s.notes.loadAny(ctx, n.Key)
+func (cr *creator) madeBefore(ctx context.Context, n *note, c *creation) (bool, error) {
+	old, _, err := cr.notes.loadAny(ctx, n.Key)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return false, nil
@@ -112,12 +82,12 @@ func (s *Service) madeBefore(ctx context.Context, n *note, c *creation) (bool, e
 
 // takeOver gives a new conversation what was said before, if it is to continue or
 // to copy something.
-func (s *Service) takeOver(ctx context.Context, u api.User, n *note, c *creation) error {
+func (cr *creator) takeOver(ctx context.Context, u api.User, n *note, c *creation) error {
 	switch {
 	case c.session() != "":
-		return s.fromDisk(ctx, n, c)
+		return cr.fromDisk(ctx, n, c)
 	case c.Fork != nil:
-		return s.fork(ctx, u, n, c)
+		return cr.fork(ctx, u, n, c)
 	}
 	return nil
 }
@@ -142,14 +112,14 @@ func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
 // undo removes a new conversation whose first prompt was refused, so that both
 // exist or neither. If nobody knows whether the prompt was accepted, or if another
 // one was, the conversation stays.
-func (s *Service) undo(ctx context.Context, n *note, refusal error) {
+func (cr *creator) undo(ctx context.Context, n *note, refusal error) {
 	if !refused(refusal) {
 		return
 	}
 	ctx, cancel := lasting(ctx)
 	defer cancel()
-	if err := s.eraseUnused(ctx, n.Key); err != nil && !deleting.is(err) {
-		s.opts.Logger.Warn("a conversation that did not begin is left, empty", "conversation", n.Key, "error", err)
+	if err := cr.eraser.eraseUnused(ctx, n.Key); err != nil && !deleting.is(err) {
+		cr.logger.Warn("a conversation that did not begin is left, empty", "conversation", n.Key, "error", err)
 	}
 }
 
@@ -166,12 +136,12 @@ func refused(err error) bool {
 }
 
 // newNote checks what is asked for.
-func (s *Service) newNote(ctx context.Context, u api.User, c *creation) (note, error) {
-	p := find(s.opts.Presets, c.Preset)
+func (cr *creator) newNote(ctx context.Context, u api.User, c *creation) (note, error) {
+	p := find(cr.presets, c.Preset)
 	if p == nil {
 		var names []string
-		for i := range s.opts.Presets {
-			names = append(names, s.opts.Presets[i].Name)
+		for i := range cr.presets {
+			names = append(names, cr.presets[i].Name)
 		}
 		return note{}, unknownPreset.because("this server has %s", strings.Join(names, ", "))
 	}
@@ -220,4 +190,67 @@ func firstLine(text string) string {
 		return line
 	}
 	return string([]rune(line)[:79]) + "…"
+}
+
+// fork makes a conversation a copy of another one that the user may see.
+func (cr *creator) fork(ctx context.Context, u api.User, n *note, c *creation) error {
+	from := c.Fork
+	old, err := cr.conversations.find(ctx, u, from.Conversation)
+	if err != nil {
+		return err
+	}
+	if old.Preset != n.Preset {
+		return badRequest.because("a copy has the preset of its original, %q", old.Preset)
+	}
+	n.ForkOf, n.Dir = idOf(old.Key), old.Dir
+	if n.Title == "" {
+		n.Title = firstLine("Copy of " + old.Title)
+	}
+	if made, err := cr.madeBefore(ctx, n, c); made || err != nil {
+		return err
+	}
+	err = cr.fleet.Fork(ctx, old.Key, n.Key, from.Message)
+	switch {
+	case errors.Is(err, fleet.ErrExists):
+		err = cr.recoverFork(ctx, n)
+	case errors.Is(err, fleet.ErrUnknown), errors.Is(err, history.ErrEmpty):
+		err = badRequest.because("nothing was said in the conversation yet: begin a new one instead of a copy")
+	case errors.Is(err, history.ErrNotFound), errors.Is(err, history.ErrInvalidID):
+		err = badRequest.because("the conversation has no message %q to copy it up to", from.Message)
+	}
+	if err != nil {
+		return err
+	}
+	if err := cr.choose(ctx, n); err != nil {
+		last, cancel := lasting(ctx)
+		defer cancel()
+		return errors.Join(err, cr.fleet.Delete(last, n.Key)) // else it cannot be tried again
+	}
+	n.Model, n.Mode = cmp.Or(n.Model, old.Model), cmp.Or(n.Mode, old.Mode)
+	return nil
+}
+
+// recoverFork takes a copy that an earlier attempt has made, and that has no note
+// because the attempt was cut off: the key of a copy comes from that of the request.
+// If a program has used the copy since, it differs from what was asked for.
+func (cr *creator) recoverFork(ctx context.Context, n *note) error {
+	used, err := cr.eraser.usedInFleet(ctx, n.Key)
+	if err == nil && used {
+		err = keyReused.because("an earlier attempt has made the copy, and a program has used it since then in the fleet: use a new key for another copy")
+	}
+	return err
+}
+
+// choose lets the choices for a copy hold, instead of those of the original that
+// the fleet has copied.
+func (cr *creator) choose(ctx context.Context, n *note) error {
+	if n.Model != "" {
+		if err := cr.fleet.SetModel(ctx, n.Key, n.Model); err != nil {
+			return err
+		}
+	}
+	if n.Mode != "" {
+		return cr.fleet.SetPermissionMode(ctx, n.Key, permission.Mode(n.Mode))
+	}
+	return nil
 }

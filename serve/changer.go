@@ -1,0 +1,199 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/serve/api"
+)
+
+// changer changes what people can choose of a conversation.
+type changer struct {
+	fleet         fleet.Conversations
+	notes         noteStore
+	logs          *logs
+	presets       []Preset
+	conversations *conversations
+	journal       *journal
+	eraser        *eraser
+}
+
+func (c *changer) checkChange(u api.User, n *note, ch *api.Change) error {
+	if n.Owner == "" {
+		return unsupported.because("the conversation was not begun through this server, which knows neither its preset nor its title")
+	}
+	if ch.Shared != nil && u.Name != n.Owner && u.Role != api.Admin {
+		return forbidden.because("only the owner decides who sees the conversation")
+	}
+	var title string
+	var labels []string
+	if ch.Title != nil {
+		if title = *ch.Title; strings.TrimSpace(title) == "" {
+			return badRequest.because("the title is empty")
+		}
+	}
+	if ch.Labels != nil {
+		labels = *ch.Labels
+	}
+	if err := checkTexts(title, labels); err != nil {
+		return err
+	}
+	p := find(c.presets, n.Preset)
+	if p == nil {
+		return unknownPreset.because("the preset %q of the conversation does not exist anymore", n.Preset)
+	}
+	var model string
+	var mode string
+	if ch.Model != nil {
+		model = *ch.Model
+	}
+	if ch.Mode != nil {
+		mode = *ch.Mode
+	}
+	return p.choose(model, mode)
+}
+
+// checkIdle returns a problem if a conversation has something to do, or may be about to
+// get it.
+func (c *changer) checkIdle(ctx context.Context, key string) error {
+	// The log first: a prompt that nobody is about to send is in the fleet.
+	awaited, err := c.eraser.awaitsPrompts(ctx, key)
+	if err != nil {
+		return err
+	}
+	info, err := c.fleet.Get(ctx, key)
+	if err != nil && !errors.Is(err, fleet.ErrUnknown) {
+		return err
+	}
+	if awaited || info.Queued > 0 {
+		return busy.because("a conversation ends between turns: wait for the end of this one, or interrupt it, and take back the prompts that wait")
+	}
+	return nil
+}
+
+// checkMatch returns a problem unless a conversation has an ETag, if one is given.
+func (c *changer) checkMatch(ctx context.Context, n *note, ifMatch string) error {
+	if ifMatch == "" || ifMatch == "*" {
+		return nil
+	}
+	now, err := c.conversations.look(ctx, n)
+	if err != nil {
+		return err
+	}
+	if ETag(&now) != ifMatch {
+		return precondition.because("load it again, and change what is there now")
+	}
+	return nil
+}
+
+// archive ends a conversation that has nothing to do.
+func (c *changer) archive(ctx context.Context, key, ifMatch string) error {
+	if err := c.checkIdle(ctx, key); err != nil {
+		return err
+	}
+	_, err := c.notes.change(ctx, key, func(n *note) error {
+		if err := c.checkMatch(ctx, n, ifMatch); err != nil {
+			return err
+		}
+		n.Archived = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	// Those who send a prompt look at the note when the log has their prompt, and this
+	// looks at the log when the note is written: one sees the other.
+	if err := c.checkIdle(ctx, key); err != nil {
+		return errors.Join(err, c.reopen(ctx, key))
+	}
+	return nil
+}
+
+// reopen lets a conversation continue that was archived a moment ago.
+func (c *changer) reopen(ctx context.Context, key string) error {
+	ctx, cancel := lasting(ctx)
+	defer cancel()
+	_, err := c.notes.change(ctx, key, func(n *note) error {
+		n.Archived = false
+		return nil
+	})
+	return err
+}
+
+// change changes a conversation that may be changed so.
+func (c *changer) change(ctx context.Context, u api.User, n *note, ch *api.Change, ifMatch string) error {
+	if ch.Archived != nil && *ch.Archived && !n.Archived {
+		// First, and alone: if it is refused, the rest has not changed either.
+		if err := c.archive(ctx, n.Key, ifMatch); err != nil {
+			return err
+		}
+		ifMatch = "" // it did
+	}
+	changed, err := c.notes.change(ctx, n.Key, func(n *note) error {
+		if err := c.checkMatch(ctx, n, ifMatch); err != nil {
+			return err
+		}
+		applyChange(n, ch)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if ch.Model != nil {
+		if err := c.fleet.SetModel(ctx, n.Key, *ch.Model); err != nil && !errors.Is(err, fleet.ErrUnknown) {
+			return err
+		}
+	}
+	if ch.Mode != nil {
+		if err := c.fleet.SetPermissionMode(ctx, n.Key, permission.Mode(*ch.Mode)); err != nil && !errors.Is(err, fleet.ErrUnknown) {
+			return err
+		}
+		if err := c.journal.notice(ctx, u, n.Key, fmt.Sprintf("chose the permission mode %q", *ch.Mode)); err != nil {
+			return err
+		}
+	}
+	l, release, err := c.logs.use(ctx, n.Key)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return l.append(ctx, func(*logHead) []logEvent {
+		return []logEvent{{Event: api.Event{Type: api.EventConversation, Changed: &api.Changed{
+			By: u.Name, Title: changed.Title, Labels: orEmpty(changed.Labels), Archived: changed.Archived, Shared: changed.Shared,
+			Model: changed.Model, Mode: changed.Mode,
+		}}}}
+	})
+}
+
+// applyChange changes what is noted.
+func applyChange(n *note, ch *api.Change) {
+	set(&n.Title, ch.Title)
+	set(&n.Archived, ch.Archived)
+	set(&n.Shared, ch.Shared)
+	set(&n.Labels, ch.Labels)
+	set(&n.Model, ch.Model)
+	set(&n.Mode, ch.Mode)
+}
+
+func set[T any](to, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+// ETag identifies what an [api.Change] can change of a conversation, for the ifMatch of
+// [Service.Change]. It may be called from any goroutine.
+func ETag(c *api.Conversation) string {
+	data, _ := jsonx.Marshal(api.Changed{ // plain values always encode
+		Title: c.Title, Labels: c.Labels, Archived: c.Archived, Shared: c.Shared, Model: c.Model, Mode: c.Mode,
+	})
+	sum := sha256.Sum256(data)
+	return `"` + hex.EncodeToString(sum[:12]) + `"`
+}

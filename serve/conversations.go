@@ -1,0 +1,218 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// conversations finds the conversations that a user may see, and puts together what is
+// known of them.
+type conversations struct {
+	fleet fleet.Conversations
+	notes noteStore
+	book  logStore
+}
+
+// find returns the note of a conversation that the user may see.
+func (cs *conversations) find(ctx context.Context, u api.User, id string) (note, error) {
+	n, err := cs.findAny(ctx, u, id)
+	if err == nil && !n.Deleted.IsZero() {
+		err = notFound.because("check the id; lists show what you may see")
+	}
+	return n, err
+}
+
+// findAny is find that also finds conversations that are being deleted.
+func (cs *conversations) findAny(ctx context.Context, u api.User, id string) (note, error) {
+	key := keyOf(id)
+	n, _, err := cs.notes.loadAny(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		n = note{Key: key} // perhaps one that was not begun here
+		if _, err = cs.fleet.Get(ctx, key); err != nil {
+			err = notFound.because("check the id; lists show what you may see")
+		}
+	}
+	if err == nil && !n.visible(u) {
+		err = notFound.because("check the id; lists show what you may see")
+	}
+	return n, err
+}
+
+// act returns the note of a conversation that the user may act upon.
+func (cs *conversations) act(ctx context.Context, u api.User, id string, least api.Role) (note, error) {
+	if err := need(u, least); err != nil {
+		return note{}, err
+	}
+	return cs.find(ctx, u, id)
+}
+
+// look puts together what is known of a conversation.
+func (cs *conversations) look(ctx context.Context, n *note) (api.Conversation, error) {
+	// The log first: what happens meanwhile comes in the stream after it.
+	head, _, err := cs.book.head(ctx, n.Key)
+	if err != nil {
+		return api.Conversation{}, err
+	}
+	c := n.conversation()
+	c.LastSeq, c.Context = head.last(), head.Context.use()
+	info, err := cs.fleet.Get(ctx, n.Key)
+	if errors.Is(err, fleet.ErrUnknown) { // nothing was said yet
+		return c, nil
+	}
+	if err != nil {
+		return api.Conversation{}, err
+	}
+	pending := 0
+	for _, err := range cs.fleet.Approvals().List(ctx, approval.Filter{Conversation: n.Key, States: []approval.State{approval.Open}}) {
+		if err != nil {
+			return api.Conversation{}, err
+		}
+		pending++
+	}
+	joinInfo(&c, &info, pending)
+	return c, nil
+}
+
+// visible returns all conversations that the user may see and the query selects,
+// and passes on the head of the log of each. Those that are being deleted are only
+// passed on.
+func (cs *conversations) visible(ctx context.Context, u api.User, q api.ConversationQuery, read func(*note, *logHead)) ([]api.Conversation, error) {
+	pending, err := cs.pendingByConversation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[string]fleet.ConversationInfo)
+	for info, err := range cs.fleet.List(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		known[info.Key] = info
+	}
+	var all []api.Conversation
+	add := func(n *note) error {
+		if !n.visible(u) || !selectsNote(&q, n) {
+			return nil
+		}
+		c := n.conversation()
+		if info, ok := known[n.Key]; ok {
+			joinInfo(&c, &info, pending[n.Key])
+		}
+		if q.State != "" && q.State != c.State {
+			return nil
+		}
+		head, _, err := cs.book.head(ctx, n.Key)
+		if err != nil {
+			return err
+		}
+		read(n, &head)
+		c.LastSeq, c.Context = head.last(), head.Context.use()
+		c.Unread = n.unread(u, c.LastSeq)
+		if n.Deleted.IsZero() {
+			all = append(all, c)
+		}
+		return nil
+	}
+	for n, err := range cs.notes.each(ctx) {
+		if err == nil {
+			err = add(&n)
+		}
+		if err != nil {
+			return nil, err
+		}
+		delete(known, n.Key)
+	}
+	for key, info := range known { // not begun here
+		if err := add(&note{Key: key, Created: info.Created}); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(all, func(a, b api.Conversation) int {
+		return cmp.Or(b.Created.Compare(a.Created), strings.Compare(b.ID, a.ID))
+	})
+	return all, nil
+}
+
+// pendingByConversation counts the approvals that wait, by the keys of their
+// conversations.
+func (cs *conversations) pendingByConversation(ctx context.Context) (map[string]int, error) {
+	counts := make(map[string]int)
+	for q, err := range cs.fleet.Approvals().List(ctx, approval.Filter{States: []approval.State{approval.Open}}) {
+		if err != nil {
+			return nil, err
+		}
+		counts[q.Conversation]++
+	}
+	return counts, nil
+}
+
+// visible reports whether a user may see the conversation. Sharing ends when its deletion
+// begins.
+func (n *note) visible(u api.User) bool {
+	return u.Role == api.Admin || n.Owner != "" && n.Owner == u.Name || n.Shared && n.Deleted.IsZero()
+}
+
+// conversation is what is known without the fleet.
+func (n *note) conversation() api.Conversation {
+	return api.Conversation{
+		ID: idOf(n.Key), Title: cmp.Or(n.Title, idOf(n.Key)), Preset: n.Preset, Owner: n.Owner, Shared: n.Shared, State: n.idleState(),
+		Model: n.Model, Mode: n.Mode, Dir: n.Dir, Labels: orEmpty(n.Labels), Archived: n.Archived,
+		Created: n.Created, ForkOf: n.ForkOf, Resumed: n.Resumed,
+	}
+}
+
+// idleState is the state of a conversation that has nothing to do.
+func (n *note) idleState() api.State {
+	if n.Archived {
+		return api.Ended
+	}
+	return api.Idle
+}
+
+// unread reports whether there is something that a user has not read. Nothing is
+// known about conversations that were not begun here.
+func (n *note) unread(u api.User, last int64) bool { return n.Owner != "" && last > n.Read[u.Name] }
+
+// selectsNote reports whether a query selects a conversation by what is noted of it.
+func selectsNote(q *api.ConversationQuery, n *note) bool {
+	text := strings.ToLower(q.Text)
+	return (q.Preset == "" || q.Preset == n.Preset) &&
+		(q.Owner == "" || q.Owner == n.Owner) &&
+		(q.Label == "" || slices.Contains(n.Labels, q.Label)) &&
+		(q.Archived || q.State == api.Ended || !n.Archived) &&
+		(text == "" || strings.Contains(strings.ToLower(n.Title), text) || strings.Contains(idOf(n.Key), text))
+}
+
+// joinInfo adds what the fleet knows.
+func joinInfo(c *api.Conversation, info *fleet.ConversationInfo, pending int) {
+	c.Pending, c.Queued, c.Session = pending, info.Queued, info.Session
+	c.Problem, c.Reason = failureOf(info.Cause, info.Stuck)
+	c.CostUSD, c.Turns = info.Cost.USD, info.Cost.Turns
+	c.Model, c.Mode = cmp.Or(info.Model, c.Model), cmp.Or(string(info.Mode), c.Mode)
+	if c.Created.IsZero() {
+		c.Created = info.Created
+	}
+	switch {
+	case info.State == fleet.Stuck:
+		c.State = api.Failed
+	case info.State == fleet.AwaitingPerson:
+		c.State = api.Deferred
+	case info.State == fleet.Starting:
+		c.State = api.Starting
+	case info.State == fleet.Awake && pending > 0:
+		c.State = api.Waiting
+	case info.State == fleet.Awake && info.Queued > 0:
+		c.State = api.Running
+	case info.State == fleet.Held:
+		c.State, c.Reason = api.Queued, heldAdvice(info)
+	case info.State == fleet.Pending:
+		c.State = api.Queued
+	}
+}

@@ -1,0 +1,201 @@
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// What a credential is for. The first letters of a token say so, and people who
+// find one in a log know what to revoke.
+const (
+	bearerPrefix = "cct_" // in the header Authorization
+	loginPrefix  = "ccl_" // once, for a cookie
+	cookiePrefix = "ccs_" // in a cookie
+)
+
+// How long credentials work.
+const (
+	loginLife   = 5 * time.Minute
+	cookieLife  = 30 * 24 * time.Hour
+	cookieRenew = 24 * time.Hour // how often the life of a cookie starts again
+)
+
+// credential is a token as it is kept: only the hash of its secret is.
+type credential struct {
+	ID      string    `json:"id"`
+	Hash    string    `json:"hash"`
+	Name    string    `json:"name,omitzero"`
+	User    string    `json:"user"`
+	Role    api.Role  `json:"role"`
+	Created time.Time `json:"created"`
+	By      string    `json:"by,omitzero"`
+	Expires time.Time `json:"expires,omitzero"`
+	// Browser is how the browser of a login calls itself.
+	Browser string `json:"browser,omitzero"`
+	// Parent is the bearer token that a login was made with. It ends with it.
+	Parent string `json:"parent,omitzero"`
+	// Unknown are members that a newer program has added.
+	Unknown jsonx.Unknown `json:",embed"`
+}
+
+// authenticator knows who a token or a cookie belongs to.
+type authenticator struct {
+	records store.Records
+	project string
+	guesses guesses
+}
+
+func (g *authenticator) at(kind, id string) store.RecordKey {
+	return store.RecordKey{Project: g.project, Kind: kind, Name: id}
+}
+
+// kindOfToken says where a token is kept, by how it begins.
+func kindOfToken(token string) (kind, rest string) {
+	for prefix, kind := range map[string]string{bearerPrefix: kindToken, loginPrefix: kindLogin, cookiePrefix: kindLogin} {
+		if rest, ok := strings.CutPrefix(token, prefix); ok {
+			return kind, prefix[:3] + "-" + rest
+		}
+	}
+	return "", ""
+}
+
+// issue makes a credential and returns its text, which is not kept.
+func (g *authenticator) issue(ctx context.Context, prefix string, c credential, life time.Duration) (string, credential, error) {
+	now, err := g.records.Now(ctx)
+	if err != nil {
+		return "", c, err
+	}
+	id, secret := make([]byte, 8), make([]byte, 32)
+	rand.Read(id) // never fails
+	rand.Read(secret)
+	c.Created = now.UTC()
+	if life > 0 {
+		c.Expires = now.Add(life).UTC()
+	}
+	text := base64.RawURLEncoding.EncodeToString(secret)
+	token := prefix + hex.EncodeToString(id) + "." + text
+	kind, rest := kindOfToken(token)
+	c.ID, _, _ = strings.Cut(rest, ".")
+	c.Hash = hashOf(text)
+	_, err = putRecord(ctx, g.records, g.at(kind, c.ID), &c, 0)
+	return token, c, err
+}
+
+func hashOf(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// errCredential means that a token does not work, or not anymore.
+var errCredential = errors.New("claude: serve: unknown or expired token")
+
+// check returns the credential of a token that works now.
+func (g *authenticator) check(ctx context.Context, token string, prefixes ...string) (credential, int64, error) {
+	kind, rest := kindOfToken(token)
+	id, secret, ok := strings.Cut(rest, ".")
+	if !ok || !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(token, p) }) {
+		return credential{}, 0, errCredential
+	}
+	c, revision, err := getRecord[credential](ctx, g.records, g.at(kind, id))
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return c, 0, err
+	}
+	if subtle.ConstantTimeCompare([]byte(c.Hash), []byte(hashOf(secret))) != 1 {
+		return credential{}, 0, errCredential
+	}
+	now, err := g.records.Now(ctx)
+	if err != nil {
+		return c, 0, err
+	}
+	works, err := g.works(ctx, &c, now)
+	if err != nil { // a token that may have been revoked lets nobody in
+		return credential{}, 0, err
+	}
+	if !works {
+		_ = g.records.DropRecord(ctx, g.at(kind, id), revision, store.Fence{}) // it is of no use
+		return credential{}, 0, errCredential
+	}
+	return c, revision, nil
+}
+
+// works reports whether a credential has not expired, and the token that it was made
+// with has neither expired nor been revoked.
+func (g *authenticator) works(ctx context.Context, c *credential, now time.Time) (bool, error) {
+	if !c.Expires.IsZero() && !now.Before(c.Expires) {
+		return false, nil
+	}
+	if c.Parent == "" {
+		return true, nil
+	}
+	parent, _, err := getRecord[credential](ctx, g.records, g.at(kindToken, c.Parent))
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && (parent.Expires.IsZero() || now.Before(parent.Expires)), err
+}
+
+// redeem uses up a one-time token.
+func (g *authenticator) redeem(ctx context.Context, token string) (credential, error) {
+	c, revision, err := g.check(ctx, token, loginPrefix)
+	if err != nil {
+		return c, err
+	}
+	err = g.records.DropRecord(ctx, g.at(kindLogin, c.ID), revision, store.Fence{})
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrConflict) {
+		return credential{}, errCredential // somebody was faster
+	}
+	return c, err
+}
+
+// renew starts the life of a cookie again, once a day.
+func (g *authenticator) renew(ctx context.Context, c credential, revision int64) (renewed bool) {
+	now, err := g.records.Now(ctx)
+	if err != nil || c.Parent != "" || c.Expires.Sub(now) > cookieLife-cookieRenew {
+		return false
+	}
+	c.Expires = now.Add(cookieLife).UTC()
+	_, err = putRecord(ctx, g.records, g.at(kindLogin, c.ID), &c, revision)
+	return err == nil
+}
+
+func (g *authenticator) token(ctx context.Context, t api.NewToken, by string) (api.CreatedToken, error) {
+	switch {
+	case t.Name == "" || len(t.Name) > maxTitle:
+		return api.CreatedToken{}, badRequest.because("the token needs a name of at most %d bytes that says what it is for", maxTitle)
+	case !usableName(t.User):
+		return api.CreatedToken{}, badRequest.because("the token needs a user: a name of at most %d characters in one line, without any that are not seen", maxUserName)
+	case !t.Role.Valid():
+		return api.CreatedToken{}, badRequest.because("unknown role %q", t.Role)
+	}
+	c := credential{Name: t.Name, User: t.User, Role: t.Role, By: by}
+	if t.Expires != nil {
+		c.Expires = t.Expires.UTC()
+	}
+	secret, c, err := g.issue(ctx, bearerPrefix, c, 0)
+	return api.CreatedToken{TokenInfo: c.info(), Secret: secret}, err
+}
+
+func (c *credential) info() api.TokenInfo {
+	return api.TokenInfo{ID: c.ID, Name: c.Name, User: c.User, Role: c.Role, Created: c.Created, By: c.By, Expires: c.Expires}
+}
+
+// isLogin reports whether a credential is a login, not a one-time token for one.
+func (c *credential) isLogin() bool { return strings.HasPrefix(c.ID, cookiePrefix[:3]) }
+
+// manages reports whether the user may see and end a login. A token of a lesser role,
+// which may be in the hands of a program, does not reach the logins with a greater one.
+func manages(u api.User, login *credential) bool {
+	return u.Role == api.Admin || login.User == u.Name && u.Role.Covers(login.Role)
+}
