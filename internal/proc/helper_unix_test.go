@@ -16,7 +16,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/proc"
 )
 
-// pipeRoom is what fits into a pipe that nobody reads.
+// pipeRoom is how many bytes fit into a pipe without a reader.
 const pipeRoom = 60_000
 
 // systemHelper runs the helpers that know signals and sessions.

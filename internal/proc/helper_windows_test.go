@@ -1,6 +1,6 @@
 package proc_test
 
-// pipeRoom is what fits into a pipe that nobody reads.
+// pipeRoom is how many bytes fit into a pipe without a reader.
 const pipeRoom = 4000
 
 // systemHelper has no helpers here.

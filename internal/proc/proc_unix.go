@@ -158,5 +158,6 @@ func isTooLong(err error) bool { return errors.Is(err, syscall.E2BIG) }
 // errNotDir is the error of a working directory that is a file.
 const errNotDir = syscall.ENOTDIR
 
-// isBrokenPipe has nothing to add: a write to a pipe that nobody reads fails with EPIPE.
+// isBrokenPipe has nothing to add: a write to a pipe without a reader fails with
+// EPIPE.
 func isBrokenPipe(error) bool { return false }

@@ -184,8 +184,8 @@ func isTooLong(err error) bool {
 // match [os.ErrNotExist] here.
 const errNotDir = windows.ERROR_DIRECTORY
 
-// isBrokenPipe knows the errors of a write to a pipe that nobody reads: its other end
-// is closed, or about to be.
+// isBrokenPipe knows the errors of a write to a pipe without a reader: its other
+// end is closed, or about to be.
 func isBrokenPipe(err error) bool {
 	return errors.Is(err, windows.ERROR_BROKEN_PIPE) || errors.Is(err, windows.ERROR_NO_DATA)
 }

@@ -22,8 +22,8 @@
     p.textContent = text;
   };
 
-  // What somebody has typed stays in the tab when their login has ended, and comes back
-  // after the next one: for the same person, in the same place.
+  // A half-typed text stays in the tab when the login has ended, and comes back after
+  // the next one: for the same person, in the same place.
   const fields = () => all("form[method=post] textarea").map(field => [field, new URL(field.form.action).pathname + " " + field.name]);
   const draft = {
     keep(sent) {
@@ -57,15 +57,15 @@
   setInterval(tick, 30000);
 
   // Taking over what has changed. Children with a key are kept if their version
-  // is the same, so that what somebody types or has opened stays.
+  // is the same, so that a half-typed text and an opened detail stay.
   const pending = () => new Map(all("[data-pending]").map(c => [c.id, c.dataset.pending]));
   const said = () => new Map(all("[data-said]").map(i => [i.dataset.key, i.dataset.said]));
   const bottom = () => innerHeight + scrollY >= root.scrollHeight - 120;
   const toBottom = () => scrollTo(0, root.scrollHeight);
 
-  // Somebody types in a node, into a form that was not sent yet.
+  // typesIn: the user types in a node, into a form that was not sent yet.
   const typesIn = node => node.contains(document.activeElement) && document.activeElement.matches("textarea, input:not([type=checkbox], [type=radio])") && !node.querySelector("form[data-sent]");
-  // A field that goes away while somebody types leaves them typing: hush keeps the
+  // A field that goes away under the user's hands leaves them typing: hush keeps the
   // rest of the sentence from being taken for keys that decide.
   let hushed = -1e9;
   const hush = () => {
@@ -113,7 +113,7 @@
   // A prompt that was typed and not sent stays, even if the conversation takes none.
   const unsent = node => node.matches("form.prompt") && node.elements.prompt.value.trim() !== "";
   // choices shows what is chosen now in lists that are sent at once, and keeps the focus
-  // in them: what they show is what holds.
+  // in them: they show the current values.
   function choices(old, fresh) {
     for (const list of all("form[method=post] select[data-now]", old)) {
       const now = list.form.ariaBusy !== "true" && all("select", fresh).find(s => s.name === list.name);
@@ -180,8 +180,8 @@
     if (card && deaf(card)) { e.preventDefault(); e.stopPropagation(); }
   }, true);
 
-  // What is before somebody's eyes counts as read, after a moment, and at the
-  // latest when they turn away.
+  // A visible conversation counts as read, after a moment, and at the latest when
+  // the user turns away.
   let reading = 0;
   function seen() {
     if (!reading && !document.hidden && document.querySelector("form.read")) reading = setTimeout(read, 1000);
@@ -205,7 +205,7 @@
           again = false;
           const reply = await fetch(location.href, { headers: { Accept: "text/html" } });
           if (reply.status === 401) { loggedOut(); return; }
-          if (reply.status === 404) { location.reload(); return; } // it says what to do
+          if (reply.status === 404) { location.reload(); return; } // the page explains what to do
           if (!reply.ok) throw new Error(reply.statusText);
           const doc = parse(await reply.text());
           if (doc.body.dataset.user !== body.dataset.user) { location.replace(location.pathname + location.search); return; } // somebody else has logged in, in another tab

@@ -15,7 +15,7 @@
     return text;
   };
 
-  // state is what the address says: #q=...&kind=...&turn=...&dir=...&errors=1
+  // state is the state in the address: #q=...&kind=...&turn=...&dir=...&errors=1
   const state = () => {
     const want = {};
     for (const [name, c] of Object.entries(controls)) {

@@ -15,7 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// agentTool is what the tested CLI calls the tool that starts agents.
+// agentTool is the tested CLI's name for the tool that starts agents.
 func agentTool() string {
 	if realcli.Has("2.1.325") {
 		return "Agent"
@@ -23,8 +23,9 @@ func agentTool() string {
 	return "Task"
 }
 
-// delegates is a model that starts agents when a prompt says so: "start xxx" three at
-// once, but only once, "chain" one that starts one, and so on. Agents answer after a while.
+// delegates is a model that starts agents when a prompt asks for it: "start xxx"
+// three at once, but only once, "chain" one that starts one, and so on. Agents
+// answer after a while.
 func delegates() *claudetest.Model {
 	call := func(prompt string) claudetest.ScriptedCall {
 		return claudetest.ScriptedCall{Name: agentTool(), Input: map[string]any{"description": "look", "prompt": prompt, "subagent_type": "general-purpose"}}
