@@ -335,7 +335,9 @@ func TestHidesEchoedKey(t *testing.T) {
 func TestFollowsNoRedirect(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked with %v", r.Header) }))
 	defer elsewhere.Close()
-	f := start(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, 307) }, nil)
+	f := start(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+	}, nil)
 	resp, text, err := f.ask(f.grant(nil))
 	if err != nil || resp.StatusCode != 502 || resp.Header.Get("Location") != "" {
 		t.Errorf("%d %s %v, %v", resp.StatusCode, text, resp.Header, err)

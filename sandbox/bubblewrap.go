@@ -129,12 +129,9 @@ func newInside(l *claude.Launch, helper string, network bool) (*inside, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := filepath.Abs(l.Dir)
+	dir, err := workDir(l)
 	if err != nil {
-		return nil, fmt.Errorf("sandbox: working directory: %w", err)
-	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, &claude.OptionError{Field: "Cwd", Problem: cmp.Or(err, errors.New(dir+" is not a directory")).Error()}
+		return nil, err
 	}
 	moved := l.At(filesDir)
 	in := &inside{dir: dir, env: moved.Env, command: append(interpreted(program), moved.Args...)}
@@ -153,6 +150,29 @@ func newInside(l *claude.Launch, helper string, network bool) (*inside, error) {
 	return in, nil
 }
 
+var errNoAPI = errors.New("sandbox: without a network the API must be on this machine: let ANTHROPIC_BASE_URL name a proxy on 127.0.0.1, as package egress does, or set Network")
+
+// workDir returns the working directory of a launch, which has to be on this machine.
+func workDir(l *claude.Launch) (string, error) {
+	dir, err := filepath.Abs(l.Dir)
+	if err != nil {
+		return "", fmt.Errorf("sandbox: working directory: %w", err)
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return "", &claude.OptionError{Field: "Cwd", Problem: cmp.Or(err, errors.New(dir+" is not a directory")).Error()}
+	}
+	return dir, nil
+}
+
+// absolute returns the path of a program.
+func absolute(program string) (string, error) {
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
+}
+
 // carry gives a sandbox without a network a way to the API.
 func (in *inside) carry(helper string) error {
 	address, err := loopback(in.env)
@@ -160,15 +180,12 @@ func (in *inside) carry(helper string) error {
 		return err
 	}
 	if address == "" {
-		return errors.New("sandbox: without a network the API must be on this machine: let ANTHROPIC_BASE_URL name a proxy on 127.0.0.1, as package egress does, or set Network")
+		return errNoAPI
 	}
 	if helper == "" {
 		return errors.New("sandbox: Helper is needed to reach the API without a network")
 	}
-	program, err := exec.LookPath(helper)
-	if err == nil {
-		program, err = filepath.Abs(program)
-	}
+	program, err := absolute(helper)
 	if err != nil {
 		return fmt.Errorf("sandbox: find the helper: %w", err)
 	}

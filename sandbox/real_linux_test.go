@@ -1,7 +1,9 @@
 package sandbox_test
 
 import (
+	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/internal/test/harness"
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/sandbox"
@@ -23,11 +26,37 @@ func TestMain(m *testing.M) {
 // form is a Transport under test, and how the CLI inside is found.
 type form struct {
 	name  string
-	start func(helper string) claude.Transport
+	start func(t *testing.T, helper string) claude.Transport
 }
 
 var forms = []form{
-	{"bubblewrap", func(helper string) claude.Transport { return &sandbox.Bubblewrap{Helper: helper} }},
+	{"bubblewrap", func(_ *testing.T, helper string) claude.Transport { return &sandbox.Bubblewrap{Helper: helper} }},
+	{"podman", func(t *testing.T, helper string) claude.Transport { return newContainer(t, helper) }},
+}
+
+// newContainer runs an empty image with the programs of this machine. The arguments before
+// and after "run" let podman work where it may not set limits or use its default runtime.
+func newContainer(t *testing.T, helper string) *sandbox.Container {
+	t.Helper()
+	long.Test(t, "needs podman")
+	const image = "localhost/claude-sandbox-test"
+	program := filepath.Join(t.TempDir(), "podman")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nSTORAGE_DRIVER=vfs exec podman --runtime runc \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	empty := make([]byte, 1024) // a tar archive without a file
+	load := exec.Command(program, "import", "--quiet", "-", image)
+	load.Stdin = bytes.NewReader(empty)
+	if out, err := load.CombinedOutput(); err != nil {
+		t.Fatalf("podman: %v: %s", err, out)
+	}
+	c := &sandbox.Container{Program: program, Image: image, Helper: helper, Args: []string{"--ulimit", "nofile=4096:4096", "--ulimit", "nproc=1024:1024"}}
+	for _, path := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/ssl", "/etc/alternatives"} {
+		if _, err := os.Stat(path); err == nil {
+			c.Mounts = append(c.Mounts, sandbox.Mount{Source: path})
+		}
+	}
+	return c
 }
 
 // bench is the real CLI behind a scripted model.
@@ -52,12 +81,15 @@ func newBench(t *testing.T, f form) *bench {
 	if err := os.Mkdir(work, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Chmod(work, 0o777); err != nil { // for the user of a container
+		t.Fatal(err)
+	}
 	helper, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &bench{t, model, &claude.Options{
-		CLIPath: cli, Env: append(env, "CLOUD_SECRET=not-for-the-agent"), Cwd: work, Transport: f.start(helper), Logger: harness.Logger(t),
+		CLIPath: cli, Env: append(env, "CLOUD_SECRET=not-for-the-agent"), Cwd: work, Transport: f.start(t, helper), Logger: harness.Logger(t),
 		PermissionMode: permission.ModeBypassPermissions, AllowBypassPermissions: true,
 	}, home}
 }

@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"archive/tar"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -217,6 +219,101 @@ func TestExec(t *testing.T) {
 	} {
 		if _, err := Exec(make).Start(t.Context(), l); err == nil || name == "error" && !errors.Is(err, sorry) {
 			t.Errorf("%s: error = %v", name, err)
+		}
+	}
+}
+
+// The command line of a container is strict, and has no value of a variable.
+func TestContainerArgs(t *testing.T) {
+	t.Parallel()
+	helper, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := launch(t, "http://127.0.0.1:1")
+	c := &Container{Image: "image", Helper: helper, Mounts: []Mount{{Source: "/data", Target: "/in"}}, Args: []string{"--memory", "1g"}}
+	p, err := c.plan(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	args := " " + strings.Join(c.args("name", p), " ")
+	for _, want := range []string{
+		" run --rm --interactive --name name --network none ", " --cap-drop ALL ", " --security-opt no-new-privileges ", " --read-only ", " --user 1000:1000 ",
+		" --memory 2147483648 --pids-limit 512 ", " --volume " + l.Dir + ":" + l.Dir + ":rw ", " --volume /data:/in:ro ", " --memory 1g image /run/claude/helper claude-sandbox-supervise",
+	} {
+		if !strings.Contains(args, want) {
+			t.Errorf("%s\nlacks %q", args, want)
+		}
+	}
+	if strings.Contains(args, "sk-secret") || p.task.API != socket || !slices.Contains(p.task.Args, filesMark+"/settings.json") || !slices.Contains(p.task.Env, "ANTHROPIC_API_KEY=sk-secret") {
+		t.Errorf("%s\n%+v", args, p.task)
+	}
+}
+
+// What a container cannot do is refused before anything is started.
+func TestContainerRefused(t *testing.T) {
+	t.Parallel()
+	helper, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		form Container
+		base string
+		want string
+	}{
+		"no image":      {Container{Helper: helper}, "http://127.0.0.1:1", "is not an image"},
+		"a flag":        {Container{Helper: helper, Image: "--privileged"}, "http://127.0.0.1:1", "is not an image"},
+		"no helper":     {Container{Image: "i", Program: "/bin/true"}, "http://127.0.0.1:1", "Helper is needed"},
+		"API elsewhere": {Container{Image: "i", Helper: helper, Program: "/bin/true"}, "https://api.example", "egress"},
+		"no program":    {Container{Image: "i", Helper: helper, Program: "/nowhere/podman"}, "http://127.0.0.1:1", "find the container program"},
+	} {
+		if _, err := c.form.Start(t.Context(), launch(t, c.base)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error = %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+func TestKubectlArgs(t *testing.T) {
+	t.Parallel()
+	l := launch(t, "https://proxy.example")
+	k := &Kubectl{Pod: "worker-1", Namespace: "agents", Container: "cli", Context: "east", Helper: "/helper"}
+	args, task, err := k.plan(l)
+	want := []string{"--context=east", "--namespace=agents", "exec", "--stdin", "--quiet", "--container=cli", "worker-1", "--", "/helper", "claude-sandbox-supervise"}
+	if err != nil || !slices.Equal(args, want) || task.Dir != l.Dir || task.Path != l.Path {
+		t.Errorf("args %q, task %+v, %v", args, task, err)
+	}
+	if _, _, err := (&Kubectl{Pod: "--all"}).plan(l); err == nil {
+		t.Error("a flag was taken for a pod")
+	}
+	if _, _, err := k.plan(launch(t, "http://127.0.0.1:1")); err == nil || !strings.Contains(err.Error(), "names this machine") {
+		t.Errorf("the API on this machine: %v", err)
+	}
+}
+
+// An archive cannot place a file outside of its folder, nor a link.
+func TestUnpackStaysInside(t *testing.T) {
+	t.Parallel()
+	for name, h := range map[string]*tar.Header{
+		"above":    {Typeflag: tar.TypeReg, Name: "../outside", Size: 1},
+		"absolute": {Typeflag: tar.TypeReg, Name: "/tmp/outside", Size: 1},
+		"link":     {Typeflag: tar.TypeSymlink, Name: "link", Linkname: "/etc"},
+		"device":   {Typeflag: tar.TypeChar, Name: "device"},
+	} {
+		var b bytes.Buffer
+		w := tar.NewWriter(&b)
+		if err := w.WriteHeader(h); err != nil {
+			t.Fatal(err)
+		}
+		w.Write(make([]byte, h.Size))
+		w.Close()
+		dir := t.TempDir()
+		if err := unpack(&b, dir); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("%s: %v was made", name, left)
 		}
 	}
 }

@@ -231,6 +231,28 @@ func TestRealSSHCut(t *testing.T) {
 	}
 }
 
+// A container ends with the program that has started it, however that is cut off.
+func TestRealContainerCut(t *testing.T) {
+	b := newBench(t, forms[1])
+	s, err := claude.Connect(t.Context(), b.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	mark := fmt.Sprint(400000 + time.Now().UnixNano()%100000)
+	b.model.Add(claudetest.UseTool("Bash", map[string]string{"command": "setsid sleep " + mark + " & sleep " + mark}), claudetest.Say("done"))
+	go s.Ask(t.Context(), "Go.")
+	wait(t, patience, "the command runs", func() bool { return len(running(mark)) == 2 })
+	client := processes(func(args []string) bool {
+		return filepath.Base(args[0]) == "podman" && slices.Contains(args, "--interactive")
+	})
+	if len(client) != 1 {
+		t.Fatalf("clients %v", client)
+	}
+	signalPID(t, client[0], syscall.SIGKILL)
+	wait(t, patience, "nothing is left", func() bool { return len(running(mark)) == 0 })
+}
+
 func signalPID(t *testing.T, pid int, sig syscall.Signal) {
 	t.Helper()
 	if err := syscall.Kill(pid, sig); err != nil {
