@@ -97,7 +97,7 @@ func packed(ctx context.Context, root, name, version string, when time.Time, sys
 }
 
 // build compiles the program. Nothing of the machine gets into it: no paths, no
-// symbols, no C libraries, and no state of the repository, which a module proxy would
+// symbols, no C libraries, no id of the build, which depends on more than the code, and no state of the repository, which a module proxy would
 // not have either.
 func build(ctx context.Context, root string, system platform.Platform) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "release-")
@@ -106,7 +106,7 @@ func build(ctx context.Context, root string, system platform.Platform) ([]byte, 
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, programName(system))
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", file, "./"+programPackage)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", file, "./"+programPackage)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=", "GOOS="+system.OS, "GOARCH="+system.Arch)
 	if text, err := cmd.CombinedOutput(); err != nil {

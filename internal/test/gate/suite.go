@@ -38,6 +38,7 @@ func plain() []plainTests {
 		{pkg: "internal/inspect"},
 		{pkg: "internal/jsonx"},
 		{pkg: "internal/markdown"},
+		{pkg: "internal/release"}, // it compresses programs and runs others
 		{pkg: "internal/schema"},
 		{pkg: "internal/test/inject"},
 		{pkg: "internal/test/parity"},
@@ -63,7 +64,7 @@ func plain() []plainTests {
 // so that none of them runs alone at the end.
 func slowest() []string {
 	return []string{
-		"./serve/page", "./cmd/claudectl", "./fleet", "./internal/test/faults", "./serve", "./internal/release", "./internal/test/bench",
+		"./serve/page", "./cmd/claudectl", "./fleet", "./internal/test/faults", "./serve", "./internal/test/bench",
 		"./.", "./examples/service", "./internal/proc", "./store", "./internal/test/mutation",
 	}
 }
