@@ -30,6 +30,9 @@ type Options struct {
 	Session func(ctx context.Context, key string) (*claude.Options, error)
 	// Gate puts tool calls before people. Nil: nobody is asked.
 	Gate *approval.Options
+	// Egress lets the CLIs reach the API through a proxy, without the key. Nil: they
+	// have the environment that Session gives them.
+	Egress *Egress
 
 	// MaxLive is how many CLIs run at the same time: 8. With NoCLIs, this
 	// process accepts prompts and shows what happens to them, and others that
@@ -171,6 +174,9 @@ func (o *Options) check() error {
 		return errors.New("claude: fleet: Options.Session is missing")
 	case o.TTL != 0 && o.TTL < minTTL:
 		return fmt.Errorf("claude: fleet: Options.TTL: %v is less than %v", o.TTL, minTTL)
+	}
+	if err := o.Egress.check(); err != nil {
+		return err
 	}
 	if err := (&ConversationLimits{o.BudgetUSD, o.Rate, o.MaxMemory, o.MaxProcesses}).check(); err != nil {
 		return fmt.Errorf("claude: fleet: Options.%w", err)

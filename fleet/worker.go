@@ -21,6 +21,7 @@ type worker struct {
 	callGate
 
 	session *claude.Session // nil: no CLI runs
+	egress  outlet          // of the CLI
 	gate    *approval.Gate
 	spent   *message.Spending
 	heard   string // the id of the last answer of the main conversation
@@ -49,11 +50,13 @@ func (w *worker) connect(ctx context.Context, s step) error {
 	had := w.rec
 	o, err := w.options(ctx, s)
 	if err != nil {
+		w.egress.close()
 		return err
 	}
 	w.starting(true)
 	session, err := claude.Connect(ctx, o)
 	if err != nil {
+		w.egress.close()
 		w.starting(false)
 		return fmt.Errorf("claude: fleet: conversation %q: %w", w.c.key, err)
 	}
@@ -127,6 +130,9 @@ func (w *worker) options(ctx context.Context, s step) (*claude.Options, error) {
 		*o = *given
 	}
 	w.temps.learn(o)
+	if err := w.egress.open(w.opts.Egress, w.c.key, w.lease.lost, o); err != nil {
+		return nil, err
+	}
 	o.Hooks = append([]hook.Hook{hook.PreToolUse("", w.release).FailClosed().At(hook.StageRelease)}, o.Hooks...)
 	if w.opts.Gate != nil {
 		o.Hooks = append(o.Hooks, hook.PreToolUse("", w.guard).FailClosed().At(hook.StageGuard)) // also before people are asked
@@ -243,6 +249,7 @@ func (w *worker) close() error {
 		_ = w.gate.Park(ctx) // nobody waits, unless the CLI has ended
 	}
 	err := s.Close()
+	w.egress.close()
 	close(w.closed)
 	w.news.endLiveText(w.c)
 	return err
