@@ -113,6 +113,9 @@ func (e *eraser) erase(ctx context.Context, key string, fence store.Fence) error
 	unbounded, resume := pauseBound(ctx)
 	e.eraseFiles(unbounded, key, sessions)
 	resume()
+	if err := e.eraseWorkspace(ctx, key, fence); err != nil {
+		return err
+	}
 	for _, session := range sessions {
 		if err := e.store.Delete(ctx, store.Key{Project: e.opts.Project, Session: session}, fence); err != nil {
 			return err

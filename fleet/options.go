@@ -12,6 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/internal/proc"
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/workspace"
 )
 
 // Options says how a fleet works. Store, Project and Session are needed; the
@@ -33,6 +34,15 @@ type Options struct {
 	// Egress lets the CLIs reach the API through a proxy, without the key. Nil: they
 	// have the environment that Session gives them.
 	Egress *Egress
+
+	// Workspace gives each conversation a folder of its own, which becomes the Cwd of its
+	// CLI; workspace.From finds it in the context of Session. It is opened when the
+	// conversation wakes, saved after each turn and when the CLI ends, before others may
+	// have the conversation, and removed by Delete. A folder that cannot be opened fails
+	// the attempt; one that cannot be saved is logged, and the next save takes its files
+	// along. With [workspace.Snapshots] a conversation finds its files on every machine. A
+	// fork begins with an empty folder. Nil: Session says where a conversation works.
+	Workspace workspace.Provider
 
 	// MaxLive is how many CLIs run at the same time: 8. With NoCLIs, this
 	// process accepts prompts and shows what happens to them, and others that

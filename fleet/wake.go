@@ -20,7 +20,7 @@ type waking struct {
 }
 
 func newWaking(h *house, c *conversation, lease *owned, stop <-chan struct{}) *waking {
-	return &waking{worker: worker{callGate: callGate{tenure{house: h, c: c, lease: lease, stop: stop}, newCalls()}}}
+	return &waking{worker: worker{callGate: callGate{tenure{house: h, c: c, lease: lease, stop: stop}, newCalls()}, files: files{provider: h.opts.Workspace}}}
 }
 
 // never means that a conversation is not woken again by itself.
@@ -64,6 +64,7 @@ func (h *house) use(c *conversation) (again time.Duration) {
 	if err := w.close(); err != nil {
 		h.opts.Logger.Error("a conversation did not end well", "conversation", c.key, "error", err)
 	}
+	w.closeFiles()
 	w.setTurn(nil)
 	w.forgetCalls()
 	if lease.isLost() {
@@ -183,6 +184,7 @@ func (w *waking) do(s step, p *queued) (err error) {
 	r, err := w.turn(ctx, s, p)
 	if err == nil && r != nil {
 		w.roster.took(time.Since(began))
+		w.saveFiles() // before anyone learns of the answer
 		return w.result(ctx, p, r)
 	}
 	if errors.Is(err, claude.ErrAnswered) {

@@ -19,6 +19,7 @@ import (
 // and costs.
 type worker struct {
 	callGate
+	files files
 
 	session *claude.Session // nil: no CLI runs
 	egress  outlet          // of the CLI
@@ -121,6 +122,10 @@ var recovery = []string{"CLAUDE_CODE_RESUME_INTERRUPTED_TURN=1", "CLAUDE_CODE_RE
 
 // options are those of the user, with what makes the session one of the fleet.
 func (w *worker) options(ctx context.Context, s step) (*claude.Options, error) {
+	ctx, err := w.files.open(ctx, w.c.key)
+	if err != nil {
+		return nil, err
+	}
 	given, err := w.opts.Session(ctx, w.c.key)
 	if err != nil {
 		return nil, fmt.Errorf("claude: fleet: options of conversation %q: %w", w.c.key, sessionError{err})
@@ -128,6 +133,9 @@ func (w *worker) options(ctx context.Context, s step) (*claude.Options, error) {
 	o := new(claude.Options)
 	if given != nil {
 		*o = *given
+	}
+	if w.files.dir != nil {
+		o.Cwd = w.files.dir.Path()
 	}
 	w.temps.learn(o)
 	if err := w.egress.open(w.opts.Egress, w.c.key, w.lease.lost, o); err != nil {
@@ -251,6 +259,7 @@ func (w *worker) close() error {
 	err := s.Close()
 	w.egress.close()
 	close(w.closed)
+	w.saveFiles()
 	w.news.endLiveText(w.c)
 	return err
 }

@@ -1,0 +1,75 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/workspace"
+)
+
+// files are the working files of a conversation while this process has its lease.
+type files struct {
+	provider workspace.Provider // nil: conversations have no folders of their own
+	dir      workspace.Workdir  // nil: not opened yet
+}
+
+// open opens the folder, and returns a context that has it.
+func (f *files) open(ctx context.Context, key string) (context.Context, error) {
+	if f.provider == nil {
+		return ctx, nil
+	}
+	if f.dir == nil {
+		dir, err := f.provider.Open(ctx, key)
+		if err != nil {
+			return ctx, fmt.Errorf("claude: fleet: conversation %q: %w", key, err)
+		}
+		f.dir = dir
+	}
+	return workspace.With(ctx, f.dir), nil
+}
+
+// saveBound is how long the files of a conversation may take to be saved, even when the
+// time of the fleet is over.
+const saveBound = 2 * time.Minute
+
+// saveFiles saves what a turn has left in the folder. It is not an error of the turn if
+// that fails: the files are here, and the next save takes them along.
+func (w *worker) saveFiles() {
+	if w.files.dir == nil || w.lease.isLost() {
+		return
+	}
+	select {
+	case <-w.stop: // it is being deleted
+		return
+	default:
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), saveBound)
+	defer cancel()
+	err := w.files.dir.Save(ctx, w.lease.Fence)
+	if err != nil && !errors.Is(err, store.ErrLeaseLost) {
+		w.opts.Logger.Error("the files of a conversation were not saved; they are only on this machine", "conversation", w.c.key, "path", w.files.dir.Path(), "error", err)
+	}
+}
+
+// closeFiles ends the use of the folder.
+func (w *worker) closeFiles() {
+	if w.files.dir == nil {
+		return
+	}
+	if err := w.files.dir.Close(); err != nil {
+		w.opts.Logger.Warn("the folder of a conversation was not closed", "conversation", w.c.key, "error", err)
+	}
+	w.files.dir = nil
+}
+
+// eraseWorkspace removes the folder of a conversation that is deleted, with what was saved
+// of it.
+func (e *eraser) eraseWorkspace(ctx context.Context, key string, fence store.Fence) error {
+	if e.opts.Workspace == nil {
+		return nil
+	}
+	return e.opts.Workspace.Remove(ctx, key, fence)
+}
