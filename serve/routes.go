@@ -311,6 +311,11 @@ func (s *Server) route() error {
 		}
 		s.mux.Handle(table[i].method+" "+table[i].path, h)
 	}
+	editors, err := s.endpoint(editorRoute())
+	if err != nil {
+		return err
+	}
+	s.mux.Handle("GET /acp", editors)
 	for _, path := range []string{"/v1/", "/ag-ui/", "/openapi.json", "/healthz"} {
 		s.mux.Handle(path, s.unrouted(table))
 	}

@@ -76,6 +76,7 @@ func thirdPartyHomes() map[string][]string {
 		"mvdan.cc/sh/v3":                         {"permission/policy"},
 		"github.com/yuin/goldmark":               {"internal/markdown"},
 		"rsc.io/qr":                              {"cmd/claudectl"},
+		"github.com/coder/websocket":             {"serve"},
 	}
 }
 
