@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -48,14 +47,14 @@ func (s *script) counts(p *syntax.ParamExp) {
 	}
 }
 
-var identifier = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+var identifier = lazily(`[A-Za-z_][A-Za-z0-9_]*`)
 
 // expression reads a text of an expression.
 func (s *script) expression(text string) {
 	if strings.ContainsAny(text, "$`\\") {
 		s.fail("an expression in quotes")
 	}
-	for _, name := range identifier.FindAllString(text, -1) {
+	for _, name := range identifier.compile().FindAllString(text, -1) {
 		if !s.numeric(name) {
 			s.fail("arithmetic with %s, whose value is not known before it runs", name)
 		}
@@ -68,9 +67,9 @@ func (s *script) numeric(name string) bool {
 }
 
 // shellText are the variables that the shell itself fills with text.
-var shellText = regexp.MustCompile(`^(_|REPLY|MAPFILE|OPTARG|FUNCNAME|DIRSTACK|COPROC|PWD|OLDPWD|BASH(_(REMATCH|COMMAND|ARGV|ARGV0|SOURCE|EXECUTION_STRING))?|COMP_\w+|READLINE_\w+)$`)
+var shellText = lazily(`^(_|REPLY|MAPFILE|OPTARG|FUNCNAME|DIRSTACK|COPROC|PWD|OLDPWD|BASH(_(REMATCH|COMMAND|ARGV|ARGV0|SOURCE|EXECUTION_STRING))?|COMP_\w+|READLINE_\w+)$`)
 
-var digits = regexp.MustCompile(`^[-+]?[0-9]*$`)
+var digits = lazily(`^[-+]?[0-9]*$`)
 
 // isNumber reports whether a word is always a number.
 func (s *script) isNumber(w *syntax.Word) bool {
@@ -107,10 +106,10 @@ func (s *script) areNumbers(parts []syntax.WordPart) bool {
 }
 
 var (
-	sequence = regexp.MustCompile(`^\{-?[0-9]+\.\.-?[0-9]+(\.\.-?[0-9]+)?\}$`)
-	counted  = regexp.MustCompile(`^([#?$!]|RANDOM|SRANDOM|SECONDS|LINENO|BASHPID|EPOCHSECONDS|COLUMNS|LINES|UID|EUID|PPID)$`)
+	sequence = lazily(`^\{-?[0-9]+\.\.-?[0-9]+(\.\.-?[0-9]+)?\}$`)
+	counted  = lazily(`^([#?$!]|RANDOM|SRANDOM|SECONDS|LINENO|BASHPID|EPOCHSECONDS|COLUMNS|LINES|UID|EUID|PPID)$`)
 	// numberCommand is a command that prints nothing but numbers.
-	numberCommand = regexp.MustCompile(`^(wc( -[clmwL]+)?|nproc( --all)?|seq( [-+0-9]+)+|date [+]%[sYmdHMSjN]+|id -[ug]|tput (cols|lines))$`)
+	numberCommand = lazily(`^(wc( -[clmwL]+)?|nproc( --all)?|seq( [-+0-9]+)+|date [+]%[sYmdHMSjN]+|id -[ug]|tput (cols|lines))$`)
 )
 
 // printsNumber reports whether a substitution is known to print numbers, by the

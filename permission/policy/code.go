@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -46,10 +45,10 @@ func awkStarts(code string) bool {
 }
 
 var (
-	awkBad     = regexp.MustCompile(`[|@]|\b(system|getline|close|fflush)\b`)
-	awkKeyword = regexp.MustCompile(`\b(print|printf|return|in|exit|delete|case)\s*$`)
+	awkBad     = lazily(`[|@]|\b(system|getline|close|fflush)\b`)
+	awkKeyword = lazily(`\b(print|printf|return|in|exit|delete|case)\s*$`)
 	// awkWrites finds output that goes to a file.
-	awkWrites = regexp.MustCompile(`\bprintf?\b[^;}\n]*>`)
+	awkWrites = lazily(`\bprintf?\b[^;}\n]*>`)
 )
 
 // sedStarts reads a script for sed, command by command.
@@ -67,13 +66,13 @@ func sedStarts(code string) bool {
 	}
 }
 
-var sedNumber = regexp.MustCompile(`^([0-9]+(~[0-9]+)?|\$|\+[0-9]+|~[0-9]+)`)
+var sedNumber = lazily(`^([0-9]+(~[0-9]+)?|\$|\+[0-9]+|~[0-9]+)`)
 
 // sedAddresses removes the addresses from the front of a script.
 func sedAddresses(code string) string {
 	for {
 		code = strings.TrimLeft(code, " \t,!")
-		switch m := sedNumber.FindString(code); {
+		switch m := sedNumber.compile().FindString(code); {
 		case m != "":
 			code = code[len(m):]
 		case strings.HasPrefix(code, "/"):
@@ -89,9 +88,9 @@ func sedAddresses(code string) string {
 }
 
 var (
-	sedFlags  = regexp.MustCompile(`^[gpiImM0-9]*`)
-	sedLetter = regexp.MustCompile(`^[dDgGhHnNpPxz=lqQF][0-9]*`)
-	sedLine   = regexp.MustCompile(`^([aic:]|[btT])[^\n;}]*`)
+	sedFlags  = lazily(`^[gpiImM0-9]*`)
+	sedLetter = lazily(`^[dDgGhHnNpPxz=lqQF][0-9]*`)
+	sedLine   = lazily(`^([aic:]|[btT])[^\n;}]*`)
 )
 
 // sedCommand removes one command from the front of a script.
@@ -107,12 +106,12 @@ func sedCommand(code string) (rest string, ok bool) {
 		if _, rest, ok = delimited(rest, code[1]); !ok {
 			return "", false
 		}
-		return ended(rest[len(sedFlags.FindString(rest)):])
+		return ended(rest[len(sedFlags.compile().FindString(rest)):])
 	}
-	if m := sedLetter.FindString(code); m != "" {
+	if m := sedLetter.compile().FindString(code); m != "" {
 		return ended(code[len(m):])
 	}
-	if m := sedLine.FindString(code); m != "" {
+	if m := sedLine.compile().FindString(code); m != "" {
 		if strings.Contains("aic", code[:1]) { // the text lasts to the end of the line, or longer
 			m, _, _ = strings.Cut(code, "\n")
 			return code[len(m):], !strings.HasSuffix(m, `\`) || !strings.Contains(code[len(m):], "\n")
@@ -147,8 +146,8 @@ func delimited(text string, delimiter byte) (part, rest string, ok bool) {
 var (
 	// What may follow a dollar in a pattern or its replacement: a group, a name
 	// that does not begin an element, or the end of the pattern.
-	perlValue = regexp.MustCompile(`\$([0-9]+|[A-Za-z_][A-Za-z0-9_]*|&)([^-\[{:(A-Za-z0-9_]|$)|\$([)|]|$)`)
-	perlBad   = regexp.MustCompile("[$@`]|\\(\\?+[\\{\\?]|\\(\\*")
+	perlValue = lazily(`\$([0-9]+|[A-Za-z_][A-Za-z0-9_]*|&)([^-\[{:(A-Za-z0-9_]|$)|\$([)|]|$)`)
+	perlBad   = lazily("[$@`]|\\(\\?+[\\{\\?]|\\(\\*")
 )
 
 // perlStarts knows substitutions, and lines that are printed conditionally.
@@ -164,7 +163,7 @@ func perlStarts(code string) bool {
 	return false
 }
 
-var perlPrint = regexp.MustCompile(`^print(\s+\$_)?(\s+(if|unless)\s+!?)?`)
+var perlPrint = lazily(`^print(\s+\$_)?(\s+(if|unless)\s+!?)?`)
 
 // perlStatement removes one statement from the front of a program.
 func perlStatement(code string) (rest string, ok bool) {
@@ -173,7 +172,7 @@ func perlStatement(code string) (rest string, ok bool) {
 		if m[2] == "" {
 			return strings.TrimLeft(rest, " \t"), true
 		}
-		if number := perlLine.FindString(rest); number != "" {
+		if number := perlLine.compile().FindString(rest); number != "" {
 			return rest[len(number):], true
 		}
 		code = strings.TrimPrefix(rest, "m")
@@ -183,7 +182,7 @@ func perlStatement(code string) (rest string, ok bool) {
 		pattern, rest, ok := delimited(code[1:], '/')
 		// An operator could follow the blanks; only the end of the statement is
 		// allowed.
-		flags := perlFlags.FindString(rest)
+		flags := perlFlags.compile().FindString(rest)
 		return rest[len(flags):], ok && perlHarmless(pattern)
 	}
 	if !strings.HasPrefix(code, "s") || len(code) < 3 || strings.IndexByte("/|#,!%~:", code[1]) < 0 {
@@ -198,34 +197,34 @@ func perlStatement(code string) (rest string, ok bool) {
 }
 
 // perlFlags are the flags of a pattern, and the blanks after them.
-var perlFlags = regexp.MustCompile(`^[gimsx]*[ \t]*`)
+var perlFlags = lazily(`^[gimsx]*[ \t]*`)
 
 // perlLine is a condition on the number of a line.
-var perlLine = regexp.MustCompile(`^\$\.\s*(==|<=?|>=?|%)\s*[0-9]+`)
+var perlLine = lazily(`^\$\.\s*(==|<=?|>=?|%)\s*[0-9]+`)
 
 // perlHarmless reports whether a pattern, or its replacement, holds no code.
 func perlHarmless(text string) bool {
-	return !perlBad.MatchString(perlValue.ReplaceAllString(text, "$2"))
+	return !perlBad.MatchString(perlValue.compile().ReplaceAllString(text, "$2"))
 }
 
 // The only words of Ruby that count as harmless.
 const rubyWords = " puts p print require json yaml date time set securerandom digest pp JSON YAML Date Time Set SecureRandom RUBY_VERSION RUBY_PLATFORM RUBY_ENGINE STDIN read parse pretty_generate dump now today iso8601 hex uuid to_s to_i to_f to_a to_json map select reject each sum size length count first last min max sort reverse uniq join split strip chomp upcase downcase capitalize include times upto keys values fetch dig nil true false do end round abs "
 
 var (
-	rubyString  = regexp.MustCompile(`'[^'"\\#\n]*'|"[^'"\\#\n]*"`)
-	rubyRequire = regexp.MustCompile(`\brequire\s*\(?\s*(?:'(?:json|yaml|date|time|set|securerandom|digest|pp)'|"(?:json|yaml|date|time|set|securerandom|digest|pp)")`)
-	rubyBad     = regexp.MustCompile("[^\\x20-\\x7e\\n]|[\\\\`#@'\"%$&:?/~]|<<")
-	rubyWord    = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+	rubyString  = lazily(`'[^'"\\#\n]*'|"[^'"\\#\n]*"`)
+	rubyRequire = lazily(`\brequire\s*\(?\s*(?:'(?:json|yaml|date|time|set|securerandom|digest|pp)'|"(?:json|yaml|date|time|set|securerandom|digest|pp)")`)
+	rubyBad     = lazily("[^\\x20-\\x7e\\n]|[\\\\`#@'\"%$&:?/~]|<<")
+	rubyWord    = lazily(`[A-Za-z_][A-Za-z0-9_]*`)
 )
 
 // rubyStarts knows printing and simple expressions.
 func rubyStarts(code string) bool {
-	code = rubyRequire.ReplaceAllString(code, "0")
-	bare := rubyString.ReplaceAllString(code, "0")
+	code = rubyRequire.compile().ReplaceAllString(code, "0")
+	bare := rubyString.compile().ReplaceAllString(code, "0")
 	if rubyBad.MatchString(bare) || strings.Contains(bare, "require") {
 		return true
 	}
-	for _, word := range rubyWord.FindAllString(bare, -1) {
+	for _, word := range rubyWord.compile().FindAllString(bare, -1) {
 		if len(word) > 1 && !listed(rubyWords, word) {
 			return true
 		}
@@ -241,10 +240,10 @@ const (
 )
 
 var (
-	pythonBad    = regexp.MustCompile(`[^\x20-\x7e\n\t]|__|\\[^nrt'"\\]|\b(eval|exec|compile|open|input|breakpoint|getattr|setattr|delattr|globals|locals|vars|help|class|async|type|object|super)\b|\bimport\s*[*(\\]`)
-	pythonImport = regexp.MustCompile(`\bimport\s+([A-Za-z_][\w.]*(?:\s+as\s+\w+)?(?:\s*,\s*[A-Za-z_][\w.]*(?:\s+as\s+\w+)?)*)`)
-	pythonFrom   = regexp.MustCompile(`\bfrom\s+([A-Za-z_][\w.]*)\s+$`)
-	pythonMember = regexp.MustCompile(`\.(\s|#|\\|[A-Za-z_]\w*)`)
+	pythonBad    = lazily(`[^\x20-\x7e\n\t]|__|\\[^nrt'"\\]|\b(eval|exec|compile|open|input|breakpoint|getattr|setattr|delattr|globals|locals|vars|help|class|async|type|object|super)\b|\bimport\s*[*(\\]`)
+	pythonImport = lazily(`\bimport\s+([A-Za-z_][\w.]*(?:\s+as\s+\w+)?(?:\s*,\s*[A-Za-z_][\w.]*(?:\s+as\s+\w+)?)*)`)
+	pythonFrom   = lazily(`\bfrom\s+([A-Za-z_][\w.]*)\s+$`)
+	pythonMember = lazily(`\.(\s|#|\\|[A-Za-z_]\w*)`)
 )
 
 func pythonStarts(code string) bool {
@@ -252,7 +251,7 @@ func pythonStarts(code string) bool {
 		return true
 	}
 	imports := 0
-	for _, m := range pythonImport.FindAllStringSubmatchIndex(code, -1) {
+	for _, m := range pythonImport.compile().FindAllStringSubmatchIndex(code, -1) {
 		imports++
 		names := pythonModules
 		if from := pythonFrom.FindStringSubmatch(code[:m[0]]); from != nil {
@@ -266,7 +265,7 @@ func pythonStarts(code string) bool {
 			}
 		}
 	}
-	for _, m := range pythonMember.FindAllStringSubmatch(code, -1) {
+	for _, m := range pythonMember.compile().FindAllStringSubmatch(code, -1) {
 		if !listed(pythonMembers, m[1]) {
 			return true
 		}
@@ -278,16 +277,16 @@ func pythonStarts(code string) bool {
 const nodeWords = " console log error require JSON parse stringify process version versions v8 node env argv const let var function return if else for of in new Date Math Object keys map filter reduce forEach join length toString toISOString toFixed now true false null undefined readFileSync existsSync readdirSync path resolve basename dirname extname randomBytes randomUUID createHash update digest Number parseInt parseFloat String Array isArray from Boolean split trim slice replace includes startsWith endsWith indexOf sort reverse concat push max min floor ceil round abs sqrt pow random PI name scripts dependencies devDependencies description license main pkg data err res obj str key val out line lines item items file text typeof "
 
 var (
-	nodeString  = regexp.MustCompile(`'[^'"\n]*'|"[^'"\n]*"`)
-	nodeBad     = regexp.MustCompile("[^\\x20-\\x7e\\n]|[\\\\`/#@'\"]")
-	nodeIndex   = regexp.MustCompile(`\[[0-9]+\]`)
-	nodeWord    = regexp.MustCompile(`[A-Za-z_$][\w$]*`)
-	nodeRequire = regexp.MustCompile(`\brequire\((?:'[^'"]*'|"[^'"]*")\)`)
-	nodeModule  = regexp.MustCompile(`^require\(['"]((node:)?(fs|path|util|os|crypto|url|assert|querystring|zlib|events|buffer)|\.{0,2}/?[\w./-]*\.json)['"]\)$`)
+	nodeString  = lazily(`'[^'"\n]*'|"[^'"\n]*"`)
+	nodeBad     = lazily("[^\\x20-\\x7e\\n]|[\\\\`/#@'\"]")
+	nodeIndex   = lazily(`\[[0-9]+\]`)
+	nodeWord    = lazily(`[A-Za-z_$][\w$]*`)
+	nodeRequire = lazily(`\brequire\((?:'[^'"]*'|"[^'"]*")\)`)
+	nodeModule  = lazily(`^require\(['"]((node:)?(fs|path|util|os|crypto|url|assert|querystring|zlib|events|buffer)|\.{0,2}/?[\w./-]*\.json)['"]\)$`)
 )
 
 func nodeStarts(code string) bool {
-	found := nodeRequire.FindAllString(code, -1)
+	found := nodeRequire.compile().FindAllString(code, -1)
 	for _, r := range found {
 		if !nodeModule.MatchString(r) {
 			return true
@@ -296,11 +295,11 @@ func nodeStarts(code string) bool {
 	if strings.Count(code, "require") != len(found) {
 		return true
 	}
-	bare := nodeIndex.ReplaceAllString(nodeString.ReplaceAllString(code, "0"), "")
+	bare := nodeIndex.compile().ReplaceAllString(nodeString.compile().ReplaceAllString(code, "0"), "")
 	if nodeBad.MatchString(bare) || strings.Contains(bare, "[") {
 		return true
 	}
-	for _, word := range nodeWord.FindAllString(bare, -1) {
+	for _, word := range nodeWord.compile().FindAllString(bare, -1) {
 		if len(word) > 1 && !listed(nodeWords, word) {
 			return true
 		}

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,24 +13,24 @@ type console struct {
 	names string
 	// plain fits the arguments, and the commands it reads, that start nothing;
 	// nil: it must not read anything, and options may be commands.
-	plain *regexp.Regexp
+	plain *expression
 }
 
 var consoles = []console{
 	{names: " vim vi nvim view vimdiff emacs nano ex ed red lldb "},
 	{names: " gdb ", plain: gdbPlain},
-	{names: " tmux screen ", plain: regexp.MustCompile(`^(ls|list-\w+|has-session|kill-session|kill-server|info|-V|-ls|-t|[A-Za-z0-9]+)$`)},
-	{names: " sqlite3 ", plain: regexp.MustCompile(`(?is)^(-(readonly|header|csv|json|column|line|list|box|table|markdown|batch|bail)|\.(tables|schema|dump|databases|indexes)[ \w]*|[^-.].*|)$`)},
-	{names: " psql ", plain: regexp.MustCompile(`^([^\\]*|\\(d[a-zA-Z]*\+?|l\+?|x|conninfo|timing)( [\w.*]+)?)$`)},
-	{names: " mysql mariadb ", plain: regexp.MustCompile(`^[^\\]*$`)},
+	{names: " tmux screen ", plain: lazily(`^(ls|list-\w+|has-session|kill-session|kill-server|info|-V|-ls|-t|[A-Za-z0-9]+)$`)},
+	{names: " sqlite3 ", plain: lazily(`(?is)^(-(readonly|header|csv|json|column|line|list|box|table|markdown|batch|bail)|\.(tables|schema|dump|databases|indexes)[ \w]*|[^-.].*|)$`)},
+	{names: " psql ", plain: lazily(`^([^\\]*|\\(d[a-zA-Z]*\+?|l\+?|x|conninfo|timing)( [\w.*]+)?)$`)},
+	{names: " mysql mariadb ", plain: lazily(`^[^\\]*$`)},
 }
 
 // The commands, options and files of gdb that start nothing. By "run" and by
 // many other commands gdb starts the program it is given, with any arguments.
 var (
-	gdbPlain  = regexp.MustCompile(`^((bt|backtrace|where)( full| -?\d+)*|(q|quit|up|down|frame|thread|f)( \d+)?|thread apply (all|\d+) (bt|backtrace|where)( full)?|(p|print) [A-Za-z_][\w.]*|(info|list|l|disassemble)( [\w ./:*]*)?|(b|break) [\w./:]+|)$`)
-	gdbOption = regexp.MustCompile(`^--?(batch|quiet|q|nx|ex|p|core|return-child-result)(=\d+)?$`)
-	gdbFile   = regexp.MustCompile(`^[\w./][\w./-]*$`)
+	gdbPlain  = lazily(`^((bt|backtrace|where)( full| -?\d+)*|(q|quit|up|down|frame|thread|f)( \d+)?|thread apply (all|\d+) (bt|backtrace|where)( full)?|(p|print) [A-Za-z_][\w.]*|(info|list|l|disassemble)( [\w ./:*]*)?|(b|break) [\w./:]+|)$`)
+	gdbOption = lazily(`^--?(batch|quiet|q|nx|ex|p|core|return-child-result)(=\d+)?$`)
+	gdbFile   = lazily(`^[\w./][\w./-]*$`)
 )
 
 // gdb reads the arguments of gdb. It returns those that are commands, and "?"
@@ -55,7 +54,7 @@ func gdb(words []string, args bool) (commands []string) {
 
 // consoleCode are words by which a database starts a program, or writes a file
 // that may be one.
-var consoleCode = regexp.MustCompile(`(?i)\b(edit|load_extension|writefile|readfile)\s*\(|\bprogram\b|\bsystem\b|\bnew-session\b|(^|\n)\s*[.\\!]\w*\s.*\|`)
+var consoleCode = lazily(`(?i)\b(edit|load_extension|writefile|readfile)\s*\(|\bprogram\b|\bsystem\b|\bnew-session\b|(^|\n)\s*[.\\!]\w*\s.*\|`)
 
 // console reads the arguments of a console, and the commands on its input.
 func (s *script) console(name string, words []string, in input) {
@@ -130,7 +129,7 @@ func (s *script) git(words []string) {
 }
 
 // renamesSection matches options that rename a section of settings, maybe to alias.
-var renamesSection = regexp.MustCompile(`^(--ren|rename-section$)`)
+var renamesSection = lazily(`^(--ren|rename-section$)`)
 
 // eachRepo reads the command that git runs in many repositories. The first word
 // may be a command, or the value of the option before it.
@@ -149,7 +148,7 @@ func (s *script) eachRepo(words []string) {
 
 // hooksSetting are settings and options that name the place of the programs
 // that git runs by itself, or of further settings.
-var hooksSetting = regexp.MustCompile(`(?i)hookspath|templatedir|^--template|^include(if\..*)?\.path`)
+var hooksSetting = lazily(`(?i)hookspath|templatedir|^--template|^include(if\..*)?\.path`)
 
 // alias reads the expansion of an alias of git.
 func (s *script) alias(value string) {

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -170,7 +169,7 @@ func (s *script) declarations(name string, args []string) {
 }
 
 // shellArray are arrays that the shell itself provides.
-var shellArray = regexp.MustCompile(`^(DIRSTACK|FUNCNAME|GROUPS|PIPESTATUS|MAPFILE|COPROC|BASH_\w+|COMP_\w+)$`)
+var shellArray = lazily(`^(DIRSTACK|FUNCNAME|GROUPS|PIPESTATUS|MAPFILE|COPROC|BASH_\w+|COMP_\w+)$`)
 
 // testWords reads the arguments of test. Only the name after -v is evaluated;
 // but an unquoted word may contain such a question.

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,7 +128,7 @@ func (e expander) parts(parts []syntax.WordPart, quoted bool) []string {
 			values = []string{string(anyText)}
 		}
 		if lit, ok := part.(*syntax.Lit); ok && e.values != nil && i > 0 && modified(parts[i-1], lit) {
-			values = []string{unescape(modifiers.ReplaceAllString(lit.Value, "$2"))}
+			values = []string{unescape(modifiers.compile().ReplaceAllString(lit.Value, "$2"))}
 		}
 		if len(values) == 1 {
 			tail.WriteString(values[0])
@@ -154,7 +153,7 @@ func (e expander) parts(parts []syntax.WordPart, quoted bool) []string {
 }
 
 // modifiers follow a variable in zsh, and change its value.
-var modifiers = regexp.MustCompile(`^(:[A-Za-z])+($|[/:.])`)
+var modifiers = lazily(`^(:[A-Za-z])+($|[/:.])`)
 
 // modified reports whether the following text changes the value of a variable
 // in zsh.
@@ -247,7 +246,7 @@ func readsFile(c *syntax.CmdSubst) bool {
 // escaped returns a text with escapes, which can spell anything. For the names of
 // files, only escapes made of digits are read.
 func (e expander) escaped(text string) string {
-	decoded := numberEscape.ReplaceAllStringFunc(text, func(escape string) string {
+	decoded := numberEscape.compile().ReplaceAllStringFunc(text, func(escape string) string {
 		number, radix := escape[1:], 8
 		if number[0] == 'x' {
 			number, radix = number[1:], 16
@@ -258,7 +257,7 @@ func (e expander) escaped(text string) string {
 		}
 		return string(rune(n))
 	})
-	decoded = blankEscape.ReplaceAllString(decoded, " ") // as names, words between blanks are the same
+	decoded = blankEscape.compile().ReplaceAllString(decoded, " ") // as names, words between blanks are the same
 	if e.values == nil || strings.Contains(decoded, `\`) {
 		if !plainEscapes.MatchString(text) {
 			e.obscured("")
@@ -269,11 +268,11 @@ func (e expander) escaped(text string) string {
 }
 
 // plainEscapes is a text whose escapes do not stand for letters of a name.
-var plainEscapes = regexp.MustCompile(`^([^\\]|\\[abeEfnrtv\\'"?])*$`)
+var plainEscapes = lazily(`^([^\\]|\\[abeEfnrtv\\'"?])*$`)
 
-var blankEscape = regexp.MustCompile(`\\[nt]`)
+var blankEscape = lazily(`\\[nt]`)
 
-var numberEscape = regexp.MustCompile(`\\(x[0-9a-fA-F]{2}|[0-7]{3})`)
+var numberEscape = lazily(`\\(x[0-9a-fA-F]{2}|[0-7]{3})`)
 
 // manyNames reports whether a value may be more than one name.
 func manyNames(value string) bool {
@@ -362,7 +361,7 @@ func (e expander) obscured(variable string) {
 
 // shellFilled are variables that the shell itself fills with whatever it reads,
 // finds or runs.
-var shellFilled = regexp.MustCompile(`^(_|REPLY|MAPFILE|OPTARG|FUNCNAME|DIRSTACK|BASH_(REMATCH|COMMAND|ARGV|ARGV0|EXECUTION_STRING)|COMP_\w+|READLINE_\w+)$`)
+var shellFilled = lazily(`^(_|REPLY|MAPFILE|OPTARG|FUNCNAME|DIRSTACK|BASH_(REMATCH|COMMAND|ARGV|ARGV0|EXECUTION_STRING)|COMP_\w+|READLINE_\w+)$`)
 
 // splitWords adds the words of values where the text sets the characters at
 // which words end.

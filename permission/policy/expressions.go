@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -12,7 +11,7 @@ import (
 // options of a program decide which one it means: an expression is read in both
 // ways, with a backslash before brackets and without.
 func namesOf(expression string) (names []string) {
-	for _, text := range []string{expression, swapped.ReplaceAllStringFunc(expression, swap)} {
+	for _, text := range []string{expression, swapped.compile().ReplaceAllStringFunc(expression, swap)} {
 		tree, err := syntax.Parse(text, syntax.Perl&^syntax.NonGreedy)
 		if err != nil {
 			continue
@@ -30,7 +29,7 @@ func namesOf(expression string) (names []string) {
 	return names
 }
 
-var swapped = regexp.MustCompile(`\\?[(){}|]|\\.`)
+var swapped = lazily(`\\?[(){}|]|\\.`)
 
 // swap gives brackets with a backslash the meaning of those without, and the other
 // way round.
@@ -122,7 +121,7 @@ func fdFound(words []string) (names []string) {
 }
 
 var (
-	fdGlob   = regexp.MustCompile(`^(-[a-zA-Z]*g|--glob)`)
-	fdValue  = regexp.MustCompile(`^(-[a-zA-Z0-9]*[tdESoj]|--(type|(max|min|exact)-depth|exclude|size|owner|color|threads|changed-(within|before)|base-directory|search-path|format))$`)
-	fdEnding = regexp.MustCompile(`^(?:-[a-zA-Z0-9]*e|--extension(?:=|$))(.*)$`)
+	fdGlob   = lazily(`^(-[a-zA-Z]*g|--glob)`)
+	fdValue  = lazily(`^(-[a-zA-Z0-9]*[tdESoj]|--(type|(max|min|exact)-depth|exclude|size|owner|color|threads|changed-(within|before)|base-directory|search-path|format))$`)
+	fdEnding = lazily(`^(?:-[a-zA-Z0-9]*e|--extension(?:=|$))(.*)$`)
 )

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -72,7 +71,7 @@ func (s *script) name(words []string) {
 func local(program, word string) string {
 	switch {
 	case listed(" scp rsync sftp ", program) && elsewhere.MatchString(word):
-		return word[len(elsewhere.FindString(word)):]
+		return word[len(elsewhere.compile().FindString(word)):]
 	case listed(" wget curl http aws gsutil ", program) && address.MatchString(word):
 		name := word[strings.LastIndexByte(word, '/')+1:]
 		if whollyUnknown(name) {
@@ -84,8 +83,8 @@ func local(program, word string) string {
 }
 
 var (
-	address   = regexp.MustCompile(`^(https?|ftps?|s3|gs|ssh|git|oci)://`)
-	elsewhere = regexp.MustCompile(`^[\w.@` + string(anyText) + `-]+:`)
+	address   = lazily(`^(https?|ftps?|s3|gs|ssh|git|oci)://`)
+	elsewhere = lazily(`^[\w.@` + string(anyText) + `-]+:`)
 )
 
 // program returns the program that a command comes down to, and its position:
@@ -107,22 +106,22 @@ func isSpreadOrText(r rune) bool { return r == anyText || r == anyWords }
 
 var (
 	// outputOption is an option that a file to write follows, or is joined to.
-	outputOption = regexp.MustCompile(`^(-[a-zA-Z]*o|-O|--?out|--ou?(=|$)|-fprint(0|f)?$|-fls$)`)
+	outputOption = lazily(`^(-[a-zA-Z]*o|-O|--?out|--ou?(=|$)|-fprint(0|f)?$|-fls$)`)
 	// directoryOption is an option that a directory follows, or is joined to.
-	directoryOption = regexp.MustCompile(`(?s)^(?:-C|--(?:` + abbreviated("directory", 3) + `|` + abbreviated("chdir", 2) + `|cwd|prefix|work-tree)(?:=|$))(.*)$`)
+	directoryOption = lazily(`(?s)^(?:-C|--(?:` + abbreviated("directory", 3) + `|` + abbreviated("chdir", 2) + `|cwd|prefix|work-tree)(?:=|$))(.*)$`)
 	// findWrites are the actions of find that change files.
-	findWrites = regexp.MustCompile(`^-(delete|fprint|fls)`)
+	findWrites = lazily(`^-(delete|fprint|fls)`)
 
-	namesInFile = regexp.MustCompile(`^--files0?-f`)
-	namesForSum = regexp.MustCompile(`^--` + abbreviated("files0-from", 1) + `(=|$)`)
-	namesForTar = regexp.MustCompile(`^(-T|--` + abbreviated("files-from", 2) + `(=|$)|-[a-zA-Z]*T$)`)
-	namesForGit = regexp.MustCompile(`^--` + abbreviated("pathspec-from-file", 9) + `(=|$)`)
-	always      = regexp.MustCompile(``)
+	namesInFile = lazily(`^--files0?-f`)
+	namesForSum = lazily(`^--` + abbreviated("files0-from", 1) + `(=|$)`)
+	namesForTar = lazily(`^(-T|--` + abbreviated("files-from", 2) + `(=|$)|-[a-zA-Z]*T$)`)
+	namesForGit = lazily(`^--` + abbreviated("pathspec-from-file", 9) + `(=|$)`)
+	always      = lazily(``)
 )
 
 // listOption finds the arguments by which a program reads names of files from
 // its input.
-func listOption(program string) *regexp.Regexp {
+func listOption(program string) *expression {
 	switch program {
 	case "tar", "bsdtar":
 		return namesForTar
@@ -163,7 +162,7 @@ func (s *script) writes(name string, words []string, open bool) {
 	switch {
 	case listed(" gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd uncompress ", name):
 		for _, word := range words[1:] {
-			s.make(unpacked.ReplaceAllString(word, ""))
+			s.make(unpacked.compile().ReplaceAllString(word, ""))
 		}
 		return
 	case listed(makers, name), open && !known && !strings.HasPrefix(words[0], "./"):
@@ -189,13 +188,13 @@ func (s *script) writes(name string, words []string, open bool) {
 }
 
 // splitFilter is the option of split that a command follows, or is joined to.
-var splitFilter = regexp.MustCompile(`^--f`)
+var splitFilter = lazily(`^--f`)
 
 // remoteShell is the option of rsync that a program follows.
-var remoteShell = regexp.MustCompile(`^(-[a-zA-Z]*e|--rsh)$`)
+var remoteShell = lazily(`^(-[a-zA-Z]*e|--rsh)$`)
 
 // renamed are options that give other names to unpacked files.
-var renamed = regexp.MustCompile(`^(--(transform|xform|strip|show-transformed|absolute)|-[a-zA-Z]*[sP]|-?[a-zA-Z]*P[a-zA-Z]*$)`)
+var renamed = lazily(`^(--(transform|xform|strip|show-transformed|absolute)|-[a-zA-Z]*[sP]|-?[a-zA-Z]*P[a-zA-Z]*$)`)
 
 // meanings returns the paths that a word may hold: the whole word, the value of
 // an option, the part after a colon, and the part behind a cluster of options.

@@ -3,7 +3,6 @@ package policy
 import (
 	"net/netip"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/claude-agent-go/claude/permission"
@@ -12,7 +11,7 @@ import (
 // plainURL is an address that all programs read alike. Others, with
 // backslashes, missing slashes or letters that stand for plain ones, lead a
 // browser to a host that only the browser sees in them.
-var plainURL = regexp.MustCompile(`^[hH][tT][tT][pP][sS]?://[0-9A-Za-z.-]*[0-9A-Za-z](:[0-9]*)?([/?#][^\\\pC\pZ]*)?$`)
+var plainURL = lazily(`^[hH][tT][tT][pP][sS]?://[0-9A-Za-z.-]*[0-9A-Za-z](:[0-9]*)?([/?#][^\\\pC\pZ]*)?$`)
 
 // fitsHost compares the host of a call with a rule for WebFetch.
 func (r rule) fitsHost(req *permission.Request, how reading) (bool, error) {

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -53,14 +52,14 @@ func (k *keeping) makes(path string, dark bool) {
 // store a text they are given, and the files that they store it in.
 var keepers = []struct {
 	programs string
-	command  *regexp.Regexp
+	command  *expression
 	files    string
 }{
-	{" git ", regexp.MustCompile(`^(tag|branch|config|remote|checkout|switch|commit|notes|update-ref|symbolic-ref|stash|init|mv|worktree|replace|update-index|-b)$`), "config"},
-	{" npm pnpm yarn ", regexp.MustCompile(`^(set|pkg|config|init)$`), "package.json .npmrc"},
-	{" go ", regexp.MustCompile(`^-w$`), ""},
-	{" systemctl ", regexp.MustCompile(`^(set-environment|set-property|edit)$`), ""},
-	{" docker podman nerdctl kubectl oc gh helm terraform aws gcloud az pip pip3 poetry uv cargo rustup brew minikube pyenv rbenv hg svn ", regexp.MustCompile(`^(set|config|configure|tag|create|new|alias|rename|commit|set-[a-z-]+|label|annotate)$`), ""},
+	{" git ", lazily(`^(tag|branch|config|remote|checkout|switch|commit|notes|update-ref|symbolic-ref|stash|init|mv|worktree|replace|update-index|-b)$`), "config"},
+	{" npm pnpm yarn ", lazily(`^(set|pkg|config|init)$`), "package.json .npmrc"},
+	{" go ", lazily(`^-w$`), ""},
+	{" systemctl ", lazily(`^(set-environment|set-property|edit)$`), ""},
+	{" docker podman nerdctl kubectl oc gh helm terraform aws gcloud az pip pip3 poetry uv cargo rustup brew minikube pyenv rbenv hg svn ", lazily(`^(set|config|configure|tag|create|new|alias|rename|commit|set-[a-z-]+|label|annotate)$`), ""},
 }
 
 // fileMakers are the programs whose operands are names of files that they make.
@@ -213,9 +212,9 @@ func forms(words []string) bool {
 
 var (
 	// cutting are the options by which a selector prints a part of a line.
-	cutting = regexp.MustCompile(`^(-[a-zA-Z0-9]*[co]|--(only|bytes|replace))`)
+	cutting = lazily(`^(-[a-zA-Z0-9]*[co]|--(only|bytes|replace))`)
 	// processNumber prints the column in which ps has the numbers of processes.
-	processNumber = regexp.MustCompile(`^awk (/[^/]*/ *)?\{ *print \$2;? *\}$`)
+	processNumber = lazily(`^awk (/[^/]*/ *)?\{ *print \$2;? *\}$`)
 )
 
 // holds reports whether a file may hold words of the text.
@@ -229,9 +228,9 @@ func (r wordReading) holds(path string) bool {
 var (
 	// itself are files in which the system shows the arguments and variables of
 	// processes.
-	itself = regexp.MustCompile(`^/+proc/.*(cmdline|environ|comm)$`)
+	itself = lazily(`^/+proc/.*(cmdline|environ|comm)$`)
 	// ownDescriptor are names of files that a process has opened.
-	ownDescriptor = regexp.MustCompile(`^/+(dev/(fd/|stdin)|proc/.*/fd/)`)
+	ownDescriptor = lazily(`^/+(dev/(fd/|stdin)|proc/.*/fd/)`)
 )
 
 // listers are programs that print names without being given any.
@@ -277,6 +276,6 @@ func (r wordReading) finds(words []string, work *int) (finds, content bool) {
 }
 
 var (
-	listsArguments = regexp.MustCompile(`^(-[a-z]*[al]|--list)`)
-	gitLists       = regexp.MustCompile(`^(ls-files|status|diff|clean)$`)
+	listsArguments = lazily(`^(-[a-z]*[al]|--list)`)
+	gitLists       = lazily(`^(ls-files|status|diff|clean)$`)
 )

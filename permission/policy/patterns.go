@@ -2,7 +2,6 @@ package policy
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -36,7 +35,7 @@ func decoded(program string, words []string, i int) []string {
 	switch program {
 	case "curl":
 		if strings.ContainsAny(word, "{[") && !strings.Contains(word, "\"") {
-			names = append(names, curlSet.ReplaceAllString(word, string(anyText)))
+			names = append(names, curlSet.compile().ReplaceAllString(word, string(anyText)))
 		}
 	case "git":
 		if i > 1 && !listed(messages+gitTexts, words[i-1]) && !gitPattern(words, i) {
@@ -57,9 +56,9 @@ func decoded(program string, words []string, i int) []string {
 }
 
 var (
-	fileURL       = regexp.MustCompile(`(?i)file:`)
-	curlSet       = regexp.MustCompile(`\{[^}]*\}|\[[^\]]*\]`)
-	includeOption = regexp.MustCompile(`^(?:--(?:inc[a-z-]*|i?glob)(?:=|$)|-[a-zA-Z0-9]*g)(.*)$`)
+	fileURL       = lazily(`(?i)file:`)
+	curlSet       = lazily(`\{[^}]*\}|\[[^\]]*\]`)
+	includeOption = lazily(`^(?:--(?:inc[a-z-]*|i?glob)(?:=|$)|-[a-zA-Z0-9]*g)(.*)$`)
 )
 
 // gitTexts are options of git that are followed by a text or an expression.
@@ -75,7 +74,7 @@ func gitPattern(words []string, i int) bool {
 	return at+1+slices.IndexFunc(words[at+1:], func(w string) bool { return !strings.HasPrefix(w, "-") }) == i
 }
 
-var clusteredE = regexp.MustCompile(`^-[A-Za-z0-9]*[ef]`)
+var clusteredE = lazily(`^-[A-Za-z0-9]*[ef]`)
 
 // pathspec returns the names that a word stands for by git's own wildcards,
 // which also stand for dots and for slashes.
@@ -100,7 +99,7 @@ func pathspec(words []string, word string) []string {
 	return names
 }
 
-var pathMagic = regexp.MustCompile(`^:(?:\([a-z,:=!^-]*\)|[!^/]+:?)`)
+var pathMagic = lazily(`^:(?:\([a-z,:=!^-]*\)|[!^/]+:?)`)
 
 // ownPattern returns a pattern whose wildcards also stand for a dot at the
 // beginning.

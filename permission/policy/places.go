@@ -3,7 +3,6 @@ package policy
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -59,7 +58,7 @@ func (s *script) link(words []string) {
 	}
 }
 
-var symbolic = regexp.MustCompile(`^(-[a-zA-Z]*s|--sy)`)
+var symbolic = lazily(`^(-[a-zA-Z]*s|--sy)`)
 
 // deniesFiles reports whether one of the words of a command names a file that
 // a rule for Read or Edit denies.
@@ -261,9 +260,9 @@ func (a *surroundings) absolute(p string) []string {
 }
 
 var (
-	account = regexp.MustCompile(`^~[A-Za-z0-9_.+-]*$`)
-	visited = regexp.MustCompile(`^~([+-][0-9]*|[0-9]+)$`)
-	devices = regexp.MustCompile(`^/+dev/+(\./+)*fd`)
+	account = lazily(`^~[A-Za-z0-9_.+-]*$`)
+	visited = lazily(`^~([+-][0-9]*|[0-9]+)$`)
+	devices = lazily(`^/+dev/+(\./+)*fd`)
 )
 
 // linked adds the readings of paths that lead through a link made by a command.
@@ -298,7 +297,7 @@ func (a *surroundings) linked(paths []string, depth int) []string {
 
 // process is a link of a process: to the directory it runs in, to the root, or
 // to a file that it has opened.
-var process = regexp.MustCompile(`^/proc/[^/]+(?:/task/[^/]+)?/(?:([^/]+)|fd/[^/]+)$`)
+var process = lazily(`^/proc/[^/]+(?:/task/[^/]+)?/(?:([^/]+)|fd/[^/]+)$`)
 
 // processes returns the places that a path through a link of a process leads
 // to.

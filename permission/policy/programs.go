@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -59,10 +58,10 @@ const (
 // language is an interpreter of another language than the shell's.
 type language struct {
 	names string
-	code  *regexp.Regexp // the option that code follows, or is joined to
+	code  *expression // the option that code follows, or is joined to
 	// options are those that do not affect what runs. An unknown option makes
 	// the rest unreadable. nil: all are harmless.
-	options *regexp.Regexp
+	options *expression
 	values  string // letters of options that take the next word
 	file    string // letters of options that take a script
 	first   bool   // the first argument is code
@@ -71,18 +70,18 @@ type language struct {
 }
 
 var languages = []language{
-	{names: " awk gawk mawk nawk ", code: regexp.MustCompile(`(?s)^(?:-e|--source=?)(.*)$`), options: regexp.MustCompile(`^(-[Fv].*|-[fE]|--(posix|traditional|re-interval|csv|bignum))$`),
+	{names: " awk gawk mawk nawk ", code: lazily(`(?s)^(?:-e|--source=?)(.*)$`), options: lazily(`^(-[Fv].*|-[fE]|--(posix|traditional|re-interval|csv|bignum))$`),
 		values: "Fv", file: "fEi", first: true, starts: awkStarts},
-	{names: " sed gsed ", code: regexp.MustCompile(`(?s)^(?:-[nErsuz]*e|--expression=?)(.*)$`),
-		options: regexp.MustCompile(`^(-[nErsuz]+|-[nErsuz]*[fi]|-i\S*|-l|--(quiet|silent|in-place|in-place=\S*|regexp-extended|null-data|separate|unbuffered|posix|sandbox|debug|follow-symlinks))$`),
+	{names: " sed gsed ", code: lazily(`(?s)^(?:-[nErsuz]*e|--expression=?)(.*)$`),
+		options: lazily(`^(-[nErsuz]+|-[nErsuz]*[fi]|-i\S*|-l|--(quiet|silent|in-place|in-place=\S*|regexp-extended|null-data|separate|unbuffered|posix|sandbox|debug|follow-symlinks))$`),
 		values:  "lN", file: "f", first: true, starts: sedStarts},
-	{names: " perl ", code: regexp.MustCompile(`(?s)^-[aclnpswW0-9]*[eE](.*)$`), options: regexp.MustCompile(`^(-[aclnpswW0-9]+|-[acnpl0-9]*i(\.\w+)?|-F(/[\w:;,|=.\\+-]*/|[\w:;,|=.\\+-]*)|-M[-A-Za-z0-9_:]*)$`), starts: perlStarts},
-	{names: " python python2 python3 pypy pypy3 ", code: regexp.MustCompile(`(?s)^-[bBdEIOPqsSuv]*c(.*)$`), options: regexp.MustCompile(`^(-[bBdEIOPqsSuv]+|-[WX].*|-m)$`), values: "WXm", starts: pythonStarts},
-	{names: " node nodejs ", code: regexp.MustCompile(`(?s)^(?:-p?e|-p|--eval=?|--print=?)(.*)$`),
-		options: regexp.MustCompile(`^(-c|--(check|test|watch|trace-warnings|trace-deprecation|no-warnings|no-deprecation|enable-source-maps|max-old-space-size=\d+|stack-size=\d+|input-type=\w+|test-(name-pattern|reporter|only|concurrency|timeout)(=[^$]*)?|experimental-(vm-modules|strip-types|test-coverage)|harmony\S*|inspect\S*|prof|cpu-prof))$`), starts: nodeStarts},
-	{names: " ruby ", code: regexp.MustCompile(`(?s)^(?:-e)(.*)$`), options: regexp.MustCompile(`^(-[cvwW][0-2]?|-r(json|yaml|date|time|set|securerandom|digest|pp)|--version)$`), starts: rubyStarts},
+	{names: " perl ", code: lazily(`(?s)^-[aclnpswW0-9]*[eE](.*)$`), options: lazily(`^(-[aclnpswW0-9]+|-[acnpl0-9]*i(\.\w+)?|-F(/[\w:;,|=.\\+-]*/|[\w:;,|=.\\+-]*)|-M[-A-Za-z0-9_:]*)$`), starts: perlStarts},
+	{names: " python python2 python3 pypy pypy3 ", code: lazily(`(?s)^-[bBdEIOPqsSuv]*c(.*)$`), options: lazily(`^(-[bBdEIOPqsSuv]+|-[WX].*|-m)$`), values: "WXm", starts: pythonStarts},
+	{names: " node nodejs ", code: lazily(`(?s)^(?:-p?e|-p|--eval=?|--print=?)(.*)$`),
+		options: lazily(`^(-c|--(check|test|watch|trace-warnings|trace-deprecation|no-warnings|no-deprecation|enable-source-maps|max-old-space-size=\d+|stack-size=\d+|input-type=\w+|test-(name-pattern|reporter|only|concurrency|timeout)(=[^$]*)?|experimental-(vm-modules|strip-types|test-coverage)|harmony\S*|inspect\S*|prof|cpu-prof))$`), starts: nodeStarts},
+	{names: " ruby ", code: lazily(`(?s)^(?:-e)(.*)$`), options: lazily(`^(-[cvwW][0-2]?|-r(json|yaml|date|time|set|securerandom|digest|pp)|--version)$`), starts: rubyStarts},
 	{names: " irb php lua luajit tclsh wish expect Rscript R julia guile ghc ghci runghc osascript gnuplot swift scala groovy elixir iex erl sbcl clisp racket octave matlab raku deno bun jshell ts-node tsx m4 dc clojure clj bb nim crystal kotlin kotlinc amm swipl gforth csi gsi janet fennel hy coconut ocaml pry ipython ipython3 bpython ptpython jython cling maxima sage bpftrace stap dtrace mongosh mongo duckdb lftp rpmspec gs wolframscript nix-instantiate iced coffee ",
-		code: regexp.MustCompile(`(?s)^(?:-[a-zA-Z0-9]*[eErcx]|-g|--?eval=?|--expr(?:ession)?=?|-expression|--run=?|--python-expr|eval)()(?:.*)$`)},
+		code: lazily(`(?s)^(?:-[a-zA-Z0-9]*[eErcx]|-g|--?eval=?|--expr(?:ession)?=?|-expression|--run=?|--python-expr|eval)()(?:.*)$`)},
 }
 
 func languageOf(name string) (lang language, ok bool) {
@@ -97,7 +96,7 @@ func languageOf(name string) (lang language, ok bool) {
 	return language{}, false
 }
 
-var versioned = regexp.MustCompile(`^(python|perl|ruby|lua|php|node|tclsh)[0-9.]+$`)
+var versioned = lazily(`^(python|perl|ruby|lua|php|node|tclsh)[0-9.]+$`)
 
 // evaluators are commands of the shell that run or evaluate their arguments,
 // each in its own way.

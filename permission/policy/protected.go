@@ -2,7 +2,6 @@ package policy
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -39,4 +38,4 @@ func disguised(p string) bool {
 	return slices.ContainsFunc(strings.Split(strings.ToLower(filepath.ToSlash(p)), "/"), disguise.MatchString)
 }
 
-var disguise = regexp.MustCompile(`~[0-9]|[^.][. ]+$|^\.{3,}$|\.(con|prn|aux|nul|com[0-9]|lpt[0-9])$`)
+var disguise = lazily(`~[0-9]|[^.][. ]+$|^\.{3,}$|\.(con|prn|aux|nul|com[0-9]|lpt[0-9])$`)

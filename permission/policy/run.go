@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -64,8 +63,8 @@ func (s *script) run(words []string, in input) {
 // Options by which programs outside the tables take a command, in the next word
 // or joined.
 var (
-	commandOption = regexp.MustCompile(`^(-[ecx]|--?(exec|execute|command|cmd|run|eval|shell|preview|pre|post|hook|init-hook|on-[a-z]+|exec-[a-z]+|[a-z]+-(cmd|command|hook|exec)))$`)
-	joinedCommand = regexp.MustCompile(`(?s)^--?(?:exec|execute|command|cmd|run|eval|shell|preview|pre|post|hook|init-hook|on-[a-z]+|exec-[a-z]+|[a-z]+-(?:cmd|command|hook|exec))=(.*[ \t\n;|&<>$` + "`" + `'"\\*?\[].*)$`)
+	commandOption = lazily(`^(-[ecx]|--?(exec|execute|command|cmd|run|eval|shell|preview|pre|post|hook|init-hook|on-[a-z]+|exec-[a-z]+|[a-z]+-(cmd|command|hook|exec)))$`)
+	joinedCommand = lazily(`(?s)^--?(?:exec|execute|command|cmd|run|eval|shell|preview|pre|post|hook|init-hook|on-[a-z]+|exec-[a-z]+|[a-z]+-(?:cmd|command|hook|exec))=(.*[ \t\n;|&<>$` + "`" + `'"\\*?\[].*)$`)
 )
 
 // runsCodeOf reports whether words are a shell, or an interpreter, with code.
@@ -90,7 +89,7 @@ func namesDescriptor(word string) bool {
 
 // descriptor are the names of files in the directories that show the open files
 // of a process, wherever these are.
-var descriptor = regexp.MustCompile(`^([0-9]+|stdin|stdout|stderr|exe)$`)
+var descriptor = lazily(`^([0-9]+|stdin|stdout|stderr|exe)$`)
 
 // maybe reads what a program may run. Unless it certainly runs it, unreadable
 // parts do not count.
@@ -135,7 +134,7 @@ func (s *script) dispatch(words []string, in input) {
 }
 
 // loader is the program that loads others into memory.
-var loader = regexp.MustCompile(`^ld(-linux[-\w]*|-musl[-\w]*)?\.so(\.\d+)?$`)
+var loader = lazily(`^ld(-linux[-\w]*|-musl[-\w]*)?\.so(\.\d+)?$`)
 
 // languageSources are the files that interpreters load merely because they
 // exist.
@@ -207,7 +206,7 @@ func (s *script) executes(name string, words []string, in input) {
 		}
 		for n, w := range inner {
 			if strings.Contains(w, "{") && (n > 0 && w != "{}" || n == 0) { // a name inside of code
-				inner[n] = foundName.ReplaceAllString(w, string(anyText))
+				inner[n] = foundName.compile().ReplaceAllString(w, string(anyText))
 			}
 		}
 		if name != "find" { // without a placeholder, names come at the end
@@ -221,7 +220,7 @@ func (s *script) executes(name string, words []string, in input) {
 }
 
 // foundName is the placeholder for a found name; fd has several.
-var foundName = regexp.MustCompile(`\{(/|//|\.|/\.)?\}`)
+var foundName = lazily(`\{(/|//|\.|/\.)?\}`)
 
 // compile reads the sources of a compiler: a program built from a source that
 // the text has written counts as written itself.
@@ -240,7 +239,7 @@ func (s *script) compile(words []string) {
 
 // execution returns the option by which find, or a similar program, starts a
 // program.
-func execution(name string) *regexp.Regexp {
+func execution(name string) *expression {
 	if name == "find" {
 		return findExecution
 	}
@@ -248,12 +247,12 @@ func execution(name string) *regexp.Regexp {
 }
 
 var (
-	findExecution = regexp.MustCompile(`^-(?:exec|ok)`)
-	fdExecution   = regexp.MustCompile(`^(?:-[a-zA-Z0-9]*[xX]=?|--exec(?:-batch)?(?:=|$))(.*)$`)
+	findExecution = lazily(`^-(?:exec|ok)`)
+	fdExecution   = lazily(`^(?:-[a-zA-Z0-9]*[xX]=?|--exec(?:-batch)?(?:=|$))(.*)$`)
 )
 
 // makefile finds the option of make that names its file, however it is abbreviated.
-var makefile = regexp.MustCompile(`(?s)^(?:-[A-Za-z0-9]*f|--fi(?:le?)?(?:=|$)|--ma(?:k(?:e(?:f(?:i(?:le?)?)?)?)?)?(?:=|$))(.*)$`)
+var makefile = lazily(`(?s)^(?:-[A-Za-z0-9]*f|--fi(?:le?)?(?:=|$)|--ma(?:k(?:e(?:f(?:i(?:le?)?)?)?)?)?(?:=|$))(.*)$`)
 
 // start reads the command that a starter starts.
 func (s *script) start(st starter, words []string, in input) {
@@ -280,7 +279,7 @@ func (s *script) start(st starter, words []string, in input) {
 			s.fail("env splits a text in its own way")
 			return
 		case name == "env" && splitString.MatchString(word):
-			s.commandLine(splitString.ReplaceAllString(word, ""))
+			s.commandLine(splitString.compile().ReplaceAllString(word, ""))
 		case strings.HasPrefix(word, "--") && len(word) > 2:
 			loose = loose || !strings.Contains(word, "=")
 		case len(word) > 1 && word[0] == '-':
@@ -335,14 +334,14 @@ func (s *script) scriptOptions(words []string) {
 const longScript = `--c(?:o|om|omm|omma|omman|ommand|al|all)?|--ses[a-z-]*`
 
 var (
-	scriptOption = regexp.MustCompile(`^(-[a-zA-Z]*c|` + longScript + `)$`)
-	joinedScript = regexp.MustCompile(`(?s)^(?:-[qefa]*c|(?:` + longScript + `)=)(.+)$`)
+	scriptOption = lazily(`^(-[a-zA-Z]*c|` + longScript + `)$`)
+	joinedScript = lazily(`(?s)^(?:-[qefa]*c|(?:` + longScript + `)=)(.+)$`)
 )
 
 // isSpread reports whether something unknown may be more than one word.
 func isSpread(r rune) bool { return isUnknown(r) && r != anyText }
 
-var splitString = regexp.MustCompile(`^(-[a-zA-Z0]*S|--s[a-z-]*=?)`)
+var splitString = lazily(`^(-[a-zA-Z0]*S|--s[a-z-]*=?)`)
 
 // certain reads a text that is certainly a script.
 func (s *script) certain(text string) {
@@ -423,7 +422,7 @@ func replaced(words []string) string {
 	return ""
 }
 
-var replaceOption = regexp.MustCompile(`^--` + abbreviated("replace", 1) + `(=|$)`)
+var replaceOption = lazily(`^--` + abbreviated("replace", 1) + `(=|$)`)
 
 // command reads a command that another one starts.
 func (s *script) command(words []string, in input) {
@@ -597,7 +596,7 @@ func (s *script) interpret(lang language, words []string, in input) {
 }
 
 // bareOption is an option, or the name of a file, that holds no code.
-var bareOption = regexp.MustCompile(`^[\w.-]+=?$`)
+var bareOption = lazily(`^[\w.-]+=?$`)
 
 // codeModule are modules of Python that run code they are given.
-var codeModule = regexp.MustCompile(`^(timeit|pdb|bdb|c?[pP]rofile|trace|runpy|code|doctest|asyncio|idlelib.*)$`)
+var codeModule = lazily(`^(timeit|pdb|bdb|c?[pP]rofile|trace|runpy|code|doctest|asyncio|idlelib.*)$`)

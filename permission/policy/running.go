@@ -10,7 +10,7 @@ import (
 // something.
 type runningOption struct {
 	programs string
-	argument *regexp.Regexp
+	argument *expression
 	how      runsHow
 	only     string // a word that must be present too, such as a command of git
 }
@@ -31,7 +31,7 @@ const (
 // option finds an option by its letter, even in a cluster, or by a long name,
 // which may be abbreviated to at least least letters. The rest of the word is its
 // value.
-func option(letters string, least int, long ...string) *regexp.Regexp {
+func option(letters string, least int, long ...string) *expression {
 	var forms []string
 	if letters != "" {
 		forms = append(forms, `-[A-Za-z0-9]*[`+letters+`]`)
@@ -39,7 +39,7 @@ func option(letters string, least int, long ...string) *regexp.Regexp {
 	for _, name := range long {
 		forms = append(forms, `--`+abbreviated(name, least)+`(?:=|$)`)
 	}
-	return regexp.MustCompile(`(?s)^(?:` + strings.Join(forms, "|") + `)(.*)$`)
+	return lazily(`(?s)^(?:` + strings.Join(forms, "|") + `)(.*)$`)
 }
 
 // abbreviated returns an expression for the beginnings of a name.
@@ -53,14 +53,14 @@ func abbreviated(name string, least int) string {
 }
 
 // word finds one of several words.
-func word(words string) *regexp.Regexp {
-	return regexp.MustCompile(`^(?:` + strings.Join(strings.Fields(words), "|") + `)()$`)
+func word(words string) *expression {
+	return lazily(`^(?:` + strings.Join(strings.Fields(words), "|") + `)()$`)
 }
 
 var running = []runningOption{
 	{" git ", word("-c"), runsSetting, ""},
 	{" git ", word("config"), runsSetting, ""},
-	{" git ", regexp.MustCompile(`(?s)^(-x.*|run|foreach|filter-branch|difftool|mergetool|--(exe|conf|upl|rece|ext|op|textconv).*|--(e|ex|u|up|rec)(=.*)?|-O.*|ext::.*|send-email|instaweb)$`), runsKnown, ""},
+	{" git ", lazily(`(?s)^(-x.*|run|foreach|filter-branch|difftool|mergetool|--(exe|conf|upl|rece|ext|op|textconv).*|--(e|ex|u|up|rec)(=.*)?|-O.*|ext::.*|send-email|instaweb)$`), runsKnown, ""},
 	{" git ", option("x", 1, "exec"), runsScript, "rebase"},
 	{" git ", option("x", 1, "extcmd"), runsScript, "difftool"},
 	{" git ", option("O", 2, "open-files-in-pager"), runsScript, "grep"},
@@ -73,130 +73,130 @@ var running = []runningOption{
 	{" git ", option("", 1, "upload-pack", "exec"), runsScript, "fetch-pack"},
 	{" git ", option("", 1, "receive-pack", "exec"), runsScript, "send-pack"},
 	{" git ", option("", 2, "exec"), runsScript, "archive"},
-	{" git ", regexp.MustCompile(`(?s)^--(?:[a-z]+-filter|setup|env-filter)(?:=|$)(.*)$`), runsScript, "filter-branch"},
+	{" git ", lazily(`(?s)^--(?:[a-z]+-filter|setup|env-filter)(?:=|$)(.*)$`), runsScript, "filter-branch"},
 	{" git ", option("", 4, "to-cmd", "cc-cmd", "header-cmd", "sendmail-cmd", "smtp-server"), runsScript, "send-email"},
-	{" git ", regexp.MustCompile(`(?s)^ext::(.*)$`), runsScript, ""},
+	{" git ", lazily(`(?s)^ext::(.*)$`), runsScript, ""},
 	{" git ", word("run"), runsRest, "bisect"},
 	{" git ", word("foreach"), runsRest, "submodule"},
 	{" hg ", option("", 3, "config"), runsCode, ""},
 	{" hg ", option("c", 3, "command"), runsScript, "bisect"},
 	{" hg ", option("c", 3, "command"), runsCode, "debugshell"},
-	{" hg ", regexp.MustCompile(`^(alias|--e[a-z]*|--ssh|--rem).*`), runsKnown, ""},
+	{" hg ", lazily(`^(alias|--e[a-z]*|--ssh|--rem).*`), runsKnown, ""},
 	{" svn svnadmin ", option("", 4, "editor-cmd", "diff-cmd", "diff3-cmd", "merge-cmd"), runsScript, ""},
 	{" svn ", option("", 8, "config-option"), runsCode, ""},
-	{" gh ", regexp.MustCompile(`^(extension|ext)$`), runsKnown, ""},
+	{" gh ", lazily(`^(extension|ext)$`), runsKnown, ""},
 	{" gh ", word("alias config"), runsSetting, ""},
-	{" find ", regexp.MustCompile(`^-(exec|ok)`), runsKnown, ""},
+	{" find ", lazily(`^-(exec|ok)`), runsKnown, ""},
 	{" fd fdfind ", fdExecution, runsKnown, ""},
 	{" tar bsdtar cpio ", option("IF", 2, "to-command", "use-compress-program", "info-script", "new-volume-script", "rsh-command", "rmt-command"), runsScript, ""},
-	{" tar bsdtar ", regexp.MustCompile(`(?s)^--` + abbreviated("checkpoint-action", 2) + `(?:=(?:exec=)?|$)(.*)$`), runsScript, ""},
-	{" tar bsdtar ", regexp.MustCompile(`(?s)^exec=(.*)$`), runsScript, ""},
-	{" tar bsdtar cpio ", regexp.MustCompile(`^[a-zA-Z]*[IF][a-zA-Z]*$`), runsKnown, ""},
+	{" tar bsdtar ", lazily(`(?s)^--` + abbreviated("checkpoint-action", 2) + `(?:=(?:exec=)?|$)(.*)$`), runsScript, ""},
+	{" tar bsdtar ", lazily(`(?s)^exec=(.*)$`), runsScript, ""},
+	{" tar bsdtar cpio ", lazily(`^[a-zA-Z]*[IF][a-zA-Z]*$`), runsKnown, ""},
 	{" rsync ", option("e", 2, "rsh", "rsync-path"), runsScript, ""},
 	{" scp sftp ", option("SD", 99), runsScript, ""},
-	{" ssh scp sftp ssh-copy-id sshfs ", regexp.MustCompile(`(?is)^-[a-z0-9]*o[ \t]*((?:proxy|local|knownhosts|remote|smartcarddevice|pkcs11|xauth|authorized)\w*[ \t=].*)$`), runsCode, ""},
-	{" ssh scp sftp ssh-copy-id sshfs ", regexp.MustCompile(`(?is)^[ \t]*(proxycommand|localcommand|permitlocalcommand|knownhostscommand|remotecommand|pkcs11provider|securitykeyprovider|xauthlocation)[ \t=].*$`), runsCode, ""},
-	{" sftp ", regexp.MustCompile(`^-[a-zA-Z0-9]*b`), runsKnown, ""},
-	{" ssh-keygen ssh-add ", regexp.MustCompile(`^-[DsSw]`), runsCode, ""},
+	{" ssh scp sftp ssh-copy-id sshfs ", lazily(`(?is)^-[a-z0-9]*o[ \t]*((?:proxy|local|knownhosts|remote|smartcarddevice|pkcs11|xauth|authorized)\w*[ \t=].*)$`), runsCode, ""},
+	{" ssh scp sftp ssh-copy-id sshfs ", lazily(`(?is)^[ \t]*(proxycommand|localcommand|permitlocalcommand|knownhostscommand|remotecommand|pkcs11provider|securitykeyprovider|xauthlocation)[ \t=].*$`), runsCode, ""},
+	{" sftp ", lazily(`^-[a-zA-Z0-9]*b`), runsKnown, ""},
+	{" ssh-keygen ssh-add ", lazily(`^-[DsSw]`), runsCode, ""},
 	{" sort ", option("", 3, "compress-program"), runsScript, ""},
 	{" split ", option("", 1, "filter"), runsScript, ""},
-	{" zip ", regexp.MustCompile(`(?s)^(?:-[a-zA-Z]*TT|--` + abbreviated("unzip-command", 1) + `(?:=|$))(.*)$`), runsScript, ""},
-	{" zip ", regexp.MustCompile(`^(-[a-zA-Z]*T|--u|--t)`), runsKnown, ""},
+	{" zip ", lazily(`(?s)^(?:-[a-zA-Z]*TT|--` + abbreviated("unzip-command", 1) + `(?:=|$))(.*)$`), runsScript, ""},
+	{" zip ", lazily(`^(-[a-zA-Z]*T|--u|--t)`), runsKnown, ""},
 	{" install ", option("", 6, "strip-program"), runsScript, ""},
 	{" dpkg ", option("", 3, "pre-invoke", "post-invoke", "status-logger"), runsScript, ""},
 	{" rpm rpmbuild rpmspec ", option("ED", 2, "eval", "define", "pipe", "macros", "rcfile", "load"), runsCode, ""},
 	{" man ", option("PH", 2, "pager", "html"), runsScript, ""},
-	{" less more ", regexp.MustCompile(`^\+.*[!|]`), runsCode, ""},
+	{" less more ", lazily(`^\+.*[!|]`), runsCode, ""},
 	{" hyperfine ", option("psc", 3, "prepare", "setup", "cleanup", "conclude"), runsScript, ""},
 	{" entr ", option("s", 99), runsScript, ""},
-	{" npm pnpm yarn ", regexp.MustCompile(`(?s)^(?:editor|shell|script-shell|browser|viewer|git|node-options|node-gyp)(?:=|$)(.*)$`), runsScript, "config"},
-	{" less more ", regexp.MustCompile(`^\+|^-[a-zA-Z]*k|^--lesskey`), runsKnown, ""},
+	{" npm pnpm yarn ", lazily(`(?s)^(?:editor|shell|script-shell|browser|viewer|git|node-options|node-gyp)(?:=|$)(.*)$`), runsScript, "config"},
+	{" less more ", lazily(`^\+|^-[a-zA-Z]*k|^--lesskey`), runsKnown, ""},
 	{" rg ", option("", 3, "pre", "hostname-bin"), runsScript, ""},
 	{" ag ack ", option("", 3, "pager", "ackrc"), runsScript, ""},
-	{" go dlv ", regexp.MustCompile(`(?s)^--?(?:exec|toolexec|vettool)(?:=|$)(.*)$`), runsScript, ""},
-	{" go ", regexp.MustCompile(`(?s)extld|^(?:GOFLAGS|CC|CXX|AR|FC|PKG_CONFIG|GCCGO)=`), runsKnown, ""},
+	{" go dlv ", lazily(`(?s)^--?(?:exec|toolexec|vettool)(?:=|$)(.*)$`), runsScript, ""},
+	{" go ", lazily(`(?s)extld|^(?:GOFLAGS|CC|CXX|AR|FC|PKG_CONFIG|GCCGO)=`), runsKnown, ""},
 	{" dlv ", word("exec"), runsRest, ""},
-	{" dlv ", regexp.MustCompile(`^--(init|backend)`), runsCode, ""},
+	{" dlv ", lazily(`^--(init|backend)`), runsCode, ""},
 	{" gcc g++ cc c++ clang clang++ ", word("-wrapper"), runsSetting, ""},
-	{" gcc g++ cc c++ clang clang++ ld ar nm ranlib strip objdump ", regexp.MustCompile(`^-(wrapper|B|f?plugin|-plugin|specs|fuse-ld|Xclang)`), runsKnown, ""},
-	{" rustc cargo ", regexp.MustCompile(`(?s)^(?:-C|--codegen=?)?\s*linker=(.*)$`), runsScript, ""},
-	{" rustc cargo ", regexp.MustCompile(`(?s)^(?:-[CZ]|--codegen=?)?\s*(?:pre-|post-)?link-args?=(.*)$`), runsSetting, ""},
-	{" cargo ", regexp.MustCompile(`(?s)^--config(?:=|$)(.*)$`), runsSetting, ""},
+	{" gcc g++ cc c++ clang clang++ ld ar nm ranlib strip objdump ", lazily(`^-(wrapper|B|f?plugin|-plugin|specs|fuse-ld|Xclang)`), runsKnown, ""},
+	{" rustc cargo ", lazily(`(?s)^(?:-C|--codegen=?)?\s*linker=(.*)$`), runsScript, ""},
+	{" rustc cargo ", lazily(`(?s)^(?:-[CZ]|--codegen=?)?\s*(?:pre-|post-)?link-args?=(.*)$`), runsSetting, ""},
+	{" cargo ", lazily(`(?s)^--config(?:=|$)(.*)$`), runsSetting, ""},
 	{" make gmake ", option("E", 1, "eval"), runsCode, ""},
-	{" make gmake ", regexp.MustCompile(`(?s)^(?:MAKEFLAGS|MFLAGS|GNUMAKEFLAGS|MAKEFILES|\.SHELLFLAGS)[:+?!]*=.`), runsCode, ""},
-	{" make gmake ", regexp.MustCompile(`(?s)^(?:SHELL|MAKE|CC|CXX|CPP|LD|AR|AS|RM|MV|CP|INSTALL|[A-Z_]*(?:CMD|COMMAND|PROG|PROGRAM|EXEC|RUN|RUNNER|WRAPPER|EDITOR|LAUNCHER))[:+?!]*=(.+)$`), runsScript, ""},
-	{" make gmake ", regexp.MustCompile(`(?s)^[A-Za-z_.]+(![ \t]*=|[:+?]*=.*\$[({][ \t]*[a-z-]+[ \t])`), runsCode, ""},
-	{" make gmake ", regexp.MustCompile(`^[A-Za-z_.]+[:+?!]*=`), runsAny, ""},
+	{" make gmake ", lazily(`(?s)^(?:MAKEFLAGS|MFLAGS|GNUMAKEFLAGS|MAKEFILES|\.SHELLFLAGS)[:+?!]*=.`), runsCode, ""},
+	{" make gmake ", lazily(`(?s)^(?:SHELL|MAKE|CC|CXX|CPP|LD|AR|AS|RM|MV|CP|INSTALL|[A-Z_]*(?:CMD|COMMAND|PROG|PROGRAM|EXEC|RUN|RUNNER|WRAPPER|EDITOR|LAUNCHER))[:+?!]*=(.+)$`), runsScript, ""},
+	{" make gmake ", lazily(`(?s)^[A-Za-z_.]+(![ \t]*=|[:+?]*=.*\$[({][ \t]*[a-z-]+[ \t])`), runsCode, ""},
+	{" make gmake ", lazily(`^[A-Za-z_.]+[:+?!]*=`), runsAny, ""},
 	{" cmake ", word("-E"), runsRest, ""},
-	{" cmake ctest cpack ", regexp.MustCompile(`^-(P|S|SP|C)$`), runsAny, ""},
-	{" cmake ", regexp.MustCompile(`(?s)^(?:-D)?\w*(?:LAUNCHER|COMPILER|LINKER|MAKE_PROGRAM|CROSSCOMPILING_EMULATOR|RULE_\w+|CLANG_TIDY|CPPCHECK|CPPLINT|INCLUDE_WHAT_YOU_USE)(?::\w+)?=(.*)$`), runsScript, ""},
-	{" ctest ", regexp.MustCompile(`^--(test-command|build-and-test|build-makeprogram|build-options|overwrite)`), runsRest, ""},
-	{" ctest ", regexp.MustCompile(`^--(script|script-new-process|dashboard)|^-[DS]`), runsKnown, ""},
-	{" wget curl ", regexp.MustCompile(`^(--use-askpass|--execute|-e$|-K$|--config)`), runsKnown, ""},
+	{" cmake ctest cpack ", lazily(`^-(P|S|SP|C)$`), runsAny, ""},
+	{" cmake ", lazily(`(?s)^(?:-D)?\w*(?:LAUNCHER|COMPILER|LINKER|MAKE_PROGRAM|CROSSCOMPILING_EMULATOR|RULE_\w+|CLANG_TIDY|CPPCHECK|CPPLINT|INCLUDE_WHAT_YOU_USE)(?::\w+)?=(.*)$`), runsScript, ""},
+	{" ctest ", lazily(`^--(test-command|build-and-test|build-makeprogram|build-options|overwrite)`), runsRest, ""},
+	{" ctest ", lazily(`^--(script|script-new-process|dashboard)|^-[DS]`), runsKnown, ""},
+	{" wget curl ", lazily(`^(--use-askpass|--execute|-e$|-K$|--config)`), runsKnown, ""},
 	{" nc ncat netcat ", option("ec", 99, "exec", "sh-exec", "lua-exec"), runsScript, ""},
-	{" socat ", regexp.MustCompile(`(?is)^(?:exec|system|shell):(.*)$`), runsScript, ""},
+	{" socat ", lazily(`(?is)^(?:exec|system|shell):(.*)$`), runsScript, ""},
 	{" tcpdump ", option("z", 99), runsScript, ""},
 	{" ip ", word("exec"), runsRest, ""},
-	{" ip ", regexp.MustCompile(`^--?b(a(t(c(h)?)?)?)?$`), runsKnown, ""},
-	{" npm pnpm yarn ", regexp.MustCompile(`(?s)^(exec|x|dlx|create|init|explore|node|config|set|pkg|set-script|edit)$`), runsAny, ""},
+	{" ip ", lazily(`^--?b(a(t(c(h)?)?)?)?$`), runsKnown, ""},
+	{" npm pnpm yarn ", lazily(`(?s)^(exec|x|dlx|create|init|explore|node|config|set|pkg|set-script|edit)$`), runsAny, ""},
 	{" npm pnpm yarn npx ", option("", 3, "script-shell", "shell", "editor", "browser", "viewer", "git", "node-gyp"), runsScript, ""},
 	{" npm pnpm yarn npx ", option("", 8, "node-options"), runsCode, ""},
 	{" npm pnpm yarn ", word("set-script"), runsSetting, ""},
-	{" npm pnpm yarn ", regexp.MustCompile(`(?s)^[^=]*(?:scripts|hooks?|lint-staged)[^=]*[.\]][^=]*=(.*)$`), runsScript, "pkg"},
-	{" npm pnpm yarn ", regexp.MustCompile(`(?s)^[^=]*(?:scripts|hooks?|lint-staged)[^=]*=\s*[{\[].*$`), runsCode, "pkg"},
-	{" cargo rustup poetry uv bundle mix rake dotnet tox ", regexp.MustCompile(`(?s)^(run|exec|x|tool|watch|cmd|do)$`), runsAny, ""},
+	{" npm pnpm yarn ", lazily(`(?s)^[^=]*(?:scripts|hooks?|lint-staged)[^=]*[.\]][^=]*=(.*)$`), runsScript, "pkg"},
+	{" npm pnpm yarn ", lazily(`(?s)^[^=]*(?:scripts|hooks?|lint-staged)[^=]*=\s*[{\[].*$`), runsCode, "pkg"},
+	{" cargo rustup poetry uv bundle mix rake dotnet tox ", lazily(`(?s)^(run|exec|x|tool|watch|cmd|do)$`), runsAny, ""},
 	{" cargo ", option("xs", 4, "exec", "shell"), runsScript, "watch"},
 	{" mix ", word("cmd"), runsRest, ""},
-	{" mix ", regexp.MustCompile(`(?s)^(-e|--eval|--rpc-eval|eval|-e.+)$`), runsCode, ""},
-	{" mix elixir ", regexp.MustCompile(`(?s)^(-pr|--require|--erl).*`), runsCode, ""},
+	{" mix ", lazily(`(?s)^(-e|--eval|--rpc-eval|eval|-e.+)$`), runsCode, ""},
+	{" mix elixir ", lazily(`(?s)^(-pr|--require|--erl).*`), runsCode, ""},
 	{" rake ", option("eEp", 3, "execute", "execute-print", "execute-continue"), runsCode, ""},
 	{" rustup ", word("run"), runsRest, ""},
 	{" bundle ", word("exec"), runsRest, ""},
-	{" gem bundle ", regexp.MustCompile(`^(open|console|plugin)$`), runsKnown, ""},
+	{" gem bundle ", lazily(`^(open|console|plugin)$`), runsKnown, ""},
 	{" gem ", option("e", 3, "editor"), runsScript, "open"},
 	{" composer ", word("exec run-script run"), runsAny, ""},
-	{" composer ", regexp.MustCompile(`^scripts\..*`), runsCode, ""},
-	{" mvn mvnw ", regexp.MustCompile(`(?s)(^|:)exec(-maven-plugin)?[:.]|^-D?exec\.|antrun|-Dmaven\.ext|^-Dgroovy|:groovy|^-Dbeanshell`), runsKnown, ""},
-	{" mvn mvnw ", regexp.MustCompile(`(?s)^-Dexec\.executable=(.*)$`), runsScript, ""},
-	{" mvn mvnw ", regexp.MustCompile(`^-Dexec\.executable=(?:.*/)?(?:\w*sh|env|perl|python[0-9.]*|ruby|node|php|busybox)$`), runsCode, ""},
-	{" mvn mvnw ", regexp.MustCompile(`(?s)^-Dexec\.(?:args|commandlineArgs|arguments)=(.*)$`), runsScript, ""},
-	{" gradle gradlew ", regexp.MustCompile(`^(-I|-b|-c|--init-script|--build-file|--settings-file)`), runsKnown, ""},
-	{" java javac jar javadoc ", regexp.MustCompile(`(?s)^(?:-J)?-XX:On(?:OutOfMemory)?Error=(.*)$`), runsScript, ""},
-	{" java javac jar javadoc ", regexp.MustCompile(`^(?:-J)?-(javaagent|agentlib|agentpath|Xbootclasspath)|^-processor`), runsCode, ""},
-	{" dotnet msbuild ", regexp.MustCompile(`(?is)^[-/]+p(?:roperty)?:\w*(?:event|command|exec|tool)\w*=(.*)$`), runsScript, ""},
+	{" composer ", lazily(`^scripts\..*`), runsCode, ""},
+	{" mvn mvnw ", lazily(`(?s)(^|:)exec(-maven-plugin)?[:.]|^-D?exec\.|antrun|-Dmaven\.ext|^-Dgroovy|:groovy|^-Dbeanshell`), runsKnown, ""},
+	{" mvn mvnw ", lazily(`(?s)^-Dexec\.executable=(.*)$`), runsScript, ""},
+	{" mvn mvnw ", lazily(`^-Dexec\.executable=(?:.*/)?(?:\w*sh|env|perl|python[0-9.]*|ruby|node|php|busybox)$`), runsCode, ""},
+	{" mvn mvnw ", lazily(`(?s)^-Dexec\.(?:args|commandlineArgs|arguments)=(.*)$`), runsScript, ""},
+	{" gradle gradlew ", lazily(`^(-I|-b|-c|--init-script|--build-file|--settings-file)`), runsKnown, ""},
+	{" java javac jar javadoc ", lazily(`(?s)^(?:-J)?-XX:On(?:OutOfMemory)?Error=(.*)$`), runsScript, ""},
+	{" java javac jar javadoc ", lazily(`^(?:-J)?-(javaagent|agentlib|agentpath|Xbootclasspath)|^-processor`), runsCode, ""},
+	{" dotnet msbuild ", lazily(`(?is)^[-/]+p(?:roperty)?:\w*(?:event|command|exec|tool)\w*=(.*)$`), runsScript, ""},
 	{" dotnet ", word("fsi script exec"), runsKnown, ""},
-	{" docker podman nerdctl kubectl oc aws gcloud az helm terraform ", regexp.MustCompile(`^(run|exec|debug|ssh|rsh|--)$`), runsAny, ""},
+	{" docker podman nerdctl kubectl oc aws gcloud az helm terraform ", lazily(`^(run|exec|debug|ssh|rsh|--)$`), runsAny, ""},
 	{" helm ", option("", 6, "post-renderer", "post-renderer-args"), runsScript, ""},
 	{" kubectl oc ", option("", 6, "exec-command", "exec-arg", "exec-env"), runsScript, ""},
 	{" aws ", word("credential_process"), runsScript, ""},
 	{" aws gcloud ", option("", 4, "command"), runsScript, ""},
-	{" apt apt-get apt-cache ", regexp.MustCompile(`(?is)^(?:-o|--option=?)?[^=]*(?:invoke|run|proxyauto|proxy-auto|bin::|editor|tools|solver|methods)[^=]*=(.*)$`), runsScript, ""},
-	{" apt apt-get yum dnf ", regexp.MustCompile(`^(-o|-c|--option|--config|--setopt)`), runsKnown, ""},
+	{" apt apt-get apt-cache ", lazily(`(?is)^(?:-o|--option=?)?[^=]*(?:invoke|run|proxyauto|proxy-auto|bin::|editor|tools|solver|methods)[^=]*=(.*)$`), runsScript, ""},
+	{" apt apt-get yum dnf ", lazily(`^(-o|-c|--option|--config|--setopt)`), runsKnown, ""},
 	{" dnf yum ", word("shell"), runsKnown, ""},
-	{" pip pip3 brew gem ", regexp.MustCompile(`(?s)^(sh|exec|irb|ruby|--config-settings.*|--global-option.*)$`), runsAny, ""},
-	{" brew ", regexp.MustCompile(`(?s)^(-e|-c)$`), runsCode, ""},
+	{" pip pip3 brew gem ", lazily(`(?s)^(sh|exec|irb|ruby|--config-settings.*|--global-option.*)$`), runsAny, ""},
+	{" brew ", lazily(`(?s)^(-e|-c)$`), runsCode, ""},
 	{" pip pip3 mypy ", option("", 3, "python", "python-executable", "editor"), runsScript, ""},
 	{" pylint ", option("", 2, "init-hook"), runsCode, ""},
-	{" pylint ", regexp.MustCompile(`^--(load-plugins|rcfile)`), runsKnown, ""},
-	{" flake8 ", regexp.MustCompile(`^--(append-config|config|enable-ext)`), runsKnown, ""},
-	{" pytest py.test ", regexp.MustCompile(`^--(pdb|trace)`), runsKnown, ""},
+	{" pylint ", lazily(`^--(load-plugins|rcfile)`), runsKnown, ""},
+	{" flake8 ", lazily(`^--(append-config|config|enable-ext)`), runsKnown, ""},
+	{" pytest py.test ", lazily(`^--(pdb|trace)`), runsKnown, ""},
 	{" tox ", option("x", 3, "override"), runsScript, ""},
 	{" gpg gpg2 ", option("", 5, "photo-viewer", "exec-path", "agent-program", "dirmngr-program", "keyboxd-program", "tpm2daemon-program"), runsScript, ""},
-	{" openssl ", regexp.MustCompile(`^-(engine|provider-path|provider|pre|post)$`), runsKnown, ""},
+	{" openssl ", lazily(`^-(engine|provider-path|provider|pre|post)$`), runsKnown, ""},
 	{" protoc ", option("", 3, "plugin"), runsScript, ""},
 	{" buf ", option("", 4, "template"), runsCode, ""},
 	{" cloc ", option("", 4, "extract-with", "config"), runsScript, ""},
-	{" emcc em++ ", regexp.MustCompile(`^--(em-config|pre-js|post-js|js-transform)`), runsCode, ""},
-	{" yq ", regexp.MustCompile(`^--security-enable`), runsCode, ""},
+	{" emcc em++ ", lazily(`^--(em-config|pre-js|post-js|js-transform)`), runsCode, ""},
+	{" yq ", lazily(`^--security-enable`), runsCode, ""},
 	{" just ", option("", 3, "command", "shell", "shell-arg", "chooser"), runsScript, ""},
 	{" haxe ", option("", 3, "cmd"), runsScript, ""},
-	{" latexmk pdflatex xelatex lualatex latex tex ", regexp.MustCompile(`^-+(shell-escape|enable-write18|e$|pdflatex=|latex=|interaction=shell)|\\write18|\\input\|`), runsCode, ""},
+	{" latexmk pdflatex xelatex lualatex latex tex ", lazily(`^-+(shell-escape|enable-write18|e$|pdflatex=|latex=|interaction=shell)|\\write18|\\input\|`), runsCode, ""},
 	{" pandoc ", option("F", 3, "filter", "lua-filter", "pdf-engine"), runsScript, ""},
 	{" fzf sk ", option("", 3, "preview", "bind", "with-shell"), runsCode, ""},
-	{" strace ltrace ", regexp.MustCompile(`(?s)^(?:-o)?[|!](.*)$`), runsScript, ""},
-	{" code codium cursor ", regexp.MustCompile(`^--(install-extension|extensionDevelopmentPath|extensionTestsPath|load-extension)`), runsKnown, ""},
-	{" claude claudectl ", regexp.MustCompile(`^(?:-p|--print|--settings|--mcp-config|--agents|--plugin-dir|--resume|-r|-c|--continue|run|serve|demo|add|add-json|set)`), runsCode, ""},
-	{" php ", regexp.MustCompile(`^(-d|-z|-F|-R|-B|-E)`), runsCode, ""},
+	{" strace ltrace ", lazily(`(?s)^(?:-o)?[|!](.*)$`), runsScript, ""},
+	{" code codium cursor ", lazily(`^--(install-extension|extensionDevelopmentPath|extensionTestsPath|load-extension)`), runsKnown, ""},
+	{" claude claudectl ", lazily(`^(?:-p|--print|--settings|--mcp-config|--agents|--plugin-dir|--resume|-r|-c|--continue|run|serve|demo|add|add-json|set)`), runsCode, ""},
+	{" php ", lazily(`^(-d|-z|-F|-R|-B|-E)`), runsCode, ""},
 	{" ansible ", option("a", 3, "args"), runsScript, ""},
 	{" nodemon ts-node-dev tsx ", option("x", 3, "exec"), runsScript, ""},
 }
@@ -319,7 +319,7 @@ func (s *script) certainWords(words []string) {
 
 // commandSetting are the settings of git that name a program, or more of its
 // arguments.
-var commandSetting = regexp.MustCompile(`(?i)(editor|pager|cmd|command|helper|program|fsmonitor|external|textconv|clean|smudge|process|driver|askpass|gitproxy|uploadpack|receivepack|viewer|browser|hook|exec|smtpserver|difffilter|tunnel|httpd|\.path|submodule\..*\.update)$|(?i)packobjectshook|sendmail|^pager\.`)
+var commandSetting = lazily(`(?i)(editor|pager|cmd|command|helper|program|fsmonitor|external|textconv|clean|smudge|process|driver|askpass|gitproxy|uploadpack|receivepack|viewer|browser|hook|exec|smtpserver|difffilter|tunnel|httpd|\.path|submodule\..*\.update)$|(?i)packobjectshook|sendmail|^pager\.`)
 
 // gitSettings reads a setting: the next word for -c, and for config a name and a
 // value.
@@ -384,9 +384,9 @@ func (s *script) certainLine(text string) {
 }
 
 var (
-	settingName = regexp.MustCompile(`^[A-Za-z][\w.:-]*$`)
+	settingName = lazily(`^[A-Za-z][\w.:-]*$`)
 	// plainLine are words that leave nothing for a shell to expand.
-	plainLine = regexp.MustCompile(`^[\w./:@=+-]+( +[\w./:@=+,-]+)*$`)
+	plainLine = lazily(`^[\w./:@=+-]+( +[\w./:@=+,-]+)*$`)
 )
 
 // sequenceEditor reads the editor of a list of commits, which may put commands
@@ -397,4 +397,4 @@ func (s *script) sequenceEditor(value string) {
 	}
 }
 
-var todoEditor = regexp.MustCompile(`^(:|[\w./-]+( --?[\w-]+)*|sed -i[\w.]*( -e| -E)* ['"]?[0-9,$]*s/\^?\(?pick\)?/\w+/g?['"]?)$`)
+var todoEditor = lazily(`^(:|[\w./-]+( --?[\w-]+)*|sed -i[\w.]*( -e| -E)* ['"]?[0-9,$]*s/\^?\(?pick\)?/\w+/g?['"]?)$`)

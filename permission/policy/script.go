@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -113,7 +112,7 @@ func (s *script) spend(n int) bool {
 // The parser reads two things differently from bash: a backslash at the end of
 // a comment, and a carriage return. Texts with the first are not read;
 // [reserved] has the second.
-var continuedComment = regexp.MustCompile("(?m)(^|[\\s;|&()<>`{}])#[^\n]*\\\\$")
+var continuedComment = lazily("(?m)(^|[\\s;|&()<>`{}])#[^\n]*\\\\$")
 
 // continuesComment reports whether a comment ends with a backslash. It consults
 // the regular expression, which is slow, only where there may be one.
@@ -122,7 +121,7 @@ func continuesComment(text string) bool {
 }
 
 // numberedElement is a redirection such as {a[x]}>file, which evaluates x.
-var numberedElement = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_]*\[[^\]\n]*\]\}[<>]`)
+var numberedElement = lazily(`\{[A-Za-z_][A-Za-z0-9_]*\[[^\]\n]*\]\}[<>]`)
 
 // read adds the commands that a text may run.
 func (s *script) read(text string) {
@@ -231,7 +230,7 @@ var keywords = map[string]int{"if": 1, "while": 1, "until": 1, "for": 1, "case":
 
 // zshExpansion is plain text to bash, but to zsh a variable that is split into
 // words or looked for in the file system.
-var zshExpansion = regexp.MustCompile(`\$[=~^]+[A-Za-z_]`)
+var zshExpansion = lazily(`\$[=~^]+[A-Za-z_]`)
 
 // zsh refuses words that hold such an expansion.
 func (s *script) zsh(w *syntax.Word) {
@@ -277,7 +276,7 @@ func evaluatesSubscript(parts []syntax.WordPart) bool {
 	return false
 }
 
-var hiddenSubstitution = regexp.MustCompile("\\\\[$`]")
+var hiddenSubstitution = lazily("\\\\[$`]")
 
 // walk visits a part of the syntax tree.
 func (s *script) walk(node syntax.Node) {
@@ -477,9 +476,9 @@ func (s *script) belowDirectory(w *syntax.Word) (path string, ok bool) {
 
 var (
 	// directoryVariable are variables of the environment that hold a directory.
-	directoryVariable = regexp.MustCompile(`^(HOME|PWD|GOPATH|GOBIN|GOROOT|CARGO_HOME|VIRTUAL_ENV|JAVA_HOME|PNPM_HOME|XDG_\w+_HOME)$`)
+	directoryVariable = lazily(`^(HOME|PWD|GOPATH|GOBIN|GOROOT|CARGO_HOME|VIRTUAL_ENV|JAVA_HOME|PNPM_HOME|XDG_\w+_HOME)$`)
 	// directoryCommand are commands that print one.
-	directoryCommand = regexp.MustCompile(`^(pwd|go env (GOPATH|GOBIN|GOROOT)|git rev-parse --show-toplevel|npm (bin|root|prefix)|brew --prefix)$`)
+	directoryCommand = lazily(`^(pwd|go env (GOPATH|GOBIN|GOROOT)|git rev-parse --show-toplevel|npm (bin|root|prefix)|brew --prefix)$`)
 )
 
 // obscure records that a program is given an unknown value that the text

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -68,8 +67,8 @@ func (s *script) ghSetting(kind string, rest []string) {
 }
 
 var (
-	ghCommand = regexp.MustCompile(`^(editor|pager|browser)$`)
-	ghShell   = regexp.MustCompile(`^(-[a-z]*s|--s)`)
+	ghCommand = lazily(`^(editor|pager|browser)$`)
+	ghShell   = lazily(`^(-[a-z]*s|--s)`)
 )
 
 // cargoSetting reads a setting of cargo. It is written in TOML, has many ways to
@@ -81,18 +80,18 @@ func (s *script) cargoSetting(text string) {
 	}
 }
 
-var harmlessCargo = regexp.MustCompile(`^(net\.(git-fetch-with-cli|offline|retry)|http\.[a-z-]+|term\.[a-z.-]+|build\.(jobs|target-dir|incremental)|profile\.[a-z]+\.(opt-level|debug|lto|strip|panic|incremental|codegen-units|overflow-checks|debug-assertions|split-debuginfo|rpath)) *= *[\w"'./-]+$`)
+var harmlessCargo = lazily(`^(net\.(git-fetch-with-cli|offline|retry)|http\.[a-z-]+|term\.[a-z.-]+|build\.(jobs|target-dir|incremental)|profile\.[a-z]+\.(opt-level|debug|lto|strip|panic|incremental|codegen-units|overflow-checks|debug-assertions|split-debuginfo|rpath)) *= *[\w"'./-]+$`)
 
 // compilerFlags are variables that hold arguments of rustc, with the same
 // effects as the arguments themselves.
-var compilerFlags = regexp.MustCompile(`^(CARGO_\w+_|CARGO_ENCODED_)?RUSTFLAGS$`)
+var compilerFlags = lazily(`^(CARGO_\w+_|CARGO_ENCODED_)?RUSTFLAGS$`)
 
 // cargoAlias are variables that hold arguments of cargo.
-var cargoAlias = regexp.MustCompile(`^CARGO_ALIAS_\w+$`)
+var cargoAlias = lazily(`^CARGO_ALIAS_\w+$`)
 
 // shellSetting are variables and arguments that name the shell of a program,
 // which may well be a shell.
-var shellSetting = regexp.MustCompile(`(?i)^(--)?(\w+_)?(script[-_])?shell([:+?!]*=|$)`)
+var shellSetting = lazily(`(?i)^(--)?(\w+_)?(script[-_])?shell([:+?!]*=|$)`)
 
 // shellLine reads the name of a shell that a program starts.
 func (s *script) shellLine(text string) {

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -216,45 +215,45 @@ func (r *Rules) unforeseen(req *permission.Request, c plainCommand, several bool
 }
 
 var (
-	inPlace     = regexp.MustCompile(`^(-[A-Za-z0-9]*i|--in-place)`)
-	fileTest    = regexp.MustCompile(`^-[bcdefghknprsuwxzLSON]$`)
-	findPattern = regexp.MustCompile(`^-(i?name|i?path|i?wholename|i?regex|i?lname)$`)
+	inPlace     = lazily(`^(-[A-Za-z0-9]*i|--in-place)`)
+	fileTest    = lazily(`^-[bcdefghknprsuwxzLSON]$`)
+	findPattern = lazily(`^-(i?name|i?path|i?wholename|i?regex|i?lname)$`)
 )
 
 // pathPrograms are the programs whose arguments the CLI takes for paths.
 const pathPrograms = " cd ls find mkdir touch rm rmdir mv cp ln cat head tail sort uniq wc cut paste column file stat diff cmp strings hexdump od xxd base64 nl tee chmod chown truncate dd md5sum sha1sum sha256sum readlink realpath du "
 
 // actions are the options by which programs do more than their names suggest.
-var actions = map[string]*regexp.Regexp{
-	"find": regexp.MustCompile(`^-(delete|fprint|fls)`),
-	"jq":   regexp.MustCompile(`^-[a-zA-Z]*[fL]|^--(from|raw|slurp|arg|lib)`),
-	"awk":  regexp.MustCompile(`^-[^Fv]|[(|>]`),
-	"cd":   regexp.MustCompile(`^-`),
-	"cp":   regexp.MustCompile(`^-`),
-	"mv":   regexp.MustCompile(`^-`),
+var actions = map[string]*expression{
+	"find": lazily(`^-(delete|fprint|fls)`),
+	"jq":   lazily(`^-[a-zA-Z]*[fL]|^--(from|raw|slurp|arg|lib)`),
+	"awk":  lazily(`^-[^Fv]|[(|>]`),
+	"cd":   lazily(`^-`),
+	"cp":   lazily(`^-`),
+	"mv":   lazily(`^-`),
 }
 
 // following are the options by which a program walks directories and follows
 // the links in them, which may lead out of the project.
 var following = []struct {
 	programs string
-	argument *regexp.Regexp
+	argument *expression
 }{
-	{" grep egrep fgrep zgrep ", regexp.MustCompile(`^(-[a-zA-Z0-9]*R|--de)`)},
-	{" rg fd ", regexp.MustCompile(`^(-[a-zA-Z0-9]*L|--fo)`)},
-	{" ag ", regexp.MustCompile(`^(-[a-zA-Z0-9]*f|--fo)`)},
-	{" ack ", regexp.MustCompile(`^--fo`)},
-	{" find ", regexp.MustCompile(`^-(L|follow)$`)},
-	{" ls dir vdir ", regexp.MustCompile(`^(-[a-zA-Z0-9]*[LH]|--de)`)},
-	{" du chown chgrp chmod ", regexp.MustCompile(`^(-[a-zA-Z0-9]*[LHD]|--de)`)},
-	{" tree ", regexp.MustCompile(`^-[a-zA-Z]*l`)},
-	{" diff ", regexp.MustCompile(`^(-[a-zA-Z0-9]*r|--rec)`)},
-	{" zip ", regexp.MustCompile(`^(-[a-zA-Z0-9]*[rR]|--rec)`)},
-	{" tar bsdtar ", regexp.MustCompile(`^(-?[a-zA-Z]*[hHL][a-zA-Z]*$|--(de|hard-d))`)},
-	{" rsync ", regexp.MustCompile(`^(-[a-zA-Z0-9]*[Lk]|--copy|--unsafe)`)},
-	{" scp ", regexp.MustCompile(`^-[a-zA-Z0-9]*r`)},
-	{" cpio ", regexp.MustCompile(`^(-[a-zA-Z0-9]*L|--de)`)},
-	{" 7z ", regexp.MustCompile(`.`)},
+	{" grep egrep fgrep zgrep ", lazily(`^(-[a-zA-Z0-9]*R|--de)`)},
+	{" rg fd ", lazily(`^(-[a-zA-Z0-9]*L|--fo)`)},
+	{" ag ", lazily(`^(-[a-zA-Z0-9]*f|--fo)`)},
+	{" ack ", lazily(`^--fo`)},
+	{" find ", lazily(`^-(L|follow)$`)},
+	{" ls dir vdir ", lazily(`^(-[a-zA-Z0-9]*[LH]|--de)`)},
+	{" du chown chgrp chmod ", lazily(`^(-[a-zA-Z0-9]*[LHD]|--de)`)},
+	{" tree ", lazily(`^-[a-zA-Z]*l`)},
+	{" diff ", lazily(`^(-[a-zA-Z0-9]*r|--rec)`)},
+	{" zip ", lazily(`^(-[a-zA-Z0-9]*[rR]|--rec)`)},
+	{" tar bsdtar ", lazily(`^(-?[a-zA-Z]*[hHL][a-zA-Z]*$|--(de|hard-d))`)},
+	{" rsync ", lazily(`^(-[a-zA-Z0-9]*[Lk]|--copy|--unsafe)`)},
+	{" scp ", lazily(`^-[a-zA-Z0-9]*r`)},
+	{" cpio ", lazily(`^(-[a-zA-Z0-9]*L|--de)`)},
+	{" 7z ", lazily(`.`)},
 }
 
 // follows reports whether a program follows the links in a directory.

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -50,23 +49,23 @@ var reporters = []reporter{
 
 // runsOther are the commands of such programs by which they start another one, and
 // the options that take an expression with texts of its own.
-var runsOther = regexp.MustCompile("(?s)^(run|exec|x|dlx|tool|ssh|debug)$|^(-q|--jq|--query)?=?.*[`'\"].*$")
+var runsOther = lazily("(?s)^(run|exec|x|dlx|tool|ssh|debug)$|^(-q|--jq|--query)?=?.*[`'\"].*$")
 
 var (
-	numeral   = regexp.MustCompile(`^[-+0-9.]*$`)
-	operation = regexp.MustCompile(`^([-+*/%()<>=!|&]+|[0-9]*|[` + string(anyChar) + `-` + string(anyCount) + `]+)$`)
+	numeral   = lazily(`^[-+0-9.]*$`)
+	operation = lazily(`^([-+*/%()<>=!|&]+|[0-9]*|[` + string(anyChar) + `-` + string(anyCount) + `]+)$`)
 )
 
 // argument reports whether a word fits an expression.
 func argument(expression string) func(words []string) bool {
-	fits := regexp.MustCompile(expression)
+	fits := lazily(expression)
 	return func(words []string) bool { return slices.ContainsFunc(words[1:], fits.MatchString) }
 }
 
 // formats reports whether a format, which follows an option or is joined to it,
 // holds more than placeholders for what is found.
 func formats(option string) func(words []string) bool {
-	fits := regexp.MustCompile(option)
+	fits := lazily(option)
 	return func(words []string) bool {
 		for i, w := range words[1:] {
 			m := fits.FindStringSubmatch(w)
@@ -91,15 +90,15 @@ func tellsFormat(format string) bool {
 	if outputKind.MatchString(format) {
 		return false
 	}
-	return hasText.MatchString(placeholder.ReplaceAllString(format, ""))
+	return hasText.MatchString(placeholder.compile().ReplaceAllString(format, ""))
 }
 
 var (
 	// outputKind are named formats, and files that are written.
-	outputKind = regexp.MustCompile(`^(json|yaml|text|table|wide|name|csv|tsv|plain|short|raw|id|/dev/null|[\w./-]+\.(json|txt|log|out|html|tgz|gz|zip))$`)
+	outputKind = lazily(`^(json|yaml|text|table|wide|name|csv|tsv|plain|short|raw|id|/dev/null|[\w./-]+\.(json|txt|log|out|html|tgz|gz|zip))$`)
 	// placeholder is a place for a found value, without a text of its own.
-	placeholder = regexp.MustCompile(`%\{[a-z_]+\}|%[-0-9.]*[a-wyzA-BD-Z]|\{\{[ .A-Za-z0-9_-]*\}\}|\{[.\[\]*0-9A-Za-z_@]*\}|\\[nt]|^(jsonpath|go-template)=`)
-	hasText     = regexp.MustCompile(`[A-Za-z0-9\\` + "`" + string(anyText) + string(anyWords) + `]`)
+	placeholder = lazily(`%\{[a-z_]+\}|%[-0-9.]*[a-wyzA-BD-Z]|\{\{[ .A-Za-z0-9_-]*\}\}|\{[.\[\]*0-9A-Za-z_@]*\}|\\[nt]|^(jsonpath|go-template)=`)
+	hasText     = lazily(`[A-Za-z0-9\\` + "`" + string(anyText) + string(anyWords) + `]`)
 )
 
 // tellsDate reports whether date prints more than numbers.
@@ -109,7 +108,7 @@ func tellsDate(word string) bool {
 
 // dateNumbers are formats of date that give numbers, and the usual characters in
 // between.
-var dateNumbers = regexp.MustCompile(`^\+([-_:.TZ0-9 ]|%-?[FTYmdHMSsjNuwyVGgeIklRDCz])*$`)
+var dateNumbers = lazily(`^\+([-_:.TZ0-9 ]|%-?[FTYmdHMSsjNuwyVGgeIklRDCz])*$`)
 
 // sedTells reports whether a script for sed inserts text of its own. Only the
 // simplest scripts are known not to: one that prints lines, or one substitution.
@@ -133,14 +132,14 @@ func sedTells(words []string) bool {
 	}
 	_, rest, ok := delimited(m[2], m[1][0])
 	with, flags, closed := delimited(rest, m[1][0])
-	return !ok || !closed || hasText.MatchString(sedPlace.ReplaceAllString(with, "")) || strings.Trim(flags, "gpI") != ""
+	return !ok || !closed || hasText.MatchString(sedPlace.compile().ReplaceAllString(with, "")) || strings.Trim(flags, "gpI") != ""
 }
 
 var (
-	sedOption       = regexp.MustCompile(`^-[nErsz]+$`)
-	sedPrints       = regexp.MustCompile(`^[0-9,$ ]*[pdq=]?$`)
-	sedSubstitution = regexp.MustCompile(`(?s)^[0-9,$]*s([/|,#@:])(.*)$`)
-	sedPlace        = regexp.MustCompile(`\\[0-9]|&`)
+	sedOption       = lazily(`^-[nErsz]+$`)
+	sedPrints       = lazily(`^[0-9,$ ]*[pdq=]?$`)
+	sedSubstitution = lazily(`(?s)^[0-9,$]*s([/|,#@:])(.*)$`)
+	sedPlace        = lazily(`\\[0-9]|&`)
 )
 
 // awkTells reports whether a program for awk has texts of its own.
@@ -152,8 +151,8 @@ func awkTells(words []string) bool {
 		if strings.HasPrefix(w, "-") && w != "--" || strings.Contains(w, "BEGIN") && strings.Contains(w, "%c") {
 			return true
 		}
-		for _, m := range awkString.FindAllStringSubmatch(w, -1) {
-			if hasText.MatchString(awkPlace.ReplaceAllString(m[1], "")) {
+		for _, m := range awkString.compile().FindAllStringSubmatch(w, -1) {
+			if hasText.MatchString(awkPlace.compile().ReplaceAllString(m[1], "")) {
 				return true
 			}
 		}
@@ -165,14 +164,14 @@ func awkTells(words []string) bool {
 }
 
 var (
-	awkString = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`)
-	awkPlace  = regexp.MustCompile(`%[-0-9.]*[sdif]|\\[nt]`)
+	awkString = lazily(`"((?:[^"\\]|\\.)*)"`)
+	awkPlace  = lazily(`%[-0-9.]*[sdif]|\\[nt]`)
 )
 
 // jqTells reports whether a program for jq has texts of its own.
 func jqTells(words []string) bool {
 	for _, w := range words[1:] {
-		if jqOption.MatchString(w) || jqText.MatchString(jqPlace.ReplaceAllString(w, "")) || !static(w) && strings.ContainsAny(w, `.|"`) {
+		if jqOption.MatchString(w) || jqText.MatchString(jqPlace.compile().ReplaceAllString(w, "")) || !static(w) && strings.ContainsAny(w, `.|"`) {
 			return true
 		}
 	}
@@ -180,9 +179,9 @@ func jqTells(words []string) bool {
 }
 
 var (
-	jqOption = regexp.MustCompile(`^(-[a-zA-Z]*n|--(arg|raw|slurp-?file|args|null|from|indent|seq)|-f)`)
-	jqPlace  = regexp.MustCompile(`\[ *"[^"]*" *\]|\."[^"]*"|[=!]= *"[^"]*"|(test|startswith|endswith|contains|has|index|match|select)\( *"[^"]*" *\)|(join|split)\( *"[^"\w\\]*" *\)|@(tsv|csv|json|text)`)
-	jqText   = regexp.MustCompile(`["{@\\]|implode|input_filename|\$ENV|\benv\b`)
+	jqOption = lazily(`^(-[a-zA-Z]*n|--(arg|raw|slurp-?file|args|null|from|indent|seq)|-f)`)
+	jqPlace  = lazily(`\[ *"[^"]*" *\]|\."[^"]*"|[=!]= *"[^"]*"|(test|startswith|endswith|contains|has|index|match|select)\( *"[^"]*" *\)|(join|split)\( *"[^"\w\\]*" *\)|@(tsv|csv|json|text)`)
+	jqText   = lazily(`["{@\\]|implode|input_filename|\$ENV|\benv\b`)
 )
 
 // gitTells reports whether git prints a text: by a format, or by a command that
@@ -207,8 +206,8 @@ func gitTells(words []string) bool {
 const gitReports = " rev-parse ls-files diff branch describe log show status merge-base rev-list symbolic-ref remote tag config diff-tree diff-index name-rev ls-remote stash ls-tree grep cat-file hash-object write-tree blame worktree submodule reflog show-ref count-objects "
 
 var (
-	gitFormat = regexp.MustCompile(`^(?:--(?:format|pretty)=?|--(?:sq-quote|date=format|src-prefix|dst-prefix|line-prefix|output-indicator|word-diff|batch).*|-c)(.*)$`)
-	gitPlaces = regexp.MustCompile(`^(format:|tformat:)?(%[hHtTpPdDn]|%[ac][drtisI]|%\(refname(:short|:strip=\d)?\)|%\(objectname\)|[ :/,-])+$|^(oneline|short|medium|full|fuller|raw)$`)
+	gitFormat = lazily(`^(?:--(?:format|pretty)=?|--(?:sq-quote|date=format|src-prefix|dst-prefix|line-prefix|output-indicator|word-diff|batch).*|-c)(.*)$`)
+	gitPlaces = lazily(`^(format:|tformat:)?(%[hHtTpPdDn]|%[ac][drtisI]|%\(refname(:short|:strip=\d)?\)|%\(objectname\)|[ :/,-])+$|^(oneline|short|medium|full|fuller|raw)$`)
 )
 
 // echoes reports whether a command prints what it is told. An unknown program
@@ -311,6 +310,6 @@ func (r wordReading) printed(c *syntax.CmdSubst) (value string, ok bool) {
 }
 
 var (
-	dateCommand = regexp.MustCompile(`^date( -u)? \+([0-9]|%-?[FTYmdHMSsjNuwyVGgeIklC])([-_:.TZ0-9]|%-?[FTYmdHMSsjNuwyVGgeIklC])*$`)
-	temporary   = regexp.MustCompile(`^mktemp( -d)?$`)
+	dateCommand = lazily(`^date( -u)? \+([0-9]|%-?[FTYmdHMSsjNuwyVGgeIklC])([-_:.TZ0-9]|%-?[FTYmdHMSsjNuwyVGgeIklC])*$`)
+	temporary   = lazily(`^mktemp( -d)?$`)
 )

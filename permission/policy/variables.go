@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -365,22 +364,22 @@ func (s *script) assign(a *syntax.Assign) {
 // Variables that shells and programs run, or read as code.
 var (
 	// An assignment to these gives a command another name.
-	renaming = regexp.MustCompile(`^(BASH_ALIASES|BASH_CMDS|aliases|galiases|saliases|functions|commands|nameddirs)$`)
+	renaming = lazily(`^(BASH_ALIASES|BASH_CMDS|aliases|galiases|saliases|functions|commands|nameddirs)$`)
 	// An assignment to these is an expression, whose subscripts are code.
-	counting = regexp.MustCompile(`^(S?RANDOM|SECONDS|LINENO|OPTIND|HISTCMD|BASHPID|BASH_SUBSHELL|EPOCH\w+|FUNCNEST)$`)
+	counting = lazily(`^(S?RANDOM|SECONDS|LINENO|OPTIND|HISTCMD|BASHPID|BASH_SUBSHELL|EPOCH\w+|FUNCNEST)$`)
 	// These are expanded like a word, and their substitutions run.
-	prompts = regexp.MustCompile(`^(PS[0-4]|PROMPT[0-9]?|RPROMPT|RPS1|ENV|BASH_ENV|ZDOTDIR|NULLCMD|READNULLCMD)$`)
+	prompts = lazily(`^(PS[0-4]|PROMPT[0-9]?|RPROMPT|RPS1|ENV|BASH_ENV|ZDOTDIR|NULLCMD|READNULLCMD)$`)
 	// These load code, or settings that name commands.
-	loading = regexp.MustCompile(`^(PERL5(OPT|DB|LIB)|PERLLIB|RUBYLIB|PYTHON(STARTUP|INSPECT|BREAKPOINT|HOME|USERBASE)|LUA_INIT\w*|MAKEFILES|COMPILER_PATH|GCC_EXEC_PREFIX|APT_CONFIG|TCLLIBPATH|BASH_LOADABLES_PATH|LD_\w+|DYLD_\w+|GIT_CONFIG|GIT_CONFIG_(GLOBAL|SYSTEM|COUNT|PARAMETERS|KEY_\d+|VALUE_\d+)|GIT_(EXEC_PATH|TEMPLATE_DIR)|MAILPATH|LESSKEY\w*)$`)
+	loading = lazily(`^(PERL5(OPT|DB|LIB)|PERLLIB|RUBYLIB|PYTHON(STARTUP|INSPECT|BREAKPOINT|HOME|USERBASE)|LUA_INIT\w*|MAKEFILES|COMPILER_PATH|GCC_EXEC_PREFIX|APT_CONFIG|TCLLIBPATH|BASH_LOADABLES_PATH|LD_\w+|DYLD_\w+|GIT_CONFIG|GIT_CONFIG_(GLOBAL|SYSTEM|COUNT|PARAMETERS|KEY_\d+|VALUE_\d+)|GIT_(EXEC_PATH|TEMPLATE_DIR)|MAILPATH|LESSKEY\w*)$`)
 	// These hold options of programs, of which a few are known to be harmless.
-	optional       = regexp.MustCompile(`^(NODE_OPTIONS|RUBYOPT|LESS|MORE|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS)$`)
-	harmlessOption = regexp.MustCompile(`^((--(max-old-space-size=\d+|no-warnings|no-deprecation|enable-source-maps|experimental-vm-modules|unhandled-rejections=\w+)|-[A-Zacefijmnqrsuvwx]+|-W\w*|-X\w*)( |$))*$`)
+	optional       = lazily(`^(NODE_OPTIONS|RUBYOPT|LESS|MORE|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS)$`)
+	harmlessOption = lazily(`^((--(max-old-space-size=\d+|no-warnings|no-deprecation|enable-source-maps|experimental-vm-modules|unhandled-rejections=\w+)|-[A-Zacefijmnqrsuvwx]+|-W\w*|-X\w*)( |$))*$`)
 	// These are commands.
-	commandVariable = regexp.MustCompile(`^(GIT_)?(EDITOR|PAGER|ASKPASS)$|^(GIT_(SSH|SSH_COMMAND|EXTERNAL_DIFF|PROXY_COMMAND)|GOAUTH|VISUAL|FCEDIT|BROWSER|MANPAGER|SYSTEMD_(PAGER|EDITOR)|DELTA_PAGER|BAT_PAGER|GH_(EDITOR|PAGER|BROWSER)|LESSOPEN|LESSCLOSE|PROMPT_COMMAND|(SSH|SUDO)_ASKPASS|RSYNC_RSH|CVS_RSH|SVN_(EDITOR|SSH|MERGE)|HGEDITOR|HGMERGE|HG|KUBE_EDITOR|KUBECTL_EXTERNAL_DIFF|HOMEBREW_(EDITOR|BROWSER)|(CARGO_BUILD_)?(RUSTC|RUSTDOC|RUSTC_WRAPPER|RUSTC_WORKSPACE_WRAPPER)|CARGO_TARGET_\w+_(RUNNER|LINKER)|CMAKE_\w+_LAUNCHER|TAR_LONGLINK_100|FZF_DEFAULT_COMMAND|SHELL|MAKE|TERMINAL|DPKG_\w+|NPM_CONFIG_(SHELL|SCRIPT_SHELL|EDITOR)|npm_config_(shell|script_shell|editor))$`)
+	commandVariable = lazily(`^(GIT_)?(EDITOR|PAGER|ASKPASS)$|^(GIT_(SSH|SSH_COMMAND|EXTERNAL_DIFF|PROXY_COMMAND)|GOAUTH|VISUAL|FCEDIT|BROWSER|MANPAGER|SYSTEMD_(PAGER|EDITOR)|DELTA_PAGER|BAT_PAGER|GH_(EDITOR|PAGER|BROWSER)|LESSOPEN|LESSCLOSE|PROMPT_COMMAND|(SSH|SUDO)_ASKPASS|RSYNC_RSH|CVS_RSH|SVN_(EDITOR|SSH|MERGE)|HGEDITOR|HGMERGE|HG|KUBE_EDITOR|KUBECTL_EXTERNAL_DIFF|HOMEBREW_(EDITOR|BROWSER)|(CARGO_BUILD_)?(RUSTC|RUSTDOC|RUSTC_WRAPPER|RUSTC_WORKSPACE_WRAPPER)|CARGO_TARGET_\w+_(RUNNER|LINKER)|CMAKE_\w+_LAUNCHER|TAR_LONGLINK_100|FZF_DEFAULT_COMMAND|SHELL|MAKE|TERMINAL|DPKG_\w+|NPM_CONFIG_(SHELL|SCRIPT_SHELL|EDITOR)|npm_config_(shell|script_shell|editor))$`)
 	// These are options by which programs run something.
-	runningFlag = regexp.MustCompile(`(?i)(^|\s|-)-?(toolexec|exec|vettool|wrapper|plugin|javaagent|agentlib|agentpath|XX:On\w*Error|require|import|loader|eval|init-hook|preview|bind|checkpoint-action|to-command|use-compress-program|extld|specs)\b`)
+	runningFlag = lazily(`(?i)(^|\s|-)-?(toolexec|exec|vettool|wrapper|plugin|javaagent|agentlib|agentpath|XX:On\w*Error|require|import|loader|eval|init-hook|preview|bind|checkpoint-action|to-command|use-compress-program|extld|specs)\b`)
 	// These hold commands, or options of programs that run something.
-	commanding = regexp.MustCompile(`^(PROMPT_COMMAND|VISUAL|BROWSER|FCEDIT|CC|CXX|LD|AR|TERMINAL)$|^(GIT|LD|DYLD|BASH)_|EDITOR|PAGER|SHELL$|COMMAND|CMD|EXEC|RSH|SSH|ASKPASS|OPTIONS|OPTS?$|FLAGS$|WRAPPER|LESSOPEN|LESSCLOSE|STARTUP|PROGRAM|VIEWER|DIFF$|(?i:npm_config_)`)
+	commanding = lazily(`^(PROMPT_COMMAND|VISUAL|BROWSER|FCEDIT|CC|CXX|LD|AR|TERMINAL)$|^(GIT|LD|DYLD|BASH)_|EDITOR|PAGER|SHELL$|COMMAND|CMD|EXEC|RSH|SSH|ASKPASS|OPTIONS|OPTS?$|FLAGS$|WRAPPER|LESSOPEN|LESSCLOSE|STARTUP|PROGRAM|VIEWER|DIFF$|(?i:npm_config_)`)
 )
 
 // variable reads the value of a variable that may run.
@@ -406,7 +405,7 @@ func (s *script) variable(a *syntax.Assign, prefix bool) {
 
 // decides reports whether the value of a variable is run, or decides what runs.
 func decides(name string) bool {
-	for _, kind := range []*regexp.Regexp{renaming, prompts, loading, optional, commandVariable, counting} {
+	for _, kind := range []*expression{renaming, prompts, loading, optional, commandVariable, counting} {
 		if kind.MatchString(name) {
 			return true
 		}
@@ -489,7 +488,7 @@ func evaluates(word string) bool {
 }
 
 // named is an assignment as an argument, whose name is known.
-var named = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\+?=|$)`)
+var named = lazily(`^[A-Za-z_][A-Za-z0-9_]*(\+?=|$)`)
 
 // declare reads declare, export and similar keywords of the parser.
 func (s *script) declare(d *syntax.DeclClause) {

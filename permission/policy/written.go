@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -51,7 +50,7 @@ func (s *script) make(path string) {
 	if strings.Contains(path, "hooks/") || hookName.MatchString(base(path)) {
 		s.made = append(s.made, gitHook)
 	}
-	if ext := source.FindString(path); ext != "" {
+	if ext := source.compile().FindString(path); ext != "" {
 		s.made = append(s.made, "*"+ext)
 	}
 }
@@ -61,11 +60,11 @@ const gitHook = "git/hooks"
 
 // hookName are the names of the programs that git runs by itself, wherever its
 // settings put them.
-var hookName = regexp.MustCompile(`^((pre|post)-(applypatch|commit|merge-commit|merge|rebase|checkout|push|receive|update|auto-gc|rewrite|index-change)|(applypatch|commit|prepare-commit)-msg|update|proc-receive|reference-transaction|push-to-checkout|sendemail-validate|fsmonitor-watchman|p4-\w+)$`)
+var hookName = lazily(`^((pre|post)-(applypatch|commit|merge-commit|merge|rebase|checkout|push|receive|update|auto-gc|rewrite|index-change)|(applypatch|commit|prepare-commit)-msg|update|proc-receive|reference-transaction|push-to-checkout|sendemail-validate|fsmonitor-watchman|p4-\w+)$`)
 
 // source are the endings of files that tools run, or build and run, merely
 // because they exist.
-var source = regexp.MustCompile(`\.(go|c|cc|cpp|h|rs|py|pth|js|cjs|mjs|ts|pm|pl|rb|mk)$`)
+var source = lazily(`\.(go|c|cc|cpp|h|rs|py|pth|js|cjs|mjs|ts|pm|pl|rb|mk)$`)
 
 // runFile records a file that is run as a script, which must not be a pipe or
 // something that only the shell knows.
@@ -103,7 +102,7 @@ func (s *script) loads(name string) {
 }
 
 // unpacked are the endings that a program removes when it unpacks a file.
-var unpacked = regexp.MustCompile(`\.(gz|xz|bz2|zst|lz|lzma|Z|tgz)$`)
+var unpacked = lazily(`\.(gz|xz|bz2|zst|lz|lzma|Z|tgz)$`)
 
 // compilers write a program with -o, which exists to be run.
 const compilers = " go gcc g++ cc c++ clang clang++ ld as rustc cargo javac swiftc kotlinc emcc protoc cmake tsc wasm-pack dotnet buf nim zig ghc ocaml "
@@ -123,10 +122,10 @@ func (s *script) output(name string, words []string) {
 	}
 }
 
-var namedOutput = regexp.MustCompile(`^(?:-[a-zA-Z]*o|-O|--` + abbreviated("output", 1) + `(?:=|$)|--output-[a-z]+=)(.*)$`)
+var namedOutput = lazily(`^(?:-[a-zA-Z]*o|-O|--` + abbreviated("output", 1) + `(?:=|$)|--output-[a-z]+=)(.*)$`)
 
 // patchTarget are the lines of a patch that name the files it changes.
-var patchTarget = regexp.MustCompile(`(?m)^(?:\+\+\+|---|\*\*\*|Index:|rename to|copy to|diff --git \S+) +([^\t\n]+)`)
+var patchTarget = lazily(`(?m)^(?:\+\+\+|---|\*\*\*|Index:|rename to|copy to|diff --git \S+) +([^\t\n]+)`)
 
 // patch records the files that a patch changes: those that its text names. A
 // patch that the text assembles may change any file.
@@ -135,7 +134,7 @@ func (s *script) patch(words []string, in input) {
 		s.pieces = true
 	}
 	for _, text := range in.texts {
-		found := patchTarget.FindAllStringSubmatch(text, -1)
+		found := patchTarget.compile().FindAllStringSubmatch(text, -1)
 		if len(found) == 0 || !static(text) {
 			s.pieces = true
 		}
