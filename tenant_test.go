@@ -10,6 +10,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/test/need"
 )
 
 func TestTenant(t *testing.T) {
@@ -53,6 +54,7 @@ func TestTenant(t *testing.T) {
 
 // A tenant cannot move its folders into those of another.
 func TestTenantRefusesLinks(t *testing.T) {
+	need.Symlinks.Test(t)
 	dir := t.TempDir()
 	other := t.TempDir()
 	if err := os.Symlink(other, filepath.Join(dir, "config")); err != nil {

@@ -2,34 +2,21 @@ package policy
 
 import (
 	"regexp"
-	"sync/atomic"
+	"sync"
 )
 
 // expression is a regular expression that is compiled when it is first used. The tables of
 // this package hold hundreds. Compiled at start, they would cost every program that links
 // it 15 ms and 4 MB, even when it asks no policy. It is safe for concurrent use.
 type expression struct {
-	text     string
-	compiled atomic.Pointer[regexp.Regexp]
+	text    string
+	compile func() *regexp.Regexp
 }
 
 // lazily returns an expression. One that does not compile panics at its first use; a test
 // compiles those of the package.
-func lazily(text string) *expression { return &expression{text: text} }
-
-// compile returns the compiled expression. Two first uses at once compile it twice, which
-// does no harm.
-func (e *expression) compile() *regexp.Regexp {
-	if r := e.compiled.Load(); r != nil {
-		return r
-	}
-	return e.first()
-}
-
-func (e *expression) first() *regexp.Regexp {
-	r := regexp.MustCompile(e.text)
-	e.compiled.Store(r)
-	return r
+func lazily(text string) *expression {
+	return &expression{text, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
 }
 
 // MatchString is that of the compiled expression.

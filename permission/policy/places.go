@@ -248,7 +248,7 @@ func (a *surroundings) absolute(p string) []string {
 	case account.MatchString(first): // the home of another user
 		return []string{string(anyText) + "/" + rest}
 	case strings.HasPrefix(p, "/"):
-		return []string{devices.ReplaceAllString(p, "/proc/self/fd")}
+		return []string{devices.compile().ReplaceAllString(p, "/proc/self/fd")}
 	case strings.HasPrefix(p, string(anyText)), strings.HasPrefix(p, string(anyWords)):
 		return []string{string(anyText) + cleaned("/" + strings.TrimLeft(p, string(anyText)+string(anyWords)))[1:], p}
 	}

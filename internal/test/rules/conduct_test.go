@@ -216,6 +216,9 @@ func isConstant(value ast.Expr) bool {
 		if index, ok := fun.(*ast.IndexExpr); ok { // of a generic function
 			fun = index.X
 		}
+		if isIdent(fun, "lazily") { // an expression that is compiled when it is first used
+			return true
+		}
 		sel, ok := fun.(*ast.SelectorExpr)
 		if !ok {
 			return false
