@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/egress"
 	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
@@ -138,6 +140,52 @@ func TestRealInside(t *testing.T) {
 			}
 			if got := b.run(s, "cat /proc/*/cmdline | tr '\\0' ' '"); strings.Contains(got, "sk-ant-fake") {
 				t.Errorf("a command line has the key: %s", got)
+			}
+		})
+	}
+}
+
+// With the proxy of package egress the key stays outside: an agent inside finds only its
+// sentinel, wherever it looks, and still reaches the model.
+func TestRealKeyStaysOutside(t *testing.T) {
+	for _, f := range forms {
+		t.Run(f.name, func(t *testing.T) {
+			b := newBench(t, f)
+			const key = "sk-ant-api03-the-real-key-of-this-test"
+			proxy, err := egress.New(egress.Options{
+				Upstream: b.model.URL(),
+				Credential: func(context.Context, egress.Conversation) (egress.Credential, error) {
+					return egress.Credential{Secret: key}, nil
+				},
+				Logger: harness.Logger(t),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer proxy.Close()
+			url, err := proxy.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			pass, err := proxy.Grant(egress.Grant{Conversation: egress.Conversation{ID: "c"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.opts.Env = pass.Env(url, append(b.opts.Env, "ANTHROPIC_API_KEY="+key))
+			s, err := claude.Connect(t.Context(), b.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			got := b.run(s, "env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n'; cat $(find /run /home /tmp -type f -size -1M 2>/dev/null) </dev/null")
+			if strings.Contains(got, key) {
+				t.Error("the key is inside")
+			}
+			if !strings.Contains(got, pass.Sentinel()) {
+				t.Errorf("the attack did not look well: not even the sentinel is in %d bytes", len(got))
+			}
+			if spent, err := pass.Spent(t.Context()); err != nil || spent == (egress.Amount{}) {
+				t.Errorf("the proxy counted %+v, %v", spent, err)
 			}
 		})
 	}
