@@ -10,11 +10,17 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 )
 
 // maxConnections bounds how many connections a bridge carries at once. A CLI uses a
 // few; more wait.
 const maxConnections = 64
+
+const (
+	acceptPause = 50 * time.Millisecond
+	dialBound   = 10 * time.Second
+)
 
 // bridge carries connections from a listener to an address. It needs no protocol: what
 // one side writes the other reads, and the end of each direction is passed on.
@@ -48,7 +54,7 @@ func socketTo(address string) (b *bridge, path string, err error) {
 	if err != nil {
 		return nil, "", errors.Join(err, os.RemoveAll(dir))
 	}
-	b = newBridge(l, func() (net.Conn, error) { return net.Dial("tcp", address) })
+	b = newBridge(l, func() (net.Conn, error) { return net.DialTimeout("tcp", address, dialBound) })
 	b.dir = dir
 	return b, path, nil
 }
@@ -58,8 +64,13 @@ func (b *bridge) accept() {
 	for {
 		free <- struct{}{}
 		conn, err := b.listener.Accept()
-		if err != nil {
+		if errors.Is(err, net.ErrClosed) {
 			return
+		}
+		if err != nil { // such as too many open files, which passes
+			<-free
+			time.Sleep(acceptPause)
+			continue
 		}
 		b.all.Go(func() {
 			defer func() { <-free }()

@@ -61,7 +61,7 @@ const (
 // there as a whole: for a caller who is root its secrets would be readable inside.
 var system = []string{
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
-	"/etc/alternatives", "/etc/ssl", "/etc/ca-certificates", "/etc/pki", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
+	"/etc/alternatives", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ca-certificates", "/etc/pki/tls/certs", "/etc/pki/tls/openssl.cnf", "/etc/pki/ca-trust", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
 	"/etc/localtime", "/etc/timezone", "/etc/nsswitch.conf", "/etc/hosts", "/etc/resolv.conf", "/etc/gitconfig", "/etc/profile", "/etc/bash.bashrc",
 }
 
@@ -135,9 +135,11 @@ func newInside(l *claude.Launch, helper string, network bool) (*inside, error) {
 	}
 	moved := l.At(filesDir)
 	in := &inside{dir: dir, env: moved.Env, command: append(interpreted(program), moved.Args...)}
-	// The folder of the CLI, which may have more than one file, and then the working
-	// directory, which may lie in it.
-	in.mounts = append(in.mounts, Mount{Source: filepath.Dir(program)}, Mount{Source: dir, Writable: true})
+	cli, err := mountOf(program)
+	if err != nil {
+		return nil, err
+	}
+	in.mounts = append(in.mounts, cli, Mount{Source: dir, Writable: true})
 	for _, f := range l.Files {
 		in.mounts = append(in.mounts, Mount{f.Path, filesDir + "/" + f.Name, f.Dir})
 	}
@@ -161,7 +163,45 @@ func workDir(l *claude.Launch) (string, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return "", &claude.OptionError{Field: "Cwd", Problem: cmp.Or(err, errors.New(dir+" is not a directory")).Error()}
 	}
+	if tooBroad(dir) {
+		return "", &claude.OptionError{Field: "Cwd", Problem: dir + " holds your home or the whole machine, which would be open to the agent: name a folder of the project"}
+	}
 	return dir, nil
+}
+
+// tooBroad reports whether a path is, or holds, what a sandbox is there to hide: the home
+// of the user, the folder for temporary files, or everything.
+func tooBroad(path string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return true
+	}
+	hidden := []string{os.TempDir()}
+	if home, err := os.UserHomeDir(); err == nil {
+		hidden = append(hidden, home)
+	}
+	for _, dir := range hidden {
+		if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = resolved
+		}
+		if below, err := filepath.Rel(real, dir); err == nil && filepath.IsLocal(below) {
+			return true
+		}
+	}
+	return filepath.Dir(real) == real
+}
+
+// mountOf returns the part of this machine that a CLI needs: the program, or the folder of
+// a script, which has more than one file.
+func mountOf(program string) (Mount, error) {
+	m := Mount{Source: program}
+	if len(interpreted(program)) > 1 {
+		m.Source = filepath.Dir(program)
+	}
+	if tooBroad(m.Source) {
+		return Mount{}, fmt.Errorf("sandbox: the CLI lies in %s, which would be open to the agent: install it in a folder of its own", m.Source)
+	}
+	return m, nil
 }
 
 // absolute returns the path of a program.

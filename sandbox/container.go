@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,7 +133,11 @@ func (c *Container) plan(l *claude.Launch) (*containerPlan, error) {
 		if p.task.Path, err = findCLI(l); err != nil {
 			return nil, err
 		}
-		p.mounts = append(p.mounts, Mount{Source: filepath.Dir(p.task.Path)})
+		cli, err := mountOf(p.task.Path)
+		if err != nil {
+			return nil, err
+		}
+		p.mounts = append(p.mounts, cli)
 	}
 	p.mounts = append(p.mounts, Mount{Source: dir, Writable: true})
 	address, err := loopback(moved.Env)
@@ -146,7 +149,9 @@ func (c *Container) plan(l *claude.Launch) (*containerPlan, error) {
 		var path string
 		if p.bridge, path, err = socketTo(address); err == nil {
 			// The user inside is another one. Outside, the folder lets only its owner in.
-			err = os.Chmod(path, 0o666)
+			if err = os.Chmod(path, 0o666); err != nil {
+				err = errors.Join(err, p.bridge.Close())
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("sandbox: open the way to the API: %w", err)

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"os/exec"
+	"slices"
+	"strings"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/secret"
 )
 
 // Exec returns a Transport that starts the command that a function returns for each
@@ -41,5 +44,11 @@ func start(ctx context.Context, l *claude.Launch, cmd *exec.Cmd) (claude.Conn, e
 	child := *l
 	child.Path, child.Args, child.Env, child.Dir = cmd.Path, cmd.Args[1:], cmd.Environ(), cmd.Dir
 	child.Files = nil
+	child.Secrets = slices.Clone(l.Secrets)
+	for _, entry := range l.Env { // which the child may not have, but what it starts
+		if name, text, _ := strings.Cut(entry, "="); secret.IsSecretName(name) {
+			child.Secrets = append(child.Secrets, text)
+		}
+	}
 	return claude.ChildProcess().Start(ctx, &child)
 }

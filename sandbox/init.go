@@ -26,6 +26,7 @@ const initWord = "claude-sandbox-init"
 func Init() {
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == superviseWord:
+		reap()
 		os.Exit(supervise(os.Stdin, os.Stdout, os.Stderr, silence))
 	case len(os.Args) >= 5 && os.Args[1] == initWord:
 		os.Exit(runInit(os.Args[2], os.Args[3], os.Args[4:]))
@@ -41,7 +42,7 @@ func runInit(listen, socket string, command []string) int {
 	if err != nil {
 		return fail("listen for the CLI", err)
 	}
-	b := newBridge(l, func() (net.Conn, error) { return net.Dial("unix", socket) })
+	b := newBridge(l, func() (net.Conn, error) { return net.DialTimeout("unix", socket, dialBound) })
 	defer b.Close()
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr

@@ -317,3 +317,74 @@ func TestUnpackStaysInside(t *testing.T) {
 		}
 	}
 }
+
+// What would open the machine to the agent is refused, not mounted.
+func TestTooBroad(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	project := filepath.Join(home, "project")
+	if err := os.Mkdir(project, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	helper, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]string{"/": "Cwd", home: "Cwd", filepath.Dir(home): "Cwd", os.TempDir(): "Cwd", project: ""} {
+		l := launch(t, "http://127.0.0.1:1")
+		l.Dir = dir
+		in, err := newInside(l, helper, false)
+		if err == nil {
+			in.Close()
+		}
+		if got := fmt.Sprint(err); (err == nil) != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: error = %v, want %q", dir, err, want)
+		}
+	}
+	// Of a program in the home only the program is there; a script brings its folder along.
+	for name, refused := range map[string]bool{"claude": false, "cli.js": true} {
+		program := filepath.Join(home, name)
+		if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		m, err := mountOf(program)
+		if (err != nil) != refused || !refused && m.Source != program {
+			t.Errorf("%s: %+v, %v", name, m, err)
+		}
+	}
+}
+
+// The credential that the other side has sent stands alone, and proxies at the place of the
+// API move with it.
+func TestTaskEnvironment(t *testing.T) {
+	t.Parallel()
+	here := []string{"PATH=/bin", "ANTHROPIC_API_KEY=own", "CLAUDE_CODE_USE_BEDROCK=1", "https_proxy=http://own", "HOME=/h"}
+	sent := []string{"ANTHROPIC_BASE_URL=http://127.0.0.1:80/v", "ANTHROPIC_API_KEY=sentinel", "HTTPS_PROXY=http://egress:s@127.0.0.1:80", "HTTP_PROXY=http://other:80", "NO_PROXY=x"}
+	got := redirected(task{Env: sent}.environment(slices.Clone(here)), "127.0.0.1:99")
+	want := []string{"PATH=/bin", "HOME=/h", "ANTHROPIC_BASE_URL=http://127.0.0.1:99/v", "ANTHROPIC_API_KEY=sentinel", "HTTPS_PROXY=http://egress:s@127.0.0.1:99", "HTTP_PROXY=http://other:80", "NO_PROXY=x"}
+	if !slices.Equal(got, want) {
+		t.Errorf("environment %q\nwant        %q", got, want)
+	}
+	if got := (task{Env: []string{"LANG=C"}}).environment(slices.Clone(here)); len(got) != len(here)+1 {
+		t.Errorf("without an API: %q", got)
+	}
+}
+
+// Secrets of the launch are masked in what a command writes, even if its own environment
+// does not have them.
+func TestExecMasksSecrets(t *testing.T) {
+	t.Parallel()
+	l := launch(t, "")
+	l.Env = append(l.Env, "GH_TOKEN=hunter2hunter2")
+	conn, err := Exec(func(*claude.Launch) (*exec.Cmd, error) {
+		return exec.Command("/bin/sh", "-c", "echo hunter2hunter2 >&2"), nil
+	}).Start(t.Context(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.ReadAll(conn)
+	conn.Wait()
+	if tail := conn.(interface{ StderrTail() string }).StderrTail(); strings.Contains(tail, "hunter2") || tail == "" {
+		t.Errorf("standard error %q", tail)
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/proc"
@@ -33,7 +34,7 @@ type supervisor struct {
 	out     io.Writer
 	errs    io.Writer
 	silence time.Duration
-	heard   chan struct{} // something has come
+	line    *listening
 }
 
 // running is a CLI, or why there is none, and what is to be undone when it has ended.
@@ -45,8 +46,8 @@ type running struct {
 
 // supervise returns the exit code of the CLI, or 125 with the step that failed on errs.
 func supervise(in io.Reader, out, errs io.Writer, silence time.Duration) int {
-	s := &supervisor{out: out, errs: errs, silence: silence, heard: make(chan struct{}, 1)}
-	s.in = bufio.NewReaderSize(listening{in, s.heard}, 64<<10)
+	s := &supervisor{out: out, errs: errs, silence: silence, line: &listening{r: in, heard: make(chan struct{}, 1)}}
+	s.in = bufio.NewReaderSize(s.line, 64<<10)
 	code, err := s.run()
 	if err != nil {
 		fmt.Fprintf(errs, "sandbox: %v\n", err)
@@ -57,12 +58,15 @@ func supervise(in io.Reader, out, errs io.Writer, silence time.Duration) int {
 
 // listening reports that something was read.
 type listening struct {
-	r     io.Reader
-	heard chan<- struct{}
+	r       io.Reader
+	heard   chan struct{}
+	reading atomic.Bool
 }
 
-func (l listening) Read(b []byte) (int, error) {
+func (l *listening) Read(b []byte) (int, error) {
+	l.reading.Store(true)
 	n, err := l.r.Read(b)
+	l.reading.Store(false)
 	if n > 0 {
 		select {
 		case l.heard <- struct{}{}:
@@ -71,6 +75,10 @@ func (l listening) Read(b []byte) (int, error) {
 	}
 	return n, err
 }
+
+// silent reports whether the other side is silent, and not this one busy: what it sends
+// may lie there unread while files are placed or the CLI starts.
+func (l *listening) silent() bool { return l.reading.Load() }
 
 var errSilent = errors.New("nothing was heard for too long")
 
@@ -86,9 +94,13 @@ func (s *supervisor) run() (int, error) {
 	}()
 	for {
 		select {
-		case <-s.heard:
+		case <-s.line.heard:
 			quiet.Reset(s.silence)
 		case <-quiet.C:
+			if !s.line.silent() {
+				quiet.Reset(s.silence)
+				continue
+			}
 			// Nothing runs yet. The next helper removes the folder of this one.
 			return 0, errSilent
 		case r := <-ready:
@@ -121,14 +133,14 @@ func (s *supervisor) start(r *running) error {
 		return fmt.Errorf("place the files: %w", err)
 	}
 	t = t.at(dir)
-	env := append(proc.Inherit(os.Environ()), t.Env...)
+	env := t.environment(proc.Inherit(os.Environ()))
 	if t.API != "" {
-		b, base, err := listenForAPI(t.API, value(env, "ANTHROPIC_BASE_URL"))
+		b, address, err := listenForAPI(t.API)
 		if err != nil {
 			return fmt.Errorf("listen for the CLI: %w", err)
 		}
 		r.undo = append(r.undo, b.Close)
-		env = append(env, "ANTHROPIC_BASE_URL="+base)
+		env = redirected(env, address)
 	}
 	r.child, err = proc.Start(context.Background(), &proc.Command{Path: t.Path, Args: t.Args, Env: lastOnly(env), Dir: t.Dir, StderrTo: s.errs})
 	if err != nil {
@@ -149,30 +161,35 @@ func (s *supervisor) watch(child *proc.Process, quiet *time.Timer) int {
 	})
 	for running := true; running; {
 		select {
-		case <-s.heard:
+		case <-s.line.heard:
 			quiet.Reset(s.silence)
 		case <-child.Done():
 			running = false
 		case err := <-cut:
 			s.end(child, err)
 		case <-quiet.C:
+			if !s.line.silent() {
+				quiet.Reset(s.silence)
+				continue
+			}
 			s.end(child, errSilent)
 		}
 	}
 	waitFor(&output, s.silence) // for what it has said, unless the reader has gone
-	if exit, ok := errors.AsType[*proc.ExitError](child.Wait()); ok {
-		return max(exit.Code, 1)
+	if state := child.State(); state != nil && state.Success() {
+		return 0
+	} else if state != nil {
+		return max(state.ExitCode(), 1)
 	}
-	return 0
+	return 1
 }
 
-// end kills the CLI and everything that it has started.
+// end kills the CLI and everything that it has started. What it reports may have no reader
+// any more, so it does not wait for that.
 func (s *supervisor) end(child *proc.Process, why error) {
-	fmt.Fprintf(s.errs, "sandbox: the CLI is ended: %v\n", why)
 	child.Note() // finds what runs in groups of its own, while that shows
-	if err := child.Kill(); err != nil {
-		fmt.Fprintf(s.errs, "sandbox: kill the CLI: %v\n", err)
-	}
+	err := child.Kill()
+	go fmt.Fprintf(s.errs, "sandbox: the CLI is ended: %v\n", errors.Join(why, err))
 }
 
 // waitFor waits for a bounded time.
@@ -318,19 +335,52 @@ func place(root *os.Root, name string, r io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-// listenForAPI carries connections from a new port of the loopback interface to a socket, and
-// returns the base URL that leads there.
-func listenForAPI(socket, base string) (*bridge, string, error) {
-	u, err := url.Parse(base)
-	if err != nil {
-		return nil, "", errors.New("ANTHROPIC_BASE_URL is not a URL")
-	}
+// listenForAPI carries connections from a new port of the loopback interface to a socket.
+func listenForAPI(socket string) (*bridge, string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, "", err
 	}
-	u.Host = l.Addr().String()
-	return newBridge(l, func() (net.Conn, error) { return net.Dial("unix", socket) }), u.String(), nil
+	return newBridge(l, func() (net.Conn, error) { return net.DialTimeout("unix", socket, dialBound) }), l.Addr().String(), nil
+}
+
+// environment returns what the CLI gets: what this machine has, and what the other side has
+// sent. If that names an API, it also decides who signs in, so no credential of this
+// machine is left beside it.
+func (t task) environment(inherited []string) []string {
+	if value(t.Env, "ANTHROPIC_BASE_URL") != "" {
+		inherited = slices.DeleteFunc(inherited, signsIn)
+	}
+	return append(inherited, t.Env...)
+}
+
+// signsIn reports whether a variable decides where the CLI sends requests, and as whom.
+func signsIn(entry string) bool {
+	name, _, _ := strings.Cut(entry, "=")
+	name = strings.ToUpper(name)
+	return strings.HasPrefix(name, "ANTHROPIC_") || strings.HasPrefix(name, "CLAUDE_CODE_") || strings.HasPrefix(name, "AWS_") ||
+		strings.HasPrefix(name, "GOOGLE_") || strings.HasPrefix(name, "AZURE_") || strings.HasSuffix(name, "_PROXY")
+}
+
+// redirected returns an environment in which the API, and every proxy at the same place, is
+// at another address.
+func redirected(env []string, address string) []string {
+	base, err := url.Parse(value(env, "ANTHROPIC_BASE_URL"))
+	if err != nil {
+		return env // a task with a socket has one
+	}
+	out := slices.Clone(env)
+	for i, entry := range out {
+		name, text, _ := strings.Cut(entry, "=")
+		if name != "ANTHROPIC_BASE_URL" && !strings.HasSuffix(strings.ToUpper(name), "_PROXY") {
+			continue
+		}
+		if u, err := url.Parse(text); err == nil && u.Host != "" && u.Host == base.Host {
+			u.Host = address
+			out[i] = name + "=" + u.String()
+		}
+	}
+	return out
 }
 
 // lastOnly leaves the last entry of each variable.

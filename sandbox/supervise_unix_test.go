@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -186,5 +187,28 @@ func TestSuperviseRefused(t *testing.T) {
 				t.Errorf("exit code %d, %q, want %q", code, o.errs.String(), c.want)
 			}
 		})
+	}
+}
+
+// A helper that is busy is not one that hears nothing: what was sent meanwhile lies there.
+func TestSuperviseBusy(t *testing.T) {
+	t.Parallel()
+	r, w := io.Pipe()
+	line := &listening{r: r, heard: make(chan struct{}, 1)}
+	if line.silent() {
+		t.Error("it is silent before it was listened to")
+	}
+	got := make(chan byte)
+	go func() {
+		b := make([]byte, 1)
+		line.Read(b)
+		got <- b[0]
+	}()
+	for !line.silent() {
+		runtime.Gosched()
+	}
+	w.Write([]byte{7})
+	if <-got != 7 || line.silent() {
+		t.Error("it is silent after a word")
 	}
 }

@@ -15,7 +15,7 @@ type kept struct {
 
 // keptBack are variables that are meant for the program that has them, and would
 // do harm in the CLI: they load code into it, open it to a debugger, tie it to an
-// editor, or make it write its log between the lines of the protocol. A row about
+// editor, sign it in elsewhere, or make it write its log between the lines of the protocol. A row about
 // the dynamic linker goes for the systems that know the variable, and is harmless
 // on others.
 var keptBack = [...]kept{
@@ -43,6 +43,8 @@ var keptBack = [...]kept{
 
 	{name: "CLAUDE_CODE_SSE_PORT"},
 	{name: "ANTHROPIC_LOG"},
+
+	{name: "CLAUDECTL_TOKEN"}, // with it an agent could decide its own approvals on a server
 }
 
 // Inherit returns what the CLI gets of the environment of a program that starts
