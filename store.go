@@ -16,6 +16,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/private"
 	"github.com/claude-agent-go/claude/internal/restore"
 	"github.com/claude-agent-go/claude/internal/scratch"
+	"github.com/claude-agent-go/claude/internal/secret"
 	"github.com/claude-agent-go/claude/internal/transcript"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/internal/wire"
@@ -34,9 +35,9 @@ import (
 // copy of the user's settings and credentials, without the refresh token. The CLI
 // must be able to read that directory. It serves as the CLI's configuration
 // directory (CLAUDE_CONFIG_DIR) and is removed when the session is over; with
-// Private, a new session has one too. Other contents of the user's own directory,
-// such as skills, agents and plugins, are not there. On macOS the CLI may keep
-// credentials in the Keychain, which are not copied; set ANTHROPIC_API_KEY or
+// Private or NoLogin, a new session has one too. Other contents of the user's own
+// directory, such as skills, agents and plugins, are not there. On macOS the CLI may
+// keep credentials in the Keychain, which are not copied; set ANTHROPIC_API_KEY or
 // CLAUDE_CODE_OAUTH_TOKEN in Options.Env.
 type StoreOptions struct {
 	// Store is the store. It is required.
@@ -83,6 +84,12 @@ type StoreOptions struct {
 	// below that one. Only checkpoints of files stay, in file-history of the user's
 	// directory, and the journal if it is needed.
 	Private bool
+	// NoLogin leaves the user's login out of the temporary configuration directory:
+	// the credentials, the CLI's state, and what of the settings signs in, redirects
+	// or sets variables. The session always has the directory. Use it if
+	// Options.Env has the credential. A CLI that signs in with a sentinel of package
+	// egress has no other login in that directory, even if this is not set.
+	NoLogin bool
 }
 
 // Defaults of StoreOptions.
@@ -356,7 +363,7 @@ func (o *Options) source() restore.Source {
 // restore gives the CLI a configuration directory of its own if the session is
 // private, or is resumed from the store, which is then written into it.
 func (s *Session) restore(ctx context.Context) error {
-	if o := s.opts; o.Store == nil || !o.fromStore() && !o.Store.Private {
+	if o := s.opts; o.Store == nil || !o.fromStore() && !o.Store.Private && !o.Store.NoLogin {
 		return nil
 	}
 	dir, err := s.files.Dir(scratch.ConfigName)
@@ -377,7 +384,8 @@ func (s *Session) restore(ctx context.Context) error {
 	if setIn(s.plan.env, restore.ConfigVar) {
 		state = config
 	}
-	if err := restore.Config(root, config, state); err != nil {
+	login := !s.opts.Store.NoLogin && !secret.HasSentinel(s.plan.env)
+	if err := restore.Config(root, config, state, login); err != nil {
 		return &StartError{Reason: ErrSpawn, Err: err}
 	}
 	if s.opts.FileCheckpointing {

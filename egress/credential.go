@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/claude-agent-go/claude/internal/secret"
 )
 
 // Form is how a secret is presented.
@@ -28,9 +30,9 @@ const (
 var forms = [...]struct {
 	name, variable, prefix string
 }{
-	APIKey: {"API key", "ANTHROPIC_API_KEY", "sk-ant-api03-egress-"},
-	Bearer: {"bearer token", "ANTHROPIC_AUTH_TOKEN", "egress-"},
-	OAuth:  {"OAuth token", "CLAUDE_CODE_OAUTH_TOKEN", "sk-ant-oat01-egress-"},
+	APIKey: {"API key", "ANTHROPIC_API_KEY", "sk-ant-api03-" + secret.SentinelMark},
+	Bearer: {"bearer token", "ANTHROPIC_AUTH_TOKEN", secret.SentinelMark},
+	OAuth:  {"OAuth token", "CLAUDE_CODE_OAUTH_TOKEN", "sk-ant-oat01-" + secret.SentinelMark},
 }
 
 func (f Form) valid() bool { return f >= 0 && int(f) < len(forms) }

@@ -202,7 +202,8 @@ const leastSecret = 8
 //	opts.Env = append(pass.Env(url, nil), "GH_TOKEN="+token)
 //
 // The CLI can also sign in by files of its HOME, and any command can read them. Give it a
-// CLAUDE_CONFIG_DIR without credentials.
+// CLAUDE_CONFIG_DIR without credentials, or set claude.StoreOptions.NoLogin, and run it in a
+// sandbox.
 func (p *Pass) Env(url string, environ []string) []string {
 	inherited := environ == nil
 	if inherited {

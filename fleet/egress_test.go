@@ -2,6 +2,11 @@ package fleet_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -80,6 +85,75 @@ func TestEgress(t *testing.T) {
 	closeFleet(t, f)
 	if got := fleet.AskAPI(t, env); got != 401 {
 		t.Errorf("after the fleet was closed: %d", got)
+	}
+}
+
+// configs notes all files of the configuration directory of each CLI.
+type configs struct {
+	claude.Transport
+	files []map[string]string
+}
+
+func (c *configs) Start(ctx context.Context, launch *claude.Launch) (claude.Conn, error) {
+	i := slices.IndexFunc(launch.Env, func(entry string) bool { return strings.HasPrefix(entry, "CLAUDE_CONFIG_DIR=") })
+	if i < 0 {
+		return nil, errors.New("the CLI has no configuration directory of its own")
+	}
+	files := make(map[string]string)
+	dir := os.DirFS(strings.TrimPrefix(launch.Env[i], "CLAUDE_CONFIG_DIR="))
+	err := fs.WalkDir(dir, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(dir, path)
+		files[path] = string(text)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.files = append(c.files, files)
+	return c.Transport.Start(ctx, launch)
+}
+
+// The login of the user who runs a fleet is not in the files of a CLI that has a
+// sentinel. Settings are.
+func TestEgressKeepsLogin(t *testing.T) {
+	home := t.TempDir()
+	if err := os.Mkdir(filepath.Join(home, ".claude"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range map[string]string{
+		".claude/.credentials.json": `{"claudeAiOauth":{"accessToken":"canary"},"mcpOAuth":{"s":{"accessToken":"canary"}}}`,
+		".claude.json":              `{"primaryApiKey":"canary","mcpServers":{"s":{"env":{"K":"canary"}}}}`,
+		".claude/settings.json":     `{"model":"opus","apiKeyHelper":"echo canary","env":{"ANTHROPIC_AUTH_TOKEN":"canary"}}`,
+	} {
+		if err := os.WriteFile(filepath.Join(home, path), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, egress := range map[string]*fleet.Egress{"with": fleet.StartEgress(t), "without": nil} {
+		t.Run(name, func(t *testing.T) {
+			cli := &configs{Transport: claudetest.NewCLI(&claudetest.Script{Model: func(*claudetest.ModelCall) claudetest.Reply { return claudetest.Say("done") }})}
+			f := open(t, store.Memory(), cli, func(o *fleet.Options) {
+				o.Egress = egress
+				o.Session = func(context.Context, string) (*claude.Options, error) {
+					return &claude.Options{Transport: cli, Cwd: "/work", Env: []string{"HOME=" + home}, Logger: quiet()}, nil
+				}
+			})
+			for _, err := range f.Run(t.Context(), "acme/ada", "hello") {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			closeFleet(t, f)
+			if len(cli.files) != 1 || !strings.Contains(cli.files[0]["settings.json"], "opus") {
+				t.Fatalf("the files are %q", cli.files)
+			}
+			if got := strings.Contains(fmt.Sprint(cli.files), "canary"); got != (egress == nil) {
+				t.Errorf("the CLI has the login: %v; its files are %q", got, cli.files)
+			}
+		})
 	}
 }
 

@@ -153,6 +153,7 @@ func (w *worker) options(ctx context.Context, s step) (*claude.Options, error) {
 		Store: &callStore{w.store, w.going, &w.newest}, Project: w.opts.Project, Fence: w.lease.Fence, Owner: w.opts.Owner, TTL: w.opts.TTL, Journal: w.opts.Journal,
 		GiveUp:  claude.NoTimeout, // a result counts when it is stored, or the lease is lost
 		Private: true,
+		NoLogin: w.opts.Egress != nil, // what the proxy keeps from the CLI must not be in its files
 	}
 	w.patient(&o.Timeouts)
 	w.own = choices{o.PermissionMode, o.Model}

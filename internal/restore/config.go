@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // maxConfig is how large a file of the user's configuration may be.
@@ -16,17 +18,29 @@ const maxConfig = 16 << 20
 // to be the same elsewhere. stateDir is where its state is: the directory itself,
 // or the home directory if the CLI would use that. Files that are not there, or
 // that are not JSON, are left out; the CLI does the same.
-func Config(root *os.Root, configDir, stateDir string) error {
+//
+// Without login, only the settings are copied, and of those nothing that signs in,
+// redirects or is a variable. The state stays behind as a whole: it holds keys,
+// accounts and the variables of MCP servers, and a CLI that is not used by a person
+// does without it.
+func Config(root *os.Root, configDir, stateDir string, login bool) error {
 	for _, f := range []struct {
 		dir, name string
+		login     bool // it is for a login only
 		change    func(map[string]json.RawMessage)
 	}{
-		{configDir, ".credentials.json", dropRefreshToken},
-		{stateDir, ".claude.json", nil},
-		{configDir, ".config.json", nil},
-		{configDir, "settings.json", dropPlugins},
-		{configDir, "cowork_settings.json", dropPlugins},
+		{configDir, ".credentials.json", true, dropRefreshToken},
+		{stateDir, ".claude.json", true, nil},
+		{configDir, ".config.json", true, nil},
+		{configDir, "settings.json", false, dropPlugins},
+		{configDir, "cowork_settings.json", false, dropPlugins},
 	} {
+		if !login {
+			if f.login {
+				continue
+			}
+			f.change = dropLogin
+		}
 		if err := copyJSON(root, f.dir, f.name, f.change); err != nil {
 			return fmt.Errorf("copy %s: %w", f.name, err)
 		}
@@ -94,4 +108,17 @@ func dropPlugins(members map[string]json.RawMessage) {
 		delete(members, name)
 	}
 	inside(members, "env", func(m map[string]json.RawMessage) { delete(m, "CLAUDE_CONFIG_DIR") })
+}
+
+// dropLogin drops what dropPlugins does, and everything by which the CLI or its
+// servers get credentials. Settings of newer versions are known by the form of their
+// names.
+func dropLogin(members map[string]json.RawMessage) {
+	dropPlugins(members)
+	for name := range members {
+		if slices.Contains([]string{"env", "mcpServers", "pluginConfigs"}, name) || strings.HasPrefix(name, "forceLogin") ||
+			slices.ContainsFunc([]string{"Helper", "AuthRefresh", "CredentialExport"}, func(end string) bool { return strings.HasSuffix(name, end) }) {
+			delete(members, name)
+		}
+	}
 }

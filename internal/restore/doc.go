@@ -9,7 +9,8 @@
 // the CLI looks for them. The user's own configuration directory contributes the
 // few files that make the CLI behave as usual: its state, the settings, and the
 // credentials without the refresh token. A token can be refreshed once; a copy
-// that did so would sign out the user.
+// that did so would sign out the user. A CLI whose key is held by a proxy gets the
+// settings only, without what signs in.
 //
 // # Copies
 //

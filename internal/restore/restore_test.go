@@ -279,7 +279,7 @@ func TestConfig(t *testing.T) {
 	write(from, "cowork_settings.json", `not json`)
 	write(from, "history.jsonl", `{"secret":1}`)
 	outer, root := open(t)
-	if err := restore.Config(root, from, home); err != nil {
+	if err := restore.Config(root, from, home, true); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{
@@ -303,11 +303,39 @@ func TestConfig(t *testing.T) {
 	}
 	_, root = open(t)
 	write(from, ".credentials.json", `{"claudeAiOauth":["rt"]}`)
-	if err := restore.Config(root, from, home); err != nil {
+	if err := restore.Config(root, from, home, true); err != nil {
 		t.Fatal(err)
 	}
 	if text, _ := root.ReadFile(".credentials.json"); strings.Contains(string(text), "rt") {
 		t.Errorf("credentials of another shape were copied: %s", text)
+	}
+}
+
+// Without login, the copy has no credential, wherever the user keeps it. Rules that
+// forbid something are still there.
+func TestConfigWithoutLogin(t *testing.T) {
+	from, home := t.TempDir(), t.TempDir()
+	settings := `{"permissions":{"deny":["Bash"]},"model":"opus","apiKeyHelper":"echo canary","awsAuthRefresh":"canary","awsCredentialExport":"canary",` +
+		`"gcpAuthRefresh":"canary","otelHeadersHelper":"canary","newHelper":"canary","forceLoginGatewayUrl":"canary","env":{"ANTHROPIC_BASE_URL":"canary"},"mcpServers":{"s":{"env":{"K":"canary"}}}}`
+	for path, text := range map[string]string{
+		filepath.Join(from, ".credentials.json"):    `{"claudeAiOauth":{"accessToken":"canary"},"mcpOAuth":{"s":{"accessToken":"canary"}}}`,
+		filepath.Join(home, ".claude.json"):         `{"primaryApiKey":"canary","oauthAccount":{"uuid":"canary"},"mcpServers":{"s":{"env":{"K":"canary"}}}}`,
+		filepath.Join(from, ".config.json"):         `{"primaryApiKey":"canary"}`,
+		filepath.Join(from, "settings.json"):        settings,
+		filepath.Join(from, "cowork_settings.json"): settings,
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	outer, root := open(t)
+	if err := restore.Config(root, from, home, false); err != nil {
+		t.Fatal(err)
+	}
+	got := files(t, outer)
+	const want = `{"model":"opus","permissions":{"deny":["Bash"]}}`
+	if len(got) != 2 || got["config/settings.json"] != want || got["config/cowork_settings.json"] != want {
+		t.Errorf("the copy is %q", got)
 	}
 }
 
