@@ -46,7 +46,9 @@ type RemoteServer interface {
 //
 // An editor that is gone leaves the turns that it began running on the server. It is
 // asked about the calls of its own user's prompts only: one that answers by itself
-// must not decide for others. The first answer counts, from wherever it comes, and the
+// must not decide for others. While a prompt of another user is open, that is the call
+// for which its user's prompt waits; questions of subagents that another user may have
+// started stay at the page. The first answer counts, from wherever it comes, and the
 // question is withdrawn from the other editors.
 type Remote struct {
 	// Server is who runs the conversations.

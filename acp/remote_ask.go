@@ -1,11 +1,16 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
+	"strings"
 	"sync"
 
+	"github.com/claude-agent-go/claude/acp/internal/translate"
 	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
@@ -16,6 +21,10 @@ import (
 // others wait at the page.
 const maxAsks = 32
 
+// maxRefused is how often an editor is asked again because the server refused the
+// answer.
+const maxRefused = 3
+
 // asks puts the approvals of a conversation before its editor, each once, and
 // withdraws those that are decided elsewhere.
 type asks struct {
@@ -24,9 +33,10 @@ type asks struct {
 
 	mu   sync.Mutex
 	open map[string]context.CancelFunc
+	left map[string]asking // not asked yet, or never
 }
 
-// askOpen asks what was open when the session was.
+// askOpen asks what is open where the events begin, and withdraws what is not.
 func (a *asks) askOpen() {
 	s := a.session
 	ctx, cancel := context.WithTimeout(s.ctx, reaching)
@@ -35,29 +45,44 @@ func (a *asks) askOpen() {
 	if err != nil {
 		s.log.Warn("acp: the prompts of a conversation cannot be read", "session", s.id, "error", err)
 	}
+	s.mu.Lock()
+	s.prompts.clear()
+	s.mu.Unlock()
 	for _, p := range prompts {
 		s.prompted(&p)
 	}
+	pending := make(map[string]bool)
 	for q, err := range s.server.Approvals(ctx, api.ApprovalQuery{State: api.ApprovalPending, Conversation: string(s.id)}) {
 		if err != nil {
 			s.log.Warn("acp: the approvals of a conversation cannot be read", "session", s.id, "error", err)
 			return
 		}
+		pending[q.ID] = true
 		a.ask(q.ID)
 	}
+	a.keep(pending)
 }
 
-// ask asks the editor about an approval, beside everything else.
+// ask asks the editor about an approval, beside everything else, if it is for this
+// editor. Only the follower calls it: it goes by the events up to here.
 func (a *asks) ask(id string) {
+	may := a.session.may(id)
 	ctx, cancel := context.WithCancel(a.session.ctx)
 	a.mu.Lock()
-	_, twice := a.open[id]
-	late := twice || len(a.open) >= maxAsks
-	if !late {
+	_, asked := a.open[id]
+	if before, known := a.left[id]; known && before == askNever && may == askLater {
+		may = askNever
+	}
+	begins := may == askEditor && !asked && len(a.open) < maxAsks
+	switch {
+	case begins:
 		a.open[id] = cancel
+		delete(a.left, id)
+	case !asked && len(a.left) < maxAsks:
+		a.left[id] = may
 	}
 	a.mu.Unlock()
-	if late {
+	if !begins {
 		cancel()
 		return
 	}
@@ -70,45 +95,105 @@ func (a *asks) ask(id string) {
 	})
 }
 
+// askLeft asks what was left, now that a prompt has come further. What was not for this
+// editor is asked only if a prompt of its user waits for just that.
+func (a *asks) askLeft(p *api.Prompt) {
+	a.mu.Lock()
+	var ids []string
+	for id, may := range a.left {
+		if may != askNever || p.Approval == id {
+			ids = append(ids, id)
+		}
+	}
+	a.mu.Unlock()
+	for _, id := range ids {
+		a.ask(id)
+	}
+}
+
 // withdraw ends a question, if it is being asked.
 func (a *asks) withdraw(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	delete(a.left, id)
 	if cancel := a.open[id]; cancel != nil {
 		cancel()
 		delete(a.open, id)
 	}
 }
 
+// keep withdraws all questions but those that are pending.
+func (a *asks) keep(pending map[string]bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	maps.DeleteFunc(a.left, func(id string, _ asking) bool { return !pending[id] })
+	maps.DeleteFunc(a.open, func(id string, cancel context.CancelFunc) bool {
+		if !pending[id] {
+			cancel()
+		}
+		return !pending[id]
+	})
+}
+
 // wait returns when nothing is asked any more. The session's context has ended.
 func (a *asks) wait() { a.all.Wait() }
 
-// mine reports whether the prompt that runs is of the editor's own user. A turn without
-// a prompt, such as one that background work has started, is not.
-func (s *remoteSession) mine() bool {
+// may decides about a question.
+func (s *remoteSession) may(question string) asking {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.running == s.user
+	return s.prompts.may(question, len(s.own) > 0)
+}
+
+// foreign reports whether another user may have prompted in this conversation.
+func (s *remoteSession) foreign() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.prompts.foreign
 }
 
 // decide asks the editor, if it may be asked, and tells the server. Another answer that
-// came first is not an error.
+// came first is not an error. An answer that the server refuses is asked for again.
+//
+// Whose prompt has started a subagent is not known: if it may be another user's, its
+// questions stay at the page.
 func (a *asks) decide(ctx context.Context, id string) error {
 	s := a.session
 	q, err := s.server.Approval(ctx, id)
-	if err != nil || q.State != api.ApprovalPending || !q.MayDecide || !s.mine() {
+	if err != nil || q.State != api.ApprovalPending || !q.MayDecide || q.AgentID != "" && s.foreign() {
 		return err
 	}
-	d, ok, err := s.answer(ctx, &q)
-	if err != nil || !ok {
-		return err
+	for refused := 0; ; refused++ {
+		d, ok, err := s.answer(ctx, &q)
+		if err != nil || !ok {
+			return err
+		}
+		d.Digest = q.Digest
+		_, err = s.server.Decide(ctx, id, d)
+		p, _ := errors.AsType[*api.Problem](err)
+		if p != nil && p.Approval != nil {
+			return nil
+		}
+		if p == nil || p.Status != http.StatusBadRequest {
+			return err
+		}
+		s.send(ctx, schema.SessionUpdate{AgentMessageChunk: &schema.ContentChunk{Content: translate.TextBlock(refusal(p, refused+1 < maxRefused))}})
+		if refused+1 == maxRefused {
+			return err
+		}
 	}
-	d.Digest = q.Digest
-	_, err = s.server.Decide(ctx, id, d)
-	if p, refused := errors.AsType[*api.Problem](err); refused && p.Approval != nil {
-		return nil
+}
+
+// refusal explains to a person why their answer does not count.
+func refusal(p *api.Problem, again bool) string {
+	text := "The server did not take this answer: " + cmp.Or(p.Detail, p.Title)
+	for _, f := range p.Errors {
+		text += "\n- " + strings.TrimPrefix(f.Pointer+": "+f.Detail, ": ")
 	}
-	return err
+	if again {
+		return text + "\nYou are asked again.\n"
+	}
+	return text + "\nThe question stays open on the server's page.\n"
 }
 
 // answer asks the person at the editor. Without ok there is no answer, and the question

@@ -65,24 +65,50 @@ func TestRemoteText(t *testing.T) {
 	}
 }
 
-// TestOnlyOwnPrompts asks an editor about the calls of its own user's prompts.
+// TestOnlyOwnPrompts asks an editor about the calls of its own user's prompts, and about
+// no others: neither between two turns, nor while a prompt of another may run.
 func TestOnlyOwnPrompts(t *testing.T) {
-	s := &remoteSession{user: "ada", own: make(map[string]*ownPrompt)}
-	for _, c := range []struct {
-		by    string
-		state api.PromptState
-		want  bool
+	o := openPrompts{user: "ada"}
+	for i, c := range []struct {
+		id, by   string
+		state    api.PromptState
+		approval string
+		want     asking
 	}{
-		{"bob", api.PromptQueued, false}, // nothing runs yet
-		{"ada", api.PromptRunning, true},
-		{"bob", api.PromptQueued, true}, // waits behind ada's
-		{"bob", api.PromptRunning, false},
-		{"ada", api.PromptQueued, false},
-		{"bob", api.PromptWaiting, false},
-		{"ada", api.PromptWaiting, true},
+		{"a", "ada", api.PromptQueued, "", askLater},
+		{"a", "ada", api.PromptRunning, "", askEditor},
+		{"a", "ada", api.PromptWaiting, "other", askEditor},
+		{"a", "ada", "", "", askNever}, // the turn of a background agent
+		{"b", "bob", api.PromptQueued, "", askNever},
+		{"a", "ada", api.PromptRunning, "", askNever}, // the log may lag behind the end of ada's prompt
+		{"a", "ada", api.PromptWaiting, "question", askEditor},
+		{"a", "ada", api.PromptRunning, "", askNever},
+		{"b", "bob", api.PromptRunning, "", askNever}, // bob steers ada's turn
+		{"a", "ada", api.PromptAnswered, "", askNever},
+		{"b", "bob", api.PromptWaiting, "question", askNever},
+		{"b", "bob", "", "", askNever},
+		{"a", "ada", api.PromptRunning, "", askEditor},
+		{"a", "ada", api.PromptStuck, "", askLater},
 	} {
-		if s.prompted(&api.Prompt{ID: "p", By: c.by, State: c.state}); s.mine() != c.want {
-			t.Errorf("%s %s: asked %t, want %t", c.by, c.state, !c.want, c.want)
+		if c.state == "" {
+			o.ended(c.id)
+		} else {
+			o.note(&api.Prompt{ID: c.id, By: c.by, State: c.state, Approval: c.approval})
+		}
+		if got := o.may("question", false); got != c.want {
+			t.Errorf("step %d, %s %s: %d, want %d", i, c.by, c.state, got, c.want)
+		}
+		if o.foreign != (i >= 4) {
+			t.Errorf("step %d: foreign %t", i, o.foreign)
+		}
+	}
+	if o = (openPrompts{user: "ada"}); o.may("question", true) != askLater || o.may("question", false) != askNever {
+		t.Error("a prompt that is being sent")
+	}
+	if o = (openPrompts{}); true {
+		o.note(&api.Prompt{ID: "p", State: api.PromptRunning})
+		if o.may("question", false) != askNever {
+			t.Error("a prompt of an unknown user is of an unknown editor")
 		}
 	}
 }

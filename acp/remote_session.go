@@ -26,7 +26,6 @@ type remoteSession struct {
 	id      schema.SessionID
 	editor  *Editor
 	server  RemoteServer
-	user    string
 	preset  api.PresetInfo
 	log     *slog.Logger
 	after   int64 // the event to follow it from
@@ -45,8 +44,8 @@ type remoteSession struct {
 	mode, model string
 	title       string
 	own         map[string]*ownPrompt
-	running     string // who sent the prompt that runs
-	failed      error  // why nothing is followed any more
+	prompts     openPrompts
+	failed      error // why nothing is followed any more
 }
 
 // ownPrompt is a prompt of this editor.
@@ -64,8 +63,9 @@ type remoteEnd struct {
 // open returns a session that is not followed yet.
 func (r *Remote) open(e *Editor, info *api.ServerInfo, own api.Conversation, servers bool) *remoteSession {
 	s := &remoteSession{
-		id: schema.SessionID(own.ID), editor: e, server: r.Server, user: info.User.Name, log: r.Logger, after: own.LastSeq, ignores: servers,
+		id: schema.SessionID(own.ID), editor: e, server: r.Server, log: r.Logger, after: own.LastSeq, ignores: servers,
 		machine: newMachine(e, own.Dir), done: make(chan struct{}), mode: own.Mode, model: own.Model, title: own.Title, own: make(map[string]*ownPrompt),
+		prompts: openPrompts{user: info.User.Name, foreign: own.Shared || own.Owner != info.User.Name},
 	}
 	if i := slices.IndexFunc(info.Presets, func(p api.PresetInfo) bool { return p.Name == own.Preset }); i >= 0 {
 		s.preset = info.Presets[i]
@@ -74,7 +74,7 @@ func (r *Remote) open(e *Editor, info *api.ServerInfo, own api.Conversation, ser
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.ctx, s.end = context.WithCancel(context.Background())
-	s.asks = asks{session: s, open: make(map[string]context.CancelFunc)}
+	s.asks = asks{session: s, open: make(map[string]context.CancelFunc), left: make(map[string]asking)}
 	return s
 }
 
@@ -205,6 +205,7 @@ func (s *remoteSession) take(e *api.Event) {
 		s.send(ctx, s.changed(e.Changed)...)
 	case api.EventPrompt:
 		s.prompted(e.Prompt)
+		s.asks.askLeft(e.Prompt)
 	case api.EventTurn:
 		s.text.ended()
 		s.send(ctx, s.usage()...)
@@ -275,9 +276,7 @@ func (s *remoteSession) changed(c *api.Changed) (out []schema.SessionUpdate) {
 func (s *remoteSession) prompted(p *api.Prompt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p.State == api.PromptRunning || p.State == api.PromptWaiting {
-		s.running = p.By
-	}
+	s.prompts.note(p)
 	own := s.own[p.ID]
 	if own == nil {
 		return
@@ -293,6 +292,7 @@ func (s *remoteSession) prompted(p *api.Prompt) {
 func (s *remoteSession) turnEnded(t *api.Turn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.prompts.ended(t.Prompt)
 	if own := s.own[t.Prompt]; own != nil {
 		delete(s.own, t.Prompt)
 		own.ended <- remoteEnd{turn: t}
