@@ -31,8 +31,8 @@ func (f *files) open(ctx context.Context, key string) (context.Context, error) {
 	return workspace.With(ctx, f.dir), nil
 }
 
-// saveBound is how long the files of a conversation may take to be saved, even when the
-// time of the fleet is over.
+// saveBound is how long the files of a conversation may take to be saved or removed, even
+// when the time of the fleet is over.
 const saveBound = 2 * time.Minute
 
 // saveFiles saves what a turn has left in the folder. It is not an error of the turn if
@@ -49,7 +49,7 @@ func (w *worker) saveFiles() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), saveBound)
 	defer cancel()
 	err := w.files.dir.Save(ctx, w.lease.Fence)
-	if err != nil && !errors.Is(err, store.ErrLeaseLost) {
+	if err != nil && !(errors.Is(err, store.ErrLeaseLost) && w.lease.isLost()) {
 		w.opts.Logger.Error("the files of a conversation were not saved; they are only on this machine", "conversation", w.c.key, "path", w.files.dir.Path(), "error", err)
 	}
 }
@@ -71,5 +71,9 @@ func (e *eraser) eraseWorkspace(ctx context.Context, key string, fence store.Fen
 	if e.opts.Workspace == nil {
 		return nil
 	}
-	return e.opts.Workspace.Remove(ctx, key, fence)
+	unbounded, resume := pauseBound(ctx)
+	defer resume()
+	own, cancel := context.WithTimeout(unbounded, saveBound)
+	defer cancel()
+	return e.opts.Workspace.Remove(own, key, fence)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -29,13 +30,13 @@ func crashAt(n int, steps *int) func(*SnapshotOptions) {
 // lostReply is a store that does what it is asked, and says that it failed.
 type lostReply struct {
 	*store.MemoryStore
-	lost *bool
+	lost *int // how many replies are lost from now on
 }
 
 func (s lostReply) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
 	revision, err := s.MemoryStore.PutRecord(ctx, k, value, revision, f)
-	if err == nil && k.Kind == kindHead && !*s.lost {
-		*s.lost = true
+	if err == nil && k.Kind == kindHead && *s.lost > 0 {
+		*s.lost--
 		return 0, errors.New("no reply")
 	}
 	return revision, err
@@ -125,7 +126,7 @@ func TestRestoreKilledAtEveryStep(t *testing.T) {
 func TestLostReply(t *testing.T) {
 	first, second := states()
 	s := newShared(t)
-	lost := false
+	lost := 1
 	w := s.worker(t, t.TempDir(), func(o *SnapshotOptions) { o.Records = lostReply{s.records, &lost} })
 	d := open(t, w, "k")
 	write(t, d.Path(), first)
@@ -138,4 +139,59 @@ func TestLostReply(t *testing.T) {
 		t.Errorf("the save after a lost reply: %v", err)
 	}
 	wantTree(t, "the save after", open(t, s.worker(t, t.TempDir()), "k").Path(), readTree(t, d.Path()))
+}
+
+// However many replies are lost, the next save finds its own, even when the folder is as
+// it was before them.
+func TestLostReplies(t *testing.T) {
+	s := newShared(t)
+	lost := 0
+	w := s.worker(t, t.TempDir(), func(o *SnapshotOptions) { o.Records = lostReply{s.records, &lost} })
+	d := open(t, w, "k")
+	for _, text := range []string{"first", "second"} {
+		write(t, d.Path(), map[string]string{"f": text})
+		save(t, d)
+		info, err := os.Stat(filepath.Join(d.Path(), "f"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost = 3
+		for i := range lost {
+			write(t, d.Path(), map[string]string{"f": fmt.Sprint(text, i)})
+			if err := d.Save(t.Context(), store.Fence{}); err == nil || errors.Is(err, store.ErrLeaseLost) {
+				t.Fatalf("the save whose reply is lost: %v", err)
+			}
+		}
+		write(t, d.Path(), map[string]string{"f": text})
+		if err := os.Chtimes(filepath.Join(d.Path(), "f"), info.ModTime(), info.ModTime()); err != nil {
+			t.Fatal(err)
+		}
+		save(t, d)
+		wantTree(t, "another machine", open(t, s.worker(t, t.TempDir()), "k").Path(), readTree(t, d.Path()))
+	}
+}
+
+// A process that is killed before the reply to its save arrives finds its work on the
+// same machine, with what was added after the save.
+func TestLostReplyAndRestart(t *testing.T) {
+	for _, before := range []int{0, 1} { // saves that were replied to
+		s := newShared(t)
+		root, lost := t.TempDir(), 0
+		d := open(t, s.worker(t, root, func(o *SnapshotOptions) { o.Records = lostReply{s.records, &lost} }), "k")
+		for range before {
+			write(t, d.Path(), map[string]string{"f": "before"})
+			save(t, d)
+		}
+		lost = 1
+		write(t, d.Path(), map[string]string{"f": "saved"})
+		if err := d.Save(t.Context(), store.Fence{}); err == nil {
+			t.Fatal("no error of a lost reply")
+		}
+		write(t, d.Path(), map[string]string{"g": "unsaved"})
+		want := readTree(t, d.Path())
+		d = open(t, s.worker(t, root), "k")
+		wantTree(t, "the same machine", d.Path(), want)
+		save(t, d)
+		wantTree(t, "another machine", open(t, s.worker(t, t.TempDir()), "k").Path(), want)
+	}
 }

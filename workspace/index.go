@@ -13,7 +13,11 @@ import (
 // everything is read again.
 type index struct {
 	// Revision is that of the head that the folder was last the same as.
-	Revision int64                  `json:"revision"`
+	Revision int64 `json:"revision"`
+	// By is the writer of that head. Trying is the Open that saves this folder, from before
+	// its first head is written: a head of it is the folder's own.
+	By       string                 `json:"by,omitzero"`
+	Trying   string                 `json:"trying,omitzero"`
 	Manifest string                 `json:"manifest"` // the digest of that list of files
 	Files    map[string]indexedFile `json:"files"`
 	// Written is when the files were looked at. A file that was changed so shortly before
@@ -24,6 +28,12 @@ type index struct {
 type indexedFile struct {
 	Stamp  stamp    `json:"stamp"`
 	Chunks []string `json:"chunks,omitzero"`
+}
+
+// continues reports whether the folder continues a head, which may be one that this
+// machine wrote without learning of it.
+func (x *index) continues(h head, revision int64) bool {
+	return x.Revision == revision && x.By == h.By || h.By != "" && h.By == x.Trying
 }
 
 // tick is the coarsest that times of files are: of FAT.
@@ -58,7 +68,8 @@ func (d *snapshotDir) readIndex() (x index) {
 	return x
 }
 
-// writeIndex keeps the index for the next process. If that fails, it reads more.
+// writeIndex keeps the index for the next process. If that fails, an old one is left,
+// which the next process recognises as such.
 func (d *snapshotDir) writeIndex(x index) {
 	d.index = x
 	text, err := json.Marshal(&x)
@@ -69,7 +80,7 @@ func (d *snapshotDir) writeIndex(x index) {
 		err = writeWhole(d.indexPath(), text)
 	}
 	if err != nil {
-		_ = os.Remove(d.indexPath()) // an old one may be wrong
+		d.index.Trying = "" // as this machine does not know it, write it again
 		d.s.Logger.Warn("the index of a workspace was not written", "path", d.path, "error", err)
 	}
 }

@@ -24,7 +24,9 @@ type entry struct {
 	Size     int64       `json:"size,omitzero"`
 	Modified int64       `json:"modified,omitzero"` // of a file, in nanoseconds
 	Chunks   []string    `json:"chunks,omitzero"`
-	Target   string      `json:"target,omitzero"` // of a link
+	// Target is that of a link. RawTarget has it instead if it is not UTF-8.
+	Target    string `json:"target,omitzero"`
+	RawTarget []byte `json:"raw_target,omitzero"`
 }
 
 // name is the path of the entry.
@@ -33,6 +35,14 @@ func (e *entry) name() string {
 		return string(e.Raw)
 	}
 	return e.Path
+}
+
+// target is where a link leads.
+func (e *entry) target() string {
+	if e.RawTarget != nil {
+		return string(e.RawTarget)
+	}
+	return e.Target
 }
 
 // head is the record that makes a snapshot the current one.
@@ -44,6 +54,8 @@ type head struct {
 	Files    int       `json:"files"`
 	Bytes    int64     `json:"bytes"`
 	Saved    time.Time `json:"saved"`
+	// By is the Open whose folder was saved, a random name: it finds its own heads by it.
+	By string `json:"by,omitzero"`
 }
 
 // format is the version of heads and manifests.

@@ -25,7 +25,15 @@ func (d *snapshotDir) replace(ctx context.Context, h head, revision int64) error
 	if err != nil {
 		return err
 	}
+	text, err := encodeManifest(entries)
+	if err != nil {
+		return err
+	}
 	fresh, old := d.beside(freshly+rand.Text()), d.beside(aside+rand.Text())
+	unsaved := d.unsaved(ctx, digest(text))
+	if unsaved {
+		old = d.beside(kept + time.Now().UTC().Format("20060102T150405Z-") + rand.Text())
+	}
 	if err := firstError(d.s.step("make a fresh folder"), os.Mkdir(fresh, 0o700)); err != nil {
 		return err
 	}
@@ -38,6 +46,9 @@ func (d *snapshotDir) replace(ctx context.Context, h head, revision int64) error
 			err = nil
 		}
 	}
+	if err == nil && unsaved {
+		d.s.Logger.Error("a folder has changes that were not saved before another machine saved; they are kept beside it", "conversation", d.key, "path", old)
+	}
 	if err == nil {
 		err = firstError(d.s.step("put the fresh folder in place"), os.Rename(fresh, d.path))
 	}
@@ -45,16 +56,25 @@ func (d *snapshotDir) replace(ctx context.Context, h head, revision int64) error
 		_ = removeAll(fresh)
 		return err
 	}
-	text, err := encodeManifest(entries)
-	if err != nil {
-		return err
-	}
-	x.Revision, x.Manifest = revision, digest(text)
+	x.Revision, x.By, x.Manifest = revision, h.By, digest(text)
 	d.writeIndex(x)
-	if d.s.step("remove the old folder") == nil {
+	if !unsaved && d.s.step("remove the old folder") == nil {
 		_ = removeAll(old) // or the next Open does
 	}
 	return nil
+}
+
+// unsaved reports whether the folder has something that no snapshot has: it is neither as
+// the index has it, nor as it will be restored. A folder that cannot be read counts.
+func (d *snapshotDir) unsaved(ctx context.Context, restored string) bool {
+	if _, err := os.Lstat(d.path); errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	now, err := d.survey(ctx, new(putter))
+	if err != nil || len(now.unread) > 0 {
+		return true
+	}
+	return len(now.entries) > 0 && now.index.Manifest != d.index.Manifest && now.index.Manifest != restored
 }
 
 // fill writes the files of a snapshot into an empty folder.
@@ -101,7 +121,7 @@ func (d *snapshotDir) write(ctx context.Context, root *os.Root, e *entry) error 
 	case fs.ModeDir:
 		return root.Mkdir(name, 0o700)
 	case fs.ModeSymlink:
-		return root.Symlink(e.Target, name)
+		return root.Symlink(e.target(), name)
 	}
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -1,12 +1,12 @@
 package workspace
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"time"
@@ -15,53 +15,43 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
+// tries is how often a save begins again because a file was written to meanwhile.
+const tries = 3
+
 // Save implements [Workdir]: chunks, then the list of files, and last the record that names
 // it, under the fence.
 func (d *snapshotDir) Save(ctx context.Context, fence store.Fence) error {
 	ctx, cancel := context.WithTimeout(ctx, d.s.Timeout)
 	defer cancel()
-	if err := d.save(ctx, fence); err != nil {
+	var err error
+	for range tries {
+		if err = d.save(ctx, fence); !errors.Is(err, ErrChanging) {
+			break
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("claude: workspace: save %q: %w", d.key, err)
 	}
 	return nil
 }
 
 func (d *snapshotDir) save(ctx context.Context, fence store.Fence) error {
-	root, err := os.OpenRoot(d.path)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	looked := time.Now().UnixNano()
-	list := scan{ignore: d.s.ignore, maxFiles: d.s.MaxFiles, maxBytes: d.s.MaxBytes}
-	if err := list.walk(ctx, root, ""); err != nil {
-		return err
-	}
 	p := putter{s: d.s, known: d.index.known()}
-	next := index{Files: make(map[string]indexedFile, len(list.found)), Written: looked}
-	entries := make([]entry, len(list.found))
-	for i := range list.found {
-		f := &list.found[i]
-		if f.Mode.Type() == 0 {
-			if err := d.contents(ctx, root, f, &p); err != nil {
-				return err
-			}
-			next.Files[f.name()] = indexedFile{f.stamp, f.Chunks}
-		}
-		entries[i] = f.entry
-	}
-	text, err := encodeManifest(entries)
+	now, err := d.survey(ctx, &p)
 	if err != nil {
 		return err
 	}
-	next.Manifest = digest(text)
+	if len(now.unread) > 0 {
+		d.s.Logger.Warn("files of a workspace may not be read, and are left out of its snapshot", "path", d.path, "count", len(now.unread), "files", now.unread[:min(len(now.unread), maxNamed)])
+	}
+	next := now.index
 	if d.index.Revision != 0 && next.Manifest == d.index.Manifest {
-		next.Revision = d.index.Revision
+		next.Revision, next.By, next.Trying = d.index.Revision, d.index.By, d.index.Trying
 		d.writeIndex(next)
 		return nil // it is the current one
 	}
-	h := head{Format: format, Key: d.key, Files: len(entries), Bytes: list.bytes, Saved: time.Now().UTC()}
-	for part := range slices.Chunk(text, MaxBlob) {
+	h := head{Format: format, Key: d.key, Files: len(now.entries), Bytes: now.bytes, Saved: time.Now().UTC(), By: d.by}
+	for part := range slices.Chunk(now.text, MaxBlob) {
 		name, err := p.put(ctx, part)
 		if err != nil {
 			return err
@@ -69,39 +59,91 @@ func (d *snapshotDir) save(ctx context.Context, fence store.Fence) error {
 		h.Manifest = append(h.Manifest, name)
 	}
 	if next.Revision, err = d.commit(ctx, h, fence); err != nil {
+		// It may have been written anyway. What the index knows of the current
+		// snapshot may be wrong: the next save reads, puts and commits everything.
+		d.index.Files, d.index.Manifest = nil, ""
 		return err
 	}
+	next.By, next.Trying = d.by, d.by
 	d.writeIndex(next)
 	return nil
 }
 
-// commit makes a snapshot the current one.
+// maxNamed is how many files a warning names.
+const maxNamed = 10
+
+// survey is what a folder holds.
+type survey struct {
+	entries []entry
+	text    []byte // the list of files
+	bytes   int64
+	index   index    // without a revision
+	unread  []string // files and folders that may not be read, which the list leaves out
+}
+
+// survey reads the folder, as far as the index does not know it, and puts its chunks.
+func (d *snapshotDir) survey(ctx context.Context, p *putter) (now survey, err error) {
+	root, err := os.OpenRoot(d.path)
+	if err != nil {
+		return now, err
+	}
+	defer root.Close()
+	looked := time.Now().UnixNano()
+	list := scan{ignore: d.s.ignore, maxFiles: d.s.MaxFiles, maxBytes: d.s.MaxBytes}
+	if err := list.walk(ctx, root, ""); err != nil {
+		return now, err
+	}
+	now.index = index{Files: make(map[string]indexedFile, len(list.found)), Written: looked}
+	now.bytes, now.unread = list.bytes, list.unread
+	for i := range list.found {
+		f := &list.found[i]
+		if f.Mode.Type() == 0 {
+			err := d.contents(ctx, root, f, p)
+			if errors.Is(err, fs.ErrPermission) {
+				now.unread = append(now.unread, f.name())
+				continue
+			}
+			if err != nil {
+				return now, err
+			}
+			now.index.Files[f.name()] = indexedFile{f.stamp, f.Chunks}
+		}
+		now.entries = append(now.entries, f.entry)
+	}
+	now.text, err = encodeManifest(now.entries)
+	now.index.Manifest = digest(now.text)
+	return now, err
+}
+
+// commit makes a snapshot the current one. Before, it leaves word on this machine who is
+// about to write: a head of this writer is the folder's own, whether the store's reply
+// arrives or not.
 func (d *snapshotDir) commit(ctx context.Context, h head, fence store.Fence) (int64, error) {
 	value, err := json.Marshal(&h)
 	if err != nil {
 		return 0, err
+	}
+	if d.index.Trying != d.by {
+		trying := d.index
+		trying.Trying = d.by
+		d.writeIndex(trying)
 	}
 	if err := d.s.step("write the record"); err != nil {
 		return 0, err
 	}
 	put := func(on int64) (int64, error) { return d.s.Records.PutRecord(ctx, d.s.headKey(d.key), value, on, fence) }
 	revision, err := put(d.index.Revision)
-	if errors.Is(err, store.ErrConflict) {
-		now, lookErr := d.s.Records.GetRecord(ctx, d.s.headKey(d.key))
-		switch {
-		case lookErr != nil:
-			return 0, lookErr
-		case bytes.Equal(now.Value, d.tried): // a write of our own whose reply was lost
-			revision, err = put(now.Revision)
-		default: // opened and saved by another since, who had the lease
-			err = fmt.Errorf("another holder has saved it: %w", store.ErrLeaseLost)
-		}
+	if !errors.Is(err, store.ErrConflict) {
+		return revision, err
 	}
-	d.tried = nil
-	if err != nil {
-		d.tried = value
+	now, current, err := d.s.current(ctx, d.key)
+	switch {
+	case err != nil:
+		return 0, err
+	case now.By == d.by: // a write of our own whose reply was lost
+		return put(current)
 	}
-	return revision, err
+	return 0, fmt.Errorf("another holder has saved it: %w", store.ErrLeaseLost)
 }
 
 // contents finds out the chunks of a file, and puts those that are new.
@@ -109,6 +151,9 @@ func (d *snapshotDir) contents(ctx context.Context, root *os.Root, f *found, p *
 	if chunks, ok := d.index.chunks(f.name(), f.stamp); ok {
 		f.Chunks = chunks
 		return nil
+	}
+	if err := d.s.step("read " + f.name()); err != nil {
+		return err
 	}
 	file, info, err := regular.OpenNoFollow(root, f.name())
 	if err != nil {
@@ -127,13 +172,16 @@ func (d *snapshotDir) contents(ctx context.Context, root *os.Root, f *found, p *
 
 // putter puts chunks that the blobs may not have.
 type putter struct {
-	s     *Snapshots
+	s     *Snapshots // nil: it only finds out their names
 	known map[string]bool
 	buf   []byte
 }
 
 func (p *putter) put(ctx context.Context, data []byte) (name string, err error) {
 	name = digest(data)
+	if p.s == nil {
+		return name, ctx.Err()
+	}
 	if p.known[name] {
 		return name, nil
 	}

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -46,10 +47,16 @@ type scan struct {
 
 	found []found
 	bytes int64
+	// unread are folders that may not be read. They are found, without what is in them.
+	unread []string
 }
 
 func (s *scan) walk(ctx context.Context, root *os.Root, below string) error {
 	dir, err := root.Open(".")
+	if errors.Is(err, fs.ErrPermission) && below != "" {
+		s.unread = append(s.unread, below)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -68,6 +75,10 @@ func (s *scan) walk(ctx context.Context, root *os.Root, below string) error {
 
 func (s *scan) add(ctx context.Context, root *os.Root, name, at string) error {
 	info, err := root.Lstat(name)
+	if errors.Is(err, fs.ErrPermission) {
+		s.unread = append(s.unread, at)
+		return nil
+	}
 	if os.IsNotExist(err) {
 		return nil // it has just gone
 	}
@@ -93,6 +104,9 @@ func (s *scan) add(ctx context.Context, root *os.Root, name, at string) error {
 		if f.Target, err = root.Readlink(name); err != nil {
 			return err
 		}
+		if !utf8.ValidString(f.Target) {
+			f.Target, f.RawTarget = "", []byte(f.Target)
+		}
 	}
 	s.found = append(s.found, f)
 	s.bytes += f.Size
@@ -106,6 +120,10 @@ func (s *scan) add(ctx context.Context, root *os.Root, name, at string) error {
 		return nil
 	}
 	sub, err := root.OpenRoot(name)
+	if errors.Is(err, fs.ErrPermission) {
+		s.unread = append(s.unread, at)
+		return nil
+	}
 	if err != nil {
 		return err
 	}

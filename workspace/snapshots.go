@@ -3,6 +3,7 @@ package workspace
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -160,7 +161,7 @@ func (s *Snapshots) Open(ctx context.Context, key string) (Workdir, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
-	d := &snapshotDir{s: s, key: key, path: filepath.Join(s.Root, nameOf(key))}
+	d := s.dir(key)
 	h, revision, err := s.current(ctx, key)
 	if err != nil {
 		return nil, err
@@ -168,22 +169,27 @@ func (s *Snapshots) Open(ctx context.Context, key string) (Workdir, error) {
 	if err := os.MkdirAll(s.Root, 0o700); err != nil {
 		return nil, fmt.Errorf("claude: workspace: %w", err)
 	}
-	d.sweep()
+	if err := d.sweep(freshly, aside); err != nil {
+		s.Logger.Warn("what lies beside a workspace could not be removed", "path", d.path, "error", err)
+	}
 	d.index = d.readIndex()
 	info, missing := os.Lstat(d.path)
 	if missing == nil && !info.IsDir() {
 		return nil, fmt.Errorf("claude: workspace: %s is not a folder", d.path)
 	}
-	if missing == nil && d.index.Revision == revision {
-		return d, nil // nobody has saved since
-	}
-	d.index = index{}
-	if revision == 0 {
-		// Nothing was ever saved. What is here is older than a Remove, or was not saved
-		// before its process ended; only this machine has it.
-		if missing == nil {
-			return d, nil
+	if missing == nil && d.index.continues(h, revision) {
+		if d.index.Revision != revision { // written from here, and what it names is not known
+			d.index = index{Revision: revision, By: h.By}
 		}
+		return d, nil // nobody has saved since, or nobody ever has
+	}
+	if revision == 0 {
+		if d.index.Revision != 0 { // it was saved once, and removed from another machine
+			if err := d.erase(); err != nil {
+				return nil, fmt.Errorf("claude: workspace: %w", err)
+			}
+		}
+		d.index = index{}
 		if err := firstError(s.step("make the folder"), os.Mkdir(d.path, 0o700)); err != nil {
 			return nil, fmt.Errorf("claude: workspace: %w", err)
 		}
@@ -209,12 +215,14 @@ func (s *Snapshots) Remove(ctx context.Context, key string, fence store.Fence) e
 			return fmt.Errorf("claude: workspace: %w", err)
 		}
 	}
-	d := &snapshotDir{s: s, key: key, path: filepath.Join(s.Root, nameOf(key))}
-	if err := errors.Join(os.RemoveAll(d.indexPath()), os.RemoveAll(d.path)); err != nil {
+	if err := s.dir(key).erase(); err != nil {
 		return fmt.Errorf("claude: workspace: %w", err)
 	}
-	d.sweep()
 	return nil
+}
+
+func (s *Snapshots) dir(key string) *snapshotDir {
+	return &snapshotDir{s: s, key: key, path: filepath.Join(s.Root, nameOf(key)), by: rand.Text()}
 }
 
 // snapshotDir is an open folder that travels.
@@ -223,7 +231,7 @@ type snapshotDir struct {
 	key   string
 	path  string
 	index index
-	tried []byte // the record of the last save, if it is not known whether it was written
+	by    string // this Open, in the heads that it writes
 }
 
 // Path implements [Workdir].
@@ -235,8 +243,9 @@ func (d *snapshotDir) Close() error { return nil }
 // Names of what lies beside a folder, before and after its own name.
 const (
 	hidden  = "."
-	freshly = ".new-" // a restore that is not in place yet
-	aside   = ".old-" // what a restore has replaced
+	freshly = ".new-"     // a restore that is not in place yet
+	aside   = ".old-"     // what a restore has replaced
+	kept    = ".unsaved-" // the same, with changes that were never saved: only Remove removes it
 	indexed = ".index"
 )
 
@@ -246,14 +255,25 @@ func (d *snapshotDir) beside(what string) string {
 
 func (d *snapshotDir) indexPath() string { return d.beside(indexed) }
 
-// sweep removes what processes that were killed have left.
-func (d *snapshotDir) sweep() {
-	for _, what := range []string{freshly, aside} {
+// sweep removes what lies beside the folder, for example of processes that were killed.
+func (d *snapshotDir) sweep(kinds ...string) error {
+	var all error
+	for _, what := range kinds {
 		left, _ := filepath.Glob(d.beside(what) + "*")
 		for _, path := range left {
 			if err := removeAll(path); err != nil {
-				d.s.Logger.Warn("a folder of a workspace could not be removed", "path", path, "error", err)
+				all = errors.Join(all, err)
 			}
 		}
 	}
+	return all
+}
+
+// erase removes everything that this machine has of the folder, the index last: as long as
+// it is there, the next Open knows that the folder is an old one.
+func (d *snapshotDir) erase() error {
+	if err := errors.Join(removeAll(d.path), d.sweep(freshly, aside, kept)); err != nil {
+		return err
+	}
+	return os.RemoveAll(d.indexPath())
 }

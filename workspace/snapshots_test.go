@@ -127,7 +127,7 @@ func TestSnapshotTravels(t *testing.T) {
 		"node_modules/x/index.js": "x", "sub/a.o": "o", "sub/keep.o": "o", "build/out": "x", "sub/build/out": "x", "a/b": "1", "a-b": "2", "name with \"quotes\"\n": "n",
 	})
 	err := errors.Join(os.Chmod(filepath.Join(a.Path(), "main.go"), 0o750), os.Symlink("main.go", filepath.Join(a.Path(), "link")), os.Symlink("/etc/passwd", filepath.Join(a.Path(), "out")),
-		os.Symlink("sub", filepath.Join(a.Path(), "linked")), os.MkdirAll(filepath.Join(a.Path(), "hollow"), 0o700), os.WriteFile(filepath.Join(a.Path(), "odd-\xff"), []byte("odd"), 0o600), os.Chmod(filepath.Join(a.Path(), "sub", "deep"), 0o555))
+		os.Symlink("sub", filepath.Join(a.Path(), "linked")), os.Symlink("odd-\xff", filepath.Join(a.Path(), "to-odd")), os.MkdirAll(filepath.Join(a.Path(), "hollow"), 0o700), os.WriteFile(filepath.Join(a.Path(), "odd-\xff"), []byte("odd"), 0o600), os.Chmod(filepath.Join(a.Path(), "sub", "deep"), 0o555))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,8 +352,24 @@ func TestUnsavedWork(t *testing.T) {
 	b := open(t, s.worker(t, t.TempDir()), "k")
 	write(t, b.Path(), map[string]string{"f": "newer"})
 	save(t, b)
-	if got := readTree(t, open(t, s.worker(t, root), "k").Path())["f"]; !strings.HasSuffix(got, "newer") {
-		t.Errorf("the first machine has %q", got)
+	for range 2 {
+		if got := readTree(t, open(t, s.worker(t, root), "k").Path())["f"]; !strings.HasSuffix(got, "newer") {
+			t.Errorf("the first machine has %q", got)
+		}
+		// What only this machine had is beside it, until the conversation is removed.
+		left, _ := filepath.Glob(filepath.Join(root, ".*"+kept+"*", "f"))
+		if len(left) != 1 {
+			t.Fatalf("unsaved work is in %q", left)
+		}
+		if text, err := os.ReadFile(left[0]); string(text) != "unsaved" {
+			t.Errorf("unsaved work is %q, %v", text, err)
+		}
+	}
+	if err := s.worker(t, root).Remove(t.Context(), "k", store.Fence{}); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := os.ReadDir(root); len(left) > 0 {
+		t.Errorf("after Remove, %v is left", left)
 	}
 }
 
@@ -417,14 +433,84 @@ func TestHostileManifests(t *testing.T) {
 	}
 }
 
+// A file that changes once while it is read is read again.
+func TestFileThatChangesOnce(t *testing.T) {
+	s := newShared(t)
+	d := open(t, s.worker(t, t.TempDir()), "k").(*snapshotDir)
+	write(t, d.Path(), map[string]string{"f": "a"})
+	once := sync.OnceFunc(func() { write(t, d.Path(), map[string]string{"f": "longer"}) })
+	d.s.step = func(what string) error {
+		if what == "put a chunk" {
+			once()
+		}
+		return nil
+	}
+	save(t, d)
+	wantTree(t, "another machine", open(t, s.worker(t, t.TempDir()), "k").Path(), readTree(t, d.Path()))
+}
+
+// A file that may not be read is left out, and the rest is saved. A restore does not
+// remove it.
+func TestUnreadableFile(t *testing.T) {
+	s := newShared(t)
+	root := t.TempDir()
+	forbid := func(o *SnapshotOptions) {
+		o.step = func(what string) error {
+			if what == "read secret" {
+				return &fs.PathError{Op: "open", Path: "secret", Err: fs.ErrPermission}
+			}
+			return nil
+		}
+	}
+	d := open(t, s.worker(t, root, forbid), "k")
+	write(t, d.Path(), map[string]string{"f": "x", "secret": "y"})
+	save(t, d)
+	other := open(t, s.worker(t, t.TempDir()), "k")
+	wantTree(t, "another machine", other.Path(), tree{"f": "-rw-r--r-- x"})
+	write(t, other.Path(), map[string]string{"f": "z"})
+	save(t, other)
+	open(t, s.worker(t, root, forbid), "k")
+	if left, _ := filepath.Glob(filepath.Join(root, ".*"+kept+"*", "secret")); len(left) != 1 {
+		t.Errorf("the file that could not be saved is in %q", left)
+	}
+}
+
+// The files of a conversation that was removed from another machine do not come back
+// under its key, whether the new one has saved or not.
+func TestRemovedElsewhere(t *testing.T) {
+	for _, saved := range []bool{false, true} {
+		s := newShared(t)
+		root, elsewhere := t.TempDir(), t.TempDir()
+		d := open(t, s.worker(t, root), "k")
+		write(t, d.Path(), map[string]string{"f": "private"})
+		save(t, d)
+		if err := s.worker(t, elsewhere).Remove(t.Context(), "k", store.Fence{}); err != nil {
+			t.Fatal(err)
+		}
+		want := tree{}
+		if saved {
+			d := open(t, s.worker(t, elsewhere), "k")
+			write(t, d.Path(), map[string]string{"g": "new"})
+			save(t, d)
+			want = readTree(t, d.Path())
+		}
+		wantTree(t, fmt.Sprintf("saved %v: the machine that had it", saved), open(t, s.worker(t, root), "k").Path(), want)
+		if left, _ := filepath.Glob(filepath.Join(root, ".*"+kept+"*")); len(left) > 0 {
+			t.Errorf("saved %v: %q is left", saved, left)
+		}
+	}
+}
+
 // A file that changes while it is read is not saved half.
 func TestChangingFile(t *testing.T) {
 	s := newShared(t)
 	d := open(t, s.worker(t, t.TempDir()), "k").(*snapshotDir)
-	write(t, d.Path(), map[string]string{"f": strings.Repeat("a", 2*MaxBlob)})
+	size := 2 * MaxBlob
+	write(t, d.Path(), map[string]string{"f": strings.Repeat("a", size)})
 	d.s.step = func(what string) error {
 		if what == "put a chunk" {
-			write(t, d.Path(), map[string]string{"f": strings.Repeat("b", 2*MaxBlob)})
+			size++
+			write(t, d.Path(), map[string]string{"f": strings.Repeat("b", size)})
 		}
 		return nil
 	}

@@ -101,7 +101,7 @@ func (f folders) Remove(_ context.Context, key string, _ store.Fence) error {
 	if err != nil {
 		return err
 	}
-	if err := os.RemoveAll(path); err != nil {
+	if err := removeAll(path); err != nil {
 		return fmt.Errorf("claude: workspace: %w", err)
 	}
 	return nil
