@@ -31,6 +31,7 @@ type RemoteServer interface {
 	Messages(ctx context.Context, id string, q api.MessageQuery) (api.List[api.Message], error)
 	Send(ctx context.Context, id string, p api.NewPrompt) (api.Prompt, error)
 	Prompts(ctx context.Context, id string) ([]api.Prompt, error)
+	Prompt(ctx context.Context, id, prompt string) (api.Prompt, error)
 	CancelPrompt(ctx context.Context, id, prompt string) error
 	Interrupt(ctx context.Context, id string) error
 	Follow(ctx context.Context, id string, after int64) iter.Seq2[api.Event, error]

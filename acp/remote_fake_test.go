@@ -22,12 +22,13 @@ type scriptedServer struct {
 	send   func(ctx context.Context, p api.NewPrompt) error
 	cancel func(prompt string) error
 	decide func(d api.Decision) error
-	follow func(after int64) error // fails instead of the stream
+	cut    func() error // why nothing can be read
 
 	mu          sync.Mutex
 	changed     chan struct{}
 	events      []api.Event // the first has number 1
 	forgotten   int64       // places before it are not kept
+	gone        bool        // no place is known
 	prompts     []api.Prompt
 	outcomes    map[string]api.Prompt
 	approvals   []api.Approval
@@ -76,6 +77,11 @@ func (s *scriptedServer) Create(context.Context, api.NewConversation) (api.Conve
 }
 
 func (s *scriptedServer) Conversation(context.Context, string) (api.Conversation, error) {
+	if s.cut != nil {
+		if err := s.cut(); err != nil {
+			return api.Conversation{}, err
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return api.Conversation{ID: "c", Owner: "ada", Preset: "p", Dir: "/", Shared: s.shared, LastSeq: int64(len(s.events))}, nil
@@ -122,15 +128,15 @@ func (s *scriptedServer) Prompt(_ context.Context, _, id string) (api.Prompt, er
 
 func (s *scriptedServer) Follow(ctx context.Context, _ string, after int64) iter.Seq2[api.Event, error] {
 	return func(yield func(api.Event, error) bool) {
-		if s.follow != nil {
-			if err := s.follow(after); err != nil {
+		if s.cut != nil {
+			if err := s.cut(); err != nil {
 				yield(api.Event{}, err)
 				return
 			}
 		}
 		for synced := false; ; {
 			s.mu.Lock()
-			events, next, lost := s.events, s.changed, after < s.forgotten
+			events, next, lost := s.events, s.changed, after < s.forgotten || s.gone
 			s.mu.Unlock()
 			if lost {
 				return

@@ -51,6 +51,7 @@ type remoteSession struct {
 // ownPrompt is a prompt of this editor.
 type ownPrompt struct {
 	state api.PromptState
+	sent  bool           // the server has it
 	ended chan remoteEnd // has room for one
 }
 
@@ -111,84 +112,7 @@ func (s *remoteSession) send(ctx context.Context, updates ...schema.SessionUpdat
 
 // replay shows what was said until now.
 func (s *remoteSession) replay(ctx context.Context) error {
-	var pages [][]api.Message
-	for before := s.after + 1; before > 1; {
-		list, err := s.server.Messages(ctx, string(s.id), api.MessageQuery{Before: before, Limit: 200})
-		if err != nil {
-			return err
-		}
-		if len(list.Items) == 0 {
-			break
-		}
-		pages = append(pages, list.Items)
-		if list.Next == "" || list.Items[0].Seq >= before {
-			break
-		}
-		before = list.Items[0].Seq
-	}
-	for _, page := range slices.Backward(pages) {
-		for _, m := range page {
-			s.send(ctx, s.said(m.Message, true)...)
-		}
-	}
-	return ctx.Err()
-}
-
-// follow starts the follower, once.
-func (s *remoteSession) follow() {
-	s.following.Do(func() {
-		go func() {
-			defer close(s.done)
-			s.read()
-		}()
-	})
-}
-
-// read shows what happens until the session is closed.
-func (s *remoteSession) read() {
-	after := s.after
-	for {
-		var failure error
-		for e, err := range s.server.Follow(s.ctx, string(s.id), after) {
-			if err != nil {
-				failure = err
-				break
-			}
-			after = max(after, e.Seq)
-			s.take(&e)
-		}
-		if s.ctx.Err() != nil {
-			return
-		}
-		// The server may have forgotten the place, or the conversation was deleted.
-		again, err := s.server.Conversation(s.ctx, string(s.id))
-		if err != nil || again.LastSeq == after {
-			s.fail(cmpError(err, failure))
-			return
-		}
-		after = again.LastSeq
-	}
-}
-
-func cmpError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return errors.New("the server has ended the stream of events")
-}
-
-// fail ends the prompts of a session that cannot be followed any more.
-func (s *remoteSession) fail(err error) {
-	s.log.Warn("acp: a conversation is not followed any more", "session", s.id, "error", err)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failed = err
-	for _, p := range s.own {
-		p.ended <- remoteEnd{err: err}
-	}
-	clear(s.own)
+	return s.show(ctx, 0, s.after, true)
 }
 
 // take shows an event.
@@ -209,7 +133,7 @@ func (s *remoteSession) take(e *api.Event) {
 	case api.EventTurn:
 		s.text.ended()
 		s.send(ctx, s.usage()...)
-		s.turnEnded(e.Turn)
+		s.finish(e.Turn.Prompt, remoteEnd{turn: e.Turn})
 	case api.EventApproval:
 		if e.Approval.State == api.ApprovalPending {
 			s.asks.ask(e.Approval.ID)
@@ -288,17 +212,6 @@ func (s *remoteSession) prompted(p *api.Prompt) {
 	}
 }
 
-// turnEnded hands the end of a turn to the prompt.
-func (s *remoteSession) turnEnded(t *api.Turn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.prompts.ended(t.Prompt)
-	if own := s.own[t.Prompt]; own != nil {
-		delete(s.own, t.Prompt)
-		own.ended <- remoteEnd{turn: t}
-	}
-}
-
 // usage shows how full the context is.
 func (s *remoteSession) usage() []schema.SessionUpdate {
 	ctx, cancel := context.WithTimeout(s.ctx, reaching)
@@ -335,10 +248,16 @@ func (s *remoteSession) Prompt(ctx context.Context, req *schema.PromptRequest) (
 	if failed != nil {
 		return nil, errorf(schema.ErrorCodeInternalError, "the conversation is not followed any more: %v; open the session again with session/load", failed)
 	}
-	if _, err := s.server.Send(ctx, string(s.id), api.NewPrompt{ID: id, Content: content}); err != nil && ctx.Err() == nil {
+	sending, stop := outlive(ctx)
+	_, err = s.server.Send(sending, string(s.id), api.NewPrompt{ID: id, Content: content})
+	stop()
+	if _, refused := errors.AsType[*api.Problem](err); err != nil && (refused || ctx.Err() == nil) {
 		s.forget(id)
 		return nil, problem(err)
 	}
+	s.mu.Lock()
+	own.sent = err == nil
+	s.mu.Unlock()
 	select {
 	case end := <-own.ended:
 		return promptResponse(end)
@@ -349,6 +268,25 @@ func (s *remoteSession) Prompt(ctx context.Context, req *schema.PromptRequest) (
 	}
 	s.forget(id)
 	return &schema.PromptResponse{StopReason: schema.StopReasonCancelled}, nil
+}
+
+// outlive returns a context for a prompt that is on its way to the server: cut off, it
+// might run there although it was cancelled. It ends a while after a cancel, and at once
+// when the editor is gone.
+func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
+	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		if !errors.Is(context.Cause(ctx), rpc.ErrClosed) {
+			patience := time.NewTimer(reaching)
+			defer patience.Stop()
+			select {
+			case <-patience.C:
+			case <-sending.Done():
+			}
+		}
+		cancel()
+	})
+	return sending, func() { stop(); cancel() }
 }
 
 func (s *remoteSession) forget(id string) {
@@ -367,10 +305,12 @@ func (s *remoteSession) cancel(ctx context.Context, id string, own *ownPrompt) {
 	s.mu.Unlock()
 	var err error
 	if !runs {
-		err = s.server.CancelPrompt(ctx, string(s.id), id)
-		s.mu.Lock()
-		runs = err != nil && own.state != api.PromptQueued
-		s.mu.Unlock()
+		if err = s.server.CancelPrompt(ctx, string(s.id), id); hasBegun(err) {
+			// The events lag behind. If it has ended too, the turn that runs is another.
+			var p api.Prompt
+			p, err = s.server.Prompt(ctx, string(s.id), id)
+			runs = err == nil && (p.State == api.PromptRunning || p.State == api.PromptWaiting)
+		}
 	}
 	if runs {
 		err = s.server.Interrupt(ctx, string(s.id))
@@ -385,6 +325,12 @@ func (s *remoteSession) cancel(ctx context.Context, id string, own *ownPrompt) {
 	case <-patience.C:
 	case <-s.ctx.Done():
 	}
+}
+
+// hasBegun reports whether a prompt was not taken back because it has begun.
+func hasBegun(err error) bool {
+	p, ok := errors.AsType[*api.Problem](err)
+	return ok && p.Type == "/problems/begun"
 }
 
 // promptResponse is how a turn ended, in the words of the protocol.

@@ -71,6 +71,10 @@ func (s *userServer) Prompts(ctx context.Context, id string) ([]api.Prompt, erro
 	return as(s, func(u api.User) ([]api.Prompt, error) { return s.service.Prompts(ctx, u, id) })
 }
 
+func (s *userServer) Prompt(ctx context.Context, id, prompt string) (api.Prompt, error) {
+	return as(s, func(u api.User) (api.Prompt, error) { return s.service.Prompt(ctx, u, id, prompt) })
+}
+
 func (s *userServer) CancelPrompt(ctx context.Context, id, prompt string) error {
 	return s.act(func(u api.User) error { return s.service.CancelPrompt(ctx, u, id, prompt) })
 }
