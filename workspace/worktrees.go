@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/claude-agent-go/claude/store"
@@ -37,7 +38,19 @@ type WorktreeOptions struct {
 // its own. Changes that Claude does not commit stay in the worktree. Worktrees stay on
 // this machine. It may be used from several goroutines at once; git locks the
 // repository.
-type Worktrees struct{ o WorktreeOptions }
+//
+// Git never looks for its folder from inside a worktree: what Claude writes there, a .git
+// file or a repository of its own, configures nothing. Settings of Repo itself hold,
+// filters among them: its .git/config must not be writable for Claude.
+type Worktrees struct {
+	o      WorktreeOptions
+	common string // the folder of git that all worktrees share
+	// changes is held while worktrees are made and removed: git fails where it finds
+	// the configuration locked.
+	changes sync.Mutex
+	// pause waits before a try that found the configuration locked by another process.
+	pause func(ctx context.Context) error
+}
 
 // ErrBranchExists means that the branch of a conversation is there without its worktree:
 // it belongs to someone else, or is the result of an earlier conversation.
@@ -67,9 +80,12 @@ func NewWorktrees(ctx context.Context, o WorktreeOptions) (*Worktrees, error) {
 	}
 	o.Base, o.Prefix = cmp.Or(o.Base, "HEAD"), cmp.Or(o.Prefix, "claude/")
 	o.Timeout = cmp.Or(o.Timeout, 2*time.Minute)
-	w := &Worktrees{o}
-	if _, err := w.git(ctx, o.Repo, "rev-parse", "--git-dir"); err != nil {
+	w := &Worktrees{o: o, pause: pauseForLock}
+	if w.common, err = w.git(ctx, o.Repo, "rev-parse", "--git-common-dir"); err != nil {
 		return nil, bad("Repo", err)
+	}
+	if w.common = filepath.FromSlash(w.common); !filepath.IsAbs(w.common) {
+		w.common = filepath.Join(o.Repo, w.common)
 	}
 	if _, err := w.git(ctx, o.Repo, "check-ref-format", "refs/heads/"+w.Branch("x")); err != nil {
 		return nil, bad("Prefix", fmt.Errorf("%q does not begin a branch", o.Prefix))
@@ -100,11 +116,10 @@ func (w *Worktrees) Open(ctx context.Context, key string) (Workdir, error) {
 	path, branch := w.path(key), w.Branch(key)
 	d := &WorktreeDir{plainDir: plainDir(path), w: w, branch: branch}
 	if _, err := os.Lstat(path); err == nil {
-		top, err := w.git(ctx, path, "rev-parse", "--show-toplevel")
-		if real, _ := filepath.EvalSymlinks(path); err != nil || filepath.FromSlash(top) != real {
-			return nil, fmt.Errorf("claude: workspace: %s is there and is not a worktree: %w", path, fs.ErrExist)
+		if _, err := w.admin(path); err != nil {
+			return nil, fmt.Errorf("claude: workspace: %s is there and is not a worktree: %w: %w", path, fs.ErrExist, err)
 		}
-		d.base, err = w.git(ctx, path, "config", "--get", w.baseName(branch))
+		d.base, err = w.git(ctx, w.o.Repo, "config", "--get", w.baseName(branch))
 		if err != nil {
 			return nil, fmt.Errorf("claude: workspace: worktree of %q: the commit that it began with is not known: %w", key, err)
 		}
@@ -117,29 +132,75 @@ func (w *Worktrees) Open(ctx context.Context, key string) (Workdir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("claude: workspace: %w", err)
 	}
-	if _, err := w.git(ctx, w.o.Repo, "rev-parse", "--verify", "--quiet", "refs/heads/"+branch); err == nil {
-		return nil, fmt.Errorf("claude: workspace: conversation %q: %s: %w", key, branch, ErrBranchExists)
-	}
 	d.base = base
-	_, err = w.git(ctx, w.o.Repo, "config", w.baseName(branch), base)
-	if err == nil {
-		_, err = w.git(ctx, w.o.Repo, "worktree", "add", "--quiet", "-b", branch, path, base)
-	}
-	if err != nil {
-		w.undo(key)
+	if err := w.make(ctx, path, branch, base); err != nil {
 		return nil, fmt.Errorf("claude: workspace: conversation %q: %w", key, err)
 	}
 	return d, nil
 }
 
+// make makes a worktree on a new branch.
+func (w *Worktrees) make(ctx context.Context, path, branch, base string) error {
+	w.changes.Lock()
+	defer w.changes.Unlock()
+	exists, err := w.exists(ctx, branch)
+	if err != nil {
+		return err
+	}
+	if exists {
+		return fmt.Errorf("%s: %w", branch, ErrBranchExists)
+	}
+	if err := w.config(ctx, w.baseName(branch), base); err != nil {
+		return err
+	}
+	if _, err = w.git(ctx, w.o.Repo, "worktree", "add", "--quiet", "-b", branch, path, base); err != nil {
+		w.undo(path, branch, base)
+	}
+	return err
+}
+
+// exists reports whether there is a branch. A git that fails is not an answer.
+func (w *Worktrees) exists(ctx context.Context, branch string) (bool, error) {
+	_, err := w.git(ctx, w.o.Repo, "show-ref", "--verify", "--quiet", "refs/heads/"+branch)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// config changes the configuration of the repository, which another process may have
+// locked for a moment.
+func (w *Worktrees) config(ctx context.Context, args ...string) error {
+	for try := 0; ; try++ {
+		_, err := w.git(ctx, w.o.Repo, append([]string{"config"}, args...)...)
+		if err == nil || try == 20 || !strings.Contains(err.Error(), "could not lock config file") {
+			return err
+		}
+		if w.pause(ctx) != nil {
+			return err
+		}
+	}
+}
+
+func pauseForLock(ctx context.Context) error {
+	select {
+	case <-time.After(50 * time.Millisecond):
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
 // baseName is the setting of the repository that has the commit at which a branch began.
 func (w *Worktrees) baseName(branch string) string { return "branch." + branch + ".claudeBase" }
 
-// undo takes back what a failed Open may have done.
-func (w *Worktrees) undo(key string) {
+// undo takes back what a git that failed to add a worktree may have done. A branch that
+// is not where it would have begun is not its own, and stays.
+func (w *Worktrees) undo(path, branch, base string) {
 	ctx, cancel := context.WithTimeout(context.Background(), w.o.Timeout)
 	defer cancel()
-	_ = w.drop(ctx, key, false)
+	_ = w.dropFiles(path)
+	_, _ = w.git(ctx, w.o.Repo, "update-ref", "-d", "refs/heads/"+branch, base)
+	_ = w.config(ctx, "--unset-all", w.baseName(branch))
 }
 
 // Remove implements [Provider]: worktree and branch go, even with changes, unless
@@ -155,23 +216,39 @@ func (w *Worktrees) Remove(ctx context.Context, key string, _ store.Fence) error
 }
 
 func (w *Worktrees) drop(ctx context.Context, key string, keep bool) error {
-	path, branch := w.path(key), w.Branch(key)
-	if err := removeAll(path); err != nil {
-		return err
-	}
-	if _, err := w.git(ctx, w.o.Repo, "worktree", "prune"); err != nil {
+	w.changes.Lock()
+	defer w.changes.Unlock()
+	branch := w.Branch(key)
+	if err := w.dropFiles(w.path(key)); err != nil {
 		return err
 	}
 	if keep {
 		return nil
 	}
-	if _, err := w.git(ctx, w.o.Repo, "rev-parse", "--verify", "--quiet", "refs/heads/"+branch); err == nil {
+	exists, err := w.exists(ctx, branch)
+	if err != nil {
+		return err
+	}
+	if exists {
 		if _, err := w.git(ctx, w.o.Repo, "branch", "-D", "--quiet", "--end-of-options", branch); err != nil {
 			return err
 		}
 	}
-	_, _ = w.git(ctx, w.o.Repo, "config", "--unset-all", w.baseName(branch)) // git drops it with the branch
+	_ = w.config(ctx, "--unset-all", w.baseName(branch)) // git drops it with the branch
 	return nil
+}
+
+// dropFiles removes a worktree and what git has noted of it, and of no other: git worktree
+// prune would also drop those of people whose disk is not mounted.
+func (w *Worktrees) dropFiles(path string) error {
+	admin, err := w.admin(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := removeAll(path); err != nil || admin == "" {
+		return err
+	}
+	return removeAll(admin)
 }
 
 // WorktreeDir is the open worktree of a conversation. Its methods are called by one
@@ -198,13 +275,15 @@ func (d *WorktreeDir) Patch(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("claude: workspace: patch: %w", err)
 	}
 	defer os.RemoveAll(temp)
-	own := "GIT_INDEX_FILE=" + filepath.Join(temp, "index")
-	for _, args := range [][]string{{"read-tree", "HEAD"}, {"add", "--all", "."}} {
-		if _, err := d.w.gitWith(ctx, string(d.plainDir), []string{own}, args...); err != nil {
-			return nil, fmt.Errorf("claude: workspace: patch: %w", err)
-		}
+	env, err := d.w.inside(string(d.plainDir))
+	if err != nil {
+		return nil, fmt.Errorf("claude: workspace: patch: %w", err)
 	}
-	patch, err := d.w.gitWith(ctx, string(d.plainDir), []string{own}, "diff", "--cached", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", "--end-of-options", d.base)
+	env = append(env, "GIT_INDEX_FILE="+filepath.Join(temp, "index"))
+	if err := d.w.addAll(ctx, string(d.plainDir), env); err != nil {
+		return nil, fmt.Errorf("claude: workspace: patch: %w", err)
+	}
+	patch, err := d.w.gitWith(ctx, string(d.plainDir), env, "diff", "--cached", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", "--end-of-options", d.base)
 	if err != nil {
 		return nil, fmt.Errorf("claude: workspace: patch: %w", err)
 	}
@@ -217,9 +296,8 @@ func (w *Worktrees) git(ctx context.Context, dir string, args ...string) (string
 	return strings.TrimSpace(string(out)), err
 }
 
-// gitWith runs git in a folder that others may have filled: no hook, no monitor and no
-// filter of a configuration there is to run as this process. Filters that the repository
-// itself defines do run.
+// gitWith runs git without hooks and monitors. In a worktree it needs the environment of
+// inside. Filters that the repository itself defines do run.
 func (w *Worktrees) gitWith(ctx context.Context, dir string, env []string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.o.Timeout)
 	defer cancel()
@@ -232,7 +310,7 @@ func (w *Worktrees) gitWith(ctx context.Context, dir string, env []string, args 
 			cmd.Env = append(cmd.Env, entry)
 		}
 	}
-	cmd.Env = append(append(cmd.Env, "GIT_TERMINAL_PROMPT=0", "LC_ALL=C"), env...)
+	cmd.Env = append(append(cmd.Env, "GIT_TERMINAL_PROMPT=0", "GIT_ATTR_NOSYSTEM=1", "LC_ALL=C"), env...)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {

@@ -1,12 +1,15 @@
 package workspace
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/claude-agent-go/claude/internal/test/long"
@@ -151,5 +154,196 @@ func TestWorktreesThatCannotBe(t *testing.T) {
 	open(t, w, "next")
 	if _, err := os.Stat(filepath.Join(root, "hooked")); err == nil {
 		t.Error("a hook was run")
+	}
+}
+
+// plant lets the filter, the monitor and the diffs of a repository leave a mark.
+func plant(t *testing.T, dir, mark string) {
+	t.Helper()
+	script := filepath.Join(t.TempDir(), "mark")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\ntouch "+mark+"\ncat\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"filter.x.clean", "core.fsmonitor", "diff.x.command", "diff.x.textconv"} {
+		git(t, dir, "config", name, script)
+	}
+}
+
+// What Claude plants in a worktree does not run in this process: neither by a .git file
+// that leads to a repository of its own, nor by a repository in a folder.
+func TestPatchRunsNothingPlanted(t *testing.T) {
+	long.Test(t, "needs git")
+	mark := filepath.Join(t.TempDir(), "mark")
+	w, err := NewWorktrees(t.Context(), WorktreeOptions{Repo: repository(t, map[string]string{"f": "x\n"}), Root: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	attributes := map[string]string{".gitattributes": "* filter=x diff=x\n", "f": "changed\n"}
+	for name, prepare := range map[string]func(d *WorktreeDir){
+		"a .git file": func(d *WorktreeDir) {
+			own := t.TempDir()
+			git(t, own, "init", "--quiet")
+			git(t, own, "commit", "--quiet", "--allow-empty", "--message=own")
+			plant(t, own, mark)
+			write(t, d.Path(), map[string]string{".git": "gitdir: " + filepath.Join(own, ".git") + "\n"})
+		},
+		"a .git folder": func(d *WorktreeDir) {
+			if err := os.Remove(filepath.Join(d.Path(), ".git")); err != nil {
+				t.Fatal(err)
+			}
+			git(t, d.Path(), "init", "--quiet")
+			git(t, d.Path(), "commit", "--quiet", "--allow-empty", "--message=own")
+			plant(t, d.Path(), mark)
+		},
+		"a repository in a folder": func(d *WorktreeDir) {
+			sub := filepath.Join(d.Path(), "sub")
+			write(t, sub, map[string]string{"f": "content\n"})
+			git(t, sub, "init", "--quiet")
+			git(t, sub, "add", ".")
+			git(t, sub, "commit", "--quiet", "--message=sub")
+			git(t, d.Path(), "add", "sub")
+			git(t, d.Path(), "commit", "--quiet", "--message=link")
+			plant(t, sub, mark)
+			write(t, sub, attributes) // of the same size: git asks the filter
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := open(t, w, name).(*WorktreeDir)
+			prepare(d)
+			write(t, d.Path(), attributes)
+			if err := os.RemoveAll(mark); err != nil {
+				t.Fatal(err)
+			}
+			d = open(t, w, name).(*WorktreeDir)
+			patch, err := d.Patch(t.Context())
+			if err != nil || !strings.Contains(string(patch), "+changed") {
+				t.Errorf("the patch is %q, %v", patch, err)
+			}
+			if _, err := os.Stat(mark); err == nil {
+				t.Error("a planted command was run")
+			}
+			if err := w.Remove(t.Context(), name, store.Fence{}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A git that fails does not count as an answer, and costs no branch.
+func TestWorktreesOfABrokenRepository(t *testing.T) {
+	long.Test(t, "needs git")
+	repo := repository(t, map[string]string{"f": "x"})
+	w, err := NewWorktrees(t.Context(), WorktreeOptions{Repo: repo, Root: t.TempDir(), KeepBranches: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(t.TempDir(), "other")
+	git(t, repo, "worktree", "add", "--quiet", "-b", "people", other)
+	d := open(t, w, "k").(*WorktreeDir)
+	if err := os.Rename(other, other+"-unmounted"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Remove(t.Context(), "k", store.Fence{}); err != nil {
+		t.Fatal(err)
+	}
+	// The branch is kept, and cannot be read for a moment.
+	ref := filepath.Join(repo, ".git", "refs", "heads", filepath.FromSlash(d.Branch()))
+	text, err := os.ReadFile(ref)
+	if err := errors.Join(err, os.WriteFile(ref, []byte("garbage"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Open(t.Context(), "k"); err == nil {
+		t.Error("a branch that cannot be read counts as missing")
+	}
+	if err := os.WriteFile(ref, text, 0o600); err != nil {
+		t.Fatalf("the branch is gone: %v", err)
+	}
+	if _, err := w.Open(t.Context(), "k"); !errors.Is(err, ErrBranchExists) {
+		t.Errorf("a branch that is kept: %v", err)
+	}
+	// The worktree of people whose disk is not mounted is still theirs.
+	if err := os.Rename(other+"-unmounted", other); err != nil {
+		t.Fatal(err)
+	}
+	git(t, other, "status")
+}
+
+// A configuration that another process has locked is waited for.
+func TestLockedConfiguration(t *testing.T) {
+	long.Test(t, "needs git")
+	repo := repository(t, map[string]string{"f": "x"})
+	w, err := NewWorktrees(t.Context(), WorktreeOptions{Repo: repo, Root: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock, waited := filepath.Join(repo, ".git", "config.lock"), 0
+	w.pause = func(context.Context) error {
+		waited++
+		if waited == 3 {
+			return os.Remove(lock)
+		}
+		return nil
+	}
+	if err := os.WriteFile(lock, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open(t, w, "k")
+	if waited != 3 {
+		t.Errorf("it waited %d times", waited)
+	}
+	if err := os.WriteFile(lock, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	waited = 10 // the other process never ends
+	if _, err := w.Open(t.Context(), "j"); err == nil || !strings.Contains(err.Error(), "lock") {
+		t.Errorf("a lock for ever: %v", err)
+	}
+	// Many open at once.
+	if err := os.Remove(lock); err != nil {
+		t.Fatal(err)
+	}
+	w.pause = pauseForLock
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			if _, err := w.Open(t.Context(), fmt.Sprint("many", i)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Submodules that were never fetched, and those whose commit has changed, are in the patch
+// as git has them.
+func TestPatchOfSubmodules(t *testing.T) {
+	long.Test(t, "needs git")
+	repo := repository(t, map[string]string{"f": "x\n"})
+	commit := git(t, repo, "rev-parse", "HEAD")
+	for _, path := range []string{"kept", "moved", "gone"} {
+		git(t, repo, "update-index", "--add", "--cacheinfo", "160000,"+commit+","+path)
+	}
+	git(t, repo, "commit", "--quiet", "--message=links")
+	w, err := NewWorktrees(t.Context(), WorktreeOptions{Repo: repo, Root: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, w, "k").(*WorktreeDir)
+	if patch, err := d.Patch(t.Context()); err != nil || len(patch) > 0 {
+		t.Errorf("the patch of nothing is %s, %v", patch, err)
+	}
+	moved := filepath.Join(d.Path(), "moved")
+	git(t, moved, "init", "--quiet")
+	git(t, moved, "commit", "--quiet", "--allow-empty", "--message=other")
+	if err := os.Remove(filepath.Join(d.Path(), "gone")); err != nil {
+		t.Fatal(err)
+	}
+	patch, err := d.Patch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := string(patch)
+	if !strings.Contains(got, "+Subproject commit "+git(t, moved, "rev-parse", "HEAD")) || !strings.Contains(got, "deleted file mode 160000") || strings.Contains(got, "kept") {
+		t.Errorf("the patch is %s", got)
 	}
 }
