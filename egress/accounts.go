@@ -235,14 +235,30 @@ func (b *book) reserve(ctx context.Context, names []string, r request, patience 
 
 // settle writes what a request has cost.
 func (b *book) settle(ctx context.Context, names []string, r request, cost Amount) error {
-	err := b.accounts.Update(ctx, names, func(accounts []Balance) ([]Balance, error) {
+	defer b.announce()
+	return b.accounts.Update(ctx, names, func(accounts []Balance) ([]Balance, error) {
 		return r.settle(accounts, cost, time.Now()), nil
 	})
+}
+
+// release ends the reservation of a request that was not made, on the accounts that have
+// it. Usually none has.
+func (b *book) release(ctx context.Context, names []string, r request) error {
+	defer b.announce()
+	return b.accounts.Update(ctx, names, func(accounts []Balance) ([]Balance, error) {
+		if !r.heldBy(accounts) {
+			return nil, nil
+		}
+		return r.settle(accounts, Amount{}, time.Now()), nil
+	})
+}
+
+// announce lets requests that wait look again.
+func (b *book) announce() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	close(b.settled)
 	b.settled = make(chan struct{})
-	return err
 }
 
 func (b *book) news() <-chan struct{} {

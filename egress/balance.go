@@ -180,6 +180,14 @@ func (r request) reserve(accounts []Balance, now time.Time) ([]Balance, *refusal
 	return next, nil
 }
 
+// heldBy reports whether an account holds the reservation of a request.
+func (r request) heldBy(accounts []Balance) bool {
+	return slices.ContainsFunc(accounts, func(a Balance) bool {
+		_, held := a.Held[r.id]
+		return held
+	})
+}
+
 // settle changes accounts so that a request has cost what it has. One whose reservation
 // has ended was counted then.
 func (r request) settle(accounts []Balance, cost Amount, now time.Time) []Balance {

@@ -45,6 +45,7 @@ func (x *exchange) run() {
 	deadline := time.AfterFunc(x.proxy.bounds.Request, func() { cancel(errors.New("the request took too long")) })
 	defer deadline.Stop()
 	if refused := x.prepare(ctx); refused != nil {
+		x.release(ctx)
 		x.rec.refuse(x.w, refused)
 		return
 	}
@@ -185,8 +186,12 @@ const maxError = 1 << 20
 // mask stands for the real secret in an error that repeats it.
 const mask = "[redacted]"
 
+// unreadable stands for the text of an error that the proxy cannot decode.
+const unreadable = `{"type":"error","error":{"type":"api_error","message":"The API has answered with an error that the proxy cannot read."}}`
+
 // passError passes an error of the API on as it is, but never with the secret: gateways
-// are known to repeat it.
+// are known to repeat it. A text in an encoding for which the proxy has not asked could
+// hide it, and is replaced.
 func (x *exchange) passError(resp *http.Response) (cut error) {
 	idle := time.AfterFunc(x.proxy.bounds.Idle, func() { _ = resp.Body.Close() })
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxError))
@@ -195,6 +200,11 @@ func (x *exchange) passError(resp *http.Response) (cut error) {
 		return x.hidden(err)
 	}
 	downstreamHeader(x.w.Header(), resp.Header, x.credential.Secret)
+	if e := resp.Header.Get("Content-Encoding"); e != "" && e != "identity" {
+		text = []byte(unreadable)
+		x.w.Header().Del("Content-Encoding")
+		x.w.Header().Set("Content-Type", "application/json")
+	}
 	if found := []byte(x.credential.Secret); bytes.Contains(text, found) {
 		text = bytes.ReplaceAll(text, found, []byte(mask))
 	}
@@ -242,6 +252,20 @@ func (x *exchange) passAnswer(ctx context.Context, cancel context.CancelCauseFun
 			}
 			return x.hidden(err)
 		}
+	}
+}
+
+// release takes back what a refused request may have reserved: an attempt that failed, or
+// that others forestalled, can have reached one account and not the other.
+func (x *exchange) release(ctx context.Context) {
+	if x.request.id == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), short)
+	defer cancel()
+	if err := x.proxy.book.release(ctx, x.names, x.request); err != nil {
+		x.proxy.log.Error("egress: it is not known whether a refused request has reserved something, which would count when its time is over",
+			"conversation", x.pass.grant.Conversation.ID, "error", err)
 	}
 }
 

@@ -97,6 +97,9 @@ func TestUnreadableAnswer(t *testing.T) {
 	if resp, text, err := f.ask(pass); err != nil || resp.StatusCode != 200 || text != "who knows" {
 		t.Errorf("%d %s, %v", resp.StatusCode, text, err)
 	}
+	if err := f.proxy.Close(); err != nil { // it waits for the settlement
+		t.Fatal(err)
+	}
 	if spent, err := pass.Spent(t.Context()); err != nil || spent.Tokens < 1000 || spent.USD < 0.025 {
 		t.Errorf("spent %+v, %v; 1000 tokens of output were reserved", spent, err)
 	}

@@ -176,5 +176,8 @@ func newTransport(b Bounds) *http.Transport {
 		ResponseHeaderTimeout: b.First,
 		MaxIdleConnsPerHost:   b.PerPass,
 		IdleConnTimeout:       90 * time.Second,
+		// All requests share a connection: one whose other end has gone is noticed
+		// in half a minute, not when First is over, and new requests use another.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
 	}
 }

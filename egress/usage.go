@@ -188,6 +188,7 @@ type ask struct {
 	Model     string `json:"model"`
 	MaxTokens int    `json:"max_tokens"`
 	Speed     string `json:"speed"`
+	Stream    bool   `json:"stream"`
 
 	input int // tokens, estimated
 }
@@ -216,6 +217,8 @@ func readAsk(body []byte) (a ask, err error) {
 			into = &a.MaxTokens
 		case "speed":
 			into = &a.Speed
+		case "stream":
+			into = &a.Stream
 		default:
 			continue
 		}
@@ -237,8 +240,12 @@ func (a ask) usage() message.Usage {
 	return message.Usage{CacheCreationInputTokens: a.input, OutputTokens: a.MaxTokens, Speed: a.Speed}
 }
 
-// taken is what is paid if nothing was answered.
+// taken is what is paid if the answer had not begun. A stream begins with its first token,
+// but an answer that comes whole is written before it begins, and may be paid for in full.
 func (a ask) taken() message.Usage {
+	if !a.Stream {
+		return a.usage()
+	}
 	return message.Usage{CacheCreationInputTokens: a.input, Speed: a.Speed}
 }
 
