@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/claude-agent-go/claude/acp/internal/translate"
@@ -255,14 +256,24 @@ func readForm(answers *permission.Answers, list []permission.Question, resp *sch
 		case own != "":
 			answers.WriteAt(i, own)
 		case jsonx.Text(value) != "":
-			answers.Choose(list[i].Text, jsonx.Text(value))
+			answers.ChooseAt(i, optionsOf(&list[i], jsonx.Text(value))...)
 		case jsonx.Unmarshal(value, &labels) == nil && len(labels) > 0:
-			answers.Choose(list[i].Text, labels...)
+			answers.ChooseAt(i, optionsOf(&list[i], labels...)...)
 		default:
 			return errUnanswered
 		}
 	}
 	return nil
+}
+
+// optionsOf returns the options with these labels, by their index. Two questions may
+// have the same text, so it does not identify one. A label that was not offered is -1,
+// which no answer takes.
+func optionsOf(q *permission.Question, labels ...string) (options []int) {
+	for _, label := range labels {
+		options = append(options, slices.IndexFunc(q.Options, func(o permission.Option) bool { return o.Label == label }))
+	}
+	return options
 }
 
 // elicit puts the question of an MCP server before the person.

@@ -128,3 +128,28 @@ func TestContent(t *testing.T) {
 		}
 	}
 }
+
+// TestSameQuestionTwice answers two questions with the same text alike, each by its own
+// options.
+func TestSameQuestionTwice(t *testing.T) {
+	req := &permission.Request{ToolName: "AskUserQuestion", Input: json.RawMessage(`{"questions":[
+		{"question":"Which?","header":"a","options":[{"label":"L"},{"label":"Blue"}]},
+		{"question":"Which?","header":"b","options":[{"label":"S"},{"label":"L"}]}]}`)}
+	list, err := req.Questions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := req.Answers()
+	err = readForm(answers, list, &schema.CreateElicitationResponse{Action: "accept", Content: map[string]json.RawMessage{"question_0": json.RawMessage(`"L"`), "question_1": json.RawMessage(`"L"`)}})
+	if err == nil {
+		_, err = answers.Decision()
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	answers = req.Answers()
+	err = readForm(answers, list, &schema.CreateElicitationResponse{Action: "accept", Content: map[string]json.RawMessage{"question_0": json.RawMessage(`"S"`), "question_1": json.RawMessage(`"L"`)}})
+	if _, err2 := answers.Decision(); err != nil || err2 == nil {
+		t.Errorf("an answer that was not offered: %v, %v", err, err2)
+	}
+}

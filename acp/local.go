@@ -191,12 +191,17 @@ func (l *Local) List(ctx context.Context, req *schema.ListSessionsRequest) (*sch
 	return resp, nil
 }
 
-// Delete removes a session from the disk, with what was asked in it.
+// Delete removes a session from the disk, with what was asked in it. What was asked is
+// removed even if the session is gone already.
 func (l *Local) Delete(ctx context.Context, id schema.SessionID) error {
-	if _, err := l.history().Delete(ctx, string(id)); err != nil {
+	_, err := l.history().Delete(ctx, string(id))
+	if err != nil && !errors.Is(err, history.ErrNotFound) {
 		return historyError(id, err)
 	}
-	return l.questions().Erase(ctx, string(id), store.Fence{})
+	if err := l.questions().Erase(ctx, string(id), store.Fence{}); err != nil {
+		return err
+	}
+	return historyError(id, err)
 }
 
 func historyError(id schema.SessionID, err error) error {
@@ -254,12 +259,21 @@ func (l *Local) questions() *approval.Questions {
 	return QuestionsIn(l.history().ConfigDir())
 }
 
-// tidy forgets questions that have long been over.
+// tidy forgets questions that have long been over and whose session is gone. While it
+// can be opened, they keep its calls from running a second time.
 func (l *Local) tidy(ctx context.Context, inbox *approval.Questions, log *slog.Logger) {
 	l.tidied.Do(func() {
 		ctx, cancel := context.WithTimeout(ctx, storing)
 		defer cancel()
-		if _, err := inbox.Forget(ctx, time.Now().Add(-keepQuestions), nil); err != nil {
+		known := make(map[string]bool)
+		needed := func(q *approval.Question) bool {
+			if _, ok := known[q.Conversation]; !ok {
+				_, err := l.history().Info(ctx, q.Conversation)
+				known[q.Conversation] = !errors.Is(err, history.ErrNotFound) && !errors.Is(err, history.ErrInvalidID)
+			}
+			return known[q.Conversation]
+		}
+		if _, err := inbox.Forget(ctx, time.Now().Add(-keepQuestions), needed); err != nil {
 			log.Warn("acp: old questions were not forgotten", "error", err)
 		}
 	})

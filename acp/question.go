@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/acp/internal/rpc"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/history"
@@ -116,14 +117,16 @@ func (k *keeper) await(ctx context.Context, q *approval.Question, ask func(conte
 
 // leave ends the wait for a question without a decision. It stays open if the editor
 // or the session is gone: it is asked again when the session is opened. A question that
-// the CLI has withdrawn, or that the editor cannot answer, ends.
+// the CLI has withdrawn, that took longer than the options allow, or that the editor
+// cannot answer, ends.
 func (k *keeper) leave(ctx context.Context, id string, err error) error {
 	select {
 	case <-k.gone:
 		<-ctx.Done() // the session is closed with its editor
 	default:
 	}
-	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), peer.ErrCancelled) || errors.Is(err, rpc.ErrClosed) {
+	over := errors.Is(context.Cause(ctx), peer.ErrCancelled) || errors.Is(context.Cause(ctx), claude.ErrTimeout)
+	if ctx.Err() != nil && !over || errors.Is(err, rpc.ErrClosed) {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)

@@ -167,13 +167,16 @@ type live struct {
 	cli       *claudetest.CLI
 }
 
-func newLive(t *testing.T) *live {
+func newLive(t *testing.T, change ...func(*claude.Options)) *live {
 	l := &live{
 		in: approval.NewQuestions(store.Memory(), "p"), asked: make(chan struct{}), withdrawn: make(chan struct{}),
 		answer: make(chan schema.PermissionOptionID, 1), ended: make(chan schema.StopReason, 1),
 		cli: claudetest.New(claudetest.UseTool("Bash", map[string]string{"command": "make"}), claudetest.Say("built")),
 	}
 	local := &acp.Local{Options: &claude.Options{Transport: l.cli, Env: []string{"HOME=" + t.TempDir()}}, Questions: l.in}
+	for _, c := range change {
+		c(local.Options)
+	}
 	l.Driver = acptest.Start(t, local, acptest.Setup{Permission: func(ctx context.Context, _ *schema.RequestPermissionRequest) schema.PermissionOptionID {
 		close(l.asked)
 		select {

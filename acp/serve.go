@@ -238,6 +238,9 @@ func (s *server) initialize(params json.RawMessage) rpc.Work {
 	return func(ctx context.Context) (any, func(), error) {
 		resp, err := s.backend.Initialize(ctx, s.editor)
 		if err != nil {
+			s.mu.Lock()
+			s.initialized = false // the editor may try again
+			s.mu.Unlock()
 			return nil, nil, err
 		}
 		resp.ProtocolVersion = schema.Version

@@ -8,9 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/claude-agent-go/claude/acp"
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/internal/private"
 	"github.com/claude-agent-go/claude/internal/terminal"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // sessionsCommand is "claudectl sessions" with the commands below it.
@@ -230,7 +232,7 @@ type sessionsDelete struct {
 	Yes bool   `short:"y" help:"Do not ask."`
 }
 
-// Run deletes the session, if a person agrees.
+// Run deletes the session and what editors were asked in it, if a person agrees.
 func (r *sessionsDelete) Run(c *console) error {
 	return c.with(r.ID, func(ctx context.Context, h *history.History, id string) error {
 		if !r.Yes {
@@ -239,6 +241,9 @@ func (r *sessionsDelete) Run(c *console) error {
 			}
 		}
 		removed, err := h.Delete(ctx, id)
+		if err == nil {
+			err = acp.QuestionsIn(h.ConfigDir()).Erase(ctx, id, store.Fence{}) // what editors were asked
+		}
 		if c.json {
 			return errors.Join(err, c.emit(map[string]any{"session": id, "removed": removed.Paths, "files": removed.Files, "bytes": removed.Bytes}))
 		}

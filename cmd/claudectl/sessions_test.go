@@ -9,6 +9,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/claude-agent-go/claude/acp"
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // sessionsAt makes a configuration directory with two sessions.
@@ -125,8 +129,16 @@ func TestSessionsChange(t *testing.T) {
 	if got := manage(t, config, "delete", fork); got.code != int(exitUsage) || !strings.Contains(got.stderr, "--yes") {
 		t.Errorf("delete without a person to ask: %+v", got)
 	}
+	in := acp.QuestionsIn(config)
+	q, err := in.Ask(t.Context(), approval.Question{Conversation: fork, Tool: "Bash", ToolUseID: "t", Input: json.RawMessage(`{"command":"secret"}`)}, store.Fence{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if got := do("delete", "--yes", fork); !strings.Contains(got.stdout, "removed projects/-work/"+fork+".jsonl") {
 		t.Errorf("deleted: %s", got.stdout)
+	}
+	if q, err = in.Get(t.Context(), q.ID); err != nil || q.Outcome != approval.Deleted || strings.Contains(string(q.Input), "secret") {
+		t.Errorf("what an editor was asked is %q with %s, %v", q.Outcome, q.Input, err)
 	}
 }
 
