@@ -24,7 +24,9 @@ import (
 // in the archive.
 func TestLaunchFiles(t *testing.T) {
 	tmp, config := t.TempDir(), t.TempDir()
-	t.Setenv("TMPDIR", tmp)
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} { // the last two on Windows
+		t.Setenv(name, tmp)
+	}
 	if err := os.WriteFile(filepath.Join(config, ".credentials.json"), []byte(`{"token":"t"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
