@@ -12,7 +12,7 @@ import (
 )
 
 // turn gives a prompt to the CLI, or lets the CLI continue with it, and returns
-// the result.
+// the result. The files are saved before anyone learns of it.
 func (w *worker) turn(ctx context.Context, s step, p *queued) (r *message.Result, err error) {
 	var stream iter.Seq2[message.Message, error]
 	if s != send {
@@ -57,6 +57,9 @@ func (w *worker) turn(ctx context.Context, s step, p *queued) (r *message.Result
 				return nil, err // it answers something that the transcript does not have
 			}
 		}
+		if answers {
+			w.saveFiles()
+		}
 		say(m)
 		switch m := m.(type) {
 		case *message.Init:
@@ -76,6 +79,7 @@ func (w *worker) turn(ctx context.Context, s step, p *queued) (r *message.Result
 	if r == nil {
 		return nil, claude.ErrNoResult
 	}
+	w.saveFiles()
 	say(r)
 	return r, nil
 }

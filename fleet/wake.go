@@ -184,7 +184,6 @@ func (w *waking) do(s step, p *queued) (err error) {
 	r, err := w.turn(ctx, s, p)
 	if err == nil && r != nil {
 		w.roster.took(time.Since(began))
-		w.saveFiles() // before anyone learns of the answer
 		return w.result(ctx, p, r)
 	}
 	if errors.Is(err, claude.ErrAnswered) {
@@ -224,6 +223,7 @@ func (w *waking) rewindFiles(ctx context.Context, p *queued) error {
 		w.takeBackAttempt(p)
 		return err
 	}
+	w.saveFiles()
 	o := Ticket{Status: Answered, Rewind: done, Session: w.rec.Session}
 	if err != nil {
 		o.Status, o.Error = Failed, cutFailure(err)

@@ -66,10 +66,11 @@ func (w *worker) closeFiles() {
 }
 
 // eraseWorkspace removes the folder of a conversation that is deleted, with what was saved
-// of it.
+// of it. A process that has no folders removes what the fleet's store has: machines that
+// have the folder then know that it is an old one.
 func (e *eraser) eraseWorkspace(ctx context.Context, key string, fence store.Fence) error {
 	if e.opts.Workspace == nil {
-		return nil
+		return workspace.Forget(ctx, e.store, e.opts.Project, key, fence)
 	}
 	unbounded, resume := pauseBound(ctx)
 	defer resume()

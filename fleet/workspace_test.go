@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
@@ -203,4 +204,99 @@ func TestBrokenWorkspace(t *testing.T) {
 	if _, err := lastResult(f.Run(t.Context(), "k", "two")); err == nil || !strings.Contains(err.Error(), "no such machine") {
 		t.Errorf("error = %v", err)
 	}
+}
+
+// A conversation that is deleted by a process without folders does not leave its files to
+// the next that has its key.
+func TestDeleteWithoutWorkspace(t *testing.T) {
+	db, blobs := store.Memory(), workspace.FileBlobs(t.TempDir())
+	files, root := travelling(t, db, blobs)
+	f := open(t, db, newNoter(), func(o *fleet.Options) {
+		allowed(o)
+		o.Workspace = files
+	})
+	if _, err := lastResult(f.Run(t.Context(), "k", "one")); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f = open(t, db, newNoter(), nil)
+	if err := f.Delete(t.Context(), "k"); err != nil {
+		t.Fatal(err)
+	}
+	other, _ := travelling(t, db, blobs)
+	for _, p := range []*workspace.Snapshots{files, other} {
+		d, err := p.Open(t.Context(), "k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left, _ := os.ReadDir(d.Path()); len(left) > 0 {
+			t.Errorf("the folder in %s has %v", root, left)
+		}
+	}
+}
+
+// slowFiles are folders whose saves wait.
+type slowFiles struct {
+	workspace.Provider
+	saving, saved chan struct{}
+}
+
+type slowDir struct {
+	workspace.Workdir
+	p *slowFiles
+}
+
+func (p *slowFiles) Open(ctx context.Context, key string) (workspace.Workdir, error) {
+	d, err := p.Provider.Open(ctx, key)
+	return slowDir{d, p}, err
+}
+
+func (d slowDir) Save(context.Context, store.Fence) error {
+	d.p.saving <- struct{}{}
+	<-d.p.saved
+	return nil
+}
+
+// The files are saved before anyone hears the answer.
+func TestSavedBeforeTheAnswer(t *testing.T) {
+	root := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		p := &slowFiles{workspace.Folders(root), make(chan struct{}), make(chan struct{})}
+		f := open(t, store.Memory(), newNoter(), func(o *fleet.Options) {
+			allowed(o)
+			o.Workspace = p
+		})
+		var heard atomic.Bool
+		ended := make(chan error, 1)
+		go func() {
+			var last error
+			for m, err := range f.Run(t.Context(), "k", "one") {
+				if _, ok := m.(*message.Result); ok {
+					heard.Store(true)
+				}
+				last = err
+			}
+			ended <- last
+		}()
+		<-p.saving
+		synctest.Wait()
+		if heard.Load() {
+			t.Error("the answer is known before the files are saved")
+		}
+		p.saved <- struct{}{}
+		if err := <-ended; err != nil || !heard.Load() {
+			t.Errorf("heard %v, %v", heard.Load(), err)
+		}
+		go func() { // those of the CLI's end
+			for range p.saving {
+				p.saved <- struct{}{}
+			}
+		}()
+		if err := f.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		close(p.saving)
+	})
 }

@@ -98,8 +98,10 @@ func NewSnapshots(o SnapshotOptions) (*Snapshots, error) {
 // kindHead is the kind of the records that name the current snapshots.
 const kindHead = "workspace"
 
-func (s *Snapshots) headKey(key string) store.RecordKey {
-	return store.RecordKey{Project: s.Project, Kind: kindHead, Name: nameOf(key)}
+func (s *Snapshots) headKey(key string) store.RecordKey { return headKeyIn(s.Project, key) }
+
+func headKeyIn(project, key string) store.RecordKey {
+	return store.RecordKey{Project: project, Kind: kindHead, Name: nameOf(key)}
 }
 
 // current returns the head of a conversation and its revision, 0 if there is none.
@@ -206,16 +208,32 @@ func (s *Snapshots) Remove(ctx context.Context, key string, fence store.Fence) e
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	_, revision, err := s.current(ctx, key)
+	_, _, err := s.current(ctx, key)
 	if err != nil && !errors.Is(err, store.ErrDamaged) {
 		return err
 	}
-	if revision != 0 {
-		if err := s.Records.DropRecord(ctx, s.headKey(key), revision, fence); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("claude: workspace: %w", err)
-		}
+	if err := Forget(ctx, s.Records, s.Project, key, fence); err != nil {
+		return err
 	}
 	if err := s.dir(key).erase(); err != nil {
+		return fmt.Errorf("claude: workspace: %w", err)
+	}
+	return nil
+}
+
+// Forget removes the record that names the current snapshot of a conversation, if there is
+// one, for a process that has no [Snapshots]. Its folders go when they are opened again, and
+// its chunks with Collect. It may be called from several goroutines at once.
+func Forget(ctx context.Context, records store.Records, project, key string, fence store.Fence) error {
+	if checkKey(key) != nil {
+		return nil // it never had a folder
+	}
+	at := headKeyIn(project, key)
+	r, err := records.GetRecord(ctx, at)
+	if err == nil {
+		err = records.DropRecord(ctx, at, r.Revision, fence)
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("claude: workspace: %w", err)
 	}
 	return nil
