@@ -233,6 +233,18 @@ func (b *book) reserve(ctx context.Context, names []string, r request, patience 
 	}
 }
 
+// foresee returns why the accounts would refuse even a request that costs nothing. It changes
+// nothing, and does not count reservations, for which a request would wait.
+func (b *book) foresee(ctx context.Context, names []string, limits []Budget) (refused *refusal, err error) {
+	err = b.accounts.Update(ctx, names, func(accounts []Balance) ([]Balance, error) {
+		if _, refused = (request{limit: limits}).reserve(accounts, time.Now()); refused != nil && refused.verdict == waits {
+			refused = nil
+		}
+		return nil, nil
+	})
+	return refused, err
+}
+
 // settle writes what a request has cost.
 func (b *book) settle(ctx context.Context, names []string, r request, cost Amount) error {
 	defer b.announce()

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -44,7 +45,9 @@ func (x *exchange) run() {
 	defer context.AfterFunc(x.pass.ctx, func() { cancel(context.Cause(x.pass.ctx)) })()
 	deadline := time.AfterFunc(x.proxy.bounds.Request, func() { cancel(errors.New("the request took too long")) })
 	defer deadline.Stop()
-	if refused := x.prepare(ctx); refused != nil {
+	from := &bodyReader{from: http.MaxBytesReader(x.w, x.r.Body, x.proxy.bounds.Body), rooms: [...]*room{&x.pass.room, &x.proxy.room}}
+	defer from.leave()
+	if refused := x.prepare(ctx, from); refused != nil {
 		x.release(ctx)
 		x.rec.refuse(x.w, refused)
 		return
@@ -60,11 +63,17 @@ func (x *exchange) run() {
 	}
 }
 
-// prepare does everything before the API is asked, the reservation last.
-func (x *exchange) prepare(ctx context.Context) (refused *answer) {
+// prepare does everything before the API is asked, the reservation last. A request that the
+// accounts would refuse anyway is not read.
+func (x *exchange) prepare(ctx context.Context, from io.Reader) (refused *answer) {
 	p := x.proxy
+	var limits []Budget
+	x.names, limits = p.book.accountsOf(x.pass.grant.Conversation, x.pass.grant.Budget)
+	if refused = x.foresee(ctx, limits); refused != nil {
+		return refused
+	}
 	_ = x.rc.SetReadDeadline(time.Now().Add(p.bounds.Read))
-	if x.body, refused = readBody(x.r, x.w, p.bounds.Body); refused != nil {
+	if x.body, refused = readBody(x.r, from, p.bounds.Body); refused != nil {
 		return refused
 	}
 	_ = x.rc.SetReadDeadline(time.Time{})
@@ -81,8 +90,6 @@ func (x *exchange) prepare(ctx context.Context) (refused *answer) {
 	if x.credential, err = p.purse.of(ctx, x.pass.grant.Conversation); err != nil {
 		return &answer{status: http.StatusServiceUnavailable, kind: kindInternal, text: "The proxy cannot get its credential at this moment.", retry: time.Second, cause: err}
 	}
-	var limits []Budget
-	x.names, limits = p.book.accountsOf(x.pass.grant.Conversation, x.pass.grant.Budget)
 	x.request = request{id: uuid.New(), limit: limits, hold: Hold{most, time.Now().Add(p.bounds.Request + p.bounds.Wait)}}
 	return x.reserve(ctx)
 }
@@ -91,6 +98,22 @@ func (x *exchange) reserve(ctx context.Context) *answer {
 	ctx, cancel := context.WithTimeout(ctx, x.proxy.bounds.Wait+short)
 	defer cancel()
 	refused, err := x.proxy.book.reserve(ctx, x.names, x.request, x.proxy.bounds.Wait)
+	return refusedAnswer(refused, err, x.request.limit)
+}
+
+// foresee refuses a request whose accounts have nothing left, whatever it asks for.
+func (x *exchange) foresee(ctx context.Context, limits []Budget) *answer {
+	if !slices.ContainsFunc(limits, func(b Budget) bool { return b != Budget{} }) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, short)
+	defer cancel()
+	refused, err := x.proxy.book.foresee(ctx, x.names, limits)
+	return refusedAnswer(refused, err, limits)
+}
+
+// refusedAnswer is what a client reads if its accounts do not admit a request, nil if they do.
+func refusedAnswer(refused *refusal, err error, limits []Budget) *answer {
 	if err != nil {
 		return &answer{status: http.StatusServiceUnavailable, kind: kindInternal, text: "The proxy cannot count costs at this moment.", retry: time.Second, cause: err}
 	}
@@ -107,7 +130,7 @@ func (x *exchange) reserve(ctx context.Context) *answer {
 	case waits:
 		return &answer{status: http.StatusTooManyRequests, kind: kindRate, text: "The rest of the budget of this " + whose + " is reserved by other requests.", retry: lookAgain}
 	}
-	return &answer{status: http.StatusPaymentRequired, kind: kindBilling, text: spentText(whose, refused.spent, x.request.limit[refused.account])}
+	return &answer{status: http.StatusPaymentRequired, kind: kindBilling, text: spentText(whose, refused.spent, limits[refused.account])}
 }
 
 // spentText is what the user reads when a budget is spent.

@@ -77,6 +77,10 @@ type Options struct {
 type Bounds struct {
 	// Body is how many bytes a request may have: 32 MiB, as the API allows.
 	Body int64
+	// Bodies is how many bytes the requests under way may have together: 512 MiB. Those
+	// of one pass may have a quarter of it, and at least one Body. Beyond it, requests
+	// get status 429.
+	Bodies int64
 	// Read is how long a request may take to arrive: 2 minutes.
 	Read time.Duration
 	// First is how long the API may take until it begins to answer: 10 minutes.
@@ -100,6 +104,7 @@ const short = 10 * time.Second
 func (b Bounds) orDefault() Bounds {
 	return Bounds{
 		Body:       cmp.Or(b.Body, 32<<20),
+		Bodies:     cmp.Or(b.Bodies, 512<<20),
 		Read:       cmp.Or(b.Read, 2*time.Minute),
 		First:      cmp.Or(b.First, 10*time.Minute),
 		Idle:       cmp.Or(b.Idle, 5*time.Minute),
@@ -111,7 +116,7 @@ func (b Bounds) orDefault() Bounds {
 }
 
 func (b Bounds) check() error {
-	if b.Body < 0 || min(b.Read, b.First, b.Idle, b.Request, b.Wait) < 0 || min(b.Concurrent, b.PerPass) < 0 {
+	if min(b.Body, b.Bodies) < 0 || min(b.Read, b.First, b.Idle, b.Request, b.Wait) < 0 || min(b.Concurrent, b.PerPass) < 0 {
 		return errors.New("claude: egress: Bounds: a bound is negative")
 	}
 	return nil

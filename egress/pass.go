@@ -51,6 +51,7 @@ type Pass struct {
 	ctx      context.Context // ends with the pass
 	cancel   context.CancelCauseFunc
 	slots    chan struct{} // of requests and tunnels under way
+	room     room          // for their bodies
 }
 
 // sentinelBytes is how much chance is in a sentinel.
@@ -89,6 +90,7 @@ func (p *Proxy) Grant(g Grant) (*Pass, error) {
 	if err := checkSentinel(pass.sentinel, g.Form); err != nil {
 		return nil, err
 	}
+	pass.room.most = max(p.bounds.Body, p.bounds.Bodies/4)
 	pass.digest = sha256.Sum256([]byte(pass.sentinel))
 	pass.ctx, pass.cancel = context.WithCancelCause(p.ctx)
 	p.mu.Lock()

@@ -30,6 +30,7 @@ type Proxy struct {
 	log       *slog.Logger
 	bounds    Bounds
 	slots     chan struct{}
+	room      room
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelCauseFunc
@@ -82,6 +83,7 @@ func New(o Options) (*Proxy, error) {
 		p.log = slog.New(slog.DiscardHandler)
 	}
 	p.slots = make(chan struct{}, p.bounds.Concurrent)
+	p.room.most = p.bounds.Bodies
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
 	return p, nil
 }
@@ -323,15 +325,17 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // readBody reads a body that is neither too large nor too slow.
-func readBody(r *http.Request, w http.ResponseWriter, most int64) ([]byte, *answer) {
+func readBody(r *http.Request, from io.Reader, most int64) ([]byte, *answer) {
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return nil, &answer{status: http.StatusUnsupportedMediaType, kind: kindInvalid, text: "The proxy does not take compressed requests."}
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	body, err := io.ReadAll(from)
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		return nil, &answer{status: http.StatusRequestEntityTooLarge, kind: kindTooLarge, text: fmt.Sprintf("The request has more than %d bytes.", most)}
+	case errors.Is(err, errNoRoom):
+		return nil, &answer{status: http.StatusTooManyRequests, kind: kindRate, text: "The proxy has no room for this request at this moment.", retry: time.Second}
 	case err != nil:
 		return nil, &answer{status: http.StatusBadRequest, kind: kindInvalid, text: "The request did not arrive.", cause: err}
 	}

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/claude-agent-go/claude/egress"
@@ -101,6 +103,84 @@ func TestEndsBeforeAnswer(t *testing.T) {
 		}
 		if spent, err := pass.Spent(t.Context()); err != nil || spent.Tokens != tokens || spent.USD <= 0 {
 			t.Errorf("%s: spent %+v, %v; want %d tokens", body, spent, err, tokens)
+		}
+	}
+}
+
+// send asks the proxy without a network. It returns the status.
+func (f *fixture) send(pass *egress.Pass, body io.Reader) int {
+	r := httptest.NewRequestWithContext(f.t.Context(), "POST", "/v1/messages", body)
+	r.URL.Host, r.URL.Scheme = "", ""
+	r.Header.Set("X-Api-Key", pass.Sentinel())
+	w := httptest.NewRecorder()
+	f.proxy.ServeHTTP(w, r)
+	return w.Code
+}
+
+// The bodies of all requests, and those of one pass, have a bound together. What arrives
+// beyond it is refused at once, and the room is free again when requests have ended.
+func TestBodiesAreBounded(t *testing.T) {
+	f := start(t, whole(1, 1), func(o *egress.Options) { o.Bounds = egress.Bounds{Body: 100, Bodies: 250} })
+	var running sync.WaitGroup
+	var ends []func()
+	begin := func(id string) (pass *egress.Pass) {
+		pass = f.grant(func(g *egress.Grant) { g.Conversation.ID = id })
+		near, far := io.Pipe()
+		running.Go(func() {
+			if got := f.send(pass, near); got != 400 {
+				t.Errorf("a body that breaks off: %d", got)
+			}
+		})
+		for range 2 { // the second is taken when the first was counted
+			if _, err := io.WriteString(far, strings.Repeat(" ", 40)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := io.WriteString(far, " "); err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, func() { far.CloseWithError(errors.New("gone")) })
+		return pass
+	}
+	first := begin("c1")
+	if got := f.send(first, strings.NewReader(question)); got != 429 {
+		t.Errorf("more than one pass may have: %d", got)
+	}
+	begin("c2")
+	begin("c3")
+	other := f.grant(func(g *egress.Grant) { g.Conversation.ID = "c4" })
+	if got := f.send(other, strings.NewReader(question)); got != 429 {
+		t.Errorf("more than all may have: %d", got)
+	}
+	for _, end := range ends {
+		end()
+	}
+	running.Wait()
+	for _, pass := range []*egress.Pass{first, other} {
+		if got := f.send(pass, strings.NewReader(question)); got != 200 {
+			t.Errorf("afterwards: %d", got)
+		}
+	}
+}
+
+// unread is a body that must not be read.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Error("the body is read")
+	return 0, io.EOF
+}
+
+// A request that rate or budget refuse anyway is refused before its body is read.
+func TestRefusesUnread(t *testing.T) {
+	for status, budget := range map[int]egress.Budget{402: {Tokens: 1}, 429: {RequestsPerMinute: 1}} {
+		f := start(t, whole(1, 1), nil)
+		pass := f.grant(func(g *egress.Grant) { g.Budget = budget })
+		if got := f.send(pass, strings.NewReader(question)); got != 200 {
+			t.Fatalf("the first: %d", got)
+		}
+		if got := f.send(pass, unread{t}); got != status {
+			t.Errorf("%d, want %d", got, status)
 		}
 	}
 }
