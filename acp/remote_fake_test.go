@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/claude-agent-go/claude/acp"
 	"github.com/claude-agent-go/claude/acp/acptest"
@@ -199,7 +200,8 @@ func (s *scriptedServer) decided() int {
 	return len(s.decisions)
 }
 
-// approving starts an editor that allows everything by itself.
+// approving starts an editor that allows everything by itself. It follows the
+// conversation when approving returns.
 func approving(t *testing.T, s *scriptedServer) (*acptest.Driver, schema.SessionID) {
 	d := acptest.Start(t, &acp.Remote{Server: s}, acptest.Setup{
 		Capabilities: schema.ClientCapabilities{Elicitation: &schema.ElicitationCapabilities{Form: new(schema.ElicitationFormCapabilities)}},
@@ -208,5 +210,7 @@ func approving(t *testing.T, s *scriptedServer) (*acptest.Driver, schema.Session
 			return &schema.CreateElicitationResponse{Action: "accept"}
 		},
 	})
-	return d, d.New(t, "/")
+	id := d.New(t, "/")
+	synctest.Wait()
+	return d, id
 }

@@ -50,7 +50,7 @@ func (s *remoteSession) read() {
 			barren, answers = 0, false
 		}
 		if barren >= barrenFollows && !refuses(err) {
-			next := after
+			var next int64
 			if next, err = s.newest(); err == nil && next != after {
 				if !answers {
 					answers = true
