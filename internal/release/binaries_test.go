@@ -174,13 +174,14 @@ func TestPack(t *testing.T) {
 
 func TestLicenceOf(t *testing.T) {
 	for text, want := range map[string]string{
-		"Permission is hereby granted,\n free of charge, to any person":              "MIT",
-		"Apache License\n   Version 2.0, January 2004":                               "Apache-2.0",
-		"Licensed under the Apache License, Version 2.0":                             "Apache-2.0",
-		"Redistributions in binary form must reproduce … Neither the name of Google": "BSD-3-Clause",
-		"Redistributions in binary form must reproduce the above":                    "BSD-2-Clause",
-		"GNU AFFERO GENERAL PUBLIC LICENSE":                                          "",
-		"All rights reserved.":                                                       "",
+		"Permission is hereby granted,\n free of charge, to any person":                                                        "MIT",
+		"Apache License\n   Version 2.0, January 2004":                                                                         "Apache-2.0",
+		"Licensed under the Apache License, Version 2.0":                                                                       "Apache-2.0",
+		"Redistributions in binary form must reproduce … Neither the name of Google":                                           "BSD-3-Clause",
+		"Redistributions in binary form must reproduce the above":                                                              "BSD-2-Clause",
+		"Permission to use, copy, modify, and distribute this software for any\npurpose with or without fee is hereby granted": "ISC",
+		"GNU AFFERO GENERAL PUBLIC LICENSE":                                                                                    "",
+		"All rights reserved.":                                                                                                 "",
 	} {
 		if got := licenceOf(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)

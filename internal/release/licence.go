@@ -91,6 +91,7 @@ var licencePhrases = []struct{ id, phrase string }{
 	{"BSD-3-Clause", "neither the name of"},
 	{"BSD-2-Clause", "redistributions in binary form must reproduce"},
 	{"ISC", "permission to use, copy, modify, and/or distribute this software for any purpose"},
+	{"ISC", "permission to use, copy, modify, and distribute this software for any purpose with or without fee is hereby granted"},
 	{"MIT", "permission is hereby granted, free of charge"},
 }
 
