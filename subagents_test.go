@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,8 +26,10 @@ func TestOldCLIsAreLimitedByAHook(t *testing.T) {
 	for version, refused := range map[string]bool{"2.1.0": true, "2.1.200": true, "2.1.325": false} {
 		t.Run(version, func(t *testing.T) {
 			var answers []string
+			connected := sync.OnceValue(func() chan struct{} { return make(chan struct{}) }) // of the bubble
 			bubble(t, func(c *cli) {
 				c.succeed(c.request("initialize"), `{"claude_code_version":"`+version+`","hook_on_failure_supported":true}`)
+				<-connected() // the version is known
 				for i := range 2 {
 					c.say("%s", agentCallback(fmt.Sprint("u-", i), fmt.Sprint("call-", i)))
 					f, _ := c.hear()
@@ -36,6 +39,7 @@ func TestOldCLIsAreLimitedByAHook(t *testing.T) {
 			}, func(t *testing.T, o *claude.Options) {
 				o.Subagents.AtOnce = 1
 				s := connect(t, o)
+				close(connected())
 				synctest.Wait()
 				finish(t, s)
 			})

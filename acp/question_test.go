@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/acp"
@@ -273,7 +274,17 @@ func TestCancelWithdraws(t *testing.T) {
 	if got := <-l.ended; got != schema.StopReasonCancelled {
 		t.Errorf("ended %s, want cancelled", got)
 	}
-	if q := l.question(t); q.State != approval.Gone || q.Outcome != approval.Withdrawn {
-		t.Errorf("the question is %s (%s), want it withdrawn", q.State, q.Outcome)
+	again := time.NewTicker(10 * time.Millisecond) // the turn does not wait for the store
+	defer again.Stop()
+	for over := time.After(time.Minute); ; {
+		q := l.question(t)
+		if q.State == approval.Gone && q.Outcome == approval.Withdrawn {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-over:
+			t.Fatalf("the question is %s (%s), want it withdrawn", q.State, q.Outcome)
+		}
 	}
 }
