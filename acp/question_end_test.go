@@ -26,6 +26,7 @@ func TestTimeoutWithdraws(t *testing.T) {
 		l := newLive(t, func(o *claude.Options) { o.Timeouts.Callback = time.Minute })
 		<-l.ended
 		l.Close()
+		synctest.Wait()
 		if q := l.question(t); q.State != approval.Gone || q.Outcome != approval.Withdrawn {
 			t.Errorf("the question is %s (%s), want it withdrawn", q.State, q.Outcome)
 		}
