@@ -112,7 +112,7 @@ func (r *Remote) New(ctx context.Context, e *Editor, req *schema.NewSessionReque
 	return r.open(e, &info, own, len(req.MCPServers) > 0), nil
 }
 
-// chooseBegin says how to begin a session in a directory of the editor.
+// chooseBegin chooses how to begin a session in a directory of the editor.
 func chooseBegin(presets []api.PresetInfo, name, dir string) (api.NewConversation, error) {
 	for _, p := range presets {
 		if name != "" && p.Name != name {
