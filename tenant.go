@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/private"
 	"github.com/claude-agent-go/claude/permission/policy"
 )
 
@@ -62,7 +63,7 @@ func Tenant(dir string) (*Options, error) {
 
 // ownFolder makes a folder for this user alone, unless it is there.
 func ownFolder(path string) error {
-	if err := os.MkdirAll(path, 0o700); err != nil {
+	if err := private.MkdirAll(path); err != nil {
 		return err
 	}
 	info, err := os.Lstat(path)

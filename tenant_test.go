@@ -3,7 +3,6 @@ package claude_test
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -40,7 +39,7 @@ func TestTenant(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "work", "config", "home", "tmp"} {
-		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o700 && runtime.GOOS != "windows" {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || need.FileModes.Here() && info.Mode().Perm() != 0o700 {
 			t.Errorf("folder %q: %v, %v", name, info, err)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/claude-agent-go/claude/internal/private"
 )
 
 // listenSocket listens on a socket that only this user may open, from the moment it exists:
@@ -17,12 +19,12 @@ func listenSocket(path string) (net.Listener, error) {
 	if err := removeStale(path); err != nil {
 		return nil, err
 	}
-	private, err := os.MkdirTemp(filepath.Dir(path), ".e")
+	dir, err := private.MkdirTemp(filepath.Dir(path), ".e")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(private)
-	hidden := filepath.Join(private, "s")
+	defer os.RemoveAll(dir)
+	hidden := filepath.Join(dir, "s")
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: hidden, Net: "unix"})
 	if err != nil {
 		return nil, err

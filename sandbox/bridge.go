@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/claude-agent-go/claude/internal/private"
 )
 
 // maxConnections bounds how many connections a bridge carries at once. A CLI uses a
@@ -45,7 +47,7 @@ func newBridge(l net.Listener, dial func() (net.Conn, error)) *bridge {
 // socketTo returns a bridge from a new unix socket, which only this user can reach, to
 // an address.
 func socketTo(address string) (b *bridge, path string, err error) {
-	dir, err := os.MkdirTemp("", "claude-bridge-")
+	dir, err := private.MkdirTemp(os.TempDir(), "claude-bridge-")
 	if err != nil {
 		return nil, "", err
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/private"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -59,7 +60,7 @@ func (b fileBlobs) Put(_ context.Context, name string, data []byte) error {
 	if os.Chtimes(path, now, now) == nil { // it is there, and new again
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := private.MkdirAll(filepath.Dir(path)); err != nil {
 		return err
 	}
 	return writeWhole(path, data)

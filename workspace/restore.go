@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/claude-agent-go/claude/internal/private"
 )
 
 // restore puts a snapshot in place of the folder: it fills a fresh one, and renames.
@@ -34,7 +36,7 @@ func (d *snapshotDir) replace(ctx context.Context, h head, revision int64) error
 	if unsaved {
 		old = d.beside(kept + time.Now().UTC().Format("20060102T150405Z-") + rand.Text())
 	}
-	if err := firstError(d.s.step("make a fresh folder"), os.Mkdir(fresh, 0o700)); err != nil {
+	if err := firstError(d.s.step("make a fresh folder"), private.Mkdir(fresh)); err != nil {
 		return err
 	}
 	x, err := d.fill(ctx, fresh, entries)

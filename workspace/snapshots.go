@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/private"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -168,7 +169,7 @@ func (s *Snapshots) Open(ctx context.Context, key string) (Workdir, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(s.Root, 0o700); err != nil {
+	if err := private.MkdirAll(s.Root); err != nil {
 		return nil, fmt.Errorf("claude: workspace: %w", err)
 	}
 	if err := d.sweep(freshly, aside); err != nil {
@@ -192,7 +193,7 @@ func (s *Snapshots) Open(ctx context.Context, key string) (Workdir, error) {
 			}
 		}
 		d.index = index{}
-		if err := firstError(s.step("make the folder"), os.Mkdir(d.path, 0o700)); err != nil {
+		if err := firstError(s.step("make the folder"), private.Mkdir(d.path)); err != nil {
 			return nil, fmt.Errorf("claude: workspace: %w", err)
 		}
 		return d, nil

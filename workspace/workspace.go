@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/claude-agent-go/claude/internal/private"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -121,7 +122,7 @@ func (f folders) path(key string) (string, error) {
 // makeFolder makes a folder for this user, unless it is there. A link is refused: it may
 // lead into the folder of another.
 func makeFolder(path string) error {
-	if err := os.MkdirAll(path, 0o700); err != nil {
+	if err := private.MkdirAll(path); err != nil {
 		return err
 	}
 	info, err := os.Lstat(path)

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/private"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -125,7 +126,7 @@ func (w *Worktrees) Open(ctx context.Context, key string) (Workdir, error) {
 		}
 		return d, nil
 	}
-	if err := os.MkdirAll(w.o.Root, 0o700); err != nil {
+	if err := private.MkdirAll(w.o.Root); err != nil {
 		return nil, fmt.Errorf("claude: workspace: %w", err)
 	}
 	base, err := w.commit(ctx)
@@ -270,7 +271,7 @@ func (d *WorktreeDir) Base() string { return d.base }
 // form of git diff --binary. It changes neither the branch nor the index. Files that git
 // ignores are not in it.
 func (d *WorktreeDir) Patch(ctx context.Context) ([]byte, error) {
-	temp, err := os.MkdirTemp("", "claude-patch-")
+	temp, err := private.MkdirTemp(os.TempDir(), "claude-patch-")
 	if err != nil {
 		return nil, fmt.Errorf("claude: workspace: patch: %w", err)
 	}

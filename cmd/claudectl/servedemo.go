@@ -12,6 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/host"
+	"github.com/claude-agent-go/claude/internal/private"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/serve/api"
@@ -30,7 +31,7 @@ Run the tets with go test.
 
 // demoSetup is a server whose agent is simulated, in a folder that is removed.
 func demoSetup(c *console) (*serveSetup, error) {
-	dir, err := os.MkdirTemp("", "claudectl-serve-")
+	dir, err := private.MkdirTemp(os.TempDir(), "claudectl-serve-")
 	if err != nil {
 		return nil, &failure{exitFailed, err}
 	}
@@ -38,7 +39,7 @@ func demoSetup(c *console) (*serveSetup, error) {
 		dir = real // as the agent reports where it works
 	}
 	shop := filepath.Join(dir, "shop")
-	err = os.Mkdir(shop, 0o700)
+	err = private.Mkdir(shop)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(shop, "README.md"), []byte(demoReadme), 0o600)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/filelock"
+	"github.com/claude-agent-go/claude/internal/private"
 )
 
 // socketPath returns the path of the Unix socket that --listen names, if it names one.
@@ -107,12 +108,12 @@ func removeStale(path string) error {
 // umask. The umask belongs to the whole process and must not change while other
 // goroutines create files.
 func makeSocket(path string) (*unixSocket, error) {
-	private, err := os.MkdirTemp(filepath.Dir(path), ".s")
+	dir, err := private.MkdirTemp(filepath.Dir(path), ".s")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(private)
-	hidden := filepath.Join(private, "s")
+	defer os.RemoveAll(dir)
+	hidden := filepath.Join(dir, "s")
 	if max(len(path), len(hidden)) > longestSocket {
 		return nil, fmt.Errorf("%s: the path is too long for a socket: choose a shorter directory", path)
 	}

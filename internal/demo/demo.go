@@ -18,6 +18,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/private"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -39,7 +40,7 @@ type Play struct {
 
 // Run plays the demo in a folder of its own.
 func (p *Play) Run(ctx context.Context, view *View) error {
-	dir, err := os.MkdirTemp("", "claudectl-demo-")
+	dir, err := private.MkdirTemp(os.TempDir(), "claudectl-demo-")
 	if err != nil {
 		return &FolderError{err}
 	}
@@ -83,7 +84,7 @@ func (p *Play) agent(view *View, opts *claude.Options) (end func(), err error) {
 			return nil, err
 		}
 		home := filepath.Join(opts.Cwd, "home")
-		if err := os.Mkdir(home, 0o700); err != nil {
+		if err := private.Mkdir(home); err != nil {
 			return nil, err
 		}
 		opts.Env = append(model.Env(home), p.path()...)

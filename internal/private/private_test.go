@@ -73,6 +73,27 @@ func TestMkdirAll(t *testing.T) {
 	}
 }
 
+// What is made in such a folder is as private, whatever mode it is made with.
+func TestBelow(t *testing.T) {
+	dir, err := MkdirTemp(t.TempDir(), "x-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, folder := filepath.Join(dir, "file"), filepath.Join(dir, "folder")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	alone(t, dir)
+	for _, path := range []string{file, folder} { // the folder above keeps others out, or their own lists do
+		if complaint := stranger(path); complaint != "" {
+			t.Errorf("%s: %s", path, complaint)
+		}
+	}
+}
+
 // alone wants a folder that only its owner can look into.
 func alone(t *testing.T, dir string) {
 	t.Helper()

@@ -42,6 +42,17 @@ func conductRules() []rule {
 		},
 		want: []string{"a_test.go:4:1", "a_test.go:5:1"},
 	}, {
+		name:  "folders are private",
+		check: checkFolders,
+		bad: fstest.MapFS{
+			"a.go":               source("package claude", `import "os"`, "func f() { os.Mkdir(p, 0o700); os.MkdirAll(p, 0o700); root.Mkdir(p, 0o700); os.Remove(p) }"),
+			"serve/b.go":         source("package serve", `import system "os"`, "var temp = system.MkdirTemp"),
+			"b_test.go":          source("package claude", `import "os"`, "func g() { os.MkdirAll(p, 0o755) }"),
+			"internal/test/x.go": source("package test", `import "os"`, "func g() { os.MkdirAll(p, 0o755) }"),
+			"examples/x/main.go": source("package main", `import "os"`, "func g() { os.MkdirAll(p, 0o755) }"),
+		},
+		want: []string{"a.go:3:12", "a.go:3:32", "serve/b.go:3:12"},
+	}, {
 		name:  "no init",
 		check: checkInit,
 		bad: fstest.MapFS{"a.go": source("package claude",
@@ -122,6 +133,27 @@ func checkSystemSkip(m *module) []string {
 			}
 			if mentions(branch.Body, func(sel *ast.SelectorExpr) bool { return strings.HasPrefix(sel.Sel.Name, "Skip") }) {
 				complaints = append(complaints, m.at(branch)+": a test is skipped by what it needs (internal/test/need), not by the name of a system")
+			}
+			return true
+		})
+	}
+	return complaints
+}
+
+// checkFolders finds folders that are private by their mode alone, which Windows ignores.
+func checkFolders(m *module) []string {
+	var complaints []string
+	for _, f := range m.sources() {
+		switch dir := f.dir(); {
+		case dir == "internal/private", dir == "internal/release", strings.HasPrefix(dir, "internal/test"), strings.HasPrefix(dir, "examples/"), strings.Contains(dir, "bench"):
+			continue // what makes them, and what holds nothing of a user
+		case dir == "claudetest": // folders for the golden files of a repository
+			continue
+		}
+		system := importName(f, "os")
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok && strings.HasPrefix(sel.Sel.Name, "Mkdir") && isIdent(sel.X, system) {
+				complaints = append(complaints, m.at(sel)+": on Windows a mode keeps no one out: make the folder with internal/private")
 			}
 			return true
 		})
