@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/filelock"
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/storetest"
@@ -433,6 +434,7 @@ func TestFilesReadWhileWrittenAnew(t *testing.T) {
 	s.NoSync = true
 	k := key
 	k.Sub = "subagents/agent-1"
+	lives := long.Pick(200, 1000)
 	long, short := strings.Repeat("l", 1500), strings.Repeat("s", 10)
 	ctx, stop := context.WithCancel(t.Context())
 	var writer sync.WaitGroup
@@ -440,7 +442,7 @@ func TestFilesReadWhileWrittenAnew(t *testing.T) {
 	defer stop()
 	writer.Go(func() {
 		defer stop()
-		for i := range 1000 {
+		for i := range lives {
 			if ctx.Err() != nil {
 				return
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/storetest"
 )
@@ -114,6 +115,7 @@ func TestRenamed(t *testing.T) {
 		storetest.Run(t, storetest.Target{Open: func(*testing.T) store.Fleet { return renamed{store.Memory()} }})
 	})
 	t.Run("Files", func(t *testing.T) {
+		long.Test(t, "tests the whole contract once more")
 		dirs := make(map[store.Fleet]string)
 		storetest.Run(t, storetest.Target{
 			Open: func(t *testing.T) store.Fleet {

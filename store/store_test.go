@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/storetest"
 )
@@ -17,16 +18,23 @@ func TestMemory(t *testing.T) {
 	storetest.Run(t, storetest.Target{Open: func(*testing.T) store.Fleet { return store.Memory() }})
 }
 
+// On the quick level the disk is not waited for: what is synced when, and what follows if
+// that fails, is tested apart.
 func TestFiles(t *testing.T) {
 	dirs := make(map[store.Fleet]string)
+	open := func(dir string) store.Fleet {
+		s := store.Files(dir)
+		s.NoSync = !long.Enabled()
+		return s
+	}
 	storetest.Run(t, storetest.Target{
 		Open: func(t *testing.T) store.Fleet {
 			dir := t.TempDir()
-			s := store.Files(dir)
+			s := open(dir)
 			dirs[s] = dir
 			return s
 		},
-		Again: func(t *testing.T, s store.Fleet) store.Fleet { return store.Files(dirs[s]) },
+		Again: func(t *testing.T, s store.Fleet) store.Fleet { return open(dirs[s]) },
 		Process: func(t *testing.T, s store.Fleet) *exec.Cmd {
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), "STORE_TEST_OWN="+dirs[s])

@@ -383,7 +383,7 @@ func TestDownIsBounded(t *testing.T) {
 		cfg.GiveUp = -1
 		m := New(cfg)
 		m.Start()
-		const frames, size = 300, 100 << 10
+		const frames, size = 60, 100 << 10 // six times what may be in memory
 		pad := strings.Repeat("x", size)
 		var want []string
 		for i := range frames {
@@ -427,7 +427,7 @@ func TestSlowIsBounded(t *testing.T) {
 		}
 		m := New(config(s, dir))
 		m.Start()
-		const frames, size = 100, 1 << 20
+		const frames, size = 40, 1 << 20 // of which the store takes four in the meantime
 		pad := strings.Repeat("x", size)
 		for i := range frames {
 			m.Put(frame("", fmt.Sprintf(`{"type":"user","uuid":"%d","pad":"%s"}`, i, pad)))

@@ -290,6 +290,9 @@ func oldOwnerChangesNothing(s *subject) {
 				return
 			}
 			once()
+			if i == 0 {
+				nearEnd()
+			}
 		}
 	})
 	wrote.Add(1)
@@ -302,8 +305,11 @@ func oldOwnerChangesNothing(s *subject) {
 				s.wantsLost("PutRecord", err)
 				return
 			}
-			rev = next
 			once()
+			if rev == 0 {
+				nearEnd()
+			}
+			rev = next
 		}
 	})
 	wrote.Wait()
