@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -28,9 +27,6 @@ import (
 // closing is how long a CLI may take to end by itself when its session closes:
 // an editor that is gone must not leave one behind.
 const closing = 2 * time.Second
-
-// listPage is how many sessions a reply to session/list has.
-const listPage = 50
 
 // Local is a [Backend] that starts a CLI on this machine for each session. The
 // zero value offers Claude Code as it is. It may serve any number of connections
@@ -159,36 +155,6 @@ func (l *Local) Resume(ctx context.Context, e *Editor, req *schema.ResumeSession
 		return nil, historyError(req.SessionID, err)
 	}
 	return l.connect(ctx, e, opening{kept: kept, cwd: req.Cwd, dirs: req.AdditionalDirectories, servers: req.MCPServers, resumes: true, known: known})
-}
-
-// List lists the sessions of a directory, or all, the newest first.
-func (l *Local) List(ctx context.Context, req *schema.ListSessionsRequest) (*schema.ListSessionsResponse, error) {
-	q := history.Query{Limit: listPage + 1, Archived: history.ExcludeArchived}
-	if req.Cwd != nil {
-		q.Dir = *req.Cwd
-	}
-	if req.Cursor != nil {
-		n, err := strconv.Atoi(*req.Cursor)
-		if err != nil || n < 0 {
-			return nil, errorf(schema.ErrorCodeInvalidParams, "the cursor is not one of this agent")
-		}
-		q.Offset = n
-	}
-	resp := &schema.ListSessionsResponse{Sessions: []schema.SessionInfo{}}
-	for info, err := range l.history().List(ctx, q) {
-		if err != nil {
-			return nil, err
-		}
-		if len(resp.Sessions) == listPage {
-			resp.NextCursor = new(strconv.Itoa(q.Offset + listPage))
-			break
-		}
-		resp.Sessions = append(resp.Sessions, schema.SessionInfo{
-			SessionID: schema.SessionID(info.ID), Cwd: info.Dir, Title: &info.Title,
-			UpdatedAt: new(info.Modified.UTC().Format(time.RFC3339Nano)),
-		})
-	}
-	return resp, nil
 }
 
 // Delete removes a session from the disk, with what was asked in it. What was asked is

@@ -9,9 +9,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/acp/schema"
@@ -23,7 +21,7 @@ import (
 // goroutine.
 type RemoteServer interface {
 	Info(ctx context.Context) (api.ServerInfo, error)
-	Conversations(ctx context.Context, q api.ConversationQuery) iter.Seq2[api.Conversation, error]
+	ConversationPage(ctx context.Context, q api.ConversationQuery) (api.List[api.Conversation], error)
 	Conversation(ctx context.Context, id string) (api.Conversation, error)
 	Create(ctx context.Context, n api.NewConversation) (api.Conversation, error)
 	Change(ctx context.Context, id string, ch api.Change) (api.Conversation, error)
@@ -169,39 +167,6 @@ func (r *Remote) reopen(ctx context.Context, e *Editor, id schema.SessionID, ser
 		return nil, remoteError(id, err)
 	}
 	return r.open(e, &info, own, servers), nil
-}
-
-// List lists the conversations that the user may see, the newest first.
-func (r *Remote) List(ctx context.Context, req *schema.ListSessionsRequest) (*schema.ListSessionsResponse, error) {
-	skip := 0
-	if req.Cursor != nil {
-		n, err := strconv.Atoi(*req.Cursor)
-		if err != nil || n < 0 {
-			return nil, errorf(schema.ErrorCodeInvalidParams, "the cursor is not one of this agent")
-		}
-		skip = n
-	}
-	resp := &schema.ListSessionsResponse{Sessions: []schema.SessionInfo{}}
-	seen := 0
-	for c, err := range r.Server.Conversations(ctx, api.ConversationQuery{Limit: listPage}) {
-		if err != nil {
-			return nil, problem(err)
-		}
-		if req.Cwd != nil && c.Dir != *req.Cwd {
-			continue
-		}
-		if seen++; seen <= skip {
-			continue
-		}
-		if len(resp.Sessions) == listPage {
-			resp.NextCursor = new(strconv.Itoa(skip + listPage))
-			break
-		}
-		resp.Sessions = append(resp.Sessions, schema.SessionInfo{
-			SessionID: schema.SessionID(c.ID), Cwd: c.Dir, Title: &c.Title, UpdatedAt: new(c.Created.UTC().Format(time.RFC3339Nano)),
-		})
-	}
-	return resp, nil
 }
 
 // Delete deletes a conversation for everybody.

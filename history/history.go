@@ -8,7 +8,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
@@ -59,13 +58,11 @@ type place struct {
 func (p place) file() string   { return path.Join("projects", p.project, p.id+".jsonl") }
 func (p place) folder() string { return path.Join("projects", p.project, p.id) }
 
+// at is the place in a listing.
+func (p place) at() Position { return Position{p.info.ModTime(), p.id} }
+
 // newer orders places, newest first, then by id.
-func newer(a, b place) int {
-	if c := b.info.ModTime().Compare(a.info.ModTime()); c != 0 {
-		return c
-	}
-	return strings.Compare(b.id, a.id)
-}
+func newer(a, b place) int { return a.at().compare(b.at()) }
 
 // root opens the configuration directory. Nothing opened through it can be
 // outside, whatever symbolic links there are.

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,8 +25,14 @@ type Query struct {
 	SkipWorktrees bool
 	// Limit is how many sessions to list at most; 0 means all.
 	Limit int
-	// Offset is how many to skip first.
+	// Offset is how many to skip first. They are read to know whether they count:
+	// to list page by page, use After.
 	Offset int
+	// After lists only what comes after a session of an earlier listing: the last one
+	// of the page before. What comes before it is not read. The zero Position is the
+	// beginning. A session that is modified between two pages moves to the front, and
+	// is not on the later ones.
+	After Position
 	// Archived selects sessions by whether they are archived. By default they
 	// are listed and marked.
 	Archived ArchiveFilter
@@ -34,6 +41,20 @@ type Query struct {
 	// SkipProgrammatic leaves out sessions that a program started with an SDK
 	// or with "claude -p".
 	SkipProgrammatic bool
+}
+
+// Position is the place of a session in a listing. Its fields are those of the entry.
+type Position struct {
+	Modified time.Time
+	ID       string
+}
+
+// Position returns where in a listing the entry is.
+func (i *SessionInfo) Position() Position { return Position{i.Modified, i.ID} }
+
+// compare orders places as listings of a disk do: newest first, then by id.
+func (p Position) compare(other Position) int {
+	return cmp.Or(other.Modified.Compare(p.Modified), strings.Compare(other.ID, p.ID))
 }
 
 // ArchiveFilter chooses sessions by whether they are archived.
@@ -100,6 +121,15 @@ func (h *History) List(ctx context.Context, q Query) iter.Seq2[SessionInfo, erro
 // list yields the sessions that the query selects.
 func list(ctx context.Context, r *os.Root, found []place, q Query, yield func(SessionInfo, error) bool) error {
 	seen := make(map[string]bool, len(found))
+	if q.After != (Position{}) {
+		next, _ := slices.BinarySearchFunc(found, q.After, func(p place, after Position) int {
+			return cmp.Or(p.at().compare(after), -1) // the place itself was listed
+		})
+		for _, p := range found[:next] {
+			seen[p.id] = true // an older copy, in another directory, is not another session
+		}
+		found = found[next:]
+	}
 	passed, listed := 0, 0
 	for s := range scan(r, found) {
 		if err := ctx.Err(); err != nil {

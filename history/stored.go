@@ -64,7 +64,7 @@ func (s *stored) list(ctx context.Context, q Query, yield func(SessionInfo, erro
 		keep = func(dir string) bool { return slices.Contains(dirs, filepath.Clean(dir)) }
 	}
 	passed, listed := 0, 0
-	for info, err := range s.infos(ctx) {
+	for info, err := range s.infos(ctx, q.After) {
 		if err != nil {
 			yield(SessionInfo{}, err)
 			return
@@ -83,10 +83,10 @@ func (s *stored) list(ctx context.Context, q Query, yield func(SessionInfo, erro
 	}
 }
 
-// infos yields all sessions that have something to show.
-func (s *stored) infos(ctx context.Context) iter.Seq2[SessionInfo, error] {
+// infos yields all sessions after a place that have something to show.
+func (s *stored) infos(ctx context.Context, after Position) iter.Seq2[SessionInfo, error] {
 	return func(yield func(SessionInfo, error) bool) {
-		for sum, err := range s.store.List(ctx, s.project) {
+		for sum, err := range behind(s.store.List(ctx, s.project), after) {
 			if err != nil {
 				yield(SessionInfo{}, fmt.Errorf("claude: history: %w", err))
 				return
@@ -99,6 +99,46 @@ func (s *stored) infos(ctx context.Context) iter.Seq2[SessionInfo, error] {
 				return
 			}
 		}
+	}
+}
+
+// behind leaves out the summaries up to a place. Sessions of the same moment have an
+// order that only the store knows: those before the place are held back until it has
+// come, and are listed again if it has not, because it was modified since.
+func behind(list iter.Seq2[store.Summary, error], after Position) iter.Seq2[store.Summary, error] {
+	if after == (Position{}) {
+		return list
+	}
+	return func(yield func(store.Summary, error) bool) {
+		var held []store.Summary
+		passed := false
+		release := func() bool {
+			for _, sum := range held {
+				if !yield(sum, nil) {
+					return false
+				}
+			}
+			held, passed = nil, true
+			return true
+		}
+		for sum, err := range list {
+			switch order := sum.Modified.Compare(after.Modified); {
+			case err != nil:
+				yield(sum, err)
+				return
+			case order > 0:
+				continue
+			case order == 0 && !passed:
+				if held = append(held, sum); sum.Session == after.ID {
+					held, passed = nil, true
+				}
+				continue
+			}
+			if !release() || !yield(sum, nil) {
+				return
+			}
+		}
+		release()
 	}
 }
 

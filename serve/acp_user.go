@@ -36,11 +36,8 @@ func (s *userServer) Info(ctx context.Context) (api.ServerInfo, error) {
 	return as(s, func(u api.User) (api.ServerInfo, error) { return s.service.Info(ctx, u) })
 }
 
-func (s *userServer) Conversations(ctx context.Context, q api.ConversationQuery) iter.Seq2[api.Conversation, error] {
-	return allPages(func(cursor string) (api.List[api.Conversation], error) {
-		q.Cursor = cursor
-		return as(s, func(u api.User) (api.List[api.Conversation], error) { return s.service.Conversations(ctx, u, q) })
-	})
+func (s *userServer) ConversationPage(ctx context.Context, q api.ConversationQuery) (api.List[api.Conversation], error) {
+	return as(s, func(u api.User) (api.List[api.Conversation], error) { return s.service.Conversations(ctx, u, q) })
 }
 
 func (s *userServer) Conversation(ctx context.Context, id string) (api.Conversation, error) {

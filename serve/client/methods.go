@@ -20,11 +20,20 @@ func (c *Client) Info(ctx context.Context) (api.ServerInfo, error) {
 // Conversations yields the conversations that a query selects, the newest first, page
 // by page. An error is the last that it yields.
 func (c *Client) Conversations(ctx context.Context, q api.ConversationQuery) iter.Seq2[api.Conversation, error] {
+	return pages[api.Conversation](ctx, c, join("v1", "conversations"), conversationValues(q))
+}
+
+// ConversationPage returns one page of them, with the cursor of the next.
+func (c *Client) ConversationPage(ctx context.Context, q api.ConversationQuery) (api.List[api.Conversation], error) {
+	return get[api.List[api.Conversation]](ctx, c, join("v1", "conversations"), conversationValues(q))
+}
+
+func conversationValues(q api.ConversationQuery) url.Values {
 	v := values("state", string(q.State), "preset", q.Preset, "owner", q.Owner, "label", q.Label, "q", q.Text, "limit", number(q.Limit), "cursor", q.Cursor)
 	if q.Archived {
 		v.Set("archived", "1")
 	}
-	return pages[api.Conversation](ctx, c, join("v1", "conversations"), v)
+	return v
 }
 
 // Conversation returns a conversation.
