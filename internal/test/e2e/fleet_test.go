@@ -156,14 +156,15 @@ func TestRealFleetApproval(t *testing.T) {
 }
 
 // killed starts a fleet in another process, lets it run a prompt, and kills it
-// when it has come as far as wanted.
-func (r *real) killed(t *testing.T, dir, prompt string, patience time.Duration, far func(host *os.Process)) {
+// when it has come as far as wanted. More variables of [playFleet] may follow.
+func (r *real) killed(t *testing.T, dir, prompt string, patience time.Duration, far func(host *os.Process), more ...string) {
 	t.Helper()
 	host := exec.Command(os.Args[0])
 	host.Env = append(os.Environ(), "CLAUDE_TEST_ROLE=fleet", "HOST_CLI="+r.opts.CLIPath, "HOST_DIR="+r.dir,
 		"HOST_ENV="+strings.Join(r.opts.Env, "\x1f"), "HOST_STORE="+dir, "HOST_JOURNAL="+t.TempDir(),
 		"HOST_PROMPT="+prompt, "HOST_PATIENCE="+patience.String(), leak.Mark(),
 		"TMPDIR="+t.TempDir()) // what a program leaves that is killed goes with the test
+	host.Env = append(host.Env, more...)
 	if err := host.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +182,8 @@ func (r *real) killed(t *testing.T, dir, prompt string, patience time.Duration, 
 // notedPrompt is the id of the prompt of a fleet that is killed.
 const notedPrompt = "00000000-0000-4000-8000-00000000f1ee"
 
-// playFleet runs one prompt in a fleet until it is killed.
+// playFleet runs one prompt in a fleet until it is killed. With HOST_GATED, only calls that
+// fit this rule need a person; with HOST_STALLS, the store hangs at lines with this text.
 func playFleet() {
 	patience, _ := time.ParseDuration(os.Getenv("HOST_PATIENCE"))
 	o := fleet.Options{
@@ -196,6 +198,12 @@ func playFleet() {
 	}
 	if patience > 0 {
 		o.Gate = &approval.Options{Patience: patience}
+		if rule := os.Getenv("HOST_GATED"); rule != "" {
+			o.Gate.Needs = approval.NeedsRules(rule)
+		}
+	}
+	if text := os.Getenv("HOST_STALLS"); text != "" {
+		o.Store = &stalled{o.Store, []byte(text)}
 	}
 	f, err := fleet.Open(context.Background(), o)
 	if err != nil {
