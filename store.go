@@ -360,10 +360,26 @@ func (o *Options) source() restore.Source {
 	return restore.Source{Store: o.Store.Store, Project: o.Store.Project}
 }
 
+// borrowsConfig reports whether a CLI would use the configuration folder of the user who
+// runs this program, with the login and with settings that may lead around a proxy.
+func borrowsConfig(env, own []string) bool {
+	return filepath.Clean(restore.ConfigDir(env)) == filepath.Clean(restore.ConfigDir(own))
+}
+
 // restore gives the CLI a configuration directory of its own if the session is
-// private, or is resumed from the store, which is then written into it.
+// private, signs in by a proxy and would use that of the user, or is resumed from the
+// store, which is then written into it.
 func (s *Session) restore(ctx context.Context) error {
-	if o := s.opts; o.Store == nil || !o.fromStore() && !o.Store.Private && !o.Store.NoLogin {
+	o := s.opts.Store
+	if o == nil {
+		o = new(StoreOptions)
+	}
+	signedIn := secret.HasSentinel(s.plan.env) // by a proxy
+	borrowed := signedIn && borrowsConfig(s.plan.env, os.Environ())
+	if borrowed && s.opts.Store == nil && s.opts.resumes() {
+		return &OptionError{"Resume", "a CLI that signs in with a sentinel does not use the configuration folder of this user, where the session would be: name one of its own as CLAUDE_CONFIG_DIR in Env, or set Store"}
+	}
+	if !s.opts.fromStore() && !o.Private && !o.NoLogin && !borrowed {
 		return nil
 	}
 	dir, err := s.files.Dir(scratch.ConfigName)
@@ -384,8 +400,7 @@ func (s *Session) restore(ctx context.Context) error {
 	if setIn(s.plan.env, restore.ConfigVar) {
 		state = config
 	}
-	login := !s.opts.Store.NoLogin && !secret.HasSentinel(s.plan.env)
-	if err := restore.Config(root, config, state, login); err != nil {
+	if err := restore.Config(root, config, state, !o.NoLogin && !signedIn); err != nil {
 		return &StartError{Reason: ErrSpawn, Err: err}
 	}
 	if s.opts.FileCheckpointing {
@@ -395,7 +410,7 @@ func (s *Session) restore(ctx context.Context) error {
 	}
 	s.plan.setEnv(restore.ConfigVar, dir)
 	s.plan.files = append(s.plan.files, LaunchFile{Name: scratch.ConfigName, Path: dir, Dir: true})
-	if s.opts.Store.Private {
+	if o.Private {
 		return s.hideTemporary()
 	}
 	return nil

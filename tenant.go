@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,7 +29,8 @@ import (
 //   - Instructions, settings and MCP servers of the folders above dir, and of this
 //     user: no CLAUDE.md, AGENTS.md or .mcp.json of any parent folder is read.
 //   - Memory: the CLI neither writes notes for later sessions nor reads them.
-//   - Files that usually hold secrets: a guard denies [policy.SecretFiles].
+//   - Files that usually hold secrets: a guard denies [policy.SecretFiles], and
+//     searches leave them out.
 //   - Files and commands named in a prompt: prompts are taken literally.
 //
 // Tenant makes the folders that are missing, for this user only. It returns an
@@ -57,8 +59,20 @@ func Tenant(dir string) (*Options, error) {
 	o := Hardened()
 	o.Cwd = filepath.Join(dir, "work")
 	o.Env = tenantEnv(o.Env, dir)
-	o.Hooks = []hook.Hook{hook.Guard("", policy.SecretFiles().At(o.Cwd).Deny("This file may hold secrets and stays closed."))}
+	secrets := policy.SecretFiles().At(o.Cwd)
+	o.Hooks = []hook.Hook{narrowed(secrets), hook.Guard("", secrets.Deny("This file may hold secrets and stays closed."))}
 	return o, nil
+}
+
+// narrowed lets searches leave out the files of rules, which a guard would deny.
+func narrowed(rules *policy.Rules) hook.Hook {
+	return hook.PreToolUse("", func(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
+		input, err := rules.Narrow(ctx, in.Request())
+		if input == nil || err != nil {
+			return nil, err
+		}
+		return hook.RewriteInput(input), nil
+	}).FailClosed()
 }
 
 // ownFolder makes a folder for this user alone, unless it is there.

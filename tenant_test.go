@@ -21,7 +21,7 @@ func TestTenant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.SettingSources == nil || len(o.SettingSources) > 0 || !o.StrictMCPConfig || !o.VerbatimPrompts || o.HookFailure != hook.FailClosed || len(o.Hooks) != 1 {
+	if o.SettingSources == nil || len(o.SettingSources) > 0 || !o.StrictMCPConfig || !o.VerbatimPrompts || o.HookFailure != hook.FailClosed || len(o.Hooks) != 2 {
 		t.Errorf("got %+v", o)
 	}
 	if o.Cwd != filepath.Join(dir, "work") {

@@ -23,6 +23,10 @@
 //	defer pass.Revoke()
 //	opts.Env = pass.Env(url, nil)
 //
+// A CLI with a sentinel does not use the configuration folder of this user, which may hold
+// a login, but a temporary one: its transcript is gone afterwards, unless Options.Store
+// keeps it or opts.Env names a folder as CLAUDE_CONFIG_DIR.
+//
 // # What is let through
 //
 // Requests for answers and for counts of tokens, and nothing else of the API: see

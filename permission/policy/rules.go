@@ -72,8 +72,13 @@ import (
 // CLI's own rules in Options.DisallowedTools do apply there.
 //
 // A file counts under its own name and under the name that its symbolic links
-// lead to: both must be allowed, and one is enough to deny. A search that
-// starts above a denied directory is not noticed.
+// lead to: both must be allowed, and one is enough to deny.
+//
+// Grep prints files that its call does not name. Deny applies if its globs may
+// select a file of a rule for Read and the directory has one. A directory that
+// is not on this machine, or is too large to look through, counts as one that
+// has. [Rules.Narrow] adds globs that leave such files out. Glob only prints
+// names, and is denied inside such a directory only.
 type Rules struct {
 	rules []rule
 	root  string
@@ -160,15 +165,24 @@ func (r *Rules) Allow() permission.Func {
 }
 
 // Deny denies calls that fit one of the rules, and passes the rest. The model
-// reads the message.
+// reads the message, and for a search how to leave such files out.
 func (r *Rules) Deny(message string) permission.Func {
 	return func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
-		fits, err := r.of(ctx).match(req, broad)
-		if err != nil || !fits {
-			return permission.Pass(), err
+		r := r.of(ctx)
+		fits, err := r.match(req, broad)
+		if err != nil || fits {
+			return denyIf(fits, message), err
 		}
-		return permission.Deny(message), nil
+		advice, prints, err := r.greps(ctx, req)
+		return denyIf(prints, strings.TrimSpace(message+" "+advice)), err
 	}
+}
+
+func denyIf(fits bool, message string) permission.Decision {
+	if !fits {
+		return permission.Pass()
+	}
+	return permission.Deny(message)
 }
 
 // reading is how a rule is read: for allowing, or for denying.

@@ -7,7 +7,8 @@ package policy
 //
 //	hook.Guard("", policy.SecretFiles().Deny("secrets stay closed"))
 //
-// They cover reading and editing. The list knows names, not contents, and errs on
+// They cover reading, editing and searches that print files; [Rules.Narrow] lets a
+// search leave them out instead. The list knows names, not contents, and errs on
 // the side of too much: .env.example is denied as well. Each call returns a list of
 // its own.
 func SecretFiles() *Rules {
