@@ -420,18 +420,24 @@ func TestDayBudgetNewer(t *testing.T) {
 // The records of days and rates are removed by a fleet that has neither.
 func TestDaysRemovedWithoutOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := store.Memory()
+		db := &ahead{MemoryStore: store.Memory()}
 		f := open(t, db, newScripted(), func(o *fleet.Options) {
 			o.DayBudgetUSD, o.TenantRate = 1000, fleet.Rate{Prompts: 10, Per: time.Minute}
 		})
 		ask(t, f, "acme/a", "hello")
 		closeFleet(t, f)
-		f = open(t, db, newScripted(), func(o *fleet.Options) { o.Poll = time.Hour })
-		defer closeFleet(t, f)
-		<-time.After(5 * 24 * time.Hour)
 		for _, kind := range []string{"day", "rate"} {
-			for r, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: kind}, "") {
-				t.Errorf("left: %s, %v", r.Key, err)
+			if len(allRecords(t, db.MemoryStore, kind)) == 0 {
+				t.Fatalf("there is no record of a %s", kind)
+			}
+		}
+		db.days.Store(5)
+		f = open(t, db, newScripted(), nil)
+		defer closeFleet(t, f)
+		<-time.After(2 * time.Minute) // it cleans up soon after it is opened
+		for _, kind := range []string{"day", "rate"} {
+			for _, left := range allRecords(t, db.MemoryStore, kind) {
+				t.Errorf("left: %s", left)
 			}
 		}
 	})
@@ -440,13 +446,15 @@ func TestDaysRemovedWithoutOptions(t *testing.T) {
 // The sums of days that are over are removed.
 func TestDaysRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := store.Memory()
-		f := open(t, db, newScripted(), func(o *fleet.Options) { o.DayBudgetUSD, o.Poll = 1000, time.Hour })
+		db := &ahead{MemoryStore: store.Memory()}
+		f := open(t, db, newScripted(), func(o *fleet.Options) { o.DayBudgetUSD, o.Keep = 1000, time.Hour })
 		defer closeFleet(t, f)
 		for range 6 {
 			ask(t, f, "ada", "hello")
-			<-time.After(24 * time.Hour)
+			<-time.After(20 * time.Minute) // it cleans up each quarter of Keep
+			db.days.Add(1)
 		}
+		<-time.After(20 * time.Minute)
 		n := 0
 		for _, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: "day"}, "") {
 			if err != nil {

@@ -236,17 +236,23 @@ func TestOutcomesTooOld(t *testing.T) {
 			}
 			for n := range 70 { // more than a page
 				<-time.After(time.Second)
-				ask(t, f, fmt.Sprint("key", n), "hello")
+				if _, err := result(f.RunPrompt(t.Context(), "bob", fleet.Prompt{ID: promptID(n), Text: "hello"})); err != nil {
+					t.Fatal(err)
+				}
 			}
-			if second, err := next(first.Cursor); err != nil || second.Key != "key0" {
+			if second, err := next(first.Cursor); err != nil || second.Ticket.Prompt != promptID(0) {
 				t.Errorf("%+v, %v", second, err)
 			}
 			db.days.Store(31)
-			<-time.After(25 * time.Hour) // until it is cleaned up
+			if keep == fleet.KeepForever {
+				<-time.After(25 * time.Hour) // until it is cleaned up
+			} else {
+				<-time.After(keep)
+			}
 			if _, err := next(first.Cursor); !errors.Is(err, fleet.ErrCursorTooOld) {
 				t.Errorf("kept for %v: %v", keep, err)
 			}
-			if o, err := next(""); err != nil || o.Key != "key63" || (o.Ticket.Text != "") != (keep == fleet.KeepForever) {
+			if o, err := next(""); err != nil || o.Ticket.Prompt != promptID(63) || (o.Ticket.Text != "") != (keep == fleet.KeepForever) {
 				t.Errorf("kept for %v, from the beginning: %+v, %v", keep, o, err)
 			}
 			for _, odd := range []fleet.Cursor{"x", "outcome:", "outcome:-1", "00000000-0000-4000-8000-000000000000:3", "outcome:100000", "outcome:128"} {
