@@ -20,7 +20,7 @@ import (
 // updated the stream; those are read from the stream.
 
 // withArchived puts the entries that are in the archive before the others.
-func (s streamed) withArchived(ctx context.Context, k store.Key, w whole) ([]store.Entry, error) {
+func (s *streamed) withArchived(ctx context.Context, k store.Key, w whole) ([]store.Entry, error) {
 	if w.archived == 0 {
 		return w.entries(), nil
 	}
@@ -61,7 +61,7 @@ func loadFirst(ctx context.Context, from store.Transcripts, k store.Key, n int) 
 
 // reachesArchive returns an error if a transcript, or one of its subagents, is in an
 // archive that is not known here.
-func (s streamed) reachesArchive(ctx context.Context, k store.Key) error {
+func (s *streamed) reachesArchive(ctx context.Context, k store.Key) error {
 	if s.archive != nil {
 		return nil
 	}
@@ -90,28 +90,16 @@ func (s streamed) reachesArchive(ctx context.Context, k store.Key) error {
 // archived. A worker that wants to wake the conversation meanwhile waits for it.
 const usualArchiveTTL = 5 * time.Second
 
-// Archive moves transcripts that have not been appended to since the given time
-// from the stream to Options.Archive, and returns how many sessions it has
-// moved. Sessions that are running, and those that were written without a
-// lease, stay. An archived session is read from both, by every process with the
-// same Options.Archive. Several processes may call Archive at once, at any
-// time, and one of them may die: a half-archived transcript is read from the
-// stream.
-func (s *Store) Archive(ctx context.Context, project string, before time.Time) (moved int, err error) {
-	if err := cmp.Or(store.CheckProject(project), ctx.Err()); err != nil {
-		return 0, err
-	}
-	t, ok := s.transcripts.(streamed)
-	if !ok || s.archive == nil {
-		return 0, errors.New("claude: natsfleet: Options.Archive is missing")
-	}
-	cold, err := t.cold(ctx, project, before)
+// moveCold moves transcripts that have not been appended to since the given time to the
+// archive, see Store.Archive.
+func (s *streamed) moveCold(ctx context.Context, project string, before time.Time) (moved int, err error) {
+	cold, err := s.cold(ctx, project, before)
 	if err != nil {
 		return 0, fail(project, err)
 	}
 	var errs []error
 	for _, c := range cold {
-		done, err := t.archiveSession(ctx, c, before)
+		done, err := s.archiveSession(ctx, c, before)
 		if done {
 			moved++
 		}
@@ -125,7 +113,7 @@ func (s *Store) Archive(ctx context.Context, project string, before time.Time) (
 
 // archiveNowAndThen lets one of its callers archive cold transcripts, until stop is
 // called.
-func (s *Store) archiveNowAndThen(project string, after time.Duration) (stop func()) {
+func (s *streamed) archiveNowAndThen(project string, after time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	every := max(min(after/4, maxArchivePause), minArchivePause)
 	done := make(chan struct{})
@@ -135,7 +123,7 @@ func (s *Store) archiveNowAndThen(project string, after time.Duration) (stop fun
 			wait = every
 			// The lease is not released: until it expires, no worker archives
 			// again.
-			_, err := s.Acquire(ctx, project, archiving, "archive", every)
+			_, err := s.take(ctx, project, archiving, "archive", every)
 			if held, ok := errors.AsType[*store.HeldError](err); ok {
 				wait = min(held.For, every)
 				continue
@@ -177,12 +165,12 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // archiveColder archives transcripts that have had no append for some time.
-func (s *Store) archiveColder(ctx context.Context, project string, than time.Duration) (int, error) {
-	now, err := s.Now(ctx)
+func (s *streamed) archiveColder(ctx context.Context, project string, than time.Duration) (int, error) {
+	now, err := s.clock(ctx)
 	if err != nil {
 		return 0, err
 	}
-	return s.Archive(ctx, project, now.Add(-than))
+	return s.moveCold(ctx, project, now.Add(-than))
 }
 
 // coldSession is a session that has had no append for a while.
@@ -192,7 +180,7 @@ type coldSession struct {
 }
 
 // cold finds the sessions that could be archived.
-func (s streamed) cold(ctx context.Context, project string, before time.Time) ([]coldSession, error) {
+func (s *streamed) cold(ctx context.Context, project string, before time.Time) ([]coldSession, error) {
 	last, err := s.lastOfSessions(ctx, project)
 	if err != nil {
 		return nil, err
@@ -214,7 +202,7 @@ func (m *stored) cold(before time.Time) bool {
 
 // archiveSession archives a session with its subagents, under the lease of its
 // conversation in both stores.
-func (s streamed) archiveSession(ctx context.Context, c coldSession, before time.Time) (done bool, err error) {
+func (s *streamed) archiveSession(ctx context.Context, c coldSession, before time.Time) (done bool, err error) {
 	l, err := s.acquire(ctx, store.Lease{Fence: store.Fence{Project: c.Project, Name: c.lease}, Owner: "archive", TTL: s.archiveTTL}, true)
 	if errors.Is(err, store.ErrLeased) {
 		return false, nil // a worker runs it
@@ -225,7 +213,7 @@ func (s streamed) archiveSession(ctx context.Context, c coldSession, before time
 	defer func() {
 		release, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptBound)
 		defer cancel()
-		err = errors.Join(err, s.Release(release, l))
+		err = errors.Join(err, s.release(release, l, func(map[store.Key]bool) {}))
 	}()
 	// It may have been used before the lease was taken.
 	m, err := s.last(ctx, s.layout.transcript(c.Project, c.Session, "")+".e")
@@ -249,7 +237,7 @@ func (s streamed) archiveSession(ctx context.Context, c coldSession, before time
 
 // archiver archives transcripts under a lease.
 type archiver struct {
-	streamed
+	*streamed
 	lease   store.Lease
 	renewed time.Time
 }
@@ -260,7 +248,7 @@ func (a *archiver) renew(ctx context.Context) error {
 		return nil
 	}
 	a.renewed = time.Now()
-	return a.Renew(ctx, a.lease)
+	return a.extend(ctx, a.lease)
 }
 
 // transcript moves the entries of a transcript to the archive. They leave the stream

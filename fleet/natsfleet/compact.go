@@ -20,24 +20,10 @@ const usualCompactAt = 16
 // amplification.
 const perMessage = 64 << 10
 
-// touch notes that a transcript was written to under a lease.
-func (s *Store) touch(f store.Fence, k store.Key) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if h, ok := s.held[f]; ok {
-		if h.touched == nil {
-			h.touched = make(map[store.Key]bool)
-			s.held[f] = h
-		}
-		h.touched[k] = true
-	}
-}
-
-// compact rewrites the transcripts that were written to under a lease, in half of the
+// compactAll rewrites the transcripts that were written to under a lease, in half of the
 // time that there is. What cannot be done now is done another time.
-func (s *Store) compact(ctx context.Context, f store.Fence, touched map[store.Key]bool) {
-	t, ok := s.transcripts.(streamed)
-	if !ok || len(touched) == 0 {
+func (s *streamed) compactAll(ctx context.Context, f store.Fence, touched map[store.Key]bool) {
+	if len(touched) == 0 {
 		return
 	}
 	bound := compactBound
@@ -47,7 +33,7 @@ func (s *Store) compact(ctx context.Context, f store.Fence, touched map[store.Ke
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	for k := range touched {
-		if err := t.compact(ctx, k, f); err != nil {
+		if err := s.compact(ctx, k, f); err != nil {
 			s.log.Debug("a transcript was not written anew", "transcript", k, "error", err)
 		}
 	}
@@ -56,10 +42,10 @@ func (s *Store) compact(ctx context.Context, f store.Fence, touched map[store.Ke
 const compactBound = 10 * time.Second
 
 // compact rewrites a transcript as few messages, if it has many.
-func (s streamed) compact(ctx context.Context, k store.Key, f store.Fence) error {
+func (s *streamed) compact(ctx context.Context, k store.Key, f store.Fence) error {
 	subject := s.layout.transcript(k.Project, k.Session, k.Sub) + ".e"
 	var in info
-	if err := s.request(ctx, "STREAM.INFO."+s.stream, map[string]any{"subjects_filter": subject}, &in); err != nil {
+	if err := s.request(ctx, "STREAM.INFO."+s.layout.name, map[string]any{"subjects_filter": subject}, &in); err != nil {
 		return err
 	}
 	if in.State.Subjects[subject] < uint64(s.compactAt) {
@@ -76,7 +62,7 @@ func (s streamed) compact(ctx context.Context, k store.Key, f store.Fence) error
 // atomic batch: under a fence, and only if nothing was added since it was read and the
 // session was not deleted. The last of them is small, because lists read the last
 // message of every transcript.
-func (s streamed) rewrite(ctx context.Context, k store.Key, f store.Fence, w *whole) error {
+func (s *streamed) rewrite(ctx context.Context, k store.Key, f store.Fence, w *whole) error {
 	subject := s.layout.transcript(k.Project, k.Session, k.Sub) + ".e"
 	text := w.text()
 	var messages []outgoing

@@ -99,8 +99,8 @@ func StartWorker(ctx context.Context, o WorkerOptions) (*Worker, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	endArchive := func() {}
-	if s.archive != nil {
-		endArchive = s.archiveNowAndThen(o.Project, o.archiveAfter())
+	if s.streamed != nil && s.streamed.archive != nil {
+		endArchive = s.streamed.archiveNowAndThen(o.Project, o.archiveAfter())
 	}
 	return &Worker{f, s, l, func() { stop(); endLive(); endArchive() }}, nil
 }

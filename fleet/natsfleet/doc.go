@@ -38,4 +38,11 @@
 // move there when they have not been used for a while, see Options.Archive.
 //
 // [OpenStore] gives the stream alone, as a store for anything.
+//
+// # In this package
+//
+// Each part uses only those before it: connection sends requests and repeats them while
+// a server cannot be reached; stream reads and writes messages; leases fences what is
+// written; records and streamed keep records and transcripts; [Store] is their door, and
+// [Connect] and [StartWorker] put a fleet on it.
 package natsfleet

@@ -20,7 +20,7 @@ const maxUnsure = 5
 // from any replica: what the replica has not yet got is behind the sequence that it names.
 // An owner of a lease remembers the sequence. As long as the server still has it as the
 // last, nothing was put into the folder since.
-func (s *Store) ifEmpty(ctx context.Context, c store.RecordChange, f store.Fence) (outgoing, error) {
+func (s *records) ifEmpty(ctx context.Context, c store.RecordChange, f store.Fence) (outgoing, error) {
 	in := s.layout.record(c.Key.Project, c.Key.Kind, c.IfEmpty) + ".*"
 	last, known := s.knownEmpty(in, f)
 	if !known {
@@ -36,7 +36,7 @@ func (s *Store) ifEmpty(ctx context.Context, c store.RecordChange, f store.Fence
 
 // emptyUpTo returns the sequence of the last message of a folder, 0 if it has none. If the
 // folder is not empty, that is store.ErrConflict, and errStale if it is not known.
-func (s *Store) emptyUpTo(ctx context.Context, in string) (last uint64, err error) {
+func (s *records) emptyUpTo(ctx context.Context, in string) (last uint64, err error) {
 	a, err := s.lastsFrom(ctx, []string{in}, 1, 0)
 	if errors.Is(err, errMany) {
 		return 0, store.ErrConflict // or it was, a moment ago
@@ -56,35 +56,4 @@ func (s *Store) emptyUpTo(ctx context.Context, in string) (last uint64, err erro
 		return 0, cmp.Or(err, errStale)
 	}
 	return last, nil
-}
-
-func (s *Store) knownEmpty(in string, f store.Fence) (last uint64, known bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	last, known = s.held[f].empty[in]
-	return last, known
-}
-
-// maxEmpty is of how many folders it is remembered under a lease. Usually there is one.
-const maxEmpty = 8
-
-func (s *Store) rememberEmpty(in string, last uint64, f store.Fence) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	h, ok := s.held[f]
-	if !ok {
-		return
-	}
-	if h.empty == nil || len(h.empty) >= maxEmpty {
-		h.empty = make(map[string]uint64)
-		s.held[f] = h
-	}
-	h.empty[in] = last
-}
-
-// forgetEmpty is called after a refusal: a folder may have got something.
-func (s *Store) forgetEmpty(f store.Fence) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	clear(s.held[f].empty)
 }

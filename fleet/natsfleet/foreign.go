@@ -20,7 +20,7 @@ func (m *stored) ours() bool { return m.header.Get(headerNonce) != "" }
 // removeForeign removes a message that is not ours. The leader is asked first whether it
 // has that message at that place: any replica may have answered, and no message of the
 // fleet may go by mistake.
-func (s *Store) removeForeign(ctx context.Context, m *stored) error {
+func (s *stream) removeForeign(ctx context.Context, m *stored) error {
 	ctx, cancel := context.WithTimeout(ctx, attemptBound)
 	defer cancel()
 	found, err := s.ask(ctx, map[string]any{"seq": m.seq})
@@ -35,9 +35,9 @@ func (s *Store) removeForeign(ctx context.Context, m *stored) error {
 	var answer struct {
 		Success bool `json:"success"`
 	}
-	err = s.request(ctx, "STREAM.MSG.DELETE."+s.stream, map[string]any{"seq": m.seq, "no_erase": true}, &answer)
+	err = s.request(ctx, "STREAM.MSG.DELETE."+s.layout.name, map[string]any{"seq": m.seq, "no_erase": true}, &answer)
 	if err == nil && answer.Success {
-		s.log.Warn("removed a message that does not belong to this fleet", "stream", s.stream, "subject", m.subject, "sequence", m.seq, "bytes", len(m.data))
+		s.log.Warn("removed a message that does not belong to this fleet", "stream", s.layout.name, "subject", m.subject, "sequence", m.seq, "bytes", len(m.data))
 		return nil
 	}
 	if e, ok := errors.AsType[*apiError](err); ok && e.ErrCode == codeNoSequence {
@@ -50,7 +50,7 @@ func (s *Store) removeForeign(ctx context.Context, m *stored) error {
 }
 
 // onlyOurs returns the messages that are ours, and removes the others.
-func (s *Store) onlyOurs(ctx context.Context, all []stored) ([]stored, error) {
+func (s *stream) onlyOurs(ctx context.Context, all []stored) ([]stored, error) {
 	kept := all[:0]
 	for _, m := range all {
 		if m.ours() {

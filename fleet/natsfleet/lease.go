@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/claude-agent-go/claude/store"
@@ -34,21 +35,22 @@ type epoch struct {
 	Other int64  `json:"other,omitzero"` // the token of the lease in the other store, see sideStore
 }
 
-// holding is this process's knowledge of a lease that it owns.
-type holding struct {
-	nonce string
-	last  uint64 // the sequence of the owner's message, 0 if it is not known
-	other int64  // the token in the other store, if there is one
-
-	touched map[store.Key]bool // the transcripts that were written to
-	empty   map[string]uint64  // folders that had nothing up to a sequence, see Store.ifEmpty
-}
-
 // freeTTL is how long the messages of a lease stay after it was given back.
 const freeTTL = 10 * time.Minute
 
-// Acquire implements [store.Leases].
-func (s *Store) Acquire(ctx context.Context, project, name, who string, ttl time.Duration) (store.Lease, error) {
+// leases gives out leases and writes under them: the server refuses a write whose fencing
+// token is not that of the present epoch.
+type leases struct {
+	*stream
+	writes *serial
+	side   *sideStore // nil if there is none
+
+	mu   sync.Mutex
+	held map[store.Fence]holding
+}
+
+// take checks a request for a lease, and acquires it.
+func (s *leases) take(ctx context.Context, project, name, who string, ttl time.Duration) (store.Lease, error) {
 	if err := cmp.Or(store.CheckAcquire(project, name, who, ttl), ctx.Err()); err != nil {
 		return store.Lease{}, err
 	}
@@ -57,7 +59,7 @@ func (s *Store) Acquire(ctx context.Context, project, name, who string, ttl time
 
 // acquire gives out a lease. With both, it also takes the lease in the archive,
 // if there is one.
-func (s *Store) acquire(ctx context.Context, l store.Lease, both bool) (store.Lease, error) {
+func (s *leases) acquire(ctx context.Context, l store.Lease, both bool) (store.Lease, error) {
 	name, prefix := l.Name, s.layout.lease(l.Project, l.Name)
 	me := owner{Nonce: rand.Text(), Owner: l.Owner, TTL: l.TTL}
 	for {
@@ -97,7 +99,7 @@ func (s *Store) acquire(ctx context.Context, l store.Lease, both bool) (store.Le
 }
 
 // yield releases a lease whose epoch could not begin.
-func (s *Store) yield(ctx context.Context, prefix string, last uint64) {
+func (s *leases) yield(ctx context.Context, prefix string, last uint64) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptBound)
 	defer cancel()
 	_, _ = s.write(ctx, encoded(prefix+".o", owner{Free: true}, last, freeTTL)) // or it expires
@@ -114,7 +116,7 @@ func encoded(subject string, v any, last uint64, ttl time.Duration) outgoing {
 
 // available returns the sequence of the message that a new owner replaces, or a
 // HeldError.
-func (s *Store) available(ctx context.Context, prefix, name string) (uint64, error) {
+func (s *leases) available(ctx context.Context, prefix, name string) (uint64, error) {
 	m, err := s.last(ctx, prefix+".o")
 	if err != nil || m == nil {
 		return 0, fail(name, err)
@@ -126,7 +128,7 @@ func (s *Store) available(ctx context.Context, prefix, name string) (uint64, err
 	if o.Free {
 		return m.seq, nil
 	}
-	now, err := s.Now(ctx)
+	now, err := s.clock(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -139,7 +141,7 @@ func (s *Store) available(ctx context.Context, prefix, name string) (uint64, err
 // begin begins an epoch, and takes the lease in the other store. It tries again
 // if a former owner woke up and got its epoch in first: that owner has lost the
 // lease itself, which is still ours.
-func (s *Store) begin(ctx context.Context, l store.Lease, e *epoch, was *stored, both bool) (token uint64, err error) {
+func (s *leases) begin(ctx context.Context, l store.Lease, e *epoch, was *stored, both bool) (token uint64, err error) {
 	prefix := s.layout.lease(l.Project, l.Name)
 	defer func() {
 		if err != nil {
@@ -180,34 +182,8 @@ func epochOf(m *stored) epoch {
 	return v
 }
 
-// holding returns what is known about a lease that this process holds, from
-// memory or from the stream.
-func (s *Store) holding(ctx context.Context, f store.Fence) (holding, error) {
-	s.mu.Lock()
-	h := s.held[f]
-	s.mu.Unlock()
-	if h.last != 0 {
-		return h, nil
-	}
-	prefix := s.layout.lease(f.Project, f.Name)
-	e, err := s.last(ctx, prefix+".e")
-	if err != nil {
-		return h, err
-	}
-	o, err := s.last(ctx, prefix+".o")
-	switch {
-	case err != nil:
-		return h, err
-	case e != nil && e.seq < uint64(f.Token):
-		return h, errStale
-	case e == nil || o == nil || e.seq != uint64(f.Token) || epochOf(e).Nonce != epochOf(o).Nonce:
-		return h, store.ErrLeaseLost
-	}
-	return holding{nonce: epochOf(e).Nonce, last: o.seq, other: epochOf(e).Other}, nil
-}
-
-// Renew implements [store.Leases].
-func (s *Store) Renew(ctx context.Context, l store.Lease) error {
+// extend renews a lease.
+func (s *leases) extend(ctx context.Context, l store.Lease) error {
 	if err := cmp.Or(store.CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
 		return err
 	}
@@ -235,19 +211,17 @@ func (s *Store) Renew(ctx context.Context, l store.Lease) error {
 	}
 }
 
-// Release implements [store.Leases]. The lease in the other store ends first,
-// then the epoch, so that both tokens are void by the time the lease is free.
-func (s *Store) Release(ctx context.Context, l store.Lease) error {
-	if err := cmp.Or(store.CheckLease(l.Project, l.Name), ctx.Err()); err != nil {
-		return err
-	}
+// release gives a lease back. The lease in the other store ends first, then the epoch, so
+// that both tokens are void by the time the lease is free. While the lease still holds,
+// last is called with the transcripts that were written to.
+func (s *leases) release(ctx context.Context, l store.Lease, last func(touched map[store.Key]bool)) error {
 	h, err := s.holding(ctx, l.Fence)
 	s.mu.Lock()
 	touched := s.held[l.Fence].touched
 	delete(s.held, l.Fence)
 	s.mu.Unlock()
 	if err == nil {
-		s.compact(ctx, l.Fence, touched)
+		last(touched)
 	}
 	otherErr := s.side.release(ctx, l, h.other)
 	if errors.Is(err, store.ErrLeaseLost) {
@@ -260,7 +234,7 @@ func (s *Store) Release(ctx context.Context, l store.Lease) error {
 }
 
 // free ends the epoch of a lease, and then the lease itself.
-func (s *Store) free(ctx context.Context, l store.Lease, h holding) error {
+func (s *leases) free(ctx context.Context, l store.Lease, h holding) error {
 	prefix := s.layout.lease(l.Project, l.Name)
 	unlock, err := s.writes.lock(ctx, prefix)
 	if err != nil {
@@ -292,30 +266,3 @@ func (s *Store) free(ctx context.Context, l store.Lease, h holding) error {
 
 // freeAttempts is how often a lease is tried to be given back while others renew it.
 const freeAttempts = 5
-
-// fenced returns the subject that fences a write, and holds back other writes
-// under the same fence until unlock is called.
-func (s *Store) fenced(ctx context.Context, f store.Fence) (guard string, unlock func(), err error) {
-	if f.IsZero() {
-		return "", func() {}, nil
-	}
-	if f.Token < 1 {
-		return "", nil, store.ErrLeaseLost // to the server, 0 means no condition
-	}
-	prefix := s.layout.lease(f.Project, f.Name)
-	unlock, err = s.writes.lock(ctx, prefix)
-	return prefix + ".e", unlock, err
-}
-
-// lost returns ErrLeaseLost if a fence is void. A refused write asks it, to see
-// whether the lease was the reason.
-func (s *Store) lost(ctx context.Context, f store.Fence) error {
-	if f.IsZero() {
-		return nil
-	}
-	m, err := s.last(ctx, s.layout.lease(f.Project, f.Name)+".e")
-	if err == nil && (m == nil || m.seq != uint64(f.Token)) {
-		err = store.ErrLeaseLost
-	}
-	return err
-}

@@ -11,7 +11,7 @@ import (
 )
 
 // List implements [store.Transcripts].
-func (s streamed) List(ctx context.Context, project string) iter.Seq2[store.Summary, error] {
+func (s *streamed) List(ctx context.Context, project string) iter.Seq2[store.Summary, error] {
 	return func(yield func(store.Summary, error) bool) {
 		if err := cmp.Or(store.CheckProject(project), ctx.Err()); err != nil {
 			yield(store.Summary{}, err)
@@ -31,7 +31,7 @@ func (s streamed) List(ctx context.Context, project string) iter.Seq2[store.Summ
 }
 
 // lastOfSessions returns the last message of each session in a project, by its subject.
-func (s streamed) lastOfSessions(ctx context.Context, project string) (map[string]stored, error) {
+func (s *streamed) lastOfSessions(ctx context.Context, project string) (map[string]stored, error) {
 	subjects, err := s.subjects(ctx, s.layout.transcript(project, "*", "")+".e")
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (s streamed) lastOfSessions(ctx context.Context, project string) (map[strin
 	return s.lasts(ctx, subjects)
 }
 
-func (s streamed) sessions(ctx context.Context, project string) ([]store.Summary, error) {
+func (s *streamed) sessions(ctx context.Context, project string) ([]store.Summary, error) {
 	last, err := s.lastOfSessions(ctx, project)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (s streamed) sessions(ctx context.Context, project string) ([]store.Summary
 
 // deletedOf returns the tombstones of sessions by subject. It looks only at
 // sessions that have messages: those that were ever deleted may be many.
-func (s streamed) deletedOf(ctx context.Context, project string, last map[string]stored) (map[string]stored, error) {
+func (s *streamed) deletedOf(ctx context.Context, project string, last map[string]stored) (map[string]stored, error) {
 	deleted, err := s.subjects(ctx, s.layout.deleted(project, "*"))
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (s streamed) deletedOf(ctx context.Context, project string, last map[string
 }
 
 // Subagents implements [store.Transcripts].
-func (s streamed) Subagents(ctx context.Context, project, session string) iter.Seq2[string, error] {
+func (s *streamed) Subagents(ctx context.Context, project, session string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		k := store.Key{Project: project, Session: session}
 		if err := cmp.Or(k.Check(), ctx.Err()); err != nil {
@@ -96,7 +96,7 @@ func (s streamed) Subagents(ctx context.Context, project, session string) iter.S
 	}
 }
 
-func (s streamed) subs(ctx context.Context, k store.Key) ([]string, error) {
+func (s *streamed) subs(ctx context.Context, k store.Key) ([]string, error) {
 	subjects, err := s.subjects(ctx, strings.TrimSuffix(s.layout.transcript(k.Project, k.Session, ""), mainToken)+"*.e")
 	if err != nil {
 		return nil, err

@@ -52,7 +52,7 @@ func (l *live) send() {
 
 // Publish implements [fleet.Live].
 func (l *live) Publish(key string, frame []byte) {
-	for _, m := range l.s.pieces(l.s.layout.live(l.project, key), frame) {
+	for _, m := range pieces(l.s.layout.live(l.project, key), frame, l.s.part()) {
 		select {
 		case l.queue <- m:
 		default:
@@ -118,7 +118,7 @@ func (l *live) Ask(ctx context.Context, key string) ([]byte, error) {
 func (l *live) tell(f *fleet.Fleet) (stop func(), err error) {
 	sub, err := l.s.nc.Subscribe(l.s.layout.spoken(l.project, "*"), func(m *nats.Msg) {
 		if state, here := f.LiveState(untoken(m.Subject[strings.LastIndexByte(m.Subject, '.')+1:])); here {
-			for _, piece := range l.s.pieces(m.Reply, state) {
+			for _, piece := range pieces(m.Reply, state, l.s.part()) {
 				_ = l.s.nc.PublishMsg(piece) // the client gives up by itself
 			}
 		}

@@ -13,12 +13,6 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-var _ interface {
-	store.Notifier
-	store.RecordBatcher
-	store.RecordViewer
-} = (*Store)(nil)
-
 // Notify implements [store.Notifier]. The server itself announces what it has
 // stored, so that no process can die between a change and its announcement.
 func (s *Store) Notify(ctx context.Context, project string, do func(store.Change)) (stop func(), err error) {

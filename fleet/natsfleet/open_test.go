@@ -149,16 +149,16 @@ func TestStreamIsRefused(t *testing.T) {
 	}
 	good := ours.CachedInfo().Config
 	for want, change := range map[string]func(*jetstream.StreamConfig){
-		"not a stream of a fleet":                  func(c *jetstream.StreamConfig) { c.Metadata = nil },
-		"it has version 7, and this program knows": func(c *jetstream.StreamConfig) { c.Metadata = map[string]string{"claude-fleet-version": "7"} },
-		"changed its setting max_age":              func(c *jetstream.StreamConfig) { c.MaxAge, c.Duplicates = time.Hour, time.Minute },
-		"changed its setting discard":              func(c *jetstream.StreamConfig) { c.Discard = jetstream.DiscardOld },
-		"setting max_msgs_per_subject":             func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 1 },
-		"changed its setting allow_direct":         func(c *jetstream.StreamConfig) { c.AllowDirect = false },
-		"changed its setting allow_atomic":         func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false },
-		"changed its setting republish":            func(c *jetstream.StreamConfig) { c.RePublish = nil },
-		"changed its setting subjects":             func(c *jetstream.StreamConfig) { c.Subjects = append(c.Subjects, "claude.extra") },
-		"changed its setting allow_rollup_":        func(c *jetstream.StreamConfig) { c.AllowRollup = false },
+		"not a stream of a fleet":                   func(c *jetstream.StreamConfig) { c.Metadata = nil },
+		"it has version 7, and this program knows":  func(c *jetstream.StreamConfig) { c.Metadata = map[string]string{"claude-fleet-version": "7"} },
+		"its setting max_age was changed":           func(c *jetstream.StreamConfig) { c.MaxAge, c.Duplicates = time.Hour, time.Minute },
+		"its setting discard was changed":           func(c *jetstream.StreamConfig) { c.Discard = jetstream.DiscardOld },
+		"setting max_msgs_per_subject":              func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 1 },
+		"its setting allow_direct was changed":      func(c *jetstream.StreamConfig) { c.AllowDirect = false },
+		"its setting allow_atomic was changed":      func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false },
+		"its setting republish was changed":         func(c *jetstream.StreamConfig) { c.RePublish = nil },
+		"its setting subjects was changed":          func(c *jetstream.StreamConfig) { c.Subjects = append(c.Subjects, "claude.extra") },
+		"its setting allow_rollup_hdrs was changed": func(c *jetstream.StreamConfig) { c.AllowRollup = false },
 	} {
 		bad := good
 		bad.Subjects = append([]string(nil), good.Subjects...)
@@ -183,15 +183,15 @@ func TestSettingsAreRefused(t *testing.T) {
 	c := natstest.Start(t, natstest.Options{})
 	js := newStranger(t, c.URL()).js
 	for want, change := range map[string]func(*jetstream.StreamConfig){
-		"changed its setting deny_delete":               func(c *jetstream.StreamConfig) { c.DenyDelete = true },
-		"changed its setting deny_purge":                func(c *jetstream.StreamConfig) { c.AllowRollup, c.DenyPurge = false, true },
-		"changed its setting no_ack":                    func(c *jetstream.StreamConfig) { c.NoAck = true },
-		"changed its setting max_msg_size":              func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1 << 10 },
-		"changed its setting subject_delete_marker_ttl": func(c *jetstream.StreamConfig) { c.SubjectDeleteMarkerTTL = time.Minute },
-		"changed its setting subject_transform": func(c *jetstream.StreamConfig) {
+		"its setting deny_delete was changed":               func(c *jetstream.StreamConfig) { c.DenyDelete = true },
+		"its setting deny_purge was changed":                func(c *jetstream.StreamConfig) { c.AllowRollup, c.DenyPurge = false, true },
+		"its setting no_ack was changed":                    func(c *jetstream.StreamConfig) { c.NoAck = true },
+		"its setting max_msg_size was changed":              func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1 << 10 },
+		"its setting subject_delete_marker_ttl was changed": func(c *jetstream.StreamConfig) { c.SubjectDeleteMarkerTTL = time.Minute },
+		"its setting subject_transform was changed": func(c *jetstream.StreamConfig) {
 			c.SubjectTransform = &jetstream.SubjectTransformConfig{Source: c.Name + ".x.>", Destination: c.Name + ".y.>"}
 		},
-		"changed its setting sources": func(c *jetstream.StreamConfig) { c.Sources = []*jetstream.StreamSource{{Name: "elsewhere"}} },
+		"its setting sources was changed": func(c *jetstream.StreamConfig) { c.Sources = []*jetstream.StreamSource{{Name: "elsewhere"}} },
 		"another stream has subjects of": func(c *jetstream.StreamConfig) {
 			c.Subjects, c.RePublish = []string{c.Name + ".t.>"}, nil
 			c.Name = "another"

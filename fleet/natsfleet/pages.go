@@ -2,6 +2,7 @@ package natsfleet
 
 import (
 	"context"
+	"github.com/nats-io/nats.go"
 )
 
 // pageReader reads messages page by page. Any replica may answer with a page, and each
@@ -72,4 +73,27 @@ func (r *pageReader) upTo(ctx context.Context, all []stored, from, barrier uint6
 			return nil, 0, 0, errStale
 		}
 	}
+}
+
+// headerBytes is about what the headers of a message take.
+const headerBytes = 1 << 10
+
+// lightly drops the data and most of the headers of the messages that do not fit into
+// room. It returns how much room is left.
+func lightly(page []stored, room int) int {
+	for i := range page {
+		m := &page[i]
+		if room -= len(m.data) + headerBytes; room >= 0 || !m.ours() {
+			continue // a message that is not ours is removed, and its size is logged
+		}
+		m.left, m.data = max(len(m.data), 1), nil
+		all := m.header
+		m.header = make(nats.Header)
+		for _, name := range []string{headerNonce, headerGone} {
+			if value := all.Get(name); value != "" {
+				m.header.Set(name, value)
+			}
+		}
+	}
+	return room
 }

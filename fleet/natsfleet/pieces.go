@@ -18,9 +18,8 @@ const headerPiece = "Piece"
 // maxFrame is how large a frame may be that is put together again.
 const maxFrame = 64 << 20
 
-// pieces makes messages of a frame.
-func (s *Store) pieces(subject string, frame []byte) []*nats.Msg {
-	size := s.part()
+// pieces makes messages of a frame, each with at most size bytes.
+func pieces(subject string, frame []byte, size int) []*nats.Msg {
 	if len(frame) <= size {
 		return []*nats.Msg{{Subject: subject, Data: frame}}
 	}

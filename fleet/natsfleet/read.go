@@ -26,33 +26,10 @@ type stored struct {
 	left    int // how many bytes of data were left out, at least 1 if they were, see lightly
 }
 
-// request asks the API of the server and decodes its answer.
-func (s *Store) request(ctx context.Context, subject string, ask, answer any) error {
-	body, err := json.Marshal(ask)
-	if err != nil {
-		return err
-	}
-	ctx, end := s.waiting.begin(ctx)
-	reply, err := s.nc.RequestWithContext(ctx, "$JS.API."+subject, body)
-	if err = end(err); err != nil {
-		return err
-	}
-	var failed struct {
-		Error *apiError `json:"error"`
-	}
-	if err := json.Unmarshal(reply.Data, &failed); err != nil {
-		return fmt.Errorf("%w: the server's answer cannot be read", store.ErrDamaged)
-	}
-	if failed.Error != nil {
-		return failed.Error
-	}
-	return json.Unmarshal(reply.Data, answer)
-}
-
 // last returns the last message of a subject, nil if there is none. The leader of
 // the stream is asked. A deposed leader that does not know it yet may return a
 // stale message, so every change based on it is a compare-and-set.
-func (s *Store) last(ctx context.Context, subject string) (m *stored, err error) {
+func (s *stream) last(ctx context.Context, subject string) (m *stored, err error) {
 	err = s.withRetry(ctx, attemptBound, func(ctx context.Context) error {
 		for m, err = s.lastOfAll(ctx, subject); err == nil && m != nil && !m.ours(); m, err = s.lastOfAll(ctx, subject) {
 			if err := s.removeForeign(ctx, m); err != nil {
@@ -65,12 +42,12 @@ func (s *Store) last(ctx context.Context, subject string) (m *stored, err error)
 }
 
 // lastOfAll returns the last message of a subject, even a foreign one.
-func (s *Store) lastOfAll(ctx context.Context, subject string) (*stored, error) {
+func (s *stream) lastOfAll(ctx context.Context, subject string) (*stored, error) {
 	return s.ask(ctx, map[string]any{"last_by_subj": subject})
 }
 
 // ask asks the leader for a message, nil if there is none.
-func (s *Store) ask(ctx context.Context, which map[string]any) (*stored, error) {
+func (s *stream) ask(ctx context.Context, which map[string]any) (*stored, error) {
 	var answer struct {
 		Message struct {
 			Subject string    `json:"subject"`
@@ -80,7 +57,7 @@ func (s *Store) ask(ctx context.Context, which map[string]any) (*stored, error) 
 			Time    time.Time `json:"time"`
 		} `json:"message"`
 	}
-	err := s.request(ctx, "STREAM.MSG.GET."+s.stream, which, &answer)
+	err := s.request(ctx, "STREAM.MSG.GET."+s.layout.name, which, &answer)
 	if e, ok := errors.AsType[*apiError](err); ok && e.ErrCode == codeNotFound {
 		return nil, nil
 	}
@@ -98,18 +75,11 @@ func (s *Store) ask(ctx context.Context, which map[string]any) (*stored, error) 
 	return out, nil
 }
 
-// errStale means that the replica that answered lags behind what is known to be
-// stored.
-var errStale = errors.New("the server that answered is behind the others")
-
-// errGap means that a part of an answer did not arrive.
-var errGap = errors.New("a part of the server's answer was lost")
-
 // collect returns all messages below a prefix, in the order in which they were
 // stored, and everything that was stored before the call. Any replica may answer,
 // also one that was cut off: so a barrier is stored first, and an answer counts only
 // if it has the barrier in it.
-func (s *Store) collect(ctx context.Context, prefix string) ([]stored, error) {
+func (s *stream) collect(ctx context.Context, prefix string) ([]stored, error) {
 	all, _, err := s.collectFrom(ctx, prefix, 1, math.MaxInt)
 	return all, err
 }
@@ -117,14 +87,14 @@ func (s *Store) collect(ctx context.Context, prefix string) ([]stored, error) {
 // collectFrom is collect without messages of a lower sequence. It also returns the
 // sequence of the barrier. If the messages are larger than most in all, their data
 // is left out, see lightly.
-func (s *Store) collectFrom(ctx context.Context, prefix string, from uint64, most int) ([]stored, uint64, error) {
+func (s *stream) collectFrom(ctx context.Context, prefix string, from uint64, most int) ([]stored, uint64, error) {
 	return s.behindBarrier(ctx, prefix, from, most, func(ctx context.Context, from uint64) ([]stored, bool, error) {
 		return s.page(ctx, prefix+".>", from)
 	})
 }
 
 // behindBarrier stores a barrier below a prefix, and reads pages until one has it.
-func (s *Store) behindBarrier(ctx context.Context, prefix string, from uint64, most int, page func(context.Context, uint64) ([]stored, bool, error)) (all []stored, barrier uint64, err error) {
+func (s *stream) behindBarrier(ctx context.Context, prefix string, from uint64, most int, page func(context.Context, uint64) ([]stored, bool, error)) (all []stored, barrier uint64, err error) {
 	room := most
 	r := pageReader{
 		subject: barrierBelow(prefix),
@@ -151,7 +121,7 @@ func (s *Store) behindBarrier(ctx context.Context, prefix string, from uint64, m
 
 // barrier stores a message below a prefix that shows, in an answer, that the server which
 // gives it has everything that was stored before.
-func (s *Store) barrier(ctx context.Context, prefix string) (uint64, error) {
+func (s *stream) barrier(ctx context.Context, prefix string) (uint64, error) {
 	return s.write(ctx, outgoing{subject: barrierBelow(prefix), replace: true, ttl: markTTL})
 }
 
@@ -161,15 +131,20 @@ const loadBound = 2 * time.Minute
 // markTTL is how long messages stay that mean something only for a moment.
 const markTTL = time.Minute
 
-// Bounds of one read.
-const (
-	pageCount = 1000
-	pageBytes = 4 << 20
-)
-
 // page reads some messages of a filter from a sequence on. Any replica answers.
-func (s *Store) page(ctx context.Context, filter string, from uint64) (page []stored, more bool, err error) {
+func (s *stream) page(ctx context.Context, filter string, from uint64) (page []stored, more bool, err error) {
 	a, err := s.direct(ctx, map[string]any{"seq": from, "next_by_subj": filter, "batch": pageCount, "max_bytes": pageBytes})
+	return a.page, a.more, err
+}
+
+// errMany means that more subjects have messages than the server puts into one answer.
+var errMany = errors.New("too many subjects for one answer")
+
+// lastOfEach returns the last message of each subject below a prefix, in the order of
+// their sequences. The server finds them by its index of subjects, while it looks through
+// whole blocks of the stream for messages from a sequence on. Any replica answers.
+func (s *stream) lastOfEach(ctx context.Context, prefix string) (page []stored, more bool, err error) {
+	a, err := s.direct(ctx, map[string]any{"multi_last": []string{prefix + ".>"}, "max_bytes": pageBytes})
 	return a.page, a.more, err
 }
 
@@ -182,14 +157,14 @@ type answer struct {
 
 // direct asks any replica for messages. It returns all that the replica has sent, or
 // errGap, or errBroken.
-func (s *Store) direct(ctx context.Context, ask map[string]any) (answer, error) {
+func (s *stream) direct(ctx context.Context, ask map[string]any) (answer, error) {
 	ctx, end := s.waiting.begin(ctx)
 	a, err := s.answerTo(ctx, ask)
 	return a, end(err)
 }
 
 // answerTo is direct without errBroken.
-func (s *Store) answerTo(ctx context.Context, ask map[string]any) (a answer, err error) {
+func (s *stream) answerTo(ctx context.Context, ask map[string]any) (a answer, err error) {
 	body, err := json.Marshal(ask)
 	if err != nil {
 		return a, err
@@ -198,7 +173,7 @@ func (s *Store) answerTo(ctx context.Context, ask map[string]any) (a answer, err
 	defer cancel()
 	r := s.replies.expect()
 	defer r.end()
-	if err := s.nc.PublishRequest("$JS.API.DIRECT.GET."+s.stream, r.subject, body); err != nil {
+	if err := s.nc.PublishRequest("$JS.API.DIRECT.GET."+s.layout.name, r.subject, body); err != nil {
 		return answer{}, err
 	}
 	for last := uint64(0); ; {
@@ -285,7 +260,7 @@ type info struct {
 }
 
 // subjects returns the subjects of a filter that have messages.
-func (s *Store) subjects(ctx context.Context, filter string) ([]string, error) {
+func (s *stream) subjects(ctx context.Context, filter string) ([]string, error) {
 	barrier, err := s.write(ctx, outgoing{subject: s.layout.name + ".b." + s.id, replace: true, ttl: markTTL})
 	if err != nil {
 		return nil, err
@@ -295,7 +270,7 @@ func (s *Store) subjects(ctx context.Context, filter string) ([]string, error) {
 		all = all[:0]
 		for offset := 0; ; {
 			var in info
-			if err := s.request(ctx, "STREAM.INFO."+s.stream, map[string]any{"subjects_filter": filter, "offset": offset}, &in); err != nil {
+			if err := s.request(ctx, "STREAM.INFO."+s.layout.name, map[string]any{"subjects_filter": filter, "offset": offset}, &in); err != nil {
 				return err
 			}
 			if in.State.LastSeq < barrier {
@@ -313,7 +288,7 @@ func (s *Store) subjects(ctx context.Context, filter string) ([]string, error) {
 }
 
 // lasts returns the last message of each subject that has one.
-func (s *Store) lasts(ctx context.Context, subjects []string) (map[string]stored, error) {
+func (s *stream) lasts(ctx context.Context, subjects []string) (map[string]stored, error) {
 	const atOnce = 16
 	var (
 		mu   sync.Mutex
@@ -343,14 +318,45 @@ func (s *Store) lasts(ctx context.Context, subjects []string) (map[string]stored
 	return out, nil
 }
 
-// Now implements [store.Records]: the clock of the server that leads the stream.
-func (s *Store) Now(ctx context.Context) (time.Time, error) {
+// clock is the time of the server that leads the stream.
+func (s *stream) clock(ctx context.Context) (time.Time, error) {
 	var in info
 	err := s.withRetry(ctx, attemptBound, func(ctx context.Context) error {
-		return s.request(ctx, "STREAM.INFO."+s.stream, struct{}{}, &in)
+		return s.request(ctx, "STREAM.INFO."+s.layout.name, struct{}{}, &in)
 	})
 	if err != nil {
 		return time.Time{}, fail("clock", err)
 	}
 	return in.Time, nil
+}
+
+// lastsNow returns the last messages of subjects below a prefix, by their subjects. Any
+// replica may answer: its answer counts if it has the barrier in it.
+func (s *stream) lastsNow(ctx context.Context, prefix string, subjects []string) (map[string]stored, error) {
+	barrier, err := s.barrier(ctx, prefix)
+	if err != nil {
+		return nil, err
+	}
+	last := make(map[string]stored, len(subjects))
+	ask := map[string]any{"multi_last": append(subjects, barrierBelow(prefix))}
+	err = s.withRetry(ctx, loadBound, func(ctx context.Context) error {
+		clear(last)
+		a, err := s.direct(ctx, ask)
+		if err != nil {
+			return err
+		}
+		passed := false
+		for _, m := range a.page {
+			if !m.ours() {
+				return cmp.Or(s.removeForeign(ctx, &m), errStale)
+			}
+			passed = passed || m.seq >= barrier && m.subject == barrierBelow(prefix)
+			last[m.subject] = m
+		}
+		if a.more || !passed {
+			return errStale
+		}
+		return nil
+	})
+	return last, err
 }

@@ -15,7 +15,7 @@ import (
 // last, and the server accepts it only if what was read is still the last message. While
 // entries are added faster than that, it is enough to read one that was added after the
 // call: the replica which has it has all that came before.
-func (s *Store) readSubject(ctx context.Context, subject string) (all []stored, err error) {
+func (s *stream) readSubject(ctx context.Context, subject string) (all []stored, err error) {
 	r := subjectReader{
 		page: func(ctx context.Context, from uint64) ([]stored, bool, error) { return s.page(ctx, subject, from) },
 		barrier: func(ctx context.Context, last uint64) error {

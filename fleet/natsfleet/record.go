@@ -8,13 +8,19 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/claude-agent-go/claude/store"
 )
 
-// GetRecord implements [store.Records].
-func (s *Store) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+// records keeps records, each as the last message of a subject.
+type records struct {
+	*leases
+	floors    floors
+	scanBytes int
+}
+
+// get reads a record from the leader of the stream.
+func (s *records) get(ctx context.Context, k store.RecordKey) (store.Record, error) {
 	if err := cmp.Or(k.Check(), ctx.Err()); err != nil {
 		return store.Record{}, err
 	}
@@ -31,7 +37,7 @@ func (s *Store) GetRecord(ctx context.Context, k store.RecordKey) (store.Record,
 
 // record makes a record from its last message, and from the messages with the
 // beginning of a large value.
-func (s *Store) record(ctx context.Context, k store.RecordKey, m stored) (store.Record, error) {
+func (s *records) record(ctx context.Context, k store.RecordKey, m stored) (store.Record, error) {
 	r := store.Record{Key: k, Value: m.data, Revision: int64(m.seq)}
 	more := m.header.Get(headerMore)
 	if more == "" {
@@ -60,33 +66,14 @@ func (s *Store) record(ctx context.Context, k store.RecordKey, m stored) (store.
 		if err != nil {
 			return r, err
 		}
-		return s.GetRecord(ctx, k) // it was changed in the meantime
+		return s.get(ctx, k) // it was changed in the meantime
 	}
 	r.Value = append(value, m.data...)
 	return r, nil
 }
 
-// PutRecord implements [store.Records].
-func (s *Store) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	next, err := s.ChangeRecords(ctx, []store.RecordChange{{Key: k, Value: value, Revision: revision}}, f)
-	if err != nil {
-		return 0, err
-	}
-	return next[0], nil
-}
-
-// DropRecord implements [store.Records]. The message that marks the record as
-// gone expires by itself.
-func (s *Store) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	_, err := s.ChangeRecords(ctx, []store.RecordChange{{Key: k, Drop: true, Revision: revision}}, f)
-	return err
-}
-
-// Batches implements [store.RecordBatcher].
-func (s *Store) Batches(r store.Records) bool { return r == store.Records(s) }
-
-// ChangeRecords implements [store.RecordBatcher], as one atomic batch.
-func (s *Store) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
+// changeAll makes changes as one atomic batch.
+func (s *records) changeAll(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
 	if err := cmp.Or(store.CheckChanges(changes, f), ctx.Err()); err != nil {
 		return nil, err
 	}
@@ -118,7 +105,7 @@ func (s *Store) ChangeRecords(ctx context.Context, changes []store.RecordChange,
 }
 
 // tryChanges makes changes if the last messages of the records are the given ones.
-func (s *Store) tryChanges(ctx context.Context, changes []store.RecordChange, last []uint64, f store.Fence) ([]int64, error) {
+func (s *records) tryChanges(ctx context.Context, changes []store.RecordChange, last []uint64, f store.Fence) ([]int64, error) {
 	var messages []outgoing
 	ends := make([]int, len(changes)) // how many messages there are up to each record's
 	for i, c := range changes {
@@ -157,7 +144,7 @@ const goneTTL = patience
 
 // changeMessages are the messages of a change: the last is the record, those before
 // it hold the beginning of a large value.
-func (s *Store) changeMessages(c store.RecordChange, last uint64, f store.Fence) []outgoing {
+func (s *records) changeMessages(c store.RecordChange, last uint64, f store.Fence) []outgoing {
 	m := outgoing{subject: s.layout.record(c.Key.Project, c.Key.Kind, c.Key.Name), header: map[string]string{}, expect: true, last: last, replace: true}
 	if !f.IsZero() {
 		m.header[headerLease], m.header[headerToken] = f.Name, strconv.FormatInt(f.Token, 10)
@@ -174,7 +161,7 @@ func (s *Store) changeMessages(c store.RecordChange, last uint64, f store.Fence)
 // tried again: because a record was dropped before, whose message is still there
 // and is expected from now on, or because the server knows something that it does
 // not show yet.
-func (s *Store) unexpected(ctx context.Context, changes []store.RecordChange, last []uint64) error {
+func (s *records) unexpected(ctx context.Context, changes []store.RecordChange, last []uint64) error {
 	if c := changes[0]; len(changes) == 1 && !c.Drop && c.Revision != 0 {
 		return store.ErrConflict
 	}
@@ -202,7 +189,7 @@ func (s *Store) unexpected(ctx context.Context, changes []store.RecordChange, la
 
 // overflow splits a value that is too large for one message: the beginning goes
 // into messages of its own, the end into last.
-func (s *Store) overflow(k store.RecordKey, last *outgoing, value []byte) []outgoing {
+func (s *records) overflow(k store.RecordKey, last *outgoing, value []byte) []outgoing {
 	var first []outgoing
 	for size := s.part(); len(value) > size; value = value[size:] {
 		first = append(first, outgoing{subject: s.layout.part(k.Project, k.Kind, k.Name), data: bytes.Clone(value[:size]), replace: len(first) == 0})
@@ -212,32 +199,4 @@ func (s *Store) overflow(k store.RecordKey, last *outgoing, value []byte) []outg
 	}
 	last.data = bytes.Clone(value)
 	return first
-}
-
-// change writes messages by compare-and-set, under a fence. A message can carry
-// only one condition, so the fence is on a message of its own, in the same
-// batch.
-func (s *Store) change(ctx context.Context, f store.Fence, messages ...outgoing) (uint64, error) {
-	guard, unlock, err := s.fenced(ctx, f)
-	if err != nil {
-		return 0, err
-	}
-	defer unlock()
-	if guard != "" {
-		messages = append([]outgoing{s.guardMessage(guard, f)}, messages...)
-	}
-	seq, err := s.write(ctx, messages...)
-	if errors.Is(err, errMoved) {
-		if lost := s.lost(ctx, f); lost != nil {
-			return 0, lost
-		}
-	}
-	return seq, err
-}
-
-// guardMessage is a message that the server accepts only while the fence holds.
-// It makes the whole batch depend on the fence.
-func (s *Store) guardMessage(guard string, f store.Fence) outgoing {
-	subject := strings.TrimSuffix(guard, ".e") + ".g"
-	return outgoing{subject: subject, expect: true, last: uint64(f.Token), guard: guard, replace: true, ttl: markTTL}
 }

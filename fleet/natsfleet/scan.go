@@ -13,10 +13,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Scan implements [store.Records]. It finds out the names of all records of the folder
-// before it yields the first, and reads large values and those of many records as it comes
-// to them. Records of other folders are not read.
-func (s *Store) Scan(ctx context.Context, f store.Folder, after string) iter.Seq2[store.Record, error] {
+// scanFrom yields the records of a folder from behind a name.
+func (s *records) scanFrom(ctx context.Context, f store.Folder, after string) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		if err := cmp.Or(f.Check(), ctx.Err()); err != nil {
 			yield(store.Record{}, err)
@@ -28,7 +26,7 @@ func (s *Store) Scan(ctx context.Context, f store.Folder, after string) iter.Seq
 
 // scan yields the records of a kind, or of a folder in it, in the order of their
 // names.
-func (s *Store) scan(ctx context.Context, project, kind, folder string, wanted func(name string) bool, yield func(store.Record, error) bool) {
+func (s *records) scan(ctx context.Context, project, kind, folder string, wanted func(name string) bool, yield func(store.Record, error) bool) {
 	base := s.layout.kind(project, kind)
 	prefix := base
 	if folder != "" {
@@ -70,7 +68,7 @@ func (s *Store) scan(ctx context.Context, project, kind, folder string, wanted f
 // present returns the last message of each record below a prefix that was not
 // dropped, by subject. If they are larger than scanBytes in all, their data is left
 // out.
-func (s *Store) present(ctx context.Context, prefix string) (map[string]stored, error) {
+func (s *records) present(ctx context.Context, prefix string) (map[string]stored, error) {
 	from, seen := s.floors.of(prefix)
 	all, barrier, err := s.lastFrom(ctx, prefix, from)
 	if err == nil && barrier < from {
@@ -100,6 +98,21 @@ func (s *Store) present(ctx context.Context, prefix string) (map[string]stored, 
 	}
 	s.floors.set(prefix, lowest, seen)
 	return found, nil
+}
+
+// lastFrom is collectFrom for records: only the last message of each counts. A
+// foreign message may hide the record's own, so where it meets one it reads all.
+func (s *records) lastFrom(ctx context.Context, prefix string, from uint64) ([]stored, uint64, error) {
+	return s.behindBarrier(ctx, prefix, from, s.scanBytes, func(ctx context.Context, from uint64) ([]stored, bool, error) {
+		if from == 1 {
+			page, more, err := s.lastOfEach(ctx, prefix)
+			foreign := slices.ContainsFunc(page, func(m stored) bool { return !m.ours() })
+			if !foreign && !errors.Is(err, errMany) {
+				return page, more, err
+			}
+		}
+		return s.page(ctx, prefix+".>", from)
+	})
 }
 
 // floors remembers below which sequence a folder of records has nothing. What was

@@ -3,18 +3,9 @@ package natsfleet
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/claude-agent-go/claude/store"
 )
-
-// hasLeases refuses a store beside the stream that has no leases.
-func hasLeases(ctx context.Context, s store.Sessions) error {
-	if _, err := s.Now(ctx); errors.Is(err, errors.ErrUnsupported) {
-		return fmt.Errorf("a %T cannot be used: %w", s, err)
-	}
-	return nil
-}
 
 // sideStore is a store beside the stream that is written under the same leases. A
 // lease is taken in both: first in the stream, which decides who may try, then in
@@ -66,7 +57,7 @@ func (p *sideStore) release(ctx context.Context, l store.Lease, token int64) err
 }
 
 // other returns the fence in the side store that belongs to one in the stream.
-func (s *Store) other(ctx context.Context, f store.Fence) (store.Fence, error) {
+func (s *leases) other(ctx context.Context, f store.Fence) (store.Fence, error) {
 	if f.IsZero() {
 		return f, nil
 	}
@@ -88,7 +79,7 @@ func (s *Store) other(ctx context.Context, f store.Fence) (store.Fence, error) {
 }
 
 // epoch reads the epoch of a fence that this process has not acquired.
-func (s *Store) epoch(ctx context.Context, f store.Fence) (e epoch, err error) {
+func (s *leases) epoch(ctx context.Context, f store.Fence) (e epoch, err error) {
 	guard, unlock, err := s.fenced(ctx, f)
 	if err != nil {
 		return e, err

@@ -21,10 +21,22 @@ const (
 	areOutside     = "outside" // otherwise they are in the stream
 )
 
+// layoutVersion is the version of the stream's layout.
+const layoutVersion = "1"
+
+// stream is the JetStream stream of a fleet: it reads and writes messages. Any replica may
+// answer a read; each method states what its answer is sure to hold.
+type stream struct {
+	*connection
+	layout  layout
+	id      string // of this process
+	replies *replies
+}
+
 // config is the stream of a fleet.
-func (s *Store) config(o *Options) jetstream.StreamConfig {
+func (s *stream) config(o *Options) jetstream.StreamConfig {
 	c := jetstream.StreamConfig{
-		Name: s.stream, Description: "conversations of the fleet " + o.Name, Subjects: s.layout.stored(),
+		Name: s.layout.name, Description: "conversations of the fleet " + o.Name, Subjects: s.layout.stored(),
 		Retention: jetstream.LimitsPolicy, Storage: jetstream.FileStorage, Replicas: o.Replicas,
 		Discard: jetstream.DiscardNew, MaxBytes: -1, MaxMsgs: -1, MaxMsgsPerSubject: -1, MaxMsgSize: -1,
 		AllowRollup: true, AllowDirect: true, AllowMsgTTL: true, AllowAtomicPublish: true,
@@ -41,7 +53,7 @@ func (s *Store) config(o *Options) jetstream.StreamConfig {
 }
 
 // ensure makes the stream, or checks the one that is there.
-func (s *Store) ensure(ctx context.Context, o *Options) error {
+func (s *stream) ensure(ctx context.Context, o *Options) error {
 	js, err := jetstream.New(s.nc)
 	if err != nil {
 		return fail("stream", err)
@@ -60,7 +72,7 @@ func (s *Store) ensure(ctx context.Context, o *Options) error {
 			if errors.Is(lastErr, nats.ErrNoResponders) {
 				lastErr = fmt.Errorf("no server with JetStream answers: %w", lastErr)
 			}
-			return fail("stream "+s.stream, lastErr)
+			return fail("stream "+s.layout.name, lastErr)
 		}
 		t := time.NewTimer(100 * time.Millisecond)
 		select {
@@ -86,8 +98,8 @@ func temporary(err error) bool {
 }
 
 // ensureOnce tries it once. Several processes may do so at the same time.
-func (s *Store) ensureOnce(ctx context.Context, js jetstream.JetStream, c jetstream.StreamConfig) error {
-	there, err := js.Stream(ctx, s.stream)
+func (s *stream) ensureOnce(ctx context.Context, js jetstream.JetStream, c jetstream.StreamConfig) error {
+	there, err := js.Stream(ctx, s.layout.name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		if c.Replicas == 0 {
 			c.Replicas = 1
@@ -98,7 +110,7 @@ func (s *Store) ensureOnce(ctx context.Context, js jetstream.JetStream, c jetstr
 		there, err = js.CreateStream(ctx, c)
 		switch {
 		case errors.Is(err, jetstream.ErrStreamNameAlreadyInUse): // another process was faster, with other limits
-			there, err = js.Stream(ctx, s.stream)
+			there, err = js.Stream(ctx, s.layout.name)
 		case isOverlap(err):
 			err = fmt.Errorf("%w: another stream has subjects of %s.>", ErrForeignStream, s.layout.name)
 		}
@@ -170,7 +182,7 @@ func foreign(got, want jetstream.StreamConfig) error {
 		{"republish", got.RePublish != nil && *got.RePublish == *want.RePublish},
 	} {
 		if !c.ok {
-			return fmt.Errorf("%w: somebody has changed its setting %s", ErrForeignStream, c.setting)
+			return fmt.Errorf("%w: its setting %s was changed", ErrForeignStream, c.setting)
 		}
 	}
 	return nil

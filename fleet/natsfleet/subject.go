@@ -19,7 +19,7 @@ import "strings"
 //	NAME.live.PROJECT.CONVERSATION what is being said in a conversation
 //	NAME.spoken.PROJECT.CONVERSATION requests for all that is being said in it
 //
-// A token "$" at the end is a barrier, see Store.collect.
+// A token "$" at the end is a barrier, see stream.collect.
 type layout struct{ name string }
 
 // The tokens for which names have no characters.
@@ -33,7 +33,7 @@ func isBarrier(subject string) bool { return strings.HasSuffix(subject, "."+barr
 
 // barrierBelow is the subject of the barriers of a prefix. It has two tokens more, so that
 // a barrier does not change the direct content of a folder of records, see
-// Store.ifEmpty.
+// records.ifEmpty.
 func barrierBelow(prefix string) string {
 	return prefix + "." + barrierToken + "." + barrierToken
 }

@@ -10,19 +10,25 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/claude-agent-go/claude/store"
 )
 
 // streamed keeps transcripts in the stream.
-type streamed struct{ *Store }
+type streamed struct {
+	*leases
+	archive    store.Sessions // nil if there is none
+	archiveTTL time.Duration
+	compactAt  int
+}
 
 // Append implements [store.Transcripts]. A batch is one message, or several if it is too
 // large, and under a fence one more: a message carries one condition only, so the
 // fence is on a message of its own, and the entries ask that the session was not
 // deleted. The server stores all of them or none. Batches and entries that are already
 // there are stored again, and left out by Load.
-func (s streamed) Append(ctx context.Context, k store.Key, b store.Batch) error {
+func (s *streamed) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	if err := cmp.Or(b.Check(k), ctx.Err()); err != nil {
 		return err
 	}
@@ -58,18 +64,18 @@ func (s streamed) Append(ctx context.Context, k store.Key, b store.Batch) error 
 // unlessDeleted lets the server store a message only while a session is not deleted. It
 // also refuses the message while the mark of a deletion is being stored, so nothing
 // lands behind the mark, and Delete removes what landed before it.
-func (s streamed) unlessDeleted(k store.Key, m *outgoing) {
+func (s *streamed) unlessDeleted(k store.Key, m *outgoing) {
 	m.expect, m.last, m.guard = true, 0, s.layout.deleted(k.Project, k.Session)
 }
 
 // isDeleted reports whether a session was deleted.
-func (s streamed) isDeleted(ctx context.Context, k store.Key) (bool, error) {
+func (s *streamed) isDeleted(ctx context.Context, k store.Key) (bool, error) {
 	m, err := s.last(ctx, s.layout.deleted(k.Project, k.Session))
 	return m != nil, err
 }
 
 // gone returns ErrDeleted if a session was deleted.
-func (s streamed) gone(ctx context.Context, k store.Key) error {
+func (s *streamed) gone(ctx context.Context, k store.Key) error {
 	deleted, err := s.isDeleted(ctx, k)
 	if deleted {
 		err = store.ErrDeleted
@@ -78,7 +84,7 @@ func (s streamed) gone(ctx context.Context, k store.Key) error {
 }
 
 // parts makes messages of a batch.
-func (s streamed) parts(k store.Key, b store.Batch) []outgoing {
+func (s *streamed) parts(k store.Key, b store.Batch) []outgoing {
 	lines := make([][]byte, len(b.Entries))
 	for i, e := range b.Entries {
 		lines[i] = e
@@ -106,7 +112,7 @@ func (s streamed) parts(k store.Key, b store.Batch) []outgoing {
 
 // Load implements [store.Transcripts]. It reads the whole transcript before it yields the
 // first entry, also one that comes behind others: the place of an entry is its number.
-func (s streamed) Load(ctx context.Context, k store.Key, after store.Place) iter.Seq2[store.PlacedEntry, error] {
+func (s *streamed) Load(ctx context.Context, k store.Key, after store.Place) iter.Seq2[store.PlacedEntry, error] {
 	return func(yield func(store.PlacedEntry, error) bool) {
 		if err := cmp.Or(k.Check(), ctx.Err()); err != nil {
 			yield(store.PlacedEntry{}, err)
@@ -132,7 +138,7 @@ func (s streamed) Load(ctx context.Context, k store.Key, after store.Place) iter
 	}
 }
 
-func (s streamed) load(ctx context.Context, k store.Key) ([]store.Entry, error) {
+func (s *streamed) load(ctx context.Context, k store.Key) ([]store.Entry, error) {
 	w, err := s.whole(ctx, k)
 	if err != nil {
 		return nil, err
@@ -144,7 +150,7 @@ func (s streamed) load(ctx context.Context, k store.Key) ([]store.Entry, error) 
 }
 
 // whole reads all that the stream has of a transcript.
-func (s streamed) whole(ctx context.Context, k store.Key) (w whole, err error) {
+func (s *streamed) whole(ctx context.Context, k store.Key) (w whole, err error) {
 	err = s.withRetry(ctx, loadBound, func(ctx context.Context) error {
 		all, err := s.readSubject(ctx, s.layout.transcript(k.Project, k.Session, k.Sub)+".e")
 		if err == nil {
@@ -156,7 +162,7 @@ func (s streamed) whole(ctx context.Context, k store.Key) (w whole, err error) {
 }
 
 // Delete implements [store.Transcripts].
-func (s streamed) Delete(ctx context.Context, k store.Key, f store.Fence) error {
+func (s *streamed) Delete(ctx context.Context, k store.Key, f store.Fence) error {
 	if err := cmp.Or(store.Batch{Fence: f}.Check(k), ctx.Err()); err != nil {
 		return err
 	}
@@ -192,9 +198,9 @@ func (s streamed) Delete(ctx context.Context, k store.Key, f store.Fence) error 
 
 // purge removes all messages of a session. The stream has no consumers that
 // acknowledge: with one, a purge could strand what it has delivered.
-func (s streamed) purge(ctx context.Context, k store.Key) error {
+func (s *streamed) purge(ctx context.Context, k store.Key) error {
 	filter := strings.TrimSuffix(s.layout.transcript(k.Project, k.Session, ""), mainToken) + ">"
 	return s.withRetry(ctx, attemptBound, func(ctx context.Context) error {
-		return s.request(ctx, "STREAM.PURGE."+s.stream, map[string]string{"filter": filter}, new(struct{}))
+		return s.request(ctx, "STREAM.PURGE."+s.layout.name, map[string]string{"filter": filter}, new(struct{}))
 	})
 }

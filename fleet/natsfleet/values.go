@@ -1,11 +1,6 @@
 package natsfleet
 
-import (
-	"cmp"
-	"context"
-
-	"github.com/nats-io/nats.go"
-)
+import "context"
 
 // A kind can have more records than fit into memory, and a scan yields them in the order
 // of their names, which is not that of the stream. So a scan remembers which records
@@ -14,29 +9,6 @@ import (
 
 // usualScanBytes is how much a scan remembers of the messages that it has read.
 const usualScanBytes = 32 << 20
-
-// headerBytes is about what the headers of a message take.
-const headerBytes = 1 << 10
-
-// lightly drops the data and most of the headers of the messages that do not fit into
-// room. It returns how much room is left.
-func lightly(page []stored, room int) int {
-	for i := range page {
-		m := &page[i]
-		if room -= len(m.data) + headerBytes; room >= 0 || !m.ours() {
-			continue // a message that is not ours is removed, and its size is logged
-		}
-		m.left, m.data = max(len(m.data), 1), nil
-		all := m.header
-		m.header = make(nats.Header)
-		for _, name := range []string{headerNonce, headerGone} {
-			if value := all.Get(name); value != "" {
-				m.header.Set(name, value)
-			}
-		}
-	}
-	return room
-}
 
 // named is the last message of a record, with the record's name.
 type named struct {
@@ -67,7 +39,7 @@ func together(all []named) (n int) {
 
 // values reads the messages once more whose data was left out. Records that were dropped
 // in the meantime are not in the result.
-func (s *Store) values(ctx context.Context, prefix string, some []named) ([]named, error) {
+func (s *records) values(ctx context.Context, prefix string, some []named) ([]named, error) {
 	var subjects []string
 	for _, one := range some {
 		if one.left > 0 {
@@ -93,35 +65,4 @@ func (s *Store) values(ctx context.Context, prefix string, some []named) ([]name
 		there = append(there, one)
 	}
 	return there, nil
-}
-
-// lastsNow returns the last messages of subjects below a prefix, by their subjects. Any
-// replica may answer: its answer counts if it has the barrier in it.
-func (s *Store) lastsNow(ctx context.Context, prefix string, subjects []string) (map[string]stored, error) {
-	barrier, err := s.barrier(ctx, prefix)
-	if err != nil {
-		return nil, err
-	}
-	last := make(map[string]stored, len(subjects))
-	ask := map[string]any{"multi_last": append(subjects, barrierBelow(prefix))}
-	err = s.withRetry(ctx, loadBound, func(ctx context.Context) error {
-		clear(last)
-		a, err := s.direct(ctx, ask)
-		if err != nil {
-			return err
-		}
-		passed := false
-		for _, m := range a.page {
-			if !m.ours() {
-				return cmp.Or(s.removeForeign(ctx, &m), errStale)
-			}
-			passed = passed || m.seq >= barrier && m.subject == barrierBelow(prefix)
-			last[m.subject] = m
-		}
-		if a.more || !passed {
-			return errStale
-		}
-		return nil
-	})
-	return last, err
 }

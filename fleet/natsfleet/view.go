@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/claude-agent-go/claude/store"
 )
@@ -18,26 +17,8 @@ import (
 // stream is one line of messages, so the replica then has all before it as well. What
 // comes behind is announced.
 
-// horizon is the highest sequence that a process knows of: of what it has stored, read
-// or seen announced. If an operator makes the stream anew, it counts from the beginning,
-// and no replica reaches the horizon of an old process: everything is scanned then.
-type horizon struct{ seq atomic.Uint64 }
-
-// reach takes note of a sequence.
-func (h *horizon) reach(seq uint64) {
-	for {
-		known := h.seq.Load()
-		if seq <= known || h.seq.CompareAndSwap(known, seq) {
-			return
-		}
-	}
-}
-
-// Views implements [store.RecordViewer].
-func (s *Store) Views(r store.Records) bool { return r == store.Records(s) }
-
-// ViewRecords implements [store.RecordViewer].
-func (s *Store) ViewRecords(ctx context.Context, keys, folders []store.RecordKey) ([]store.Record, error) {
+// viewAll reads records and folders as they were at one moment.
+func (s *records) viewAll(ctx context.Context, keys, folders []store.RecordKey) ([]store.Record, error) {
 	if err := cmp.Or(store.CheckView(keys, folders), ctx.Err()); err != nil {
 		return nil, err
 	}
@@ -97,7 +78,7 @@ const viewAgain = 3
 
 // view asks for the last messages of subjects, and returns those of records that
 // were not dropped. An answer that cannot be used is [errors.ErrUnsupported].
-func (s *Store) view(ctx context.Context, v *view) ([]stored, error) {
+func (s *records) view(ctx context.Context, v *view) ([]stored, error) {
 	folder := "view of " + v.subjects[len(v.subjects)-1]
 	from, seen := s.floors.of(folder)
 	a, err := s.lastsFrom(ctx, v.subjects, from, s.horizon.seq.Load())
@@ -128,7 +109,7 @@ func (s *Store) view(ctx context.Context, v *view) ([]stored, error) {
 // The floor was found when others were named: it is true for the folder only. So one
 // that the answer does not have is looked for from the beginning. Both answers are one
 // moment if nothing that was named has changed in between.
-func (s *Store) belowFloor(ctx context.Context, v *view, a answer, from uint64) ([]stored, error) {
+func (s *records) belowFloor(ctx context.Context, v *view, a answer, from uint64) ([]stored, error) {
 	shown := make(map[string]bool)
 	for _, m := range a.page {
 		shown[m.subject] = true
@@ -155,7 +136,7 @@ func (s *Store) belowFloor(ctx context.Context, v *view, a answer, from uint64) 
 
 // lastsFrom asks any replica that has a known sequence for the last messages of subjects,
 // without those below a floor.
-func (s *Store) lastsFrom(ctx context.Context, subjects []string, from, known uint64) (answer, error) {
+func (s *stream) lastsFrom(ctx context.Context, subjects []string, from, known uint64) (answer, error) {
 	bounded, cancel := context.WithTimeout(ctx, attemptBound)
 	defer cancel()
 	ask := map[string]any{"seq": from, "multi_last": subjects, "max_bytes": pageBytes}

@@ -8,10 +8,6 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// errBroken means that the connection broke before an answer came. What was asked for
-// may have happened.
-var errBroken = errors.New("the connection broke before the answer came")
-
 // waiting are the calls that are waiting for an answer. If the connection breaks, the
 // answer is lost with it, even if another connection is made at once. So they are
 // woken, and can ask again; otherwise they would wait until their timeout.
