@@ -2,40 +2,107 @@ package natsfleet_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/claude-agent-go/claude/fleet/natsfleet"
 	"github.com/claude-agent-go/claude/fleet/natsfleet/natstest"
 	"github.com/claude-agent-go/claude/internal/test/realstore"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // When a conversation is deleted, no message of the stream has anything of it: neither its
-// data nor its header.
+// data nor its header. Once the server has rewritten the block, no file has.
 func TestRealDeleteLeavesNothing(t *testing.T) {
 	t.Parallel()
-	c := natstest.Start(t, natstest.Options{})
-	realstore.Deleted(t, openStore(t, c.URL()), func(t *testing.T, text string) (found []string) {
-		s, err := newStranger(t, c.URL()).js.Stream(t.Context(), "claude")
+	var dir string
+	c := natstest.Start(t, natstest.Options{Configure: func(o *server.Options) {
+		dir, o.SyncInterval = o.StoreDir, 500*time.Millisecond // when blocks are rewritten
+	}})
+	s := openStore(t, c.URL())
+	realstore.Deleted(t, s, func(t *testing.T, text string) []string {
+		if found := messagesWith(t, c.URL(), text); len(found) > 0 {
+			return found
+		}
+		if len(filesWith(t, dir, text)) == 0 {
+			t.Error("the server overwrites what is purged at once: then the guide can say so")
+		}
+		fillBlock(t, s)
+		for limit := time.Now().Add(30 * time.Second); ; <-time.After(100 * time.Millisecond) {
+			if found := filesWith(t, dir, text); len(found) == 0 || time.Now().After(limit) {
+				return found
+			}
+		}
+	})
+}
+
+// messagesWith lists the messages of the stream that have a text.
+func messagesWith(t *testing.T, url, text string) (found []string) {
+	t.Helper()
+	s, err := newStranger(t, url).js.Stream(t.Context(), "claude")
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := s.CachedInfo().State
+	for seq := state.FirstSeq; seq <= state.LastSeq; seq++ {
+		m, err := s.GetMsg(t.Context(), seq)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			continue
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		state := s.CachedInfo().State
-		for seq := state.FirstSeq; seq <= state.LastSeq; seq++ {
-			m, err := s.GetMsg(t.Context(), seq)
-			if errors.Is(err, jetstream.ErrMsgNotFound) {
-				continue
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if bytes.Contains(m.Data, []byte(text)) || strings.Contains(fmt.Sprint(m.Subject, m.Header), text) {
-				found = append(found, fmt.Sprintf("message %d of %s", seq, m.Subject))
-			}
+		if bytes.Contains(m.Data, []byte(text)) || strings.Contains(fmt.Sprint(m.Subject, m.Header), text) {
+			found = append(found, fmt.Sprintf("message %d of %s", seq, m.Subject))
 		}
-		return found
+	}
+	return found
+}
+
+// filesWith lists the files below a folder that have a text.
+func filesWith(t *testing.T, dir, text string) (found []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return nil //nolint // what is gone has nothing
+		}
+		if data, err := os.ReadFile(path); err == nil && bytes.Contains(data, []byte(text)) {
+			found = append(found, path)
+		}
+		return nil
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// fillBlock lets the server begin another block, of 8 MB each, and removes most of the one
+// before.
+func fillBlock(t *testing.T, s *natsfleet.Store) {
+	t.Helper()
+	k := store.Key{Project: "filler", Session: uuid.New()}
+	for range 20 {
+		line, err := json.Marshal(map[string]string{"type": "filler", "uuid": uuid.New(), "text": strings.Repeat("x", 1<<19)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Append(t.Context(), k, store.Batch{ID: uuid.New(), Entries: []store.Entry{line}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Delete(t.Context(), k, store.Fence{}); err != nil {
+		t.Fatal(err)
+	}
 }
