@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -9,14 +11,18 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
 var root = filepath.Join("..", "..", "..")
 
+// arranged returns the suite of this module: listing its packages takes a while.
+var arranged = sync.OnceValues(func() ([][]run, error) { return suite(context.Background(), root) })
+
 // TestSuite sees that every package of every module is tested once.
 func TestSuite(t *testing.T) {
-	lanes, err := suite(t.Context(), root)
+	lanes, err := arranged()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +57,7 @@ func TestSuite(t *testing.T) {
 
 // TestSlowest sees that the slow packages exist and are the first to start.
 func TestSlowest(t *testing.T) {
-	lanes, err := suite(t.Context(), root)
+	lanes, err := arranged()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,21 +109,30 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// tests finds the folders of all tests.
+// tests finds the folders of all tests. A line that begins with func is enough, since all
+// files are formatted: to parse them would take half a second.
 func tests(t *testing.T) map[string][]string {
 	t.Helper()
 	homes := make(map[string][]string)
 	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
-		for _, decl := range file.Decls {
-			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && !slices.Contains(homes[f.Name.Name], filepath.Dir(path)) {
-				homes[f.Name.Name] = append(homes[f.Name.Name], filepath.Dir(path))
+		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+			return filepath.SkipDir // go test sees no packages there
+		}
+		if !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for line := range bytes.Lines(source) {
+			rest, isFunc := bytes.CutPrefix(line, []byte("func "))
+			name, _, ok := bytes.Cut(rest, []byte("("))
+			if dir := filepath.Dir(path); isFunc && ok && !slices.Contains(homes[string(name)], dir) {
+				homes[string(name)] = append(homes[string(name)], dir)
 			}
 		}
 		return nil
@@ -161,7 +176,7 @@ func concurrent(t *testing.T, dir string) (places []string) {
 
 // TestPlainOnce sees that a test without the race detector does not run with it too.
 func TestPlainOnce(t *testing.T) {
-	lanes, err := suite(t.Context(), root)
+	lanes, err := arranged()
 	if err != nil {
 		t.Fatal(err)
 	}

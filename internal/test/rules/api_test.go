@@ -125,12 +125,16 @@ func checkAPI(m *module) []string {
 	was, is := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n"), m.wholeAPI()
 	var diff []string
 	for _, line := range was {
-		if !slices.Contains(is, line) {
+		if _, found := slices.BinarySearch(is, line); !found {
 			diff = append(diff, "- "+line)
 		}
 	}
+	known := make(map[string]bool, len(was))
+	for _, line := range was {
+		known[line] = true
+	}
 	for _, line := range is {
-		if !slices.Contains(was, line) {
+		if !known[line] {
 			diff = append(diff, "+ "+line)
 		}
 	}
@@ -143,7 +147,7 @@ func checkAPI(m *module) []string {
 // wholeAPI lists what the public packages of the module, and of those inside of it,
 // export.
 func (m *module) wholeAPI() []string {
-	lines := m.api()
+	lines := slices.Clone(m.api())
 	nested, err := m.nested()
 	if err != nil {
 		return []string{err.Error()}
@@ -162,8 +166,8 @@ func (m *module) wholeAPI() []string {
 	return lines
 }
 
-// api lists what the public packages export.
-func (m *module) api() []string {
+// listAPI lists what the public packages export.
+func (m *module) listAPI() []string {
 	files := make(map[string][]*ast.File)
 	fset := token.NewFileSet()
 	for _, f := range m.sources() {

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"path"
@@ -140,14 +141,14 @@ var (
 // checkDocumentCommands holds the go run and go test of documents to packages that
 // exist and to flags that these packages declare.
 func checkDocumentCommands(m *module) (complaints []string) {
-	texts := make(map[[2]string]string)
-	read := func(dir, pattern string) string {
+	texts := make(map[[2]string]sourceText)
+	read := func(dir, pattern string) sourceText {
 		at := [2]string{dir, pattern}
 		if _, ok := texts[at]; !ok {
 			text := m.textOf(dir, pattern)
 			if !strings.HasSuffix(pattern, "...") {
-				for _, form := range ownImport.FindAllStringSubmatch(text, -1) { // which may declare the flags
-					text += m.textOf(".", form[1])
+				for _, other := range text.imports() { // which may declare the flags
+					text = append(text, m.textOf(".", other)...)
 				}
 			}
 			texts[at] = text
@@ -195,14 +196,14 @@ func (m *module) moduleOf(name string) string {
 
 // judgeCommand judges the arguments of go run or go test in a folder. Those of go run
 // end with the first that is not a flag or its value.
-func judgeCommand(read func(dir, pattern string) string, dir, verb string, args []string) (complaints []string) {
+func judgeCommand(read func(dir, pattern string) sourceText, dir, verb string, args []string) (complaints []string) {
 	pkg, sources := ".", read(dir, ".")
 	for i, arg := range args {
 		if !strings.HasPrefix(arg, "./") {
 			continue
 		}
 		pkg = arg
-		if sources = read(dir, arg); sources == "" {
+		if sources = read(dir, arg); len(sources) == 0 {
 			return []string{"there is no package " + arg}
 		}
 		if verb == "run" {
@@ -219,7 +220,7 @@ func judgeCommand(read func(dir, pattern string) string, dir, verb string, args 
 			continue
 		}
 		flag, _, _ = strings.Cut(strings.TrimPrefix(flag, "-"), "=")
-		if verb == "test" && slices.Contains(goTestFlags(), flag) || strings.Contains(sources, `"`+flag+`"`) {
+		if verb == "test" && slices.Contains(goTestFlags(), flag) || sources.contains(`"`+flag+`"`) {
 			continue
 		}
 		complaints = append(complaints, fmt.Sprintf("%s has no flag -%s", pkg, flag))
@@ -227,11 +228,28 @@ func judgeCommand(read func(dir, pattern string) string, dir, verb string, args 
 	return complaints
 }
 
+// sourceText is the source of a package or of several, file by file.
+type sourceText [][]byte
+
+func (s sourceText) contains(text string) bool {
+	return slices.ContainsFunc(s, func(file []byte) bool { return bytes.Contains(file, []byte(text)) })
+}
+
+// imports are the internal packages that it imports.
+func (s sourceText) imports() (all []string) {
+	for _, file := range s {
+		for _, form := range ownImport.FindAllSubmatch(file, -1) {
+			all = append(all, string(form[1]))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // textOf is the source of a package, or of all below a folder for a pattern with "...".
-func (m *module) textOf(dir, pattern string) string {
+func (m *module) textOf(dir, pattern string) (text sourceText) {
 	below, all := strings.CutSuffix(pattern, "...")
 	at := path.Join(dir, below)
-	var b strings.Builder
 	_ = fs.WalkDir(m.fsys, at, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -239,11 +257,11 @@ func (m *module) textOf(dir, pattern string) string {
 		case d.IsDir() && name != at && (!all || d.Name()[0] == '.'):
 			return fs.SkipDir
 		case path.Ext(name) == ".go":
-			text, err := fs.ReadFile(m.fsys, name)
-			b.Write(text)
+			file, err := fs.ReadFile(m.fsys, name)
+			text = append(text, file)
 			return err
 		}
 		return nil
 	})
-	return b.String()
+	return text
 }

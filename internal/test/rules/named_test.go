@@ -57,8 +57,7 @@ func testNames(m *module) map[string]bool {
 	if err != nil {
 		return known // then nothing is known, and every name is a complaint
 	}
-	all["."] = m
-	for _, m := range all {
+	for _, m := range append(slices.Collect(maps.Values(all)), m) {
 		for _, f := range m.tests() {
 			for _, decl := range f.ast.Decls {
 				if d, ok := decl.(*ast.FuncDecl); ok && d.Recv == nil {

@@ -10,7 +10,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 )
@@ -42,6 +44,9 @@ func rules() []rule {
 var update = flag.Bool("update", false, "write docs/api.txt, the snippets and tables of documents, and the pages in internal/docs")
 
 func TestModule(t *testing.T) {
+	// The syntax trees are needed until the end: a collector that looks through all of
+	// them again and again takes half of the time.
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	m := load(t, os.DirFS(root))
 	if len(m.files) < 50 {
 		t.Fatalf("only %d Go files found: is this the module's root?", len(m.files))
@@ -114,6 +119,9 @@ type module struct {
 	fsys  fs.FS
 	fset  *token.FileSet
 	files []*file
+
+	nested func() (map[string]*module, error) // the modules inside of it, by their folders
+	api    func() []string                    // what the public packages export
 }
 
 type file struct {
@@ -161,6 +169,7 @@ func load(t *testing.T, fsys fs.FS) *module {
 
 func read(fsys fs.FS) (*module, error) {
 	m := &module{fsys: fsys, fset: token.NewFileSet()}
+	m.nested, m.api = sync.OnceValues(m.readNested), sync.OnceValue(m.listAPI)
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -176,8 +185,8 @@ func read(fsys fs.FS) (*module, error) {
 	return m, err
 }
 
-// nested returns the modules inside of a module, by their folders.
-func (m *module) nested() (map[string]*module, error) {
+// readNested reads the modules inside of a module.
+func (m *module) readNested() (map[string]*module, error) {
 	all := make(map[string]*module)
 	err := fs.WalkDir(m.fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() || enter(m.fsys, name, d.Name()) == nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,9 +41,7 @@ func TestSteady(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name != "unsteady" {
-				long.Test(t, "compiles a module for each case")
-			}
+			long.Test(t, "compiles a module for each case")
 			dir := t.TempDir()
 			for file, text := range map[string]string{"go.mod": "module example.com/p\n\ngo 1.26\n", "p_test.go": head + test.source} {
 				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o666); err != nil {
@@ -64,6 +63,39 @@ func TestSteady(t *testing.T) {
 				t.Log(out.String())
 			}
 		})
+	}
+}
+
+// TestTable counts the failures of three rounds.
+func TestTable(t *testing.T) {
+	bad := errors.New("exit status 1")
+	var failures table
+	for i, round := range []struct {
+		outcomes []outcome
+		failed   int
+	}{
+		{[]outcome{{pkg: "p"}, {pkg: "q", output: []byte("--- FAIL: TestNot (0.00s)\n")}}, 0},
+		{[]outcome{{pkg: "p", err: bad, output: []byte("--- FAIL: TestA (0.00s)\n    --- FAIL: TestA/part (0.00s)\n--- FAIL: TestB (0.00s)\n")}, {pkg: "q", err: bad, output: []byte("last words\n")}}, 3},
+		{[]outcome{{pkg: "p", err: bad, output: []byte("--- FAIL: TestB (0.00s)\nsecond\n")}, {pkg: "q"}}, 1},
+	} {
+		if got := failures.add(round.outcomes); got != round.failed {
+			t.Errorf("round %d: %d failed, want %d", i, got, round.failed)
+		}
+	}
+	var out strings.Builder
+	failures.print(&out, 3)
+	for _, want := range []string{"\n 2 of 3  | p TestB\n 1 of 3  | p TestA\n 1 of 3  | q (died)\n", "last words\nexit status 1\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the output lacks %q:\n%s", want, &out)
+		}
+	}
+	if strings.Contains(out.String(), "second") {
+		t.Errorf("a later failure is printed:\n%s", &out)
+	}
+	out.Reset()
+	table(nil).print(&out, 3)
+	if out.String() != "all tests passed 3 times\n" {
+		t.Errorf("without a failure it prints %q", &out)
 	}
 }
 

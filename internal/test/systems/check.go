@@ -66,20 +66,23 @@ func check(ctx context.Context, files *sources, within scope, s system) (complai
 	if err != nil {
 		return nil, err
 	}
-	c := &checker{files: files, system: s, sizes: types.SizesFor("gc", s.arch), known: make(map[string]*types.Package), checked: make(map[string]int)}
+	c := &checker{
+		files: files, within: within, sizes: types.SizesFor("gc", s.arch),
+		listed: make(map[string]*listed), known: make(map[string]*types.Package), checked: make(map[string]int),
+	}
+	for _, p := range packages {
+		c.listed[p.ImportPath] = p
+	}
 	ours := 0
 	for _, p := range packages {
-		if p.generated() {
+		if p.generated() || !within.has(p) {
 			continue
 		}
-		inside := within.has(p)
-		if inside {
-			ours++
-			if p.Error != nil {
-				c.complaints = append(c.complaints, p.Error.Err)
-			}
+		ours++
+		if p.Error != nil {
+			c.complaints = append(c.complaints, p.Error.Err)
 		}
-		c.check(p, inside)
+		c.types(p)
 	}
 	if ours == 0 {
 		return nil, fmt.Errorf("no package of %s is compiled on %s", within.dir, s)
@@ -87,14 +90,25 @@ func check(ctx context.Context, files *sources, within scope, s system) (complai
 	return c.complaints, ctx.Err()
 }
 
-// checker checks packages on one system, one after the other.
+// checker checks packages on one system, one after the other. What they import is
+// checked when it is needed, so that packages which only the main package of a test
+// imports cost nothing.
 type checker struct {
 	files      *sources
-	system     system
+	within     scope
 	sizes      types.Sizes
+	listed     map[string]*listed        // by their path
 	known      map[string]*types.Package // by their path, that of the test included
 	checked    map[string]int            // how many files of a package were checked to the end
 	complaints []string
+}
+
+// types returns the types of a package, which it checks the first time.
+func (c *checker) types(p *listed) *types.Package {
+	if c.known[p.ImportPath] == nil {
+		c.check(p, c.within.has(p))
+	}
+	return c.known[p.ImportPath]
 }
 
 // check checks a package. Of one that is not ours only the names matter, and so they
@@ -112,7 +126,7 @@ func (c *checker) check(p *listed, ours bool) {
 	}
 	again := c.checked[p.Dir] == len(parsed)
 	conf := types.Config{
-		Importer:         &importer{c.known, p.ImportMap},
+		Importer:         &importer{c, p.ImportMap},
 		Sizes:            c.sizes,
 		IgnoreFuncBodies: !ours || again,
 		Error: func(err error) {
@@ -131,9 +145,9 @@ func (c *checker) check(p *listed, ours bool) {
 	}
 }
 
-// importer finds what a package imports among those that were checked before it.
+// importer finds what a package imports among those that are listed.
 type importer struct {
-	known   map[string]*types.Package
+	*checker
 	renamed map[string]string
 }
 
@@ -144,8 +158,8 @@ func (i *importer) Import(path string) (*types.Package, error) {
 	if other := i.renamed[path]; other != "" {
 		path = other
 	}
-	if p := i.known[path]; p != nil {
-		return p, nil
+	if p := i.listed[path]; p != nil {
+		return i.types(p), nil
 	}
 	return nil, fmt.Errorf("%s is not among the packages", path)
 }

@@ -18,7 +18,7 @@ func TestCheck(t *testing.T) {
 		"m_test.go":      "package m\n\nvar unfit int = Size\n",
 		"x_test.go":      "package m_test\n\nimport \"example.com/m\"\n\nvar _ = m.Fits\n",
 		"fits_test.go":   "package m\n\nconst Fits = true\n",
-		"sub/s_linux.go": "package sub\n\nimport \"os\"\n\nvar _ = os.Args\n",
+		"sub/s_linux.go": "package sub\n\nimport \"unicode/utf8\"\n\nvar _ = utf8.RuneError\n",
 	} {
 		write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
 	}
