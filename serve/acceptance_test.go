@@ -62,7 +62,7 @@ func (r *rig) eventually(what string, holds func() bool) {
 		if time.Now().After(deadline) {
 			r.t.Fatalf("still not so: %s", what)
 		}
-		<-time.After(5 * time.Millisecond)
+		<-time.After(20 * time.Millisecond)
 	}
 }
 

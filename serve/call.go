@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -40,13 +39,11 @@ func (c *call) query(name string) string { return c.r.URL.Query().Get(name) }
 
 // endpoint makes the handler of a route.
 func (s *Server) endpoint(rt *route) (http.Handler, error) {
-	var shape *schema.Schema
-	if rt.body != nil {
-		var err error
-		if shape, err = schema.For(rt.body); err != nil {
-			return nil, fmt.Errorf("claude: serve: %s %s: %w", rt.method, rt.path, err)
-		}
+	shapes, err := bodyShapes()
+	if err != nil {
+		return nil, err
 	}
+	shape := shapes[rt.body]
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		c := &call{s: s, route: rt, w: w, r: r}

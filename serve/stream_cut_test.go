@@ -17,7 +17,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-var cuts = flag.Int("cuts", long.Pick(8, 40), "how many streams TestStreamCutAtRandomBytes cuts")
+var cuts = flag.Int("cuts", long.Pick(4, 40), "how many streams TestStreamCutAtRandomBytes cuts")
 
 // page is what a client has of a conversation after any number of connections.
 type page struct {

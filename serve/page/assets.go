@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/claude-agent-go/claude/internal/show"
 )
@@ -44,7 +45,10 @@ type asset struct {
 
 type assets struct{ byName map[string]asset }
 
-func loadAssets() (*assets, error) {
+// loadAssets returns the files, which are packed once in a program.
+var loadAssets = sync.OnceValues(packAssets)
+
+func packAssets() (*assets, error) {
 	a := &assets{make(map[string]asset)}
 	for name, f := range map[string]asset{
 		"page.css":     {kind: "text/css; charset=utf-8", content: []byte(show.Style + pageCSS)},

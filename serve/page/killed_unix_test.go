@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -54,6 +55,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "8"); err != nil { // most tests wait
 		panic(err)
 	}
+	debug.SetGCPercent(400) // a server and its fleet live for one test
 	code := m.Run()
 	if err := chromium.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -203,7 +203,8 @@ func checkInit(m *module) []string {
 }
 
 // checkState allows variables of packages that are constants in all but name:
-// errors, expressions, embedded files and tables that never change.
+// errors, expressions, embedded files, and tables that never change, also those that are
+// made when they are first used.
 func checkState(m *module) []string {
 	var complaints []string
 	changed := changes(m)
@@ -256,7 +257,7 @@ func isConstant(value ast.Expr) bool {
 			return false
 		}
 		pkg, ok := sel.X.(*ast.Ident)
-		return ok && slices.Contains([]string{"errors.New", "fmt.Errorf", "regexp.MustCompile", "reflect.TypeFor"}, pkg.Name+"."+sel.Sel.Name)
+		return ok && slices.Contains([]string{"errors.New", "fmt.Errorf", "regexp.MustCompile", "reflect.TypeFor", "sync.OnceValue", "sync.OnceValues"}, pkg.Name+"."+sel.Sel.Name)
 	case *ast.SelectorExpr: // an error of another package, offered here
 		return strings.HasPrefix(v.Sel.Name, "Err")
 	case *ast.CompositeLit:
