@@ -34,14 +34,10 @@ var ErrScheme = errors.New(`is not a data source: want "postgres://…" or "sqli
 func Open(ctx context.Context, source string) (*Store, error) {
 	switch scheme, rest, _ := strings.Cut(source, ":"); scheme {
 	case "postgres", "postgresql":
-		config, err := pgx.ParseConfig(source)
+		config, err := postgresConfig(source)
 		if err != nil {
-			return nil, fmt.Errorf("claude: sqlstore: %w", hide(err, source))
+			return nil, fmt.Errorf("claude: sqlstore: %w", err)
 		}
-		// A process that stops in the middle of a write must not hold a lease
-		// for hours. What waits for a lock must see what was written before it.
-		config.RuntimeParams["idle_in_transaction_session_timeout"] = "10000" // milliseconds
-		config.RuntimeParams["default_transaction_isolation"] = "read committed"
 		return open(ctx, stdlib.OpenDB(*config), postgres(), nil)
 	case "sqlite":
 		if rest == "" || strings.Contains(rest, "?") || strings.HasPrefix(rest, ":") { // ":memory:" is another one for each connection
@@ -67,6 +63,19 @@ func Open(ctx context.Context, source string) (*Store, error) {
 	default:
 		return nil, fmt.Errorf("claude: sqlstore: %q %w", scheme+":…", ErrScheme) // the rest may hold a password
 	}
+}
+
+// postgresConfig returns how to connect to a server. A process that stops in the middle of
+// a write must not hold a lease for hours. What waits for a lock must see what was written
+// before it.
+func postgresConfig(source string) (*pgx.ConnConfig, error) {
+	config, err := pgx.ParseConfig(source)
+	if err != nil {
+		return nil, hide(err, source)
+	}
+	config.RuntimeParams["idle_in_transaction_session_timeout"] = "10000" // milliseconds
+	config.RuntimeParams["default_transaction_isolation"] = "read committed"
+	return config, nil
 }
 
 // hide keeps a password in a data source out of an error.
