@@ -102,6 +102,9 @@ func TestCallsEndWhileTheStoreHangs(t *testing.T) {
 			return err
 		},
 		"SetModel": func(ctx context.Context, f *fleet.Fleet, _, _ string) error { return f.SetModel(ctx, "ada", "opus") },
+		"Describe": func(ctx context.Context, f *fleet.Fleet, _, _ string) error {
+			return f.Describe(ctx, "ada", fleet.Description{Title: "the first"})
+		},
 		"SetPermissionMode": func(ctx context.Context, f *fleet.Fleet, _, _ string) error {
 			return f.SetPermissionMode(ctx, "ada", permission.ModePlan)
 		},

@@ -142,6 +142,43 @@ func TestCancelWhileLeased(t *testing.T) {
 	})
 }
 
+// Before it has the lease of a conversation, one who cancels a prompt that has begun may
+// know an old state of it: what counts is what the store has then.
+func TestCancelKnowsTheLastCost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCancelling(t, true)
+		defer func() { closeFleet(t, c.m.fleet) }()
+		spent := func(k store.RecordKey, _ []byte) error {
+			if k.Kind != "prompt" {
+				return nil
+			}
+			c.store.set(nil, nil) // it is marked now, and nobody has the lease
+			r, err := c.db.GetRecord(t.Context(), store.RecordKey{Project: "p", Kind: "conversation", Name: "c/ada"})
+			if err != nil {
+				return err
+			}
+			var rec map[string]any
+			if err := json.Unmarshal(r.Value, &rec); err != nil {
+				return err
+			}
+			rec["spent"] = map[string]any{c.prompt: map[string]any{"usd": 1.5, "turns": 1}}
+			value, err := json.Marshal(rec)
+			if err == nil {
+				_, err = c.db.PutRecord(t.Context(), r.Key, value, r.Revision, store.Fence{})
+			}
+			return err
+		}
+		c.store.set(nil, spent)
+		if err := c.m.fleet.Cancel(t.Context(), "ada", c.prompt); err != nil {
+			t.Fatal(err)
+		}
+		if o := outcome(t, c.m.fleet, "ada", c.prompt); o.Status != fleet.Cancelled || o.Cost.USD != 1.5 || o.Cost.Turns != 1 {
+			t.Errorf("cancelled: %+v", o)
+		}
+		close(c.hold)
+	})
+}
+
 // A store that cannot give out leases does not keep a prompt from being cancelled; the
 // one who cancels learns that something is left to do, and the fleet does it.
 func TestCancelWithoutLease(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -120,6 +121,72 @@ func TestCutOff(t *testing.T) {
 			})
 		})
 	}
+}
+
+// tapped notes the interrupts that are written to a CLI.
+type tapped struct {
+	claude.Transport
+	interrupts *atomic.Int64
+}
+
+func (t tapped) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
+	conn, err := t.Transport.Start(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	return &tappedConn{conn, t.interrupts}, nil
+}
+
+type tappedConn struct {
+	claude.Conn
+	interrupts *atomic.Int64
+}
+
+func (c *tappedConn) Write(b []byte) (int, error) {
+	if strings.Contains(string(b), `"subtype":"interrupt"`) {
+		c.interrupts.Add(1)
+	}
+	return c.Conn.Write(b)
+}
+
+// Close cuts a turn off and does not interrupt it, or the transcript would have the model
+// believe that a person has stopped it. The context of the turn, here that of its trace, may
+// end before the CLI does: until then the turn runs, and nobody tells the CLI to stop.
+func TestCutOffIsNoInterrupt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newScripted()
+		release := cli.pause()
+		var interrupts atomic.Int64
+		var ends context.CancelFunc
+		options := func(o *fleet.Options) {
+			o.Trace = &fleet.PromptTrace{Running: func(ctx context.Context, _ fleet.TracePrompt) (context.Context, func(fleet.TraceOutcome) map[string]string) {
+				ctx, ends = context.WithCancel(ctx)
+				return ctx, func(fleet.TraceOutcome) map[string]string { return nil }
+			}}
+			o.Session = func(context.Context, string) (*claude.Options, error) {
+				return &claude.Options{Transport: tapped{cli, &interrupts}, Cwd: "/work", Env: []string{"HOME=/home/a"}, Logger: quiet()}, nil
+			}
+		}
+		f := open(t, db, cli, options)
+		id := send(t, f, "ada", "hello")
+		ends()
+		<-time.After(time.Minute)
+		if o := outcome(t, f, "ada", id); o.Status != fleet.Running || interrupts.Load() != 0 {
+			t.Errorf("its context has ended: %+v, %d interrupts", o, interrupts.Load())
+		}
+		closeFleet(t, f)
+		if interrupts.Load() != 0 {
+			t.Errorf("closed with %d interrupts", interrupts.Load())
+		}
+		release()
+		f = open(t, db, cli, options)
+		defer closeFleet(t, f)
+		<-time.After(time.Minute)
+		if o := outcome(t, f, "ada", id); o.Status != fleet.Answered || o.Text != "heard hello" || o.Interrupted {
+			t.Errorf("continued: %+v", o)
+		}
+		ends()
+	})
 }
 
 // A crash while a person is asked leaves the question open. Decided, the call is

@@ -80,11 +80,16 @@ func newFaultRig(t *testing.T, apart bool) *faultRig {
 // open opens a fleet on the store. With apart, the store makes no changes at once.
 func (r *faultRig) open(apart bool) *fleet.Fleet {
 	r.Helper()
-	faulty := storetest.Faulty(&strict{MemoryStore: r.db, apart: apart, report: unfenced(r.T)}, r.fault.choose)
-	return open(r.T, faulty, r.cli, func(o *fleet.Options) {
+	return r.openOn(storetest.Faulty(&strict{MemoryStore: r.db, apart: apart, report: unfenced(r.T)}, r.fault.choose), 0)
+}
+
+// openOn opens a fleet whose questions can be decided for a time; 0 is for ever.
+func (r *faultRig) openOn(db store.Fleet, lifetime time.Duration) *fleet.Fleet {
+	r.Helper()
+	return open(r.T, db, r.cli, func(o *fleet.Options) {
 		o.MaxLive, o.Queue, o.QueueAll, o.IdleAfter = 1, 3, 4, 20*time.Second
 		o.DayBudgetUSD = 1000 // never spent, but counted
-		o.Gate = &approval.Options{Patience: 30 * time.Second}
+		o.Gate = &approval.Options{Patience: 30 * time.Second, Lifetime: lifetime}
 		usual := o.Session
 		o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
 			if key == "stuck" && r.broken {
@@ -137,6 +142,8 @@ type operation struct {
 	done []error
 	// holds checks what was promised, after do has returned nil.
 	holds func(*faultRig)
+	// again opens the fleet again after prepare, which has closed it.
+	again bool
 }
 
 var operations = map[string]operation{

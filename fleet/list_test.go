@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -75,6 +76,34 @@ func TestListReads(t *testing.T) {
 		}
 		if calls, records := db.calls.Load(), db.records.Load(); calls > 2 || records > int64(2*got) {
 			t.Errorf("%s: %d calls of the store read %d records for %d conversations", name, calls, records, got)
+		}
+	}
+}
+
+// A list has an order: conversations without a tenant first.
+func TestListOrder(t *testing.T) {
+	t.Parallel()
+	f := open(t, store.Memory(), nil, func(o *fleet.Options) { o.Session, o.MaxLive = nil, fleet.NoCLIs })
+	defer closeFleet(t, f)
+	want := []string{"B", "a", "zoe", "acme/B", "acme/a", "acme2/a", "beta/a"}
+	for i := range want {
+		if err := f.Describe(t.Context(), want[(i*3+2)%len(want)], fleet.Description{Title: "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		of   fleet.Conversations
+		want []string
+	}{"all": {f, want}, "a tenant": {f.Tenant("acme"), want[3:5]}} {
+		var got []string
+		for info, err := range c.of.List(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, info.Key)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }

@@ -39,7 +39,8 @@ func (f *Fleet) Get(ctx context.Context, key string) (info ConversationInfo, err
 	return f.reports.info(ctx, &rec, q), nil
 }
 
-// List yields the conversations in the order of their keys. It reads the store in two
+// List yields the conversations: first those without a tenant, then those of tenants, both
+// in the order of their keys by bytes. It reads the store in two
 // passes, however many conversations there are: first the prompts that wait, then the
 // conversations. Those that only a newer version of this program can read are left out.
 // It waits for each of them no longer than Options.StoreTimeout.
@@ -52,17 +53,19 @@ func (f *Fleet) List(ctx context.Context) iter.Seq2[ConversationInfo, error] {
 // Describe gives a conversation a title and labels, in place of those that it had.
 // [ConversationInfo] has them. The conversation is made if there is none, so that it
 // can be described before its first prompt. A fork does not inherit them.
-func (f *Fleet) Describe(ctx context.Context, key string, d Description) error {
+func (f *Fleet) Describe(ctx context.Context, key string, d Description) (err error) {
 	if err := checkKey(f.opts.Project, key); err != nil {
 		return err
 	}
 	if err := d.check(); err != nil {
 		return &ConversationError{key, err}
 	}
+	ctx, end := f.bounds.bound(ctx, key)
+	defer end(&err)
 	if _, err := f.records.create(ctx, key); err != nil {
 		return err
 	}
-	_, err := f.records.change(ctx, key, store.Fence{}, func(r *record) error {
+	_, err = f.records.change(ctx, key, store.Fence{}, func(r *record) error {
 		if r.Title == d.Title && maps.Equal(r.Labels, d.Labels) {
 			return errUnchanged
 		}

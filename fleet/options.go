@@ -142,8 +142,8 @@ type Options struct {
 	// the store is a [store.Notifier], which announces them.
 	Poll time.Duration
 	// StoreTimeout is how long a call waits for the store: 10 s. Send, Prompt,
-	// Cancel, Interrupt, Get, Retry, SetModel, SetPermissionMode and decisions
-	// take no longer than that; Delete and Fork, which make many changes, and List
+	// Cancel, Interrupt, Get, Retry, Describe, SetModel, SetPermissionMode and
+	// decisions take no longer than that; Delete and Fork, which make many changes, and List
 	// wait that long for each. Resume does too, but not for what it copies. Loops
 	// that wait for news, such as Wait, Events and Outcomes, ask again until their
 	// context ends. The error then matches [ErrTimeout]; that of Send is an
