@@ -62,8 +62,8 @@ func (s *Store) Reconnects() uint64 { return s.nc.Stats().Reconnects }
 
 // Moves reports whether the store has asked for another server.
 func (s *Store) Moves() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.connection.mu.Lock()
+	defer s.connection.mu.Unlock()
 	return !s.moved.IsZero()
 }
 

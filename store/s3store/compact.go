@@ -61,7 +61,7 @@ func (s *Store) Compact(ctx context.Context, k store.Key) error {
 }
 
 // merge merges the parts that choose returns, until it returns none.
-func (s *Store) merge(ctx context.Context, t *session, sub string, choose func([]part) (from, to int)) error {
+func (s *sessions) merge(ctx context.Context, t *session, sub string, choose func([]part) (from, to int)) error {
 	for {
 		m := merging{s: s, k: t.key, sub: sub, choose: choose}
 		err := s.change(ctx, t, func(h *head) (bool, error) { return m.edit(ctx, h) })
@@ -78,7 +78,7 @@ func (s *Store) merge(ctx context.Context, t *session, sub string, choose func([
 
 // merging is a merge under way.
 type merging struct {
-	s      *Store
+	s      *sessions
 	k      store.Key
 	sub    string
 	choose func([]part) (from, to int)

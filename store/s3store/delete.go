@@ -1,23 +1,13 @@
 package s3store
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Delete implements [store.Transcripts]. A process that dies in the middle of a
-// write can leave an object behind that belongs to nothing; deleting the session
-// again removes it.
-func (s *Store) Delete(ctx context.Context, k store.Key, f store.Fence) error {
-	if err := cmp.Or(store.Batch{Fence: f}.Check(k), ctx.Err()); err != nil {
-		return err
-	}
-	return fail(k, s.delete(ctx, k, f))
-}
-
-func (s *Store) delete(ctx context.Context, k store.Key, f store.Fence) error {
+// delete deletes a transcript, or a session with all of them.
+func (s *sessions) delete(ctx context.Context, k store.Key, f store.Fence) error {
 	if err := s.register(ctx, f, headName(k)); err != nil {
 		return err
 	}
@@ -57,7 +47,7 @@ func (s *Store) delete(ctx context.Context, k store.Key, f store.Fence) error {
 
 // deleteSub deletes the transcript of a sub-agent. It removes only the parts that
 // the head named: another writer may be storing one for a new transcript.
-func (s *Store) deleteSub(ctx context.Context, t *session, k store.Key, f store.Fence) error {
+func (s *sessions) deleteSub(ctx context.Context, t *session, k store.Key, f store.Fence) error {
 	var parts []part
 	err := s.change(ctx, t, func(h *head) (bool, error) {
 		if err := h.pass(f); err != nil {

@@ -9,6 +9,7 @@ import (
 	"hash/maphash"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/claude-agent-go/claude/store"
 )
@@ -37,31 +38,6 @@ func (t transcript) entries() (n int64) {
 	return n
 }
 
-// stamp is in every object that is written under fences.
-type stamp struct {
-	// Nonce differs in each write, so that no two states are equal: the tag of an
-	// object is a digest of its content.
-	Nonce string `json:"nonce"`
-	// Fences are the lowest tokens that may still write, by lease.
-	Fences map[string]int64 `json:"fences,omitempty"`
-}
-
-// pass wants a fence to be as new as all that were here, and notes it.
-func (s *stamp) pass(f store.Fence) error {
-	if f.IsZero() {
-		return nil
-	}
-	if f.Token < s.Fences[f.Name] {
-		return store.ErrLeaseLost
-	}
-	s.Fences = maps.Clone(s.Fences)
-	if s.Fences == nil {
-		s.Fences = make(map[string]int64)
-	}
-	s.Fences[f.Name] = f.Token
-	return nil
-}
-
 func headName(k store.Key) string { return k.Project + "/heads/" + k.Session }
 
 // session caches what this process has read of a session.
@@ -88,9 +64,28 @@ const maxKnown = 64
 
 var seed = maphash.MakeSeed()
 
+// sessions reads and writes sessions, each through its head. It remembers those that were
+// used last.
+type sessions struct {
+	*leases
+	gates []chan struct{} // for one writer of a session at a time
+
+	mu     sync.Mutex
+	known  map[store.Key]*session
+	recent []store.Key // the last used last
+}
+
+func newSessions(l *leases) *sessions {
+	s := &sessions{leases: l, gates: make([]chan struct{}, 64)}
+	for i := range s.gates {
+		s.gates[i] = make(chan struct{}, 1)
+	}
+	return s
+}
+
 // enter makes other writers of a session in this process wait, and returns its
 // cached state.
-func (s *Store) enter(ctx context.Context, k store.Key) (*session, func(), error) {
+func (s *sessions) enter(ctx context.Context, k store.Key) (*session, func(), error) {
 	k = k.Main()
 	gate := s.gates[maphash.Comparable(seed, k)%uint64(len(s.gates))]
 	select {
@@ -99,8 +94,8 @@ func (s *Store) enter(ctx context.Context, k store.Key) (*session, func(), error
 		return nil, nil, context.Cause(ctx)
 	}
 	s.mu.Lock()
-	t := s.sessions[k]
-	delete(s.sessions, k) // if the call fails it is read again
+	t := s.known[k]
+	delete(s.known, k) // if the call fails it is read again
 	s.mu.Unlock()
 	if t == nil {
 		t = &session{key: k, ids: make(map[string]*ids)}
@@ -113,23 +108,23 @@ func (s *Store) enter(ctx context.Context, k store.Key) (*session, func(), error
 }
 
 // keep remembers a session, and forgets the one that was not used for longest.
-func (s *Store) keep(t *session) {
+func (s *sessions) keep(t *session) {
 	t.current = false
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.sessions == nil {
-		s.sessions = make(map[store.Key]*session)
+	if s.known == nil {
+		s.known = make(map[store.Key]*session)
 	}
-	s.sessions[t.key] = t
+	s.known[t.key] = t
 	s.recent = append(slices.DeleteFunc(s.recent, func(k store.Key) bool { return k == t.key }), t.key)
 	if len(s.recent) > maxKnown {
-		delete(s.sessions, s.recent[0])
+		delete(s.known, s.recent[0])
 		s.recent = slices.Delete(s.recent, 0, 1)
 	}
 }
 
 // readHead reads the head of a session.
-func (s *Store) readHead(ctx context.Context, t *session) error {
+func (s *sessions) readHead(ctx context.Context, t *session) error {
 	var h head
 	o, err := s.getJSON(ctx, headName(t.key), &h)
 	if errors.Is(err, store.ErrNotFound) {
@@ -150,7 +145,7 @@ var errStale = errors.New("a part is missing")
 // there is nothing to change. It is called again if another writer was faster,
 // and may then find its own change already there: the reply to a write can be
 // lost.
-func (s *Store) change(ctx context.Context, t *session, edit func(*head) (done bool, err error)) error {
+func (s *sessions) change(ctx context.Context, t *session, edit func(*head) (done bool, err error)) error {
 	for {
 		next := t.head
 		next.Transcripts = maps.Clone(next.Transcripts)
@@ -189,40 +184,6 @@ func (s *Store) change(ctx context.Context, t *session, edit func(*head) (done b
 			return err
 		}
 		if err := s.readHead(ctx, t); err != nil {
-			return err
-		}
-	}
-}
-
-// close writes into an object that no token below one may write it any more.
-// A writer that is about to finds it changed.
-func (s *Store) close(ctx context.Context, name, lease string, token int64) error {
-	for {
-		body := make(map[string]json.RawMessage)
-		o, err := s.getJSON(ctx, name, &body)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-		var st stamp
-		if fences := body["fences"]; fences != nil {
-			if err := json.Unmarshal(fences, &st.Fences); err != nil {
-				return fmt.Errorf("%w: %s", store.ErrDamaged, name)
-			}
-		}
-		if st.Fences[lease] >= token {
-			return nil
-		}
-		if err := st.pass(store.Fence{Name: lease, Token: token}); err != nil {
-			return err
-		}
-		if body["fences"], err = json.Marshal(st.Fences); err != nil {
-			return err
-		}
-		body["nonce"] = json.RawMessage(`"` + rand.Text() + `"`)
-		if _, err = s.putJSON(ctx, name, body, o.etag); !errors.Is(err, errTaken) {
-			return err
-		}
-		if err := pause(ctx); err != nil {
 			return err
 		}
 	}

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -25,6 +28,31 @@ type leaseBody struct {
 	Objects []string `json:"objects,omitempty"`
 }
 
+// stamp is in every object that is written under fences.
+type stamp struct {
+	// Nonce differs in each write, so that no two states are equal: the tag of an
+	// object is a digest of its content.
+	Nonce string `json:"nonce"`
+	// Fences are the lowest tokens that may still write, by lease.
+	Fences map[string]int64 `json:"fences,omitempty"`
+}
+
+// pass wants a fence to be as new as all that were here, and notes it.
+func (s *stamp) pass(f store.Fence) error {
+	if f.IsZero() {
+		return nil
+	}
+	if f.Token < s.Fences[f.Name] {
+		return store.ErrLeaseLost
+	}
+	s.Fences = maps.Clone(s.Fences)
+	if s.Fences == nil {
+		s.Fences = make(map[string]int64)
+	}
+	s.Fences[f.Name] = f.Token
+	return nil
+}
+
 // second is how coarse the times of S3 are.
 const second = time.Second
 
@@ -36,13 +64,22 @@ func (l leaseBody) left(o object) time.Duration {
 	return min(l.TTL, l.TTL-(o.now.Sub(o.modified)-second))
 }
 
-func (s *Store) leaseName(project, name string) string {
+// leases are the leases, and the fences that they put up: the next owner of a lease closes
+// each object to the one before.
+type leases struct {
+	*objects
+
+	mu         sync.Mutex
+	registered map[store.Fence]map[string]bool // objects that are noted in their lease
+}
+
+func (s *leases) leaseName(project, name string) string {
 	return s.short(project+"/leases/", name)
 }
 
 // changeLease changes a lease. edit gets what there is, and returns what there
 // shall be, or false if that is the same.
-func (s *Store) changeLease(ctx context.Context, project, name string, edit func(leaseBody, object) (leaseBody, bool, error)) (leaseBody, error) {
+func (s *leases) changeLease(ctx context.Context, project, name string, edit func(leaseBody, object) (leaseBody, bool, error)) (leaseBody, error) {
 	nonce := rand.Text()
 	for {
 		var l leaseBody
@@ -70,7 +107,7 @@ func (s *Store) changeLease(ctx context.Context, project, name string, edit func
 // register notes in a lease that an object is about to be written under it, and
 // fails unless the lease is current. From then on the object itself shows whether
 // the lease still is: the next owner closes it.
-func (s *Store) register(ctx context.Context, f store.Fence, written string) error {
+func (s *leases) register(ctx context.Context, f store.Fence, written string) error {
 	if f.IsZero() {
 		return nil
 	}
@@ -108,8 +145,42 @@ func (s *Store) register(ctx context.Context, f store.Fence, written string) err
 // maxFences is for how many leases it is remembered what was registered.
 const maxFences = 1000
 
+// close writes into an object that no token below one may write it any more.
+// A writer that is about to finds it changed.
+func (s *leases) close(ctx context.Context, name, lease string, token int64) error {
+	for {
+		body := make(map[string]json.RawMessage)
+		o, err := s.getJSON(ctx, name, &body)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		var st stamp
+		if fences := body["fences"]; fences != nil {
+			if err := json.Unmarshal(fences, &st.Fences); err != nil {
+				return fmt.Errorf("%w: %s", store.ErrDamaged, name)
+			}
+		}
+		if st.Fences[lease] >= token {
+			return nil
+		}
+		if err := st.pass(store.Fence{Name: lease, Token: token}); err != nil {
+			return err
+		}
+		if body["fences"], err = json.Marshal(st.Fences); err != nil {
+			return err
+		}
+		body["nonce"] = json.RawMessage(`"` + rand.Text() + `"`)
+		if _, err = s.putJSON(ctx, name, body, o.etag); !errors.Is(err, errTaken) {
+			return err
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
 // closeAll closes what was written under a lease to all tokens below one.
-func (s *Store) closeAll(ctx context.Context, lease string, token int64, objects []string) error {
+func (s *leases) closeAll(ctx context.Context, lease string, token int64, objects []string) error {
 	errs := make([]error, len(objects))
 	var wg sync.WaitGroup
 	free := make(chan struct{}, ahead)
@@ -162,7 +233,7 @@ func (s *Store) Acquire(ctx context.Context, project, name, owner string, ttl ti
 }
 
 // setLease changes a lease if it is the current one.
-func (s *Store) setLease(ctx context.Context, l store.Lease, set func(*leaseBody)) error {
+func (s *leases) setLease(ctx context.Context, l store.Lease, set func(*leaseBody)) error {
 	_, err := s.changeLease(ctx, l.Project, l.Name, func(now leaseBody, _ object) (leaseBody, bool, error) {
 		if now.Token != l.Token || now.Released {
 			return now, false, store.ErrLeaseLost
@@ -186,9 +257,6 @@ func (s *Store) Release(ctx context.Context, l store.Lease) error {
 	if err := cmp.Or(store.CheckLease(l.Project, l.Name), ctx.Err()); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	delete(s.registered, l.Fence)
-	s.mu.Unlock()
 	err := s.release(ctx, l)
 	if errors.Is(err, store.ErrLeaseLost) {
 		return nil
@@ -196,7 +264,11 @@ func (s *Store) Release(ctx context.Context, l store.Lease) error {
 	return fail(l.Name, err)
 }
 
-func (s *Store) release(ctx context.Context, l store.Lease) error {
+// release gives a lease back, and closes what was written under it.
+func (s *leases) release(ctx context.Context, l store.Lease) error {
+	s.mu.Lock()
+	delete(s.registered, l.Fence)
+	s.mu.Unlock()
 	now, err := s.changeLease(ctx, l.Project, l.Name, func(now leaseBody, _ object) (leaseBody, bool, error) {
 		if now.Token != l.Token {
 			return now, false, store.ErrLeaseLost

@@ -22,7 +22,7 @@ import (
 func indexName(k store.Key) string { return k.Project + "/index/" + k.Session }
 
 // touch writes the entry of a session in the index.
-func (s *Store) touch(ctx context.Context, t *session) error {
+func (s *sessions) touch(ctx context.Context, t *session) error {
 	for {
 		etag, err := s.put(ctx, indexName(t.key), []byte("1"), t.index)
 		if err == nil {
@@ -44,7 +44,7 @@ func (s *Store) touch(ctx context.Context, t *session) error {
 var sessionID = regexp.MustCompile(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)
 
 // listed returns the objects that a folder has for sessions, by their ids.
-func (s *Store) listed(ctx context.Context, folder string, each func(id string, modified time.Time, size int64)) error {
+func (s *sessions) listed(ctx context.Context, folder string, each func(id string, modified time.Time, size int64)) error {
 	for o, err := range s.list(ctx, folder) {
 		if err != nil {
 			return err
@@ -57,7 +57,7 @@ func (s *Store) listed(ctx context.Context, folder string, each func(id string, 
 }
 
 // sessionsOf returns the sessions of a project, the last modified first.
-func (s *Store) sessionsOf(ctx context.Context, project string) ([]store.Summary, error) {
+func (s *sessions) sessionsOf(ctx context.Context, project string) ([]store.Summary, error) {
 	if err := cmp.Or(store.CheckProject(project), ctx.Err()); err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (s *Store) sessionsOf(ctx context.Context, project string) ([]store.Summary
 }
 
 // heads yields the heads of sessions. A failure ends the loop.
-func (s *Store) heads(ctx context.Context, project string, list []store.Summary, failure *error) iter.Seq2[store.Summary, head] {
+func (s *sessions) heads(ctx context.Context, project string, list []store.Summary, failure *error) iter.Seq2[store.Summary, head] {
 	return func(yield func(store.Summary, head) bool) {
 		names := make([]string, len(list))
 		for i, item := range list {
@@ -164,7 +164,7 @@ func (s *Store) Subagents(ctx context.Context, project, session string) iter.Seq
 }
 
 // subs returns the transcripts below a session, in order.
-func (s *Store) subs(ctx context.Context, k store.Key) ([]string, error) {
+func (s *sessions) subs(ctx context.Context, k store.Key) ([]string, error) {
 	if err := cmp.Or(k.Check(), ctx.Err()); err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ type part struct {
 func partsOf(k store.Key) string { return k.Project + "/parts/" + k.Session + "/" }
 
 // newPart writes a part.
-func (s *Store) newPart(ctx context.Context, k store.Key, body []byte, entries int64, level int) (part, error) {
+func (s *sessions) newPart(ctx context.Context, k store.Key, body []byte, entries int64, level int) (part, error) {
 	p := part{Name: rand.Text(), Entries: entries, Bytes: int64(len(body)), Level: level}
 	_, err := s.put(ctx, partsOf(k)+p.Name, body, anyTag)
 	return p, err
@@ -83,7 +83,7 @@ func decode(p part, body []byte) (*content, error) {
 }
 
 // read yields the content of parts in order. A part that is not there is errStale.
-func (s *Store) read(ctx context.Context, k store.Key, parts []part, yield func(*content) error) error {
+func (s *sessions) read(ctx context.Context, k store.Key, parts []part, yield func(*content) error) error {
 	names := make([]string, len(parts))
 	for i, p := range parts {
 		names[i] = partsOf(k) + p.Name

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"iter"
@@ -31,23 +29,12 @@ type recordBody struct {
 
 func (r recordBody) there() bool { return r.Revision > 0 && !r.Gone }
 
-// maxKey is how long the name of an object may be.
-const maxKey = 1024
-
-// short returns the name of an object for a name with slashes, or for its digest
-// if it is too long. "!" is not a character of names, and none begins with "~".
-func (s *Store) short(folder, name string) string {
-	full := folder + strings.ReplaceAll(name, "/", "!")
-	if len(s.prefix)+len(full) <= maxKey {
-		return full
-	}
-	sum := sha256.Sum256([]byte(name))
-	return folder + "~" + hex.EncodeToString(sum[:])
-}
+// records keeps records, each in an object.
+type records struct{ *leases }
 
 func recordFolder(project, kind string) string { return project + "/records/" + kind + "/" }
 
-func (s *Store) recordName(k store.RecordKey) string {
+func (s records) recordName(k store.RecordKey) string {
 	return s.short(recordFolder(k.Project, k.Kind), k.Name)
 }
 
@@ -57,7 +44,7 @@ func (s *Store) GetRecord(ctx context.Context, k store.RecordKey) (store.Record,
 		return store.Record{}, err
 	}
 	var r recordBody
-	_, err := s.getJSON(ctx, s.recordName(k), &r)
+	_, err := s.getJSON(ctx, s.records.recordName(k), &r)
 	if err == nil && !r.there() {
 		err = store.ErrNotFound
 	}
@@ -72,7 +59,7 @@ func (s *Store) PutRecord(ctx context.Context, k store.RecordKey, value []byte, 
 	if err := cmp.Or(store.CheckPut(k, value, revision, f), ctx.Err()); err != nil {
 		return 0, err
 	}
-	next, err := s.changeRecord(ctx, k, f, func(r *recordBody) error {
+	next, err := s.records.changeRecord(ctx, k, f, func(r *recordBody) error {
 		if r.there() != (revision > 0) || r.there() && r.Revision != revision {
 			return store.ErrConflict
 		}
@@ -90,7 +77,7 @@ func (s *Store) DropRecord(ctx context.Context, k store.RecordKey, revision int6
 	if err := cmp.Or(store.CheckDrop(k, revision, f), ctx.Err()); err != nil {
 		return err
 	}
-	_, err := s.changeRecord(ctx, k, f, func(r *recordBody) error {
+	_, err := s.records.changeRecord(ctx, k, f, func(r *recordBody) error {
 		switch {
 		case !r.there():
 			return store.ErrNotFound
@@ -107,7 +94,7 @@ func (s *Store) DropRecord(ctx context.Context, k store.RecordKey, revision int6
 const maxWrites = 8
 
 // changeRecord changes a record and returns its new revision.
-func (s *Store) changeRecord(ctx context.Context, k store.RecordKey, f store.Fence, change func(*recordBody) error) (int64, error) {
+func (s records) changeRecord(ctx context.Context, k store.RecordKey, f store.Fence, change func(*recordBody) error) (int64, error) {
 	name := s.recordName(k)
 	if err := s.register(ctx, f, name); err != nil {
 		return 0, err
@@ -150,14 +137,14 @@ func (s *Store) Scan(ctx context.Context, f store.Folder, after string) iter.Seq
 			yield(store.Record{}, err)
 			return
 		}
-		names, err := s.recordNames(ctx, f, after)
+		names, err := s.records.recordNames(ctx, f, after)
 		if err != nil {
 			yield(store.Record{}, fail(f, err))
 			return
 		}
 		var objects []string
 		for _, name := range names {
-			objects = append(objects, s.recordName(store.RecordKey{Project: f.Project, Kind: f.Kind, Name: name}))
+			objects = append(objects, s.records.recordName(store.RecordKey{Project: f.Project, Kind: f.Kind, Name: name}))
 		}
 		i := 0
 		for body, err := range s.fetch(ctx, objects) {
@@ -178,7 +165,7 @@ func (s *Store) Scan(ctx context.Context, f store.Folder, after string) iter.Seq
 }
 
 // recordNames returns the names of the records of a folder after one, in order.
-func (s *Store) recordNames(ctx context.Context, f store.Folder, after string) ([]string, error) {
+func (s records) recordNames(ctx context.Context, f store.Folder, after string) ([]string, error) {
 	folder := recordFolder(f.Project, f.Kind)
 	from, to := f.Between(after)
 	var names []string

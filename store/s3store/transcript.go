@@ -23,7 +23,7 @@ func (s *Store) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	return fail(k, s.append(ctx, k, b))
 }
 
-func (s *Store) append(ctx context.Context, k store.Key, b store.Batch) error {
+func (s *sessions) append(ctx context.Context, k store.Key, b store.Batch) error {
 	if err := s.register(ctx, b.Fence, headName(k)); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (s *Store) append(ctx context.Context, k store.Key, b store.Batch) error {
 
 // appending is an append under way.
 type appending struct {
-	s     *Store
+	s     *sessions
 	t     *session
 	k     store.Key
 	b     store.Batch
@@ -162,7 +162,7 @@ func (known *ids) add(c *content) {
 }
 
 // catchUp reads the entries of a transcript that are not cached yet.
-func (s *Store) catchUp(ctx context.Context, t *session, k store.Key, tr transcript) (*ids, error) {
+func (s *sessions) catchUp(ctx context.Context, t *session, k store.Key, tr transcript) (*ids, error) {
 	known := t.ids[k.Sub]
 	if known == nil || known.transcript != tr.ID {
 		known = &ids{transcript: tr.ID, uuids: make(map[string]struct{}), batches: make(map[string]struct{})}
@@ -202,11 +202,21 @@ func (s *Store) Load(ctx context.Context, k store.Key, after store.Place) iter.S
 	}
 }
 
+// Delete implements [store.Transcripts]. A process that dies in the middle of a
+// write can leave an object behind that belongs to nothing; deleting the session
+// again removes it.
+func (s *Store) Delete(ctx context.Context, k store.Key, f store.Fence) error {
+	if err := cmp.Or(store.Batch{Fence: f}.Check(k), ctx.Err()); err != nil {
+		return err
+	}
+	return fail(k, s.delete(ctx, k, f))
+}
+
 // errLeft means that a loop was left, or has all it wants.
 var errLeft = errors.New("the loop is over")
 
 // load yields the entries behind the first done ones.
-func (s *Store) load(ctx context.Context, k store.Key, done int64, yield func(store.PlacedEntry, error) bool) error {
+func (s *sessions) load(ctx context.Context, k store.Key, done int64, yield func(store.PlacedEntry, error) bool) error {
 	t := &session{key: k.Main()}
 	var id, nonce string
 	var end int64 // how many entries there are
