@@ -1,10 +1,8 @@
 package serve
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -24,12 +22,16 @@ func editorRoute() *route {
 	return &route{method: "GET", path: "/acp", least: api.Viewer, status: http.StatusSwitchingProtocols, handle: (*call).editor}
 }
 
-// editor speaks the Agent Client Protocol over a WebSocket, a message in each text
-// frame, until the editor is gone, the server stops, or the user may no longer be
-// here. Its sessions are conversations of this server.
+// editor speaks the Agent Client Protocol over a WebSocket until the editor is gone, the
+// server stops, or the user may no longer be here. Its sessions are conversations of
+// this server.
 //
 // A browser names the page that connects: only one of this server may.
 func (c *call) editor() error {
+	if !c.s.editors.enter() {
+		return closing.because("try again in a moment")
+	}
+	defer c.s.editors.leave()
 	o := &c.service().opts
 	if !c.s.streams.enter(c.user.Name, o.StreamsPerUser, o.Streams) {
 		return limited.because("too many streams and editors are open: close some, or come back later")
@@ -47,9 +49,14 @@ func (c *call) editor() error {
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer cancel(nil)
-	watching.Go(func() { c.watchEditor(ctx, conn, cancel) })
+	watching.Go(func() { c.watchEditor(ctx, socket, cancel) })
 	agent := &acp.Remote{Server: &userServer{c.service(), c.editorUser}, Name: "claudectl", Logger: o.Logger}
-	err = (&acp.Endpoint{Backend: agent, Logger: o.Logger}).Serve(ctx, socket)
+	counted := &countedSessions{
+		Backend: agent,
+		enter:   func() bool { return c.s.streams.enter(c.user.Name, o.StreamsPerUser, o.Streams) },
+		leave:   func() { c.s.streams.leave(c.user.Name) },
+	}
+	err = (&acp.Endpoint{Backend: counted, Logger: o.Logger}).Serve(ctx, socket)
 	if err != nil && ctx.Err() == nil {
 		o.Logger.Warn("serve: the connection of an editor ended", "user", c.user.Name, "error", err)
 	}
@@ -63,7 +70,7 @@ var (
 
 // watchEditor ends a connection whose editor does not answer, or whose user may no
 // longer be here.
-func (c *call) watchEditor(ctx context.Context, conn *websocket.Conn, end context.CancelCauseFunc) {
+func (c *call) watchEditor(ctx context.Context, socket *editorSocket, end context.CancelCauseFunc) {
 	ping, look := time.NewTicker(editorPing), time.NewTicker(lookAgain)
 	defer ping.Stop()
 	defer look.Stop()
@@ -72,10 +79,7 @@ func (c *call) watchEditor(ctx context.Context, conn *websocket.Conn, end contex
 		case <-ctx.Done():
 			return
 		case <-ping.C:
-			bounded, cancel := context.WithTimeout(ctx, writeWait)
-			err := conn.Ping(bounded)
-			cancel()
-			if err != nil {
+			if err := socket.alive(ctx); err != nil {
 				end(err)
 			}
 		case <-look.C:
@@ -100,64 +104,4 @@ func (c *call) editorUser() (api.User, error) {
 		return api.User{}, problemOf(err)
 	}
 	return u, nil
-}
-
-// editorSocket is a WebSocket as a stream of lines.
-type editorSocket struct {
-	conn *websocket.Conn
-	ctx  context.Context // its cause is why the connection ends
-	in   []byte          // of the frame that is being read
-	out  bytes.Buffer    // a line that has no end yet
-}
-
-// Read returns frames as lines.
-func (s *editorSocket) Read(p []byte) (int, error) {
-	if len(s.in) == 0 {
-		// Close ends the read. The end of a context would cut the connection before
-		// Close can say why.
-		_, data, err := s.conn.Read(context.Background())
-		if err != nil {
-			return 0, io.EOF // closed or cut
-		}
-		for i, b := range data { // between the tokens of JSON a line feed is a blank
-			if b == '\n' || b == '\r' {
-				data[i] = ' '
-			}
-		}
-		s.in = append(data, '\n')
-	}
-	n := copy(p, s.in)
-	s.in = s.in[n:]
-	return n, nil
-}
-
-// Write sends each line as a frame. An editor that takes nothing is dropped.
-func (s *editorSocket) Write(p []byte) (int, error) {
-	s.out.Write(p)
-	for {
-		line, rest, whole := bytes.Cut(s.out.Bytes(), []byte{'\n'})
-		if !whole {
-			return len(p), nil
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), writeWait)
-		err := s.conn.Write(ctx, websocket.MessageText, line)
-		cancel()
-		if err != nil {
-			return 0, err
-		}
-		s.out.Next(s.out.Len() - len(rest))
-	}
-}
-
-// Close says why and closes the connection.
-func (s *editorSocket) Close() error {
-	switch cause := context.Cause(s.ctx); {
-	case errors.Is(cause, errServerStops):
-		return s.conn.Close(websocket.StatusGoingAway, cause.Error())
-	case errors.Is(cause, errMayNotStay):
-		return s.conn.Close(websocket.StatusPolicyViolation, cause.Error())
-	case cause != nil:
-		return s.conn.CloseNow()
-	}
-	return s.conn.Close(websocket.StatusNormalClosure, "")
 }

@@ -68,8 +68,9 @@ type Options struct {
 	// approval. It must not wait for long. Nil: nobody is notified.
 	Notify func(api.Approval)
 
-	// StreamsPerUser and Streams are how many event streams may be open: 32 and
-	// 1000.
+	// StreamsPerUser and Streams are how many event streams may be open, for each
+	// user and in all: 32 and 1000. The connection of an editor, and each session that
+	// it has open, count as one each.
 	StreamsPerUser int
 	Streams        int
 

@@ -28,6 +28,7 @@ type Server struct {
 	cancel  context.CancelFunc
 	work    sync.WaitGroup
 	streams streamCount
+	editors editorCount
 }
 
 // New makes a server. It begins at once to write down what happens in the
@@ -112,10 +113,12 @@ func LoginLink(base, token string) string {
 	return strings.TrimSuffix(base, "/") + "/login#t=" + url.QueryEscape(token)
 }
 
-// Close ends the event streams and everything that the server does in the
-// background. It does not close the fleet.
+// Close ends the event streams, the connections of editors and everything that the
+// server does in the background, and waits for the end of all but the streams. An editor
+// that does not answer is cut off after some seconds. Close does not close the fleet.
 func (s *Server) Close() error {
 	s.cancel()
+	s.editors.close()
 	s.service.logs.close()
 	s.work.Wait()
 	return nil

@@ -1,0 +1,134 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// editorPiece is how much of a message is written at once. A line that takes so little
+// within writeWait counts as dead.
+const editorPiece = 16 << 10
+
+// editorSocket is a WebSocket as a stream of lines: each message is a line. One goroutine
+// may read while another writes and a third asks whether the editor is alive.
+type editorSocket struct {
+	conn *websocket.Conn
+	ctx  context.Context // its cause is why the connection ends
+	in   []byte          // of the message that is being read
+	out  bytes.Buffer    // a line that has no end yet
+
+	heard   atomic.Bool // something has come since the last look
+	writing atomic.Bool
+}
+
+// Read returns messages as lines.
+func (s *editorSocket) Read(p []byte) (int, error) {
+	if len(s.in) == 0 {
+		// Close ends the read. The end of a context would cut the connection before
+		// Close can give its reason.
+		_, r, err := s.conn.Reader(context.Background())
+		if err != nil {
+			return 0, io.EOF // closed or cut
+		}
+		data, err := io.ReadAll(hearing{r, &s.heard})
+		if err != nil {
+			return 0, io.EOF
+		}
+		for i, b := range data { // between the tokens of JSON a line feed is a blank
+			if b == '\n' || b == '\r' {
+				data[i] = ' '
+			}
+		}
+		s.in = append(data, '\n')
+	}
+	n := copy(p, s.in)
+	s.in = s.in[n:]
+	return n, nil
+}
+
+// hearing notes that something was read.
+type hearing struct {
+	io.Reader
+	heard *atomic.Bool
+}
+
+// Read implements [io.Reader].
+func (h hearing) Read(p []byte) (int, error) {
+	n, err := h.Reader.Read(p)
+	if n > 0 {
+		h.heard.Store(true)
+	}
+	return n, err
+}
+
+// Write sends each line as a message. An editor that takes nothing is dropped; one on a
+// slow line is not.
+func (s *editorSocket) Write(p []byte) (int, error) {
+	s.out.Write(p)
+	for {
+		line, rest, whole := bytes.Cut(s.out.Bytes(), []byte{'\n'})
+		if !whole {
+			return len(p), nil
+		}
+		if err := s.send(line); err != nil {
+			return 0, err
+		}
+		s.out.Next(s.out.Len() - len(rest))
+	}
+}
+
+// send writes a message piece by piece. Each piece must be taken in time, however many
+// there are.
+func (s *editorSocket) send(line []byte) error {
+	s.writing.Store(true)
+	defer s.writing.Store(false)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	patience := time.AfterFunc(writeWait, cancel)
+	defer patience.Stop()
+	w, err := s.conn.Writer(ctx, websocket.MessageText)
+	for err == nil && len(line) > 0 {
+		n := min(len(line), editorPiece)
+		_, err = w.Write(line[:n])
+		line = line[n:]
+		patience.Reset(writeWait)
+	}
+	if err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// alive asks an editor that is silent whether it lives. One that sends something lives,
+// and cannot answer before it has sent it. Whether one lives that is being written to,
+// the writer finds out.
+func (s *editorSocket) alive(ctx context.Context) error {
+	if s.heard.Swap(false) || s.writing.Load() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeWait)
+	defer cancel()
+	if err := s.conn.Ping(ctx); err != nil && !s.heard.Load() && !s.writing.Load() {
+		return err
+	}
+	return nil
+}
+
+// Close gives the reason and closes the connection.
+func (s *editorSocket) Close() error {
+	switch cause := context.Cause(s.ctx); {
+	case errors.Is(cause, errServerStops):
+		return s.conn.Close(websocket.StatusGoingAway, cause.Error())
+	case errors.Is(cause, errMayNotStay):
+		return s.conn.Close(websocket.StatusPolicyViolation, cause.Error())
+	case cause != nil:
+		return s.conn.CloseNow()
+	}
+	return s.conn.Close(websocket.StatusNormalClosure, "")
+}
