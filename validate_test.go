@@ -94,17 +94,20 @@ func TestUnknownTools(t *testing.T) {
 		matchers, rules []string
 		lists           []string // of one turn each
 		want            []string // in the log; none: nothing is logged
+		tools           []string // Options.Tools
 	}{
-		"known":           {[]string{"Bash|Read", "mcp__docs__search", "mcp__.*", "^(Read|Write)$", ""}, []string{"Bash(ls:*)", "mcp__docs", "mcp__*", "Glob"}, []string{tools}, nil},
-		"a typing error":  {[]string{"Bahs"}, nil, []string{tools}, []string{"Bahs", "nearest=[Bash]"}},
-		"a rule":          {nil, []string{"Wirte"}, []string{tools}, []string{"Wirte", "nearest=[Write]"}},
-		"a tool of MCP":   {[]string{"mcp__docs__serach"}, nil, []string{tools}, []string{"mcp__docs__search]"}},
-		"a pattern":       {[]string{"^mcp__dosc__.*$"}, nil, []string{tools}, []string{"^mcp__dosc__.*$"}},
-		"new in the CLI":  {[]string{"Brandnew"}, nil, []string{`"tools":["Brandnew"]`}, nil},
-		"once":            {[]string{"Bahs"}, nil, []string{tools, tools}, []string{"Bahs"}},
-		"not yet there":   {[]string{"mcp__late__x"}, nil, []string{tools + `,"mcp_servers":[{"name":"late","status":"pending"}]`}, nil},
-		"there at last":   {[]string{"mcp__late__x"}, nil, []string{tools + `,"mcp_servers":[{"name":"late","status":"pending"}]`, `"tools":["mcp__late__x"]`}, nil},
-		"not there later": {[]string{"mcp__late__x"}, nil, []string{tools + `,"mcp_servers":[{"name":"late","status":"pending"}]`, tools}, []string{"mcp__late__x"}},
+		"known":           {[]string{"Bash|Read", "mcp__docs__search", "mcp__.*", "^(Read|Write)$", ""}, []string{"Bash(ls:*)", "mcp__docs", "mcp__*", "Glob"}, []string{tools}, nil, nil},
+		"a typing error":  {[]string{"Bahs"}, nil, []string{tools}, []string{"Bahs", "nearest=[Bash]"}, nil},
+		"a rule":          {nil, []string{"Wirte"}, []string{tools}, []string{"Wirte", "nearest=[Write]"}, nil},
+		"a tool of MCP":   {[]string{"mcp__docs__serach"}, nil, []string{tools}, []string{"mcp__docs__search]"}, nil},
+		"a pattern":       {[]string{"^mcp__dosc__.*$"}, nil, []string{tools}, []string{"^mcp__dosc__.*$"}, nil},
+		"new in the CLI":  {[]string{"Brandnew"}, nil, []string{`"tools":["Brandnew"]`}, nil, nil},
+		"once":            {[]string{"Bahs"}, nil, []string{tools, tools}, []string{"Bahs"}, nil},
+		"not yet there":   {[]string{"mcp__late__x"}, nil, []string{tools + `,"mcp_servers":[{"name":"late","status":"pending"}]`}, nil, nil},
+		"there at last":   {[]string{"mcp__late__x"}, nil, []string{tools + `,"mcp_servers":[{"name":"late","status":"pending"}]`, `"tools":["mcp__late__x"]`}, nil, nil},
+		"not there later": {[]string{"mcp__late__x"}, nil, []string{tools + `,"mcp_servers":[{"name":"late","status":"pending"}]`, tools}, []string{"mcp__late__x"}, nil},
+		"a tool":          {nil, nil, []string{tools}, []string{"Raed", "nearest=[Read]"}, []string{"Bash", "Raed"}},
+		"all tools":       {nil, nil, []string{tools}, nil, []string{"default"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
@@ -118,7 +121,7 @@ func TestUnknownTools(t *testing.T) {
 				c.idle()
 			}, func(t *testing.T, o *claude.Options) {
 				o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-				o.AllowedTools = tt.rules
+				o.AllowedTools, o.Tools = tt.rules, tt.tools
 				for _, m := range tt.matchers {
 					h := noHook()
 					h.Event, h.Matcher = hook.EventPreToolUse, m

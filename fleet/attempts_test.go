@@ -71,8 +71,21 @@ func TestManyEndsOfOneTurn(t *testing.T) {
 				}
 				defer func() { closeFleet(t, m.fleet) }()
 				<-time.After(2 * time.Minute)
-				if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered || o.Text != "done" {
+				o := outcome(t, m.fleet, "ada", id)
+				if o.Status != fleet.Answered || o.Text != "done" {
 					t.Errorf("at the end: %+v", o)
+				}
+				said := 0
+				for line, err := range store.Entries(t.Context(), db, store.Key{Project: "p", Session: o.Session}) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if strings.Contains(string(line), `"text":"done"`) {
+						said++
+					}
+				}
+				if said != 1 {
+					t.Errorf("answered %d times", said)
 				}
 			})
 		})

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/fleet"
@@ -48,6 +49,41 @@ func TestChoiceTakenBackAsksTheOptions(t *testing.T) {
 		}
 		if want := []string{"plan opus", "default haiku"}; !slices.Equal(got, want) {
 			t.Errorf("it ran as %q, want %q", got, want)
+		}
+	})
+}
+
+// A model whose name is mistyped is refused, and is not kept: neither where the conversation
+// has a CLI, which knows the names, nor where it sleeps.
+func TestMistypedModelIsNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := open(t, store.Memory(), newScripted(), nil)
+		defer closeFleet(t, f)
+		chosen := func() string {
+			info, err := f.Get(t.Context(), "ada")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return info.Model
+		}
+		ask(t, f, "ada", "hello")
+		if err := f.SetModel(t.Context(), "ada", "opus"); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"defualt", "my model", "a\n"} { // awake
+			if err := f.SetModel(t.Context(), "ada", name); !errors.Is(err, store.ErrInvalid) || chosen() != "opus" {
+				t.Errorf("SetModel(%q) = %v; chosen is %q", name, err, chosen())
+			}
+		}
+		<-time.After(time.Hour)
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.Asleep {
+			t.Fatalf("it is %s, %v", info.State, err)
+		}
+		if err := f.SetModel(t.Context(), "ada", "my model"); !errors.Is(err, store.ErrInvalid) || chosen() != "opus" {
+			t.Errorf("SetModel = %v; chosen is %q", err, chosen())
+		}
+		if got := ask(t, f, "ada", "again"); got != "heard hello, again" {
+			t.Errorf("it answers %q", got)
 		}
 	})
 }

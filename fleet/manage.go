@@ -144,15 +144,6 @@ func (f *Fleet) Resume(ctx context.Context, key string, from ResumeFrom) (err er
 	return nil
 }
 
-// SetModel chooses the model of a conversation, from its next turn on. Empty is
-// what its options say.
-func (f *Fleet) SetModel(ctx context.Context, key, model string) error {
-	if err := f.choose(ctx, key, func(r *record) { r.Model = model }); err != nil {
-		return err
-	}
-	return f.perform(ctx, key, Instruction{Model: &model})
-}
-
 // SetPermissionMode chooses the permission mode of a conversation. It stays
 // chosen when the conversation sleeps, although the CLI forgets it. Empty is what
 // its options say.
