@@ -69,7 +69,7 @@ func (e *Editor) Info() *schema.Implementation { return e.init.ClientInfo }
 
 // Update shows something in a session. It returns when it is written.
 func (e *Editor) Update(ctx context.Context, id schema.SessionID, update schema.SessionUpdate) error {
-	return e.conn.Notify(ctx, schema.MethodClientSessionUpdate, schema.SessionNotification{SessionID: id, Update: update})
+	return e.conn.Notify(ctx, schema.MethodClientSessionUpdate, notification(id, update))
 }
 
 // RequestPermission asks the person about a tool call. When ctx ends, the

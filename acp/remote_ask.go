@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/claude-agent-go/claude/acp/internal/rpc"
 	"github.com/claude-agent-go/claude/acp/internal/translate"
 	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/internal/jsonx"
@@ -89,7 +90,8 @@ func (a *asks) ask(id string) {
 	a.all.Go(func() {
 		defer cancel()
 		defer a.withdraw(id)
-		if err := a.decide(ctx, id); err != nil && ctx.Err() == nil {
+		// An editor that is gone leaves its questions to others.
+		if err := a.decide(ctx, id); err != nil && ctx.Err() == nil && !errors.Is(err, rpc.ErrClosed) {
 			a.session.log.Warn("acp: an approval was not decided", "session", a.session.id, "approval", id, "error", err)
 		}
 	})

@@ -25,10 +25,20 @@ func main() {
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
 }
 
-// commands is the command line.
-type commands struct {
+// always is what every command line may have.
+type always struct {
 	JSON    bool             `name:"json" help:"Write JSON instead of text."`
 	Version kong.VersionFlag `help:"Show the version of this program."`
+}
+
+// forEditors is the command that editors start.
+type forEditors struct {
+	ACP acpCommand `cmd:"" name:"acp" help:"Be an agent for editors that speak the Agent Client Protocol."`
+}
+
+// commands is the command line.
+type commands struct {
+	always
 
 	Demo     demoCommand     `cmd:"" help:"Show a whole session with a simulated agent."`
 	Run      runCommand      `cmd:"" help:"Send a prompt and show the answer."`
@@ -37,7 +47,7 @@ type commands struct {
 	Inspect  inspectCommand  `cmd:"" help:"Show a recording as text, as JSON or as a page."`
 	Sessions sessionsCommand `cmd:"" help:"List, show and manage the sessions on this disk."`
 	Serve    serveCommand    `cmd:"" help:"Serve conversations, with an inbox of approvals, on HTTP."`
-	ACP      acpCommand      `cmd:"" name:"acp" help:"Be an agent for editors that speak the Agent Client Protocol."`
+	forEditors
 	Fake     fakeCommand     `cmd:"" help:"Act as a CLI that plays a script or a recording."`
 	Parity   parityCommand   `cmd:"" help:"Show which parts of the official SDKs this build offers."`
 	Versions versionsCommand `cmd:"" help:"Show what each version of the CLI can do."`
@@ -51,9 +61,9 @@ type commands struct {
 // run is the whole program: it returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
 	c := newConsole(ctx, stdin, stdout, stderr, env)
-	var line commands
 	answered := false // by help or version, which ask to exit and let the parser continue
-	parser, err := newParser(&line, c, kong.Exit(func(int) { answered = true }))
+	line, common := grammar(args)
+	parser, err := newParser(line, c, kong.Exit(func(int) { answered = true }))
 	if err != nil {
 		return c.fail(err)
 	}
@@ -64,12 +74,27 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if answered {
 		return c.fail(because(c.ctx, nil))
 	}
-	c.json = line.JSON
+	c.json = common.JSON
 	if err != nil {
 		c.json = slices.Contains(args, "--json") // nothing was filled in
 		return c.fail(because(c.ctx, &failure{exitUsage, err}))
 	}
 	return c.fail(because(c.ctx, call.Run()))
+}
+
+// grammar returns the command line to parse, with the part that all commands have. To
+// describe every command to the parser takes a third of the time that an editor waits
+// for its agent, so for that there is only the one.
+func grammar(args []string) (line any, common *always) {
+	if len(args) > 0 && args[0] == "acp" {
+		l := new(struct {
+			always
+			forEditors
+		})
+		return l, &l.always
+	}
+	l := new(commands)
+	return l, &l.always
 }
 
 // theirs marks what follows the script of fake as the command line of the CLI:
@@ -81,7 +106,7 @@ func theirs(args []string) []string {
 	return slices.Insert(slices.Clone(args), 2, "--")
 }
 
-func newParser(line *commands, c *console, more ...kong.Option) (*kong.Kong, error) {
+func newParser(line any, c *console, more ...kong.Option) (*kong.Kong, error) {
 	parser, err := kong.New(line, append(more,
 		kong.Name("claudectl"),
 		kong.Help(printHelp),

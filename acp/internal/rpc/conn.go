@@ -385,6 +385,9 @@ func (c *Conn) write(ctx context.Context, v any) error {
 	if err != nil {
 		return err
 	}
+	if ctx.Done() == nil {
+		return c.writer.Write(c.ctx, line)
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.ctx, func() { cancel(ErrClosed) })()

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +28,7 @@ const (
 	rowACPStart  = "from the start to the answer of initialize, ns"
 	rowACPMemory = "memory of the agent with three sessions, bytes"
 	rowACPCode   = "and the pages of its program that are loaded, bytes"
+	rowACPWhole  = "both together, bytes"
 	rowACPMedian = "a piece of text from the CLI to the editor, median, ns"
 	rowACPChunk  = "a piece of text from the CLI to the editor, 99th percentile, ns"
 )
@@ -75,8 +75,8 @@ func acpAgents(ctx context.Context, b *bench) (rows []row, err error) {
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
 	program := filepath.Join(r.dir, "claudectl")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/claudectl")
-	build.Dir = b.root
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "./cmd/claudectl") // as it is released
+	build.Dir, build.Env = b.root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
 	}
@@ -93,7 +93,7 @@ func acpAgents(ctx context.Context, b *bench) (rows []row, err error) {
 		{acpNode.Path(node, acpNode.Has), acpAdapter.Path(adapter, acpAdapter.Has)},
 	}
 	env := append(slices.Clone(r.opts.Env), "CLAUDE_CODE_EXECUTABLE="+r.opts.CLIPath)
-	var starts, memory, code [2][]float64
+	var starts, memory, code, whole [2][]float64
 	for range b.rounds {
 		for i, args := range agents {
 			a, err := startAgent(ctx, args, env, r.opts.Cwd)
@@ -106,7 +106,7 @@ func acpAgents(ctx context.Context, b *bench) (rows []row, err error) {
 				if err != nil {
 					return nil, errors.Join(err, a.stop())
 				}
-				memory[i], code[i] = append(memory[i], own), append(code[i], program)
+				memory[i], code[i], whole[i] = append(memory[i], own), append(code[i], program), append(whole[i], own+program)
 			}
 			if err := a.stop(); err != nil {
 				return nil, err
@@ -117,6 +117,7 @@ func acpAgents(ctx context.Context, b *bench) (rows []row, err error) {
 		{Case: rowACPStart, Ours: medianOf(starts[0]), TS: medianOf(starts[1])},
 		{Case: rowACPMemory, Ours: medianOf(memory[0]), TS: medianOf(memory[1])},
 		{Case: rowACPCode, Ours: medianOf(code[0]), TS: medianOf(code[1])},
+		{Case: rowACPWhole, Ours: medianOf(whole[0]), TS: medianOf(whole[1])},
 	}
 	for i := range rows {
 		rows[i].ratios()
@@ -190,9 +191,9 @@ func (a *acpAgent) stop() error {
 	return a.cmd.Wait()
 }
 
-// acpPieces measures how long a piece of text is on its way: from the read that
-// brought it out of the CLI to the editor, whose end of the connection is in this
-// process.
+// acpPieces measures how long a piece of text is on its way through the agent: from the
+// read that brought it out of the CLI to the end of the write that gave it to the
+// editor. Between them are pipes of the system, as between an editor and its agent.
 func acpPieces(ctx context.Context, b *bench) ([]row, error) {
 	pieces := b.scale(acpChunks)
 	const piece = "0123456789"
@@ -202,17 +203,15 @@ func acpPieces(ctx context.Context, b *bench) ([]row, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(home)
-	read := &moments{}
+	agent, editorEnd, err := pipes()
+	if err != nil {
+		return nil, err
+	}
+	read, written := &moments{}, &moments{}
 	local := &acp.Local{Options: &claude.Options{Transport: stamped{cli, read}, Env: []string{"HOME=" + home}}}
-	ours, theirs := net.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- acp.Serve(ctx, theirs, local) }()
-	shown := &moments{}
-	editor := acptest.Connect(ours, acptest.Setup{OnUpdate: func(_ schema.SessionID, up schema.SessionUpdate) {
-		if up.AgentMessageChunk != nil {
-			shown.add(1)
-		}
-	}})
+	go func() { ended <- acp.Serve(ctx, &stampedStream{agent, written}, local) }()
+	editor := acptest.Connect(editorEnd, acptest.Setup{})
 	var resp schema.NewSessionResponse
 	err = editor.Call(ctx, schema.MethodAgentInitialize, schema.InitializeRequest{ProtocolVersion: schema.Version}, nil)
 	if err == nil {
@@ -225,15 +224,42 @@ func acpPieces(ctx context.Context, b *bench) ([]row, error) {
 	if err := errors.Join(err, <-ended); err != nil {
 		return nil, err
 	}
-	if len(shown.at) != pieces || len(read.at) != pieces {
-		return nil, fmt.Errorf("%d pieces were read and %d shown, of %d", len(read.at), len(shown.at), pieces)
+	if text := editor.Text(resp.SessionID); len(text) != pieces*len(piece) || len(written.at) != pieces || len(read.at) != pieces {
+		return nil, fmt.Errorf("%d pieces were read and %d written, %d bytes shown, of %d pieces", len(read.at), len(written.at), len(text), pieces)
 	}
 	var delays []float64
-	for i := range shown.at {
-		delays = append(delays, float64(shown.at[i].Sub(read.at[i])))
+	for i := range written.at {
+		delays = append(delays, float64(written.at[i].Sub(read.at[i])))
 	}
 	slices.Sort(delays)
 	return []row{{Case: rowACPMedian, Ours: medianOf(delays)}, {Case: rowACPChunk, Ours: &delays[len(delays)*99/100]}}, nil
+}
+
+// pipes returns the two ends of a connection.
+func pipes() (one, other *pipeEnd, err error) {
+	fromOne, toOther, err1 := os.Pipe()
+	fromOther, toOne, err2 := os.Pipe()
+	return &pipeEnd{fromOther, toOther}, &pipeEnd{fromOne, toOne}, errors.Join(err1, err2)
+}
+
+// pipeEnd is an end of a connection.
+type pipeEnd struct{ in, out *os.File }
+
+func (p *pipeEnd) Read(b []byte) (int, error)  { return p.in.Read(b) }
+func (p *pipeEnd) Write(b []byte) (int, error) { return p.out.Write(b) }
+func (p *pipeEnd) Close() error                { return errors.Join(p.in.Close(), p.out.Close()) }
+
+// stampedStream notes when pieces of text were written to the editor.
+type stampedStream struct {
+	*pipeEnd
+	written *moments
+}
+
+// Write counts the lines with a piece of text.
+func (s *stampedStream) Write(b []byte) (int, error) {
+	n, err := s.pipeEnd.Write(b)
+	s.written.add(bytes.Count(b[:n], []byte(`"agent_message_chunk"`)))
+	return n, err
 }
 
 // moments are when things happened, in order. It is safe for concurrent use.
@@ -278,5 +304,5 @@ func (c *stampedConn) Read(b []byte) (int, error) {
 const acpMethod = `
 ### How agents for editors are measured
 
-` + "`claudectl acp`" + ` and the npm adapter (` + "`@agentclientprotocol/claude-agent-acp`" + ` 0.99.1, on node 24; its column is that of TypeScript) are started in turns, with the same real CLI and a scripted model; the median counts. Memory is the proportional share of the agent's own process after a turn in each of three sessions, without the CLIs, of which both have one for each session. The pages of the program's own files are a row of their own: the kernel shares them and can drop them. How long a piece of text is on its way is measured in one process, from the read that brought it out of a scripted CLI to its arrival at the editor; the adapter's part cannot be separated from its CLI's.
+` + "`claudectl acp`" + ` and the npm adapter (` + "`@agentclientprotocol/claude-agent-acp`" + ` 0.99.1, on node 24; its column is that of TypeScript) are started in turns, with the same real CLI and a scripted model; the median counts. Ours is built as it is released. Memory is the proportional share of the agent's own process after a turn in each of three sessions, without the CLIs, of which both have one for each session. What the agent has for itself (` + "`Pss_Anon`" + `) is what the goal is about. The pages of its program, which are those of files (` + "`Pss_File`" + `), are a row of their own for both: the kernel shares them, reads them ahead and drops them when memory is short, and how many are loaded says more about the size of the program than about its work. ` + "`claudectl`" + ` is one program for everything, from the page to the shell's parser. The delay of a piece of text is what the agent adds: from the read that brought it out of a scripted CLI to the end of the write that gave it to the editor, over pipes of the system. It is measured in one process; the adapter's part cannot be separated from its CLI's.
 `
