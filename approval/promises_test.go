@@ -431,3 +431,77 @@ func TestUnchangedIsNotWritten(t *testing.T) {
 		}
 	}
 }
+
+// withRule answers with a rule for all similar calls.
+func withRule(rule string) func(approval.Question, string) approval.Answer {
+	return func(q approval.Question, by string) approval.Answer {
+		a := allow(q, by)
+		a.Always = []string{rule}
+		return a
+	}
+}
+
+// The paths of a rule are relative to the directory in which the CLI works, as the person
+// saw it with the question.
+func TestRulesOfADirectory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := hookUp(t, approval.Options{Patience: time.Minute})
+		edit := func(id, dir, file string) string {
+			text, err := json.Marshal(map[string]any{"tool_name": "Write", "tool_use_id": id, "cwd": dir, "tool_input": map[string]string{"file_path": dir + "/" + file, "content": "x"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
+		}
+		here, elsewhere := h.opts.Cwd, t.TempDir()
+		if out := h.before(edit("toolu_1", here, "src/a"), withRule("Edit(src/**)")); !strings.Contains(out, `"allow"`) {
+			t.Fatal(out)
+		}
+		for id, c := range map[string]struct {
+			dir, file string
+			want      string
+		}{
+			"toolu_2": {here, "src/b", `"allow"`},
+			"toolu_3": {here, "other/b", `"deny"`},
+			"toolu_4": {elsewhere, "src/b", `"allow"`}, // it is src there, too
+			"toolu_5": {elsewhere, "other/src/b", `"deny"`},
+		} {
+			if out := h.before(edit(id, c.dir, c.file), nil); !strings.Contains(out, c.want) {
+				t.Errorf("%s %s: %s, want %s", id, c.file, out, c.want)
+			}
+		}
+	})
+}
+
+// The person who made a rule is not told about decisions of the rule that were not used.
+func TestUnusedDecisionOfARule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := hookUp(t, approval.Options{Patience: time.Minute})
+		if out := h.before(makeCall, withRule("Bash(make)")); !strings.Contains(out, `"allow"`) {
+			t.Fatal(out)
+		}
+		releases := 0
+		h.db.mu.Lock()
+		h.db.at, h.db.happen = h.db.calls+5, func(context.Context, store.RecordKey) error { releases++; return errDown }
+		h.db.mu.Unlock()
+		if out := <-h.async(t.Context(), "toolu_2"); !strings.Contains(out, errDown.Error()) || releases != 1 {
+			t.Fatalf("the decision was used: %s", out)
+		}
+		var second approval.Question
+		for _, q := range h.all(approval.Filter{States: []approval.State{approval.Decided}}) {
+			second = q
+		}
+		if second.ToolUseID != "toolu_2" || second.Answer.Rule != "Bash(make)" || second.Answer.By != "ada" {
+			t.Fatalf("decided: %+v", second)
+		}
+		if err := h.inbox.Withdraw(t.Context(), second.ID, approval.Withdrawn, "", h.fence); err != nil {
+			t.Fatal(err)
+		}
+		if q := h.all(approval.Filter{Unused: "ada"}); len(q) != 0 {
+			t.Errorf("ada is told about %+v", q)
+		}
+		if n, err := h.inbox.Forget(t.Context(), time.Now().Add(time.Hour), func(q *approval.Question) bool { return q.ID != second.ID }); n != 1 || err != nil {
+			t.Errorf("forgot %d, %v", n, err)
+		}
+	})
+}

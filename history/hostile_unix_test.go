@@ -190,3 +190,35 @@ func TestConcurrentArchive(t *testing.T) {
 		t.Errorf("left: %v, %v", left, err)
 	}
 }
+
+// A mark that cannot be set leaves nothing behind, and the error names the session.
+func TestFailedArchive(t *testing.T) {
+	config := configWith(t, map[string]string{sid(1) + ".jsonl": exchange(sid(1), "", "one", "1"), sid(1) + "/archived.json/in the way": "x"})
+	h := history.Disk(config)
+	if err := h.Archive(t.Context(), sid(1)); err == nil || !strings.Contains(err.Error(), sid(1)) {
+		t.Errorf("archived over a folder: %v", err)
+	}
+	if left, err := os.ReadDir(filepath.Join(config, "projects", "-work", sid(1))); err != nil || len(left) != 1 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// A mark is set wherever the session is, and an error at one place is not lost at another.
+func TestArchiveInPart(t *testing.T) {
+	for _, blocked := range []string{"-work", "-other"} {
+		config := configWith(t, map[string]string{
+			"projects//-work//" + sid(1) + ".jsonl":                          exchange(sid(1), "", "one", "1"),
+			"projects//-other//" + sid(1) + ".jsonl":                         exchange(sid(1), "", "one", "1"),
+			"projects//" + blocked + "//" + sid(1) + "//archived.json//full": "x",
+		})
+		if err := history.Disk(config).Archive(t.Context(), sid(1)); err == nil {
+			t.Errorf("%s is blocked: no error", blocked)
+		}
+		for _, project := range []string{"-work", "-other"} {
+			info, err := os.Stat(filepath.Join(config, "projects", project, sid(1), "archived.json"))
+			if err != nil || info.IsDir() != (project == blocked) {
+				t.Errorf("%s is blocked: the mark in %s is %v, %v", blocked, project, info, err)
+			}
+		}
+	}
+}

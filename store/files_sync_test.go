@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -92,5 +93,30 @@ func TestFilesSyncDroppedRecord(t *testing.T) {
 	}
 	if err := s.DropRecord(t.Context(), k, revision, Fence{}); !errors.Is(err, errDisk) {
 		t.Errorf("the folder is not on the disk: DropRecord = %v", err)
+	}
+}
+
+// A summary that is not of this transcript, because it is of more than there is, or cannot
+// be read, is made again from the beginning.
+func TestFilesStaleSummary(t *testing.T) {
+	k, dir := Key{Project: "p", Session: crashKey().Session}, t.TempDir()
+	s := Files(dir)
+	s.NoSync = true
+	lines := crashBatch(`{"type":"user","uuid":"1","message":{"role":"user","content":"one"}}`)
+	if err := s.Append(t.Context(), k, lines); err != nil {
+		t.Fatal(err)
+	}
+	want := string(Fold(nil, lines.Entries...))
+	for _, kept := range []string{`{"end":100000,"data":{"title":"another"}}`, `{"end":`, ``} {
+		if err := os.WriteFile(filepath.Join(dir, transcriptFile(k)+summaryEnd), []byte(kept), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // made, and kept
+			for l, err := range s.List(t.Context(), "p") {
+				if err != nil || string(l.Data) != want {
+					t.Errorf("beside %q the summary is %s, %v; want %s", kept, l.Data, err, want)
+				}
+			}
+		}
 	}
 }

@@ -52,6 +52,7 @@ func summaries() []contract {
 		{"the fold of all entries", summaryIsFold},
 		{"as many as sessions, in their order, at their times", summariesAsListed},
 		{"gone with the session", summaryDeleted},
+		{"what a caller does to its bytes changes nothing", summaryOwnBytes},
 	}
 }
 
@@ -212,4 +213,23 @@ func noSummaries() []contract {
 			s.t.Errorf("List = %q", got)
 		}
 	}}}
+}
+
+// summaryOwnBytes overwrites a summary that it was given: it is the caller's, and the store
+// keeps its own, for those who list and for the entries that are still to come.
+func summaryOwnBytes(s *subject) {
+	k := s.session()
+	s.append(k, said("1", "one"))
+	for range 2 {
+		for _, sum := range collect(s.t, s.Fleet.List(s.t.Context(), s.project)) {
+			for i := range sum.Data {
+				sum.Data[i] = 'x'
+			}
+		}
+	}
+	s.append(k, said("2", "two"))
+	want := store.Fold(nil, collect(s.t, store.Entries(s.t.Context(), s, k))...)
+	if got := collect(s.t, s.Fleet.List(s.t.Context(), s.project)); len(got) != 1 || !bytes.Equal(got[0].Data, want) {
+		s.t.Errorf("summaries %q, want %q", got, want)
+	}
 }
