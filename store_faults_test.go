@@ -15,11 +15,12 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/internal/test/harness"
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/storetest"
 )
 
-var storeSeeds = flag.Int("store-seeds", 50, "how many seeded sessions with stores whose calls go wrong")
+var storeSeeds = flag.Int("store-seeds", long.Pick(15, 50), "how many seeded sessions with stores whose calls go wrong")
 
 // TestStoreFaults plays whole sessions with a store whose every call may fail, time
 // out, succeed and report a failure, happen twice or late: the lease, the entries,

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // body is a request like those of the CLI in a conversation.
@@ -347,7 +348,7 @@ func TestHoldEndsWithClient(t *testing.T) {
 
 func TestBigText(t *testing.T) {
 	text := func(n int) string { return strings.Repeat("漢", n) } // occurs nowhere else in an answer
-	const huge, big = 20 << 20 / 3, 2 << 20 / 3
+	huge, big := long.Pick(4, 20)<<20/3, 2<<20/3
 	tests := []struct {
 		reply  claudetest.Reply
 		stream bool

@@ -100,9 +100,9 @@ func TestContract(t *testing.T) {
 	for _, place := range homes() {
 		t.Run(place.name, func(t *testing.T) {
 			h, put := place.open(t)
-			put(sid(1), "", long(exchange(sid(1), "", "one", "1")+exchange(sid(1), "a-1", "two", "2")))
-			put(sid(1), "abc", long(exchange(sid(1), "", "look", "seen")))
-			put(sid(2), "", long(exchange(sid(2), "", "other", "3")))
+			put(sid(1), "", lengthened(exchange(sid(1), "", "one", "1")+exchange(sid(1), "a-1", "two", "2")))
+			put(sid(1), "abc", lengthened(exchange(sid(1), "", "look", "seen")))
+			put(sid(2), "", lengthened(exchange(sid(2), "", "other", "3")))
 			put(sid(3), "", `{"type":"mode","mode":"default"}`+"\n")
 			contractList(t, h)
 			contractRead(t, h)
@@ -114,9 +114,9 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// long gives the messages of exchange ids of the length that the CLI's have: only
+// lengthened gives the messages of exchange ids of the length that the CLI's have: only
 // such are replaced in a copy.
-func long(text string) string {
+func lengthened(text string) string {
 	return strings.NewReplacer(`"q-one"`, `"`+sid(101)+`"`, `"a-1"`, `"`+sid(102)+`"`, `"q-two"`, `"`+sid(103)+`"`, `"a-2"`, `"`+sid(104)+`"`).Replace(text)
 }
 

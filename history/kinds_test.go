@@ -156,7 +156,7 @@ func lines(t *testing.T, h *history.History, id string) (all []string) {
 func TestListOfLongSessions(t *testing.T) {
 	middle := strings.Repeat(`{"type":"mode","mode":"`+strings.Repeat("x", 1000)+`"}`+"\n", 300)
 	late := strings.NewReplacer("2026-01-01", "2026-03-01", "q-two", sid(103), "a-2", sid(104)).Replace(exchange(sid(1), sid(102), "two", "2"))
-	text := long(exchange(sid(1), "", "one", "1")) + middle + late + `{"type":"tag","tag":"blue","sessionId":"` + sid(1) + `"}` + "\n" + `{"type":"cost-state","totalCostUSD":1.5}` + "\n"
+	text := lengthened(exchange(sid(1), "", "one", "1")) + middle + late + `{"type":"tag","tag":"blue","sessionId":"` + sid(1) + `"}` + "\n" + `{"type":"cost-state","totalCostUSD":1.5}` + "\n"
 	for at, archived := range map[string]bool{"2026-02-01": false, "2026-04-01": true} { // before and after the last prompt
 		config := configWith(t, map[string]string{sid(1) + ".jsonl": text, sid(1) + "/archived.json": `{"archived":true,"at":"` + at + `T00:00:00Z"}`})
 		h := history.Disk(config)

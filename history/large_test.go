@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -22,10 +23,14 @@ func TestLargeFiles(t *testing.T) {
 		text         string
 		most         uint64 // bytes that are allocated to read it
 	}{
+		"25 MB":           {250, 1, strings.Repeat("x", longLine), 16 << 20},
 		"100 MB":          {1000, 1, strings.Repeat("x", longLine), 16 << 20},
 		"a million lines": {1_000_000, 20, "x", 32 << 20},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "25 MB" {
+				long.Test(t, "reads a large file")
+			}
 			config := configWith(t, map[string]string{sid(1) + ".jsonl": "x"})
 			size := writeLines(t, filepath.Join(config, "projects", "-work", sid(1)+".jsonl"), tt.lines, tt.every, tt.text)
 			h := history.Disk(config)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/claude-agent-go/claude/internal/inspect"
 	"github.com/claude-agent-go/claude/internal/test/cputime"
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // naming is a recording that names n secrets, each in a line of its own that
@@ -23,6 +24,7 @@ func naming(n int) []byte {
 // A recording that names many secrets is read in a time that grows with its
 // length, and not with its square.
 func TestManySecrets(t *testing.T) {
+	long.Test(t, "reads thousands of secrets; internal/secret.TestManySecrets is the quick one")
 	took := func(n int) time.Duration {
 		in := naming(n)
 		best := time.Hour

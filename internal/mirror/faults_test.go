@@ -17,7 +17,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-var seeds = flag.Int("seeds", long.Pick(100, 400), "how many seeded runs")
+var seeds = flag.Int("seeds", long.Pick(50, 400), "how many seeded runs")
 
 // seeded runs a test for every seed, in fake time.
 func seeded(t *testing.T, play func(t *testing.T, seed uint64)) {

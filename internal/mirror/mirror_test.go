@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -417,6 +418,7 @@ func TestDownIsBounded(t *testing.T) {
 
 // A store that is slow, but takes everything, does not fill the memory either.
 func TestSlowIsBounded(t *testing.T) {
+	long.Test(t, "mirrors more than may be in memory; TestDownIsBounded is a smaller one")
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		s := &faulty{MemoryStore: store.Memory(), fault: noFault}

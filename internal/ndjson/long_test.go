@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/internal/ndjson"
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // A long line has the room it needs and no more, and what the beginning of it was
@@ -12,7 +13,7 @@ import (
 func TestLongLineAllocations(t *testing.T) {
 	for _, size := range []int{33 << 10, 100_000, 256 << 10, 256<<10 + 1, 1_000_000} {
 		r := ndjson.NewReader(&endless{line: append(bytes.Repeat([]byte("x"), size), '\n')})
-		const lines = 100
+		lines := long.Pick(25, 100)
 		var before, after runtimeBytes
 		before.read()
 		for range lines {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/proc"
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // alive reports whether a process is there and not a zombie.
@@ -295,7 +296,7 @@ func TestCyclesLeakNothing(t *testing.T) {
 	}
 	eventually(t, "the end of earlier goroutines", func() bool { return quiet() })
 	files, goroutines := openFiles(t), runtime.NumGoroutine()
-	for i := range 50 {
+	for i := range long.Pick(20, 50) {
 		cycle(i)
 	}
 	eventually(t, "the end of the goroutines", func() bool { return runtime.NumGoroutine() <= goroutines })

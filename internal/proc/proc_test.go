@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/proc"
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 func TestEcho(t *testing.T) {
@@ -274,8 +275,8 @@ func TestStartContext(t *testing.T) {
 		}
 	})
 	t.Run("ended meanwhile", func(t *testing.T) {
-		for i := range 40 {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i*50)*time.Microsecond)
+		for n, i := long.Pick(16, 40), 0; i < n; i++ {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i*2000/n)*time.Microsecond)
 			c := self(t, "echo")
 			c.Dir = t.TempDir()
 			p, err := proc.Start(ctx, c)

@@ -13,6 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/internal/ndjson"
 	"github.com/claude-agent-go/claude/internal/secret"
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // slowWriter is a disk that takes nothing until it is let go.
@@ -143,6 +144,7 @@ func TestLines(t *testing.T) {
 
 // A line that is longer than any frame may be is cut, and the cut is marked.
 func TestLongLine(t *testing.T) {
+	long.Test(t, "records a line of 65 MB; TestSecretsInOddPlaces also has such a line")
 	var out bytes.Buffer
 	r := newRecorder(&out, nil)
 	r.start()
@@ -179,6 +181,9 @@ func TestSecretsInOddPlaces(t *testing.T) {
 		"broken line":           {claudetest.DirOut, `{"password":"canary","pin":` + pin},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "long line, by name" {
+				long.Test(t, "records another line of 64 MB")
+			}
 			var out bytes.Buffer
 			r := newRecorder(&out, secret.FromEnv([]string{"A_KEY=" + key, "A_PASSWORD=" + pin}))
 			r.start()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/test/cputime"
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // write makes the lines of a transcript from words: kind, id and parent, such as
@@ -265,6 +266,9 @@ func TestHostileFiles(t *testing.T) {
 	}
 	for name, form := range forms {
 		t.Run(name, func(t *testing.T) {
+			if name != "one long path" {
+				long.Test(t, "reads tens of thousands of lines")
+			}
 			read := func(lines int) (add, path time.Duration) {
 				var script strings.Builder
 				for i := range lines {
@@ -317,7 +321,7 @@ func TestCopyPassesOnce(t *testing.T) {
 // A file with endless compactions, each of which moves what the one before has
 // moved, is read in bounded time.
 func TestHostileCompactions(t *testing.T) {
-	const n = 60_000
+	n := long.Pick(15_000, 60_000) // of which more than maxMoves steps would follow
 	var file bytes.Buffer
 	file.WriteString(`{"type":"user","uuid":"u0","parentUuid":null,"message":{"role":"user","content":"x"}}` + "\n")
 	for i := 1; i < n; i++ {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // turns writes a session of n turns, each with a tool call, under ids as the CLI
@@ -107,6 +109,9 @@ func TestLineTooLong(t *testing.T) {
 	before, after := string(write("user:a")), string(write("said:b<a"))
 	for name, length := range map[string]int{"just fits": MaxLine, "by one": MaxLine + 1, "by far": MaxLine + 5*chunkSize/2} {
 		t.Run(name, func(t *testing.T) {
+			if name == "by far" {
+				long.Test(t, "reads another line of many megabytes")
+			}
 			frame := `{"type":"x","x":""}`
 			line := io.MultiReader(strings.NewReader(frame[:len(frame)-2]), io.LimitReader(letters{}, int64(length-len(frame))), strings.NewReader(frame[len(frame)-2:]+"\n"))
 			x := new(Index)

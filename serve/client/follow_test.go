@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/serve/client"
 )
@@ -115,10 +116,10 @@ func TestFollowCutAtEveryByte(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(stored))
 	t.Cleanup(server.Close)
 	want := []int64{1, 2, 3, 4, 5}
-	size := 0
+	size, step := 0, long.Pick(11, 1)
 	dial := func(limit func(int) int) *client.Client { return dial(t, server.URL, limit) }
 	// The first connection is cut.
-	for size = len(streamed(0)) + 600; size > 0; size-- {
+	for size = len(streamed(0)) + 600; size > 0; size -= step {
 		if seqs, synced := followed(t, dial(func(n int) int {
 			if n == 0 {
 				return size
@@ -133,7 +134,7 @@ func TestFollowCutAtEveryByte(t *testing.T) {
 	for _, frame := range recorded {
 		longest = max(longest, len(frame))
 	}
-	for size = longest + 600; size < len(streamed(0))+600; size++ {
+	for size = longest + 600; size < len(streamed(0))+600; size += step {
 		if seqs, synced := followed(t, dial(func(int) int { return size })); !slices.Equal(seqs, want) || synced != 1 {
 			t.Fatalf("each cut after %d bytes: %v, synced %d times", size, seqs, synced)
 		}

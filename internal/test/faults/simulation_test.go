@@ -16,12 +16,13 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/internal/test/harness"
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
 var (
 	oneSeed   = flag.Uint64("seed", 0, "run the simulation with this seed only and log what happens")
-	seedCount = flag.Uint64("seeds", 500, "run the simulation with so many seeds")
+	seedCount = flag.Uint64("seeds", uint64(long.Pick(150, 500)), "run the simulation with so many seeds")
 )
 
 // failed are seeds that have found something once.

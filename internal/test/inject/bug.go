@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -97,24 +96,21 @@ func pattern(text string) (*regexp.Regexp, error) {
 }
 
 // change returns the file to change, and what it holds without and with the bug.
-func (b bug) change(root string) (file string, before, after []byte, err error) {
+func (b bug) change(root string, known sources) (file string, before, after []byte, err error) {
 	old, err := pattern(b.old)
 	if err != nil {
 		return "", nil, nil, err
 	}
-	places, err := declarations(filepath.Join(root, filepath.FromSlash(b.folder())), b.where)
+	places, err := known.declarations(filepath.Join(root, filepath.FromSlash(b.folder())), b.where)
 	if err != nil {
 		return "", nil, nil, err
 	}
 	found := 0
 	for _, p := range places {
-		text, err := os.ReadFile(p.file)
-		if err != nil {
-			return "", nil, nil, err
-		}
+		text := p.file.text
 		for _, at := range old.FindAllIndex(text[p.begin:p.end], -1) {
 			found++
-			file, before = p.file, text
+			file, before = p.file.path, text
 			after = slices.Concat(text[:p.begin+at[0]], []byte(strings.TrimSpace(b.new)), text[p.begin+at[1]:])
 		}
 	}

@@ -13,40 +13,70 @@ import (
 
 // place is a declaration in a file, from its first byte on.
 type place struct {
-	file       string
+	file       *source
 	begin, end int
 }
 
-// declarations finds what a package declares under a name: a function, a method
-// as "Type.Method", or a type, variable or constant. Files for other systems do
-// not count, so there is one in most cases.
-func declarations(dir, name string) ([]place, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+// sources are the files of packages on this system, without their tests, by folder. They
+// are read once for all bugs of a package.
+type sources map[string][]*source
+
+// source is a file.
+type source struct {
+	path string
+	text []byte
+	fset *token.FileSet
+	file *ast.File // nil until a name in it is looked for
+}
+
+// files reads the files of a package.
+func (s sources) files(dir string) ([]*source, error) {
+	if known, ok := s[dir]; ok {
+		return known, nil
+	}
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		return nil, err
 	}
-	var found []place
-	for _, path := range files {
+	var all []*source
+	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		if ours, err := build.Default.MatchFile(dir, filepath.Base(path)); err != nil || !ours {
 			continue
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return nil, err
 		}
-		if !bytes.Contains(text, []byte(name[strings.LastIndexByte(name, '.')+1:])) {
+		all = append(all, &source{path: path, text: text})
+	}
+	s[dir] = all
+	return all, nil
+}
+
+// declarations finds what a package declares under a name: a function, a method
+// as "Type.Method", or a type, variable or constant. Files for other systems do
+// not count, so there is one in most cases.
+func (s sources) declarations(dir, name string) ([]place, error) {
+	files, err := s.files(dir)
+	if err != nil {
+		return nil, err
+	}
+	var found []place
+	for _, f := range files {
+		if !bytes.Contains(f.text, []byte(name[strings.LastIndexByte(name, '.')+1:])) {
 			continue // to parse it would be for nothing
 		}
-		if ours, err := build.Default.MatchFile(dir, filepath.Base(path)); err != nil || !ours {
-			continue
+		if f.file == nil {
+			f.fset = token.NewFileSet()
+			if f.file, err = parser.ParseFile(f.fset, f.path, f.text, parser.SkipObjectResolution); err != nil {
+				return nil, err
+			}
 		}
-		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, path, text, parser.SkipObjectResolution)
-		if err != nil {
-			return nil, err
-		}
-		for _, node := range declared(file, name) {
-			found = append(found, place{path, fset.Position(node.Pos()).Offset, fset.Position(node.End()).Offset})
+		for _, node := range declared(f.file, name) {
+			found = append(found, place{f, f.fset.Position(node.Pos()).Offset, f.fset.Position(node.End()).Offset})
 		}
 	}
 	return found, nil

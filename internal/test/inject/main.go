@@ -105,7 +105,7 @@ func (f finding) verdict() string {
 
 // seed puts one bug into the copy, runs its tests, and takes it out again.
 func seed(ctx context.Context, dir string, b bug) (finding, error) {
-	path, before, after, err := b.change(dir)
+	path, before, after, err := b.change(dir, make(sources))
 	if err != nil {
 		return finding{}, err
 	}

@@ -21,8 +21,9 @@ func TestBugsFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	known := make(sources)
 	for _, b := range all {
-		if _, _, _, err := b.change(root); err != nil {
+		if _, _, _, err := b.change(root, known); err != nil {
 			t.Error(err)
 		}
 		if b.old == b.new || b.what == "" {
@@ -112,7 +113,7 @@ func TestChange(t *testing.T) {
 		{"T.G", "return 1", ""},
 	} {
 		b := bug{name: "x", where: tt.where, build: "-race ./p", old: tt.old, new: "BUG"}
-		path, _, after, err := b.change(root)
+		path, _, after, err := b.change(root, make(sources))
 		if tt.want == "" {
 			if err == nil {
 				t.Errorf("%s %q is changed in %s", tt.where, tt.old, path)
