@@ -43,7 +43,7 @@ func TestLaunchFiles(t *testing.T) {
 		c.greet()
 		c.idle()
 	}
-	connect(t, &claude.Options{
+	s := connect(t, &claude.Options{
 		Transport: d, Logger: harness.Logger(t), Resume: mainKey.Session, Cwd: "/there/work", FileCheckpointing: true,
 		Env:        []string{"HOME=/there", "CLAUDE_CONFIG_DIR=" + config},
 		Settings:   map[string]any{"model": "opus"},
@@ -91,13 +91,17 @@ func TestLaunchFiles(t *testing.T) {
 	if !slices.ContainsFunc(d.launch.Args, func(arg string) bool { return strings.Contains(arg, tmp) }) {
 		t.Error("At changed the launch itself")
 	}
+	finish(t, s)
+	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
+		t.Errorf("the session has left %v, %v", left, err)
+	}
 }
 
 // A session that needs no file has none to place.
 func TestLaunchWithoutFiles(t *testing.T) {
 	t.Parallel()
 	d := &double{t: t, play: func(c *cli) { c.greet(); c.idle() }}
-	connect(t, &claude.Options{Transport: d, Logger: harness.Logger(t)})
+	finish(t, connect(t, &claude.Options{Transport: d, Logger: harness.Logger(t)}))
 	if len(d.launch.Files) > 0 {
 		t.Errorf("files = %+v", d.launch.Files)
 	}

@@ -18,7 +18,7 @@ import (
 // leftBehind makes a folder as a program leaves it that was killed.
 func leftBehind(t *testing.T, in string) string {
 	t.Helper()
-	dir := filepath.Join(in, "claude-session-123")
+	dir := filepath.Join(in, "claude-session-ABCDEFGH2345")
 	if err := os.MkdirAll(filepath.Join(dir, "tmp", "secret"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -28,7 +29,7 @@ func Mkdir(path string) error { return mkdir(path) }
 func MkdirTemp(in, prefix string) (path string, err error) {
 	const tries = 100 // the names are random: one more than once is rare
 	for range tries {
-		path = filepath.Join(in, prefix+rand.Text()[:12])
+		path = filepath.Join(in, prefix+rand.Text()[:randomLength])
 		if err = mkdir(path); !errors.Is(err, fs.ErrExist) {
 			break
 		}
@@ -37,6 +38,17 @@ func MkdirTemp(in, prefix string) (path string, err error) {
 		return "", err
 	}
 	return path, nil
+}
+
+const (
+	randomLength = 12
+	randomDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567" // of rand.Text
+)
+
+// IsTemp reports whether [MkdirTemp] could have chosen a name for this prefix.
+func IsTemp(name, prefix string) bool {
+	random, ok := strings.CutPrefix(name, prefix)
+	return ok && len(random) == randomLength && strings.Trim(random, randomDigits) == ""
 }
 
 // MkdirAll makes a folder and those above it that are missing, like [os.MkdirAll]. All

@@ -148,8 +148,7 @@ const settleTime = time.Minute
 // nothing was added to it for a while.
 func madeAgain(dir string, now time.Time) bool {
 	info, err := os.Lstat(dir)
-	number := strings.TrimPrefix(filepath.Base(dir), prefix)
-	if err != nil || strings.Trim(number, "0123456789") != "" || now.Sub(info.ModTime()) < settleTime || !ours(info) {
+	if err != nil || !private.IsTemp(filepath.Base(dir), prefix) || now.Sub(info.ModTime()) < settleTime || !ours(info) {
 		return false
 	}
 	found, err := os.ReadDir(dir)

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/claude-agent-go/claude/internal/private"
 )
 
 // A sweep takes only what a Folder of this user left, wherever that lies. Others
@@ -82,19 +84,24 @@ func TestSweepSpares(t *testing.T) {
 // What a dead owner had started may make the folder again after a sweep. It is removed
 // when nothing is added to it any more; anything else without a lock stays.
 func TestSweepMadeAgain(t *testing.T) {
+	made, err := private.MkdirTemp(t.TempDir(), prefix) // for its name
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := filepath.Base(made)
 	for name, tt := range map[string]struct {
 		folder string
 		inside []string
 		age    time.Duration
 		swept  bool
 	}{
-		"made again":         {prefix + "1", []string{"config/projects/x"}, 2 * settleTime, true},
-		"both folders":       {prefix + "1", []string{"config/projects/x", "tmp/y"}, 2 * settleTime, true},
-		"a moment ago":       {prefix + "1", []string{"config/projects/x"}, 0, false},
-		"in the making":      {prefix + "1", nil, 2 * settleTime, false},
-		"without locks":      {prefix + "1", []string{"config/x", "lock.new"}, 2 * settleTime, false},
+		"made again":         {own, []string{"config/projects/x"}, 2 * settleTime, true},
+		"both folders":       {own, []string{"config/projects/x", "tmp/y"}, 2 * settleTime, true},
+		"a moment ago":       {own, []string{"config/projects/x"}, 0, false},
+		"in the making":      {own, nil, 2 * settleTime, false},
+		"without locks":      {own, []string{"config/x", "lock.new"}, 2 * settleTime, false},
 		"somebody's notes":   {prefix + "notes", []string{"config/projects/x"}, 2 * settleTime, false},
-		"with other folders": {prefix + "1", []string{"config/projects/x", "mine/x"}, 2 * settleTime, false},
+		"with other folders": {own, []string{"config/projects/x", "mine/x"}, 2 * settleTime, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tmp := t.TempDir()

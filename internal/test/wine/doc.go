@@ -6,8 +6,8 @@
 //	go run ./internal/test/wine -packages ./store,./internal/scratch
 //
 // The second command runs only the demo, the third other packages than the root package,
-// internal/proc and claudetest. If wine or the compiler of mingw is missing, apt-get
-// installs it.
+// internal/proc, internal/private, internal/scratch and claudetest. If wine or the
+// compiler of mingw is missing, apt-get installs it.
 //
 // Wine is not Windows. The Go runtime starts there only with a stub for a library that
 // wine lacks, which is compiled here, and tests can remove their folders only with a
