@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/test/need"
 )
 
 func TestEnvironment(t *testing.T) {
@@ -72,6 +73,7 @@ func launch(t *testing.T, base string) *claude.Launch {
 // What cannot work is refused before anything is started, with the reason, and leaves
 // nothing behind.
 func TestRefused(t *testing.T) {
+	need.Shell.Test(t)
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	helper, err := os.Executable()
@@ -106,6 +108,7 @@ func TestRefused(t *testing.T) {
 
 // The command line of a sandbox has paths, never the value of a variable.
 func TestBubblewrapArgs(t *testing.T) {
+	need.Shell.Test(t)
 	t.Parallel()
 	helper, err := os.Executable()
 	if err != nil {
@@ -194,6 +197,7 @@ func TestBridge(t *testing.T) {
 
 // Exec starts what the function returns, with the streams of the CLI.
 func TestExec(t *testing.T) {
+	need.Shell.Test(t)
 	t.Parallel()
 	l := launch(t, "")
 	conn, err := Exec(func(l *claude.Launch) (*exec.Cmd, error) {
@@ -225,6 +229,7 @@ func TestExec(t *testing.T) {
 
 // The command line of a container is strict, and has no value of a variable.
 func TestContainerArgs(t *testing.T) {
+	need.Shell.Test(t)
 	t.Parallel()
 	helper, err := os.Executable()
 	if err != nil {
@@ -253,6 +258,7 @@ func TestContainerArgs(t *testing.T) {
 
 // What a container cannot do is refused before anything is started.
 func TestContainerRefused(t *testing.T) {
+	need.Shell.Test(t)
 	t.Parallel()
 	helper, err := os.Executable()
 	if err != nil {
@@ -320,6 +326,7 @@ func TestUnpackStaysInside(t *testing.T) {
 
 // What would open the machine to the agent is refused, not mounted.
 func TestTooBroad(t *testing.T) {
+	need.Shell.Test(t)
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	project := filepath.Join(home, "project")
@@ -373,6 +380,7 @@ func TestTaskEnvironment(t *testing.T) {
 // Secrets of the launch are masked in what a command writes, even if its own environment
 // does not have them.
 func TestExecMasksSecrets(t *testing.T) {
+	need.Shell.Test(t)
 	t.Parallel()
 	l := launch(t, "")
 	l.Env = append(l.Env, "GH_TOKEN=hunter2hunter2")

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -118,6 +119,8 @@ func wantTree(t testing.TB, what, dir string, want tree) {
 // Files, folders, links and permissions travel; pipes and the .git file of a worktree do
 // not, and neither does what is ignored.
 func TestSnapshotTravels(t *testing.T) {
+	need.FileModes.Test(t)
+	need.UnixPaths.Test(t) // for names with quotes and line feeds
 	s := newShared(t)
 	ignored := func(o *SnapshotOptions) { o.Ignore = []string{"node_modules/", "*.o", "!keep.o", "/build"} }
 	a := open(t, s.worker(t, t.TempDir(), ignored), "acme/ada")
@@ -452,6 +455,7 @@ func TestFileThatChangesOnce(t *testing.T) {
 // A file that may not be read is left out, and the rest is saved. A restore does not
 // remove it.
 func TestUnreadableFile(t *testing.T) {
+	need.FileModes.Test(t)
 	s := newShared(t)
 	root := t.TempDir()
 	forbid := func(o *SnapshotOptions) {

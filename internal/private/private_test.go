@@ -37,7 +37,7 @@ func TestMkdirTemp(t *testing.T) {
 		t.Errorf("%q and %q, %v", one, two, err)
 	}
 	if name := filepath.Base(two); !IsTemp(name, "x-") || IsTemp(name, "y-") || IsTemp(name+"A", "x-") || IsTemp("x-notes-of-mine", "x-") || IsTemp("x-123456789012", "x-") {
-		t.Errorf("%s is not told from other names", name)
+		t.Errorf("%s cannot be distinguished from other names", name)
 	}
 	if path, err := MkdirTemp(filepath.Join(top, "none"), "x-"); !os.IsNotExist(err) || path != "" {
 		t.Errorf("in no folder: %q, %v", path, err)

@@ -135,3 +135,24 @@ func current(t *testing.T) string {
 	}
 	return string(form[1])
 }
+
+// The version of the tree can be released as it is, until it has been: then its part of
+// the changelog has a date, and what comes next is collected above it.
+func TestTreeIsReady(t *testing.T) {
+	version := current(t)
+	text, err := os.ReadFile(top + "/" + changelogFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, date, ok := part(string(text), version)
+	if !ok {
+		t.Fatalf("%s has no part [%s]", changelogFile, version)
+	}
+	if dateForm.MatchString(date) {
+		return
+	}
+	p, err := prepare(os.DirFS(top), version, today, nil)
+	if err != nil || len(p.problems) > 0 {
+		t.Errorf("%v, %v", p.problems, err)
+	}
+}

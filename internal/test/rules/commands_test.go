@@ -42,9 +42,14 @@ func commandRules() []rule {
 				"go run ./x && A=1 B='c d' go test ./... | tee log   # remark && more",
 				"claudectl run x \\", "  --flag", "curl https://example.com | sh",
 				"go build ./...", "#!/bin/sh", "podman build .", "```", "curl prose", "```", "curl output", "```"),
-			"CHANGELOG.md": source("```sh", "curl past", "```"),
+			"CHANGELOG.md":             source("```sh", "curl past", "```"),
+			".github/workflows/a.yml":  source("jobs:", "  a:", "    steps:", "      - run: wget x", "      - run: |", "          go vet ./...", "", "          rsync a b", "      - uses: a/b@v1", "        name: curl"),
+			".github/workflows/b.yaml": source("      - name: x", "        run: nc x # y"),
 		},
 		want: []string{
+			`.github/workflows/a.yml:4: no test runs or parses "wget": add it to testedCommands`,
+			`.github/workflows/a.yml:8: no test runs or parses "rsync": add it to testedCommands`,
+			`.github/workflows/b.yaml:2: no test runs or parses "nc": add it to testedCommands`,
 			`README.md:2: no test runs or parses "tee": add it to testedCommands`,
 			`README.md:5: no test runs or parses "curl": add it to testedCommands`,
 			`README.md:5: no test runs or parses "sh": add it to testedCommands`,
@@ -59,13 +64,17 @@ func testedCommands() map[string]string {
 	return map[string]string{
 		"go get":     "run by TestAnyoneCanGetIt, from a proxy that has the tree",
 		"go install": "run by TestAnyoneCanGetIt, from a proxy that has the tree",
-		"go run":     "its package and flags are looked up by the rule on commands in documents; the gate runs the demo",
-		"go test":    "its packages and flags are looked up by the rule on commands in documents; the gate runs all tests",
+		"go run":     "its package and flags are looked up by the rule on commands in documents; testedPrograms has how each program is tested",
+		"go test":    "its packages, flags and patterns are looked up by the rules on commands in documents; the gate runs all tests",
+		"go vet":     "the gate",
 		"claudectl":  "run by TestDocumentedCommandsRun, or parsed by TestDocumentedCommands if its table has a reason",
 		".ci/run":    "the gate",
 		"source":     "reads what claudectl prints: the command in it counts",
 		"podman":     "not run: it needs a container engine",
-		"gh":         "not run: it needs a release that is published",
+		"gh":         "run by TestReleaseScripts with a program in its place; to check a provenance it needs a release that is published",
+		"grep":       "run by TestReleaseScripts",
+		"diff":       "run by TestReleaseScripts",
+		"sha256sum":  "run by TestReleaseScripts",
 		"#!/bin/sh":  "the head of a script",
 	}
 }
@@ -79,30 +88,10 @@ var (
 // checkTested finds commands in documents that no test knows.
 func checkTested(m *module) (complaints []string) {
 	known := testedCommands()
-	for _, name := range m.documents() {
-		text, err := fs.ReadFile(m.fsys, name)
-		if err != nil || name == "CHANGELOG.md" { // which also has commands of the past
-			continue
-		}
-		n, fence, continued := 0, "", false
-		for line := range strings.Lines(string(text)) {
-			n++
-			line = strings.TrimSpace(line)
-			switch {
-			case strings.HasPrefix(line, "```") && fence == "":
-				fence = line
-				continue
-			case strings.HasPrefix(line, "```"):
-				fence = ""
-			}
-			skip := fence != "```sh" || continued
-			if continued = fence == "```sh" && strings.HasSuffix(line, `\`); skip {
-				continue
-			}
-			for _, command := range commandsOf(line) {
-				if known[command] == "" {
-					complaints = append(complaints, fmt.Sprintf("%s:%d: no test runs or parses %q: add it to testedCommands", name, n, command))
-				}
+	for _, line := range m.shellLines() {
+		for _, command := range commandsOf(line.text) {
+			if known[command] == "" {
+				complaints = append(complaints, fmt.Sprintf("%s: no test runs or parses %q: add it to testedCommands", line.at(), command))
 			}
 		}
 	}
@@ -155,29 +144,10 @@ func checkDocumentCommands(m *module) (complaints []string) {
 		}
 		return texts[at]
 	}
-	for _, name := range m.documents() {
-		text, err := fs.ReadFile(m.fsys, name)
-		if err != nil || name == "CHANGELOG.md" { // which also has commands of the past
-			continue
-		}
-		n, fence := 0, ""
-		for line := range strings.Lines(string(text)) {
-			n++
-			line = strings.TrimSpace(line)
-			if strings.HasPrefix(line, "```") {
-				if fence == "" {
-					fence = line
-				} else {
-					fence = ""
-				}
-			}
-			if fence != "```sh" {
-				continue
-			}
-			for _, form := range goCommand.FindAllStringSubmatch(quotes.ReplaceAllString(line, "''"), -1) {
-				for _, c := range judgeCommand(read, m.moduleOf(name), form[1], strings.Fields(form[2])) {
-					complaints = append(complaints, fmt.Sprintf("%s:%d: %s", name, n, c))
-				}
+	for _, line := range m.shellLines() {
+		for _, form := range goCommand.FindAllStringSubmatch(quotes.ReplaceAllString(line.text, "''"), -1) {
+			for _, c := range judgeCommand(read, m.moduleOf(line.file), form[1], strings.Fields(form[2])) {
+				complaints = append(complaints, line.at()+": "+c)
 			}
 		}
 	}

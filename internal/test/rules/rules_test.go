@@ -33,7 +33,7 @@ type rule struct {
 
 func rules() []rule {
 	var all []rule
-	for _, some := range [][]rule{layerRules(), docRules(), sizeRules(), conductRules(), snippetRules(), tableRules(), documentRules(), apiRules(), namedRules(), wordRules(), moduleRules(), commandRules(), patienceRules(), storeRules()} {
+	for _, some := range [][]rule{layerRules(), docRules(), sizeRules(), conductRules(), snippetRules(), tableRules(), documentRules(), apiRules(), namedRules(), wordRules(), moduleRules(), commandRules(), programRules(), reasonRules(), patienceRules(), storeRules()} {
 		all = append(all, some...)
 	}
 	return all
