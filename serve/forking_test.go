@@ -2,6 +2,7 @@ package serve_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -228,4 +229,30 @@ func TestForkIsRemovedOnceTheStoreWorks(t *testing.T) {
 			t.Errorf("there is %q", left)
 		}
 	})
+}
+
+// A copy keeps the preset of its original: with another one, what was said would run with
+// other rules.
+func TestForkKeepsPreset(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, store.Memory(), func(o *serve.Options) {
+		other := o.Presets[0]
+		other.Name = "other"
+		o.Presets = append(slices.Clone(o.Presets), other)
+	})
+	ada := r.as("ada", api.Operator)
+	own := ada.begin("hello")
+	ada.turnsOf(own.ID, 1)
+	fork := func(preset string) reply {
+		return ada.do("POST", "/v1/conversations", api.NewConversation{Preset: preset, Fork: &api.ForkFrom{Conversation: own.ID}})
+	}
+	if p := want[api.Problem](ada, fork("other"), http.StatusBadRequest); !strings.Contains(p.Detail, `"shop"`) {
+		t.Errorf("%+v", p)
+	}
+	if copied := want[api.Conversation](ada, fork("shop"), http.StatusCreated); copied.Preset != "shop" || copied.ForkOf != own.ID {
+		t.Errorf("%+v", copied)
+	}
+	if list := get[api.List[api.Conversation]](ada, "/v1/conversations"); len(list.Items) != 2 {
+		t.Errorf("%d conversations", len(list.Items))
+	}
 }

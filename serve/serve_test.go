@@ -209,6 +209,14 @@ func (r *rig) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	_ = r.fleet.Close(ctx)
+	for n := r.server.LogsInUse(); n > 0; n = r.server.LogsInUse() { // what a test has left may end a moment later
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			r.t.Errorf("%d logs were used and not given back", n)
+			return
+		}
+	}
 }
 
 // token returns a bearer token of a user.

@@ -68,6 +68,10 @@ func TestDeletedIsPaidFor(t *testing.T) {
 	if seen := get[api.Usage](eve, all); len(seen.Items) > 0 {
 		t.Errorf("somebody else sees %+v", seen.Items)
 	}
+	other := api.User{Name: "eve", Role: api.Operator}
+	if seen, err := a.server.Service().Overview(t.Context(), other, time.Now()); err != nil || seen.SpentUSD != 0 {
+		t.Errorf("somebody else sees that $%v were spent, %v", seen.SpentUSD, err)
+	}
 	if old := get[api.Usage](admin, "/v1/usage?from="+time.Now().Add(48*time.Hour).UTC().Format(time.DateOnly)); old.Total.Turns != 0 {
 		t.Errorf("after tomorrow: %+v", old.Total)
 	}
@@ -85,6 +89,22 @@ func TestDeletedIsPaidFor(t *testing.T) {
 	}
 	if left != 1 {
 		t.Errorf("there are %d records", left)
+	}
+
+	// What cannot be read is not left out of the sums: the budget would let more through.
+	today := time.Now().UTC().Format(time.DateOnly)
+	if _, err := db.PutRecord(t.Context(), store.RecordKey{Project: "p", Kind: "serve-spent", Name: today + "/broken"}, []byte("{"), 0, store.Fence{}); err != nil {
+		t.Fatal(err)
+	}
+	s := b.server.Service()
+	if usage, err := s.Usage(t.Context(), operator, api.UsageQuery{}); err == nil {
+		t.Errorf("the sums without what cannot be read: %+v", usage)
+	}
+	if sum, err := s.Overview(t.Context(), operator, time.Now()); err == nil {
+		t.Errorf("the overview without what cannot be read: %+v", sum)
+	}
+	if _, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: "more"}); err == nil {
+		t.Error("a prompt was accepted without a look at the budget")
 	}
 }
 
