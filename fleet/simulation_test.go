@@ -35,6 +35,7 @@ import (
 var (
 	oneSeed   = flag.Uint64("seed", 0, "run the simulation with this seed only and log what happens")
 	seedCount = flag.Uint64("seeds", uint64(long.Pick(5, 15)), "run the simulation with so many seeds")
+	firstSeed = flag.Uint64("first-seed", 1, "begin with this seed")
 )
 
 // failed are seeds that have found something once.
@@ -54,7 +55,7 @@ func TestSimulation(t *testing.T) {
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for n := next.Add(1); n <= *seedCount && !t.Failed(); n = next.Add(1) {
-				simulate(t, n, dir, sum)
+				simulate(t, *firstSeed+n-1, dir, sum)
 			}
 		})
 	}
@@ -62,7 +63,7 @@ func TestSimulation(t *testing.T) {
 	for _, seed := range failed {
 		simulate(t, seed, dir, sum)
 	}
-	t.Logf("seeds 1 to %d: %v", *seedCount, sum)
+	t.Logf("seeds %d to %d: %v", *firstSeed, *firstSeed+*seedCount-1, sum)
 	if sum.looks == 0 {
 		t.Error("the plan has decided nothing")
 	}
