@@ -35,7 +35,7 @@ import (
 var (
 	oneSeed   = flag.Uint64("seed", 0, "run the simulation with this seed only and log what happens")
 	seedCount = flag.Uint64("seeds", uint64(long.Pick(5, 15)), "run the simulation with so many seeds")
-	firstSeed = flag.Uint64("first-seed", 1, "begin with this seed")
+	firstSeed = flag.Uint64("first", 1, "begin with this seed")
 )
 
 // failed are seeds that have found something once.

@@ -16,7 +16,7 @@ import (
 )
 
 // When a conversation is deleted, no file of an SQLite database has anything of it after a
-// checkpoint, and no file of Postgres but its write-ahead log after a VACUUM.
+// checkpoint, and no file of Postgres but its write-ahead log after a VACUUM FULL.
 func TestRealDeleteLeavesNothing(t *testing.T) {
 	t.Run("SQLite", func(t *testing.T) {
 		dir := t.TempDir()

@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"errors"
+	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -19,17 +21,19 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Three orderly deploys during one turn do not strand it, although a prompt has only one
+var ends = flag.Int("ends", 3, "how many deploys, or kills, a turn goes through in TestRealFleetDeploys and TestRealFleetKilledAgain")
+
+// Orderly deploys during one turn do not strand it, although a prompt has only one
 // attempt: it is answered once, and no call that was cut off is made again by itself.
 func TestRealFleetDeploys(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "sessions in a store")
-	const deploys = 3
+	deploys := *ends
 	for name, tools := range map[string]bool{"before the first answer": false, "while tools run": true} {
 		t.Run(name, func(t *testing.T) {
 			var asked atomic.Int32
 			r := startReal(t, claudetest.NewModelFunc(func(*claudetest.ModelCall) claudetest.Reply {
-				switch n := asked.Add(1); {
+				switch n := int(asked.Add(1)); {
 				case n > deploys:
 					return claudetest.Say("finally")
 				case tools:
@@ -63,13 +67,50 @@ func TestRealFleetDeploys(t *testing.T) {
 			if tools {
 				want = strings.Repeat("one\n", deploys)
 			}
-			if got := r.noted(); got != want || asked.Load() != deploys+1 {
+			if got := r.noted(); got != want || int(asked.Load()) != deploys+1 {
 				t.Errorf("the tool wrote %q, the model was asked %d times", got, asked.Load())
 			}
 			if n := saidTimes(t, db, ticket.Session, "finally"); n != 1 {
 				t.Errorf("answered %d times", n)
 			}
 		})
+	}
+}
+
+// A turn whose program is killed again and again, and makes progress in between, is not
+// stranded either, with the usual attempts. No call is made twice.
+func TestRealFleetKilledAgain(t *testing.T) {
+	t.Parallel()
+	need.Signals.Test(t)
+	realcli.Needs(t, "2.1.325", "sessions in a store")
+	var asked atomic.Int32
+	call := func(n int) string { return fmt.Sprintf("echo call-%d >> log; sleep 60", n) }
+	r := startReal(t, claudetest.NewModelFunc(func(*claudetest.ModelCall) claudetest.Reply {
+		if n := int(asked.Add(1)); n <= *ends {
+			return bash(call(n))
+		}
+		return claudetest.Say("finally")
+	}))
+	r.opts.PermissionMode, r.opts.AllowBypassPermissions = permission.ModeBypassPermissions, true
+	dir, want := t.TempDir(), ""
+	for n := range *ends {
+		want += fmt.Sprintf("call-%d\n", n+1)
+		r.killed(t, dir, "work", 0, func(*os.Process) {
+			eventually(t, "the turn stands still", func() bool { return r.noted() == want })
+			stored(t, store.Files(dir), "p", call(n+1)) // progress
+		})
+	}
+	f := r.fleet(t, store.Files(dir), fleet.Options{})
+	defer closeFleet(t, f)
+	ticket, err := f.Wait(t.Context(), "ada", notedPrompt)
+	if err != nil || ticket.Status != fleet.Answered || ticket.Text != "finally" {
+		t.Fatalf("%+v, %v", ticket, err)
+	}
+	if got := r.noted(); got != want || int(asked.Load()) != *ends+1 {
+		t.Errorf("the tool wrote %q, the model was asked %d times", got, asked.Load())
+	}
+	if n := saidTimes(t, store.Files(dir), ticket.Session, "finally"); n != 1 {
+		t.Errorf("answered %d times", n)
 	}
 }
 
