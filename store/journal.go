@@ -10,8 +10,8 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"runtime"
 
+	"github.com/claude-agent-go/claude/internal/durable"
 	"github.com/claude-agent-go/claude/internal/private"
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
@@ -86,22 +86,10 @@ func CreateJournal(dir, session string) (*Journal, error) {
 	if err != nil {
 		return nil, fail(err)
 	}
-	if err := syncDir(dir); err != nil {
+	if err := durable.Dir(dir); err != nil {
 		return nil, errors.Join(fail(err), f.Close(), os.Remove(name))
 	}
 	return &Journal{file: f}, nil
-}
-
-// syncDir makes sure that the names in a directory are on the disk.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" { // which cannot, and need not
-		return nil
-	}
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
 
 // Path returns the name of the file.

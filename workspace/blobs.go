@@ -12,8 +12,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/durable"
 	"github.com/claude-agent-go/claude/internal/private"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -38,35 +40,57 @@ type Blobs interface {
 const MaxBlob = 512 << 10
 
 // FileBlobs returns blobs in files below a folder, which may be shared by several
-// machines. Put returns when the chunk is on disk.
-func FileBlobs(dir string) Blobs { return fileBlobs{dir} }
+// machines. Put returns when the chunk and its name are on disk. If the disk is full, the
+// error matches [ErrFull].
+func FileBlobs(dir string) Blobs { return &fileBlobs{dir: dir, sync: durable.Dir} }
 
-type fileBlobs struct{ dir string }
+type fileBlobs struct {
+	dir  string
+	sync func(dir string) error // makes sure that the names in a folder are on disk
+	// synced are the folders whose own names are on disk, by their paths.
+	synced sync.Map
+}
 
 // path spreads the chunks over 256 folders.
-func (b fileBlobs) path(name string) (string, error) {
+func (b *fileBlobs) path(name string) (string, error) {
 	if _, err := hex.DecodeString(name); err != nil || len(name) != 64 {
 		return "", fmt.Errorf("claude: workspace: %q is not the name of a chunk", name)
 	}
 	return filepath.Join(b.dir, name[:2], name), nil
 }
 
-func (b fileBlobs) Put(_ context.Context, name string, data []byte) error {
+func (b *fileBlobs) Put(_ context.Context, name string, data []byte) error {
 	path, err := b.path(name)
 	if err != nil {
 		return err
 	}
-	now := time.Now()
-	if os.Chtimes(path, now, now) == nil { // it is there, and new again
+	folder, now := filepath.Dir(path), time.Now()
+	// One that is there is new again. Its writer may not have synced the folder yet.
+	if err := os.Chtimes(path, now, now); err != nil {
+		if err := private.MkdirAll(folder); err != nil {
+			return named(err)
+		}
+		if err := writeWhole(path, data); err != nil {
+			return named(err)
+		}
+	}
+	if err := b.sync(folder); err != nil {
+		return named(err)
+	}
+	if _, ok := b.synced.Load(folder); ok {
 		return nil
 	}
-	if err := private.MkdirAll(filepath.Dir(path)); err != nil {
-		return err
+	for _, dir := range []string{b.dir, filepath.Dir(b.dir)} {
+		if err := b.sync(dir); err != nil {
+			return named(err)
+		}
 	}
-	return writeWhole(path, data)
+	b.synced.Store(folder, true)
+	return nil
 }
 
-// writeWhole writes a file that is there as a whole or not at all.
+// writeWhole writes a file that is there as a whole or not at all. Its name is on disk
+// when its folder is synced.
 func writeWhole(path string, data []byte) error {
 	temp := filepath.Join(filepath.Dir(path), partPrefix+rand.Text())
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -89,7 +113,7 @@ func writeWhole(path string, data []byte) error {
 // partPrefix begins the names of files that are being written, or removed.
 const partPrefix = ".part-"
 
-func (b fileBlobs) Get(_ context.Context, name string) ([]byte, error) {
+func (b *fileBlobs) Get(_ context.Context, name string) ([]byte, error) {
 	path, err := b.path(name)
 	if err != nil {
 		return nil, err
@@ -101,7 +125,7 @@ func (b fileBlobs) Get(_ context.Context, name string) ([]byte, error) {
 	return data, err
 }
 
-func (b fileBlobs) List(ctx context.Context, before time.Time) iter.Seq2[string, error] {
+func (b *fileBlobs) List(ctx context.Context, before time.Time) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		stop := errors.New("stop")
 		err := filepath.WalkDir(b.dir, func(path string, d fs.DirEntry, err error) error {
@@ -132,7 +156,7 @@ func (b fileBlobs) List(ctx context.Context, before time.Time) iter.Seq2[string,
 
 // Delete moves the chunk away before it looks at its time: one who puts it in between
 // either has made it new, and it comes back, or finds it gone, and writes it.
-func (b fileBlobs) Delete(_ context.Context, name string, before time.Time) error {
+func (b *fileBlobs) Delete(_ context.Context, name string, before time.Time) error {
 	path, err := b.path(name)
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func (s *Snapshots) Collect(ctx context.Context, age time.Duration, otherProject
 		if used[name] {
 			continue
 		}
-		if err := firstError(s.step("delete a chunk"), s.Blobs.Delete(ctx, name, before)); err != nil {
+		if err := s.do("delete a chunk", func() error { return s.Blobs.Delete(ctx, name, before) }); err != nil {
 			return removed, fmt.Errorf("claude: workspace: collect: %w", err)
 		}
 		removed++

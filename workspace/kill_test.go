@@ -32,6 +32,13 @@ func TestMain(m *testing.M) {
 
 func playVictim(work []string) error {
 	do, root, shared := work[0], work[2], work[3]
+	if do == "worktree" {
+		w, err := NewWorktrees(context.Background(), WorktreeOptions{Repo: shared, Root: root})
+		if err == nil {
+			_, err = w.Open(context.Background(), "k")
+		}
+		return err
+	}
 	left, err := strconv.Atoi(work[1])
 	if err != nil {
 		return err

@@ -11,13 +11,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/durable"
 	"github.com/claude-agent-go/claude/internal/private"
 )
 
 // restore puts a snapshot in place of the folder: it fills a fresh one, and renames.
 func (d *snapshotDir) restore(ctx context.Context, h head, revision int64) error {
 	if err := d.replace(ctx, h, revision); err != nil {
-		return fmt.Errorf("claude: workspace: restore %q: %w", d.key, err)
+		return fmt.Errorf("claude: workspace: restore %q: %w", d.key, named(err))
 	}
 	return nil
 }
@@ -36,10 +37,13 @@ func (d *snapshotDir) replace(ctx context.Context, h head, revision int64) error
 	if unsaved {
 		old = d.beside(kept + time.Now().UTC().Format("20060102T150405Z-") + rand.Text())
 	}
-	if err := firstError(d.s.step("make a fresh folder"), private.Mkdir(fresh)); err != nil {
+	if err := d.s.do("make a fresh folder", func() error { return private.Mkdir(fresh) }); err != nil {
 		return err
 	}
 	x, err := d.fill(ctx, fresh, entries)
+	if err == nil {
+		err = d.s.do("sync the fresh folder", func() error { return d.s.sync(fresh) })
+	}
 	if err == nil {
 		err = d.s.step("move the old folder away")
 	}
@@ -52,7 +56,10 @@ func (d *snapshotDir) replace(ctx context.Context, h head, revision int64) error
 		d.s.Logger.Error("a folder has changes that were not saved before another machine saved; they are kept beside it", "conversation", d.key, "path", old)
 	}
 	if err == nil {
-		err = firstError(d.s.step("put the fresh folder in place"), os.Rename(fresh, d.path))
+		err = d.s.do("put the fresh folder in place", func() error { return os.Rename(fresh, d.path) })
+	}
+	if err == nil { // the index below must not be on disk before the folder is
+		err = durable.Dir(filepath.Dir(d.path))
 	}
 	if err != nil {
 		_ = removeAll(fresh)
@@ -105,7 +112,7 @@ func (d *snapshotDir) fill(ctx context.Context, path string, entries []entry) (i
 	}
 	for i := range entries {
 		if e := &entries[i]; e.Mode.Type() == 0 {
-			info, err := os.Lstat(filepath.Join(path, filepath.FromSlash(e.name())))
+			info, err := root.Lstat(filepath.FromSlash(e.name()))
 			if err != nil {
 				return x, err
 			}

@@ -30,7 +30,7 @@ func (d *snapshotDir) Save(ctx context.Context, fence store.Fence) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("claude: workspace: save %q: %w", d.key, err)
+		return fmt.Errorf("claude: workspace: save %q: %w", d.key, named(err))
 	}
 	return nil
 }
@@ -49,6 +49,10 @@ func (d *snapshotDir) save(ctx context.Context, fence store.Fence) error {
 		next.Revision, next.By, next.Trying = d.index.Revision, d.index.By, d.index.Trying
 		d.writeIndex(next)
 		return nil // it is the current one
+	}
+	// The folder counts as what is saved from now on: it must also be on this disk.
+	if err := d.s.sync(d.path); err != nil {
+		return err
 	}
 	h := head{Format: format, Key: d.key, Files: len(now.entries), Bytes: now.bytes, Saved: time.Now().UTC(), By: d.by}
 	for part := range slices.Chunk(now.text, MaxBlob) {
@@ -185,7 +189,7 @@ func (p *putter) put(ctx context.Context, data []byte) (name string, err error) 
 	if p.known[name] {
 		return name, nil
 	}
-	if err := firstError(ctx.Err(), p.s.step("put a chunk"), p.s.Blobs.Put(ctx, name, data)); err != nil {
+	if err := firstError(ctx.Err(), p.s.do("put a chunk", func() error { return p.s.Blobs.Put(ctx, name, data) })); err != nil {
 		return "", err
 	}
 	p.known[name] = true

@@ -15,7 +15,7 @@ import (
 // BoundError means that a folder has more in it than a snapshot may have. Nothing of it
 // was read.
 type BoundError struct {
-	What  string // "files" or "bytes"
+	What  string // "files", "bytes" or "levels of folders"
 	Limit int64
 	Path  string // the file at which the bound was passed
 }
@@ -23,6 +23,10 @@ type BoundError struct {
 func (e *BoundError) Error() string {
 	return fmt.Sprintf("claude: workspace: more than %d %s at %s; ignore paths or raise the bound", e.Limit, e.What, e.Path)
 }
+
+// maxDepth is how many folders may be in one another: each is open while what is in it is
+// listed.
+const maxDepth = 256
 
 // found is an entry of a folder, and what shows that its file is unchanged.
 type found struct {
@@ -118,6 +122,9 @@ func (s *scan) add(ctx context.Context, root *os.Root, name, at string) error {
 	}
 	if kind != fs.ModeDir {
 		return nil
+	}
+	if strings.Count(at, "/") >= maxDepth {
+		return &BoundError{"levels of folders", maxDepth, at[:min(len(at), 200)] + "…"}
 	}
 	sub, err := root.OpenRoot(name)
 	if errors.Is(err, fs.ErrPermission) {

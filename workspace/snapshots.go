@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/durable"
 	"github.com/claude-agent-go/claude/internal/private"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -46,6 +47,8 @@ type SnapshotOptions struct {
 	// step is called before each change to files, records and chunks, and its error ends
 	// the work there: tests put a crash at every step.
 	step func(what string) error
+	// sync makes sure that everything in a folder is on disk: tests look when it is called.
+	sync func(dir string) error
 }
 
 // Snapshots is a [Provider] of folders that travel. It may be used from several
@@ -93,7 +96,18 @@ func NewSnapshots(o SnapshotOptions) (*Snapshots, error) {
 	if o.step == nil {
 		o.step = func(string) error { return nil }
 	}
+	if o.sync == nil {
+		o.sync = durable.Tree
+	}
 	return &Snapshots{o, ignore}, nil
+}
+
+// do makes a change, unless its step ends the work.
+func (s *Snapshots) do(what string, change func() error) error {
+	if err := s.step(what); err != nil {
+		return err
+	}
+	return change()
 }
 
 // kindHead is the kind of the records that name the current snapshots.
@@ -193,7 +207,7 @@ func (s *Snapshots) Open(ctx context.Context, key string) (Workdir, error) {
 			}
 		}
 		d.index = index{}
-		if err := firstError(s.step("make the folder"), private.Mkdir(d.path)); err != nil {
+		if err := s.do("make the folder", func() error { return private.Mkdir(d.path) }); err != nil {
 			return nil, fmt.Errorf("claude: workspace: %w", err)
 		}
 		return d, nil

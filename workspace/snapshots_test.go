@@ -380,7 +380,7 @@ func TestUnsavedWork(t *testing.T) {
 func TestDamagedSnapshots(t *testing.T) {
 	for name, damage := range map[string]func(t *testing.T, s *shared, w *Snapshots){
 		"a chunk is another": func(t *testing.T, s *shared, w *Snapshots) {
-			path, _ := s.blobs.(fileBlobs).path(digest([]byte("one")))
+			path, _ := s.blobs.(*fileBlobs).path(digest([]byte("one")))
 			if err := os.WriteFile(path, []byte("two"), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -692,7 +692,7 @@ func age(t testing.TB, s *shared) {
 	t.Helper()
 	old := time.Now().Add(-3 * time.Hour)
 	for name, err := range s.blobs.List(context.Background(), time.Now().Add(time.Hour)) {
-		path, bad := s.blobs.(fileBlobs).path(name)
+		path, bad := s.blobs.(*fileBlobs).path(name)
 		if err := errors.Join(err, bad, os.Chtimes(path, old, old)); err != nil {
 			t.Fatal(err)
 		}

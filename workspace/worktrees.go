@@ -116,6 +116,9 @@ func (w *Worktrees) Open(ctx context.Context, key string) (Workdir, error) {
 	}
 	path, branch := w.path(key), w.Branch(key)
 	d := &WorktreeDir{plainDir: plainDir(path), w: w, branch: branch}
+	if err := w.takeBack(path, branch); err != nil {
+		return nil, fmt.Errorf("claude: workspace: conversation %q: %w", key, named(err))
+	}
 	if _, err := os.Lstat(path); err == nil {
 		if _, err := w.admin(path); err != nil {
 			return nil, fmt.Errorf("claude: workspace: %s is there and is not a worktree: %w: %w", path, fs.ErrExist, err)
@@ -135,7 +138,7 @@ func (w *Worktrees) Open(ctx context.Context, key string) (Workdir, error) {
 	}
 	d.base = base
 	if err := w.make(ctx, path, branch, base); err != nil {
-		return nil, fmt.Errorf("claude: workspace: conversation %q: %w", key, err)
+		return nil, fmt.Errorf("claude: workspace: conversation %q: %w", key, named(err))
 	}
 	return d, nil
 }
@@ -151,13 +154,42 @@ func (w *Worktrees) make(ctx context.Context, path, branch, base string) error {
 	if exists {
 		return fmt.Errorf("%s: %w", branch, ErrBranchExists)
 	}
-	if err := w.config(ctx, w.baseName(branch), base); err != nil {
+	mark := making(path)
+	if err := os.WriteFile(mark, []byte(base), 0o600); err != nil { // without a sync, which would wait for all that git writes
 		return err
 	}
-	if _, err = w.git(ctx, w.o.Repo, "worktree", "add", "--quiet", "-b", branch, path, base); err != nil {
+	if err = w.config(ctx, w.baseName(branch), base); err == nil {
+		_, err = w.git(ctx, w.o.Repo, "worktree", "add", "--quiet", "-b", branch, path, base)
+	}
+	if err != nil {
 		w.undo(path, branch, base)
 	}
-	return err
+	return firstError(err, os.Remove(mark))
+}
+
+// making is a file that is there while a worktree is made, with the commit at which its
+// branch begins. A process that is killed leaves it.
+func making(path string) string {
+	return filepath.Join(filepath.Dir(path), hidden+filepath.Base(path)+".making")
+}
+
+// takeBack removes what a process has left that was killed while it made the worktree. Open
+// has never returned it, so nothing but git has written there.
+func (w *Worktrees) takeBack(path, branch string) error {
+	w.changes.Lock()
+	defer w.changes.Unlock()
+	base, err := os.ReadFile(making(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	w.undo(path, branch, string(base))
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("%s was not made as a whole, and cannot be removed: %w", path, fs.ErrExist)
+	}
+	return os.Remove(making(path))
 }
 
 // exists reports whether there is a branch. A git that fails is not an answer.
@@ -200,8 +232,19 @@ func (w *Worktrees) undo(path, branch, base string) {
 	ctx, cancel := context.WithTimeout(context.Background(), w.o.Timeout)
 	defer cancel()
 	_ = w.dropFiles(path)
+	w.dropNameless(path)
 	_, _ = w.git(ctx, w.o.Repo, "update-ref", "-d", "refs/heads/"+branch, base)
 	_ = w.config(ctx, "--unset-all", w.baseName(branch))
+}
+
+// dropNameless removes what git has noted of a worktree before it knew where that is.
+func (w *Worktrees) dropNameless(path string) {
+	found, _ := filepath.Glob(filepath.Join(w.common, "worktrees", filepath.Base(path)+"*")) // git adds numbers
+	for _, admin := range found {
+		if _, err := os.Lstat(filepath.Join(admin, "gitdir")); errors.Is(err, fs.ErrNotExist) {
+			_ = removeAll(admin)
+		}
+	}
 }
 
 // Remove implements [Provider]: worktree and branch go, even with changes, unless
@@ -223,6 +266,7 @@ func (w *Worktrees) drop(ctx context.Context, key string, keep bool) error {
 	if err := w.dropFiles(w.path(key)); err != nil {
 		return err
 	}
+	_ = os.Remove(making(w.path(key)))
 	if keep {
 		return nil
 	}

@@ -1,0 +1,27 @@
+package durable_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/claude-agent-go/claude/internal/durable"
+)
+
+// What is there is synced, even a file that may not be read.
+func TestDurable(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("text"), 0o000); err != nil {
+		t.Fatal(err)
+	}
+	for name, sync := range map[string]func(string) error{"Dir": durable.Dir, "Tree": durable.Tree} {
+		if err := sync(dir); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := durable.Tree(filepath.Join(dir, "missing")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Tree of nothing: %v", err)
+	}
+}

@@ -1,0 +1,25 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+)
+
+// ErrFull means that a disk, or the user's share of it, is full: where the folder is, or where
+// its chunks are kept. Nothing was lost: the folder and the last snapshot are as they were.
+var ErrFull = errors.New("the disk is full")
+
+// named returns an error that also matches [ErrFull] if it comes from a full disk.
+func named(err error) error {
+	if err == nil || errors.Is(err, ErrFull) || !isFull(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrFull, err)
+}
+
+// isFull reports whether an error is that of a full disk: of the system, or told by git.
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, errQuota) || strings.Contains(err.Error(), "No space left on device") || strings.Contains(err.Error(), "Disk quota exceeded")
+}
