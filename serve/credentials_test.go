@@ -1,7 +1,9 @@
 package serve_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -438,6 +440,40 @@ func unanswered(t *testing.T, db store.Records) {
 		}
 		if _, err := db.PutRecord(t.Context(), r.Key, data, r.Revision, store.Fence{}); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// faster is a store on which somebody else has used a login a moment before: it answers
+// with an error of its own when the login is taken away.
+type faster struct {
+	store.Fleet
+	err error
+}
+
+func (f faster) DropRecord(ctx context.Context, k store.RecordKey, revision int64, fence store.Fence) error {
+	if k.Kind == "serve-login" {
+		return f.err
+	}
+	return f.Fleet.DropRecord(ctx, k, revision, fence)
+}
+
+// A one-time token that cannot be used up logs nobody in: of two who use it at once, one
+// is let in.
+func TestLoginUsedAtOnce(t *testing.T) {
+	t.Parallel()
+	for err, status := range map[error]int{
+		store.ErrConflict: http.StatusUnauthorized, store.ErrNotFound: http.StatusUnauthorized,
+		errors.New("the store does not answer"): http.StatusInternalServerError,
+	} {
+		r := newRig(t, faster{store.Memory(), err}, nil)
+		token, failed := r.server.Service().IssueLogin(t.Context(), api.User{Name: "ada", Role: api.Admin})
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		b := &browser{rig: r, address: "127.0.0.1"}
+		if w := b.login(token); w.Code != status || b.cookie != "" || b.who() != "" {
+			t.Errorf("%v: %d %s, cookie %q", err, w.Code, w.Body, b.cookie)
 		}
 	}
 }
