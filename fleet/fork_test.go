@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -39,6 +40,39 @@ func TestForkLostReply(t *testing.T) {
 		}
 		if got := spokenIn(t, f, "bob"); len(got) != 2 {
 			t.Errorf("the copy has %q", got)
+		}
+	})
+}
+
+// A store that has not said whether it made the conversation of a copy may make it later:
+// then its session is there.
+func TestForkMadeLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := store.Memory()
+		s := &interceptor{Fleet: db}
+		f := open(t, s, newScripted(), nil)
+		defer closeFleet(t, f)
+		ask(t, f, "ada", "hello")
+		var late func() error
+		s.set(func(k store.RecordKey, value []byte) error {
+			if k.Kind != "conversation" || k.Name != "c/copy" {
+				return nil
+			}
+			late = func() error {
+				_, err := db.PutRecord(t.Context(), k, value, 0, store.Fence{})
+				return err
+			}
+			return errDies
+		}, nil)
+		if err := f.Fork(t.Context(), "ada", "copy", ""); !errors.Is(err, errDies) {
+			t.Errorf("forked: %v", err)
+		}
+		s.set(nil, nil)
+		if err := late(); err != nil {
+			t.Fatal(err)
+		}
+		if got := ask(t, f, "copy", "again"); got != "heard hello, again" {
+			t.Errorf("answer %q", got)
 		}
 	})
 }

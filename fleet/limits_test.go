@@ -171,6 +171,36 @@ func TestTenantRateUnknown(t *testing.T) {
 	})
 }
 
+// A prompt that its tenant sends too fast takes no room in the queues: however many are
+// refused, those of others are accepted.
+func TestRefusedPromptsTakeNoRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var queued atomic.Int64
+		f := open(t, store.Memory(), newScripted(), func(o *fleet.Options) {
+			o.TenantRate, o.Queue, o.QueueAll = fleet.Rate{Prompts: 1, Per: time.Minute}, 2, 3
+			o.Trace = &fleet.PromptTrace{Load: func(l fleet.TraceLoad) { queued.Store(int64(l.Queued)) }}
+		})
+		defer closeFleet(t, f)
+		ask(t, f, "acme/a", "hello")
+		for range 5 {
+			_, err := f.Send(t.Context(), "acme/a", fleet.Prompt{Text: "x"})
+			if refused, ok := errors.AsType[*fleet.OverloadedError](err); !ok || refused.Tenant != "acme" {
+				t.Errorf("sent: %v", err)
+			}
+		}
+		if n := queued.Load(); n != 0 {
+			t.Errorf("%d prompts wait", n)
+		}
+		if got := ask(t, f, "other/a", "hello"); got != "heard hello" {
+			t.Errorf("answer %q", got)
+		}
+		<-time.After(time.Minute)
+		if got := ask(t, f, "acme/a", "again"); got != "heard hello, again" {
+			t.Errorf("answer %q", got)
+		}
+	})
+}
+
 // A prompt that is refused because its tenant sends too fast does not count against its
 // conversation: the rate is that of what is accepted.
 func TestRefusedPromptsDoNotCount(t *testing.T) {

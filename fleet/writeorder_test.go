@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -197,6 +199,69 @@ var passing = map[string]operation{
 		do:    func(context.Context, *faultRig) error { return nil },
 		again: true,
 	},
+	"a call is deferred": {
+		do: func(ctx context.Context, r *faultRig) error { return r.send(ctx, 1, "ada", "tool 1") },
+	},
+	"delete while a turn runs": {
+		prepare: func(r *faultRig) { r.release = r.cli.pause(); r.must(1, "ada", "hello"); r.must(2, "ada", "behind") },
+		do:      func(ctx context.Context, r *faultRig) error { return r.f.Delete(ctx, "ada") },
+	},
+	"delete what is stuck": {
+		prepare: func(r *faultRig) { r.broken = true; r.must(1, "stuck", "hello"); <-time.After(2 * time.Minute) },
+		do:      func(ctx context.Context, r *faultRig) error { return r.f.Delete(ctx, "stuck") },
+	},
+	"send again what was answered": {
+		prepare: func(r *faultRig) { r.must(1, "ada", "hello"); <-time.After(time.Minute) },
+		do:      func(ctx context.Context, r *faultRig) error { return r.send(ctx, 1, "ada", "hello") },
+	},
+	"send again what waits": {
+		prepare: func(r *faultRig) { r.release = r.cli.pause(); r.must(1, "ada", "hello"); r.must(2, "ada", "more") },
+		do:      func(ctx context.Context, r *faultRig) error { return r.send(ctx, 2, "ada", "more") },
+	},
+	"cancel again": {
+		prepare: func(r *faultRig) {
+			release := r.cli.pause()
+			r.must(1, "ada", "hello")
+			r.must(2, "ada", "more")
+			if err := r.f.Cancel(r.Context(), "ada", promptID(2)); err != nil {
+				r.Fatal(err)
+			}
+			release()
+			<-time.After(time.Minute)
+		},
+		do: func(ctx context.Context, r *faultRig) error { return r.f.Cancel(ctx, "ada", promptID(2)) },
+	},
+	"cancel what was answered": {
+		prepare: func(r *faultRig) { r.must(1, "ada", "hello"); <-time.After(time.Minute) },
+		do: func(ctx context.Context, r *faultRig) error {
+			return refused(r.f.Cancel(ctx, "ada", promptID(1)), fleet.ErrBegun)
+		},
+	},
+	"retry what is not stuck": {
+		prepare: func(r *faultRig) { r.must(1, "ada", "hello"); <-time.After(time.Minute) },
+		do:      func(ctx context.Context, r *faultRig) error { return r.f.Retry(ctx, "ada") },
+	},
+	"interrupt what does nothing": {
+		prepare: func(r *faultRig) { r.must(1, "ada", "hello"); <-time.After(time.Minute) },
+		do:      func(ctx context.Context, r *faultRig) error { return r.f.Interrupt(ctx, "ada") },
+	},
+	"describe in the same words": {
+		prepare: func(r *faultRig) {
+			if err := operations["describe"].do(r.Context(), r); err != nil {
+				r.Fatal(err)
+			}
+		},
+		do: operations["describe"].do,
+	},
+	"fork to a key that exists": {
+		prepare: func(r *faultRig) { r.must(1, "ada", "hello"); r.must(2, "bob", "hello"); <-time.After(time.Minute) },
+		do: func(ctx context.Context, r *faultRig) error {
+			return refused(r.f.Fork(ctx, "ada", "bob", ""), fleet.ErrExists)
+		},
+	},
+	"delete what does not exist": {
+		do: func(ctx context.Context, r *faultRig) error { return refused(r.f.Delete(ctx, "ada"), fleet.ErrUnknown) },
+	},
 	"a conversation gets stuck": {
 		prepare: func(r *faultRig) { r.broken = true },
 		do: func(ctx context.Context, r *faultRig) error {
@@ -204,6 +269,14 @@ var passing = map[string]operation{
 			return r.send(ctx, 1, "stuck", "hello")
 		},
 	},
+}
+
+// refused returns nil if an error is the one that is expected.
+func refused(err, want error) error {
+	if errors.Is(err, want) {
+		return nil
+	}
+	return fmt.Errorf("%v instead of %w", err, want)
 }
 
 // leaveQuestion adds a question to the turn of a conversation, as one of its subagents
@@ -281,7 +354,10 @@ func writesOf(t *testing.T, op operation, apart bool) []string {
 	}
 	<-time.After(3 * time.Minute)
 	synctest.Wait()
-	return worthwhile(log.take())
+	if all := worthwhile(log.take()); len(all) > 0 {
+		return all
+	}
+	return []string{"nothing"}
 }
 
 // worthwhile leaves out leases under which nothing is written: how often a fleet looks in
