@@ -48,6 +48,14 @@ var wire = map[string]wireCall{
 			v, err := first(c.Conversations(ctx, api.ConversationQuery{State: api.Idle, Preset: "shop", Owner: "ada", Label: "red", Text: "find me", Archived: true, Limit: 7, Cursor: "c1"}))
 			return v.ID, err
 		}},
+	"ConversationPage": {method: "GET", address: "/v1/conversations?cursor=c1&limit=7&owner=ada", reply: `{"items":[{"id":"a"}],"next":"c2"}`, want: "a c2",
+		call: func(ctx context.Context, c *client.Client) (any, error) {
+			v, err := c.ConversationPage(ctx, api.ConversationQuery{Owner: "ada", Limit: 7, Cursor: "c1"})
+			if err != nil {
+				return nil, err
+			}
+			return v.Items[0].ID + " " + v.Next, nil
+		}},
 	"Conversation": {method: "GET", address: "/v1/conversations/" + idInPath, reply: `{"id":"a"}`, want: "a",
 		call: func(ctx context.Context, c *client.Client) (any, error) {
 			v, err := c.Conversation(ctx, id)
