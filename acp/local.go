@@ -72,9 +72,10 @@ func (l *Local) Initialize(_ context.Context, e *Editor) (*schema.InitializeResp
 			SessionCapabilities: schema.SessionCapabilities{
 				AdditionalDirectories: new(schema.SessionAdditionalDirectoriesCapabilities),
 				Close:                 new(schema.SessionCloseCapabilities), Delete: new(schema.SessionDeleteCapabilities),
-				List: new(schema.SessionListCapabilities), Resume: new(schema.SessionResumeCapabilities),
+				List: new(schema.SessionListCapabilities), Resume: new(schema.SessionResumeCapabilities), Extra: offersFork(),
 			},
 		},
+		Meta:        map[string]any{"steering": map[string]any{"supported": true}},
 		AgentInfo:   &schema.Implementation{Name: cmp.Or(l.Name, "claude-agent-go"), Title: new(cmp.Or(l.Title, "Claude Agent")), Version: claude.Version},
 		AuthMethods: []schema.AuthMethod{},
 	}

@@ -40,6 +40,7 @@ type localSession struct {
 	mu        sync.Mutex
 	choices   choices
 	echoes    echoes
+	steering  steering
 	title     string
 	// prompting keeps the idle reader away: the editor may prompt before Opened
 	// has begun to read.
@@ -192,14 +193,11 @@ func (s *localSession) Prompt(ctx context.Context, req *schema.PromptRequest) (*
 			<-interrupted // no interrupt may reach the next turn
 		}
 	}()
+	s.steerable(true)
+	defer s.steerable(false)
 	var result *message.Result
 	var problem message.AssistantError
-	var runErr error
-	for msg, err := range s.cli.RunMessage(turn, message.NewUser(blocks...)) {
-		if err != nil {
-			runErr = err
-			break
-		}
+	take := func(msg message.Message) (ended bool) {
 		s.show(turn, msg)
 		switch msg := msg.(type) {
 		case *message.Assistant:
@@ -207,7 +205,27 @@ func (s *localSession) Prompt(ctx context.Context, req *schema.PromptRequest) (*
 				problem = msg.Error
 			}
 		case *message.Result:
-			result = msg
+			result, ended = msg, true
+		}
+		return ended
+	}
+	var runErr error
+	for msg, err := range s.cli.RunMessage(turn, message.NewUser(blocks...)) {
+		if err != nil {
+			runErr = err
+			break
+		}
+		take(msg)
+	}
+	for ctx.Err() == nil && !s.answered(result) { // more was given to the turn
+		last := result
+		for msg, err := range s.cli.Messages(turn) {
+			if runErr = err; err != nil || take(msg) {
+				break
+			}
+		}
+		if result == last {
+			break // the session is over
 		}
 	}
 	s.retitle(turn)
@@ -215,6 +233,27 @@ func (s *localSession) Prompt(ctx context.Context, req *schema.PromptRequest) (*
 		return cancelled(result), nil
 	}
 	return responseOf(result, problem, runErr)
+}
+
+// steerable lets a turn take in more, or ends that.
+func (s *localSession) steerable(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.steering.end(); on {
+		s.steering.begin()
+	}
+}
+
+// answered reports whether a turn has ended: its result answers all that was given to
+// it. Without a result nothing more will come.
+func (s *localSession) answered(r *message.Result) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r == nil {
+		s.steering.end()
+		return true
+	}
+	return s.steering.answered(r.Prompts)
 }
 
 // interrupt stops a turn, and insists until it has ended. One that does not

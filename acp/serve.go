@@ -62,6 +62,7 @@ func serve(ctx context.Context, rw io.ReadWriteCloser, b Backend, limits rpc.Lim
 	err := conn.Serve(ctx)
 	<-gone
 	s.closeAll() // one that was being opened
+	s.detachedTurns.Wait()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -89,6 +90,8 @@ type server struct {
 	backend Backend
 	editor  *Editor
 	log     *slog.Logger
+
+	detachedTurns sync.WaitGroup
 
 	mu          sync.Mutex
 	initialized bool
@@ -142,7 +145,7 @@ func (s *server) Request(method string, params json.RawMessage) rpc.Work {
 		return do(params, func(ctx context.Context, _ *schema.LogoutRequest) (any, error) {
 			return &schema.LogoutResponse{}, s.backend.Logout(ctx)
 		})
-	case schema.MethodAgentSessionNew, schema.MethodAgentSessionLoad, schema.MethodAgentSessionResume:
+	case schema.MethodAgentSessionNew, schema.MethodAgentSessionLoad, schema.MethodAgentSessionResume, methodFork:
 		return s.open(method, params)
 	case schema.MethodAgentSessionList:
 		return do(params, func(ctx context.Context, req *schema.ListSessionsRequest) (any, error) {
@@ -165,7 +168,10 @@ func (s *server) Request(method string, params json.RawMessage) rpc.Work {
 			return &schema.CloseSessionResponse{}, s.hold(req.SessionID, func() error { return s.close(req.SessionID) })
 		})
 	case schema.MethodAgentSessionPrompt:
-		return s.prompt(params)
+		work, _ := s.prompt(params)
+		return work
+	case methodSteer:
+		return s.steer(params)
 	case schema.MethodAgentSessionSetMode:
 		req, err := decode[schema.SetSessionModeRequest](params)
 		if err != nil {
@@ -184,9 +190,26 @@ func (s *server) Request(method string, params json.RawMessage) rpc.Work {
 			return &schema.SetSessionConfigOptionResponse{ConfigOptions: options}, err
 		})
 	}
+	return refuse(unknownMethod(method))
+}
+
+func unknownMethod(method string) *schema.Error {
 	e := errorf(schema.ErrorCodeMethodNotFound, "there is no method %q in this agent", method)
 	e.Data, _ = jsonx.Marshal(map[string]string{"method": method})
-	return refuse(e)
+	return e
+}
+
+// turnRuns refuses what needs a session without a turn.
+func turnRuns() *schema.Error {
+	return errorf(schema.ErrorCodeInvalidRequest, "a turn of this session is running: wait for its end, or send session/cancel")
+}
+
+// isBusy reports whether a turn of a session runs.
+func (s *server) isBusy(id schema.SessionID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	open := s.sessions[id]
+	return open != nil && open.cancel != nil
 }
 
 // refuse returns work that fails.
@@ -283,11 +306,11 @@ func (s *server) change(id schema.SessionID, work func(context.Context, AgentSes
 }
 
 // prompt reserves the turn in the order of requests, so that a cancel which
-// follows finds it.
-func (s *server) prompt(params json.RawMessage) rpc.Work {
+// follows finds it. It reports whether it could; if not, the work fails.
+func (s *server) prompt(params json.RawMessage) (work rpc.Work, reserved bool) {
 	req, err := decode[schema.PromptRequest](params)
 	if err != nil {
-		return refuse(err)
+		return refuse(err), false
 	}
 	turn, cancel := context.WithCancelCause(context.Background())
 	s.mu.Lock()
@@ -299,11 +322,11 @@ func (s *server) prompt(params json.RawMessage) rpc.Work {
 	s.mu.Unlock()
 	if open == nil {
 		cancel(nil)
-		return refuse(notFound(req.SessionID))
+		return refuse(notFound(req.SessionID)), false
 	}
 	if busy {
 		cancel(nil)
-		return refuse(errorf(schema.ErrorCodeInvalidRequest, "a turn of this session is running: wait for its end, or send session/cancel"))
+		return refuse(turnRuns()), false
 	}
 	return func(ctx context.Context) (any, func(), error) {
 		defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
@@ -320,7 +343,7 @@ func (s *server) prompt(params json.RawMessage) rpc.Work {
 			}
 		}
 		return resp, nil, err
-	}
+	}, true
 }
 
 // open begins or opens a session.
@@ -336,7 +359,7 @@ func (s *server) open(method string, params json.RawMessage) rpc.Work {
 		}
 		opened := func() { session.Opened(context.WithoutCancel(ctx)) }
 		switch method {
-		case schema.MethodAgentSessionNew:
+		case schema.MethodAgentSessionNew, methodFork:
 			return &schema.NewSessionResponse{SessionID: session.ID(), Modes: session.Modes(), ConfigOptions: session.Config()}, opened, nil
 		case schema.MethodAgentSessionLoad:
 			return &schema.LoadSessionResponse{Modes: session.Modes(), ConfigOptions: session.Config()}, opened, nil
@@ -365,6 +388,8 @@ func (s *server) begin(ctx context.Context, method string, params json.RawMessag
 			return nil, err
 		}
 		return s.reopen(req.SessionID, func() (AgentSession, error) { return s.backend.Load(ctx, s.editor, req) })
+	case methodFork:
+		return s.fork(ctx, params)
 	}
 	req, err := decode[schema.ResumeSessionRequest](params)
 	if err = errors.Join(err, checkCwd(req, func() string { return req.Cwd })); err != nil {
@@ -385,12 +410,8 @@ func checkCwd[T any](req *T, cwd func() string) error {
 // reopen closes a session, if it is open and idle, and opens it.
 func (s *server) reopen(id schema.SessionID, begin func() (AgentSession, error)) (session AgentSession, err error) {
 	err = s.hold(id, func() error {
-		s.mu.Lock()
-		open := s.sessions[id]
-		busy := open != nil && open.cancel != nil
-		s.mu.Unlock()
-		if busy {
-			return errorf(schema.ErrorCodeInvalidRequest, "a turn of this session is running: wait for its end, or send session/cancel")
+		if s.isBusy(id) {
+			return turnRuns()
 		}
 		if err := s.close(id); err != nil {
 			return err

@@ -106,6 +106,9 @@ func New(ctx context.Context, rw io.ReadWriteCloser, handler Handler, limits Lim
 // Done returns a channel that is closed when the connection has ended.
 func (c *Conn) Done() <-chan struct{} { return c.ctx.Done() }
 
+// Context returns a context that ends with the connection, with the cause ErrClosed.
+func (c *Conn) Context() context.Context { return c.ctx }
+
 // Serve reads until the stream or ctx ends or the stream cannot be written any
 // more, then ends all requests, closes the stream and waits for the work to
 // return. The end of the stream, in either direction, is not an error. If a Read of the stream cannot be interrupted by Close, the goroutine

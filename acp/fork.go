@@ -1,0 +1,67 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/history"
+)
+
+// methodFork copies a session. It is not in the stable protocol, but editors know it
+// from the npm adapter.
+const methodFork = "session/fork"
+
+// Forker is a [Backend] that can also copy sessions. An editor is offered copies if the
+// capabilities of Initialize have a member "fork", as those of Local do. The
+// method may be called from several goroutines at once.
+type Forker interface {
+	// Fork opens a copy of a session, without showing it. The original stays as it is.
+	// No turn of the original runs in this connection. The request has the members of
+	// one that resumes the original.
+	Fork(ctx context.Context, e *Editor, req *schema.ResumeSessionRequest) (AgentSession, error)
+}
+
+// offersFork is the member of the capabilities that offers copies.
+func offersFork() map[string]json.RawMessage {
+	return map[string]json.RawMessage{"fork": json.RawMessage("{}")}
+}
+
+// fork opens a copy of a session. One whose turn runs is not copied: the copy would have
+// half of it.
+func (s *server) fork(ctx context.Context, params json.RawMessage) (AgentSession, error) {
+	forker, ok := s.backend.(Forker)
+	if !ok {
+		return nil, unknownMethod(methodFork)
+	}
+	req, err := decode[schema.ResumeSessionRequest](params)
+	if err = errors.Join(err, checkCwd(req, func() string { return req.Cwd })); err != nil {
+		return nil, err
+	}
+	if s.isBusy(req.SessionID) {
+		return nil, turnRuns()
+	}
+	session, err := forker.Fork(ctx, s.editor, req)
+	if err != nil {
+		return nil, err
+	}
+	return session, s.add(session)
+}
+
+// Fork copies a session on the disk, up to its end or to a call that waits for an
+// answer, and starts a CLI that continues the copy.
+func (l *Local) Fork(ctx context.Context, e *Editor, req *schema.ResumeSessionRequest) (AgentSession, error) {
+	id, err := l.history().Fork(ctx, string(req.SessionID), history.ForkOptions{})
+	if err != nil {
+		return nil, historyError(req.SessionID, err)
+	}
+	session, err := l.connect(ctx, e, opening{kept: l.keep(e, id), cwd: req.Cwd, dirs: req.AdditionalDirectories, servers: req.MCPServers, resumes: true})
+	if err != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)
+		defer cancel()
+		_, undo := l.history().Delete(ctx, id)
+		return nil, errors.Join(err, undo)
+	}
+	return session, nil
+}

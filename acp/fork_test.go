@@ -1,0 +1,90 @@
+package acp_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude/acp"
+	"github.com/claude-agent-go/claude/acp/acptest"
+	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/claudetest"
+)
+
+// plainBackend is a back-end of stable methods only.
+type plainBackend struct{ acp.Backend }
+
+// fork asks for a copy.
+func fork(t *testing.T, d *acptest.Driver, id schema.SessionID, dir string) (schema.SessionID, error) {
+	t.Helper()
+	var resp schema.NewSessionResponse
+	err := d.Call(t.Context(), "session/fork", map[string]any{"sessionId": id, "cwd": dir, "mcpServers": []any{}}, &resp)
+	return resp.SessionID, err
+}
+
+func codeOf(err error) schema.ErrorCode {
+	e, _ := errors.AsType[*schema.Error](err)
+	if e == nil {
+		return 0
+	}
+	return e.Code
+}
+
+// What cannot be copied is refused with a code.
+func TestForkRefused(t *testing.T) {
+	local, _ := scripted(t, claudetest.UseTool("Bash", map[string]string{"command": "make"}))
+	s := newSteerer(t, local, "/")
+	if _, err := fork(t, s.Driver, "00000000-0000-4000-8000-000000000000", "/"); codeOf(err) != schema.ErrorCodeResourceNotFound {
+		t.Errorf("an unknown session: %v", err)
+	}
+	if _, err := fork(t, s.Driver, s.id, "here"); codeOf(err) != schema.ErrorCodeInvalidParams {
+		t.Errorf("a relative directory: %v", err)
+	}
+	s.begin(t, "Build it.")
+	<-s.asked
+	if _, err := fork(t, s.Driver, s.id, "/"); codeOf(err) != schema.ErrorCodeInvalidRequest || !strings.Contains(err.Error(), "turn") {
+		t.Errorf("in the middle of a turn: %v", err)
+	}
+	local, _ = scripted(t)
+	d := acptest.Start(t, plainBackend{local}, acptest.Setup{})
+	if _, err := fork(t, d, d.New(t, "/"), "/"); codeOf(err) != schema.ErrorCodeMethodNotFound {
+		t.Errorf("a back-end without copies: %v", err)
+	}
+}
+
+// TestRealFork copies a session on the real CLI. The copy knows what was said, and goes
+// its own way.
+func TestRealFork(t *testing.T) {
+	r := newReal(t)
+	r.model.Add(claudetest.Say("noted"), claudetest.Say("in the copy"), claudetest.Say("in the original"))
+	d := acptest.Start(t, r.local, acptest.Setup{})
+	id := d.New(t, r.dir)
+	ask := func(id schema.SessionID, text string) string {
+		t.Helper()
+		if _, err := d.Prompt(t.Context(), id, text); err != nil {
+			t.Fatal(err)
+		}
+		calls := r.model.Calls()
+		for i := len(calls) - 1; i >= 0; i-- {
+			if !calls[i].Side {
+				return string(calls[i].Raw)
+			}
+		}
+		return ""
+	}
+	ask(id, "Remember blue.")
+	twin, err := fork(t, d, id, r.dir)
+	if err != nil || twin == "" || twin == id {
+		t.Fatalf("the copy of %s is %s, %v", id, twin, err)
+	}
+	if heard := ask(twin, "Now red."); !strings.Contains(heard, "Remember blue.") || d.Text(twin) != "in the copy" {
+		t.Errorf("the copy said %q; it knows the original: %t", d.Text(twin), strings.Contains(heard, "Remember blue."))
+	}
+	if heard := ask(id, "And?"); strings.Contains(heard, "Now red.") || d.Text(id) != "notedin the original" {
+		t.Errorf("the original said %q; it knows the copy: %t", d.Text(id), strings.Contains(heard, "Now red."))
+	}
+	var list schema.ListSessionsResponse
+	if err := d.Call(t.Context(), schema.MethodAgentSessionList, schema.ListSessionsRequest{Cwd: &r.dir}, &list); err != nil || len(list.Sessions) != 2 {
+		t.Errorf("listed %+v, %v", list.Sessions, err)
+	}
+}
