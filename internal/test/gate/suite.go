@@ -32,20 +32,47 @@ type run struct {
 // are named.
 func plain() []plainTests {
 	return []plainTests{
-		{pkg: "control"},
+		{pkg: "internal/release"},    // it compresses programs and runs others; first, because it takes longest
 		{pkg: "fleet/internal/plan"}, // one goroutine that visits half a million worlds
+		{pkg: "acp/internal/schemagen"},
+		{pkg: "acp/internal/translate"},
+		{pkg: "acp/schema"},
+		{pkg: "control"},
+		{pkg: "fleet/internal/shrink"},
+		{pkg: "fleet/internal/slots"},
 		{pkg: "hook"},
+		{pkg: "internal/brief"},
+		{pkg: "internal/edit"},
+		{pkg: "internal/form"},
 		{pkg: "internal/inspect"},
 		{pkg: "internal/jsonx"},
 		{pkg: "internal/markdown"},
-		{pkg: "internal/release"}, // it compresses programs and runs others
+		{pkg: "internal/matcher"},
+		{pkg: "internal/operation"},
+		{pkg: "internal/price"},
+		{pkg: "internal/recordform"},
+		{pkg: "internal/regular"},
+		{pkg: "internal/restore"},
 		{pkg: "internal/schema"},
+		{pkg: "internal/scratch"},
+		{pkg: "internal/show"},
+		{pkg: "internal/terminal"},
+		{pkg: "internal/test/conformance"},
+		{pkg: "internal/test/corpus"},
+		{pkg: "internal/test/cputime"},
 		{pkg: "internal/test/inject"},
+		{pkg: "internal/test/knots"},
+		{pkg: "internal/test/long"},
+		{pkg: "internal/test/need"},
 		{pkg: "internal/test/parity"},
 		{pkg: "internal/test/rules"},
+		{pkg: "internal/test/wine"},
+		{pkg: "internal/uuid"},
 		{pkg: "internal/wire"},
 		{pkg: "message"},
 		{pkg: "permission"},
+		{pkg: "serve/api"},
+		{pkg: "telemetry"},
 		// Files and lines of many megabytes; tests with the race detector read short ones.
 		{pkg: "history", tests: []string{"TestLargeFiles"}},
 		{pkg: "internal/mirror", tests: []string{"TestDownIsBounded", "TestSlowIsBounded"}},
@@ -89,7 +116,7 @@ func suite(ctx context.Context, root string) (lanes [][]run, err error) {
 		return nil, err
 	}
 	const vet = "-vet=off"
-	whole := run{dir: root, flags: []string{vet}, limits: []string{"-p=1", "-timeout=20m"}}
+	whole := run{dir: root, flags: []string{vet}, limits: []string{"-p=2", "-timeout=20m"}}
 	parts := run{dir: root, flags: []string{vet}, limits: []string{"-p=1", "-timeout=20m"}}
 	var names []string
 	for _, p := range plain() {
