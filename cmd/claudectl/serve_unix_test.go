@@ -16,6 +16,7 @@ import (
 func TestServeEndsInOrder(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
 			heed(t, sig)
 			cmd := exec.CommandContext(t.Context(), built(t), "--json", "serve", "--demo")
 			cmd.Env = append(cmd.Environ(), "HOME="+t.TempDir())

@@ -20,6 +20,7 @@ import (
 // The check of a container's health reaches a server that serves, and fails for one
 // that is gone, another program, or another certificate.
 func TestServeHealth(t *testing.T) {
+	t.Parallel()
 	_, address := startServe(t, "--demo")
 	u, err := url.Parse(address)
 	if err != nil {

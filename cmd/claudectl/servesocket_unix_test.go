@@ -125,6 +125,7 @@ func TestServeSocket(t *testing.T) {
 // Without the header of the proxy, a connection to the socket alone does not
 // identify a user.
 func TestServeSocketWithoutHeader(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(socketDir(t), "serve.sock")
 	client, _, stop := serveSocket(t, path)
 	defer stop()
@@ -148,6 +149,7 @@ func staleSocket(t *testing.T, path string) {
 
 // A server takes the place of a dead one.
 func TestServeSocketReplacesStale(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(socketDir(t), "serve.sock")
 	staleSocket(t, path)
 	client, _, stop := serveSocket(t, path)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/claude-agent-go/claude"
@@ -64,6 +65,7 @@ type endless struct {
 	messages int
 	sent     int
 	rest     []byte
+	stop     sync.Once
 	done     chan struct{}
 	asked    chan struct{}
 }
@@ -83,6 +85,7 @@ func (e *endless) Read(p []byte) (int, error) {
 		case e.sent == e.messages:
 			e.rest = []byte(`{"type":"result","subtype":"success","result":"done"}` + "\n")
 		default: // it ends, as there is nothing more to send
+			_ = e.Stop()
 			return 0, io.EOF
 		}
 		e.sent++
@@ -104,11 +107,7 @@ func (e *endless) CloseWrite() error {
 }
 
 func (e *endless) Stop() error {
-	select {
-	case <-e.done:
-	default:
-		close(e.done)
-	}
+	e.stop.Do(func() { close(e.done) })
 	return nil
 }
 
