@@ -61,6 +61,7 @@ func (p *servePlace) dir(c *console) (string, error) {
 // serveStart is "claudectl serve start", for which "claudectl serve" is short.
 type serveStart struct {
 	servePlace
+	serveEgress
 	Presets string        `placeholder:"FILE" complete:"file" help:"A JSON file with the presets that users can choose. Default: one preset for the current directory."`
 	Listen  string        `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Where to listen. Port 0 is any free one. unix:/PATH is a socket for a proxy."`
 	Live    int           `placeholder:"N" help:"How many CLIs may run at once. Default: twice the number of cores."`
@@ -101,6 +102,10 @@ A file of presets is JSON:
 		"allowed_tools": ["Bash(go test:*)"], "max_budget_usd": 5, "max_daily_usd": 50
 	}]}
 
+With --egress the CLIs get a made-up key each, and a proxy in the server has the real one,
+from its environment. What conversations spend is counted there, even if a CLI is killed.
+Commands reach no hosts through it but those of --egress-host.
+
 The server listens on this machine only, unless it has a certificate or stands behind a proxy.
 With --listen unix:/run/agents/serve.sock --behind-proxy --host agents.example.com it
 listens on a socket that only its own user may open, for a proxy on this machine. All
@@ -121,13 +126,18 @@ func (s *serveStart) Run(c *console) error {
 		return err
 	}
 	defer setup.end()
+	proxy, end, err := s.serveEgress.open(c, setup, s.Project, s.Demo, logger)
+	if err != nil {
+		return err
+	}
+	defer end()
 	sessions, err := serve.Sessions(setup.store, s.Project, setup.presets, nil)
 	if err != nil {
 		return &failure{exitFormat, err}
 	}
 	f, err := fleet.Open(ctx, fleet.Options{
 		Store: setup.store, Project: s.Project, Session: sessions, MaxLive: s.live(), Journal: setup.journal, Logger: logger,
-		Gate: &approval.Options{Needs: setup.needs, Patience: s.Hold},
+		Gate: &approval.Options{Needs: setup.needs, Patience: s.Hold}, Egress: proxy,
 	})
 	if err != nil {
 		return err
