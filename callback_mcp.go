@@ -45,7 +45,7 @@ type mcpHub struct {
 	ctx     context.Context // parent of all servers' contexts
 	cancel  context.CancelCauseFunc
 	pushes  chan struct{} // a slot for each unacknowledged push
-	setting chan struct{} // one slot: SetMCPServers runs alone
+	setting chan struct{} // one slot: SessionMCP.Set runs alone
 
 	mu         sync.Mutex
 	servers    map[string]*mcpServer

@@ -559,11 +559,11 @@ func TestMCPCloseAfterContexts(t *testing.T) {
 				synctest.Wait()
 				switch how {
 				case "removed":
-					if _, err := s.SetMCPServers(t.Context(), nil); err != nil {
+					if _, err := s.MCP().Set(t.Context(), nil); err != nil {
 						t.Error(err)
 					}
 				case "replaced":
-					if _, err := s.SetMCPServers(t.Context(), claude.MCPServers{"x": harness.Clock()}); err != nil {
+					if _, err := s.MCP().Set(t.Context(), claude.MCPServers{"x": harness.Clock()}); err != nil {
 						t.Error(err)
 					}
 				case "session":

@@ -50,7 +50,7 @@
 // # Control
 //
 // [Session.Interrupt], [Session.SetModel], [Session.SetPermissionMode] and
-// [Session.RewindFiles] work at any time, even while messages are unread or a
+// [SessionFiles.Rewind] work at any time, even while messages are unread or a
 // callback runs. [Session.Control] performs any other operation by its name on
 // the wire. [Session.Info] returns the CLI's description of itself from the
 // handshake.

@@ -55,13 +55,13 @@ func TestTypesOfTheUser(t *testing.T) {
 		if err := s.Control(t.Context(), "anything", in, &out); err != nil || out.Text != "free" || out.Wait != 2 || len(out.List) != 1 {
 			t.Errorf("Control = %+v, %v", out, err)
 		}
-		if _, err := s.CallMCPTool(t.Context(), "mcp__a__b", in); err != nil {
+		if _, err := s.MCP().Call(t.Context(), "mcp__a__b", in); err != nil {
 			t.Error(err)
 		}
-		if err := s.SetSettings(t.Context(), map[string]any{"a": in}); err != nil {
+		if err := s.Settings().Set(t.Context(), map[string]any{"a": in}); err != nil {
 			t.Error(err)
 		}
-		if err := s.SaveSettings(t.Context(), claude.SettingSourceUser, map[string]any{"a": in}); err != nil {
+		if err := s.Settings().Save(t.Context(), claude.SettingSourceUser, map[string]any{"a": in}); err != nil {
 			t.Error(err)
 		}
 		err := s.Control(t.Context(), "other", nil, &out)
@@ -82,9 +82,9 @@ func TestUserTypesThatAreNotJSON(t *testing.T) {
 		bad := map[string]any{"a": make(chan int)}
 		for name, err := range map[string]error{
 			"Control":      s.Control(t.Context(), "x", bad, nil),
-			"CallMCPTool":  second(s.CallMCPTool(t.Context(), "x", bad)),
-			"SetSettings":  s.SetSettings(t.Context(), bad),
-			"SaveSettings": s.SaveSettings(t.Context(), claude.SettingSourceUser, bad),
+			"CallMCPTool":  second(s.MCP().Call(t.Context(), "x", bad)),
+			"SetSettings":  s.Settings().Set(t.Context(), bad),
+			"SaveSettings": s.Settings().Save(t.Context(), claude.SettingSourceUser, bad),
 		} {
 			if failed, ok := errors.AsType[*claude.ControlError](err); !ok || failed.RequestID != "" || !strings.Contains(err.Error(), "unsupported type: chan int") {
 				t.Errorf("%s: %v", name, err)

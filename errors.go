@@ -90,7 +90,7 @@ var (
 	// ErrTooManyPending means that too many operations are waiting for their
 	// reply (Limits.Pending).
 	ErrTooManyPending = errors.New("too many pending control requests")
-	// ErrNoCheckpoints means that RewindFiles was called on a session that was
+	// ErrNoCheckpoints means that SessionFiles.Rewind was called on a session that was
 	// started without Options.FileCheckpointing.
 	ErrNoCheckpoints = errors.New("file checkpointing is not enabled (set Options.FileCheckpointing)")
 )

@@ -73,14 +73,14 @@ func TestLogLevels(t *testing.T) {
 			defer cancel()
 			s.SetModel(ctx, "x")
 		}, `level=DEBUG msg="control operation failed" op=set_model error=`},
-		"rewind without checkpoints": {ask(), nil, func(ctx context.Context, s *claude.Session) { s.RewindFiles(ctx, "m") },
+		"rewind without checkpoints": {ask(), nil, func(ctx context.Context, s *claude.Session) { s.Files().Rewind(ctx, "m") },
 			`level=ERROR msg="control operation failed" op=rewind_files error=`},
-		"preview without checkpoints": {ask(), nil, func(ctx context.Context, s *claude.Session) { s.PreviewRewind(ctx, "m") },
+		"preview without checkpoints": {ask(), nil, func(ctx context.Context, s *claude.Session) { s.Files().PreviewRewind(ctx, "m") },
 			`level=ERROR msg="control operation failed" op=rewind_files error=`},
-		"background of nothing": {ask(), nil, func(ctx context.Context, s *claude.Session) { s.BackgroundTask(ctx, "") },
+		"background of nothing": {ask(), nil, func(ctx context.Context, s *claude.Session) { s.Tasks().Background(ctx, "") },
 			`level=ERROR msg="control operation failed" op=background_tasks error=`},
 		"servers that cannot be used": {ask(), nil, func(ctx context.Context, s *claude.Session) {
-			s.SetMCPServers(ctx, claude.MCPServers{"": nil})
+			s.MCP().Set(ctx, claude.MCPServers{"": nil})
 		}, `level=ERROR msg="control operation failed" op=mcp_set_servers error=`},
 		"payload that cannot be sent": {ask(), nil, func(ctx context.Context, s *claude.Session) { s.Control(ctx, "x", 7, nil) },
 			`level=ERROR msg="control operation failed" op=x error=`},

@@ -158,7 +158,7 @@ func TestSetMCPServers(t *testing.T) {
 		o.MCPServers = claude.MCPServers{"x": first}
 		s := connect(t, o)
 		synctest.Wait()
-		got, err := s.SetMCPServers(t.Context(), claude.MCPServers{
+		got, err := s.MCP().Set(t.Context(), claude.MCPServers{
 			"x":    first,
 			"docs": claude.HTTPServer{URL: "https://example.com/mcp", Headers: map[string]string{"Authorization": "Bearer s3cret"}},
 		})
@@ -168,27 +168,27 @@ func TestSetMCPServers(t *testing.T) {
 		if _, closed := first.Counts(); closed != 0 {
 			t.Error("a server that stays was closed")
 		}
-		if _, err := s.SetMCPServers(t.Context(), claude.MCPServers{"x": second}); err != nil {
+		if _, err := s.MCP().Set(t.Context(), claude.MCPServers{"x": second}); err != nil {
 			t.Error(err)
 		}
 		if _, closed := first.Counts(); closed != 1 {
 			t.Errorf("a server that was replaced was closed %d times", closed)
 		}
-		if _, err := s.SetMCPServers(t.Context(), nil); err != nil {
+		if _, err := s.MCP().Set(t.Context(), nil); err != nil {
 			t.Error(err)
 		}
-		_, err = s.SetMCPServers(t.Context(), claude.MCPServers{"x": claude.StdioServer{}})
+		_, err = s.MCP().Set(t.Context(), claude.MCPServers{"x": claude.StdioServer{}})
 		if bad, ok := errors.AsType[*claude.OptionError](err); !ok || bad.Field != `MCPServers["x"]` {
 			t.Errorf("without a command: %v", err)
 		}
-		status, err := s.MCPServerStatus(t.Context())
+		status, err := s.MCP().Status(t.Context())
 		if err != nil || len(status) != 1 || status[0].Tools[0].Name != "a" {
 			t.Errorf("MCPServerStatus = %+v, %v", status, err)
 		}
-		if err := s.ToggleMCPServer(t.Context(), "x", false); err != nil {
+		if err := s.MCP().Toggle(t.Context(), "x", false); err != nil {
 			t.Error(err)
 		}
-		if err := s.ReconnectMCPServer(t.Context(), "docs"); err == nil {
+		if err := s.MCP().Reconnect(t.Context(), "docs"); err == nil {
 			t.Error("a refusal was not an error")
 		}
 		finish(t, s)
@@ -223,7 +223,7 @@ func TestSetMCPServersKnowsNewOnesFirst(t *testing.T) {
 		o.MCPServers = claude.MCPServers{"old": stubborn(nil)}
 		s := connect(t, o)
 		synctest.Wait()
-		if _, err := s.SetMCPServers(t.Context(), claude.MCPServers{"old": stubborn(nil), "new": stubborn(nil)}); err != nil {
+		if _, err := s.MCP().Set(t.Context(), claude.MCPServers{"old": stubborn(nil), "new": stubborn(nil)}); err != nil {
 			t.Error(err)
 		}
 		finish(t, s)

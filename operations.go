@@ -14,6 +14,22 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
+// MCP returns the MCP servers of the session: their state, and what can be changed while it
+// runs. Its methods may be called from any goroutine, until the session ends.
+func (s *Session) MCP() SessionMCP { return SessionMCP{s} }
+
+// Tasks returns the background tasks of the session. Its methods may be called from any
+// goroutine, until the session ends.
+func (s *Session) Tasks() SessionTasks { return SessionTasks{s} }
+
+// Files returns the files that the session works with, as its CLI sees them: it may run on
+// another machine. Its methods may be called from any goroutine, until the session ends.
+func (s *Session) Files() SessionFiles { return SessionFiles{s} }
+
+// Settings returns the settings of the session, and the rules, hooks, plugins and skills
+// that they load. Its methods may be called from any goroutine, until the session ends.
+func (s *Session) Settings() SessionSettings { return SessionSettings{s} }
+
 // Interrupt stops the running turn, like Escape at the keyboard. The turn ends
 // with an error result. Prompts waiting behind it stay queued, and the receipt
 // names them. If a prompt was sent but its turn has yet to begin, that turn
@@ -227,125 +243,6 @@ func (s *Session) BinaryVersion(ctx context.Context) (*control.BinaryVersion, er
 	return version, s.operate(ctx, "get_binary_version", nil, s.opts.Timeouts.Control, version)
 }
 
-// StopTask ends a background task, by the id in *message.TaskStarted. An
-// unknown id is not an error.
-func (s *Session) StopTask(ctx context.Context, taskID string) error {
-	payload := struct {
-		ID string `json:"task_id"`
-	}{taskID}
-	return s.operate(ctx, "stop_task", payload, s.opts.Timeouts.Control, nil)
-}
-
-// BackgroundTask moves a tool running in the foreground to the background, by
-// the id of its call, so that the turn continues without it. It reports whether
-// the CLI claims to have moved the tool. A shell command can be moved once
-// *message.TaskStarted reports it, seconds after it began.
-func (s *Session) BackgroundTask(ctx context.Context, toolUseID string) (moved bool, err error) {
-	const op = "background_tasks"
-	if toolUseID == "" { // to the CLI it would mean all of them
-		return false, s.unsent(ctx, op, &ControlError{Op: op, Message: "the id of the tool call is empty"})
-	}
-	payload := struct {
-		ID string `json:"tool_use_id"`
-	}{toolUseID}
-	var reply struct {
-		Backgrounded bool `json:"backgrounded"`
-	}
-	err = s.operate(ctx, op, payload, s.opts.Timeouts.Control, &reply)
-	return reply.Backgrounded, err
-}
-
-// BackgroundTasks moves all tools running in the foreground to the background.
-// The CLI does not report whether there were any; *message.BackgroundTasks
-// lists what runs there.
-func (s *Session) BackgroundTasks(ctx context.Context) error {
-	return s.operate(ctx, "background_tasks", nil, s.opts.Timeouts.Control, nil)
-}
-
-// ReadTaskOutput returns the end of a background task's output.
-func (s *Session) ReadTaskOutput(ctx context.Context, taskID string) (*control.TaskOutput, error) {
-	payload := struct {
-		ID string `json:"task_id"`
-	}{taskID}
-	output := new(control.TaskOutput)
-	return output, s.operate(ctx, "get_task_output", payload, s.opts.Timeouts.Control, output)
-}
-
-// PreviewRewind returns what RewindFiles would do, without changing anything.
-func (s *Session) PreviewRewind(ctx context.Context, messageID string) (*control.Rewind, error) {
-	return s.rewind(ctx, messageID, true)
-}
-
-func (s *Session) rewind(ctx context.Context, messageID string, dryRun bool) (*control.Rewind, error) {
-	const op = "rewind_files"
-	if !s.opts.FileCheckpointing {
-		return nil, s.unsent(ctx, op, &ControlError{Op: op, Err: ErrNoCheckpoints})
-	}
-	payload := struct {
-		ID     string `json:"user_message_id"`
-		DryRun bool   `json:"dry_run,omitzero"`
-	}{messageID, dryRun}
-	result := new(control.Rewind)
-	return result, s.operate(ctx, op, payload, s.opts.Timeouts.Rewind, result)
-}
-
-// ReadFile reads a file where the CLI runs, which may be another machine. A
-// relative path is relative to the working directory. If maxBytes is 0, the
-// CLI decides how much to read. Files the session may not read are refused.
-func (s *Session) ReadFile(ctx context.Context, path string, maxBytes int) (*control.FileContents, error) {
-	payload := struct {
-		Path     string `json:"path"`
-		MaxBytes int    `json:"max_bytes,omitzero"`
-		Encoding string `json:"encoding"`
-	}{path, maxBytes, "base64"}
-	file := new(control.FileContents)
-	return file, s.operate(ctx, "read_file", payload, s.opts.Timeouts.Control, file)
-}
-
-// SuggestFiles returns files in the working directory whose names match a
-// query, for completion.
-func (s *Session) SuggestFiles(ctx context.Context, query string) (*control.FileSuggestions, error) {
-	payload := struct {
-		Query string `json:"query"`
-	}{query}
-	found := new(control.FileSuggestions)
-	return found, s.operate(ctx, "file_suggestions", payload, s.opts.Timeouts.Control, found)
-}
-
-// SeedReadState tells the CLI that Claude has seen a file as it was at mtime,
-// so that it can edit the file without reading it again.
-func (s *Session) SeedReadState(ctx context.Context, path string, mtime time.Time) error {
-	payload := struct {
-		Path  string `json:"path"`
-		MTime int64  `json:"mtime"`
-	}{path, mtime.UnixMilli()}
-	return s.operate(ctx, "seed_read_state", payload, s.opts.Timeouts.Control, nil)
-}
-
-// RegisterRepoRoot makes a directory below the working directory, or below one
-// of Options.AddDirs, its own root, with its instruction files, skills and
-// plugins. It returns the directory as the CLI knows it.
-func (s *Session) RegisterRepoRoot(ctx context.Context, dir string) (string, error) {
-	payload := struct {
-		Directory string `json:"directory"`
-		ClaudeMD  bool   `json:"reload_claude_md"`
-		Plugins   bool   `json:"reload_plugins"`
-		Skills    bool   `json:"reload_skills"`
-	}{dir, true, true, true}
-	var reply struct {
-		Directory string `json:"directory"`
-	}
-	err := s.operate(ctx, "register_repo_root", payload, s.opts.Timeouts.MCP, &reply)
-	return reply.Directory, err
-}
-
-// RewindFiles restores the files that Claude changed to what they were when
-// the prompt with this id was sent; [Session.Send] returns the id. Changes
-// made by shell commands are not covered. It needs Options.FileCheckpointing.
-func (s *Session) RewindFiles(ctx context.Context, messageID string) (*control.Rewind, error) {
-	return s.rewind(ctx, messageID, false)
-}
-
 // SetThinking changes how the model thinks from the next turn on: within a
 // Budget of tokens, not at all with ThinkingDisabled, and otherwise as the CLI
 // decides. An empty Display leaves the display unchanged.
@@ -361,101 +258,6 @@ func (s *Session) SetThinking(ctx context.Context, t Thinking) error {
 		payload.Tokens = &t.Budget
 	}
 	return s.operate(ctx, "set_max_thinking_tokens", payload, s.opts.Timeouts.Control, nil)
-}
-
-// Settings returns the settings in force and where they come from.
-func (s *Session) Settings(ctx context.Context) (*control.Settings, error) {
-	settings := new(control.Settings)
-	return settings, s.operate(ctx, "get_settings", nil, s.opts.Timeouts.Control, settings)
-}
-
-// SetSettings changes settings for the rest of the session, in the layer of
-// Options.Settings. Keys that are not named stay; a nil value removes a key.
-func (s *Session) SetSettings(ctx context.Context, settings map[string]any) error {
-	const op = "apply_flag_settings"
-	encoded, err := s.encodeSettings(ctx, op, settings)
-	if err != nil {
-		return err
-	}
-	payload := struct {
-		Settings json.RawMessage `json:"settings"`
-	}{encoded}
-	return s.operate(ctx, op, payload, s.opts.Timeouts.Control, nil)
-}
-
-// SaveSettings writes settings to one of the user's files: SettingSourceUser,
-// or SettingSourceLocal, which is in the working directory. The CLI accepts
-// only a few keys, such as "outputStyle", and refuses others.
-func (s *Session) SaveSettings(ctx context.Context, source SettingSource, settings map[string]any) error {
-	const op = "update_settings"
-	encoded, err := s.encodeSettings(ctx, op, settings)
-	if err != nil {
-		return err
-	}
-	payload := struct {
-		Source   string          `json:"source"`
-		Settings json.RawMessage `json:"settings"`
-	}{string(source) + "Settings", encoded}
-	return s.operate(ctx, op, payload, s.opts.Timeouts.Control, nil)
-}
-
-// encodeSettings encodes settings for an operation like Options.Settings: by
-// the rules of encoding/json.
-func (s *Session) encodeSettings(ctx context.Context, op string, settings map[string]any) (json.RawMessage, error) {
-	if settings == nil {
-		return json.RawMessage("{}"), nil
-	}
-	encoded, err := jsonx.MarshalUser(settings)
-	if err != nil {
-		return nil, s.unsent(ctx, op, &ControlError{Op: op, Err: err})
-	}
-	return encoded, nil
-}
-
-// PermissionRules returns the permission rules in force.
-func (s *Session) PermissionRules(ctx context.Context) (*control.PermissionRules, error) {
-	rules := new(control.PermissionRules)
-	return rules, s.operate(ctx, "list_permission_rules", nil, s.opts.Timeouts.Control, rules)
-}
-
-// Hooks returns the hooks from settings and plugins, without those of this
-// program.
-func (s *Session) Hooks(ctx context.Context) (*control.Hooks, error) {
-	listing := new(control.Hooks)
-	return listing, s.operate(ctx, "get_hooks_listing", nil, s.opts.Timeouts.Control, listing)
-}
-
-// ReloadPlugins reads the plugins again, and adds those given.
-func (s *Session) ReloadPlugins(ctx context.Context, add ...control.PluginConfig) (*control.PluginReload, error) {
-	payload := struct {
-		Add []control.PluginConfig `json:"add_plugins,omitzero"`
-	}{}
-	for _, p := range add {
-		if p.Type == "" {
-			p.Type = "local"
-		}
-		payload.Add = append(payload.Add, p)
-	}
-	result := new(control.PluginReload)
-	return result, s.operate(ctx, "reload_plugins", payload, s.opts.Timeouts.MCP, result)
-}
-
-// ReloadSkills reads the skills again and returns them.
-func (s *Session) ReloadSkills(ctx context.Context) ([]control.Command, error) {
-	var reply struct {
-		Skills []control.Command `json:"skills"`
-	}
-	err := s.operate(ctx, "reload_skills", nil, s.opts.Timeouts.MCP, &reply)
-	return reply.Skills, err
-}
-
-// ReloadOutputStyles reads the output styles again and returns their names.
-func (s *Session) ReloadOutputStyles(ctx context.Context) ([]string, error) {
-	var reply struct {
-		Styles []string `json:"available_output_styles"`
-	}
-	err := s.operate(ctx, "reload_output_styles", nil, s.opts.Timeouts.MCP, &reply)
-	return reply.Styles, err
 }
 
 // Commands returns the slash commands from the handshake, or as the CLI has

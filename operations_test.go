@@ -55,7 +55,7 @@ func TestOperations(t *testing.T) {
 		if err := s.SetPermissionMode(t.Context(), permission.ModePlan); err != nil {
 			t.Error(err)
 		}
-		if got, err := s.RewindFiles(t.Context(), "m-1"); err != nil || !got.CanRewind {
+		if got, err := s.Files().Rewind(t.Context(), "m-1"); err != nil || !got.CanRewind {
 			t.Errorf("RewindFiles = %+v, %v", got, err)
 		}
 		var cost struct{ Text string }
@@ -92,7 +92,7 @@ func TestOperationTimeouts(t *testing.T) {
 			"interrupt":           {func() error { _, err := s.Interrupt(t.Context()); return err }, 5 * time.Second},
 			"set_model":           {func() error { return s.SetModel(t.Context(), "x") }, 5 * time.Second},
 			"set_permission_mode": {func() error { return s.SetPermissionMode(t.Context(), permission.ModePlan) }, 5 * time.Second},
-			"rewind_files":        {func() error { _, err := s.RewindFiles(t.Context(), "m"); return err }, 30 * time.Second},
+			"rewind_files":        {func() error { _, err := s.Files().Rewind(t.Context(), "m"); return err }, 30 * time.Second},
 		} {
 			begin := time.Now()
 			err := tt.call()
@@ -146,8 +146,8 @@ func TestOwnTimeouts(t *testing.T) {
 		}
 		for want, call := range map[time.Duration]func() error{
 			time.Second:     func() error { return s.SetModel(t.Context(), "x") },
-			2 * time.Second: func() error { return second(s.RewindFiles(t.Context(), "m")) },
-			3 * time.Second: func() error { return s.ReconnectMCPServer(t.Context(), "x") },
+			2 * time.Second: func() error { return second(s.Files().Rewind(t.Context(), "m")) },
+			3 * time.Second: func() error { return s.MCP().Reconnect(t.Context(), "x") },
 		} {
 			begin := time.Now()
 			if err := call(); !errors.Is(err, claude.ErrTimeout) || time.Since(begin) != want {
@@ -221,7 +221,7 @@ func TestTooManyPendingOperations(t *testing.T) {
 func TestRewindNeedsCheckpoints(t *testing.T) {
 	bubble(t, func(c *cli) { c.greet(); c.idle() }, func(t *testing.T, o *claude.Options) {
 		s := connect(t, o)
-		if _, err := s.RewindFiles(t.Context(), "m-1"); !errors.Is(err, claude.ErrNoCheckpoints) {
+		if _, err := s.Files().Rewind(t.Context(), "m-1"); !errors.Is(err, claude.ErrNoCheckpoints) {
 			t.Errorf("error = %v", err)
 		}
 		finish(t, s)
@@ -268,49 +268,51 @@ func operations() []methodCase {
 				return none(s.SetThinking(ctx, claude.Thinking{Mode: claude.ThinkingEnabled, Budget: 9, Display: claude.ThinkingOmitted}))
 			}, `null`},
 		{`{"subtype":"set_max_thinking_tokens","max_thinking_tokens":null}`, `null`, func(ctx c, s s) (any, error) { return none(s.SetThinking(ctx, claude.Thinking{})) }, `null`},
-		{`{"subtype":"get_settings"}`, `{"effective":{"a":1},"sources":[]}`, func(ctx c, s s) (any, error) { return s.Settings(ctx) }, `{"effective":{"a":1},"sources":[]}`},
-		{`{"subtype":"apply_flag_settings","settings":{"model":null}}`, `null`, func(ctx c, s s) (any, error) { return none(s.SetSettings(ctx, m{"model": nil})) }, `null`},
+		{`{"subtype":"get_settings"}`, `{"effective":{"a":1},"sources":[]}`, func(ctx c, s s) (any, error) { return s.Settings().Get(ctx) }, `{"effective":{"a":1},"sources":[]}`},
+		{`{"subtype":"apply_flag_settings","settings":{"model":null}}`, `null`, func(ctx c, s s) (any, error) { return none(s.Settings().Set(ctx, m{"model": nil})) }, `null`},
 		{`{"subtype":"update_settings","source":"localSettings","settings":{"a":1}}`, `{}`,
-			func(ctx c, s s) (any, error) { return none(s.SaveSettings(ctx, claude.SettingSourceLocal, m{"a": 1})) }, `null`},
-		{`{"subtype":"list_permission_rules"}`, `{"state":{"rules":[],"originalCwd":"/repo"}}`, func(ctx c, s s) (any, error) { r, err := s.PermissionRules(ctx); return r.OriginalCwd, err }, `"/repo"`},
-		{`{"subtype":"get_hooks_listing"}`, `{"events":[],"hooks":[]}`, func(ctx c, s s) (any, error) { return s.Hooks(ctx) }, `{"events":[],"hooks":[]}`},
-		{`{"subtype":"reload_plugins"}`, `{"error_count":2}`, func(ctx c, s s) (any, error) { r, err := s.ReloadPlugins(ctx); return r.ErrorCount, err }, `2`},
+			func(ctx c, s s) (any, error) {
+				return none(s.Settings().Save(ctx, claude.SettingSourceLocal, m{"a": 1}))
+			}, `null`},
+		{`{"subtype":"list_permission_rules"}`, `{"state":{"rules":[],"originalCwd":"/repo"}}`, func(ctx c, s s) (any, error) { r, err := s.Settings().PermissionRules(ctx); return r.OriginalCwd, err }, `"/repo"`},
+		{`{"subtype":"get_hooks_listing"}`, `{"events":[],"hooks":[]}`, func(ctx c, s s) (any, error) { return s.Settings().Hooks(ctx) }, `{"events":[],"hooks":[]}`},
+		{`{"subtype":"reload_plugins"}`, `{"error_count":2}`, func(ctx c, s s) (any, error) { r, err := s.Settings().ReloadPlugins(ctx); return r.ErrorCount, err }, `2`},
 		{`{"subtype":"reload_plugins","add_plugins":[{"type":"local","path":"/p"}]}`, `{}`,
 			func(ctx c, s s) (any, error) {
-				r, err := s.ReloadPlugins(ctx, control.PluginConfig{Path: "/p"})
+				r, err := s.Settings().ReloadPlugins(ctx, control.PluginConfig{Path: "/p"})
 				return r.Held, err
 			}, `false`},
-		{`{"subtype":"reload_skills"}`, `{"skills":[{"name":"a"}]}`, func(ctx c, s s) (any, error) { return s.ReloadSkills(ctx) }, `[{"name":"a"}]`},
-		{`{"subtype":"reload_output_styles"}`, `{"available_output_styles":["a"]}`, func(ctx c, s s) (any, error) { return s.ReloadOutputStyles(ctx) }, `["a"]`},
+		{`{"subtype":"reload_skills"}`, `{"skills":[{"name":"a"}]}`, func(ctx c, s s) (any, error) { return s.Settings().ReloadSkills(ctx) }, `[{"name":"a"}]`},
+		{`{"subtype":"reload_output_styles"}`, `{"available_output_styles":["a"]}`, func(ctx c, s s) (any, error) { return s.Settings().ReloadOutputStyles(ctx) }, `["a"]`},
 		{`{"subtype":"get_context_usage"}`, `{"totalTokens":7}`, func(ctx c, s s) (any, error) { r, err := s.ContextUsage(ctx); return r.TotalTokens, err }, `7`},
 		{`{"subtype":"get_usage"}`, `{"session":{"total_cost_usd":0.5}}`, func(ctx c, s s) (any, error) { r, err := s.Usage(ctx); return r.Session.TotalCostUSD, err }, `0.5`},
 		{`{"subtype":"get_session_cost"}`, `{"text":"free"}`, func(ctx c, s s) (any, error) { return s.Cost(ctx) }, `{"text":"free"}`},
 		{`{"subtype":"list_models"}`, `{"models":[{"value":"opus"}]}`, func(ctx c, s s) (any, error) { return s.Models(ctx) }, `[{"value":"opus"}]`},
 		{`{"subtype":"get_binary_version"}`, `{"version":"2"}`, func(ctx c, s s) (any, error) { return s.BinaryVersion(ctx) }, `{"version":"2"}`},
-		{`{"subtype":"stop_task","task_id":"t"}`, `{}`, func(ctx c, s s) (any, error) { return none(s.StopTask(ctx, "t")) }, `null`},
-		{`{"subtype":"background_tasks"}`, `{}`, func(ctx c, s s) (any, error) { return none(s.BackgroundTasks(ctx)) }, `null`},
-		{`{"subtype":"background_tasks","tool_use_id":"u"}`, `{"backgrounded":true}`, func(ctx c, s s) (any, error) { return s.BackgroundTask(ctx, "u") }, `true`},
-		{`{"subtype":"background_tasks","tool_use_id":"u"}`, `{}`, func(ctx c, s s) (any, error) { return s.BackgroundTask(ctx, "u") }, `false`},
-		{`{"subtype":"background_tasks","tool_use_id":"u"}`, `{"backgrounded":false}`, func(ctx c, s s) (any, error) { return s.BackgroundTask(ctx, "u") }, `false`},
-		{`{"subtype":"get_task_output","task_id":"t"}`, `{"output":"o","total_bytes":1,"truncated":false}`, func(ctx c, s s) (any, error) { return s.ReadTaskOutput(ctx, "t") }, `{"output":"o","total_bytes":1,"truncated":false}`},
-		{`{"subtype":"rewind_files","user_message_id":"m","dry_run":true}`, `{"canRewind":true}`, func(ctx c, s s) (any, error) { return s.PreviewRewind(ctx, "m") }, `{"canRewind":true}`},
+		{`{"subtype":"stop_task","task_id":"t"}`, `{}`, func(ctx c, s s) (any, error) { return none(s.Tasks().Stop(ctx, "t")) }, `null`},
+		{`{"subtype":"background_tasks"}`, `{}`, func(ctx c, s s) (any, error) { return none(s.Tasks().BackgroundAll(ctx)) }, `null`},
+		{`{"subtype":"background_tasks","tool_use_id":"u"}`, `{"backgrounded":true}`, func(ctx c, s s) (any, error) { return s.Tasks().Background(ctx, "u") }, `true`},
+		{`{"subtype":"background_tasks","tool_use_id":"u"}`, `{}`, func(ctx c, s s) (any, error) { return s.Tasks().Background(ctx, "u") }, `false`},
+		{`{"subtype":"background_tasks","tool_use_id":"u"}`, `{"backgrounded":false}`, func(ctx c, s s) (any, error) { return s.Tasks().Background(ctx, "u") }, `false`},
+		{`{"subtype":"get_task_output","task_id":"t"}`, `{"output":"o","total_bytes":1,"truncated":false}`, func(ctx c, s s) (any, error) { return s.Tasks().Output(ctx, "t") }, `{"output":"o","total_bytes":1,"truncated":false}`},
+		{`{"subtype":"rewind_files","user_message_id":"m","dry_run":true}`, `{"canRewind":true}`, func(ctx c, s s) (any, error) { return s.Files().PreviewRewind(ctx, "m") }, `{"canRewind":true}`},
 		{`{"subtype":"read_file","path":"a","max_bytes":9,"encoding":"base64"}`, `{"contents":"aGn/","absPath":"/a","encoding":"base64"}`,
 			func(ctx c, s s) (any, error) {
-				f, err := s.ReadFile(ctx, "a", 9)
+				f, err := s.Files().Read(ctx, "a", 9)
 				if err != nil {
 					return nil, err
 				}
 				return f.Bytes()
 			}, `"aGn/"`},
-		{`{"subtype":"file_suggestions","query":"a"}`, `{"suggestions":[{"path":"a"}]}`, func(ctx c, s s) (any, error) { return s.SuggestFiles(ctx, "a") }, `{"suggestions":[{"path":"a"}]}`},
-		{`{"subtype":"seed_read_state","path":"/a","mtime":1500}`, `null`, func(ctx c, s s) (any, error) { return none(s.SeedReadState(ctx, "/a", time.UnixMilli(1500))) }, `null`},
+		{`{"subtype":"file_suggestions","query":"a"}`, `{"suggestions":[{"path":"a"}]}`, func(ctx c, s s) (any, error) { return s.Files().Suggest(ctx, "a") }, `{"suggestions":[{"path":"a"}]}`},
+		{`{"subtype":"seed_read_state","path":"/a","mtime":1500}`, `null`, func(ctx c, s s) (any, error) { return none(s.Files().SeedReadState(ctx, "/a", time.UnixMilli(1500))) }, `null`},
 		{`{"subtype":"register_repo_root","directory":"d","reload_claude_md":true,"reload_plugins":true,"reload_skills":true}`, `{"directory":"/d"}`,
-			func(ctx c, s s) (any, error) { return s.RegisterRepoRoot(ctx, "d") }, `"/d"`},
-		{`{"subtype":"mcp_call","tool":"mcp__a__b","arguments":{"x":1}}`, `{"content":[]}`, func(ctx c, s s) (any, error) { return s.CallMCPTool(ctx, "mcp__a__b", m{"x": 1}) }, `{"content":[]}`},
+			func(ctx c, s s) (any, error) { return s.Files().RegisterRepoRoot(ctx, "d") }, `"/d"`},
+		{`{"subtype":"mcp_call","tool":"mcp__a__b","arguments":{"x":1}}`, `{"content":[]}`, func(ctx c, s s) (any, error) { return s.MCP().Call(ctx, "mcp__a__b", m{"x": 1}) }, `{"content":[]}`},
 		{`{"subtype":"mcp_read_resource","serverName":"a","uri":"ui://b"}`, `{"contents":[{"uri":"ui://b","text":"x"}]}`,
-			func(ctx c, s s) (any, error) { return s.ReadMCPResource(ctx, "a", "ui://b") }, `[{"uri":"ui://b","text":"x"}]`},
-		{`{"subtype":"set_mcp_permission_mode_override","serverName":"a","mode":"auto"}`, `{"warning":"w"}`, func(ctx c, s s) (any, error) { return s.SetMCPPermissionMode(ctx, "a", "auto") }, `"w"`},
-		{`{"subtype":"set_mcp_permission_mode_override","serverName":"a","mode":null}`, `null`, func(ctx c, s s) (any, error) { return s.SetMCPPermissionMode(ctx, "a", "") }, `""`},
+			func(ctx c, s s) (any, error) { return s.MCP().ReadResource(ctx, "a", "ui://b") }, `[{"uri":"ui://b","text":"x"}]`},
+		{`{"subtype":"set_mcp_permission_mode_override","serverName":"a","mode":"auto"}`, `{"warning":"w"}`, func(ctx c, s s) (any, error) { return s.MCP().SetPermissionMode(ctx, "a", "auto") }, `"w"`},
+		{`{"subtype":"set_mcp_permission_mode_override","serverName":"a","mode":null}`, `null`, func(ctx c, s s) (any, error) { return s.MCP().SetPermissionMode(ctx, "a", "") }, `""`},
 		{`{"subtype":"end_session","reason":"r"}`, `null`, func(ctx c, s s) (any, error) { return none(s.End(ctx, "r")) }, `null`},
 	}
 }
@@ -402,7 +404,7 @@ func TestBackgroundTaskNeedsAnID(t *testing.T) {
 		}
 	}, func(t *testing.T, o *claude.Options) {
 		s := connect(t, o)
-		_, err := s.BackgroundTask(t.Context(), "")
+		_, err := s.Tasks().Background(t.Context(), "")
 		if e, ok := errors.AsType[*claude.ControlError](err); !ok || e.Op != "background_tasks" {
 			t.Errorf("error = %v", err)
 		}

@@ -132,7 +132,7 @@ type Options struct {
 	// Subagents limit how many agents Claude starts, and how deep they nest.
 	Subagents SubagentLimits
 	// PerTaskStop tells the CLI that this program can stop background tasks one
-	// by one, with Session.StopTask. An interrupt then leaves background agents
+	// by one, with SessionTasks.Stop. An interrupt then leaves background agents
 	// running; otherwise it also ends them. It never ends shell commands.
 	PerTaskStop bool
 	// Skills are the skills that Claude sees and may use, as "name" or
@@ -184,7 +184,7 @@ type Options struct {
 	// then take the session from the store, whatever directory, home and
 	// machine it was begun in. Nil: only the CLI keeps it, on disk.
 	Store *StoreOptions
-	// FileCheckpointing keeps old versions of files for Session.RewindFiles.
+	// FileCheckpointing keeps old versions of files for SessionFiles.Rewind.
 	FileCheckpointing bool
 
 	// # Settings and sandbox
@@ -331,9 +331,9 @@ type Timeouts struct {
 	Initialize time.Duration
 	// Control limits operations such as Interrupt and SetModel: 5 s.
 	Control time.Duration
-	// Rewind limits RewindFiles: 30 s.
+	// Rewind limits SessionFiles.Rewind: 30 s.
 	Rewind time.Duration
-	// MCP limits ReconnectMCPServer, ToggleMCPServer and SetMCPServers, which
+	// MCP limits SessionMCP.Reconnect, SessionMCP.Toggle and SessionMCP.Set, which
 	// wait for servers: 60 s.
 	MCP time.Duration
 	// Callback limits every callback. Zero: 60 s for hooks and Requests, and

@@ -395,7 +395,7 @@ func TestVersionsAreMeasured(t *testing.T) {
 	}
 	rows["Thinking` with a mode"], rows["Thinking` with a budget"] = rows["Thinking.Mode"], rows["Thinking.Budget"]
 	rows["SystemPrompt.Text` reaches the model"] = rows["SystemPrompt.Text"]
-	rows["FileCheckpointing` and `RewindFiles"] = rows["FileCheckpointing"]
+	rows["FileCheckpointing` and `SessionFiles.Rewind"] = rows["FileCheckpointing"]
 	var versions []string
 	measured := 0
 	for line := range strings.Lines(string(text)) {

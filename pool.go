@@ -67,7 +67,7 @@ type start struct {
 // The options apply to every session and are fixed when it starts: prompts,
 // tools, hooks, callbacks, the working directory and the rest. After Get, you
 // can change what a session lets you change (SetModel, SetPermissionMode,
-// SetMCPServers and others). Callbacks serve all sessions; see [SessionFrom].
+// SessionMCP.Set and others). Callbacks serve all sessions; see [SessionFrom].
 // Options that name one conversation cannot be shared and are refused:
 // SessionID and Continue, and Resume without ForkSession.
 //

@@ -75,7 +75,7 @@ func TestTraceOfUnsentOperations(t *testing.T) {
 		var told []claude.TraceRequest
 		o.Trace = &claude.Trace{RequestDone: func(r claude.TraceRequest) { told = append(told, r) }}
 		s := connect(t, o)
-		_, err := s.RewindFiles(t.Context(), "m")
+		_, err := s.Files().Rewind(t.Context(), "m")
 		finish(t, s)
 		if len(told) != 2 || told[1].Op != "rewind_files" || told[1].RequestID != "" || told[1].Err != err {
 			t.Errorf("told %+v", told)

@@ -74,7 +74,7 @@ func TestTroubleshooting(t *testing.T) {
 			})
 		},
 		"file checkpointing is not enabled (set Options.FileCheckpointing)": func(ctx context.Context) error {
-			return connected(ctx, func(s *claude.Session) error { return second(s.RewindFiles(ctx, "id")) })
+			return connected(ctx, func(s *claude.Session) error { return second(s.Files().Rewind(ctx, "id")) })
 		},
 		"claude: …: timed out": func(ctx context.Context) error {
 			s, err := claude.Connect(ctx, faulty(claudetest.Fault{Line: 2, Silent: true}))

@@ -158,7 +158,7 @@ func TestOldVersionLacksOperation(t *testing.T) {
 		for op, call := range map[string]func() error{
 			"get_usage":               func() error { return second(s.Usage(t.Context())) },
 			"set_max_thinking_tokens": func() error { return s.SetThinking(t.Context(), claude.Thinking{}) },
-			"mcp_set_servers":         func() error { return second(s.SetMCPServers(t.Context(), nil)) },
+			"mcp_set_servers":         func() error { return second(s.MCP().Set(t.Context(), nil)) },
 		} {
 			err := call()
 			failed, ok := errors.AsType[*claude.ControlError](err)

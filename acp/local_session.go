@@ -346,7 +346,7 @@ func (s *localSession) apply(ctx context.Context, id schema.SessionConfigID, c c
 		if c.effort != "" {
 			level = c.effort
 		}
-		return s.cli.SetSettings(ctx, map[string]any{"effortLevel": level})
+		return s.cli.Settings().Set(ctx, map[string]any{"effortLevel": level})
 	}
 	thinking := claude.Thinking{Mode: claude.ThinkingAdaptive}
 	if !c.thinking {

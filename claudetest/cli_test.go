@@ -152,11 +152,11 @@ func TestCLIControl(t *testing.T) {
 		if last == nil || last.TerminalReason != message.EndAbortedStreaming {
 			t.Errorf("result %+v", last)
 		}
-		rewind, err := s.RewindFiles(t.Context(), id)
+		rewind, err := s.Files().Rewind(t.Context(), id)
 		if err != nil || !rewind.CanRewind {
 			t.Errorf("rewind %+v, %v", rewind, err)
 		}
-		if _, err := s.RewindFiles(t.Context(), "unknown"); err == nil {
+		if _, err := s.Files().Rewind(t.Context(), "unknown"); err == nil {
 			t.Error("rewound to an unknown message")
 		}
 		for m, err := range s.Run(t.Context(), "again") {

@@ -200,7 +200,7 @@ func TestStoppedSubagents(t *testing.T) {
 		want []string
 	}{
 		"interrupt": {func(ctx context.Context, s *claude.Session, _ string) error { _, err := s.Interrupt(ctx); return err }, []string{"at work"}},
-		"task":      {func(ctx context.Context, s *claude.Session, task string) error { return s.StopTask(ctx, task) }, []string{"at work", "It was stopped."}},
+		"task":      {func(ctx context.Context, s *claude.Session, task string) error { return s.Tasks().Stop(ctx, task) }, []string{"at work", "It was stopped."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -27,14 +27,14 @@ func (w *worker) wakeAndRestore(ctx context.Context, r *RewindTo) (*control.Rewi
 // restoreFiles lets the CLI restore files. The CLI says only in a dry run what
 // changes. No fence keeps a process that has lost the lease from writing files.
 func (w *worker) restoreFiles(ctx context.Context, r *RewindTo) (*control.Rewind, error) {
-	done, err := refusal(w.session.PreviewRewind(ctx, r.Prompt))
+	done, err := refusal(w.session.Files().PreviewRewind(ctx, r.Prompt))
 	if err != nil || r.DryRun || !done.CanRewind {
 		return done, err
 	}
 	if !w.lease.Sure() || w.over() {
 		return nil, fmt.Errorf("claude: fleet: conversation %q: no files were restored: %w", w.c.key, store.ErrLeaseLost)
 	}
-	restored, err := refusal(w.session.RewindFiles(ctx, r.Prompt))
+	restored, err := refusal(w.session.Files().Rewind(ctx, r.Prompt))
 	if err != nil || !restored.CanRewind {
 		return restored, err
 	}

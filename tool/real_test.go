@@ -227,7 +227,7 @@ func TestRealToolsChangeWhileRunning(t *testing.T) {
 		t.Helper()
 		var tools []string
 		for range 200 {
-			status, err := s.MCPServerStatus(t.Context())
+			status, err := s.MCP().Status(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -202,7 +202,7 @@ func commandNames(commands []control.Command) []string {
 // checkMCP reports the state of the MCP servers in the settings, and whether the
 // CLI knows the helper.
 func checkMCP(ctx context.Context, session *claude.Session) (f finding, helped bool) {
-	servers, err := session.MCPServerStatus(ctx)
+	servers, err := session.MCP().Status(ctx)
 	if err != nil {
 		return finding{"mcp", gradeWarn, err.Error(), "newer versions answer: claude update", nil}, false
 	}

@@ -39,12 +39,12 @@ func run(ctx context.Context, w io.Writer, dir string, cli claude.Transport) err
 	if err := finish(ctx, s); err != nil {
 		return err
 	}
-	preview, err := s.PreviewRewind(ctx, checkpoint)
+	preview, err := s.Files().PreviewRewind(ctx, checkpoint)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(w, "changed:", strings.Join(preview.FilesChanged, ", "))
-	if _, err := s.RewindFiles(ctx, checkpoint); err != nil {
+	if _, err := s.Files().Rewind(ctx, checkpoint); err != nil {
 		return err
 	}
 	fmt.Fprintln(w, "taken back")

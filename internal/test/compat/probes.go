@@ -83,7 +83,7 @@ func probes() []probe {
 		{"`ReplayUserMessages`", false, nil, asksWith(func(o *claude.Options) { o.ReplayUserMessages = true })},
 		{"`HookEvents`", false, nil, asksWith(func(o *claude.Options) { o.HookEvents = true })},
 		{"`DebugFile`", false, nil, asksWith(func(o *claude.Options) { o.DebugFile = filepath.Join(o.Cwd, "debug.log") })},
-		{"`FileCheckpointing` and `RewindFiles`", true, nil, rewinds},
+		{"`FileCheckpointing` and `SessionFiles.Rewind`", true, nil, rewinds},
 	}
 }
 
@@ -264,7 +264,7 @@ func rewinds(ctx context.Context, b *probeRun) (bool, error) {
 			break
 		}
 	}
-	if _, err := s.RewindFiles(ctx, id); err != nil {
+	if _, err := s.Files().Rewind(ctx, id); err != nil {
 		return false, err
 	}
 	_, err = os.Stat(file)

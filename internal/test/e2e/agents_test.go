@@ -202,7 +202,7 @@ func TestRealAgentsStoppedWhileAwaited(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "background agents that are answered")
 	for name, stop := range map[string]func(ctx context.Context, s *claude.Session, task string) error{
-		"task": func(ctx context.Context, s *claude.Session, task string) error { return s.StopTask(ctx, task) },
+		"task": func(ctx context.Context, s *claude.Session, task string) error { return s.Tasks().Stop(ctx, task) },
 		"interrupt": func(ctx context.Context, s *claude.Session, _ string) error {
 			_, err := s.Interrupt(ctx)
 			return err

@@ -223,7 +223,7 @@ func TestRealPerTaskStop(t *testing.T) {
 			if !perTask {
 				return
 			}
-			if err := s.StopTask(t.Context(), agent); err != nil {
+			if err := s.Tasks().Stop(t.Context(), agent); err != nil {
 				t.Fatal(err)
 			}
 			if got := until[*message.TaskNotification](t, s); got.TaskID != agent || got.Status != "stopped" {

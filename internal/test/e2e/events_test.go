@@ -15,7 +15,7 @@ func TestRealEventCatalog(t *testing.T) {
 	realcli.Needs(t, "2.1.325", "the list of hooks")
 	r := realCLI(t, claudetest.Say("one"))
 	s := r.connect(t)
-	listing, err := s.Hooks(t.Context())
+	listing, err := s.Settings().Hooks(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

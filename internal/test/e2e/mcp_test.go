@@ -138,7 +138,7 @@ func TestRealMCPOperations(t *testing.T) {
 	s := r.connect(t)
 	states := func() map[string]control.MCPState {
 		t.Helper()
-		status, err := s.MCPServerStatus(t.Context())
+		status, err := s.MCP().Status(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,23 +169,23 @@ func TestRealMCPOperations(t *testing.T) {
 	if got := states(); got["clock"] != control.MCPConnected || got["asker"] != control.MCPConnected {
 		t.Errorf("states %v", got)
 	}
-	if err := s.ToggleMCPServer(t.Context(), "asker", false); err != nil {
+	if err := s.MCP().Toggle(t.Context(), "asker", false); err != nil {
 		t.Error(err)
 	}
 	if got := states(); got["asker"] != control.MCPDisabled {
 		t.Errorf("states %v", got)
 	}
-	if err := s.ToggleMCPServer(t.Context(), "asker", true); err != nil {
+	if err := s.MCP().Toggle(t.Context(), "asker", true); err != nil {
 		t.Error(err)
 	}
-	if err := s.ReconnectMCPServer(t.Context(), "asker"); err != nil {
+	if err := s.MCP().Reconnect(t.Context(), "asker"); err != nil {
 		t.Error(err)
 	}
-	if err := s.ReconnectMCPServer(t.Context(), "clock"); err == nil {
+	if err := s.MCP().Reconnect(t.Context(), "clock"); err == nil {
 		t.Log("the CLI reconnects servers of this process now")
 	}
 	late := harness.Clock()
-	got, err := s.SetMCPServers(t.Context(), claude.MCPServers{"late": late, "clock": harness.Clock()})
+	got, err := s.MCP().Set(t.Context(), claude.MCPServers{"late": late, "clock": harness.Clock()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestRealMCPOperations(t *testing.T) {
 		t.Errorf("set: %+v", got)
 	}
 	turn("mcp__clock__now", "mcp__late__now", "mcp__asker__ask")
-	if _, err := s.SetMCPServers(t.Context(), nil); err != nil {
+	if _, err := s.MCP().Set(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	turn("mcp__asker__ask")
@@ -241,7 +241,7 @@ func TestRealMCPCallsAfterNewHandshake(t *testing.T) {
 	}
 	before := <-interrupted
 	for _, servers := range []claude.MCPServers{nil, {"clock": server}} {
-		if _, err := s.SetMCPServers(t.Context(), servers); err != nil {
+		if _, err := s.MCP().Set(t.Context(), servers); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -55,37 +55,43 @@ func TestRealControlOperations(t *testing.T) {
 		"Models":        func(ctx c) (bool, error) { m, err := s.Models(ctx); return len(m) > 0 && m[0].Value != "", err },
 		"BinaryVersion": func(ctx c) (bool, error) { v, err := s.BinaryVersion(ctx); return v.Version == realcli.Tested(), err },
 		"Settings": func(ctx c) (bool, error) {
-			v, err := s.Settings(ctx)
+			v, err := s.Settings().Get(ctx)
 			return len(v.Effective) > 0 && v.Applied.Model != "", err
 		},
 		"SaveSettings": func(ctx c) (bool, error) {
-			err := s.SaveSettings(ctx, claude.SettingSourceLocal, map[string]any{"outputStyle": "default"})
+			err := s.Settings().Save(ctx, claude.SettingSourceLocal, map[string]any{"outputStyle": "default"})
 			_, stat := os.Stat(filepath.Join(r.dir, ".claude", "settings.local.json"))
 			return stat == nil, err
 		},
-		"PermissionRules": func(ctx c) (bool, error) { v, err := s.PermissionRules(ctx); return v.OriginalCwd == r.dir, err },
-		"Hooks":           func(ctx c) (bool, error) { v, err := s.Hooks(ctx); return len(v.Catalog) > 20, err },
+		"PermissionRules": func(ctx c) (bool, error) {
+			v, err := s.Settings().PermissionRules(ctx)
+			return v.OriginalCwd == r.dir, err
+		},
+		"Hooks": func(ctx c) (bool, error) { v, err := s.Settings().Hooks(ctx); return len(v.Catalog) > 20, err },
 		"ReloadPlugins": func(ctx c) (bool, error) {
-			v, err := s.ReloadPlugins(ctx)
+			v, err := s.Settings().ReloadPlugins(ctx)
 			return len(v.Commands) > 0 && len(v.Agents) > 0 && v.ErrorCount == 0, err
 		},
-		"ReloadSkills":       func(ctx c) (bool, error) { v, err := s.ReloadSkills(ctx); return len(v) > 0 && v[0].Name != "", err },
-		"ReloadOutputStyles": func(ctx c) (bool, error) { v, err := s.ReloadOutputStyles(ctx); return len(v) > 0, err },
+		"ReloadSkills": func(ctx c) (bool, error) {
+			v, err := s.Settings().ReloadSkills(ctx)
+			return len(v) > 0 && v[0].Name != "", err
+		},
+		"ReloadOutputStyles": func(ctx c) (bool, error) { v, err := s.Settings().ReloadOutputStyles(ctx); return len(v) > 0, err },
 		"ReadFile": func(ctx c) (bool, error) {
-			f, err := s.ReadFile(ctx, "sub/a.txt", 0)
+			f, err := s.Files().Read(ctx, "sub/a.txt", 0)
 			data, decodeErr := f.Bytes()
 			return string(data) == "hi\xff" && f.Path == file, errors.Join(err, decodeErr)
 		},
 		"SuggestFiles": func(ctx c) (bool, error) {
 			for { // the CLI answers before it has looked
-				v, err := s.SuggestFiles(ctx, "a.t")
+				v, err := s.Files().Suggest(ctx, "a.t")
 				if err != nil || len(v.Suggestions) > 0 {
 					return err == nil && v.Cwd == r.dir && v.Suggestions[0].Path == "sub/a.txt", err
 				}
 			}
 		},
-		"SeedReadState":    func(ctx c) (bool, error) { return true, s.SeedReadState(ctx, file, time.Now()) },
-		"RegisterRepoRoot": func(ctx c) (bool, error) { v, err := s.RegisterRepoRoot(ctx, sub); return v == sub, err },
+		"SeedReadState":    func(ctx c) (bool, error) { return true, s.Files().SeedReadState(ctx, file, time.Now()) },
+		"RegisterRepoRoot": func(ctx c) (bool, error) { v, err := s.Files().RegisterRepoRoot(ctx, sub); return v == sub, err },
 		"SetThinking": func(ctx c) (bool, error) {
 			return true, s.SetThinking(ctx, claude.Thinking{Mode: claude.ThinkingEnabled, Budget: 2000})
 		},
@@ -94,11 +100,11 @@ func TestRealControlOperations(t *testing.T) {
 			return true, errors.Join(s.SetPermissionMode(ctx, permission.ModePlan), s.SetPermissionMode(ctx, permission.ModeDefault))
 		},
 		"SetMCPPermissionMode": func(ctx c) (bool, error) {
-			w, err := s.SetMCPPermissionMode(ctx, "clock", "default")
+			w, err := s.MCP().SetPermissionMode(ctx, "clock", "default")
 			return w == "", err
 		},
 		"MCPServerStatus": func(ctx c) (bool, error) {
-			v, err := s.MCPServerStatus(ctx)
+			v, err := s.MCP().Status(ctx)
 			return len(v) == 1 && v[0].Status == control.MCPConnected, err
 		},
 		"Rename": func(ctx c) (bool, error) { return true, s.Rename(ctx, "A new title") },
@@ -109,10 +115,10 @@ func TestRealControlOperations(t *testing.T) {
 		"CancelPrompt": func(ctx c) (bool, error) { done, err := s.CancelPrompt(ctx, "unknown"); return !done, err },
 		"Interrupt":    func(ctx c) (bool, error) { v, err := s.Interrupt(ctx); return len(v.StillQueued) == 0, err },
 		"InterruptAll": func(ctx c) (bool, error) { v, err := s.InterruptAll(ctx); return v.Cancelled != nil, err },
-		"StopTask":     func(ctx c) (bool, error) { return true, s.StopTask(ctx, "unknown") },
+		"StopTask":     func(ctx c) (bool, error) { return true, s.Tasks().Stop(ctx, "unknown") },
 		"BackgroundTask": func(ctx c) (bool, error) {
-			moved, err := s.BackgroundTask(ctx, "unknown")
-			return !moved, errors.Join(err, s.BackgroundTasks(ctx))
+			moved, err := s.Tasks().Background(ctx, "unknown")
+			return !moved, errors.Join(err, s.Tasks().BackgroundAll(ctx))
 		},
 		"Control": func(ctx c) (bool, error) {
 			var cost struct{ Text string }
@@ -130,10 +136,10 @@ func TestRealControlOperations(t *testing.T) {
 	if len(s.Info().Agents) == 0 || len(s.Commands()) == 0 || s.Info().Account.APIKeySource == "" {
 		t.Errorf("info: %d agents, %d commands, account %+v", len(s.Info().Agents), len(s.Commands()), s.Info().Account)
 	}
-	wantRefused(t, "CallMCPTool on an in-process server", errorOf(s.CallMCPTool(t.Context(), "mcp__clock__now", nil)))
-	wantRefused(t, "ReadMCPResource on an in-process server", errorOf(s.ReadMCPResource(t.Context(), "clock", "ui://a")))
-	wantRefused(t, "ReadFile outside", errorOf(s.ReadFile(t.Context(), "/etc/shadow", 0)))
-	wantRefused(t, "ReadTaskOutput of nothing", errorOf(s.ReadTaskOutput(t.Context(), "unknown")))
+	wantRefused(t, "CallMCPTool on an in-process server", errorOf(s.MCP().Call(t.Context(), "mcp__clock__now", nil)))
+	wantRefused(t, "ReadMCPResource on an in-process server", errorOf(s.MCP().ReadResource(t.Context(), "clock", "ui://a")))
+	wantRefused(t, "ReadFile outside", errorOf(s.Files().Read(t.Context(), "/etc/shadow", 0)))
+	wantRefused(t, "ReadTaskOutput of nothing", errorOf(s.Tasks().Output(t.Context(), "unknown")))
 	if err := s.End(t.Context(), "test"); err != nil {
 		t.Error(err)
 	}
@@ -157,13 +163,13 @@ func TestRealControlSettings(t *testing.T) {
 	realcli.Needs(t, "2.1.325", "changing settings")
 	r := realCLI(t, claudetest.Say("one"), claudetest.Say("two"))
 	s := r.connect(t)
-	if err := s.SetSettings(t.Context(), map[string]any{"model": "haiku"}); err != nil {
+	if err := s.Settings().Set(t.Context(), map[string]any{"model": "haiku"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Ask(t.Context(), "hello"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SetSettings(t.Context(), map[string]any{"model": nil}); err != nil {
+	if err := s.Settings().Set(t.Context(), map[string]any{"model": nil}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Ask(t.Context(), "again"); err != nil {
@@ -188,11 +194,11 @@ func TestRealControlMCPCall(t *testing.T) {
 	if _, err := s.Ask(t.Context(), "hello"); err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.CallMCPTool(t.Context(), "mcp__asker__ask", map[string]any{})
+	got, err := s.MCP().Call(t.Context(), "mcp__asker__ask", map[string]any{})
 	if err != nil || len(got.Content) == 0 {
 		t.Errorf("CallMCPTool = %s, %v", got.Raw, err)
 	}
-	page, err := s.ReadMCPResource(t.Context(), "asker", "ui://asker/form")
+	page, err := s.MCP().ReadResource(t.Context(), "asker", "ui://asker/form")
 	if err != nil || len(page) != 1 || page[0].URI != "ui://asker/form" || page[0].MIMEType != "text/html" || page[0].Text != "<p>name?</p>" {
 		t.Errorf("ReadMCPResource = %+v, %v", page, err)
 	}
@@ -215,7 +221,7 @@ func TestRealControlTasks(t *testing.T) {
 		}
 		if m, ok := msg.(*message.TaskStarted); ok {
 			task = m.TaskID
-			if moved, err := s.BackgroundTask(t.Context(), m.ToolUseID); err != nil || !moved {
+			if moved, err := s.Tasks().Background(t.Context(), m.ToolUseID); err != nil || !moved {
 				t.Errorf("BackgroundTask = %v, %v", moved, err)
 			}
 		}
@@ -229,7 +235,7 @@ func TestRealControlTasks(t *testing.T) {
 	var out *control.TaskOutput
 	for begin := time.Now(); time.Since(begin) < 20*time.Second; {
 		var err error
-		if out, err = s.ReadTaskOutput(t.Context(), task); err != nil {
+		if out, err = s.Tasks().Output(t.Context(), task); err != nil {
 			t.Fatal(err)
 		}
 		if out.TotalBytes > 0 {
@@ -239,7 +245,7 @@ func TestRealControlTasks(t *testing.T) {
 	if out.Output != "begun\n" || out.Truncated {
 		t.Errorf("output %+v", out)
 	}
-	if err := s.StopTask(t.Context(), task); err != nil {
+	if err := s.Tasks().Stop(t.Context(), task); err != nil {
 		t.Fatal(err)
 	}
 	for msg, err := range s.Messages(t.Context()) {
@@ -292,14 +298,14 @@ func TestRealRewindToTheByte(t *testing.T) {
 		}
 		return string(data)
 	}
-	preview, err := s.PreviewRewind(t.Context(), id)
+	preview, err := s.Files().PreviewRewind(t.Context(), id)
 	if err != nil || !preview.CanRewind || len(preview.FilesChanged) != 1 || preview.Deletions == 0 && preview.Insertions == 0 {
 		t.Errorf("preview %+v, %v", preview, err)
 	}
 	if read(edited) != "all new\n" {
 		t.Errorf("a preview changed the file to %q", read(edited))
 	}
-	if got, err := s.RewindFiles(t.Context(), id); err != nil || !got.CanRewind {
+	if got, err := s.Files().Rewind(t.Context(), id); err != nil || !got.CanRewind {
 		t.Errorf("rewound %+v, %v", got, err)
 	}
 	if read(edited) != before {

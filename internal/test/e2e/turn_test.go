@@ -477,7 +477,7 @@ func TestRealRewindFiles(t *testing.T) {
 	if _, err := os.Stat(file); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.RewindFiles(t.Context(), id); err != nil || !got.CanRewind {
+	if got, err := s.Files().Rewind(t.Context(), id); err != nil || !got.CanRewind {
 		t.Errorf("RewindFiles = %+v, %v", got, err)
 	}
 	if _, err := os.Stat(file); !os.IsNotExist(err) {

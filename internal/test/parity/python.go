@@ -67,18 +67,18 @@ func pythonMethods() map[string]entry {
 		"connect":              {here: "Connect"},
 		"disconnect":           {here: "Session.Close"},
 		"get_context_usage":    {here: "Session.ContextUsage"},
-		"get_mcp_status":       {here: "Session.MCPServerStatus"},
+		"get_mcp_status":       {here: "SessionMCP.Status"},
 		"get_server_info":      {here: "Session.Info"},
 		"interrupt":            {here: "Session.Interrupt"},
 		"query":                {here: "Session.Send, Session.SendMessage"},
 		"receive_messages":     {here: "Session.Messages"},
 		"receive_response":     {here: "Session.Run"},
-		"reconnect_mcp_server": {here: "Session.ReconnectMCPServer"},
-		"rewind_files":         {here: "Session.RewindFiles"},
+		"reconnect_mcp_server": {here: "SessionMCP.Reconnect"},
+		"rewind_files":         {here: "SessionFiles.Rewind"},
 		"set_model":            {here: "Session.SetModel"},
 		"set_permission_mode":  {here: "Session.SetPermissionMode"},
-		"stop_task":            {here: "Session.StopTask"},
-		"toggle_mcp_server":    {here: "Session.ToggleMCPServer"},
+		"stop_task":            {here: "SessionTasks.Stop"},
+		"toggle_mcp_server":    {here: "SessionMCP.Toggle"},
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // rootBudget is how many lines "go doc -short" of the root package may have: a
 // reader should be able to take it in at one sitting.
-const rootBudget = 72
+const rootBudget = 76
 
 func docRules() []rule {
 	budget := []string{"package claude"}
@@ -48,7 +48,7 @@ func docRules() []rule {
 		name:  "root budget",
 		check: checkBudget,
 		bad:   fstest.MapFS{"claude.go": source(budget...)},
-		want:  []string{"the root package shows 75 lines"},
+		want:  []string{"the root package shows 79 lines"},
 	}}
 }
 
