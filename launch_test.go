@@ -363,8 +363,7 @@ func (e *evidence) watch(o *claude.Options) {
 // look takes the command lines of all processes, and everything readable to
 // others below a folder.
 func (e *evidence) look(t *testing.T, tmp string) {
-	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, path := range lines {
+	for _, path := range leak.ProcFiles("cmdline") {
 		if line, err := os.ReadFile(path); err == nil {
 			e.note("command line", strings.ReplaceAll(string(line), "\x00", " "))
 		}

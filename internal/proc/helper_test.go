@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/proc"
+	"github.com/claude-agent-go/claude/internal/test/leak"
 )
 
 // modeVariable makes the test binary behave as a child process. The helpers
@@ -156,8 +156,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 // runningIn lists the processes whose working directory is dir, where the system
 // shows them.
 func runningIn(dir string) (found []string) {
-	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
-	for _, link := range links {
+	for _, link := range leak.ProcFiles("cwd") {
 		if cwd, err := os.Readlink(link); err == nil && cwd == dir {
 			found = append(found, link)
 		}

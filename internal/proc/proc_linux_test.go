@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/proc"
+	"github.com/claude-agent-go/claude/internal/test/leak"
 	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
@@ -320,8 +321,7 @@ func quiet() bool {
 func zombies(t *testing.T) []string {
 	t.Helper()
 	var found []string
-	paths, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, path := range paths {
+	for _, path := range leak.ProcFiles("stat") {
 		stat, err := os.ReadFile(path)
 		if err != nil {
 			continue

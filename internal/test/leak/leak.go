@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -177,8 +178,7 @@ func Marked() []string { return MarkedBy(Mark()) }
 func MarkedBy(mark string) []string {
 	entry := append([]byte(mark), 0)
 	var found []string
-	environs, _ := filepath.Glob("/proc/[0-9]*/environ") // elsewhere there are none
-	for _, path := range environs {
+	for _, path := range ProcFiles("environ") {
 		env, err := os.ReadFile(path)
 		if err != nil || !bytes.Contains(env, entry) {
 			continue
@@ -187,4 +187,23 @@ func MarkedBy(mark string) []string {
 		found = append(found, filepath.Base(filepath.Dir(path))+" "+strings.ReplaceAll(string(command), "\x00", " "))
 	}
 	return found
+}
+
+// ProcFiles returns the paths of a file that the system has about each process, such as
+// "environ"; elsewhere than on Linux there are none. A process may end before its file is
+// read. [filepath.Glob] would list the folder of each process to look for the file.
+func ProcFiles(file string) []string {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer proc.Close()
+	names, _ := proc.Readdirnames(-1)
+	var paths []string
+	for _, name := range names {
+		if _, err := strconv.Atoi(name); err == nil {
+			paths = append(paths, filepath.Join("/proc", name, file))
+		}
+	}
+	return paths
 }
