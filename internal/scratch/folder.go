@@ -109,14 +109,37 @@ func Sweep(others ...string) {
 // sweep removes the folders of owners that died. What cannot be removed belongs
 // to another user, or is left to the next sweep.
 func sweep(tmp string) {
-	// Not by a pattern: the path of the folder may hold any character.
-	found, _ := os.ReadDir(tmp) // what can be read of it
-	for _, entry := range found {
-		if !strings.HasPrefix(entry.Name(), prefix) || !entry.IsDir() {
+	for _, name := range owned(tmp) {
+		dir := filepath.Join(tmp, name)
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
 			continue // a link could lead anywhere
 		}
-		if dir := filepath.Join(tmp, entry.Name()); abandoned(dir) || madeAgain(dir, time.Now()) {
+		if abandoned(dir) || madeAgain(dir, time.Now()) {
 			removeAbandoned(dir, os.RemoveAll)
+		}
+	}
+}
+
+// owned returns the names of the folders that this package has made, as far as they can
+// be read. The folder for temporary files may hold a hundred thousand others, and every
+// session begins with a sweep: so names are read in pieces, and nothing else is asked
+// about those that do not begin with the prefix. A pattern would not do: the path of the
+// folder may hold any character.
+func owned(tmp string) (names []string) {
+	dir, err := os.Open(tmp)
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	for {
+		some, err := dir.Readdirnames(1024)
+		for _, name := range some {
+			if strings.HasPrefix(name, prefix) {
+				names = append(names, name)
+			}
+		}
+		if err != nil {
+			return names // io.EOF, or what could be read
 		}
 	}
 }
