@@ -71,8 +71,8 @@ func (a *admission) send(ctx context.Context, key string, p Prompt, carrier map[
 	return q.ID, nil
 }
 
-// acceptNext writes a prompt down behind all that this process has accepted: one after
-// another, so that prompts are accepted in the order of their names.
+// acceptNext writes a prompt behind everything that this process has accepted, one at a
+// time, so that prompts are accepted in the order of their names.
 func (a *admission) acceptNext(ctx context.Context, c *conversation, q *queued, now time.Time) error {
 	if err := c.accepting.take(ctx); err != nil {
 		return q.inDoubt(c.key, err) // another Send with its id may be writing it
@@ -83,9 +83,10 @@ func (a *admission) acceptNext(ctx context.Context, c *conversation, q *queued, 
 	return a.records.accept(ctx, c.key, q)
 }
 
-// admit finds out whether a prompt may be queued, and at what time: behind all that were
-// accepted before. The conversation may know the prompt already. If it cannot be asked, the prompt is in
-// doubt: an earlier Send with this id may have been accepted.
+// admit decides whether a prompt may be queued, and at what time: behind all prompts
+// accepted before it. known means that the conversation already has the prompt. If the
+// store cannot answer that, the prompt is in doubt, since an earlier Send with this id
+// may have been accepted.
 func (a *admission) admit(ctx context.Context, key string, q *queued) (known bool, now time.Time, err error) {
 	may := func() error { return nil }
 	if q.Rewind == nil { // which costs nothing
@@ -131,10 +132,9 @@ func (a *admission) reserve(ctx context.Context, key string, rate Rate) (*conver
 	return c, nil
 }
 
-// sendNow lets a conversation that is between two turns begin with a prompt. If it
-// declines, the error is errDeclined. Room in the queue may be reserved then: if the
-// conversation is returned, even if another error says that the prompt may have been
-// accepted.
+// sendNow offers a prompt to a conversation that is between two turns. If the
+// conversation declines, the error is errDeclined. If reserved is not nil, room in the
+// queue is reserved, even if the error means that the prompt may have been accepted.
 func (a *admission) sendNow(ctx context.Context, key string, q *queued) (reserved *conversation, err error) {
 	a.roster.mu.Lock()
 	c := a.roster.active[key]

@@ -12,19 +12,19 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// announcer is the store, and lets those who read a conversation know when this
-// process has changed it. It also reports what the store refuses because a
+// announcer is the store. It notifies the readers of a conversation when this process
+// has changed it, and reports the writes that the store fences off because a
 // conversation has another owner.
 type announcer struct {
 	store.Fleet
 	fenced func(key string)
 
 	mu     sync.Mutex
-	topics map[string]*topic // by place, as long as somebody listens
+	topics map[string]*topic // by place, while it has listeners
 	most   int               // see drop
 }
 
-// topic is a conversation that somebody listens to.
+// topic is a conversation with at least one listener.
 type topic struct {
 	listeners int
 	version   uint64        // counts the changes
@@ -47,8 +47,7 @@ func (a *announcer) report(f store.Fence, err error) error {
 	return err
 }
 
-// listen begins to count the changes of a conversation, until the function that
-// it returns is called.
+// listen counts the changes of a conversation until end is called.
 func (a *announcer) listen(key string) (t *topic, end func()) { return a.listenAt(place(key)) }
 
 // outcomesPlace is where the outcomes of all conversations are announced.
@@ -80,7 +79,7 @@ func (a *announcer) now(t *topic) (version uint64, changed <-chan struct{}) {
 	return t.version, t.changed
 }
 
-// announce says that the conversation at a place has changed.
+// announce notifies the listeners that the conversation at a place has changed.
 func (a *announcer) announce(at string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -89,7 +88,7 @@ func (a *announcer) announce(at string) {
 	}
 }
 
-// announceAll says that any conversation may have changed.
+// announceAll notifies all listeners: any conversation may have changed.
 func (a *announcer) announceAll() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -150,7 +149,7 @@ func (a *announcer) PutRecord(ctx context.Context, k store.RecordKey, value []by
 	return next, a.report(f, err)
 }
 
-// announceRecord says that a record has changed.
+// announceRecord notifies the listeners of the conversation that a record belongs to.
 func (a *announcer) announceRecord(k store.RecordKey) {
 	switch k.Kind {
 	case kindConversation:

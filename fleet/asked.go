@@ -19,9 +19,9 @@ type asked struct {
 	inbox   *approval.Questions
 }
 
-// transcript reads the transcript of a session, nil if the store does not have it or nothing
-// was said in it. The CLI writes what it does with its queue before the first prompt, and
-// refuses to resume a session that has nothing more.
+// transcript reads the transcript of a session. It returns nil if the store has none or
+// if nothing was said in it: before the first prompt the CLI records only its queue,
+// and it refuses to resume a session that holds no more than that.
 func (a *asked) transcript(ctx context.Context, session string) (*history.Transcript, error) {
 	if session == "" {
 		return nil, nil
@@ -33,9 +33,9 @@ func (a *asked) transcript(ctx context.Context, session string) (*history.Transc
 	return t, err
 }
 
-// endQuestions ends the questions of a turn that nobody continues. That includes those
-// about calls that were let go: one that may be repeated would be made once more, and of
-// any other nobody would learn how it ended.
+// endQuestions ends the questions of a turn that will not be continued, including those
+// about calls that were let go: a repeatable one would run a second time, and how any
+// other ended would never be known.
 func (a *asked) endQuestions(ctx context.Context, rec *record, fence store.Fence) error {
 	read := func() (*history.Transcript, error) { return a.transcript(ctx, rec.Session) }
 	if err := a.settleCalls(ctx, rec.Key, read, false, fence); err != nil {
@@ -44,12 +44,12 @@ func (a *asked) endQuestions(ctx context.Context, rec *record, fence store.Fence
 	return a.withdraw(ctx, rec.Key, "", fence)
 }
 
-// settleCalls says how calls ended that a process which is gone has asked about. The
-// transcript knows it of those whose results it has, even of ones that were refused while
-// a person was asked, because the store had failed. Of others that were let go nobody knows
-// it: people who look at one must not wait for news. A call that the transcript does not
-// have was lost with the process, and nobody will ask about it again. One that is deferred
-// is made again, and the gate settles it.
+// settleCalls settles the questions that a process which is gone has asked. Calls whose
+// results are in the transcript end as it records, even those that were refused because
+// the store failed while a person was asked. The outcome of any other call that was let
+// go is unknown: people who look at it must not wait for news. A call that is not in
+// the transcript was lost with the process, and is never asked about again. A deferred
+// call is made again, and the gate settles it.
 func (a *asked) settleCalls(ctx context.Context, key string, read func() (*history.Transcript, error), deferred bool, fence store.Fence) error {
 	var calls map[string]approval.Outcome
 	filter := approval.Filter{Conversation: key, States: approval.Waiting()}
@@ -74,7 +74,7 @@ func (a *asked) settleCalls(ctx context.Context, key string, read func() (*histo
 	return nil
 }
 
-// withdraw ends the questions that nobody will ask again: all but one, or all.
+// withdraw ends the questions that will not be asked again: all but one, or all.
 func (a *asked) withdraw(ctx context.Context, key, but string, fence store.Fence) error {
 	for q, err := range a.inbox.List(ctx, approval.Filter{Conversation: key, States: []approval.State{approval.Open, approval.Decided}}) {
 		if err != nil {
@@ -100,7 +100,7 @@ func (a *asked) withdrawCall(ctx context.Context, key string, fence store.Fence)
 	return err
 }
 
-// withReleased adds the calls whose questions say that they were let go.
+// withReleased adds the calls that were let go, as their questions record.
 func (a *asked) withReleased(ctx context.Context, key string, all []calledTool) ([]calledTool, error) {
 	for q, err := range a.inbox.List(ctx, approval.Filter{Conversation: key, States: []approval.State{approval.Released}}) {
 		if err != nil {
@@ -114,8 +114,8 @@ func (a *asked) withReleased(ctx context.Context, key string, all []calledTool) 
 	return all, nil
 }
 
-// waits reports whether somebody has yet to decide a question. One that is decided
-// and not carried out keeps nobody waiting for a person.
+// waits reports whether a question has yet to be decided. One that is decided but not
+// carried out no longer waits for a person.
 func (a *asked) waits(ctx context.Context, question string) bool {
 	if question == "" {
 		return false
@@ -124,8 +124,8 @@ func (a *asked) waits(ctx context.Context, question string) bool {
 	return err != nil || q.State != approval.Decided
 }
 
-// callsIn returns the calls of a transcript, and how they ended: empty if it does not
-// have a result.
+// callsIn returns the calls of a transcript and how each ended; empty if it has no
+// result.
 func callsIn(ctx context.Context, read func() (*history.Transcript, error)) (map[string]approval.Outcome, error) {
 	calls := make(map[string]approval.Outcome)
 	t, err := read()

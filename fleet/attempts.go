@@ -12,14 +12,14 @@ import (
 )
 
 // An attempt is counted before it begins, so that a prompt which kills its process is
-// given up, whatever crashes. It is taken back if its end says nothing about the prompt:
-// the fleet was closed, or the CLI was slow to start. And the count begins anew when the
-// turn has made progress since, but only so many times: a turn that says one sentence and
-// dies would otherwise be paid for without end.
+// eventually given up. It is uncounted if its end has nothing to do with the prompt:
+// the fleet was closed, or the CLI was slow to start. The count starts again when the
+// turn has made progress, but only so many times: otherwise a turn that produces one
+// sentence and dies would be paid for without end.
 
-// lastProgress returns the id of the last message of the turn of a prompt that shows
-// progress: one of the model, or the result of a tool; empty if there is none. What the
-// CLI makes up itself, such as the line by which it continues a turn, does not count.
+// lastProgress returns the id of the last message that shows progress in the turn of a
+// prompt: one of the model, or the result of a tool; empty if there is none. Lines that
+// the CLI makes up itself, such as the one by which it continues a turn, do not count.
 func lastProgress(ctx context.Context, t *history.Transcript, prompt string) (last string, err error) {
 	mine := false
 	for m, err := range t.Messages(ctx, history.Page{}) {
@@ -46,8 +46,8 @@ func lastProgress(ctx context.Context, t *history.Transcript, prompt string) (la
 	return last, nil
 }
 
-// progressed begins to count anew if the turn of a prompt has made progress since it was
-// last looked at. The next attempt writes it down.
+// progressed starts the count again if the turn of a prompt has made progress since the
+// last look. The next attempt stores the new count.
 func (w *tenure) progressed(ctx context.Context, t *history.Transcript, p *queued) error {
 	last, err := lastProgress(ctx, t, p.ID)
 	if err != nil || last == "" || last == p.Since {
@@ -60,8 +60,8 @@ func (w *tenure) progressed(ctx context.Context, t *history.Transcript, p *queue
 	return nil
 }
 
-// wasClosed reports whether the work ended because the fleet was closed: the conversation is
-// still its own, and nobody has deleted it.
+// wasClosed reports whether the work ended because the fleet was closed, and not
+// because the lease was lost or the conversation deleted.
 func (w *tenure) wasClosed() bool {
 	select {
 	case <-w.closing:
@@ -76,7 +76,7 @@ func (w *tenure) wasClosed() bool {
 	}
 }
 
-// takeBackAttempt makes an attempt not count that Close has cut off.
+// takeBackAttempt uncounts an attempt that Close has cut off.
 func (w *tenure) takeBackAttempt(p *queued) {
 	if p.Begun == 0 || !w.wasClosed() {
 		return
@@ -89,11 +89,11 @@ func (w *tenure) takeBackAttempt(p *queued) {
 	}
 }
 
-// maxStarts is how many starts in a row may fail before the model is reached without
+// maxStarts is how many starts in a row may fail, before they reach the model, without
 // counting as attempts. The last of them have had a quarter of an hour each.
 const maxStarts = 6
 
-// slowStart reports whether a start has failed for a reason that passes by itself.
+// slowStart reports whether a start failed for a transient reason.
 func slowStart(err error) bool {
 	start, ok := errors.AsType[*claude.StartError](err)
 	return ok && (start.Reason == claude.ErrInitializeTimeout || start.Reason == claude.ErrStore)
@@ -107,8 +107,8 @@ type sessionError struct{ error }
 
 func (e sessionError) Unwrap() error { return e.error }
 
-// permanent reports whether another attempt would fail in the same way until somebody
-// does something about it: the options cannot be made or are refused, or there is no CLI.
+// permanent reports whether every other attempt would fail in the same way until a
+// person intervenes: the options cannot be made or are refused, or there is no CLI.
 func permanent(err error) bool {
 	if _, refused := errors.AsType[*claude.OptionError](err); refused {
 		return true
@@ -120,7 +120,7 @@ func permanent(err error) bool {
 	return ok && start.Reason == claude.ErrNotFound
 }
 
-// failed notes what ended an attempt, if it can.
+// failed records what ended an attempt, if it can.
 func (w *tenure) failed(p *queued, err error) error {
 	if err == nil {
 		return nil

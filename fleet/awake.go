@@ -50,8 +50,8 @@ func (r *roster) ownChoices(key string) choices {
 	return choices{}
 }
 
-// leaveWord lets the turn of a prompt be interrupted when it begins, and reports whether
-// the conversation is awake here.
+// leaveWord has the turn of a prompt interrupted as soon as it begins, and reports
+// whether the conversation is awake here.
 func (r *roster) leaveWord(key, prompt string) (here bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -141,8 +141,8 @@ func (r *roster) stuckHere() (keys []string) {
 	return keys
 }
 
-// ours reports whether this process has made a change, as the owner of a conversation.
-// Those who watch it here are told directly, and need not look at the store.
+// ours reports whether this process made a change, as the owner of the conversation.
+// Watchers in this process are notified directly and need not read the store.
 func (r *roster) ours(ch store.Change) bool {
 	at, ok := strings.CutPrefix(ch.Lease, leasePrefix)
 	if !ok || ch.Token == 0 {

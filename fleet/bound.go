@@ -11,18 +11,18 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A store that hangs, because a writer that was suspended holds its lock or because
-// most servers of a cluster are gone, must not hang those who call a fleet. A call
-// waits for it no longer than Options.StoreTimeout. One that makes many changes waits
-// that long for each of them.
+// A store may hang, because a suspended writer holds its lock or because a cluster has
+// lost its quorum. Callers of a fleet must not hang with it: a call waits for the store
+// no longer than Options.StoreTimeout. One that makes many changes waits that long for
+// each of them.
 
 // boundKey is the key of the storeBound of a context.
 type boundKey struct{}
 
 // storeBound describes a context that is bounded.
 type storeBound struct {
-	parent context.Context // that the bounded one was made from
-	extend func()          // gives the call the whole time again, nil if it has one time for all
+	parent context.Context // which the bounded one was made from
+	extend func()          // gives the call the whole time again; nil if all its steps share one time
 	pause  func() (resume func())
 }
 
@@ -81,8 +81,8 @@ func timedOut(key string, err, cause error) error {
 	return &ConversationError{key, fmt.Errorf("%w: %w", cause, err)}
 }
 
-// withoutBound is the context that a bounded one was made from, for what waits for
-// something else than the store.
+// withoutBound is the context that a bounded one was made from, for waits on anything
+// but the store.
 func withoutBound(ctx context.Context) context.Context {
 	if b, ok := ctx.Value(boundKey{}).(*storeBound); ok {
 		return b.parent
@@ -90,7 +90,8 @@ func withoutBound(ctx context.Context) context.Context {
 	return ctx
 }
 
-// pauseBound stops the time of a call for what does not wait for the store, until resume.
+// pauseBound stops the time of a call, until resume, while it waits for anything but
+// the store.
 func pauseBound(ctx context.Context) (unbounded context.Context, resume func()) {
 	if b, ok := ctx.Value(boundKey{}).(*storeBound); ok {
 		return b.parent, b.pause()
@@ -98,22 +99,22 @@ func pauseBound(ctx context.Context) (unbounded context.Context, resume func()) 
 	return ctx, func() {}
 }
 
-// changed extends the time of a call that has just changed the store, or has got the next
-// of many things that it reads.
+// changed extends the time of a call that has just changed the store, or has read the
+// next of many items.
 func changed(ctx context.Context, err error) {
 	if b, ok := ctx.Value(boundKey{}).(*storeBound); ok && b.extend != nil && err == nil {
 		b.extend()
 	}
 }
 
-// extends reports whether a context has a bound that what is done extends.
+// extends reports whether the bound of a context is extended by progress.
 func extends(ctx context.Context) bool {
 	b, ok := ctx.Value(boundKey{}).(*storeBound)
 	return ok && b.extend != nil
 }
 
-// boundSeq bounds each step of a loop over what the store has. What the loop does with an
-// item does not count.
+// boundSeq bounds each step of a loop over the contents of the store. The time that the
+// loop body takes does not count.
 func boundSeq[T any](b bounds, parent context.Context, seq func(ctx context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		ctx, end := b.boundEach(parent, "")
@@ -135,8 +136,8 @@ func boundSeq[T any](b bounds, parent context.Context, seq func(ctx context.Cont
 	}
 }
 
-// stepwise is a store of which each record of a scan extends the time of a call that is
-// bounded, even when the call does not want the record.
+// stepwise is a store in which each record of a scan extends the time of a bounded
+// call, even a record that the call skips.
 type stepwise struct{ store.Records }
 
 // Scan implements [store.Records].

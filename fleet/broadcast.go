@@ -12,9 +12,9 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// Live carries what is being said from the process that runs a conversation to
-// those that show it. Frames may be lost: the reader then asks for everything.
-// Its methods may be called from any goroutine.
+// Live carries the answer that is being written from the process that runs a
+// conversation to those that show it. Frames may be lost: the reader then asks for
+// the whole state. Its methods may be called from any goroutine.
 type Live interface {
 	// Publish sends a frame to those who listen to a conversation. It must not
 	// block.
@@ -27,15 +27,15 @@ type Live interface {
 	Ask(ctx context.Context, key string) (state []byte, err error)
 }
 
-// liveFrame is something that was said, with its number in the run of a
-// conversation in one process.
+// liveFrame is a piece of a live answer, numbered within one run of a conversation in
+// one process.
 type liveFrame struct {
 	Run     string          `json:"run"`
 	Number  uint64          `json:"number"`
 	Message json.RawMessage `json:"message,omitzero"` // none: the CLI has ended
 }
 
-// liveState is all that is being said, up to a number.
+// liveState is the whole live answer, up to a number.
 type liveState struct {
 	Run     string          `json:"run"`
 	Number  uint64          `json:"number"`
@@ -52,7 +52,7 @@ type liveBlock struct {
 	Full  bool              `json:"full,omitzero"`
 }
 
-// addLiveText adds what the CLI says to the live text, here and in other processes.
+// addLiveText adds a message of the CLI to the live text, here and in other processes.
 func (n *news) addLiveText(c *conversation, m message.Message) {
 	run, number := c.liveText.add(m)
 	if number > 0 && n.opts.Live != nil {
@@ -60,7 +60,7 @@ func (n *news) addLiveText(c *conversation, m message.Message) {
 	}
 }
 
-// endLiveText forgets what a CLI was saying when it ended.
+// endLiveText drops the live text of a CLI that has ended.
 func (n *news) endLiveText(c *conversation) {
 	run, number := c.liveText.end()
 	if n.opts.Live != nil {
@@ -77,7 +77,7 @@ func (n *news) broadcast(key string, frame liveFrame) {
 	n.opts.Live.Publish(key, data)
 }
 
-// state is the live text at this moment, in the form that other processes are sent.
+// state is a snapshot of the live text, in the form that is sent to other processes.
 func (t *liveText) state() liveState {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,7 +91,7 @@ func (t *liveText) state() liveState {
 	return out
 }
 
-// named is the name of the run, which is made when it is first needed.
+// named is the name of the run. It is made on first use.
 func (t *liveText) named() string {
 	if t.run == "" {
 		t.run = uuid.New()
@@ -99,8 +99,8 @@ func (t *liveText) named() string {
 	return t.run
 }
 
-// load replaces the live text with that of another process, with a result if there
-// was one.
+// load replaces the live text with the snapshot of another process, with a result if
+// there was one.
 func (t *liveText) load(in liveState, result *message.Result) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,7 +136,7 @@ type follower struct {
 	number  uint64
 	results int
 	asking  bool
-	late    []liveFrame // that came while the whole was asked for
+	late    []liveFrame // those that came while the whole state was being asked for
 }
 
 const (
@@ -145,8 +145,8 @@ const (
 	maxLate      = 10_000
 )
 
-// followLive begins to follow a conversation that runs elsewhere, until stop is called.
-// Those who read the same conversation share it.
+// followLive follows a conversation that runs elsewhere, until stop is called. All
+// readers of the conversation share one follower.
 func (n *news) followLive(ctx context.Context, c *conversation) (stop func()) {
 	if n.opts.Live == nil {
 		return func() {}
@@ -192,14 +192,15 @@ func (l *follower) listen() {
 func (l *follower) receive(data []byte) {
 	var frame liveFrame
 	if jsonx.Unmarshal(data, &frame) != nil || frame.Run == "" || frame.Number == 0 {
-		return // somebody else sent it
+		return // a frame of another program
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.take(frame)
 }
 
-// take takes a frame if it is the next, and asks for the whole if some are missing.
+// take applies a frame if it is the next, and asks for the whole state if there is a
+// gap.
 func (l *follower) take(frame liveFrame) {
 	switch {
 	case frame.Run == l.run && frame.Number <= l.number:
@@ -226,7 +227,8 @@ func (l *follower) take(frame liveFrame) {
 	}
 	if _, ok := m.(*message.Result); ok {
 		l.results++
-		// The store has what was said before it. Readers look there first.
+		// The store has everything from before the result, and readers look there
+		// first.
 		l.n.store.announce(place(l.c.key))
 	}
 	l.show(func() { l.c.liveText.add(m) })
@@ -239,7 +241,7 @@ func (l *follower) show(change func()) {
 	}
 }
 
-// ask asks for all that is being said, once at a time.
+// ask asks for the whole state, with one request at a time.
 func (l *follower) ask(after time.Duration) {
 	if l.asking {
 		return
@@ -262,7 +264,7 @@ func (l *follower) ask(after time.Duration) {
 		late := l.late
 		l.late = nil
 		if err != nil {
-			return // nobody runs it; the next frame leads to another question
+			return // no process runs it; the next frame makes this one ask again
 		}
 		l.adopt(state)
 		for _, frame := range late {
@@ -273,7 +275,7 @@ func (l *follower) ask(after time.Duration) {
 	})
 }
 
-// adopt takes over the whole live text of the process that runs the conversation.
+// adopt replaces the live text with that of the process that runs the conversation.
 func (l *follower) adopt(state liveState) {
 	if state.Run == l.run && state.Number <= l.number {
 		return

@@ -15,18 +15,17 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// callGate lets calls of tools begin. It writes each of them down first, and lets the model
-// know of those that an earlier owner has let go.
+// callGate lets calls of tools begin. It records each of them first, and lets the model
+// know about those that an earlier owner has let go.
 type callGate struct {
 	tenure
 	going *calls
 }
 
-// guard is the hook that lets no tool begin while it is in doubt who owns the
-// conversation. A fence keeps a process that has lost the lease from writing to
-// the store, but not from writing anywhere else. A process that is suspended
-// answers no hook. Without a gate, which does so when it lets a call go, it also
-// writes the call down.
+// guard is the hook that lets no tool begin while the ownership of the conversation is
+// in doubt. A fence keeps a process that has lost the lease from writing to the store,
+// but not from writing anywhere else. A suspended process answers no hook. Without a
+// gate, which records a call when it lets it go, guard also records the call.
 func (w *callGate) guard(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
 	if !w.lease.Sure() {
 		return hook.DenyTool("This conversation may be run by another process now. The call was not made."), nil
@@ -34,7 +33,7 @@ func (w *callGate) guard(ctx context.Context, in *hook.PreToolUseInput) (*hook.P
 	return nil, nil
 }
 
-// release is asked last about a call that nothing objects to. It writes the call down.
+// release is asked last about a call that nothing objects to. It records the call.
 func (w *callGate) release(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
 	if out, err := w.guard(ctx, in); out != nil || err != nil {
 		return out, err
@@ -42,7 +41,7 @@ func (w *callGate) release(ctx context.Context, in *hook.PreToolUseInput) (*hook
 	return nil, w.letGo(ctx, in)
 }
 
-// letGo writes down that a call is about to begin, unless the transcript has it.
+// letGo records that a call is about to begin, unless it is in the transcript.
 func (w *callGate) letGo(ctx context.Context, in *hook.PreToolUseInput) error {
 	c := w.going
 	call := calledTool{ID: in.ToolUseID, Tool: in.ToolName, Digest: approval.Digest(in.ToolInput), Agent: in.AgentID}
@@ -69,8 +68,8 @@ func (w *callGate) letGo(ctx context.Context, in *hook.PreToolUseInput) error {
 	return err
 }
 
-// forgetCalls drops the record when a conversation goes to sleep and the model knows of
-// all calls: otherwise the next to wake it would have to read the whole transcript.
+// forgetCalls drops the record when a conversation falls asleep and the model knows
+// about all calls: otherwise the next owner would have to read the whole transcript.
 func (w *callGate) forgetCalls() {
 	c := w.going
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), askBound)
@@ -88,8 +87,8 @@ func (w *callGate) forgetCalls() {
 	}
 }
 
-// findLost finds the calls of earlier owners that the model does not know of: once, before
-// the questions about them and their prompts end.
+// findLost finds the calls of earlier owners that the model does not know about: once,
+// before the questions about them and their prompts end.
 func (w *callGate) findLost(ctx context.Context, now *stored) error {
 	c := w.going
 	if err := c.writing.take(ctx); err != nil {
@@ -132,9 +131,9 @@ func (w *callGate) findLost(ctx context.Context, now *stored) error {
 	return nil
 }
 
-// tellCut adds a note to the transcript of a turn that broke off, and reports whether it
-// did: if there are calls that the model does not know of, or if the CLI would not continue
-// the turn without one, see [continuation].
+// tellCut adds a note to the transcript of a turn that broke off, and reports whether
+// it did. A note is needed if there are calls that the model does not know about, or if
+// the CLI would not continue the turn without one, see [continuation].
 func (w *callGate) tellCut(ctx context.Context, t *history.Transcript) (told bool, err error) {
 	lost := w.going.untold()
 	if len(lost) == 0 {
@@ -145,9 +144,9 @@ func (w *callGate) tellCut(ctx context.Context, t *history.Transcript) (told boo
 	return true, w.appendNote(ctx, lost)
 }
 
-// appendNote adds a note to the transcript of a turn that broke off, once however often it
-// is tried. It stands behind what the CLI is to continue, in the place of the line by which
-// an earlier one has tried.
+// appendNote adds a note to the transcript of a turn that broke off. It is idempotent.
+// The note follows what the CLI is to continue, and replaces the line by which an
+// earlier CLI tried to.
 func (w *callGate) appendNote(ctx context.Context, lost []calledTool) error {
 	key := store.Key{Project: w.opts.Project, Session: w.rec.Session}
 	var index transcript.Index
@@ -171,7 +170,7 @@ func (w *callGate) appendNote(ctx context.Context, lost []calledTool) error {
 	if len(said) == 0 {
 		return nil
 	}
-	instead := "" // of which line
+	instead := "" // the line that the note replaces
 	if len(said) < len(whole) {
 		instead = ids[whole[len(said)].Pos]
 	}
@@ -191,8 +190,8 @@ func (w *callGate) appendNote(ctx context.Context, lost []calledTool) error {
 	return err
 }
 
-// tellWithPrompt is a hook that gives the model a note with the next prompt about calls that
-// it still does not know of then.
+// tellWithPrompt is a hook that adds a note to the next prompt, about calls that the
+// model still does not know about by then.
 func (w *callGate) tellWithPrompt(lost []calledTool) hook.Hook {
 	var once sync.Once
 	return hook.UserPromptSubmit(func(context.Context, *hook.UserPromptSubmitInput) (out *hook.PromptOutput, err error) {

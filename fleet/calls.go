@@ -11,19 +11,20 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A call is let go before its line is in the store: the CLI gathers the lines of a
-// transcript for up to 100 ms. If the machine dies in between, the model does not know
-// of the call and makes it again. So no call begins before a fenced write says so: its
-// line, or else a record. The process that wakes the conversation next tells the model
-// of each call that the transcript lacks.
+// A call is let go before its line is in the store, because the CLI gathers the lines
+// of a transcript for up to 100 ms. If the machine dies in between, the model does not
+// know about the call and makes it again. So no call begins before a fenced write has
+// recorded it: its line, or else a record, as in a write-ahead log. The process that
+// wakes the conversation next informs the model about each call that the transcript
+// lacks.
 //
-// A record does not say whose turn a call belongs to: a CLI begins by itself with a prompt
-// that came too late to steer a turn, or when an agent in the background has ended, and
-// then nobody here knows yet which turn runs.
+// A record does not name the turn that a call belongs to. A CLI begins a turn by itself
+// with a prompt that came too late to steer the one before, or when an agent in the
+// background has ended; at that moment this process does not know yet which turn runs.
 //
-// Of a call of a subagent the model learns by what the agent reports in the end. An agent
-// in the background dies with the machine and reports nothing. So its calls stay in the
-// record until the line by which the agent reports is stored.
+// The model learns about a call of a subagent from the agent's final report. An agent
+// in the background dies with the machine and reports nothing, so its calls stay in the
+// record until the line with its report is stored.
 
 // kindCalls is the kind of the records of calls that were let go, one for each conversation.
 const kindCalls = "calls"
@@ -49,8 +50,9 @@ type calledTool struct {
 	Unknown jsonx.Unknown `json:",embed"`
 }
 
-// isToldBy reports whether the model learns of a call by a line of its conversation: it has
-// the call, or a note about it, or it reports how the subagent ended that made it.
+// isToldBy reports whether the model learns about a call from a line of its
+// conversation: the line has the call, or a note about it, or the report of the
+// subagent that made it.
 func (c *calledTool) isToldBy(line []byte) bool {
 	if mentions(line, c.ID) {
 		return true
@@ -62,8 +64,8 @@ func (c *calledTool) isToldBy(line []byte) bool {
 		bytes.Contains(line, []byte(`"agentId"`)) && !bytes.Contains(line, []byte(`"async_launched"`))
 }
 
-// mentions reports whether a line has an id, and not only a longer one that begins with it.
-// What stands before an id may be a letter: that of an escape.
+// mentions reports whether a line has an id, and not only a longer one that begins with
+// it. The byte before an id may be a letter: that of an escape.
 func mentions(line []byte, id string) bool {
 	for {
 		_, rest, found := bytes.Cut(line, []byte(id))
@@ -78,8 +80,8 @@ func isIDByte(b byte) bool {
 	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '_' || b == '-'
 }
 
-// maxAgentCalls is how many calls of one subagent are kept, the last ones. An agent may make
-// hundreds, and each is a write of the record.
+// maxAgentCalls is how many calls of one subagent are kept, the last ones. An agent may
+// make hundreds, and each call rewrites the record.
 const maxAgentCalls = 20
 
 // withCall adds a call to those that are pending.
@@ -104,8 +106,8 @@ func withCall(pending []calledTool, c calledTool) []calledTool {
 	return next
 }
 
-// calls are the calls of a conversation that is awake. While one of them is written down,
-// the session continues to store lines, which note takes in.
+// calls are the calls of a conversation that is awake. While one of them is being
+// recorded, the session continues to store lines, which note takes in.
 type calls struct {
 	writing  token         // for reading and writing the record, with the three below
 	revision int64         // of the record, 0 if the store has none
@@ -113,11 +115,11 @@ type calls struct {
 	looked   bool          // for calls of an earlier owner
 
 	mu sync.Mutex // guards what follows
-	// pending are the calls that were let go and that the model does not know of, as far
-	// as the transcript says. The record has them, and maybe more.
+	// pending are the calls that were let go and that, by the transcript, the model
+	// does not know about. The record has them, and maybe more.
 	pending []calledTool
 	// stored and older are calls whose lines were stored in this turn and in the one
-	// before: most often the line comes after the call was let go.
+	// before. A line mostly arrives after its call was let go.
 	stored, older map[string]bool
 }
 
@@ -165,23 +167,23 @@ func (c *calls) note(lines ...store.Entry) {
 	}
 }
 
-// begin notes that a turn is about to begin. A CLI that was started to continue one, or has
-// begun by itself, may be in the middle of it.
+// begin notes that a turn is about to begin. A CLI that was started to continue a turn,
+// or has begun one by itself, may be in the middle of it.
 func (c *calls) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.older, c.stored = c.stored, nil
 }
 
-// untold returns the calls that the model does not know of.
+// untold returns the calls that the model does not know about.
 func (c *calls) untold() []calledTool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.pending)
 }
 
-// with returns the pending calls and one more, false if that is not needed: the transcript
-// has the call, or it is pending. The lock is held.
+// with returns the pending calls and one more, or false if that is not needed because
+// the call is in the transcript or already pending. The lock is held.
 func (c *calls) with(call calledTool) (next []calledTool, needed bool) {
 	is := func(other calledTool) bool { return other.ID == call.ID }
 	if call.Agent == "" && (c.stored[call.ID] || c.older[call.ID]) || slices.ContainsFunc(c.pending, is) {
@@ -190,15 +192,16 @@ func (c *calls) with(call calledTool) (next []calledTool, needed bool) {
 	return withCall(c.pending, call), true
 }
 
-// toWrite returns what the record has to have before a call begins, false if it may begin.
+// toWrite returns what the record must hold before a call begins, or false if the call
+// may begin now.
 func (c *calls) toWrite(call calledTool) (next []calledTool, needed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.with(call)
 }
 
-// written notes a call that the record has. The transcript may have got it since, and
-// others that were pending.
+// written notes a call that the record has. Meanwhile the transcript may have got it,
+// and other pending calls.
 func (c *calls) written(call calledTool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// endings ends prompts otherwise than by an answer: because they are cancelled or
-// interrupted, or because nobody decides about their calls in time.
+// endings ends prompts without an answer: those that are cancelled or interrupted, and
+// those whose calls are not decided in time.
 type endings struct {
 	opts    *Options
 	ctx     context.Context // ends with Close
@@ -22,8 +22,8 @@ type endings struct {
 	news    *news
 }
 
-// finishCancel tidies up after a prompt that is marked. If it cannot, the next owner of
-// the lease does.
+// finishCancel cleans up after a marked prompt. If it cannot, the next owner of the
+// lease does.
 func (e *endings) finishCancel(ctx context.Context, rec *record, p *queued, stuckHere bool) error {
 	var o Ticket
 	var err error
@@ -39,7 +39,7 @@ func (e *endings) finishCancel(ctx context.Context, rec *record, p *queued, stuc
 	}
 	c := e.roster.hold(rec.Key)
 	defer e.roster.unhold(c)
-	if errors.Is(err, store.ErrLeased) { // its owner tidies up, when it has learned that there is something to do
+	if errors.Is(err, store.ErrLeased) { // its owner cleans up, once it learns about the mark
 		_, err = e.records.free(ctx, rec.Key, p.ID, store.Fence{})
 		e.news.finished(c, p.cancelled(rec))
 		return err
@@ -56,10 +56,10 @@ func (e *endings) finishCancel(ctx context.Context, rec *record, p *queued, stuc
 	return nil
 }
 
-// endBegun is endCancelled for a prompt whose turn may have asked people. Only the owner
-// of a conversation knows whose its questions are, so it takes the lease. Under it, it
-// looks for the prompt once more: if somebody else has tidied up, the questions are
-// those of another turn.
+// endBegun is endCancelled for a prompt whose turn may have asked people. It takes the
+// lease, because only the owner of a conversation knows which turn its questions belong
+// to. Under the lease it looks for the prompt again: if another process has cleaned up,
+// the questions are those of another turn.
 func (e *endings) endBegun(ctx context.Context, rec *record, p *queued) (o Ticket, err error) {
 	err = e.leases.owning(ctx, rec.Key, func(lease *owned) error {
 		now, err := e.records.find(ctx, rec.Key, p.ID)
@@ -82,16 +82,16 @@ func (e *endings) endBegun(ctx context.Context, rec *record, p *queued) (o Ticke
 	return o, err
 }
 
-// cancelled is the outcome of a prompt that is marked.
+// cancelled is the outcome of a marked prompt.
 func (p *queued) cancelled(rec *record) Ticket {
 	return Ticket{Prompt: p.ID, Status: Cancelled, Error: "it was cancelled", Cost: rec.Spent[p.ID].Ledger, Ended: p.Cancelled}
 }
 
-// endCancelled gives a prompt that is marked its outcome, ends the questions of its turn,
-// frees a conversation that is stuck at it, and removes it from the queue: in this order,
-// because after a crash it is the prompt that says what is left to do. An outcome that
-// it already has counts. If the conversation was deleted meanwhile, so is the outcome.
-// A caller without the lease may only end a prompt that has not begun.
+// endCancelled gives a marked prompt its outcome, ends the questions of its turn, frees
+// a conversation that is stuck at it, and removes it from the queue: in this order,
+// because after a crash the prompt shows what is left to do. An outcome that it already
+// has counts. If the conversation was deleted meanwhile, the outcome is deleted as
+// well. A caller without the lease may only end a prompt that has not begun.
 func (e *endings) endCancelled(ctx context.Context, rec *record, p *queued, fence store.Fence) (Ticket, error) {
 	o := p.cancelled(rec)
 	name := outcomeName(rec.Key, p.ID)

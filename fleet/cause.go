@@ -6,8 +6,8 @@ import (
 	"github.com/claude-agent-go/claude"
 )
 
-// Cause says what kind of thing keeps a prompt from ending, as far as a program can
-// do something about it. It is empty for anything else, such as a store that does not
+// Cause is the kind of obstacle that keeps a prompt from ending, if a program can do
+// something about it. It is empty for anything else, such as a store that does not
 // answer or options that cannot be made.
 type Cause string
 

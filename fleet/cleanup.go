@@ -12,9 +12,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// cleaning is the name of the lease that says when records were last cleaned up.
-// It is not given back: while it lasts, no fleet that shares the store does so
-// again.
+// cleaning is the name of the lease that marks a recent clean-up. It is not given back:
+// until it expires, no fleet that shares the store cleans up again.
 const cleaning = "cleaning"
 
 // janitor removes what is older than Options.Keep.
@@ -28,7 +27,7 @@ type janitor struct {
 	records *records
 }
 
-// cleanUp removes records that nobody needs any more, from time to time.
+// cleanUp removes expired records, from time to time.
 func (j *janitor) cleanUp() {
 	every := 24 * time.Hour
 	if j.opts.Keep != KeepForever {
@@ -50,11 +49,11 @@ func (j *janitor) cleanUp() {
 	}
 }
 
-// forgetOld removes the outcomes and the questions that are older than
-// Options.Keep, and what is as old in the log of outcomes. Those of a prompt that is still
-// in the queue stay: they say that it must not run again, or what it waits for. It also
-// removes the sums of past days and old rates, whatever the options are: other processes
-// may have written them, or this program with the options of before.
+// forgetOld removes outcomes, questions and entries of the log of outcomes that are
+// older than Options.Keep. Those of a prompt that is still in the queue stay: they keep
+// it from running again, or name what it waits for. It also removes the sums of past
+// days and old rates, whatever the options are: other processes may have written them,
+// or this program under earlier options.
 func (j *janitor) forgetOld(ctx context.Context) error {
 	now, err := j.store.Now(ctx)
 	if err != nil {
@@ -69,8 +68,8 @@ func (j *janitor) forgetOld(ctx context.Context) error {
 
 // forgetBefore removes the outcomes and the questions from before a time.
 func (j *janitor) forgetBefore(ctx context.Context, before time.Time) error {
-	// Whatever ended before then and is in the queue was accepted long ago, so
-	// prompts that come from now on do not matter.
+	// A prompt in the queue whose outcome is that old was accepted long ago, so prompts
+	// that arrive from now on do not matter.
 	prompts, busy := make(map[string]bool), make(map[string]bool)
 	for p, err := range j.records.pending(ctx, "") {
 		if err != nil {
@@ -114,6 +113,6 @@ func (j *janitor) trimLog(ctx context.Context, now time.Time) error {
 	return j.log.Trim(ctx, now.Add(-keep))
 }
 
-// logKeep is how long the log of outcomes is kept if the outcomes are kept forever: it
-// names conversations that were deleted.
+// logKeep is how long the log of outcomes is kept if outcomes are kept forever. It is
+// bounded because the log names conversations that were deleted.
 const logKeep = 30 * 24 * time.Hour

@@ -8,10 +8,10 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// clock knows the time of the store, for people to read and for records that are kept
-// for days. It asks the store only now and then. In between, the clock of this
-// process counts on, so two processes may differ by as long as asking takes: the
-// order of prompts does not depend on it.
+// clock estimates the time of the store, for people to read and for records that are
+// kept for days. It asks the store only now and then, and adds the time that has passed
+// in this process since. Two processes may differ by as long as asking takes; the order
+// of prompts does not depend on it.
 type clock struct {
 	mu    sync.Mutex
 	at    time.Time // by the store
@@ -21,7 +21,7 @@ type clock struct {
 // clockAge is how long an answer of the store is used.
 const clockAge = 10 * time.Second
 
-// about returns about what the clock of the store says.
+// about returns the approximate time of the store.
 func (c *clock) about(ctx context.Context, s store.Records) (time.Time, error) {
 	c.mu.Lock()
 	at, since := c.at, time.Since(c.asked)

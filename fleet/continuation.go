@@ -10,10 +10,10 @@ import (
 )
 
 // A CLI that makes a deferred call continues the turn with a line of its own, as if a
-// person had asked for it. If the turn breaks off before the model has answered, the next
-// CLI finds that line at the end, takes it for nothing that was asked, and waits: seen with
-// 2.1.325. So the next owner adds a note in the place of that line, behind what came before
-// it. The line is on a branch then that nobody continues, and the CLI writes another.
+// person had asked for it. If the turn breaks off before the model has answered, the
+// next CLI finds that line at the end, does not take it for a prompt, and waits: seen
+// with 2.1.325. So the next owner replaces that line with a note, which follows what
+// came before it. The line is then on an abandoned branch, and the CLI writes another.
 
 // continuation is the text of the line.
 const continuation = "Continue from where you left off."
@@ -40,8 +40,8 @@ func endsWithContinuation(lines iter.Seq2[json.RawMessage, error]) (ends bool, e
 	return ends, nil
 }
 
-// beforeContinuation returns a conversation without the lines by which CLIs have continued
-// it at its end, and what follows them: no model has said anything since.
+// beforeContinuation cuts from the end of a conversation the lines by which CLIs have
+// continued it, and what follows them: no model has answered since.
 func beforeContinuation(said []*transcript.Entry, is func(*transcript.Entry) bool) []*transcript.Entry {
 	keep := len(said)
 	for i, e := range said {

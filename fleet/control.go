@@ -9,7 +9,7 @@ import (
 
 func newID() string { return uuid.New() }
 
-// State is what a conversation does.
+// State is the state of a conversation.
 type State string
 
 // The states of a conversation.
@@ -20,10 +20,10 @@ const (
 	Awake          State = "awake"    // has a CLI here
 	AwaitingPerson State = "waiting"  // waits for a person, without a CLI
 	Held           State = "held"     // has prompts, but its budget is spent
-	Stuck          State = "stuck"    // needs somebody to look at it
+	Stuck          State = "stuck"    // needs a person to look at it
 )
 
-// ConversationInfo is what a list shows about a conversation.
+// ConversationInfo describes a conversation in a list.
 type ConversationInfo struct {
 	Key      string
 	State    State
@@ -35,9 +35,9 @@ type ConversationInfo struct {
 	Question string            // what it waits for
 	Stuck    string            // why it is stuck
 	Cause    Cause             // what kind of reason that is
-	// Unsettled is why questions about calls of its turns, which have ended, are still
-	// in the inbox: the transcript, which says how the calls ended, could not be read.
-	// That is tried again when the conversation wakes next.
+	// Unsettled is why questions about calls of turns that have ended are still in the
+	// inbox: the transcript, which records how the calls ended, could not be read. The
+	// fleet tries again when the conversation next wakes.
 	Unsettled string
 	Model     string // if it was chosen
 	Mode      permission.Mode
@@ -50,7 +50,7 @@ type ConversationInfo struct {
 	BudgetUSD float64
 	// HeldUntil is when the day ends whose budget is spent, if it is held for that.
 	HeldUntil time.Time
-	// Usage is what its CLI uses at the moment; zero if none runs in this
-	// process, or if it cannot be measured.
+	// Usage is the current usage of its CLI; zero if none runs in this process, or if
+	// it cannot be measured.
 	Usage ProcessUsage
 }

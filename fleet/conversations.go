@@ -10,9 +10,9 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// Conversations is what programs need of a fleet, wherever it runs. [Fleet] has it,
-// and [Fleet.Tenant] for the conversations of one tenant. Its methods may be called
-// from any goroutine.
+// Conversations is the part of a fleet that programs use, wherever it runs. [Fleet]
+// implements it, and [Fleet.Tenant] returns it for the conversations of one tenant. Its
+// methods may be called from any goroutine.
 type Conversations interface {
 	Run(ctx context.Context, key, prompt string) iter.Seq2[message.Message, error]
 	Send(ctx context.Context, key string, p Prompt) (id string, err error)
@@ -35,7 +35,7 @@ type Conversations interface {
 	Approvals() approval.Inbox
 }
 
-// Tenants is [Conversations] with those of each tenant by themselves, for programs that
+// Tenants is [Conversations] that can be narrowed to one tenant, for programs that
 // serve several and want to be tested without a [Fleet].
 type Tenants interface {
 	Conversations

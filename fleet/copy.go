@@ -14,13 +14,13 @@ import (
 )
 
 // copying is a session that is being copied for a new conversation. The record is
-// written before the copy, and removed when the conversation exists. So what a crash
-// leaves in between is found and removed.
+// written before the copy and removed when the conversation exists, like an entry of a
+// write-ahead log: what a crash leaves in between is found and removed.
 type copying struct {
 	Key     string    `json:"key"`
 	Session string    `json:"session"`
 	At      time.Time `json:"at"`
-	// Abandoned says that the copy is being removed: nobody may make a conversation
+	// Abandoned means that the copy is being removed, and no conversation may be made
 	// of it any more.
 	Abandoned bool `json:"abandoned,omitzero"`
 
@@ -30,12 +30,11 @@ type copying struct {
 	revision int64
 }
 
-// copyBound is how long a copy is left alone. The one who makes it takes less, or
-// gives up.
+// copyBound is how long a copy is left alone. The process that makes it takes less
+// time, or gives up.
 const copyBound = 10 * time.Minute
 
-// copier makes conversations of copies of sessions, and removes copies of which nothing
-// became.
+// copier makes conversations of copies of sessions, and removes abandoned copies.
 type copier struct {
 	opts    *Options
 	ctx     context.Context // ends with Close
@@ -46,9 +45,8 @@ type copier struct {
 	leases  *leases
 }
 
-// copyTo makes a conversation of a session that copy makes for it, under an id that
-// nobody has. If that fails, the copy is removed, at the latest by a fleet that opens
-// later.
+// copyTo makes a conversation of a session that copy makes for it, under a fresh id. If
+// that fails, the copy is removed, at the latest by a fleet that opens later.
 func (cp *copier) copyTo(ctx context.Context, rec *record, copy func(ctx context.Context, session string) error) error {
 	ctx, cancel := context.WithTimeout(ctx, copyBound/2)
 	defer cancel()
@@ -59,7 +57,8 @@ func (cp *copier) copyTo(ctx context.Context, rec *record, copy func(ctx context
 	}
 	err := copy(ctx, rec.Session)
 	if err == nil {
-		// It fails if the copy was given up for dead, and gives time for the rest.
+		// The write fails if the copy was given up for dead, and buys time for the
+		// rest.
 		c.At, err = cp.store.Now(ctx)
 	}
 	if err == nil {
@@ -79,14 +78,14 @@ func (cp *copier) copyTo(ctx context.Context, rec *record, copy func(ctx context
 	return err
 }
 
-// putCopying writes what is known of a copy.
+// putCopying writes the record of a copy.
 func (cp *copier) putCopying(ctx context.Context, c *copying) (err error) {
 	c.revision, err = cp.records.put(ctx, kindCopying, c.Session, c, c.revision, store.Fence{})
 	return err
 }
 
-// finishCopy removes what is left of a copy that nobody makes any more: the session,
-// unless it belongs to a conversation, and then the record.
+// finishCopy removes the rest of an abandoned copy: the session, unless it belongs to a
+// conversation, and then the record.
 func (cp *copier) finishCopy(ctx context.Context, c *copying) error {
 	there, err := cp.records.read(ctx, c.Key)
 	if err != nil && !errors.Is(err, ErrUnknown) {
@@ -106,7 +105,7 @@ func (cp *copier) finishCopy(ctx context.Context, c *copying) error {
 	return cp.records.dropRecord(ctx, kindCopying, c.Session, store.Fence{})
 }
 
-// finishCopies removes what those have left who died while they copied.
+// finishCopies removes the copies of processes that died while they copied.
 func (cp *copier) finishCopies(ctx context.Context) error {
 	for r, err := range cp.store.Scan(ctx, store.Folder{Project: cp.opts.Project, Kind: kindCopying}, "") {
 		var c copying
@@ -124,7 +123,8 @@ func (cp *copier) finishCopies(ctx context.Context) error {
 	return nil
 }
 
-// finishCopyOf waits until nobody can be at work on a copy, and removes what is left.
+// finishCopyOf waits until no process can be making a copy any more, and removes the
+// rest.
 func (cp *copier) finishCopyOf(session string) {
 	for attempt := 0; cp.ctx.Err() == nil; attempt++ {
 		wait, err := cp.finishCopyIfOld(cp.ctx, session)
@@ -139,7 +139,8 @@ func (cp *copier) finishCopyOf(session string) {
 	}
 }
 
-// finishCopyIfOld removes what is left of a copy, or says how long it is left alone.
+// finishCopyIfOld removes the rest of a copy, or returns how long it must be left
+// alone.
 func (cp *copier) finishCopyIfOld(ctx context.Context, session string) (wait time.Duration, err error) {
 	r, err := cp.store.GetRecord(ctx, cp.records.key(kindCopying, session))
 	if errors.Is(err, store.ErrNotFound) {

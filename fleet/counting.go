@@ -9,8 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// turnOf returns what a result adds to those before it. It is asked once for each
-// result.
+// turnOf returns what a result adds to the results before it. It must be called once
+// for each result.
 func (w *worker) turnOf(r *message.Result) Ledger {
 	w.spent.Models = nil
 	w.spent.Add(r)
@@ -21,16 +21,16 @@ func (w *worker) turnOf(r *message.Result) Ledger {
 	return turn
 }
 
-// count adds what a result says to the ledgers of the conversation and of the
-// prompt whose turn it ends, if there is one: once, and both in one write.
+// count adds the cost of a result to the ledgers of the conversation and of the prompt
+// whose turn it ends, if there is one: once, and both in one write.
 func (w *worker) count(ctx context.Context, r *message.Result, prompt string) error {
 	add := w.counting(r, prompt)
 	return w.persist(func() error { return w.change(ctx, add) })
 }
 
-// counting returns what a result changes in the record of the conversation, to be
-// done as often as it takes until it is written. It also takes note of a session and
-// a mode that were changed by the CLI. It is asked once for each result.
+// counting returns the change that a result makes to the record of the conversation;
+// the change may be applied again until it is written. It also notes a session and a
+// mode that the CLI has changed. It must be called once for each result.
 func (w *worker) counting(r *message.Result, prompt string) func(*record) error {
 	turn, id, heard, at := w.turnOf(r), w.session.ID(), w.heard, w.newest.get()
 	agents := w.session.Activity().Agents > 0
@@ -53,8 +53,8 @@ func (w *worker) counting(r *message.Result, prompt string) func(*record) error 
 	}
 }
 
-// countLost counts the answers that no result has counted, when no CLI runs: they belong
-// to the prompt, whose turn broke off, or to none.
+// countLost counts the answers that no result has counted, while no CLI runs. They
+// belong to the prompt whose turn broke off, or to none.
 func (w *worker) countLost(ctx context.Context, prompt string) error {
 	if w.session != nil {
 		return nil
@@ -66,9 +66,9 @@ func (w *worker) countLost(ctx context.Context, prompt string) error {
 	return w.change(ctx, func(rec *record) error { return lost.count(rec, prompt, w.queue) })
 }
 
-// countLeft counts what turns that answer no prompt have left uncounted, before a CLI
-// resumes the session. Mostly the last answer is the one that was counted last, and
-// nothing more is read.
+// countLeft counts the answers that turns without a prompt have left uncounted, before
+// a CLI resumes the session. Mostly the last answer was counted, and nothing more is
+// read.
 func (w *worker) countLeft(ctx context.Context, t *history.Transcript) error {
 	mark := w.rec.Through
 	if mark.Answer == "" {
@@ -104,7 +104,7 @@ func (w *worker) keepLimits() {
 func (w *worker) exceeds(s *claude.Session) bool {
 	l, err := w.budgets.limits(w.c.key)
 	if err != nil || l.MaxMemory == 0 && l.MaxProcesses == 0 {
-		return false // what is wrong with the limits is said where prompts begin
+		return false // the error is reported where prompts begin
 	}
 	u, err := w.opts.Measure(s)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// dayBudgets are what a fleet and its tenants may spend on a day.
+// dayBudgets are the amounts that a fleet and its tenants may spend on a day.
 type dayBudgets struct {
 	fleet, tenant float64                     // 0: no limit
 	of            func(tenant string) float64 // the budgets of single tenants, nil: all have the same
@@ -30,7 +30,7 @@ func (b *dayBudgets) check() error {
 	return nil
 }
 
-// any reports whether there is a budget, and so something to be counted.
+// any reports whether there is a budget, so that spending must be counted.
 func (b *dayBudgets) any() bool { return b.fleet > 0 || b.tenant > 0 || b.of != nil }
 
 // ofTenant returns the budget of a tenant, 0 if it has none.
@@ -90,7 +90,7 @@ func newDays(ctx context.Context, o *Options, a *announcer, c *clock) *days {
 	return d
 }
 
-// errUncounted means that the store does not say what was spent. Then nothing begins.
+// errUncounted means that the store cannot provide what was spent. Then nothing begins.
 var errUncounted = errors.New("what was spent today is not known")
 
 // allow returns an error if a conversation may spend nothing more today, or errUncounted.
@@ -136,14 +136,14 @@ func (d *days) charged(rec *record, usd float64) {
 	}
 }
 
-// heldToday are conversations with prompts that wait for the next day, and when that
+// heldToday are conversations whose prompts wait for the next day, and when that
 // begins.
 type heldToday struct {
 	mu    sync.Mutex
 	until map[string]time.Time
 }
 
-// add notes a conversation, if err is that the budget of its day is spent.
+// add notes a conversation, if err means that the budget of its day is spent.
 func (h *heldToday) add(key string, err error) {
 	spent, ok := errors.AsType[*BudgetError](err)
 	if !ok || spent.Resets.IsZero() {
@@ -173,7 +173,7 @@ func (h *heldToday) drop(key string, until time.Time) {
 	}
 }
 
-// hold keeps a conversation in mind that must wait for the next day, if err says so.
+// hold notes a conversation that must wait for the next day, if err means that.
 func (d *days) hold(key string, err error) {
 	if d != nil {
 		d.held.add(key, err)
@@ -192,5 +192,5 @@ func (d *days) release(ctx context.Context, now time.Time) (keys []string) {
 	return keys
 }
 
-// keepDays is for how long the sums of days are kept: longer than clocks differ.
+// keepDays is how long the sums of days are kept: longer than clocks differ.
 const keepDays = 48 * time.Hour

@@ -10,8 +10,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// deletion is a conversation that is being deleted. It is there until nothing is
-// left of the conversation.
+// deletion is the tombstone of a conversation that is being deleted. It stays until
+// nothing is left of the conversation.
 type deletion struct {
 	Key string `json:"key"`
 }
@@ -84,8 +84,9 @@ func (e *eraser) deleteStopped(ctx context.Context, key string) (err error) {
 	return nil
 }
 
-// erase removes what the store has of a conversation whose lease we have. What
-// is left after a failure still says what is to be removed.
+// erase removes everything that the store has of a conversation whose lease this
+// process holds. After a failure, the remaining records still name what is to be
+// removed.
 func (e *eraser) erase(ctx context.Context, key string, fence store.Fence) error {
 	_, err := e.records.put(ctx, kindDeletion, place(key), &deletion{key}, 0, store.Fence{})
 	if err != nil && !errors.Is(err, store.ErrConflict) {
@@ -162,7 +163,7 @@ func (e *eraser) erasePrompts(ctx context.Context, key string, now time.Time, fe
 	return nil
 }
 
-// finishDeletions completes what somebody began and could not finish.
+// finishDeletions completes the deletions that were begun and not finished.
 func (e *eraser) finishDeletions(ctx context.Context) error {
 	for r, err := range e.store.Scan(ctx, store.Folder{Project: e.opts.Project, Kind: kindDeletion}, "") {
 		var d deletion
@@ -180,13 +181,13 @@ func (e *eraser) finishDeletions(ctx context.Context) error {
 	return nil
 }
 
-// finishDeletion deletes a conversation that somebody has begun to delete. Their
-// lease may have to expire first.
+// finishDeletion completes the deletion of a conversation that another process has
+// begun. The lease of that process may have to expire first.
 func (e *eraser) finishDeletion(key string) {
 	for attempt := 0; e.ctx.Err() == nil; attempt++ {
 		rec, err := e.records.read(e.ctx, key)
 		if err == nil && rec.Deleted.IsZero() || errors.Is(err, ErrUnknown) {
-			// It was not begun, or is done.
+			// The deletion was not begun, or is done.
 			err = e.records.dropRecord(e.ctx, kindDeletion, place(key), store.Fence{})
 		} else if err == nil {
 			err = e.delete(e.ctx, key)

@@ -11,10 +11,11 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Egress lets the CLIs of a fleet reach the API through a proxy, which holds the key. Each
-// CLI gets a sentinel that works for as long as it runs and the conversation is this
-// process's: it ends with the CLI, with the lease, and with the conversation. What the
-// conversations spend is charged to their keys and to [TenantOf] them.
+// Egress lets the CLIs of a fleet reach the API through a proxy, which holds the key.
+// Each CLI gets a sentinel that works while the CLI runs and this process owns the
+// conversation: it ends with the CLI, with the lease, and with the conversation. What
+// the conversations spend is charged to their keys and to their tenants, see
+// [TenantOf].
 type Egress struct {
 	// Proxy is needed. The fleet does not close it: close it after the fleet.
 	Proxy *egress.Proxy
@@ -40,7 +41,7 @@ func (e *Egress) check() error {
 	return nil
 }
 
-// grant is what the CLI of a conversation may do until its lease is lost.
+// grant bounds what the CLI of a conversation may do, until its lease is lost.
 func (e *Egress) grant(key string, lost <-chan struct{}) egress.Grant {
 	g := egress.Grant{
 		Conversation: egress.Conversation{ID: key, Tenant: TenantOf(key)},

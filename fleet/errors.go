@@ -19,8 +19,8 @@ var (
 	// ErrBudget means that the conversation has cost as much as it may, or that the
 	// budget of the day is spent. The error is a [*BudgetError].
 	ErrBudget = errors.New("budget is spent")
-	// ErrStuck means that the conversation needs somebody to look at it. The
-	// error is a [*StuckError].
+	// ErrStuck means that the conversation needs a person to look at it. The error is a
+	// [*StuckError].
 	ErrStuck = errors.New("stuck")
 	// ErrClosed means that the fleet was closed.
 	ErrClosed = errors.New("claude: fleet: closed")
@@ -33,9 +33,8 @@ var (
 	ErrDeleted = errors.New("is being deleted")
 	// ErrExists means that the key already belongs to a conversation.
 	ErrExists = errors.New("already exists")
-	// ErrTimeout means that the store has not answered within
-	// Options.StoreTimeout. What was asked for may happen nevertheless: ask
-	// again.
+	// ErrTimeout means that the store has not answered within Options.StoreTimeout. The
+	// request may take effect nevertheless: ask again.
 	ErrTimeout = errors.New("the store has not answered")
 	// ErrBegun means that a prompt can no longer be cancelled.
 	ErrBegun = errors.New("has begun")
@@ -59,21 +58,21 @@ func (e *ConversationError) Error() string {
 // Unwrap returns the reason.
 func (e *ConversationError) Unwrap() error { return e.Reason }
 
-// InDoubtError means that it is not known whether a prompt was accepted: the store
-// has not answered, or has failed. Send the prompt again with Prompt as its ID. If it
-// was accepted, it is not accepted a second time.
+// InDoubtError means that a prompt may or may not have been accepted: the store has not
+// answered, or has failed. Send the prompt again with Prompt as its ID. That is
+// idempotent: if it was accepted, it is not accepted a second time.
 type InDoubtError struct {
 	Key    string
 	Prompt string // the id of the prompt, even when Send has made it
-	Err    error  // what the store has said
+	Err    error  // the error of the store
 }
 
-// Error says what to do.
+// Error explains what to do.
 func (e *InDoubtError) Error() string {
 	return fmt.Sprintf("claude: fleet: conversation %q: prompt %s may have been accepted, send it again with this id: %v", e.Key, e.Prompt, e.Err)
 }
 
-// Unwrap returns what the store has said.
+// Unwrap returns the error of the store.
 func (e *InDoubtError) Unwrap() error { return e.Err }
 
 // OverloadedError means that a prompt was not accepted because too many are
@@ -87,7 +86,7 @@ type OverloadedError struct {
 	Wait time.Duration
 }
 
-// Error says how many are waiting, and when to try again.
+// Error names how many are waiting, and when to try again.
 func (e *OverloadedError) Error() string {
 	where := "the fleet"
 	switch {
@@ -109,15 +108,15 @@ func (e *OverloadedError) Is(target error) bool { return target == ErrOverloaded
 // may. It matches [ErrBudget].
 type BudgetError struct {
 	Key     string  // the conversation whose budget is spent
-	Tenant  string  // the tenant, if it is its budget of the day; both are empty for that of the fleet
+	Tenant  string  // the tenant, if its budget of the day is spent; both are empty for that of the fleet
 	CostUSD float64 // what was spent
 	OfUSD   float64 // what may be spent
-	// Resets is when the day ends to which the budget belongs: then prompts that wait
-	// continue by themselves. It is zero for the budget of a conversation.
+	// Resets is when the day of the budget ends: then prompts that wait continue by
+	// themselves. It is zero for the budget of a conversation.
 	Resets time.Time
 }
 
-// Error says whose budget is spent, and when there is a new one.
+// Error names whose budget is spent, and when there is a new one.
 func (e *BudgetError) Error() string {
 	where := "the fleet"
 	switch {
@@ -143,10 +142,10 @@ type StuckError struct {
 	Key    string
 	Prompt string // the id of the prompt
 	Reason string
-	Cause  Cause // what kind of reason, if a program can know
+	Cause  Cause // the kind of reason, if a program can know
 }
 
-// Error says why.
+// Error gives the reason.
 func (e *StuckError) Error() string {
 	return fmt.Sprintf("claude: fleet: conversation %q is stuck at prompt %s: %s", e.Key, e.Prompt, e.Reason)
 }
@@ -154,8 +153,8 @@ func (e *StuckError) Error() string {
 // Is reports whether target is [ErrStuck].
 func (e *StuckError) Is(target error) bool { return target == ErrStuck }
 
-// DeferredError means that a prompt waits for a person. It stays open: when the
-// question is decided, its turn is finished.
+// DeferredError means that a prompt waits for a person. It stays open: its turn
+// continues once the question is decided.
 type DeferredError struct {
 	Key    string
 	Prompt string
@@ -178,7 +177,7 @@ type FailedError struct {
 	Ticket Ticket
 }
 
-// Error says how it ended.
+// Error describes how it ended.
 func (e *FailedError) Error() string {
 	return fmt.Sprintf("claude: fleet: prompt %s of conversation %q %s: %s", e.Ticket.Prompt, e.Key, e.Ticket.Status, e.Ticket.Error)
 }

@@ -16,48 +16,47 @@ import (
 )
 
 // Cursor is a place in the history of a conversation, or among the outcomes of all. The
-// zero Cursor is the beginning. It is a text that can be kept and sent.
+// zero Cursor is the beginning. It is a text that programs may store and send.
 type Cursor string
 
 // ConversationEvent is something that was said in a conversation, or is being
 // said.
 type ConversationEvent struct {
-	// Cursor is the place behind a stored event, for the next Events. A live
-	// event has none.
+	// Cursor is the place behind a stored event, for the next Events. A live event has
+	// none.
 	Cursor Cursor
-	// Message is a [*message.User] or a [*message.Assistant] if the event is
-	// stored; IsSynthetic marks what the CLI wrote and no person did, such as
-	// "[Request interrupted by user]". A live one is a [*message.StreamEvent], which begins a content
-	// block or adds to it, or the [*message.Result] that ends a turn.
+	// Message is a [*message.User] or a [*message.Assistant] if the event is stored;
+	// IsSynthetic marks lines that the CLI wrote and no person did, such as "[Request
+	// interrupted by user]". A live message is a [*message.StreamEvent], which begins a
+	// content block or adds to it, or the [*message.Result] that ends a turn.
 	Message message.Message
 	// Session is the session that it was said in, and Entry its line in the
 	// transcript, nil for a live event.
 	Session string
 	Entry   store.Entry
 
-	// Live says that the event is not from the store. The same text comes again
-	// as a stored event, unless the answer is cut short: what is not stored
-	// when a result or another answer arrives will never be.
+	// Live means that the event is not from the store. The same text comes again as a
+	// stored event, unless the answer is cut short: text that is not stored when a
+	// result or another answer arrives will never be.
 	Live bool
 	// Block is the first content block of an answer that the event is about. A
 	// stored event takes the place of the live ones with the same block and
 	// the same id of the API's message: MessageID of the StreamEvent, ID of
 	// the Assistant.
 	Block int
-	// Offset is how many bytes of the block the live events before this one
-	// had.
+	// Offset is how many bytes of the block came in live events before this one.
 	Offset int
 }
 
-// follow yields events until the loop is left, or returns what ends it.
+// follow yields events until the loop is left, or returns the error that ends it.
 func (r *eventReader) follow(ctx context.Context, c *conversation) error {
 	t, end := r.records.store.listen(r.key)
 	defer end()
 	u, more := c.liveText.now()
 	r.yielded.results = u.results
 	for seen, last := uint64(0), (time.Time{}); ; {
-		// The live text is looked at before the store, which then has all that
-		// was said before a result.
+		// The order matters: the live text is read before the store, so that the store
+		// then has everything that was said before a result.
 		version, changed := r.records.store.now(t)
 		if version != seen || time.Since(last) >= r.poll {
 			seen, last = version, time.Now()
@@ -75,7 +74,7 @@ func (r *eventReader) follow(ctx context.Context, c *conversation) error {
 	}
 }
 
-// position is a cursor taken apart: how many lines of a session were read.
+// position is a decoded cursor: how many lines of a session were read.
 type position struct {
 	session string
 	lines   int
@@ -110,8 +109,7 @@ type eventReader struct {
 		answer string
 		blocks int
 	}
-	// past are the last answers before it. What another process says may be heard
-	// late.
+	// past are the last answers before it: frames of another process may arrive late.
 	past    []string
 	yielded yielded
 }
@@ -144,8 +142,8 @@ func (r *eventReader) read(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// begun reports whether something is stored of a session. One of which nothing
-// is may never be: a cursor must not name it.
+// begun reports whether the store has anything of a session. Otherwise it may never
+// have, and a cursor must not name it.
 func (r *eventReader) begun(ctx context.Context, session string) (bool, error) {
 	for _, err := range store.Entries(ctx, r.records.store, store.Key{Project: r.records.project, Session: session}) {
 		if errors.Is(err, store.ErrNotFound) {
@@ -156,8 +154,7 @@ func (r *eventReader) begun(ctx context.Context, session string) (bool, error) {
 	return false, nil
 }
 
-// readSession yields what is new in the session at the position. It reads on
-// where it stopped.
+// readSession yields what is new in the session at the position, from where it stopped.
 func (r *eventReader) readSession(ctx context.Context) (more bool, err error) {
 	k := store.Key{Project: r.records.project, Session: r.at.session}
 	for e, err := range r.records.store.Load(ctx, k, r.place) {
@@ -184,11 +181,11 @@ func (r *eventReader) readSession(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// answerLines is in how many lines before a cursor the other blocks of an answer
-// are looked for.
+// answerLines is how many lines before a cursor are searched for the other blocks of an
+// answer.
 const answerLines = 100
 
-// maxPast is how many answers are remembered that were read from the store.
+// maxPast is how many answers that were read from the store are remembered.
 const maxPast = 64
 
 // count counts the blocks of an answer, which come one per line, and returns the
@@ -209,9 +206,9 @@ func (r *eventReader) count(m message.Message) (block int) {
 	return block
 }
 
-// said returns the message in a line of a transcript, nil if it has none that
-// people see, and the line. A prompt that a turn took in is in an attachment; its
-// line is that of any other prompt.
+// said returns the message in a line of a transcript and the line, or nil if people see
+// nothing of it. A prompt that a running turn took in is in an attachment; it is
+// returned as the line of an ordinary prompt.
 func said(e store.Entry) (message.Message, store.Entry) {
 	kind := jsonx.Text(jsonx.Member(e, "type"))
 	if kind == "attachment" {
@@ -233,15 +230,15 @@ func said(e store.Entry) (message.Message, store.Entry) {
 	return nil, nil
 }
 
-// interruptNote reports whether a message is what the CLI writes when a turn is
+// interruptNote reports whether a message is the one that the CLI writes when a turn is
 // interrupted. Nothing else in its line distinguishes it from a prompt.
 func interruptNote(m *message.User) bool {
 	text := m.Text()
 	return text == "[Request interrupted by user]" || text == "[Request interrupted by user for tool use]"
 }
 
-// waitFor waits for a change of the store or for something to be said, at most
-// for the time between two polls. It returns false if ctx has ended.
+// waitFor waits for a change of the store or of the live text, at most for the time
+// between two polls. It returns false if ctx has ended.
 func waitFor(ctx context.Context, changed, more <-chan struct{}, poll time.Duration) bool {
 	t := time.NewTimer(poll)
 	defer t.Stop()

@@ -8,14 +8,15 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A question about a deferred call that nobody decides in time ends the prompt that waits
-// for it, like a cancel and not like a denial: a denial is read by the model, and that
-// takes a CLI. The first who looks at the question after its deadline writes down that it
-// has expired, and from then on nobody can decide it. Every process that runs
-// conversations learns so, and ends the prompt if it gets the lease; one that comes later
-// finds no prompt that waits. That needs no CLI and no slot. If no process runs, the next
-// that opens finds the question like any other. The next prompt finds a deferred call that
-// is over, which the gate refuses before the CLI reads the prompt.
+// A question about a deferred call that is not decided in time ends the prompt that
+// waits for it, like a cancel and not like a denial: the model would have to read a
+// denial, and that takes a CLI. The first process that looks at the question after its
+// deadline records that it has expired; from then on it cannot be decided. Every
+// process that runs conversations is notified, and ends the prompt if it gets the
+// lease; one that comes later finds no waiting prompt. That needs no CLI and no slot.
+// If no process runs, the next one to open finds the question like any other. The next
+// prompt finds an expired deferred call, which the gate refuses before the CLI reads
+// the prompt.
 
 // overdue are questions that have expired while their conversations slept.
 type overdue struct {
@@ -41,8 +42,8 @@ func (o *overdue) take() []approval.Question {
 	return all
 }
 
-// endOverdue ends the prompts that wait for questions which have expired, one after
-// another, until the fleet ends.
+// endOverdue ends the prompts that wait for expired questions, one after another, until
+// the fleet ends.
 func (e *endings) endOverdue() {
 	for {
 		select {
@@ -61,14 +62,14 @@ func (e *endings) endOverdue() {
 	}
 }
 
-// expire ends the prompt that waits for a question which has expired. If it cannot,
-// because somebody else has the lease or the store fails, the conversation is woken.
-// Otherwise that is for the prompts behind it.
+// expire ends the prompt that waits for an expired question. It then wakes the
+// conversation for the prompts that are left: those behind, and this one if another
+// process has the lease or the store fails.
 func (e *endings) expire(ctx context.Context, q *approval.Question) {
 	key := q.Conversation
 	defer e.roster.wantWaiting(key)
 	if e.roster.turnOf(key) != nil {
-		return // it is awake here, and looks
+		return // it is awake here, and looks by itself
 	}
 	err := e.leases.owning(ctx, key, func(lease *owned) error {
 		rec, err := e.records.load(ctx, key)
@@ -90,8 +91,8 @@ func (e *endings) expire(ctx context.Context, q *approval.Question) {
 	}
 }
 
-// endExpired ends a prompt that waits for a question which has expired. The questions of
-// its turn go first: if this breaks off, the prompt says that there is something to do.
+// endExpired ends a prompt that waits for an expired question. The questions of its
+// turn go first, so that after a crash the prompt shows that work is left.
 func (e *endings) endExpired(ctx context.Context, rec *record, p *queued, fence store.Fence) error {
 	o := Ticket{Prompt: p.ID, Status: Expired, Question: p.Question, Error: "nobody decided about its call in time", Session: rec.Session, Cost: rec.Spent[p.ID].Ledger}
 	if err := e.asked.endQuestions(ctx, rec, fence); err != nil {

@@ -11,10 +11,10 @@ import (
 // ends it.
 type Fleet struct{ *house }
 
-// Open starts a fleet on what its store has: prompts that were accepted and not
-// answered before are taken up. If the CLI that is installed is too old to run
-// them, the error is [claude.ErrUnsupportedVersion]; without a conversation in
-// the store, the first Send says so.
+// Open starts a fleet on the contents of its store: prompts that were accepted and not
+// answered before are taken up. If the CLI that is installed is too old to run them,
+// the error is [claude.ErrUnsupportedVersion]; without a conversation in the store, the
+// first Send returns it.
 func Open(ctx context.Context, o Options) (*Fleet, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 		<-f.ctx.Done()
 		stop()
 	})
-	f.temps.sweep() // what a process has left that was killed may never be needed again
+	f.temps.sweep() // files of a killed process may never be needed again
 	if err := errors.Join(f.eraser.finishDeletions(ctx), f.copier.finishCopies(ctx), f.lookout.look(ctx)); err != nil {
 		f.roster.mu.Lock()
 		f.roster.closed = true
@@ -63,14 +63,14 @@ func assemble(ctx context.Context, o Options) *Fleet {
 	return &Fleet{h}
 }
 
-// Approvals returns the questions that the conversations ask people. A decision
-// wakes the conversation that waits for it.
+// Approvals returns the inbox of the questions that the conversations ask people. A
+// decision wakes the conversation that waits for it.
 func (f *Fleet) Approvals() approval.Inbox { return boundedInbox{f.inbox, f.bounds} }
 
-// Close ends the fleet. Calls that wait for a person are deferred, turns may run
-// for as long as Options.Grace says, and are then cut off; ctx makes that
-// shorter. Everything that is not answered stays in the store for the next Open.
-// Close returns when all CLIs have ended.
+// Close ends the fleet. Calls that wait for a person are deferred. Turns may run for
+// Options.Grace, or less if ctx ends, and are then cut off. Everything that is not
+// answered stays in the store for the next Open. Close returns when all CLIs have
+// ended.
 func (f *Fleet) Close(ctx context.Context) error {
 	f.roster.mu.Lock()
 	first := !f.roster.closed
@@ -102,9 +102,9 @@ func (f *Fleet) Close(ctx context.Context) error {
 	return nil
 }
 
-// Tenant returns the conversations of one tenant: those whose keys begin with
-// its name and a slash. A key of anybody else is [ErrForeign], whether or not
-// there is such a conversation.
+// Tenant returns the conversations of one tenant: those whose keys begin with its name
+// and a slash. Any other key is refused with [ErrForeign], whether or not such a
+// conversation exists.
 func (f *Fleet) Tenant(name string) Conversations { return tenant{f, name} }
 
 // stopAll cancels everything that the fleet does.

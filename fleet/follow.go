@@ -15,10 +15,10 @@ import (
 // event is seen once it is stored: at the latest when its turn ends.
 //
 // If the conversation runs in this process, or in one that Options.Live reaches, and
-// its options say [claude.Options.PartialMessages], an answer is also seen while it
-// is written, by live events. A loop that begins in the middle of an answer gets all of it.
-// Once a block was yielded as stored, no live event of it follows. A loop that is
-// slow holds up nobody: it gets more text at a time, or only the stored event.
+// its options set [claude.Options.PartialMessages], live events also show an answer
+// while it is written. A loop that begins in the middle of an answer gets all of it.
+// Once a block was yielded as stored, no live event of it follows. A slow loop delays
+// no other reader: it gets more text at a time, or only the stored event.
 //
 // Errors: [ErrUnknown], [ErrDeleted], those of the store, ctx.
 func (f *Fleet) Events(ctx context.Context, key string, after Cursor) iter.Seq2[ConversationEvent, error] {
@@ -43,33 +43,35 @@ func (f *Fleet) Events(ctx context.Context, key string, after Cursor) iter.Seq2[
 }
 
 // Outcomes yields how the prompts of all conversations end, whichever process has sent
-// them and runs them, until ctx ends or the loop is left: first what has ended since a
-// place, then what ends. Keep the Cursor of the last outcome that you have dealt with, and
-// a service that restarts needs no list of prompts of its own. The zero Cursor is the
-// oldest outcome that the store has.
+// them and runs them, until ctx ends or the loop is left: first those that have ended
+// since a place, then each one as it ends. A service that stores the Cursor of the last
+// outcome it has dealt with can restart without a list of prompts of its own. The zero
+// Cursor is the oldest outcome that the store has.
 //
-// Every prompt for which [Fleet.Wait] would return an outcome is yielded at least once
-// if all processes of the fleet are of a version that has Outcomes, in the order of each conversation; only one that is cancelled before it begins may come
-// earlier than others that ended just before. One whose conversation gets stuck on it is
-// yielded with [PromptStuck] while it is, and again when it ends. Deletions are yielded
-// too. After a crash, an outcome may come twice: compare Ticket.Prompt.
+// If all processes of the fleet are of a version that has Outcomes, it yields every
+// prompt for which [Fleet.Wait] would return an outcome at least once, in the order of
+// each conversation; only a prompt that is cancelled before it begins may come earlier
+// than others that ended just before. A prompt on which its conversation gets stuck is
+// yielded with [PromptStuck] at that time, and again when it ends. Deletions are also
+// yielded. After a crash, an outcome may come twice: compare Ticket.Prompt.
 //
-// Nothing is lost when many processes end prompts at the same time. The place of an
-// outcome is not taken before it is stored: who ends a prompt leaves a mark together with
-// the outcome, and who reads outcomes appends the marks to a log, by compare-and-set. So
-// no outcome can appear before a place that a reader has passed, and no clock matters.
+// Nothing is lost when many processes end prompts at the same time, because an outcome
+// gets its place only after it is stored: the process that ends a prompt writes a mark
+// together with the outcome, and readers of outcomes append the marks to a log, by
+// compare-and-set. So no outcome can appear before a place that a reader has passed,
+// and no clock matters.
 //
-// Outcomes are kept for Options.Keep. Of those of deleted conversations the store keeps
-// the key, the id of the prompt and its status, and nothing that was said, for as long;
-// with [KeepForever], for 30 days. A cursor that is older fails with [ErrCursorTooOld]:
-// begin again with the zero Cursor, and ask [Fleet.Prompt] about prompts of which you
-// have heard nothing.
+// Outcomes are kept for Options.Keep. For a deleted conversation the store keeps the
+// key, the id of each prompt and its status for as long, and nothing that was said;
+// with [KeepForever], for 30 days. An older cursor fails with [ErrCursorTooOld]: begin
+// again with the zero Cursor, and ask [Fleet.Prompt] about prompts whose outcomes you
+// have not seen.
 //
-// A store that cannot be reached is asked again. An outcome whose record is damaged or of
-// a newer version comes with [store.ErrDamaged] or [store.ErrNewer], and with its Cursor,
-// Key, and the Prompt, Status and Ended of its ticket: continue the loop for those behind
-// it. All other errors end the loop, and have no Cursor: [ErrCursorTooOld], [ErrClosed],
-// those of a log that cannot be read, ctx.
+// An unreachable store is asked again. An outcome whose record is damaged or of a newer
+// version comes with [store.ErrDamaged] or [store.ErrNewer], and with its Cursor, Key,
+// and the Prompt, Status and Ended of its ticket: continue the loop for those behind
+// it. All other errors end the loop, and have no Cursor: [ErrCursorTooOld],
+// [ErrClosed], those of a log that cannot be read, ctx.
 func (f *Fleet) Outcomes(ctx context.Context, after Cursor) iter.Seq2[PromptOutcome, error] {
 	return f.outcomesOf(ctx, after, func(string) bool { return true })
 }
@@ -88,8 +90,8 @@ func (f *Fleet) outcomesOf(ctx context.Context, after Cursor, wanted func(key st
 	}
 }
 
-// LiveState returns what is being said in a conversation, if this process runs it. It
-// is for Options.Live.
+// LiveState returns the live answer of a conversation, if this process runs it. It is
+// for Options.Live.
 func (f *Fleet) LiveState(key string) (state []byte, here bool) {
 	f.roster.mu.Lock()
 	c := f.roster.active[key]

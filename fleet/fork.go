@@ -9,8 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// beginCopy makes a conversation of a session that was copied for it. If there is
-// one under its key, the copy is removed again.
+// beginCopy makes a conversation of a session that was copied for it. If its key is
+// taken, the copy is removed again.
 func (cp *copier) beginCopy(ctx context.Context, rec *record) error {
 	_, err := cp.records.put(ctx, kindConversation, place(rec.Key), rec, 0, store.Fence{})
 	if errors.Is(err, store.ErrConflict) {
@@ -19,7 +19,7 @@ func (cp *copier) beginCopy(ctx context.Context, rec *record) error {
 		case readErr == nil && slices.Contains(there.sessions(), rec.Session):
 			return nil // the conflict is with this write itself, whose reply was lost
 		case readErr != nil && !errors.Is(readErr, ErrUnknown):
-			return readErr // it may be this one, which needs its session
+			return readErr // it may be this conversation, which needs its session
 		}
 		err = errors.Join(ErrExists, cp.store.Delete(ctx, store.Key{Project: cp.opts.Project, Session: rec.Session}, store.Fence{}))
 	}
@@ -41,8 +41,8 @@ func (cp *copier) checkNew(ctx context.Context, key string) error {
 	return err
 }
 
-// forkSession copies the session of a conversation, or the one before it that has
-// the message, to a new one.
+// forkSession copies the session of a conversation, or the earlier one that has the
+// message, to a new one.
 func (cp *copier) forkSession(ctx context.Context, rec *record, upTo, to string) (err error) {
 	h := history.In(cp.store, cp.opts.Project)
 	sessions := rec.sessions()

@@ -8,12 +8,12 @@ import (
 	"github.com/claude-agent-go/claude/fleet/internal/outcomelog"
 )
 
-// house has the parts of a fleet. Each part is given those that it stands on, so that
-// dependencies go one way, and none knows the house:
+// house has the parts of a fleet. Each part gets those that it depends on, so that
+// dependencies go one way, and no part knows the house:
 //
 //   - records, asked, leases and budgets know the store and keep nothing in memory;
 //   - roster knows who is awake in this process and who is next;
-//   - news, meter, endings, eraser, copier, reports, admission and lookout stand on these.
+//   - news, meter, endings, eraser, copier, reports, admission and lookout use these.
 //
 // A conversation that is awake has the whole house, see [tenure].
 type house struct {

@@ -7,9 +7,9 @@ import (
 	"github.com/claude-agent-go/claude"
 )
 
-// idle waits, with the CLI running, until there is something to do. It returns
-// false when the conversation shall sleep. What the CLI says meanwhile, because
-// an agent in the background has ended, is read and counted.
+// idle waits, with the CLI running, until there is something to do. It returns false
+// when the conversation shall sleep. Output of the CLI in the meantime, from an agent
+// in the background that has ended, is read and counted.
 func (w *waking) idle() (more bool) {
 	if w.wanted() || w.session == nil {
 		return w.wanted()
@@ -27,7 +27,7 @@ func (w *waking) idle() (more bool) {
 	return <-woken
 }
 
-// lookAgain is how often a CLI that works in the background is looked at.
+// lookAgain is how often a CLI that works in the background is checked.
 const lookAgain = time.Second
 
 // awaitWork waits until there is something to do (true), or it is time to sleep.

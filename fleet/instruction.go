@@ -9,15 +9,15 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// Instruction is something to be done to a conversation that runs. It can be sent to
-// the process that runs it as JSON.
+// Instruction is a change to a running conversation. It can be sent as JSON to the
+// process that runs it.
 type Instruction struct {
 	Interrupt bool `json:"interrupt,omitzero"`
-	// Prompt is the prompt whose turn is to be interrupted. If it is over, no other
-	// is. Empty: whichever turn runs when the instruction arrives.
+	// Prompt is the prompt whose turn is to be interrupted. If that turn is over,
+	// nothing is. Empty: whichever turn runs when the instruction arrives.
 	Prompt string `json:"prompt,omitzero"`
-	// Model and Mode are what is chosen from now on, nil if it stays. Empty is
-	// what the options of the conversation say.
+	// Model and Mode are the choices from now on, nil to keep the current ones. Empty
+	// means those of the options of the conversation.
 	Model  *string          `json:"model,omitzero"`
 	Mode   *permission.Mode `json:"mode,omitzero"`
 	Delete bool             `json:"delete,omitzero"`

@@ -8,33 +8,35 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// One who interrupts a conversation means the turn that they see. By the time that the
-// store has answered, it may be over and the next one may run. So an interrupt names its
-// turn by the prompt, before the store is asked anything else, and does nothing to another.
+// A user who interrupts a conversation means the turn that they see. By the time the
+// store has answered, that turn may be over and the next one may run. So an interrupt
+// names its turn by the prompt, before the store is asked anything else, and does
+// nothing to another.
 //
-// The prompt is marked in the store before anything else is done, and the interrupt counts
-// from then on: the process that reads the prompt next, be it after a crash, begins no CLI for it
-// and ends it. A process that has read the prompt before must write it before it starts
-// one, and is refused because the prompt has changed. What is left is the turn that runs.
-// Its process is told: directly if it is this one, by Options.Elsewhere, or by the mark,
-// which it finds when the store announces the change or is looked at.
+// The prompt is marked in the store first, and the interrupt counts from then on: the
+// process that reads the prompt next, even after a crash, starts no CLI for it and ends
+// it. A process that has read the prompt before must write it before it starts one, and
+// fails the compare-and-set because the prompt has changed. That leaves the turn that
+// runs. Its process is notified: directly if it is this one, by Options.Elsewhere, or
+// by the mark, which it finds when the store announces the change or is polled.
 //
-// The CLI knows no names of turns: it stops what runs when it reads the request. So all
-// interrupts of a turn have been written, or never will be, before the CLI is given another
-// prompt. While it starts for a turn, or has just been given the prompt, it would ignore
-// an interrupt: word is left, and the turn is interrupted as soon as it begins.
+// The CLI does not name turns: it stops whatever runs when it reads the request. So
+// before the CLI is given another prompt, all interrupts of the turn have been written,
+// or never will be. While the CLI starts for a turn, or has just been given the prompt,
+// it would ignore an interrupt: the request is kept, and the turn is interrupted as
+// soon as it begins.
 
-// interrupt interrupts the turn of a prompt; if the prompt is empty, the one that runs
-// now. It returns the prompt, if it found out. The error matches ErrElsewhere if the prompt
-// is marked and another process may run the turn.
+// interrupt interrupts the turn of a prompt; if the prompt is empty, the turn that runs
+// now. It returns the prompt, if known. The error matches ErrElsewhere if the prompt is
+// marked and another process may run the turn.
 func (e *endings) interrupt(ctx context.Context, key, prompt string) (string, error) {
 	now := e.roster.turnOf(key)
 	if prompt == "" && now != nil {
 		prompt = now.prompt
 	}
 	if prompt == "" {
-		// What has begun elsewhere, or before, only the store knows. It is asked this
-		// first: a moment later it may name another prompt.
+		// Only the store knows which turn runs elsewhere, or ran before. This is the
+		// first thing to ask: a moment later it may name another prompt.
 		p, err := e.records.begunPrompt(ctx, key)
 		if err != nil {
 			return "", err
@@ -65,8 +67,9 @@ func (e *endings) interrupt(ctx context.Context, key, prompt string) (string, er
 	return prompt, err
 }
 
-// lookInterrupted looks whether another process has marked a prompt whose turn runs here:
-// somebody has changed it without the lease. The lock of the fleet is held.
+// lookInterrupted checks whether another process has marked a prompt whose turn runs
+// here, after a change to the prompt that was made without the lease. The lock of the
+// fleet is held.
 func (e *endings) lookInterrupted(c *conversation, p *queued) {
 	t := c.turn
 	if t == nil || t.prompt != p.ID || c.interrupted == p.ID {
@@ -98,9 +101,9 @@ func (e *endings) noticeInterrupted(c *conversation, prompt string) {
 	})
 }
 
-// interruptTurn interrupts what the conversation works on here: the turn of a prompt, or
-// without one what the CLI does by itself between two turns. It reports whether there
-// was something to interrupt.
+// interruptTurn interrupts what the conversation works on here: the turn of a prompt,
+// or without one whatever the CLI does by itself between two turns. It reports whether
+// there was something to interrupt.
 func (e *endings) interruptTurn(ctx context.Context, key, prompt string, between *turn) (done bool, err error) {
 	e.roster.mu.Lock()
 	c := e.roster.active[key]
@@ -139,8 +142,8 @@ func (e *endings) interruptTurn(ctx context.Context, key, prompt string, between
 	return true, err
 }
 
-// interruptAsleep ends a marked prompt that nobody is at. That is so if its lease is free:
-// it waits for a person, the last attempt has failed, or its process has died.
+// interruptAsleep ends a marked prompt that no process works on. Then its lease is
+// free: it waits for a person, the last attempt has failed, or its process has died.
 func (e *endings) interruptAsleep(ctx context.Context, key, prompt string) error {
 	err := e.leases.owning(ctx, key, func(lease *owned) error {
 		rec, err := e.records.load(ctx, key)
@@ -157,7 +160,7 @@ func (e *endings) interruptAsleep(ctx context.Context, key, prompt string) error
 		}
 		if t != nil {
 			if state, _ := t.PromptState(p.ID); state == history.Answered {
-				return nil // the next who looks finds the answer
+				return nil // the next process that looks finds the answer
 			}
 		}
 		o, err := e.endInterrupted(ctx, &rec, p, lease.Fence)
@@ -170,15 +173,15 @@ func (e *endings) interruptAsleep(ctx context.Context, key, prompt string) error
 		e.news.finished(c, o)
 		return nil
 	})
-	e.roster.want(key) // which ends what this could not
+	e.roster.want(key) // once awake, it ends what this could not
 	if errors.Is(err, store.ErrLeased) {
 		return &ConversationError{key, ErrElsewhere}
 	}
 	return err
 }
 
-// endInterrupted ends a prompt that is marked and that no CLI works on. Its questions go
-// first: if this breaks off, the prompt says that there is something to do.
+// endInterrupted ends a marked prompt that no CLI works on. Its questions go first, so
+// that after a crash the prompt shows that work is left.
 func (e *endings) endInterrupted(ctx context.Context, rec *record, p *queued, fence store.Fence) (Ticket, error) {
 	o := Ticket{Prompt: p.ID, Status: Failed, Interrupted: true, Error: "it was interrupted", Session: rec.Session, Cost: rec.Spent[p.ID].Ledger}
 	if err := e.asked.endQuestions(ctx, rec, fence); err != nil {

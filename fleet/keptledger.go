@@ -5,8 +5,8 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// keptLedger is a ledger in a record, with the members that a newer program has added to
-// it and to what it has of single models.
+// keptLedger is a ledger in a record, with the members that a newer program has added
+// to it and to its entries for single models.
 type keptLedger struct {
 	Ledger
 
@@ -14,16 +14,16 @@ type keptLedger struct {
 	models, unpriced map[string]jsonx.Unknown // by model, of the maps of the ledger
 }
 
-// ledgerForm is how a record has a ledger.
+// ledgerForm is the form of a ledger in a record.
 type ledgerForm struct {
-	Ledger // the maps of which are those below
+	Ledger // whose maps are those below
 
 	Models   map[string]usageForm `json:"models,omitempty"`
 	Unpriced map[string]usageForm `json:"unpriced,omitempty"`
 	Unknown  jsonx.Unknown        `json:",embed"`
 }
 
-// usageForm is how a record has what a model has used.
+// usageForm is the form of a model's usage in a record.
 type usageForm struct {
 	message.ModelUsage
 	Unknown jsonx.Unknown `json:",embed"`

@@ -41,8 +41,8 @@ func checkKey(project, key string) error {
 	return nil
 }
 
-// keyError is a [*store.KeyError] about the key of a conversation, whose name stands
-// before it already.
+// keyError is a [*store.KeyError] about the key of a conversation, without the key,
+// which the error around it already names.
 type keyError struct{ store.KeyError }
 
 func (e *keyError) Error() string {
@@ -51,9 +51,9 @@ func (e *keyError) Error() string {
 
 func (e *keyError) Unwrap() error { return &e.KeyError }
 
-// place is the name of a conversation's record, and what the names of its other
-// records begin with. Keys with and without a tenant are apart, so that no key
-// is the beginning of another's.
+// place is the name of a conversation's record, and the prefix of the names of its
+// other records. Keys with and without a tenant are kept apart, so that no key is a
+// prefix of another.
 func place(key string) string {
 	if TenantOf(key) == "" {
 		return "c/" + key

@@ -11,13 +11,13 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// owned is a lease that this process has, such as that of a conversation that is
+// owned is a lease that this process holds, such as that of a conversation that is
 // awake here. It is renewed until it is released.
 type owned struct {
 	*lease.Held
 	lost  chan struct{} // closed when another process may own the conversation
 	lose  func()        // closes it
-	limit *time.Timer   // loses it when it was not renewed for too long
+	limit *time.Timer   // loses it when it was not renewed in time
 	stop  context.CancelFunc
 	done  chan struct{} // closed when the renewals have ended
 }
@@ -28,14 +28,14 @@ type leases struct {
 	opts  *Options
 }
 
-// own takes the lease of a conversation. If another process has it, the error is
-// a [*store.HeldError].
+// own takes the lease of a conversation. If another process holds it, the error is a
+// [*store.HeldError].
 func (ls *leases) own(ctx context.Context, key string) (*owned, error) {
 	return ls.ownNamed(ctx, leaseName(place(key)))
 }
 
-// owning does something under the lease of a conversation that nobody runs, and gives
-// the lease back.
+// owning calls do under the lease of a conversation that no process runs, and gives the
+// lease back.
 func (ls *leases) owning(ctx context.Context, key string, do func(*owned) error) error {
 	lease, err := ls.own(ctx, key)
 	if err != nil {
@@ -65,8 +65,7 @@ func (ls *leases) ownNamed(ctx context.Context, name string) (*owned, error) {
 	return o, nil
 }
 
-// renew renews the lease until ctx ends. When it is not surely ours, it counts as
-// lost.
+// renew renews the lease until ctx ends. When it may have expired, it counts as lost.
 func (o *owned) renew(ctx context.Context) {
 	defer close(o.done)
 	for err := error(nil); pause(ctx, lease.Period(o.TTL, err)); {
@@ -91,9 +90,9 @@ func (o *owned) isLost() bool {
 	}
 }
 
-// release gives the lease back, when nothing more is written under it. Of one that
-// was in doubt the store knows whether another process has it; if so, there is
-// nothing to give back.
+// release gives the lease back, when nothing more is written under it. If the lease was
+// in doubt, the store is asked first: when another process holds it, there is nothing
+// to give back.
 func (o *owned) release(ctx context.Context) error {
 	o.stop()
 	<-o.done
@@ -110,11 +109,11 @@ func (o *owned) release(ctx context.Context) error {
 	return o.Release(ctx)
 }
 
-// doubtBound is how long the store may take to say whose a lease is.
+// doubtBound is how long the store may take to name the owner of a lease.
 const doubtBound = 2 * time.Second
 
 // askAgain is how long to wait before asking again for a lease that another process
-// has: until it ends if it is not renewed, but not longer than the time between two
+// holds: until it expires unless renewed, but not longer than the time between two
 // polls.
 func (ls *leases) askAgain(held *store.HeldError) time.Duration {
 	return comeBack(min(held.For, ls.opts.Poll), ls.opts.TTL)
@@ -144,11 +143,11 @@ func (ls *leases) giveBack(ctx context.Context, o *owned) {
 	}
 }
 
-// askBound is how long the store may take to say whether a lease is free.
+// askBound is how long the store may take to answer whether a lease is free.
 const askBound = 10 * time.Second
 
-// comeBack is when to try again to take a lease that another process has for some
-// time: when it may have expired, and not all processes in the same moment.
+// comeBack is when to try again to take a lease that another process holds: when it may
+// have expired, with a jitter, so that not all processes try in the same moment.
 func comeBack(left, ttl time.Duration) time.Duration {
 	return min(max(left, time.Millisecond), ttl) + rand.N(ttl/30)
 }

@@ -4,9 +4,9 @@ import (
 	"time"
 )
 
-// A conversation that another process runs is asked for now and then, because it may
-// be given up before its lease ends. That takes no slot: otherwise those that are
-// idle would give up their CLIs for one that cannot run here.
+// The lease of a conversation that another process runs is asked for now and then,
+// because it may be given up before it expires. That takes no slot: otherwise idle
+// conversations would give up their CLIs for one that cannot run here.
 
 // askForLeases asks for the leases that may be free by now, one after another.
 func (r *roster) askForLeases(now time.Time) {

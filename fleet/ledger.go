@@ -6,19 +6,19 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// Ledger is what a conversation or a prompt has cost: the sum of what its turns
-// say. A turn that was deferred or broke off, and was continued, counts as several.
-// If a turn broke off before it could say anything, it is what the answers that
-// the transcript has of it have cost, by what the CLI says about their models or
-// else by list prices. What the store does not have is not counted, such as an answer
-// that was cut off in the middle.
+// Ledger is the cost of a conversation or a prompt: the sum of what its turns report. A
+// turn that was deferred or broke off, and was continued, counts as several. A turn
+// that broke off before it could report counts as the answers that are in the
+// transcript, at the prices that the CLI reports for their models or else at list
+// prices. Anything that is not in the store is not counted, such as an answer that was
+// cut off in the middle.
 type Ledger struct {
 	USD    float64                       `json:"usd"`
 	Turns  int                           `json:"turns"`
 	Models map[string]message.ModelUsage `json:"models,omitempty"`
-	// Unpriced has, by model, the tokens of answers of which the price is not known.
-	// USD and Models lack them: at least USD was spent. When the CLI names a price of
-	// the model in the same conversation, they are counted.
+	// Unpriced has, by model, the tokens of answers whose price is not known. USD and
+	// Models lack them: at least USD was spent. They are counted once the CLI names a
+	// price of the model in the same conversation.
 	Unpriced map[string]message.ModelUsage `json:"unpriced,omitempty"`
 }
 
@@ -53,12 +53,12 @@ func plusModels(sum, more map[string]message.ModelUsage) map[string]message.Mode
 	return sum
 }
 
-// tiny is by how much sums of the same costs may differ.
+// tiny is the most by which sums of the same costs may differ.
 const tiny = 1e-9
 
-// book adds a turn to the ledgers of a record, and forgets those of prompts that
-// have their outcomes. If such a prompt has answers without a price, the turns
-// that answer no prompt bear them: its outcome does not change any more. queue has the
+// book adds a turn to the ledgers of a record, and drops those of prompts that have
+// their outcomes. If such a prompt has answers without a price, the turns that answer
+// no prompt bear them, because its outcome does not change any more. queue has the
 // prompts without an outcome.
 func book(rec *record, turn Ledger, prompt string, queue map[string]bool) {
 	maps.DeleteFunc(rec.Spent, func(id string, l keptLedger) bool {

@@ -17,8 +17,8 @@ import (
 
 // eraseFiles removes what this machine has of the sessions of a conversation outside
 // the store: checkpoints of files, journals, and the folders of processes that were
-// killed. What cannot be removed is logged. It does not keep the rest from being
-// deleted, for then nobody could delete it on a machine that lacks the rights.
+// killed. Failures are logged and do not stop the deletion: otherwise a conversation
+// could not be deleted on a machine that lacks the rights.
 func (e *eraser) eraseFiles(ctx context.Context, key string, sessions []string) {
 	config := e.configDir(ctx, key)
 	e.temps.sweep()
@@ -35,7 +35,7 @@ func (e *eraser) eraseFiles(ctx context.Context, key string, sessions []string) 
 const sessionBound = time.Minute
 
 // configDir is the configuration directory of the user whose settings the CLI of a
-// conversation has. A conversation without options has those of this process.
+// conversation has. Without options for the conversation, it is that of this process.
 func (e *eraser) configDir(ctx context.Context, key string) string {
 	o := new(claude.Options)
 	ctx, cancel := context.WithTimeout(ctx, sessionBound)
@@ -53,7 +53,8 @@ func (e *eraser) configDir(ctx context.Context, key string) string {
 	return restore.ConfigDir(environ(o))
 }
 
-// removeJournals removes what was kept of a session because the store did not take it.
+// removeJournals removes the journals of a session, which hold lines that the store did
+// not take.
 func removeJournals(dir, session string) error {
 	found, err := os.ReadDir(dir) // not by a pattern: the path may hold any character
 	if errors.Is(err, fs.ErrNotExist) {

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// ConversationLimits are what a conversation may use. A zero field means the
-// value of the field with the same name in [Options].
+// ConversationLimits are the limits of a conversation. A zero field means the value of
+// the field with the same name in [Options].
 type ConversationLimits struct {
 	BudgetUSD    float64
 	Rate         Rate
@@ -36,7 +36,7 @@ type budgets struct {
 	days *days // nil without a budget for a day
 }
 
-// limits returns those of a conversation.
+// limits returns the limits of a conversation.
 func (b *budgets) limits(key string) (ConversationLimits, error) {
 	o := b.opts
 	l := ConversationLimits{o.BudgetUSD, o.Rate, o.MaxMemory, o.MaxProcesses}

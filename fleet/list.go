@@ -26,7 +26,7 @@ func (q *queueState) add(p *queued) {
 	q.question = cmp.Or(q.question, p.Question)
 }
 
-// reports describes how conversations and prompts stand. It changes nothing.
+// reports describes the state of conversations and prompts. It changes nothing.
 type reports struct {
 	opts    *Options
 	ctx     context.Context // ends with Close
@@ -78,7 +78,7 @@ func (rp *reports) infos(ctx context.Context, scan func(ctx context.Context, kin
 	}
 }
 
-// queueStates returns what a list shows of prompts, by conversation.
+// queueStates returns the state of the queue of each conversation, for a list.
 func (rp *reports) queueStates(ctx context.Context, prompts iter.Seq2[store.Record, error]) (map[string]queueState, error) {
 	queues := make(map[string]queueState)
 	for r, err := range prompts {
@@ -162,7 +162,7 @@ func (rp *reports) ticket(ctx context.Context, key, id string) (Ticket, record, 
 	return rp.standing(ctx, waiting, &rec), rec, nil
 }
 
-// standing is how a prompt stands that has no outcome.
+// standing is the state of a prompt that has no outcome.
 func (rp *reports) standing(ctx context.Context, p *queued, rec *record) Ticket {
 	o := Ticket{Prompt: p.ID, Status: Queued, Cost: rec.Spent[p.ID].Ledger}
 	switch at := rec.Stuck; {
@@ -182,7 +182,7 @@ func (rp *reports) standing(ctx context.Context, p *queued, rec *record) Ticket 
 }
 
 // holdBudget notes that a conversation is held, if its budget is spent. Its CLI may
-// still be there, and does nothing.
+// still run, and does nothing.
 func (rp *reports) holdBudget(ctx context.Context, rec *record, info *ConversationInfo) {
 	err := rp.budgets.budget(ctx, rec)
 	if err == nil || errors.Is(err, errUncounted) {

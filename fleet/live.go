@@ -6,14 +6,14 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// yielded is what a reader has yielded of the live text.
+// yielded is the part of the live text that a reader has yielded.
 type yielded struct {
 	answer  string
 	blocks  map[int]int // bytes by block
 	results int
 }
 
-// listen yields what is new, except for what the reader has from the store;
+// listen yields what is new, except for what the reader has from the store. It returns
 // false if the loop was left.
 func (r *eventReader) listen(u liveAnswer) bool {
 	if u.answer != r.yielded.answer {
@@ -34,7 +34,7 @@ func (r *eventReader) listen(u liveAnswer) bool {
 	return r.yield(ConversationEvent{Live: true, Message: u.result, Session: u.result.SessionID}, nil)
 }
 
-// yieldBlock yields what is new of a block: that it has begun, and its text.
+// yieldBlock yields the new part of a block: its beginning, and its text.
 func (r *eventReader) yieldBlock(b liveTextBlock) bool {
 	e := ConversationEvent{Live: true, Message: b.start, Session: b.start.SessionID, Block: b.start.Index}
 	offset, begun := r.yielded.blocks[e.Block]

@@ -8,23 +8,22 @@ import (
 )
 
 // liveText is what is being said in a conversation and may not be stored yet: the
-// blocks of the current answer, and the result of the last turn. Readers keep
-// their own places in it, so a slow reader holds up nobody and gets more at a
-// time.
+// blocks of the current answer, and the result of the last turn. Readers keep their own
+// places in it, so a slow reader delays no other and gets more at a time.
 type liveText struct {
 	mu      sync.Mutex
 	answer  string // the id of the API message
 	blocks  []growingBlock
 	result  *message.Result
 	results int           // how many there were
-	changed chan struct{} // closed at the next change; nil: nobody waits
+	changed chan struct{} // closed at the next change; nil: no reader waits
 
-	// What other processes are sent has the name of this run, and a number.
+	// Frames for other processes carry the name of this run, and a number.
 	run    string
 	number uint64
 }
 
-// growingBlock is a content block of the answer, as far as it has come.
+// growingBlock is a content block of the answer, as far as it was received.
 type growingBlock struct {
 	start *message.StreamEvent
 	delta message.DeltaType
@@ -35,8 +34,8 @@ type growingBlock struct {
 // maxLiveText is how much of a block is shown before it is stored.
 const maxLiveText = 1 << 20
 
-// add takes note of what the CLI says in the main conversation, and returns its
-// number, 0 if it shows nothing.
+// add takes in a message of the CLI in the main conversation, and returns its number, 0
+// if it shows nothing.
 func (t *liveText) add(m message.Message) (run string, number uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -60,7 +59,7 @@ func (t *liveText) add(m message.Message) (run string, number uint64) {
 	return t.named(), t.number
 }
 
-// grow takes up an event, and reports whether there is more to show now.
+// grow takes in an event, and reports whether there is more to show now.
 func (t *liveText) grow(m *message.StreamEvent) bool {
 	switch m.EventType {
 	case message.EventMessageStart:
@@ -68,7 +67,7 @@ func (t *liveText) grow(m *message.StreamEvent) bool {
 		return false
 	case message.EventBlockStart:
 		if t.answer == "" {
-			return false // which answer it belongs to is not known
+			return false // the answer that it belongs to is not known
 		}
 		m.MessageID = t.answer
 		t.blocks = append(t.blocks, growingBlock{start: m, text: new(strings.Builder)})
@@ -98,7 +97,7 @@ func (t *liveText) growBlock(m *message.StreamEvent) bool {
 	return false
 }
 
-// deltaText is what a delta adds to what people see of a block.
+// deltaText is the text that a delta adds to what people see of a block.
 func deltaText(d *message.Delta) string {
 	if d == nil {
 		return ""
@@ -114,7 +113,7 @@ func deltaText(d *message.Delta) string {
 	return ""
 }
 
-// end forgets the answer of a CLI that has ended. What was not stored is lost.
+// end drops the answer of a CLI that has ended. Text that was not stored is lost.
 func (t *liveText) end() (run string, number uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -131,7 +130,7 @@ func (t *liveText) wake() {
 	}
 }
 
-// liveAnswer is what had been said at a moment.
+// liveAnswer is a snapshot of the live text.
 type liveAnswer struct {
 	answer  string
 	blocks  []liveTextBlock
@@ -145,7 +144,7 @@ type liveTextBlock struct {
 	text  string
 }
 
-// now returns what there is, and a channel that is closed when there is more.
+// now returns a snapshot, and a channel that is closed when there is more.
 func (t *liveText) now() (u liveAnswer, changed <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

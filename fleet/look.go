@@ -9,8 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/fleet/internal/dayspend"
 )
 
-// look takes up the prompts that the store has, and forgets those that others have
-// ended.
+// look takes up the prompts that the store has, and forgets those that other processes
+// have ended.
 func (l *lookout) look(ctx context.Context) error {
 	known := l.roster.knownPrompts()
 	newer := make(map[string]bool)
@@ -63,9 +63,9 @@ func (l *lookout) poll() {
 	}
 }
 
-// freed returns the conversations that were stuck here and are not anymore: another
-// process may have cancelled the prompt, or let it try again. Only records of those that
-// are stuck are read.
+// freed returns the conversations that were stuck here and are not any more: another
+// process may have cancelled the prompt, or let it try again. It reads only the records
+// of stuck conversations.
 func (l *lookout) freed(ctx context.Context) (keys []string) {
 	for _, key := range l.roster.stuckHere() {
 		rec, err := l.records.load(ctx, key)
@@ -80,8 +80,8 @@ func (l *lookout) freed(ctx context.Context) (keys []string) {
 }
 
 // watchDecisions wakes conversations whose questions are decided, and those with
-// prompts whose questions were withdrawn. Prompts that wait for a question which has
-// expired are ended.
+// prompts whose questions were withdrawn. It ends prompts that wait for an expired
+// question.
 func (l *lookout) watchDecisions() {
 	for attempt := 0; l.ctx.Err() == nil; attempt++ {
 		for q, err := range l.inbox.Watch(l.ctx, approval.Filter{States: []approval.State{approval.Decided, approval.Gone}}) {
@@ -116,6 +116,6 @@ func (l *lookout) newDay() {
 	}
 }
 
-// clockLook is how often the clock of the store is looked at for the end of a day. A
+// clockLook is how often the clock of the store is checked for the end of a day. A
 // timer until midnight would be late on a machine that was suspended.
 const clockLook = time.Minute

@@ -16,20 +16,21 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A CLI says what a turn has cost when the turn ends. If it is killed before, or closed,
-// the answers of the model are paid for and in the transcript, and no result will ever
-// count them: the next CLI counts its own. So the record of a conversation says up to
-// which answer its ledgers reach. The process that takes the conversation up counts
-// the answers behind that, in one write with the new mark, so each is counted once.
+// A CLI reports the cost of a turn when the turn ends. If it is killed or closed
+// before, the answers of the model are paid for and in the transcript, and no result
+// will ever count them: the next CLI counts its own. So the record of a conversation
+// has a mark, the last answer that its ledgers include. The process that takes the
+// conversation up counts the answers behind the mark, in one write with the new mark,
+// so each is counted once.
 
-// through is how far the transcripts of a session are in the ledgers.
+// through is the mark up to which the transcripts of a session are in the ledgers.
 type through struct {
 	// Answer is the id of the last answer of the main conversation.
 	Answer string `json:"answer,omitzero"`
-	// At is the time of the last line, also of subagents: those that work in the
-	// background have answers on both sides of a result.
+	// At is the time of the last line, including those of subagents: agents that work
+	// in the background have answers on both sides of a result.
 	At time.Time `json:"at,omitzero"`
-	// Agents says that some were at work in the background. Then they may have answers
+	// Agents means that some were at work in the background. Then they may have answers
 	// behind the mark although the main conversation has none.
 	Agents bool `json:"agents,omitzero"`
 
@@ -42,7 +43,7 @@ func (t *through) is(other *through) bool {
 	return t.Answer == other.Answer && t.At.Equal(other.At) && t.Agents == other.Agents
 }
 
-// advance returns the mark after more was counted. agents says whether some are at work
+// advance returns the mark after more was counted. agents means that some are at work
 // in the background.
 func (t through) advance(answer string, at time.Time, agents bool) through {
 	t.Agents = agents
@@ -86,7 +87,7 @@ func lineTime(line []byte) time.Time {
 	return at
 }
 
-// paid is an answer of a model as the transcript has it.
+// paid is an answer of a model, from the transcript.
 type paid struct {
 	id, model string
 	usage     message.Usage
@@ -94,7 +95,7 @@ type paid struct {
 	at        time.Time
 }
 
-// paidIn reads a line of a transcript, nil if no model has said it.
+// paidIn reads a line of a transcript. It returns nil if no model produced the line.
 func paidIn(line []byte) *paid {
 	if !bytes.Contains(line, []byte(`"assistant"`)) || jsonx.Text(jsonx.Member(line, "type")) != "assistant" {
 		return nil
@@ -112,8 +113,8 @@ func paidIn(line []byte) *paid {
 	return a
 }
 
-// add takes in another line of the same answer. The first lines of an answer are written
-// before it has ended, and say less.
+// add takes in another line of the same answer. The first lines of an answer are
+// written before it has ended, and report less usage.
 func (a *paid) add(more *paid) {
 	u, m := &a.usage, &more.usage
 	u.InputTokens = max(u.InputTokens, m.InputTokens)
@@ -160,11 +161,11 @@ func (t *tape) read(line []byte) *paid {
 	return a
 }
 
-// mainTape is the tape of the main conversation, with where the marks are in it.
+// mainTape is the tape of the main conversation, and where the marks are in it.
 type mainTape struct {
 	tape
-	// counted and prompted are how many answers begin before the mark ends, and before
-	// the prompt; negative if the transcript does not have them.
+	// counted and prompted are how many answers begin before the end of the mark, and
+	// before the prompt; negative if they are not in the transcript.
 	counted, prompted int
 }
 
@@ -193,8 +194,8 @@ func promptIn(line []byte) string {
 	return jsonx.Text(jsonx.Member(line, "uuid"))
 }
 
-// lost returns the answers that are not in the ledgers. A session that has no mark was
-// begun, or copied, before anything of it was counted here: then it is what comes after
+// lost returns the answers that are not in the ledgers. A session without a mark was
+// begun, or copied, before anything of it was counted here: then they are those after
 // the prompt.
 func (t *mainTape) lost() []*paid {
 	switch {
@@ -207,9 +208,9 @@ func (t *mainTape) lost() []*paid {
 }
 
 // lostBy returns the answers of subagents that the ledgers lack. lost are the uncounted
-// answers at the end of the main conversation. An agent that one of them started counts in
-// full; any other counts from the mark on. An agent may begin with what the main
-// conversation has said; that is not its own.
+// answers at the end of the main conversation. An agent that one of them started counts
+// in full; any other counts from the mark on. The transcript of an agent may begin with
+// a copy of the main conversation, which is not counted again.
 func lostBy(agents []*tape, main *mainTape, lost []*paid, mark through) []*paid {
 	started := make(map[string]bool) // by the ids of calls and agents
 	for i, a := range main.answers {
@@ -243,8 +244,8 @@ func lostBy(agents []*tape, main *mainTape, lost []*paid, mark through) []*paid 
 	return more
 }
 
-// ledgerOf is what lost answers have cost, by what the CLI has reported for their models
-// so far.
+// ledgerOf is the cost of lost answers, at the prices that the CLI has reported for
+// their models so far.
 func ledgerOf(answers []*paid, said map[string]message.ModelUsage) Ledger {
 	l := Ledger{Turns: 1}
 	for _, a := range answers {
@@ -267,7 +268,7 @@ func ledgerOf(answers []*paid, said map[string]message.ModelUsage) Ledger {
 	return l
 }
 
-// saidOf is what the CLI has reported for a model, and the name by which it did.
+// saidOf is the usage that the CLI has reported for a model, and the name it used.
 func saidOf(model string, said map[string]message.ModelUsage) (name string, u message.ModelUsage) {
 	if u, ok := said[model]; ok {
 		return model, u
@@ -307,8 +308,8 @@ type lostAnswers struct {
 	to      through // the mark once they are counted
 }
 
-// count adds them to the ledgers of a record, unless its mark has moved: then a write
-// without an answer has taken effect.
+// count adds them to the ledgers of a record, unless its mark has moved: then an
+// earlier write, whose reply was lost, has taken effect.
 func (l *lostAnswers) count(rec *record, prompt string, queue map[string]bool) error {
 	if !rec.Through.is(&l.from) {
 		return errUnchanged
@@ -318,7 +319,7 @@ func (l *lostAnswers) count(rec *record, prompt string, queue map[string]bool) e
 	return nil
 }
 
-// meter counts what no result has reported, from transcripts.
+// meter counts, from transcripts, the answers that no result has reported.
 type meter struct {
 	opts    *Options
 	store   *announcer
@@ -326,7 +327,8 @@ type meter struct {
 	days    *days
 }
 
-// lostAnswers reads those of a conversation of which no CLI runs, nil if there are none.
+// lostAnswers reads those of a conversation while no CLI runs for it, nil if there are
+// none.
 func (m *meter) lostAnswers(ctx context.Context, rec *record, prompt string) (*lostAnswers, error) {
 	mark := rec.Through
 	if rec.Session == "" || prompt == "" && mark.Answer == "" {
@@ -358,7 +360,7 @@ func (m *meter) lostAnswers(ctx context.Context, rec *record, prompt string) (*l
 	return &lostAnswers{lost, mark, mark.advance(answer, last, false)}, nil
 }
 
-// countDeleted counts the lost answers of a conversation that is about to be deleted, in
+// countDeleted adds the lost answers of a conversation that is about to be deleted to
 // the budgets of the day: a turn that a deletion cuts off is paid for as well.
 func (m *meter) countDeleted(ctx context.Context, key string, fence store.Fence) error {
 	if m.days == nil {
@@ -381,7 +383,7 @@ func (m *meter) countDeleted(ctx context.Context, key string, fence store.Fence)
 			prompts = append(prompts, p.ID)
 		}
 	}
-	for _, prompt := range append(prompts, "") { // the last are turns that answer none
+	for _, prompt := range append(prompts, "") { // the last one is for turns that answer no prompt
 		lost, err := m.lostAnswers(ctx, &rec, prompt)
 		if err == nil && lost != nil {
 			rec, err = m.records.change(ctx, key, fence, func(rec *record) error { return lost.count(rec, prompt, queue) })
@@ -420,5 +422,5 @@ func (m *meter) agentTapes(ctx context.Context, k store.Key) ([]*tape, error) {
 // lastLook is how many messages of a transcript are looked at for its last answer.
 const lastLook = 20
 
-// syntheticModel is the model of what the CLI says in the place of one.
+// syntheticModel is the model of messages that the CLI writes in place of a model.
 const syntheticModel = "<synthetic>"

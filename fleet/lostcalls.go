@@ -14,14 +14,15 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// What an earlier owner has let go and the model does not know of is found when a
-// conversation wakes. The model learns of it by a line of the transcript if its turn is
-// continued, and with the next prompt otherwise. Until the transcript has either, the
-// record has the calls, however many machines die in between.
+// When a conversation wakes, the fleet looks for calls that an earlier owner has let go
+// and that the model does not know about. The model learns about them from a line of
+// the transcript if its turn is continued, and with the next prompt otherwise. Until
+// either is in the transcript, the record keeps the calls, however many machines die in
+// between.
 
-// unknownIn returns the calls of which the lines of a session tell the model nothing: neither
-// what it would continue with, nor what a compaction has left behind. What is on a branch
-// that was given up does not count.
+// unknownIn returns the calls that the model cannot learn about from the lines of a
+// session: neither from those that it would continue with, nor from what a compaction
+// has kept. Abandoned branches do not count.
 func unknownIn(lines iter.Seq2[store.Entry, error], all []calledTool) ([]calledTool, error) {
 	var index transcript.Index
 	pos, tells := int64(0), make(map[int64][]int)
@@ -51,7 +52,7 @@ func unknownIn(lines iter.Seq2[store.Entry, error], all []calledTool) ([]calledT
 // noteHead is how a note begins.
 const noteHead = "The machine failed while you were at work."
 
-// noteOf makes the text by which the model learns about calls that it does not remember.
+// noteOf makes the text that informs the model about calls that it does not remember.
 func noteOf(lost []calledTool) string {
 	if len(lost) == 0 {
 		return "The program was restarted while you were at work. Continue with your task."
@@ -72,9 +73,9 @@ func noteOf(lost []calledTool) string {
 	return b.String()
 }
 
-// isBehindNote reports whether a note stands behind the last of some calls in the lines of a
-// conversation. A deferral of the call would hang beside the note, and the conversation
-// would continue without it.
+// isBehindNote reports whether a note follows the last of some calls in the lines of a
+// conversation. A deferral of the call would be on a branch beside the note, and the
+// conversation would continue without it.
 func isBehindNote(lines iter.Seq2[json.RawMessage, error], calls []string) (behind bool, err error) {
 	for line, err := range lines {
 		if err != nil {
@@ -86,9 +87,9 @@ func isBehindNote(lines iter.Seq2[json.RawMessage, error], calls []string) (behi
 	return behind, nil
 }
 
-// noteID is the id of the batch with a note. It is of one length and one alphabet, however
+// noteID is the id of the batch with a note. Its length and alphabet are fixed, however
 // many calls there are and whatever a gateway names them. A turn may need several notes
-// in the place of several lines.
+// in place of several lines.
 func noteID(lost []calledTool, instead string) string {
 	hash := sha256.New()
 	for _, c := range lost {
