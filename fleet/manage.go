@@ -17,8 +17,8 @@ import (
 // when it is done, [ErrUnknown], and the key can be used again.
 //
 // If another process runs the conversation and Options.Elsewhere does not reach it,
-// Delete returns [ErrElsewhere] and changes nothing. After any other error, the conversation may be half deleted:
-// call Delete again, or leave it to the next Open.
+// Delete returns [ErrElsewhere] and changes nothing. After any other error, the
+// conversation may be half deleted: call Delete again, or leave it to the next Open.
 func (f *Fleet) Delete(ctx context.Context, key string) error { return f.eraser.delete(ctx, key) }
 
 // Get returns a conversation, or [ErrUnknown].
@@ -144,9 +144,8 @@ func (f *Fleet) Resume(ctx context.Context, key string, from ResumeFrom) (err er
 	return nil
 }
 
-// SetPermissionMode chooses the permission mode of a conversation. It stays
-// chosen when the conversation sleeps, although the CLI forgets it. Empty is what
-// its options say.
+// SetPermissionMode chooses the permission mode of a conversation. The choice survives
+// sleep, although the CLI forgets it. Empty means the mode of its options.
 func (f *Fleet) SetPermissionMode(ctx context.Context, key string, mode permission.Mode) error {
 	if err := mode.Check(); mode != "" && err != nil {
 		return fmt.Errorf("claude: fleet: %w: %w", store.ErrInvalid, err)
@@ -157,7 +156,7 @@ func (f *Fleet) SetPermissionMode(ctx context.Context, key string, mode permissi
 	return f.perform(ctx, key, Instruction{Mode: &mode})
 }
 
-// choose changes what was chosen for a conversation.
+// choose changes the choices of a conversation.
 func (f *Fleet) choose(ctx context.Context, key string, set func(*record)) (err error) {
 	ctx, end := f.bounds.bound(ctx, key)
 	defer end(&err)
@@ -168,9 +167,8 @@ func (f *Fleet) choose(ctx context.Context, key string, set func(*record)) (err 
 	return err
 }
 
-// Perform carries out an instruction if this process runs the conversation, and
-// reports whether it does. It is what Options.Elsewhere calls in the other
-// process.
+// Perform carries out an instruction if this process runs the conversation, and reports
+// whether it does. Options.Elsewhere calls it in the other process.
 func (f *Fleet) Perform(ctx context.Context, key string, op Instruction) (here bool, err error) {
 	s, awake := f.roster.liveSession(key)
 	if op.Delete && awake {
@@ -196,7 +194,7 @@ func (f *Fleet) Perform(ctx context.Context, key string, op Instruction) (here b
 	return true, errors.Join(err, op.apply(ctx, s, own))
 }
 
-// perform does something to a conversation, wherever its CLI runs. If it runs
+// perform applies an instruction to a conversation, wherever its CLI runs. If it runs
 // nowhere, there is nothing to do.
 func (f *Fleet) perform(ctx context.Context, key string, op Instruction) error {
 	here, err := f.Perform(ctx, key, op)
@@ -205,14 +203,13 @@ func (f *Fleet) perform(ctx context.Context, key string, op Instruction) error {
 	}
 	err = f.opts.Elsewhere(ctx, key, op)
 	if errors.Is(err, ErrElsewhere) {
-		return nil // nobody has a CLI for it now
+		return nil // no process runs a CLI for it now
 	}
 	return err
 }
 
-// askChoices are those of the options as they are now. The CLI may have been started
-// with others: a program that keeps choices of its own takes them back in its options
-// first.
+// askChoices are those of the current options. The CLI may have been started with
+// others: a program that keeps choices of its own takes them back in its options first.
 func (f *Fleet) askChoices(ctx context.Context, key string) (choices, error) {
 	o, err := f.opts.Session(ctx, key)
 	if err != nil {

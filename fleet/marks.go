@@ -8,9 +8,9 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// markCancelled decides that a prompt is not run. One who wants to run it also
-// writes it first, so only one of both succeeds. What follows only tidies up, and
-// anybody who finds the mark can do it.
+// markCancelled decides that a prompt is not run. A process that wants to run it must
+// also write it first, so only one of the two succeeds. The rest is cleaning up, and
+// any process that finds the mark can do it.
 func (rs *records) markCancelled(ctx context.Context, p *queued) (err error) {
 	if p.Cancelled, err = rs.store.Now(ctx); err != nil {
 		return err
@@ -18,9 +18,9 @@ func (rs *records) markCancelled(ctx context.Context, p *queued) (err error) {
 	return rs.update(ctx, p, store.Fence{})
 }
 
-// markInterrupted writes down that the turn of a prompt is interrupted, and reports whether
-// it is: it is not if the prompt has ended. The mark needs no lease: it is refused if the
-// prompt has changed, and then the prompt is read again.
+// markInterrupted records that the turn of a prompt is interrupted, and reports whether
+// it is; it is not if the prompt has ended. The mark needs no lease, because it is a
+// compare-and-set: if the prompt has changed, it is read again.
 func (rs *records) markInterrupted(ctx context.Context, key, prompt string) (marked bool, err error) {
 	for p, err := range rs.waiting(ctx, key) {
 		for err == nil && p.ID == prompt && p.Interrupted.IsZero() { // it may be in the queue twice
@@ -42,7 +42,7 @@ func (rs *records) markInterrupted(ctx context.Context, key, prompt string) (mar
 	return marked, nil
 }
 
-// free lets a conversation continue that is stuck at a prompt.
+// free frees a conversation that is stuck at a prompt.
 func (rs *records) free(ctx context.Context, key, prompt string, fence store.Fence) (record, error) {
 	return rs.change(ctx, key, fence, func(r *record) error {
 		if r.Stuck == nil || r.Stuck.Prompt != prompt {

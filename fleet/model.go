@@ -11,10 +11,10 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// SetModel chooses the model of a conversation, from its next turn on. Empty is
-// what its options say. A name that no model can have, or that the CLI of the conversation
-// refuses as a near miss of one that it lists, is not kept: the error matches
-// [store.ErrInvalid].
+// SetModel chooses the model of a conversation, from its next turn on. Empty means the
+// model of its options. A name that no model can have, or that the CLI of the
+// conversation refuses as a near miss of one that it lists, is not kept: the error
+// matches [store.ErrInvalid].
 func (f *Fleet) SetModel(ctx context.Context, key, model string) error {
 	if problem := modelProblem(model); problem != "" {
 		return fmt.Errorf("claude: fleet: %w: %s", store.ErrInvalid, problem)

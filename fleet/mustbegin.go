@@ -8,16 +8,16 @@ import (
 	"github.com/claude-agent-go/claude"
 )
 
-// beginBound is how long a CLI may do nothing that has something to continue.
+// beginBound is how long a CLI that has a turn to continue may do nothing.
 const beginBound = 20 * time.Second
 
 // errNotBegun means that the CLI does not know what to continue.
 var errNotBegun = errors.New("claude: fleet: the CLI did not continue the turn")
 
-// mustBegin gives up a CLI that was to continue a turn and does nothing. One whose
-// result waits for the store is done, and its result is read when the store is back.
-// So it must be idle at two looks, with nothing in between and everything stored at
-// both: the reader has then had the time to read all there is.
+// mustBegin gives up a CLI that was to continue a turn and does nothing. A CLI whose
+// result waits for the store is done, and its result is read when the store is back. So
+// it must be idle at two looks, with nothing in between and everything stored at both:
+// by then the reader has had the time to read everything.
 func mustBegin(ctx context.Context, cancel context.CancelCauseFunc, s *claude.Session) {
 	atOnce, ended := context.WithCancel(ctx)
 	ended()

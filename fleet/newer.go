@@ -20,9 +20,8 @@ type newerRecords struct {
 	held map[string]bool // those with prompts of a newer version, at the last look at all prompts
 }
 
-// prompts takes the conversations that have prompts of a newer version, and returns those
-// that had some before and have none anymore: what waits behind them is for this program
-// again.
+// prompts takes the conversations that have prompts of a newer version, and returns
+// those that no longer have any: this program may again run the prompts behind them.
 func (n *newerRecords) prompts(now map[string]bool) (freed []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

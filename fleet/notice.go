@@ -9,9 +9,9 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// lookout notices what others change: prompts that they accept, mark and end, decisions,
-// and the end of a day. It looks at the store now and then, even if the store announces
-// changes.
+// lookout notices what other processes change: prompts that they accept, mark and end,
+// decisions, and the end of a day. It polls the store now and then, even if the store
+// announces changes.
 type lookout struct {
 	opts    *Options
 	ctx     context.Context // ends with Close
@@ -28,7 +28,7 @@ type lookout struct {
 	missed chan struct{} // one slot: prompts may have come unnoticed
 }
 
-// listen lets the store say what other processes change, if it can.
+// listen subscribes to the changes of other processes, if the store announces them.
 func (l *lookout) listen(ctx context.Context) (stop func(), err error) {
 	n, ok := l.opts.Store.(store.Notifier)
 	if !ok {
@@ -38,8 +38,8 @@ func (l *lookout) listen(ctx context.Context) (stop func(), err error) {
 	return n.Notify(ctx, l.opts.Project, l.notice)
 }
 
-// notice takes note of a change. It may be one of our own, and it may come late:
-// it only says where to look.
+// notice handles the announcement of a change. The change may be one of our own, and
+// the announcement may be late: it is only a hint where to look.
 func (l *lookout) notice(c store.Change) {
 	switch {
 	case c == store.Change{}:
@@ -69,7 +69,7 @@ func (l *lookout) notice(c store.Change) {
 	}
 }
 
-// noticeMissed makes everybody look at the store: changes may have been missed.
+// noticeMissed makes all watchers look at the store: changes may have been missed.
 func (l *lookout) noticeMissed() {
 	signal(l.missed)
 	l.store.announceAll()
@@ -77,14 +77,14 @@ func (l *lookout) noticeMissed() {
 	l.roster.mu.Lock()
 	defer l.roster.mu.Unlock()
 	for _, c := range l.roster.active {
-		clear(c.accepted) // the store may announce them no more
+		clear(c.accepted) // the store may never announce them
 		c.recheckAll()
 	}
 }
 
-// noticeConversation lets a conversation with prompts be looked at again: somebody may
-// have made it try again. One that is awake here may just be giving up its slot because
-// it was stuck, so only what this process has changed as its owner is left out.
+// noticeConversation lets a conversation with prompts be looked at again: a retry may
+// have freed it. One that is awake here may just be giving up its slot because it was
+// stuck, so only the changes that this process made as its owner are left out.
 func (l *lookout) noticeConversation(ch store.Change) {
 	at := ch.Record.Name
 	l.store.announce(at)
@@ -104,7 +104,8 @@ func (l *lookout) noticeConversation(ch store.Change) {
 	}
 }
 
-// noticePrompt takes a prompt into the queue that is known here, or out of it.
+// noticePrompt updates the queue that is known here with a prompt that has come,
+// changed or gone.
 func (l *lookout) noticePrompt(ch store.Change) {
 	name := ch.Record.Name
 	key := keyAt(name)

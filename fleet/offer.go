@@ -4,24 +4,24 @@ import (
 	"errors"
 )
 
-// A prompt that finds its conversation awake and with nothing to do need not lie in the
-// queue: Send offers it to the one who runs the conversation. That one writes it down as
-// accepted and begun in a single change, which the store makes only if the queue is
-// empty, so no prompt that was accepted before is overtaken. An offer is declined as
-// soon as anything else is to be done, and the prompt is queued then.
+// A prompt that finds its conversation awake and idle need not wait in the queue: Send
+// offers it to the goroutine that runs the conversation. That one writes it as accepted
+// and begun in a single change, which the store makes only if the queue is empty, so no
+// prompt that was accepted before is overtaken. An offer is declined as soon as there
+// is anything else to do, and the prompt is queued.
 
-// offer is a prompt that the one who runs its conversation may begin with at once.
+// offer is a prompt that a running conversation may begin with at once.
 type offer struct {
 	p *queued
 	// answer has one slot: nil if the prompt was accepted and its turn is about to
-	// begin, errDeclined if nothing was written, or what the store has said if it is not
-	// known whether it was.
+	// begin, errDeclined if nothing was written, or the error of the store if the
+	// outcome of the write is not known.
 	answer chan error
 }
 
-// begunFolder has the prompts that never waited, so that the folder with those that wait
-// does not change by them: a store may remember that it was empty. It comes before all
-// that wait, as do its prompts. Only the owner of the lease puts something into it.
+// begunFolder has the prompts that never waited. They do not change the folder of those
+// that wait, so that a store may remember that it was empty. The folder and its prompts
+// sort before all that wait. Only the owner of the lease writes to it.
 const begunFolder = "0"
 
 // errDeclined means that a prompt was not accepted, and is to be queued.

@@ -15,8 +15,8 @@ import (
 	"github.com/claude-agent-go/claude/workspace"
 )
 
-// Options says how a fleet works. Store, Project and Session are needed; the
-// zero value of everything else is useful.
+// Options configures a fleet. Store, Project and Session are needed; the zero value of
+// everything else is useful.
 type Options struct {
 	// Store keeps everything: transcripts, prompts, questions, leases.
 	Store store.Fleet
@@ -29,29 +29,30 @@ type Options struct {
 	// SessionID and, if they were changed, Model and PermissionMode; it adds
 	// hooks.
 	Session func(ctx context.Context, key string) (*claude.Options, error)
-	// Gate puts tool calls before people. Nil: nobody is asked.
+	// Gate puts tool calls before people. Nil: no person is asked.
 	Gate *approval.Options
 	// Egress lets the CLIs reach the API through a proxy, without the key. Nil: they
 	// have the environment that Session gives them.
 	Egress *Egress
 
-	// Workspace gives each conversation a folder of its own, which becomes the Cwd of its
-	// CLI; workspace.From finds it in the context of Session. It is opened when the
-	// conversation wakes, saved after each turn and when the CLI ends, before others may
-	// have the conversation, and removed by Delete. A folder that cannot be opened fails
-	// the attempt; one that cannot be saved is logged, and the next save takes its files
-	// along. With [workspace.Snapshots] a conversation finds its files on every machine. A
-	// fork begins with an empty folder. Nil: Session says where a conversation works.
+	// Workspace gives each conversation a folder of its own, which becomes the Cwd of
+	// its CLI; workspace.From finds it in the context of Session. It is opened when the
+	// conversation wakes, saved after each turn and when the CLI ends, before others
+	// may have the conversation, and removed by Delete. A folder that cannot be opened
+	// fails the attempt; one that cannot be saved is logged, and the next save includes
+	// its files. With [workspace.Snapshots] a conversation finds its files on every
+	// machine. A fork begins with an empty folder. Nil: Session chooses where a
+	// conversation works.
 	Workspace workspace.Provider
 
 	// MaxLive is how many CLIs run at the same time: 8. With NoCLIs, this
 	// process accepts prompts and shows what happens to them, and others that
 	// share the store run them. Session is not needed then.
 	MaxLive int
-	// Runs says whether this process may run a conversation, for example because
-	// it has what the conversation needs. Nil: it may run all. It is called often,
-	// and must answer at once. A conversation that it refuses is looked at again
-	// after Poll, or when there is more to do for it.
+	// Runs reports whether this process may run a conversation, for example because it
+	// has what the conversation needs. Nil: it may run all. It is called often, and
+	// must answer at once. A conversation that it refuses is looked at again after
+	// Poll, or when there is more to do for it.
 	Runs func(key string) bool
 	// Elsewhere passes an instruction on to the process that runs a
 	// conversation, and returns [ErrElsewhere] if it reaches none. Nil:
@@ -79,11 +80,11 @@ type Options struct {
 	// are kept for a fleet with a larger budget. 0 means no limit.
 	BudgetUSD float64
 	// DayBudgetUSD is what all conversations together may cost on a day in UTC, and
-	// TenantDayBudgetUSD what those of each tenant may. When it is spent, running
-	// turns finish, new prompts are refused with a [*BudgetError] that says when the
-	// day ends, and waiting ones are held until then. Turns that run at the same time
-	// may exceed it together, and what other processes spend is seen two seconds late.
-	// A turn counts on the day on which it ends. Set the same budgets in all processes
+	// TenantDayBudgetUSD what those of each tenant may. When it is spent, running turns
+	// finish, new prompts are refused with a [*BudgetError] that has the end of the
+	// day, and waiting ones are held until then. Turns that run at the same time may
+	// exceed it together, and spending of other processes is seen two seconds late. A
+	// turn counts on the day on which it ends. Set the same budgets in all processes
 	// that share the store: one that has none counts nothing. 0 means no limit.
 	DayBudgetUSD, TenantDayBudgetUSD float64
 	// TenantDayBudgetOf returns the budget of a single tenant, 0 for
@@ -105,12 +106,11 @@ type Options struct {
 	// hold at every moment, use a container. 0 means no limit.
 	MaxMemory    int64
 	MaxProcesses int
-	// Measure returns what the CLI of a session uses. Nil measures its
-	// processes on Linux, where memory that processes share counts in
-	// proportion. Other systems do not report this, so Open refuses these
-	// limits there unless Measure is set. You also need Measure if the CLI is
-	// not a child of this process: what cannot be measured is not limited, and
-	// the log says so.
+	// Measure returns the usage of the CLI of a session. Nil measures its processes on
+	// Linux, where memory that processes share counts in proportion. Other systems do
+	// not report this, so Open refuses these limits there unless Measure is set. You
+	// also need Measure if the CLI is not a child of this process: a CLI that cannot be
+	// measured is not limited, and the log reports it.
 	Measure func(s *claude.Session) (ProcessUsage, error)
 	// LimitsOf returns the limits of a single conversation. Nil: the limits
 	// above apply to all. It is called often, and must answer at once.
@@ -120,9 +120,9 @@ type Options struct {
 	// off, or if the CLI was only slow to start; the next start then has more time.
 	Attempts int
 	// Resets is how often progress, a message of the model or the result of a tool,
-	// lets the attempts be counted anew: 20. Beyond that even a turn that makes
-	// progress is given up after so many attempts. A decision of a person and
-	// [Fleet.Retry] begin both counts anew.
+	// restarts the count of attempts: 20. Beyond that even a turn that makes progress
+	// is given up after that many attempts. A decision of a person and [Fleet.Retry]
+	// restart both counts.
 	Resets int
 
 	// Keep is how long the outcomes of prompts, and settled questions, are
@@ -157,7 +157,7 @@ type Options struct {
 	// Trace follows prompts. Nil: they are not traced.
 	Trace *PromptTrace
 
-	// looks replaces the look at a conversation, in tests of what is decided.
+	// looks replaces the look at a conversation, in tests of the decisions.
 	looks func(decider) (step, *queued, error)
 }
 
@@ -167,7 +167,7 @@ const NoCLIs = -1
 // KeepForever is the Keep of a fleet that removes no outcomes.
 const KeepForever = time.Duration(-1)
 
-// minTTL is the shortest lease: it must be renewed in time by a busy process.
+// minTTL is the shortest lease that a busy process can renew in time.
 const minTTL = time.Second
 
 // dayBudgets returns the budgets of a day.

@@ -10,17 +10,17 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A prompt that has ended is four changes in the store: what it has cost, its outcome, a
-// mark for the log of outcomes, and that it is out of the queue. A store that supports it
-// makes all four in one change. In any other, and whenever something was changed in
-// between, they are made one after another, in this order: a process that dies half way
-// has then counted the cost once, and what has an outcome is never run again.
+// The end of a prompt is four changes in the store: its cost, its outcome, a mark for
+// the log of outcomes, and its removal from the queue. A store that supports it makes
+// all four atomically. In any other, and whenever something was changed in between,
+// they are made one after another, in this order: a process that dies half way has then
+// counted the cost once, and a prompt with an outcome never runs again.
 
 // errSeparately means that changes were not made at once, and must be made one by one.
 var errSeparately = errors.New("the changes are to be made one by one")
 
-// separately makes an error of changes at once errSeparately, if they were refused for
-// a reason that single changes deal with.
+// separately turns the error of an atomic change into errSeparately, if single changes
+// can deal with its reason.
 func separately(err error) error {
 	for _, reason := range []error{store.ErrConflict, store.ErrNotFound, errors.ErrUnsupported} {
 		if errors.Is(err, reason) {
@@ -64,8 +64,9 @@ func (rs *records) endAtOnce(ctx context.Context, key string, p *queued, o Ticke
 // outcomeName is the name of the outcome of a prompt.
 func outcomeName(key, id string) string { return place(key) + "/" + id }
 
-// dropEnded removes a prompt that has its outcome from the queue. Who finds a prompt there
-// cannot know whether its outcome is marked, so this does it first.
+// dropEnded removes a prompt that has its outcome from the queue. A process that finds
+// the prompt there cannot know whether its outcome is marked, so dropEnded marks it
+// first.
 func (rs *records) dropEnded(ctx context.Context, key string, p *queued, o *Ticket, fence store.Fence) error {
 	mark, err := rs.markEnded(key, o, fence)
 	if err != nil {

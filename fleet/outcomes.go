@@ -11,18 +11,18 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// PromptOutcome is how a prompt ended, or that a conversation was deleted.
+// PromptOutcome is the end of a prompt, or the deletion of a conversation.
 type PromptOutcome struct {
 	// Cursor is the place behind it, for the next Outcomes.
 	Cursor Cursor
 	// Key is the conversation.
 	Key string
 	// Ticket is that of the prompt, with its answer and its structured answer. If the
-	// conversation was deleted since, or Options.Keep is over, only Prompt, Status and
-	// Ended are left of it.
+	// conversation was deleted since, or Options.Keep is over, only its Prompt, Status
+	// and Ended are left.
 	Ticket Ticket
-	// Deleted says that the conversation was deleted. Then Ticket is empty: its prompts
-	// that had not ended came before, as [Cancelled].
+	// Deleted means that the conversation was deleted. Then Ticket is empty: its
+	// prompts that had not ended came before, as [Cancelled].
 	Deleted bool
 }
 
@@ -56,7 +56,7 @@ func (r *outcomeReader) begin(after Cursor) (err error) {
 	return err
 }
 
-// follow yields outcomes until the loop is left, or returns what ends it.
+// follow yields outcomes until the loop is left, or returns the error that ends it.
 func (r *outcomeReader) follow(ctx context.Context) error {
 	t, end := r.reports.store.listenAt(outcomesPlace)
 	defer end()
@@ -143,5 +143,5 @@ func (r *outcomeReader) show(ctx context.Context, e *outcomelog.Entry) (more boo
 	return r.yield(o, nil), nil
 }
 
-// A mark says that something is to be in the log of outcomes. The mark of a prompt has the
-// name of its outcome, so that it is there once.
+// A mark announces an entry for the log of outcomes. The mark of a prompt has the name
+// of its outcome, so that marking it is idempotent.

@@ -28,13 +28,12 @@ func (f *Fleet) Send(ctx context.Context, key string, p Prompt) (id string, err 
 	return id, err
 }
 
-// Run sends a prompt when you range over it, and yields what the CLI says to it:
-// all messages if the conversation runs in this process, otherwise only the
-// result. The result comes last. If it is an error, a [*FailedError] follows. If
-// the prompt gets no further by itself, the last thing is a [*DeferredError], because
-// it waits for a person, a [*StuckError] or a [*BudgetError]. A prompt that the budget of
-// a day holds back also ends the loop with a BudgetError, and continues when the day is
-// over.
+// Run sends a prompt when you range over it, and yields the output of the CLI: all
+// messages if the conversation runs in this process, otherwise only the result. The
+// result comes last. If it is an error, a [*FailedError] follows. If the prompt gets no
+// further by itself, the loop ends with a [*DeferredError], because it waits for a
+// person, a [*StuckError] or a [*BudgetError]. A prompt that the budget of a day holds
+// back also ends the loop with a BudgetError, and continues when the day is over.
 //
 // If you leave the loop, you only stop watching: the prompt was accepted and
 // will be answered. This differs from [claude.Session.Run].
@@ -67,14 +66,15 @@ func (f *Fleet) RunPrompt(ctx context.Context, key string, p Prompt) iter.Seq2[m
 }
 
 // Wait returns how a prompt ended, as soon as it has, whichever process has sent it and
-// runs it. If it was not answered, the error is a [*FailedError]. A prompt
-// that waits for a person, or for the next day because the budget of this one is spent,
-// is waited for: days, if ctx allows. One that cannot get any further without an
-// operator is not: then the error is a [*StuckError] or a [*BudgetError], and the ticket shows how the prompt stands. A prompt that the
-// conversation does not have, or not anymore (see Options.Keep), is [ErrUnknown].
+// runs it. If it was not answered, the error is a [*FailedError]. Wait waits for a
+// prompt that waits for a person, or for the next day because the budget of this one is
+// spent: days, if ctx allows. It does not wait for one that cannot get any further
+// without an operator: then the error is a [*StuckError] or a [*BudgetError], and the
+// ticket shows its state. A prompt that the conversation does not have, or no longer
+// has (see Options.Keep), is [ErrUnknown].
 //
-// When ctx ends, the error is its cause, and the ticket is what was last known. The
-// prompt itself is not affected. A store that cannot be read is asked again until then.
+// When ctx ends, the error is its cause, and the ticket has the last known state. The
+// prompt itself is not affected. An unreadable store is asked again until then.
 func (f *Fleet) Wait(ctx context.Context, key, id string) (Ticket, error) {
 	if err := checkKey(f.opts.Project, key); err != nil {
 		return Ticket{}, err
@@ -109,13 +109,13 @@ func (f *Fleet) Prompt(ctx context.Context, key, id string) (t Ticket, err error
 	return t, err
 }
 
-// Cancel removes a prompt that has not begun, or one that its conversation is
-// stuck on. When it returns nil, no CLI gets the prompt again; that includes one that
-// was cancelled before. If its turn waits at a deferred call, the call is refused, and
-// the model reads so when the conversation wakes next. Prompts that its turn has taken
-// in are cancelled with it. For any other prompt that has begun it returns
-// [ErrBegun]; interrupt that one instead. After any other error the prompt
-// may have been cancelled: call Cancel again, or ask [Fleet.Prompt].
+// Cancel removes a prompt that has not begun, or one that its conversation is stuck on.
+// When it returns nil, no CLI gets the prompt again; that includes one that was
+// cancelled before. If its turn waits at a deferred call, the call is refused, and the
+// model reads so when the conversation next wakes. Prompts that its turn has taken in
+// are cancelled with it. For any other prompt that has begun it returns [ErrBegun];
+// interrupt that one instead. After any other error the prompt may have been cancelled:
+// call Cancel again, or ask [Fleet.Prompt].
 func (f *Fleet) Cancel(ctx context.Context, key, id string) (err error) {
 	ctx, end := f.bounds.bound(ctx, key)
 	defer end(&err)
@@ -123,8 +123,8 @@ func (f *Fleet) Cancel(ctx context.Context, key, id string) (err error) {
 		return err
 	}
 	for {
-		// The prompt first: if somebody lets it try again after the record was read,
-		// it has changed, and the mark is refused.
+		// The prompt is read first: if a retry frees it after the record was read, it
+		// has changed, and the mark is refused.
 		p, err := f.records.find(ctx, key, id)
 		if err != nil {
 			return &ConversationError{key, err}
@@ -153,16 +153,16 @@ func (f *Fleet) Cancel(ctx context.Context, key, id string) (err error) {
 	}
 }
 
-// Interrupt stops the turn of a conversation. When it returns nil, that is stored: no other
-// process lets a call of the turn begin, and if the one that runs the turn dies, the next
-// one does not continue it. A turn that is about to begin, because the CLI still starts, is
-// stopped as soon as it has begun. If no CLI works on it, because it waits for a person, or
-// its CLI has failed and it would be tried again, its prompt ends, and its ticket says
-// that it was interrupted; the model reads that a deferred call was not made when the
-// conversation wakes next. It is the turn at the time of the call: if it ends meanwhile,
-// the next one is not stopped. Prompts behind it stay. A conversation that does nothing is
-// left alone. If another process runs it and Options.Elsewhere does not reach that, it
-// learns of the interrupt within Options.Poll.
+// Interrupt stops the turn of a conversation. When it returns nil, that is stored: no
+// other process lets a call of the turn begin, and if the process that runs the turn
+// dies, the next one does not continue it. A turn that is about to begin, because the
+// CLI still starts, is stopped as soon as it has begun. If no CLI works on it, because
+// it waits for a person, or its CLI has failed and it would be tried again, its prompt
+// ends, and its ticket has Interrupted set; when the conversation next wakes, the model
+// reads that a deferred call was not made. Interrupt means the turn at the time of the
+// call: if it ends meanwhile, the next one is not stopped. Prompts behind it stay. An
+// idle conversation is left alone. If another process runs it and Options.Elsewhere
+// does not reach that process, it learns about the interrupt within Options.Poll.
 func (f *Fleet) Interrupt(ctx context.Context, key string) error {
 	bounded, end := f.bounds.bound(ctx, key)
 	prompt, err := f.endings.interrupt(bounded, key, "")
@@ -176,15 +176,15 @@ func (f *Fleet) Interrupt(ctx context.Context, key string) error {
 	return err
 }
 
-// Rewind restores the files that Claude has changed, and says which. It needs
-// [claude.Options].FileCheckpointing, and the machine on which the files were
-// changed. What was said stays; [Fleet.Fork] copies it up to a message.
+// Rewind restores the files that Claude has changed, and returns which. It needs
+// [claude.Options].FileCheckpointing, and the machine on which the files were changed.
+// The messages stay; [Fleet.Fork] copies them up to a message.
 //
-// It takes its turn behind the prompts that were sent before, wakes the
-// conversation if it sleeps, and returns when it is done. If ctx ends before it
-// has begun, it is taken back. While agents work in the background it waits for them,
-// half a minute at most. A result without CanRewind has changed nothing, and says
-// why. Errors: [ErrUnknown], [ErrStuck], a [*FailedError], and those of Send.
+// It takes its turn behind the prompts that were sent before, wakes the conversation if
+// it sleeps, and returns when it is done. If ctx ends before it has begun, it is taken
+// back. It waits for agents in the background, half a minute at most. A result without
+// CanRewind has changed nothing, and explains why. Errors: [ErrUnknown], [ErrStuck], a
+// [*FailedError], and those of Send.
 func (f *Fleet) Rewind(ctx context.Context, key string, r RewindTo) (control.Rewind, error) {
 	if !uuid.Valid(r.Prompt) {
 		return control.Rewind{}, fmt.Errorf("claude: fleet: %w: prompt id %q is not a UUID", store.ErrInvalid, r.Prompt)
@@ -199,7 +199,7 @@ func (f *Fleet) Rewind(ctx context.Context, key string, r RewindTo) (control.Rew
 	w := f.roster.watch(key, r.ID)
 	defer f.roster.unwatch(key, r.ID, w)
 	if _, err := f.Send(ctx, key, Prompt{ID: r.ID, rewind: &r, fresh: fresh}); err != nil {
-		// It may have been accepted, and nobody waits for it.
+		// It may have been accepted, and the caller no longer waits for it.
 		return control.Rewind{}, errors.Join(err, f.takeBackRewind(ctx, key, r.ID))
 	}
 	w.recheck() // it may have been sent before, and have ended
@@ -224,7 +224,7 @@ func (f *Fleet) Rewind(ctx context.Context, key string, r RewindTo) (control.Rew
 	}
 }
 
-// takeBackRewind cancels a rewind that nobody waits for. If it has begun, it is done
+// takeBackRewind cancels a rewind whose caller has gone. If it has begun, it is done
 // anyway, which is not an error.
 func (f *Fleet) takeBackRewind(ctx context.Context, key, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askBound)
@@ -244,7 +244,7 @@ func (f *Fleet) Retry(ctx context.Context, key string) (err error) {
 		return err
 	}
 	err = f.records.resetAttempts(ctx, key)
-	for errors.Is(err, store.ErrConflict) { // somebody else does the same, or cancels it
+	for errors.Is(err, store.ErrConflict) { // another caller retries as well, or cancels the prompt
 		err = f.records.resetAttempts(ctx, key)
 	}
 	if err == nil {

@@ -17,14 +17,14 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Prompt is something to be said to a conversation.
+// Prompt is a message for a conversation.
 type Prompt struct {
-	// ID is a UUID that names the prompt. Empty: a random one. A prompt with an
-	// id that the conversation already has is not accepted a second time, so
-	// one whose Send has failed can be sent again. The conversation has it for
-	// as long as Options.Keep says.
+	// ID is a UUID that names the prompt. Empty: a random one. Sending is idempotent by
+	// it: a prompt with an id that the conversation already has is not accepted a
+	// second time, so one whose Send has failed can be sent again. The conversation has
+	// the id for Options.Keep.
 	ID string
-	// Text is what it says. Content is used instead if it is set.
+	// Text is the message. Content is used instead if it is set.
 	Text    string
 	Content message.Content
 	// Steer gives the prompt to the turn that runs: the model reads it with the
@@ -34,7 +34,7 @@ type Prompt struct {
 	Steer bool
 
 	rewind *RewindTo // what is asked for instead
-	fresh  bool      // its id was made here, and nobody else has it
+	fresh  bool      // its id was made here, so no other sender has it
 }
 
 // queued is a prompt in the store. It exists until the prompt has its outcome.
@@ -50,24 +50,23 @@ type queued struct {
 	Since  string `json:"since,omitzero"`
 	// Starts counts the starts of a CLI in a row that were too slow.
 	Starts int `json:"starts,omitzero"`
-	// Sent says that a CLI may have seen it.
+	// Sent means that a CLI may have seen it.
 	Sent bool `json:"sent,omitzero"`
-	// Steer says that a turn that runs may take it in.
+	// Steer means that a running turn may take it in.
 	Steer bool `json:"steer,omitzero"`
-	// Question is what it waits for.
+	// Question is the id of the question that it waits for.
 	Question string `json:"question,omitzero"`
 	// Failure is what ended the last attempt.
 	Failure string `json:"failure,omitzero"`
 	Cause   Cause  `json:"cause,omitzero"`
-	// Cancelled is when it was taken back. It never runs then.
+	// Cancelled is when it was taken back. From then on it never runs.
 	Cancelled time.Time `json:"cancelled,omitzero"`
-	// Interrupted is when its turn was interrupted. Who finds it after the process that
-	// ran the turn ends it.
+	// Interrupted is when its turn was interrupted. If the process that ran the turn is
+	// gone, the next one that finds the prompt ends it.
 	Interrupted time.Time `json:"interrupted,omitzero"`
-	// Rewind says that it is a request to restore files, which takes its turn
-	// among the prompts.
+	// Rewind is a request to restore files, which takes its turn among the prompts.
 	Rewind *RewindTo `json:"rewind,omitzero"`
-	// Carrier is what [PromptTrace] has given it.
+	// Carrier is the one that [PromptTrace] has given it.
 	Carrier map[string]string `json:"carrier,omitempty"`
 
 	// Unknown are members that a newer program has added.
@@ -75,12 +74,12 @@ type queued struct {
 
 	name     string // of its record
 	revision int64
-	fresh    bool   // its id was made here, and nobody else has it
+	fresh    bool   // its id was made here, so no other sender has it
 	offer    *offer // that has brought it; nil: it was in the queue
-	newer    bool   // a newer version has written it, and only its id and name are known
+	newer    bool   // a newer version wrote it, and only its id and name are known
 }
 
-// PromptStatus says how a prompt ended, or how far it is.
+// PromptStatus is how a prompt ended, or how far it is.
 type PromptStatus string
 
 // The statuses of a prompt. The first four are not final.
@@ -94,8 +93,8 @@ const (
 	Answered    PromptStatus = "answered"
 	Failed      PromptStatus = "failed" // its turn ended with an error
 	Cancelled   PromptStatus = "cancelled"
-	// Expired means that nobody decided in time about a call at which its turn was
-	// deferred, see Lifetime in [approval.Options].
+	// Expired means that the call at which its turn was deferred was not decided in
+	// time, see Lifetime in [approval.Options].
 	Expired PromptStatus = "expired"
 )
 
@@ -104,7 +103,7 @@ func (s PromptStatus) Done() bool {
 	return s == Answered || s == Failed || s == Cancelled || s == Expired
 }
 
-// Ticket says how far a prompt has come, and how it ended.
+// Ticket shows how far a prompt has come, and how it ended.
 type Ticket struct {
 	Prompt string       `json:"prompt"`
 	Status PromptStatus `json:"status"`
@@ -119,17 +118,17 @@ type Ticket struct {
 	Output json.RawMessage `json:"output,omitzero"`
 	// Rewind is what [Fleet.Rewind] has done.
 	Rewind *control.Rewind `json:"rewind,omitzero"`
-	// Error says why nobody answered: what ended its turn, who cancelled it, or
-	// why its conversation is stuck. A prompt queued behind the one that its
-	// conversation is stuck on has that reason as well.
+	// Error is why it has no answer: what ended its turn, who cancelled it, or why its
+	// conversation is stuck. A prompt queued behind the one that its conversation is
+	// stuck on has that reason as well.
 	Error string `json:"error,omitzero"`
-	// Cause is what kind of reason that is, if its conversation is stuck.
+	// Cause is the kind of that reason, if its conversation is stuck.
 	Cause Cause `json:"cause,omitzero"`
-	// Interrupted says that [Fleet.Interrupt] has ended it: its turn, which then has a
-	// Result, or the attempts to begin or continue one, and then it has none.
+	// Interrupted means that [Fleet.Interrupt] has ended it: its turn, which then has a
+	// Result, or the attempts to begin or continue one, without a Result.
 	Interrupted bool `json:"interrupted,omitzero"`
-	// Cost is what the prompt has cost so far: all that its turn took, even if the
-	// turn was deferred, or broke off and was resumed by other processes.
+	// Cost is the cost of the prompt so far: all of its turn, even if the turn was
+	// deferred, or broke off and was resumed by other processes.
 	Cost Ledger `json:"cost,omitzero"`
 	// PartOf is the prompt whose turn took this one in, because it steers. One
 	// result answers both, and the other prompt bears the cost.
@@ -139,7 +138,7 @@ type Ticket struct {
 	Ended   time.Time `json:"ended,omitzero"`
 }
 
-// content returns what a prompt says, and refuses one that says nothing.
+// content returns the content of a prompt, and refuses an empty one.
 func (p *Prompt) content() (message.Content, error) {
 	switch {
 	case p.ID != "" && !uuid.Valid(p.ID):
@@ -152,8 +151,8 @@ func (p *Prompt) content() (message.Content, error) {
 	return message.Content{message.Text(p.Text)}, nil
 }
 
-// stamp is the name of a prompt below its conversation: by the time at which it
-// was accepted. Names are never used twice, and sort as the prompts came.
+// stamp is the name of a prompt below its conversation. It begins with the time at
+// which the prompt was accepted, so names are unique and sort in that order.
 func stamp(at time.Time, id string) string {
 	return fmt.Sprintf("%016x-%s", at.UnixNano(), id)
 }
@@ -164,9 +163,9 @@ func stamped(name string) string {
 	return id
 }
 
-// pending yields the prompts of a conversation that have no outcome, in order;
-// those of all conversations if key is empty. Of these, a prompt of a newer version
-// stops nothing; of one conversation it is an error.
+// pending yields the prompts of a conversation that have no outcome, in order; those of
+// all conversations if key is empty. A prompt of a newer version is an error for one
+// conversation; among those of all, it is yielded with only its id and name.
 func (rs *records) pending(ctx context.Context, key string) iter.Seq2[*queued, error] {
 	all := rs.store.Scan(ctx, store.Folder{Project: rs.project, Kind: kindPrompt}, "")
 	if key != "" {
@@ -202,8 +201,8 @@ func (rs *records) waiting(ctx context.Context, key string) iter.Seq2[*queued, e
 	}
 }
 
-// accept writes a prompt down. It is accepted when it is written, and not
-// before; a write whose fate is unknown is repeated.
+// accept writes a prompt. It is accepted when it is written, and not before; a write
+// whose outcome is unknown is repeated.
 func (rs *records) accept(ctx context.Context, key string, p *queued) error {
 	for attempt := 0; ; attempt++ {
 		_, err := rs.put(ctx, kindPrompt, p.name, p, 0, store.Fence{})
@@ -222,7 +221,7 @@ func (rs *records) accept(ctx context.Context, key string, p *queued) error {
 	}
 }
 
-// inDoubt is the error of Send if it is not known whether the prompt was accepted.
+// inDoubt is the error of Send if the prompt may or may not have been accepted.
 func (p *queued) inDoubt(key string, err error) error {
 	if _, named := errors.AsType[*InDoubtError](err); named {
 		return err
@@ -273,8 +272,8 @@ func (rs *records) revisionOf(ctx context.Context, p *queued) (int64, error) {
 	return r.Revision, nil
 }
 
-// update writes a prompt that has changed, unless somebody else has changed it
-// since it was read: then it returns [store.ErrConflict].
+// update writes a changed prompt by compare-and-set: if it was changed since it was
+// read, update returns [store.ErrConflict].
 func (rs *records) update(ctx context.Context, p *queued, fence store.Fence) error {
 	next, err := rs.put(ctx, kindPrompt, p.name, p, p.revision, fence)
 	if err == nil {
@@ -339,9 +338,10 @@ func (rs *records) find(ctx context.Context, key, id string) (*queued, error) {
 	return nil, nil
 }
 
-// behind returns the time for a prompt that is accepted now: later than that of all prompts
-// which wait in its conversation, whichever process has accepted them. It reads the queue
-// only if the clock of the store is coarse, and of that only what is not older than now.
+// behind returns the time for a prompt that is accepted now: later than that of all
+// waiting prompts of its conversation, whichever process has accepted them. It reads
+// the queue only if the clock of the store is coarse, and only the part that is not
+// older than now.
 func (rs *records) behind(ctx context.Context, key string, now time.Time) (time.Time, error) {
 	if !coarse(now) {
 		return now, nil
@@ -349,7 +349,7 @@ func (rs *records) behind(ctx context.Context, key string, now time.Time) (time.
 	queue := place(key) + "/"
 	for r, err := range rs.store.Scan(ctx, store.Folder{Project: rs.project, Kind: kindPrompt}, queue+stamp(now, "")) {
 		if r.Key.Name != "" && !strings.HasPrefix(r.Key.Name, queue) {
-			break // what is wrong with another conversation's prompt does not matter
+			break // a faulty prompt of another conversation does not matter
 		}
 		if err != nil {
 			return now, &ConversationError{key, err}
@@ -362,9 +362,9 @@ func (rs *records) behind(ctx context.Context, key string, now time.Time) (time.
 }
 
 // Prompts are named by the time of the store, and begin in the order of their names. A
-// clock that counts in large steps shows several processes the same time, and tick, which
-// keeps the prompts of one process apart, may even run ahead of it. Only the queue then
-// shows what was accepted before.
+// clock that counts in large steps shows several processes the same time, and tick,
+// which keeps the prompts of one process apart, may even run ahead of it. Then only the
+// queue shows which prompts were accepted before.
 
 // coarse reports whether a time may come from a clock whose steps are so large that one
 // Send can return and another begin within a step: that of S3 counts whole seconds. Clocks
@@ -378,8 +378,8 @@ func stampedAt(name string) (at time.Time, ok bool) {
 	return time.Unix(0, ns), err == nil
 }
 
-// startAgain makes a prompt count as not begun: a person has been asked, or has decided
-// something.
+// startAgain makes a prompt count as not begun, because a person has been asked or has
+// decided something.
 func (p *queued) startAgain() { p.Begun, p.Resets, p.Starts = 0, 0, 0 }
 
 // rank orders the prompts of a conversation: first those that a CLI may have
@@ -394,18 +394,18 @@ func (p *queued) rank() int {
 	return 2
 }
 
-// steers reports whether a prompt is to steer a turn, and no CLI has it. If it was taken
-// back, no signal comes for it.
+// steers reports whether a prompt is to steer a turn and no CLI has it. No signal
+// follows for one that was taken back.
 func (p *queued) steers() bool { return p.Steer && !p.Sent }
 
-// RewindTo asks for files as they were when a prompt was sent.
+// RewindTo asks to restore files to their state when a prompt was sent.
 type RewindTo struct {
-	// ID is a UUID that names the request, as that of a prompt does: the same one
-	// again returns what the first has done. Empty: a random one.
+	// ID is a UUID that names the request, as that of a prompt does: sent again, it
+	// returns the result of the first. Empty: a random one.
 	ID string `json:"-"`
-	// Prompt is the id of the prompt. What Claude has changed since it was sent
-	// is taken back, but not what shell commands have changed.
+	// Prompt is the id of the prompt. Changes that Claude made after it was sent are
+	// taken back, but not those of shell commands.
 	Prompt string `json:"prompt"`
-	// DryRun only says what would change.
+	// DryRun only reports what would change.
 	DryRun bool `json:"dryRun,omitzero"`
 }

@@ -7,14 +7,13 @@ import (
 	"github.com/claude-agent-go/claude/fleet/internal/ratelimit"
 )
 
-// Rate is how many prompts are accepted in a time. The zero Rate means no
-// limit.
+// Rate is how many prompts are accepted in a period. The zero Rate means no limit.
 type Rate struct {
 	Prompts int
 	Per     time.Duration
 }
 
-// String says it in words.
+// String describes the rate in words.
 func (l Rate) String() string { return fmt.Sprintf("%d prompts in %v", l.Prompts, l.Per) }
 
 // valid reports whether it is the zero Rate, or one that lets prompts through.
@@ -31,8 +30,8 @@ func (l Rate) limit() ratelimit.Limit {
 // when the prompts so far would be due if they came evenly.
 type rates map[string]time.Time
 
-// take counts a prompt, and returns 0, or returns how long to wait if the rate does not
-// allow it. Keys that say nothing any more are forgotten.
+// take counts a prompt and returns 0, or returns how long to wait if the rate does not
+// allow it. Keys that no longer limit anything are dropped.
 func (r rates) take(rate Rate, key string, now time.Time) (wait time.Duration) {
 	if rate.Prompts == 0 {
 		return 0

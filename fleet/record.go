@@ -18,37 +18,37 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// record is what the store knows of a conversation besides its transcript and
-// its prompts. A conversation that sleeps is this record and nothing in memory.
+// record is all that the store has of a conversation besides its transcript and its
+// prompts. A sleeping conversation is this record and nothing in memory.
 type record struct {
 	Key string `json:"key"`
 	// Session is the id of its session, and Older those before it, the oldest
 	// first.
 	Session string   `json:"session"`
 	Older   []string `json:"older,omitempty"`
-	// Unstored are ids of sessions that were begun and of which nothing was stored
-	// when they were given up. A journal may have something of them.
+	// Unstored are ids of sessions that were begun and given up before anything of them
+	// was stored. A journal may have something of them.
 	Unstored []string  `json:"unstored,omitempty"`
 	Created  time.Time `json:"created"`
 	// Mode and Model were chosen while it ran or slept. A CLI that resumes a
 	// session does not know the mode.
 	Mode  permission.Mode `json:"mode,omitzero"`
 	Model string          `json:"model,omitzero"`
-	// Title and Labels are what [Fleet.Describe] was given.
+	// Title and Labels are those given to [Fleet.Describe].
 	Title  string            `json:"title,omitzero"`
 	Labels map[string]string `json:"labels,omitempty"`
 	Stuck  *stuck            `json:"stuck,omitzero"`
 	Cost   keptLedger        `json:"cost"`
 	// Counted is the id of the last result in Cost.
 	Counted string `json:"counted,omitzero"`
-	// Through is how far the transcripts of Session are in Cost.
+	// Through is the mark up to which the transcripts of Session are in Cost.
 	Through through `json:"through,omitzero"`
-	// Spent is what prompts without an outcome have cost so far, by their ids. It
-	// is written together with Cost, so a crash takes neither away.
+	// Spent is the cost so far of prompts without an outcome, by their ids. It is
+	// written together with Cost, so a crash takes neither away.
 	Spent map[string]keptLedger `json:"spent,omitempty"`
-	// Unprompted is, of Cost, what turns have cost that answer no prompt.
+	// Unprompted is the part of Cost of turns that answer no prompt.
 	Unprompted keptLedger `json:"unprompted,omitzero"`
-	// Today is what it has cost on its last day, if there is a budget for a day.
+	// Today is its cost on its last day, if there is a budget for a day.
 	Today dayspend.Today `json:"today,omitzero"`
 	// Unsettled is why questions of its turns have not ended, empty if they have.
 	Unsettled string `json:"unsettled,omitzero"`
@@ -75,13 +75,13 @@ func (r *record) sessions() []string {
 	return append(slices.Clone(r.Older), r.Session)
 }
 
-// stuck says why nothing more is tried.
+// stuck is why nothing more is tried.
 type stuck struct {
 	Prompt string    `json:"prompt"`
 	Reason string    `json:"reason"`
 	Cause  Cause     `json:"cause,omitzero"`
 	At     time.Time `json:"at"`
-	// Untold says that it is not in the log of outcomes yet.
+	// Untold means that it is not in the log of outcomes yet.
 	Untold bool `json:"untold,omitzero"`
 
 	// Unknown are members that a newer program has added.
@@ -104,8 +104,8 @@ type records struct {
 	newer   *newerRecords
 }
 
-// loadRecord reads a conversation. One that does not exist is [ErrUnknown], one
-// that is being deleted [ErrDeleted].
+// load reads a conversation. One that does not exist is [ErrUnknown], one that is being
+// deleted [ErrDeleted].
 func (rs *records) load(ctx context.Context, key string) (record, error) {
 	rec, err := rs.read(ctx, key)
 	if err == nil && !rec.Deleted.IsZero() {
@@ -114,7 +114,7 @@ func (rs *records) load(ctx context.Context, key string) (record, error) {
 	return rec, err
 }
 
-// readRecord is loadRecord with those that are being deleted.
+// read is load with those that are being deleted.
 func (rs *records) read(ctx context.Context, key string) (record, error) {
 	if err := checkKey(rs.project, key); err != nil {
 		return record{}, err
@@ -131,7 +131,7 @@ func (rs *records) read(ctx context.Context, key string) (record, error) {
 	return rec, err
 }
 
-// createRecord makes a conversation unless it exists.
+// create makes a conversation unless it exists.
 func (rs *records) create(ctx context.Context, key string) (record, error) {
 	rec, err := rs.load(ctx, key)
 	if !errors.Is(err, ErrUnknown) {
@@ -140,7 +140,7 @@ func (rs *records) create(ctx context.Context, key string) (record, error) {
 	return rs.insert(ctx, key)
 }
 
-// newRecord makes a conversation that was not there.
+// insert makes a conversation that was not there.
 func (rs *records) insert(ctx context.Context, key string) (record, error) {
 	now, err := rs.store.Now(ctx)
 	if err != nil {
@@ -148,17 +148,17 @@ func (rs *records) insert(ctx context.Context, key string) (record, error) {
 	}
 	rec := record{Key: key, Created: now}
 	rec.revision, err = rs.put(ctx, kindConversation, place(key), &rec, 0, store.Fence{})
-	if errors.Is(err, store.ErrConflict) { // somebody was faster
+	if errors.Is(err, store.ErrConflict) { // another process was faster
 		rec, err = rs.load(ctx, key)
 	}
 	return rec, err
 }
 
-// errUnchanged is what a change returns that has nothing to write.
+// errUnchanged is the error of a change that has nothing to write.
 var errUnchanged = errors.New("unchanged")
 
-// changeRecord reads a conversation, lets do change it and writes it, again and
-// again until nobody else has changed it in between.
+// change reads a conversation, lets do change it and writes it by compare-and-set,
+// again and again until no other writer has changed it in between.
 func (rs *records) change(ctx context.Context, key string, fence store.Fence, do func(*record) error) (record, error) {
 	return rs.changeAny(ctx, key, fence, func(r *record) error {
 		if !r.Deleted.IsZero() {
@@ -168,7 +168,7 @@ func (rs *records) change(ctx context.Context, key string, fence store.Fence, do
 	})
 }
 
-// changeAnyRecord is changeRecord with those that are being deleted.
+// changeAny is change with those that are being deleted.
 func (rs *records) changeAny(ctx context.Context, key string, fence store.Fence, do func(*record) error) (record, error) {
 	for {
 		rec, err := rs.read(ctx, key)
@@ -188,7 +188,7 @@ func (rs *records) changeAny(ctx context.Context, key string, fence store.Fence,
 	}
 }
 
-// moveTo makes another session the conversation's.
+// moveTo gives the conversation another session.
 func (r *record) moveTo(session string) {
 	if r.Session != "" {
 		r.Older = append(slices.Clone(r.Older), r.Session)
@@ -230,9 +230,9 @@ func (rs *records) key(kind, name string) store.RecordKey {
 	return store.RecordKey{Project: rs.project, Kind: kind, Name: name}
 }
 
-// putConversation writes the record of a conversation, and what it costs today if it has
-// cost more than before. In a store that makes no changes at once, the day comes first:
-// after a crash in between, the turn is counted again, and the sum of the day is the same.
+// putConversation writes the record of a conversation, and its cost today if that has
+// grown. In a store without atomic changes, the day comes first: after a crash in
+// between, the turn is counted again, and the sum of the day is the same.
 func (rs *records) putConversation(ctx context.Context, rec *record, before float64, fence store.Fence) (int64, error) {
 	usd := rec.Cost.USD - before
 	day, err := rs.days.charge(ctx, rec, usd)

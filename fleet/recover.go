@@ -12,14 +12,14 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// next finds out what is to be done, from what the store has: first from the
-// records, and only where they are silent from the transcript.
+// next decides the next step from the contents of the store: from the records first,
+// and only where they are silent from the transcript.
 func (w *waking) next(ctx context.Context) (step, *queued, error) {
 	before := w.roster.waitingNames(w.c)
 	signalled := w.c.takeMore()
 	now, err := w.records.readStored(ctx, w.c.key, before)
 	if err != nil {
-		w.c.signalMore() // nobody has seen what it was about
+		w.c.signalMore() // what it was about has not been read
 		return sleep, nil, err
 	}
 	rec := now.rec
@@ -76,9 +76,9 @@ func (w *waking) next(ctx context.Context) (step, *queued, error) {
 	return s, p, err
 }
 
-// choose finds the prompt that comes next. One that a CLI has begun with is ended
-// before another is sent: after a crash that may be one that was to steer a turn,
-// while an older one has never reached its CLI.
+// choose finds the prompt that comes next. One that a CLI has begun is ended before
+// another is sent: after a crash that may be one that was to steer a turn, while an
+// older one has never reached its CLI.
 func (w *waking) choose(ctx context.Context, all []*queued) (step, *queued, error) {
 	var unseen *queued
 	for _, p := range all {
@@ -100,7 +100,7 @@ func (w *waking) choose(ctx context.Context, all []*queued) (step, *queued, erro
 	return sleep, nil, nil
 }
 
-// stand finds out how a prompt stands.
+// stand decides the next step for a prompt.
 func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 	var o Ticket
 	ended, known := w.outcomes[p.ID]
@@ -151,7 +151,7 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 	}
 	told := false
 	if state == history.Cut {
-		if told, err = w.tellCut(ctx, t); err != nil { // also of a turn that was interrupted, for those after it
+		if told, err = w.tellCut(ctx, t); err != nil { // even of an interrupted turn, for those after it
 			return sleep, err
 		}
 	}
@@ -182,13 +182,13 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 	return send, nil
 }
 
-// decided finds out whether the call that a prompt waits for can be made.
+// decided decides whether the call that a prompt waits for can be made.
 func (w *waking) decided(ctx context.Context, p *queued, open []string) (step, error) {
 	q, err := w.questionFor(ctx, open)
 	if err != nil {
 		return sleep, err
 	}
-	if q != nil && q.State == approval.Open && !q.Deferred { // a recovery broke off before it said so
+	if q != nil && q.State == approval.Open && !q.Deferred { // a recovery broke off before it was recorded
 		now, err := w.inbox.Defer(ctx, q.ID, w.lease.Fence)
 		if err != nil {
 			return sleep, err
@@ -221,13 +221,13 @@ func (w *waking) decided(ctx context.Context, p *queued, open []string) (step, e
 	return sleep, nil
 }
 
-// cut takes up a turn that broke off. If it did while a person was asked about a
-// call that never began, and no other call lacks a result, the call becomes a deferred
-// one: by the line that the CLI would have written. Otherwise the CLI continues the turn,
-// and the model is shown that the outcome of each such call is not known: a deferral
-// would make the CLI forget the others, of which some may have run.
+// cut takes up a turn that broke off. If a person was being asked about a call that
+// never began, and no other call lacks a result, the call becomes a deferred one, by
+// the line that the CLI would have written. Otherwise the CLI continues the turn, and
+// the model is shown that the outcome of each such call is not known: a deferral would
+// make the CLI forget the others, some of which may have run.
 //
-// A note that stands behind the call, or was just added, would be forgotten as well: see
+// A note that follows the call, or was just added, would be forgotten as well: see
 // [isBehindNote].
 func (w *waking) cut(ctx context.Context, t *history.Transcript, p *queued, open []string, told bool) (step, error) {
 	q, err := w.questionFor(ctx, open)
@@ -241,7 +241,7 @@ func (w *waking) cut(ctx context.Context, t *history.Transcript, p *queued, open
 	if q != nil && len(open) == 1 && !behind && !told && (q.State == approval.Open || q.State == approval.Decided) {
 		_, err := w.inbox.Recover(ctx, w.store, store.Key{Project: w.opts.Project, Session: w.rec.Session}, q.ID, w.lease.Fence)
 		if err == nil {
-			err = w.asked.withdraw(ctx, w.c.key, q.ID, w.lease.Fence) // nobody will ask the others again
+			err = w.asked.withdraw(ctx, w.c.key, q.ID, w.lease.Fence) // the others will not be asked again
 		}
 		if err == nil {
 			return w.decided(ctx, p, open)
@@ -262,9 +262,9 @@ func (p *queued) neverEnded() string {
 	return reason
 }
 
-// rewindStep is how a rewind stands: one that has been begun too often, because
-// the processes that began it died, is not begun again. A conversation is not
-// stuck because of it.
+// rewindStep decides the step for a rewind: one that was begun too often, because the
+// processes that began it died, is not begun again. It does not make the conversation
+// stuck.
 func (w *waking) rewindStep(ctx context.Context, p *queued) (step, error) {
 	if p.Begun < w.opts.Attempts {
 		return rewind, nil

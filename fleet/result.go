@@ -11,8 +11,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// turn gives a prompt to the CLI, or lets the CLI continue with it, and returns
-// the result. The files are saved before anyone learns of it.
+// turn gives a prompt to the CLI, or lets the CLI continue it, and returns the result.
+// The files are saved before any watcher learns about it.
 func (w *worker) turn(ctx context.Context, s step, p *queued) (r *message.Result, err error) {
 	var stream iter.Seq2[message.Message, error]
 	if s != send {
@@ -22,8 +22,8 @@ func (w *worker) turn(ctx context.Context, s step, p *queued) (r *message.Result
 		go mustBegin(ctx, cancel, w.session)
 		stream = w.session.Messages(ctx)
 	} else {
-		// A context that ends would interrupt the turn, which the transcript then
-		// reports as the user's. The session ends when it must.
+		// A context that ends would interrupt the turn, and the transcript would then
+		// name the user as the cause. The session ends when it must.
 		stream = w.session.RunMessage(context.WithoutCancel(ctx), &message.User{Header: message.Header{UUID: p.ID}, Content: p.Content})
 	}
 	if s != send {
@@ -39,7 +39,7 @@ func (w *worker) turn(ctx context.Context, s step, p *queued) (r *message.Result
 	for m, err := range stream {
 		if err != nil {
 			if _, failed := err.(*claude.ResultError); failed && r != nil {
-				break // its result says so; joined with another error, it is not stored
+				break // its result reports it; joined with another error, it is not stored
 			}
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func (w *worker) turn(ctx context.Context, s step, p *queued) (r *message.Result
 		say(m)
 		switch m := m.(type) {
 		case *message.Init:
-			w.begun(w.session) // before the CLI is given more, which no word for this turn may stop
+			w.begun(w.session) // before the CLI is given more, which no interrupt of this turn may stop
 			began()
 		case *message.Result:
 			if answers {
@@ -84,8 +84,8 @@ func (w *worker) turn(ctx context.Context, s step, p *queued) (r *message.Result
 	return r, nil
 }
 
-// begun notes that the CLI has begun with the turn, and interrupts it if somebody has
-// left word.
+// begun notes that the CLI has begun the turn, and interrupts it if an interrupt is
+// pending.
 func (w *worker) begun(s *claude.Session) {
 	w.roster.mu.Lock()
 	w.c.turn.begun = true
@@ -93,7 +93,7 @@ func (w *worker) begun(s *claude.Session) {
 	w.interruptIfWanted(s)
 }
 
-// interruptIfWanted interrupts the turn if somebody has left word.
+// interruptIfWanted interrupts the turn if an interrupt is pending.
 func (w *worker) interruptIfWanted(s *claude.Session) {
 	w.roster.mu.Lock()
 	defer w.roster.mu.Unlock()
@@ -108,8 +108,8 @@ func (w *worker) interruptIfWanted(s *claude.Session) {
 	})
 }
 
-// result writes down how a turn ended: what it has cost, and its outcome or what
-// it waits for.
+// result records how a turn ended: its cost, and its outcome or the question that it
+// waits for.
 func (w *worker) result(ctx context.Context, p *queued, r *message.Result) error {
 	if err := w.settle(ctx, r); err != nil {
 		return err
@@ -129,13 +129,13 @@ func (w *worker) result(ctx context.Context, p *queued, r *message.Result) error
 	return w.persist(func() error { return w.ended(ctx, p, w.ticket(r)) })
 }
 
-// tookIn reports whether a result also answers prompts that the turn of another took
-// in.
+// tookIn reports whether a result also answers prompts that the turn of another has
+// taken in.
 func (w *worker) tookIn(r *message.Result, but string) bool {
 	return slices.ContainsFunc(r.Prompts, func(id string) bool { return id != but && w.given(id) })
 }
 
-// answered writes down that a result answers a prompt, and only this one.
+// answered records that a result answers a prompt, and only this one.
 func (w *worker) answered(ctx context.Context, p *queued, r *message.Result) error {
 	add := w.counting(r, p.ID)
 	return w.persist(func() error {
@@ -149,9 +149,9 @@ func (w *worker) answered(ctx context.Context, p *queued, r *message.Result) err
 	})
 }
 
-// answeredAtOnce is answered if nobody has changed the record of the conversation since
-// it was last read. Otherwise it returns errSeparately. That is also what follows an
-// attempt whose fate is not known: single changes find what it has done.
+// answeredAtOnce is answered if no other writer has changed the record of the
+// conversation since it was last read. Otherwise it returns errSeparately, as it does
+// after an attempt whose outcome is not known: single changes find what it has done.
 func (w *worker) answeredAtOnce(ctx context.Context, p *queued, r *message.Result, add func(*record) error) error {
 	rec := w.rec.clone()
 	if rec.revision == 0 || add(&rec) != nil {
@@ -185,17 +185,17 @@ func (w *worker) answeredAtOnce(ctx context.Context, p *queued, r *message.Resul
 	w.rec = rec
 	w.out(p)
 	if w.days == nil {
-		w.rest() // before others learn that it has ended, and send the next
+		w.rest() // before watchers learn that it has ended, and send the next
 		w.told(p, o)
 	} else {
 		w.told(p, o)
-		w.rest() // which asks the store what was spent today: nobody must wait for that
+		w.rest() // which asks the store what was spent today: no caller must wait for that
 	}
 	return nil
 }
 
-// deferred lets a prompt wait for a person. The CLI must not be sent anything
-// more, or it gives the call up.
+// deferred lets a prompt wait for a person. Nothing more may be sent to the CLI, or it
+// gives the call up.
 func (w *worker) deferred(ctx context.Context, p *queued) error {
 	question, asked := "", false
 	if w.gate != nil {
@@ -217,7 +217,7 @@ func (w *worker) deferred(ctx context.Context, p *queued) error {
 	return err
 }
 
-// rest lets prompts be offered: the conversation has nothing to do.
+// rest lets prompts be offered: the conversation is idle.
 func (w *worker) rest() {
 	ready := store.Batcher(w.opts.Store) != nil && w.ready()
 	w.roster.mu.Lock()
@@ -225,15 +225,15 @@ func (w *worker) rest() {
 	w.c.resting = ready
 }
 
-// ready reports whether a prompt that comes now can begin at once. Only the owner of the
-// lease lets a conversation be stuck, counts what it costs and deletes it, so what was
-// last read of it is still true in this.
+// ready reports whether a prompt that comes now can begin at once. Only the owner of
+// the lease makes a conversation stuck, counts its cost and deletes it, so the last
+// read of its record is still true in this respect.
 func (w *worker) ready() bool {
 	known := w.rec.revision != 0 && w.rec.Stuck == nil && w.rec.Unsettled == "" && !w.inDoubt
 	return known && w.session != nil && !w.given("") && !w.over() && w.budgets.budget(w.ctx, &w.rec) == nil
 }
 
-// listen reads what the CLI says by itself until ctx or the session ends.
+// listen reads what the CLI produces by itself until ctx or the session ends.
 func (w *worker) listen(ctx context.Context) {
 	for m, err := range w.session.Messages(ctx) {
 		if err != nil {

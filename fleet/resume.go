@@ -110,8 +110,8 @@ func (cp *copier) resume(ctx context.Context, key string, from *ResumeFrom) erro
 	})
 }
 
-// resumeSame makes a conversation of the session itself. Its lease in the store
-// lets only one process do so, and nobody else write to it meanwhile.
+// resumeSame makes a conversation of the session itself. The session's lease in the
+// store lets only one process do so, and keeps other writers away meanwhile.
 func (cp *copier) resumeSame(ctx context.Context, from *ResumeFrom, rec *record) (err error) {
 	lease, err := cp.leases.ownNamed(ctx, from.Session)
 	if err != nil {
@@ -131,8 +131,8 @@ func (cp *copier) resumeSame(ctx context.Context, from *ResumeFrom, rec *record)
 	if err := cp.checkNew(ctx, rec.Key); err != nil {
 		return err
 	}
-	// What is copied belongs to the conversation, so it is written under its lease:
-	// that is what anyone must have who moves the transcript later.
+	// The copy belongs to the conversation, so it is written under its lease: every
+	// process that moves the transcript later must hold that lease.
 	own, err := cp.leases.own(ctx, rec.Key)
 	if err != nil {
 		return err
@@ -149,10 +149,11 @@ func (cp *copier) resumeSame(ctx context.Context, from *ResumeFrom, rec *record)
 		return err
 	}
 	resume()
-	// The lease of the session may be lost, and with it the right to make a conversation
-	// of it, while nobody has asked for that of the conversation.
+	// The lease of the session may be lost, and with it the right to make a
+	// conversation of it, while no other process has asked for that of the
+	// conversation.
 	_, err = cp.records.put(ctx, kindConversation, place(rec.Key), rec, 0, lease.Fence)
-	if errors.Is(err, store.ErrConflict) { // somebody was faster
+	if errors.Is(err, store.ErrConflict) { // another process was faster
 		return ErrExists
 	}
 	return err
@@ -190,7 +191,7 @@ func (cp *copier) holderOf(ctx context.Context, session string) (key string, err
 }
 
 // copySession copies a session from disk into the store. One that is written to
-// meanwhile, be it by a subagent, is open somewhere, and the copy may lack something.
+// meanwhile, even by a subagent, is open somewhere, and the copy may lack something.
 // The next attempt adds it.
 func (cp *copier) copySession(ctx context.Context, from *ResumeFrom, fence store.Fence) error {
 	root, err := os.OpenRoot(from.Disk.ConfigDir())

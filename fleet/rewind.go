@@ -11,7 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// wakeAndRestore restores files when the CLI changes none itself.
+// wakeAndRestore restores files when the CLI is not changing any itself.
 func (w *worker) wakeAndRestore(ctx context.Context, r *RewindTo) (*control.Rewind, error) {
 	if w.session == nil {
 		if err := w.connect(ctx, rewind); err != nil {
@@ -24,7 +24,7 @@ func (w *worker) wakeAndRestore(ctx context.Context, r *RewindTo) (*control.Rewi
 	return w.restoreFiles(ctx, r)
 }
 
-// restoreFiles lets the CLI restore files. The CLI says only in a dry run what
+// restoreFiles lets the CLI restore files. The CLI reports only in a dry run what
 // changes. No fence keeps a process that has lost the lease from writing files.
 func (w *worker) restoreFiles(ctx context.Context, r *RewindTo) (*control.Rewind, error) {
 	done, err := refusal(w.session.Files().PreviewRewind(ctx, r.Prompt))
@@ -42,7 +42,7 @@ func (w *worker) restoreFiles(ctx context.Context, r *RewindTo) (*control.Rewind
 	return done, nil
 }
 
-// refusal makes a refusal of the CLI a result that says why.
+// refusal turns a refusal of the CLI into a result with the reason.
 func refusal(r *control.Rewind, err error) (*control.Rewind, error) {
 	if refused, ok := errors.AsType[*claude.ControlError](err); ok && refused.Err == nil {
 		return &control.Rewind{Error: refused.Message}, nil
@@ -53,9 +53,9 @@ func refusal(r *control.Rewind, err error) (*control.Rewind, error) {
 	return r, nil
 }
 
-// quiet waits until no turn runs that the CLI began by itself, and no agent works in
-// the background: they change files. It returns false if that takes too long. Shell
-// commands are not waited for: what they change is never taken back.
+// quiet waits until no turn that the CLI began by itself runs, and no agent works in
+// the background, because they change files. It returns false if that takes too long.
+// It does not wait for shell commands: their changes are never taken back.
 func (w *worker) quiet(ctx context.Context) bool {
 	still := func() bool {
 		a := w.session.Activity()

@@ -40,8 +40,8 @@ func (r *roster) giveRoom(c *conversation) {
 	r.forget(c)
 }
 
-// settle takes the prompt into the queue, or gives its room back. A prompt that
-// may be written counts until the store has been looked at.
+// settle takes the prompt into the queue, or gives its room back. A prompt that may
+// have been written counts until the store has been looked at.
 func (r *roster) settle(c *conversation, q *queued, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +89,7 @@ func (r *roster) make(c *conversation, o *offer) bool {
 	return takes
 }
 
-// takeBack withdraws an offer, and reports whether nobody has taken it.
+// takeBack withdraws an offer, and reports whether it was still untaken.
 func (r *roster) takeBack(c *conversation, o *offer) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

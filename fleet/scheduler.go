@@ -11,7 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet/internal/slots"
 )
 
-// conversation is what is known here of a conversation that is awake or has
+// conversation is what this process knows about a conversation that is awake or has
 // prompts. The lock of the fleet guards it.
 type conversation struct {
 	slots.Seat // how it waits for a slot
@@ -19,10 +19,10 @@ type conversation struct {
 	key      string
 	waiting  []string // the names of its prompts that have no outcome, in order
 	reserved int      // prompts that are about to be accepted
-	// accepted are those of waiting that were accepted here, and that the store has
-	// not announced yet.
+	// accepted are those of waiting that were accepted here and that the store has not
+	// announced yet.
 	accepted map[string]bool
-	stuck    bool          // it was when its record was last read; somebody may free it anywhere
+	stuck    bool          // as of the last read of its record; any process may free it
 	left     chan struct{} // closed when it gives its slot or its lease back; nil if it has none
 	stop     chan struct{} // closed when its work must end
 	token    int64         // of its lease, 0 if this process does not have it
@@ -38,7 +38,7 @@ type conversation struct {
 	watching    int // those who need it to stay in memory
 	liveText    liveText
 	liveReaders int       // those who read it
-	follower    *follower // while somebody does, if it may run elsewhere
+	follower    *follower // while it has readers, if it may run elsewhere
 
 	resting bool   // it is between two turns, and a prompt may be offered
 	offered *offer // the one that is
@@ -46,9 +46,9 @@ type conversation struct {
 	accepting token // for writing prompts down, in the order of their names
 }
 
-// roster knows which conversations are awake in this process, which have prompts, and who
-// gets the next slot. It is all that a fleet keeps in memory; the store is behind its
-// callers. Its lock also guards the conversations.
+// roster knows which conversations are awake in this process, which have prompts, and
+// which gets the next slot. It is all that a fleet keeps in memory; its callers deal
+// with the store. Its lock also guards the conversations.
 type roster struct {
 	opts    *Options
 	ctx     context.Context // ends with Close
@@ -57,7 +57,7 @@ type roster struct {
 	run     func(*conversation) // uses a slot, and gives it back; set before the first look
 
 	awake    sync.WaitGroup // conversations that have a slot
-	notified bool           // the store says what changes
+	notified bool           // the store announces changes
 
 	mu     sync.Mutex
 	closed bool
@@ -68,7 +68,7 @@ type roster struct {
 	live     int                        // slots that are taken
 	seated   map[*conversation]bool     // those that have them
 	waitlist *slots.List[*conversation] // those that need one
-	order    uint64                     // counts who was wanted or served
+	order    uint64                     // counts conversations that were wanted or served
 	asks     bool                       // the store is being asked for leases
 	timer    *time.Timer                // for the next conversation that has to wait
 	last     time.Time                  // when the last prompt was accepted
@@ -93,8 +93,8 @@ func (r *roster) conversation(key string) *conversation {
 	return c
 }
 
-// forget removes a conversation that sleeps from memory if nothing is known of
-// it that the store does not know.
+// forget drops a sleeping conversation from memory if the store knows everything about
+// it.
 func (r *roster) forget(c *conversation) {
 	if !c.Awake && !c.Asking && len(c.waiting) == 0 && c.reserved == 0 && !c.Wanted && c.watching == 0 {
 		shrink.Drop(&r.active, &r.most, c.key)
@@ -102,7 +102,7 @@ func (r *roster) forget(c *conversation) {
 }
 
 // learn takes note of a prompt in the store, and reports whether it is new. One that is
-// cancelled or interrupted and still there has to be tidied up.
+// cancelled or interrupted and still there has to be cleaned up.
 func (r *roster) learn(c *conversation, p *queued) bool {
 	known := slices.Contains(c.waiting, p.name)
 	if known && p.Cancelled.IsZero() && p.Interrupted.IsZero() {
@@ -117,8 +117,8 @@ func (r *roster) learn(c *conversation, p *queued) bool {
 	return !known
 }
 
-// nothingNew reports whether all prompts have ended that are known, and none has come.
-// It is only known in time if the store says what changes.
+// nothingNew reports whether all known prompts have ended, and none has come. That is
+// known in time only if the store announces changes.
 func (r *roster) nothingNew(c *conversation) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,8 +161,8 @@ func (r *roster) wantWaiting(key string) {
 	}
 }
 
-// mark notes that there may be something to do, behind those that are noted
-// already. A process without CLIs never does it.
+// mark notes that there may be something to do, behind those already noted. A process
+// without CLIs never calls it.
 func (r *roster) mark(c *conversation) {
 	if r.opts.MaxLive == NoCLIs {
 		return
@@ -216,7 +216,7 @@ func (r *roster) pressed() bool {
 	return r.live >= r.opts.MaxLive && r.next(time.Now()) != nil
 }
 
-// press makes those that are awake look whether they can give their slot up.
+// press makes awake conversations check whether they can give their slots up.
 func (r *roster) press(now time.Time) {
 	if r.live < r.opts.MaxLive || r.next(now) == nil {
 		return
@@ -274,8 +274,8 @@ func (r *roster) waitingNames(c *conversation) []string {
 	return slices.Clone(c.waiting)
 }
 
-// reset makes the queue that is known what the store has. Prompts that came
-// while it was read are kept.
+// reset replaces the known queue with that of the store. Prompts that came while it was
+// read are kept.
 func (r *roster) reset(c *conversation, before []string, all []*queued) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -310,7 +310,7 @@ func (r *roster) remove(c *conversation, name string) {
 	}
 }
 
-// took keeps how long turns take, the last ones more than those before.
+// took averages how long turns take, with more weight on recent ones.
 func (r *roster) took(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,16 +12,16 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// How a call ended that nobody has told the gate about, only the transcript says. If that
-// cannot be read, the question stays, and the turn has its outcome anyway: it is
-// known here and nowhere else. The record says so until the questions have ended.
+// If the gate was not told how a call ended, only the transcript knows. If that cannot
+// be read, the question stays, and the turn gets its outcome anyway, which only this
+// process knows. The record notes it until the questions have ended.
 
 // settleAttempts is how often a turn tries to end its questions: for about twelve
 // seconds, while it has a slot that others may need.
 const settleAttempts = 8
 
-// settle ends questions of the turn that nothing else would end, before its prompt ends:
-// after a crash in between, the one who finds the prompt does it.
+// settle ends questions of the turn that nothing else would end, before its prompt
+// ends: after a crash in between, the process that finds the prompt does it.
 func (w *worker) settle(ctx context.Context, r *message.Result) error {
 	attempts := 0
 	return w.persist(func() error {
@@ -83,8 +83,9 @@ func (w *worker) leaveUnsettled(ctx context.Context, why error) error {
 	return err
 }
 
-// settleLeft ends the questions that turns have left, when no CLI runs and no prompt has
-// begun: then nobody will ask any of them again. If it cannot, the prompts are not held up.
+// settleLeft ends the questions that turns have left, when no CLI runs and no prompt
+// has begun: then none of them will be asked again. A failure does not hold up the
+// prompts.
 func (w *worker) settleLeft(ctx context.Context, queue []*queued) error {
 	begun := func(p *queued) bool { return p.Sent }
 	if w.rec.Unsettled == "" || w.session != nil || slices.ContainsFunc(queue, begun) {

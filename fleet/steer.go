@@ -13,11 +13,11 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// steered are the prompts that a CLI was given while a turn ran. The CLI takes
-// one into the turn when it has the results of tools, and its result names it
-// then, or begins another turn with it when the first has ended. A prompt is
-// noted in the store as sent before the CLI can see it, so after a crash the
-// transcript says how far it got: taken in, begun, or never seen.
+// steered are the prompts that a CLI was given while a turn ran. The CLI takes one into
+// the turn when it has the results of tools, and then names it in its result, or begins
+// another turn with it when the first has ended. A prompt is recorded as sent before
+// the CLI can see it, so after a crash the transcript shows how far it got: taken in,
+// begun, or never seen.
 type steered struct {
 	busy  token              // for giving prompts and taking them back
 	mu    sync.Mutex         // guards what follows
@@ -31,9 +31,9 @@ func newSteered() *steered {
 	return &steered{busy: newToken(), given: make(map[string]*queued), used: make(map[string]bool)}
 }
 
-// isFull reports whether the CLI gets no prompt now. It has at most one that it
-// has not begun with: it would put several into one turn, of which the transcript
-// could not say how far each got.
+// isFull reports whether the CLI gets no prompt now. It has at most one that it has not
+// begun: it would put several into one turn, and the transcript could not show how far
+// each got.
 func (s *steered) isFull() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,9 +66,9 @@ func (s *steered) forget(id string) {
 // giveBound is how long a CLI may take to read a prompt.
 const giveBound = 30 * time.Second
 
-// steering gives the CLI prompts that steer its turn, once began was called and
-// until stop returns. Before the first line of the turn the CLI may still be at
-// a call that was deferred, which a prompt would make it give up.
+// steering gives the CLI prompts that steer its turn, from the call of began until stop
+// returns. Before the first line of the turn the CLI may still be at a deferred call,
+// which a prompt would make it give up.
 func (w *worker) steering() (began, stop func()) {
 	begun, done := make(chan struct{}), make(chan struct{})
 	session, s := w.session, w.steered
@@ -99,7 +99,7 @@ func (w *worker) steering() (began, stop func()) {
 	}
 }
 
-// give gives the CLI what may steer its turn.
+// give gives the CLI the prompts that may steer its turn.
 func (w *worker) give(session *claude.Session, s *steered) error {
 	ctx, cancel := context.WithTimeout(w.ctx, giveBound)
 	defer cancel()
@@ -133,7 +133,7 @@ func (w *worker) give(session *claude.Session, s *steered) error {
 		}
 		s.used[p.ID] = true
 		if _, err := session.SendMessage(ctx, &message.User{Header: message.Header{UUID: p.ID}, Content: p.Content}); err != nil {
-			return err // whether the CLI has it, the transcript will say
+			return err // the transcript will show whether the CLI has it
 		}
 		s.mu.Lock()
 		s.given[p.ID] = p
@@ -167,7 +167,7 @@ func (w *worker) takeBack(ctx context.Context, session *claude.Session, s *steer
 	}
 }
 
-// passOn lets the watchers of prompts that a turn has taken in see what it says.
+// passOn shows the messages of a turn to the watchers of prompts that it has taken in.
 func (w *worker) passOn(m message.Message, but string) {
 	s := w.steered
 	s.mu.Lock()
@@ -184,8 +184,8 @@ func (w *worker) passOn(m message.Message, but string) {
 	}
 }
 
-// others counts a result that does not answer the prompt of the step, and ends
-// what it answers.
+// others counts a result that does not answer the prompt of the step, and ends the
+// prompts that it answers.
 func (w *worker) others(ctx context.Context, r *message.Result, but string) error {
 	of := "" // the prompt of its turn
 	if i := slices.IndexFunc(r.Prompts, w.given); i >= 0 {

@@ -4,7 +4,7 @@ import (
 	"context"
 )
 
-// step is what a conversation has to do next.
+// step is the next thing to do for a conversation.
 type step int
 
 const (

@@ -9,20 +9,21 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// stored is what the store has of a conversation.
+// stored is the state of a conversation in the store.
 type stored struct {
 	rec     record
 	unknown bool      // the store does not have it
 	prompts []*queued // without an outcome, in order
-	// ended says which prompts have an outcome, of those that it was asked about.
+	// ended has the prompts with an outcome, of those that it was asked about.
 	ended map[string]bool
 }
 
-// readStored reads a conversation and its prompts, in one step if the store can. It then
-// also looks for the outcomes of the named prompts: even a prompt that was accepted here a
-// moment ago may have one, because a store that did not get an answer may have written it
-// twice, and another process may have run it in between. Otherwise the record is read
-// first: a prompt that somebody retries has changed when its conversation is free.
+// readStored reads a conversation and its prompts, as one snapshot if the store can. It
+// then also looks for the outcomes of the named prompts: even a prompt that was
+// accepted here a moment ago may have one, because a write whose reply was lost may
+// have been made twice, and another process may have run the prompt in between.
+// Otherwise the record is read first: a retry changes the prompt before it frees the
+// conversation.
 func (rs *records) readStored(ctx context.Context, key string, names []string) (stored, error) {
 	if v := store.Viewer(rs.store.Fleet); v != nil {
 		if s, err := rs.viewStored(ctx, v, key, names); !errors.Is(err, errors.ErrUnsupported) {
@@ -47,17 +48,17 @@ func (rs *records) readStored(ctx context.Context, key string, names []string) (
 	return s, nil
 }
 
-// maxViewed is of how many prompts the outcomes are looked for. Most often one is next.
+// maxViewed is for how many prompts the outcomes are looked up. Mostly one is next.
 const maxViewed = 8
 
-// viewStored is readStored in one step.
+// viewStored is readStored as one snapshot.
 func (rs *records) viewStored(ctx context.Context, v store.RecordViewer, key string, names []string) (stored, error) {
 	s := stored{unknown: true, ended: make(map[string]bool)}
 	keys := []store.RecordKey{rs.key(kindConversation, place(key))}
 	for _, name := range names[:min(len(names), maxViewed)] {
 		id := stamped(name)
 		if !uuid.Valid(id) {
-			continue // somebody else has put something into the queue
+			continue // another program has put something into the queue
 		}
 		s.ended[id] = false
 		keys = append(keys, rs.key(kindOutcome, outcomeName(key, id)))

@@ -6,9 +6,9 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// structuredCalls finds structured answers in a transcript: the inputs of calls of the
-// CLI's tool for them that were accepted. One that does not follow the schema has an
-// error as its result, and the model tries again.
+// structuredCalls finds structured answers in a transcript: the inputs of accepted
+// calls of the CLI's tool for them. One that does not follow the schema has an error as
+// its result, and the model tries again.
 type structuredCalls map[string]json.RawMessage
 
 // structuredTool is the tool with which the model gives its structured answer.

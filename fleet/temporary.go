@@ -15,14 +15,14 @@ import (
 // tempVar names the directory for the CLI's temporary files.
 const tempVar = "CLAUDE_CODE_TMPDIR"
 
-// temporary are the directories in which CLIs of a fleet have their temporary files, as far
-// as the options of its conversations have shown.
+// temporary are the directories with the temporary files of a fleet's CLIs, as far as
+// the options of its conversations have shown them.
 type temporary struct {
 	mu   sync.Mutex
 	dirs []string // the one that was named last comes last
 }
 
-// maxTemps is how many directories are kept in mind. If each conversation has its own,
+// maxTemps is how many directories are remembered. If each conversation has its own,
 // those of the longest sleepers are forgotten, and learned again when they wake.
 const maxTemps = 256
 
@@ -45,8 +45,8 @@ func (t *temporary) add(dir string) {
 }
 
 const (
-	// sweepSoon is when the second sweep comes. By then, what a process that was killed
-	// had started has written its last file, and the folder with it counts as left.
+	// sweepSoon is when the second sweep comes. By then, the children of a killed
+	// process have written their last files, and their folder counts as abandoned.
 	sweepSoon = 3 * time.Minute
 	// sweepEvery is how often a sweep follows: a CLI may have outlived its process.
 	sweepEvery = time.Hour
@@ -59,7 +59,7 @@ func (t *temporary) keepSwept(ctx context.Context) {
 	}
 }
 
-// sweep removes what processes that were killed have left of their CLIs.
+// sweep removes the files that CLIs of killed processes have left.
 func (t *temporary) sweep() {
 	t.add(os.Getenv(tempVar))
 	t.mu.Lock()

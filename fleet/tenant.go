@@ -155,8 +155,8 @@ func (t tenant) Outcomes(ctx context.Context, after Cursor) iter.Seq2[PromptOutc
 
 func (t tenant) Approvals() approval.Inbox { return tenantInbox{t.f.Approvals(), t.name} }
 
-// tenantInbox is the inbox without the questions of others. To a tenant they do
-// not exist.
+// tenantInbox is the inbox without the questions of other tenants, which do not exist
+// for this one.
 type tenantInbox struct {
 	approval.Inbox
 	tenant string

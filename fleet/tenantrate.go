@@ -46,5 +46,5 @@ func (r *tenantRates) take(ctx context.Context, key string) error {
 	return nil
 }
 
-// keepRates is for how long a rate is kept that limits nothing: longer than clocks differ.
+// keepRates is how long a rate that limits nothing is kept: longer than clocks differ.
 const keepRates = time.Hour

@@ -11,21 +11,21 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// tenure is the time for which this process has the lease of a conversation. It holds what
-// is known of the conversation in that time, and writes down what happens to its prompts.
+// tenure is the time for which this process holds the lease of a conversation. It has
+// the state of the conversation in that time, and records what happens to its prompts.
 type tenure struct {
 	*house
 	c     *conversation
 	lease *owned
 	stop  <-chan struct{} // closed when its work must end
 	rec   record
-	// When it was last looked at: the ids of the prompts without an outcome, and
-	// whether a prompt has one, as far as it was looked for.
+	// As of the last look: the ids of the prompts without an outcome, and whether a
+	// prompt has one, as far as it was looked for.
 	queue, outcomes map[string]bool
 
 	steered *steered // what the CLI that runs has besides the prompt of its turn
 
-	traceDone func(TraceOutcome) map[string]string // of the step; nil if nobody follows it
+	traceDone func(TraceOutcome) map[string]string // of the step; nil if it is not traced
 }
 
 // change changes the record of the conversation.
@@ -37,8 +37,8 @@ func (w *tenure) change(ctx context.Context, do func(*record) error) error {
 	return err
 }
 
-// amend changes a prompt as the owner of its conversation. If it was changed since it was
-// read, because its turn was interrupted, it is read again, and keeps what it says.
+// amend changes a prompt as the owner of its conversation. If it was changed since it
+// was read, because its turn was interrupted, it is read again, and keeps that change.
 func (w *tenure) amend(ctx context.Context, p *queued, change func(*queued)) error {
 	for {
 		change(p)
@@ -54,7 +54,8 @@ func (w *tenure) amend(ctx context.Context, p *queued, change func(*queued)) err
 	}
 }
 
-// persist writes down what only this process knows, for as long as it may.
+// persist retries a write of something that only this process knows, until it must
+// stop.
 func (w *tenure) persist(write func() error) error {
 	for attempt := 0; ; attempt++ {
 		err := write()
@@ -90,7 +91,7 @@ func (w *tenure) over() bool {
 	}
 }
 
-// ticket is how prompts stand that a result answers.
+// ticket is the state of the prompts that a result answers.
 func (w *tenure) ticket(r *message.Result) Ticket {
 	o := Ticket{Status: Answered, Text: r.Text, Result: r, Output: r.StructuredOutput, Session: w.rec.Session, Interrupted: r.Interrupted()}
 	if r.Failed() {
@@ -108,13 +109,13 @@ func (w *tenure) ended(ctx context.Context, p *queued, o Ticket) error {
 	return nil
 }
 
-// told says how the prompt of a step has ended, to all who follow it.
+// told reports the end of a step's prompt to its watchers.
 func (w *tenure) told(p *queued, o Ticket) {
 	w.worked(p, TraceOutcome{Status: o.Status})
 	w.news.finished(w.c, o)
 }
 
-// conclude writes the outcome of a prompt down.
+// conclude writes the outcome of a prompt.
 func (w *tenure) conclude(ctx context.Context, p *queued, o *Ticket) error {
 	now, err := w.clock.about(ctx, w.store)
 	if err != nil {
@@ -135,7 +136,7 @@ func (w *tenure) out(p *queued) {
 	delete(w.queue, p.ID)
 }
 
-// stuck gives a conversation up whose prompt was begun too often, or cannot be run.
+// stuck gives up a conversation whose prompt was begun too often, or cannot be run.
 func (w *tenure) stuck(ctx context.Context, p *queued, reason string) error {
 	now, err := w.store.Now(ctx)
 	if err != nil {
@@ -154,7 +155,7 @@ func (w *tenure) stuck(ctx context.Context, p *queued, reason string) error {
 	return err
 }
 
-// isStuck notes that the conversation sleeps until somebody frees it.
+// isStuck notes that the conversation sleeps until it is freed.
 func (w *tenure) isStuck() {
 	w.roster.mu.Lock()
 	defer w.roster.mu.Unlock()
@@ -162,7 +163,7 @@ func (w *tenure) isStuck() {
 }
 
 // tellStuck marks a prompt that its conversation is stuck on, unless that was done. The
-// record knows, so that after a crash in between the next owner does it.
+// record tracks it, so that after a crash in between the next owner does it.
 func (w *tenure) tellStuck(ctx context.Context, at *stuck) error {
 	if !at.Untold {
 		return nil
@@ -237,8 +238,8 @@ func (w *tenure) offered() *offer {
 	return o
 }
 
-// recheckAll lets those who watch prompts look at the store: the conversation failed,
-// and what was announced of it in the meantime was taken for its own.
+// recheckAll makes the watchers of prompts look at the store: the conversation failed,
+// and announcements about it in the meantime were taken for its own.
 func (w *tenure) recheckAll() {
 	w.roster.mu.Lock()
 	defer w.roster.mu.Unlock()

@@ -5,15 +5,14 @@ import (
 	"time"
 )
 
-// PromptTrace is a set of functions that follow prompts through a fleet, in the
-// manner of [claude.Trace]. Module otelclaude makes spans and metrics of them. Any
-// may be nil. They may be called from several goroutines at once, except that calls
-// of Load come one after another. What calls them waits for them, so they must return
-// at once and must not use the fleet.
+// PromptTrace is a set of functions that follow prompts through a fleet, in the manner
+// of [claude.Trace]. Module otelclaude makes spans and metrics of them. Any may be nil.
+// They may be called from several goroutines at once, except that calls of Load come
+// one after another. Their caller waits for them, so they must return at once and must
+// not use the fleet.
 //
-// A prompt may be accepted by one process and run by another, days later. The
-// carrier, a few short texts, is what they have in common: it is stored with the
-// prompt.
+// A prompt may be accepted by one process and run by another, days later. The carrier,
+// a few short texts, connects the two: it is stored with the prompt.
 type PromptTrace struct {
 	// Sending is called by Send, with its context. The prompt keeps the carrier
 	// that it returns. sent, if it is not nil, is called with what Send returns.
@@ -37,7 +36,7 @@ type PromptTrace struct {
 type TracePrompt struct {
 	Key string // of the conversation
 	ID  string // empty in Sending if the prompt gets a random one
-	// Work is what the CLI does, in Running.
+	// Work is the work of the CLI, in Running.
 	Work TraceWork
 	// Attempt counts from 1, since the prompt last made progress.
 	Attempt int
@@ -46,7 +45,7 @@ type TracePrompt struct {
 	Carrier  map[string]string
 }
 
-// TraceWork is what a CLI does with a prompt.
+// TraceWork is a kind of work of a CLI on a prompt.
 type TraceWork string
 
 // The kinds of work.
@@ -61,9 +60,9 @@ const (
 type TraceOutcome struct {
 	// Status is that of the prompt. Running means that it will be tried again.
 	Status PromptStatus
-	// Question is what the prompt waits for, if it does.
+	// Question is the id of the question that the prompt waits for, if it does.
 	Question string
-	// Err is what broke an attempt off. It may repeat what was said.
+	// Err is the error that broke an attempt off. It may quote the conversation.
 	Err error
 }
 

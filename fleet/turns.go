@@ -19,8 +19,8 @@ func (w *tenure) setTurn(t *turn) {
 	before.over()
 }
 
-// begins notes that the turn of a prompt is about to begin, until done is called. If the
-// attempt failed, word that was left stays, and the prompt is not tried again.
+// begins notes that the turn of a prompt is about to begin, until done is called. If
+// the attempt failed, a pending interrupt stays, and the prompt is not tried again.
 func (w *tenure) begins(p *queued, s step) (done func(failed bool)) {
 	w.setTurn(w.newTurn(p.ID, s))
 	if !p.Interrupted.IsZero() { // and a CLI has it already, else it would have ended
@@ -36,9 +36,9 @@ func (w *tenure) begins(p *queued, s step) (done func(failed bool)) {
 	}
 }
 
-// rests ends the turn of a prompt that waits for a person from now on, unless somebody has
-// left word: then it returns false. Those who have read the prompt before it waited, and
-// come later, find another turn, and read it again.
+// rests ends the turn of a prompt that waits for a person from now on. It returns false
+// if an interrupt is pending. A later interrupt by a process that read the prompt
+// before finds another turn, and reads it again.
 func (w *tenure) rests(p *queued) bool {
 	next := w.newTurn("", sleep)
 	w.roster.mu.Lock()
@@ -56,24 +56,24 @@ func (w *tenure) rests(p *queued) bool {
 	return rests
 }
 
-// turnEnded notes that the CLI has ended the turn. While its outcome is stored, the CLI may
-// begin by itself with a prompt that came too late to steer it, and no interrupt of this
-// turn may stop that one.
+// turnEnded notes that the CLI has ended the turn. While its outcome is stored, the CLI
+// may begin by itself with a prompt that came too late to steer it, and no interrupt of
+// this turn may stop that one.
 func (w *tenure) turnEnded() {
 	w.roster.mu.Lock()
 	defer w.roster.mu.Unlock()
 	w.c.turn.end()
 }
 
-// wasInterrupted reports whether somebody has interrupted the turn of a prompt.
+// wasInterrupted reports whether the turn of a prompt was interrupted.
 func (w *tenure) wasInterrupted(p *queued) bool {
 	w.roster.mu.Lock()
 	defer w.roster.mu.Unlock()
 	return w.c.interrupted == p.ID
 }
 
-// turnInterrupted reports whether somebody has interrupted the turn. The CLI is given no
-// prompt to steer it then: it would begin with that one by itself, and the turn may be
+// turnInterrupted reports whether the turn was interrupted. Then the CLI is given no
+// prompt to steer it: the CLI would begin with that one by itself, and the turn may be
 // interrupted more than once.
 func (w *tenure) turnInterrupted() bool {
 	w.roster.mu.Lock()

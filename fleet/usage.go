@@ -8,8 +8,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/proc"
 )
 
-// ProcessUsage is what the CLI of a conversation and all that it has started use at a
-// moment.
+// ProcessUsage is the usage of a conversation's CLI and everything that it has started,
+// at a moment.
 type ProcessUsage struct {
 	Memory    int64 // bytes
 	Processes int
@@ -28,5 +28,5 @@ func measure(s *claude.Session) (ProcessUsage, error) {
 	return ProcessUsage(u), err
 }
 
-// measureAgain is how often a CLI is measured that works in the background.
+// measureAgain is how often a CLI that works in the background is measured.
 const measureAgain = 10 * time.Second

@@ -14,7 +14,7 @@ import (
 // at.
 var errEnded = errors.New("the prompt has ended")
 
-// endCancelled tidies up what is left of prompts that were cancelled.
+// endCancelled cleans up after prompts that were cancelled.
 func (w *tenure) endCancelled(ctx context.Context, rec *record, prompts []*queued) error {
 	for _, p := range prompts {
 		o, err := w.endings.endCancelled(ctx, rec, p, w.lease.Fence)
@@ -29,8 +29,8 @@ func (w *tenure) endCancelled(ctx context.Context, rec *record, prompts []*queue
 }
 
 // endWithTurn ends a prompt that a turn has taken in whose own prompt was cancelled or
-// interrupted, or has expired: to continue with it would be to continue that turn. It
-// returns errEnded then.
+// interrupted, or has expired: continuing with it would continue that turn. It returns
+// errEnded then.
 func (w *tenure) endWithTurn(ctx context.Context, t *history.Transcript, p *queued) error {
 	turn, err := turnOfPrompt(ctx, t, p.ID)
 	if err != nil || turn == p.ID {
@@ -67,7 +67,7 @@ func turnOfPrompt(ctx context.Context, t *history.Transcript, id string) (turn s
 	return id, nil
 }
 
-// endIfExpired ends a prompt whose deferred call nobody has decided in time. It returns
+// endIfExpired ends a prompt whose deferred call was not decided in time. It returns
 // errEnded then.
 func (w *tenure) endIfExpired(ctx context.Context, p *queued, q *approval.Question) error {
 	if q == nil || q.State != approval.Gone || q.Outcome != approval.Expired {
@@ -97,8 +97,8 @@ func (w *tenure) endIfInterrupted(ctx context.Context, p *queued) error {
 	return errEnded
 }
 
-// found ends a prompt whose answer is in the transcript: its owner died after
-// the answer and before it could say so.
+// found ends a prompt whose answer is in the transcript: its owner died after the
+// answer and before it could record it.
 func (w *tenure) found(ctx context.Context, t *history.Transcript, p *queued) error {
 	o := Ticket{Status: Answered, Session: w.rec.Session}
 	mine, turn := false, "" // the prompt that began it
@@ -110,7 +110,7 @@ func (w *tenure) found(ctx context.Context, t *history.Transcript, p *queued) er
 		switch msg := m.Message.(type) {
 		case *message.User:
 			if len(msg.ToolResults()) == 0 {
-				// What a turn took in does not end it.
+				// A prompt that the turn took in does not end it.
 				mine = m.UUID == p.ID || m.MidTurn && mine
 				if !m.MidTurn {
 					turn = m.UUID
@@ -137,8 +137,7 @@ func (w *tenure) found(ctx context.Context, t *history.Transcript, p *queued) er
 	return errEnded
 }
 
-// questionFor returns the question about one of the calls, nil if nobody was
-// asked.
+// questionFor returns the question about one of the calls, nil if no person was asked.
 func (w *tenure) questionFor(ctx context.Context, calls []string) (*approval.Question, error) {
 	var found *approval.Question
 	for q, err := range w.inbox.List(ctx, approval.Filter{Conversation: w.c.key}) {

@@ -9,14 +9,14 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// lacking is the newest CLI that was seen without what a fleet needs: hooks that
-// fail closed, the line in a transcript that defers a call, and the variables of
-// [recovery]. operation.Newest has all of it. Between the two nobody knows.
+// lacking is the newest CLI that was seen without the needs of a fleet: hooks that fail
+// closed, the line in a transcript that defers a call, and the variables of [recovery].
+// operation.Newest has all of them. The versions in between are unknown.
 const lacking = "2.1.299"
 
-// checkCLI refuses a CLI that cannot run conversations, before it accepts a prompt
-// that would never run. It looks at the CLI of one conversation, once, and starts
-// nothing: what cannot be known this way is known at the first wake.
+// checkCLI refuses a CLI that cannot run conversations, before the fleet accepts a
+// prompt that would never run. It looks at the CLI of one conversation, once, and
+// starts nothing: what this cannot show, the first wake does.
 func (a *admission) checkCLI(key string) error {
 	if a.opts.MaxLive == NoCLIs || a.checked.Load() || !a.roster.runs(key) {
 		return nil

@@ -36,8 +36,8 @@ func final(err error) bool {
 	return false
 }
 
-// untilNews waits until the store may have something new about the prompt that is
-// watched, or returns why it will not be told.
+// untilNews waits until the store may have something new about the watched prompt, or
+// returns the error that ends the wait.
 func (rp *reports) untilNews(ctx context.Context, w *watcher) error {
 	for {
 		items, look := w.take(ctx, rp.opts.Poll)
@@ -52,7 +52,7 @@ func (rp *reports) untilNews(ctx context.Context, w *watcher) error {
 	}
 }
 
-// follow yields what a prompt brings, until it ends or waits for a person.
+// follow yields the messages of a prompt, until it ends or waits for a person.
 func (rp *reports) follow(ctx context.Context, key, id string, w *watcher, yield func(message.Message, error) bool) {
 	shown := false // the result
 	for {
@@ -96,7 +96,7 @@ func (rp *reports) follow(ctx context.Context, key, id string, w *watcher, yield
 	}
 }
 
-// conclude yields the outcome of a prompt that nobody has told this process of.
+// conclude yields the outcome of a prompt that this process was not notified about.
 func (rp *reports) conclude(key string, o Ticket, shown bool, yield func(message.Message, error) bool) {
 	if o.Result != nil && !shown && !yield(o.Result, nil) {
 		return
@@ -106,8 +106,8 @@ func (rp *reports) conclude(key string, o Ticket, shown bool, yield func(message
 	}
 }
 
-// halted returns why a prompt without an outcome does not get any further until
-// somebody does something about it, nil if it does.
+// halted returns why a prompt without an outcome gets no further until a person
+// intervenes, nil if it does.
 func (rp *reports) halted(ctx context.Context, rec *record, o Ticket) error {
 	switch {
 	case rec.Stuck != nil:

@@ -13,7 +13,7 @@ import (
 )
 
 // waking is a conversation that has a slot and its lease. It takes one step after
-// another: it looks at what is stored, and lets its worker do what comes next.
+// another: it reads the store, and lets its worker take the next step.
 type waking struct {
 	worker
 	turns int
@@ -115,8 +115,8 @@ func (w *waking) work() time.Duration {
 	}
 }
 
-// look is next, unless it is known that there is nothing to do: after a turn whose
-// prompt was the last.
+// look is next, unless there is known to be nothing to do: after a turn whose prompt
+// was the last.
 func (w *waking) look() (step, *queued, error) {
 	if o := w.offered(); o != nil {
 		p, err := w.accept(w.ctx, o.p)
@@ -126,7 +126,7 @@ func (w *waking) look() (step, *queued, error) {
 		}
 		if !errors.Is(err, errDeclined) {
 			w.inDoubt = true
-			w.roster.want(w.c.key) // it may be in the queue, and nobody else may look
+			w.roster.want(w.c.key) // it may be in the queue, and no other process may look
 		}
 		o.answer <- err
 	}
@@ -154,11 +154,11 @@ func (w *waking) do(s step, p *queued) (err error) {
 	}
 	if o := p.offer; o != nil {
 		p.offer = nil
-		o.answer <- nil // those who interrupt it from now on find its turn
+		o.answer <- nil // interrupts from now on find its turn
 	} else if s != await { // which the CLI was given with this
 		p.Begun++
 		p.Sent = true
-		p.Question = "" // it was decided, or nobody will ask it again
+		p.Question = "" // it was decided, or will not be asked again
 		err := w.records.update(w.ctx, p, w.lease.Fence)
 		if errors.Is(err, store.ErrConflict) {
 			return nil // it was cancelled, or is to be tried again: look at it again
@@ -192,10 +192,10 @@ func (w *waking) do(s step, p *queued) (err error) {
 	return w.failed(p, errors.Join(err, w.close()))
 }
 
-// maxFailure is how much is kept of what ended an attempt.
+// maxFailure is how much of the error of an attempt is kept.
 const maxFailure = 2000
 
-// cutFailure is what is kept of an error.
+// cutFailure is the part of an error that is kept.
 func cutFailure(err error) string {
 	text := err.Error()
 	if len(text) > maxFailure {
@@ -204,9 +204,9 @@ func cutFailure(err error) string {
 	return text
 }
 
-// rewindFiles restores files. What the CLI refuses, or cannot do because it does
-// not start, is the outcome: people decide whether to try again. If the store fails,
-// or the lease is in doubt, it is tried again.
+// rewindFiles restores files. If the CLI refuses, or does not start, that is the
+// outcome: people decide whether to try again. If the store fails, or the lease is in
+// doubt, it is tried again.
 func (w *waking) rewindFiles(ctx context.Context, p *queued) error {
 	t, err := w.asked.transcript(ctx, w.rec.Session)
 	if err != nil {
@@ -231,10 +231,11 @@ func (w *waking) rewindFiles(ctx context.Context, p *queued) error {
 	return w.persist(func() error { return w.ended(ctx, p, o) })
 }
 
-// accept writes a prompt that was offered down as accepted and begun, and returns it as
-// the store has it: the caller of Send may change what it has sent. It returns errDeclined
-// if nothing was written: a prompt waits that was accepted elsewhere, or something is to be
-// looked at first. After any other error it is not known whether it was written.
+// accept writes an offered prompt as accepted and begun, and returns it as the store
+// has it, because the caller of Send may change what it has sent. It returns
+// errDeclined if nothing was written: a prompt that was accepted elsewhere waits, or
+// something is to be looked at first. After any other error the outcome of the write is
+// not known.
 func (w *waking) accept(ctx context.Context, offered *queued) (*queued, error) {
 	if !w.ready() {
 		return nil, errDeclined
@@ -266,7 +267,7 @@ func (w *waking) accept(ctx context.Context, offered *queued) (*queued, error) {
 	w.queue, w.outcomes = map[string]bool{p.ID: true}, nil
 	w.roster.mu.Lock()
 	defer w.roster.mu.Unlock()
-	if !slices.Contains(w.c.waiting, p.name) { // unless somebody has just looked at the store
+	if !slices.Contains(w.c.waiting, p.name) { // unless a look at the store has just added it
 		w.c.waiting = append(w.c.waiting, p.name)
 		w.roster.tally(1, 0)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// watcher is one who watches a prompt. It holds up nobody: what it does not read
-// in time is dropped, and it learns so.
+// watcher watches a prompt. It never blocks the conversation: messages that it does not
+// read in time are dropped, and it learns so.
 type watcher struct {
 	mu    sync.Mutex
 	items []watched
@@ -26,7 +26,7 @@ type watched struct {
 	err error
 }
 
-// maxUnread is how many messages one who watches may leave unread.
+// maxUnread is how many messages a watcher may leave unread.
 const maxUnread = 4096
 
 func (r *roster) watch(key, prompt string) *watcher {
@@ -65,16 +65,16 @@ func (r *roster) unhold(c *conversation) {
 	r.forget(c)
 }
 
-// news passes on what is said in conversations and how prompts end, to listeners in this
-// process and, if Options.Live says how, in others.
+// news passes messages and the ends of prompts on to listeners in this process and, by
+// Options.Live, in others.
 type news struct {
 	opts   *Options
 	store  *announcer
 	roster *roster
 }
 
-// publish passes something on to those who read the conversation and to the
-// watchers of a prompt. An error is the last thing they hear.
+// publish passes a message or an error on to the readers of the conversation and to the
+// watchers of a prompt. An error is the last thing they get.
 func (n *news) publish(c *conversation, prompt string, m message.Message, err error) {
 	if m != nil {
 		n.addLiveText(c, m)
@@ -82,7 +82,7 @@ func (n *news) publish(c *conversation, prompt string, m message.Message, err er
 	n.roster.notify(c, prompt, m, err)
 }
 
-// notify passes something on to the watchers of a prompt.
+// notify passes a message or an error on to the watchers of a prompt.
 func (r *roster) notify(c *conversation, prompt string, m message.Message, err error) {
 	r.mu.Lock()
 	watchers := slices.Clone(c.watchers[prompt])
@@ -145,9 +145,9 @@ func (w *watcher) empty() bool {
 	return len(w.items) == 0
 }
 
-// take returns what there is to read. It waits for it, but not for longer than
-// a time after which the store is to be looked at. A signal may be an old one: then
-// there is nothing to read, and nothing to look at.
+// take returns the unread items. It waits for some, but not for longer than the time
+// after which the store is to be looked at. A signal may be stale: then there is
+// nothing to read, and nothing to look at.
 func (w *watcher) take(ctx context.Context, poll time.Duration) (items []watched, look bool) {
 	t := time.NewTimer(poll)
 	defer t.Stop()
@@ -168,7 +168,7 @@ func (w *watcher) take(ctx context.Context, poll time.Duration) (items []watched
 	return items, look
 }
 
-// recheck lets those who watch a prompt look at the store.
+// recheck makes the watchers of a prompt look at the store.
 func (r *roster) recheck(key, prompt string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// worker lets a CLI work on the prompts of a conversation, and writes down what it answers
-// and costs.
+// worker lets a CLI work on the prompts of a conversation, and records its answers and
+// costs.
 type worker struct {
 	callGate
 	files files
@@ -28,19 +28,20 @@ type worker struct {
 	heard   string // the id of the last answer of the main conversation
 	newest  newest
 	closed  chan struct{} // closed when the session is closed
-	// mode is the permission mode of the CLI, and moved says that the CLI has
-	// changed it, as it does when a plan is approved.
+	// mode is the permission mode of the CLI, and moved means that the CLI has changed
+	// it, as it does when a plan is approved.
 	mode  permission.Mode
 	moved bool
 	own   choices // of the user's options
 
-	// inDoubt says that a prompt which was offered may still be written under this lease.
-	// It would be beside the queue, which is all that an offer looks at. So all others are queued.
+	// inDoubt means that an offered prompt may still be written under this lease. It
+	// would be beside the queue, which is all that an offer looks at. So all others are
+	// queued.
 	inDoubt bool
 
 	starts int // starts in a row that were too slow, of the prompt of the step
 
-	deferredCall *approval.Question // the question about the call that the step finish makes; nil if nobody was asked
+	deferredCall *approval.Question // the question about the call that the step finish makes; nil if no person was asked
 }
 
 // connect starts the CLI of the conversation.
@@ -81,16 +82,16 @@ func (w *worker) connect(ctx context.Context, s step) error {
 	return w.catchUp(ctx, had.Mode, had.Model)
 }
 
-// starting lets people see that the CLI is being started. Only this process knows.
+// starting shows people that the CLI is being started. Only this process knows.
 func (w *worker) starting(now bool) {
 	w.roster.mu.Lock()
 	defer w.roster.mu.Unlock()
 	w.c.starting = now
 }
 
-// catchUp changes the mode and the model of a CLI that was started with others than
-// the record has now: those who chose them meanwhile found no session. It is done when
-// the record has nothing new, and from then on they find it.
+// catchUp changes the mode and the model of a CLI that was started with others than the
+// record has now: callers who chose them meanwhile found no session. It repeats until
+// the record has nothing new; from then on they find the session.
 func (w *worker) catchUp(ctx context.Context, mode permission.Mode, model string) error {
 	for {
 		rec, err := w.records.load(ctx, w.c.key)
@@ -176,9 +177,9 @@ func (w *worker) options(ctx context.Context, s step) (*claude.Options, error) {
 	return o, w.chooseSession(ctx, o)
 }
 
-// chooseSession resumes the session of the conversation if the store has
-// something of it. Otherwise it begins another: the CLI may have used the id for
-// something that was never stored.
+// chooseSession resumes the session of the conversation if the store has something of
+// it. Otherwise it begins another: the CLI may have used the id for lines that were
+// never stored.
 func (w *worker) chooseSession(ctx context.Context, o *claude.Options) error {
 	t, err := w.asked.transcript(ctx, w.rec.Session)
 	if err != nil {
@@ -255,7 +256,7 @@ func (w *worker) close() error {
 	if w.gate != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), parkBound)
 		defer cancel()
-		_ = w.gate.Park(ctx) // nobody waits, unless the CLI has ended
+		_ = w.gate.Park(ctx) // no call waits, unless the CLI has ended
 	}
 	err := s.Close()
 	w.egress.close()
@@ -265,7 +266,7 @@ func (w *worker) close() error {
 	return err
 }
 
-// see takes note of the permission mode and of the last answer.
+// see notes the permission mode and the last answer.
 func (w *worker) see(m message.Message) {
 	var mode permission.Mode
 	switch m := m.(type) {

@@ -35,8 +35,8 @@ func (f *files) open(ctx context.Context, key string) (context.Context, error) {
 // when the time of the fleet is over.
 const saveBound = 2 * time.Minute
 
-// saveFiles saves what a turn has left in the folder. It is not an error of the turn if
-// that fails: the files are here, and the next save takes them along.
+// saveFiles saves the folder after a turn. A failure is not an error of the turn: the
+// files are here, and the next save includes them.
 func (w *worker) saveFiles() {
 	if w.files.dir == nil || w.lease.isLost() {
 		return
@@ -65,8 +65,8 @@ func (w *worker) closeFiles() {
 	w.files.dir = nil
 }
 
-// eraseWorkspace removes the folder of a conversation that is deleted, with what was saved
-// of it. A process that has no folders removes what the fleet's store has: machines that
+// eraseWorkspace removes the folder of a deleted conversation, with its saved files. A
+// process that has no folders removes what the fleet's store has of it: machines that
 // have the folder then know that it is an old one.
 func (e *eraser) eraseWorkspace(ctx context.Context, key string, fence store.Fence) error {
 	if e.opts.Workspace == nil {
