@@ -11,10 +11,11 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// acceptance is a prompt that somebody is about to give to the fleet. It is in the
-// head of the log before the fleet can accept the prompt, and until the log has the
-// prompt. So after a crash in between the log still learns of it, and what it costs
-// is counted. And nobody deletes a conversation for good while it can still get one.
+// acceptance is the write-ahead record of a prompt that a sender is about to give to
+// the fleet. The head of the log holds it from before the fleet can accept the prompt
+// until the log has the prompt. So the log learns of the prompt, and its cost is
+// counted, even after a crash in between; and no conversation is deleted for good while
+// it can still get one.
 type acceptance struct {
 	Prompt api.Prompt `json:"prompt"`
 	At     time.Time  `json:"at"`
@@ -23,8 +24,8 @@ type acceptance struct {
 	Sender string `json:"sender"`
 }
 
-// settledAfter is when the fleet has accepted a prompt that somebody was about to give
-// to it, or never will: all that they do is bounded by a shorter time.
+// settledAfter is the age at which an attempt is decided: the fleet has accepted its
+// prompt or never will, because every step of a sender is bounded by a shorter time.
 const settledAfter = 2 * lastingBound
 
 // intend notes that a prompt is about to be given to the fleet, and names the attempt.
@@ -72,8 +73,9 @@ func (h *logHead) awaited(now time.Time) bool {
 	return slices.ContainsFunc(h.Accepting, func(a acceptance) bool { return now.Sub(a.At) < settledAfter })
 }
 
-// settle takes the attempts of others out of a head whose prompts the log has. They may
-// still be at it, so that waits until they cannot be. The caller has the lock.
+// settle removes other senders' attempts from a head once the log has their prompts. It
+// keeps those younger than settledAfter, whose senders may still be running. The caller
+// has the lock.
 func (l *eventLog) settle(h *logHead, now time.Time) {
 	if len(h.Accepting) == 0 {
 		return
@@ -84,8 +86,7 @@ func (l *eventLog) settle(h *logHead, now time.Time) {
 	})
 }
 
-// undecided returns the prompts that somebody was about to give to the fleet, and of
-// which the log does not know more.
+// undecided returns the attempts whose prompts the log does not have yet.
 func (l *eventLog) undecided() []acceptance {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,7 +123,7 @@ func (s *logs) finishAccepting(ctx context.Context, l *eventLog, age time.Durati
 		case errors.Is(err, fleet.ErrUnknown) && now.Sub(a.At) >= settledAfter:
 			err = l.refuse(ctx, a.Sender)
 		case errors.Is(err, fleet.ErrUnknown):
-			err = nil // it may come yet
+			err = nil // it may still come
 		}
 		if err != nil {
 			return err

@@ -19,8 +19,8 @@ type access struct {
 	gate *authenticator
 }
 
-// identify finds the user of a request. No user is not an error; credentials that
-// are wrong are. Without an answer to put it into, the cookie is not renewed.
+// identify finds the user of a request. A request without a user is not an error, but
+// one with wrong credentials is. If w is nil, the cookie is not renewed.
 func (ac *access) identify(w http.ResponseWriter, r *http.Request) (api.User, error) {
 	u, err := ac.userOf(w, r)
 	u.Address = ac.clientOf(r)
@@ -46,7 +46,7 @@ func (ac *access) userOf(w http.ResponseWriter, r *http.Request) (api.User, erro
 	}
 	c, revision, err := ac.gate.check(ctx, cookie.Value, cookiePrefix)
 	if errors.Is(err, errCredential) {
-		return api.User{}, nil // an old cookie is like none
+		return api.User{}, nil // an old cookie counts as none
 	}
 	if err != nil {
 		return api.User{}, problemOf(err)
@@ -94,17 +94,18 @@ func (ac *access) trusted(r *http.Request) bool {
 	return err == nil && ac.isProxy(ip)
 }
 
-// strict reports whether a browser should use https only for the name that it has asked
-// for: not for this machine itself, where other programs answer to the same name.
+// strict reports whether a browser should use only https for the host name that it
+// asked for. It exempts localhost, to which other programs on this machine answer as
+// well, and literal addresses, for which browsers ignore HSTS.
 func (ac *access) strict(r *http.Request) bool {
 	name := hostName(r.Host)
 	_, err := netip.ParseAddr(name)
 	return (r.TLS != nil || ac.opts.Secure) && err != nil && name != "localhost" && !strings.HasSuffix(name, ".localhost")
 }
 
-// allowedHost reports whether the server answers to a host name: a literal address of
-// the loopback, localhost, or one of the names of the options. A page of another site
-// whose name was made to point here has none of these.
+// allowedHost reports whether the server answers to a host name: a literal loopback
+// address, localhost, or one of the names in the options. This stops DNS rebinding: a
+// page of another site whose name was made to point here has none of these names.
 func (ac *access) allowedHost(host string) bool {
 	name := hostName(host)
 	if ip, err := netip.ParseAddr(name); err == nil && ip.IsLoopback() || name == "localhost" {
@@ -118,9 +119,9 @@ func (ac *access) allowedHost(host string) bool {
 	return false
 }
 
-// clientOf is where a request comes from: the other end of the connection, or the
-// address that a trusted proxy names for its own. Of a chain of proxies only those in
-// ProxyFrom are believed.
+// clientOf returns the address that a request comes from: the other end of the
+// connection, or the one that a trusted proxy names. In a chain of proxies only those
+// in ProxyFrom are believed.
 func (ac *access) clientOf(r *http.Request) string {
 	peer := addressOf(r)
 	if !ac.trusted(r) {
@@ -138,12 +139,12 @@ func (ac *access) clientOf(r *http.Request) string {
 	return peer
 }
 
-// isProxy reports whether an address is one of a trusted proxy.
+// isProxy reports whether an address belongs to a trusted proxy.
 func (ac *access) isProxy(ip netip.Addr) bool {
 	return slices.ContainsFunc(ac.opts.ProxyFrom, func(from netip.Prefix) bool { return from.Contains(ip.Unmap()) })
 }
 
-// cookie makes the cookie. It is Lax, so that links from mails and chats work.
+// cookie makes the cookie. It is SameSite=Lax, so that links from mails and chats work.
 func (ac *access) cookie(text string, life time.Duration) *http.Cookie {
 	return &http.Cookie{
 		Name: ac.cookieName(), Value: text, Path: "/", MaxAge: int(life / time.Second),
@@ -151,7 +152,7 @@ func (ac *access) cookie(text string, life time.Duration) *http.Cookie {
 	}
 }
 
-// cookieName has the port, because cookies do not know ports.
+// cookieName includes the port, because browsers share cookies between ports.
 func (ac *access) cookieName() string {
 	if ac.opts.Port == 0 {
 		return "claude-serve"

@@ -13,7 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// editorPing is how often an editor that says nothing is asked whether it lives.
+// editorPing is the interval at which the server pings a silent editor.
 const editorPing = 30 * time.Second
 
 // editorRoute is where editors connect. It is not in the table of routes: OpenAPI
@@ -22,11 +22,11 @@ func editorRoute() *route {
 	return &route{method: "GET", path: "/acp", least: api.Viewer, status: http.StatusSwitchingProtocols, handle: (*call).editor}
 }
 
-// editor speaks the Agent Client Protocol over a WebSocket until the editor is gone, the
-// server stops, or the user may no longer be here. Its sessions are conversations of
-// this server.
+// editor speaks the Agent Client Protocol over a WebSocket until the editor leaves, the
+// server stops, or the user loses access. Its sessions are conversations of this
+// server.
 //
-// A browser names the page that connects: only one of this server may.
+// A browser sends the origin of the page that connects: only this server's own may.
 func (c *call) editor() error {
 	if !c.s.editors.enter() {
 		return closing.because("try again in a moment")
@@ -42,7 +42,7 @@ func (c *call) editor() error {
 		return nil // it has answered
 	}
 	conn.SetReadLimit(maxPrompt)
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.ctx())) // that of the request ends with the upgrade
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.ctx())) // the request's context ends with the upgrade
 	defer cancel(nil)
 	defer context.AfterFunc(c.s.ctx, func() { cancel(errServerStops) })()
 	socket := &editorSocket{conn: conn, ctx: ctx}
@@ -68,8 +68,8 @@ var (
 	errMayNotStay  = errors.New(mayNoLonger)
 )
 
-// watchEditor ends a connection whose editor does not answer, or whose user may no
-// longer be here.
+// watchEditor ends a connection whose editor stops answering, or whose user loses
+// access.
 func (c *call) watchEditor(ctx context.Context, socket *editorSocket, end context.CancelCauseFunc) {
 	ping, look := time.NewTicker(editorPing), time.NewTicker(lookAgain)
 	defer ping.Stop()
@@ -90,8 +90,8 @@ func (c *call) watchEditor(ctx context.Context, socket *editorSocket, end contex
 	}
 }
 
-// editorUser is who uses a connection now. Each request is made as them, as if it had
-// come alone: a token that was revoked counts no longer.
+// editorUser returns the user of a connection as of now. Every request is authorised
+// anew, as if it had come alone, so a revoked token stops working at once.
 func (c *call) editorUser() (api.User, error) {
 	u, err := c.service().access.identify(nil, c.r)
 	if err == nil {

@@ -59,7 +59,7 @@ func (b *countedSessions) Resume(ctx context.Context, e *acp.Editor, req *schema
 	return b.open(func() (acp.AgentSession, error) { return b.Backend.Resume(ctx, e, req) })
 }
 
-// open opens a session if there is room for one. Without room nothing is begun.
+// open opens a session if there is room for one. Otherwise it begins nothing.
 func (b *countedSessions) open(do func() (acp.AgentSession, error)) (acp.AgentSession, error) {
 	if !b.enter() {
 		return nil, &schema.Error{

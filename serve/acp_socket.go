@@ -11,19 +11,20 @@ import (
 	"github.com/coder/websocket"
 )
 
-// editorPiece is how much of a message is written at once. A line that takes so little
-// within writeWait counts as dead.
+// editorPiece is how many bytes of a message are written at once. A connection that
+// cannot take this much within writeWait counts as dead.
 const editorPiece = 16 << 10
 
-// editorSocket is a WebSocket as a stream of lines: each message is a line. One goroutine
-// may read while another writes and a third asks whether the editor is alive.
+// editorSocket turns a WebSocket into a stream of lines, one for each message. One
+// goroutine may read while another writes and a third checks whether the editor is
+// alive.
 type editorSocket struct {
 	conn *websocket.Conn
-	ctx  context.Context // its cause is why the connection ends
-	in   []byte          // of the message that is being read
-	out  bytes.Buffer    // a line that has no end yet
+	ctx  context.Context // its cause explains the end of the connection
+	in   []byte          // the unread rest of a message
+	out  bytes.Buffer    // the beginning of an unfinished line
 
-	heard   atomic.Bool // something has come since the last look
+	heard   atomic.Bool // something has arrived since the last check
 	writing atomic.Bool
 }
 
@@ -67,8 +68,8 @@ func (h hearing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write sends each line as a message. An editor that takes nothing is dropped; one on a
-// slow line is not.
+// Write sends each line as a message. An editor that reads nothing is dropped; one on a
+// slow connection is not.
 func (s *editorSocket) Write(p []byte) (int, error) {
 	s.out.Write(p)
 	for {
@@ -83,8 +84,8 @@ func (s *editorSocket) Write(p []byte) (int, error) {
 	}
 }
 
-// send writes a message piece by piece. Each piece must be taken in time, however many
-// there are.
+// send writes a message piece by piece. The deadline applies to each piece, so a large
+// message may take longer than a small one.
 func (s *editorSocket) send(line []byte) error {
 	s.writing.Store(true)
 	defer s.writing.Store(false)
@@ -105,9 +106,8 @@ func (s *editorSocket) send(line []byte) error {
 	return w.Close()
 }
 
-// alive asks an editor that is silent whether it lives. One that sends something lives,
-// and cannot answer before it has sent it. Whether one lives that is being written to,
-// the writer finds out.
+// alive pings an editor that is silent. One that is sending is alive, and cannot reply
+// before it has finished. While the server writes, the writer finds out.
 func (s *editorSocket) alive(ctx context.Context) error {
 	if s.heard.Swap(false) || s.writing.Load() {
 		return nil

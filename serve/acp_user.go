@@ -9,7 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// userServer is the service as one user has it. user says who that is, at each use.
+// userServer is the service as one user sees it. It calls user before each use, because
+// tokens are revoked and roles change.
 type userServer struct {
 	service *Service
 	user    func() (api.User, error)
@@ -17,7 +18,7 @@ type userServer struct {
 
 var _ acp.RemoteServer = (*userServer)(nil)
 
-// as does something as the user.
+// as calls do as the user.
 func as[T any](s *userServer, do func(api.User) (T, error)) (T, error) {
 	u, err := s.user()
 	if err != nil {
@@ -26,7 +27,7 @@ func as[T any](s *userServer, do func(api.User) (T, error)) (T, error) {
 	return do(u)
 }
 
-// act is as without a value.
+// act is [as] without a result.
 func (s *userServer) act(do func(api.User) error) error {
 	_, err := as(s, func(u api.User) (struct{}, error) { return struct{}{}, do(u) })
 	return err

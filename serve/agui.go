@@ -17,9 +17,9 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// aguiRun is a run of AG-UI: from a prompt, or from decisions, to the end of the
-// turn or to the next questions. It is a client of the [Service] like any other:
-// the conversation does not know it, and continues without it.
+// aguiRun is a run of AG-UI: from a prompt, or from decisions, to the end of the turn
+// or to the next questions. It is a client of the [Service] like any other, and the
+// conversation continues without it.
 type aguiRun struct {
 	*call
 	in     *RunInput
@@ -28,19 +28,19 @@ type aguiRun struct {
 	begun  bool   // the run has begun the conversation
 
 	events *translator
-	shown  *snapshot // gathers what is not sent one by one
+	shown  *snapshot // collects what is sent as one snapshot
 	stream *stream
-	broken bool // nobody reads
+	broken bool // the client is gone
 
-	asked   map[string]bool // the approvals that the log has
-	awaited map[string]bool // the prompts whose end is the run's
-	turn    *api.Turn       // the last of them that has ended
-	used    []*api.Turn     // all of them that have ended
-	place   int64           // the last event that was translated
+	asked   map[string]bool // the approvals in the log
+	awaited map[string]bool // the prompts that the run waits for
+	turn    *api.Turn       // the last of their turns that has ended
+	used    []*api.Turn     // all of their turns that have ended
+	place   int64           // the number of the last translated event
 }
 
-// runAgent serves POST /ag-ui/{preset}. What is wrong with the request itself is a
-// problem; what happens afterwards is an event.
+// runAgent serves POST /ag-ui/{preset}. A fault in the request itself is answered with
+// a problem; anything later becomes an event of the stream.
 func (c *call) runAgent() error {
 	r := &aguiRun{call: c, in: c.body.(*RunInput), asked: make(map[string]bool), awaited: make(map[string]bool)}
 	content, err := r.newest()
@@ -85,7 +85,7 @@ func (r *aguiRun) newestOfUser() *RunMessage {
 	return nil
 }
 
-// newest reads what the user said last.
+// newest returns the content of the user's newest message.
 func (r *aguiRun) newest() (message.Content, error) {
 	m := r.newestOfUser()
 	if m == nil {
@@ -101,9 +101,9 @@ func (r *aguiRun) newest() (message.Content, error) {
 	return content, nil
 }
 
-// thread finds the conversation that a thread is, or begins it with the prompt of
-// the run. A name that is not the id of a conversation that the user may see is a
-// name of the user's own.
+// thread finds the conversation of a thread, or begins it with the prompt of the run. A
+// name that is not the id of a conversation visible to the user is a name of the user's
+// own choice.
 func (r *aguiRun) thread(content message.Content) (api.Conversation, error) {
 	s, ctx := r.service(), r.ctx()
 	own := r.in.ThreadID
@@ -131,8 +131,8 @@ func (r *aguiRun) thread(content message.Content) (api.Conversation, error) {
 	})
 }
 
-// promptOf is the id of the newest prompt in a conversation, the same in every
-// run. It is empty if there is none.
+// promptOf returns the id of the newest prompt in a conversation, empty if there is
+// none. Every run derives the same id, so a repeated run sends nothing twice.
 func (r *aguiRun) promptOf(conversation string) string {
 	newest := r.newestOfUser()
 	if newest == nil {
@@ -144,7 +144,7 @@ func (r *aguiRun) promptOf(conversation string) string {
 // do decides, prompts and follows.
 func (r *aguiRun) do(ctx context.Context, content message.Content, answers []resumeAnswer) error {
 	s, user := r.service(), r.user
-	if r.begun { // with its prompt, and all of it is new
+	if r.begun { // it began with the prompt, so everything is new
 		r.awaited[r.prompt] = true
 		return r.follow(ctx, 0)
 	}
@@ -173,8 +173,8 @@ func (r *aguiRun) do(ctx context.Context, content message.Content, answers []res
 	return r.follow(ctx, last)
 }
 
-// review notes which prompts the run is about. It reports whether the newest one
-// was sent before.
+// review notes which prompts belong to the run, and reports whether the newest one was
+// sent before.
 func (r *aguiRun) review(past []api.Event) (known bool) {
 	open := make(map[string]bool)
 	for i := range past {
@@ -197,11 +197,11 @@ func (r *aguiRun) review(past []api.Event) (known bool) {
 	return known
 }
 
-// recall goes through what has happened before. If the run is a repetition, the
-// client may have seen any part of it, and gets all messages at once; otherwise
-// it gets what it has not seen yet.
+// recall goes through the past events. The client of a repeated run may have seen any
+// part of it, and gets all messages in one snapshot; otherwise it gets what it has not
+// seen yet.
 func (r *aguiRun) recall(past []api.Event, from int64, repeated bool, answers []resumeAnswer) {
-	const context = 100 // events that can have other blocks of the same answer
+	const context = 100 // events that may hold other blocks of the same answer
 	if !repeated && len(answers) == 0 {
 		skipped := max(0, len(past)-context)
 		for i := range past[:skipped] {
@@ -217,7 +217,7 @@ func (r *aguiRun) recall(past []api.Event, from int64, repeated bool, answers []
 	}
 	live := func() {
 		r.events.emit = r.send
-		for _, a := range answers { // the run that ended with them has shown them
+		for _, a := range answers { // the run that ended with these questions has shown them
 			r.events.calls[a.approval.ToolUseID] = true
 		}
 		if !repeated {
@@ -260,7 +260,7 @@ func (r *aguiRun) recallOne(e *api.Event) {
 
 // decodeUser returns what a person said in the main conversation.
 func decodeUser(e *api.Event) (*message.User, bool) {
-	m, _ := message.Decode(e.Message) // what cannot be read is not shown
+	m, _ := message.Decode(e.Message) // an unreadable message is not shown
 	user, ok := m.(*message.User)
 	return user, ok && user.Text() != "" && message.SubagentOf(user) == (message.Subagent{})
 }
@@ -286,7 +286,7 @@ func (r *aguiRun) take(e *api.Event) {
 // gatherCalls is how long a run waits for the other questions of parallel calls.
 const gatherCalls = 50 * time.Millisecond
 
-// follow sends what happens, until the run ends.
+// follow sends events as they happen, until the run ends.
 func (r *aguiRun) follow(ctx context.Context, after int64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -311,7 +311,7 @@ func (r *aguiRun) follow(ctx context.Context, after int64) error {
 	ping, look := time.NewTicker(pingEvery), time.NewTicker(lookAgain)
 	defer ping.Stop()
 	defer look.Stop()
-	var due <-chan time.Time // when to look whether the run has ended
+	var due <-chan time.Time // when to check whether the run has ended
 	for !r.broken {
 		select {
 		case e, ok := <-pull:
@@ -343,8 +343,8 @@ func (r *aguiRun) follow(ctx context.Context, after int64) error {
 	return nil
 }
 
-// noteworthy reports whether an event may end the run, and how long to wait for
-// what belongs to it.
+// noteworthy reports whether an event may end the run, and how long to wait for related
+// ones.
 func (r *aguiRun) noteworthy(e *api.Event) (time.Duration, bool) {
 	switch {
 	case e.Type == api.EventSynced:
@@ -354,12 +354,12 @@ func (r *aguiRun) noteworthy(e *api.Event) (time.Duration, bool) {
 	case e.Type == api.EventPrompt && e.Prompt.State == "stuck":
 		return 0, true
 	}
-	return 0, e.Type == api.EventTurn && r.turn != nil && len(r.awaited) == 0 // the log has the answer before it
+	return 0, e.Type == api.EventTurn && r.turn != nil && len(r.awaited) == 0 // the log has the answer before the turn
 }
 
-// look ends the run if its turns have ended, or if a person is asked. A question
-// that the log does not have yet is not the end, unless it is late: what was said
-// before it comes first.
+// look ends the run if its turns have ended or a person is asked. A question that the
+// log does not have yet does not end it, unless it is late: the text before the
+// question must come first.
 func (r *aguiRun) look(ctx context.Context, late bool) (done bool, err error) {
 	if len(r.awaited) == 0 {
 		r.finish()
@@ -370,7 +370,7 @@ func (r *aguiRun) look(ctx context.Context, late bool) (done bool, err error) {
 		return false, err
 	}
 	if !late && slices.ContainsFunc(asked, func(a api.Approval) bool { return !r.asked[a.ID] }) {
-		return false, nil // its event comes
+		return false, nil // its event will come
 	}
 	if len(asked) > 0 {
 		r.interrupt(asked)
@@ -401,7 +401,7 @@ func (r *aguiRun) finish() {
 	r.send(event)
 }
 
-// interrupt ends the run with questions.
+// interrupt ends the run with the questions that wait.
 func (r *aguiRun) interrupt(asked []api.Approval) {
 	r.events.endAll()
 	slices.Reverse(asked) // the oldest first
@@ -425,7 +425,7 @@ func (r *aguiRun) fail(p *api.Problem) {
 	r.send(RunEvent{Type: "RUN_ERROR", Message: p.Title + ": " + p.Detail, Code: strings.TrimPrefix(p.Type, "/problems/")})
 }
 
-// send writes an event, unless nobody reads anymore.
+// send writes an event, unless the client is gone.
 func (r *aguiRun) send(e RunEvent) {
 	if r.broken {
 		return
@@ -437,12 +437,12 @@ func (r *aguiRun) send(e RunEvent) {
 	}
 	var text bytes.Buffer
 	text.WriteString("data: ")
-	text.Write(data) // one line: JSON escapes breaks
+	text.Write(data) // one line: JSON escapes line breaks
 	text.WriteString("\n\n")
 	r.broken = !r.stream.write(text.Bytes())
 }
 
-// usageOf is what turns have used, by model.
+// usageOf sums up by model what turns have used.
 func usageOf(turns []*api.Turn) []RunUsage {
 	models := make(map[string]RunUsage)
 	for _, t := range turns {

@@ -7,16 +7,16 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// answerOrder holds back live text of an answer of the model until the transcript has
-// the answer before it, and the results of its calls. The CLI writes its lines a moment
-// after the next answer has begun to stream; a result inside of that text would be a
-// message within a message. Text that is held too long, because what comes before it
-// never does, is shown when it is in the transcript itself. The zero value is ready.
+// answerOrder holds back the live text of an answer until the transcript has the
+// previous answer and the results of its calls. The CLI writes these lines a moment
+// after the next answer has begun to stream; a result in the midst of that text would
+// be a message within a message. If what it waits for never comes, the text is shown
+// once it is in the transcript itself. The zero value is ready.
 type answerOrder struct {
-	before  map[string]string // answers that were seen live, and those before them
-	last    string            // the answer of the last line of the model
-	over    string            // the answer that a line of the user came after
-	calls   map[string]string // that have no result yet, and whose they are
+	before  map[string]string // the answer before each one that was seen live
+	last    string            // the answer of the model's last line
+	over    string            // the answer that a line of the user followed
+	calls   map[string]string // calls without a result, and the answers they belong to
 	waiting []api.Block
 }
 
@@ -57,7 +57,7 @@ func (o *answerOrder) heard(m message.Message) {
 	}
 }
 
-// hold keeps a block for later, and reports whether it does.
+// hold keeps a block for later if its answer is not ready, and reports whether it did.
 func (o *answerOrder) hold(b api.Block) bool {
 	if o.ready(b.Message) {
 		return false
@@ -70,7 +70,7 @@ func (o *answerOrder) hold(b api.Block) bool {
 	return true
 }
 
-// held is a block that waits, nil if it does not.
+// held returns a block that is held back, nil if it is not.
 func (o *answerOrder) held(answer string, block int) *api.Block {
 	i := slices.IndexFunc(o.waiting, func(b api.Block) bool { return b.Message == answer && b.Block == block })
 	if i < 0 {
@@ -79,7 +79,7 @@ func (o *answerOrder) held(answer string, block int) *api.Block {
 	return &o.waiting[i]
 }
 
-// ready reports whether everything is there that comes before an answer.
+// ready reports whether everything that precedes an answer is there.
 func (o *answerOrder) ready(answer string) bool {
 	before := o.before[answer]
 	if before == "" || o.last == answer {

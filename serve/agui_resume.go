@@ -15,19 +15,19 @@ import (
 
 // resumeAnswer is an answer to an interrupt.
 type resumeAnswer struct {
-	approval api.Approval // as it stands
+	approval api.Approval // its current state
 	id       string
 	digest   string
-	place    int64 // where the run ended that asked
-	cancel   bool  // the person has given the question up
+	place    int64 // where the run that asked ended
+	cancel   bool  // the person has abandoned the question
 	decision api.Decision
 }
 
-// resumePayload is what an answer says.
+// resumePayload is the payload of an answer.
 type resumePayload struct {
 	// Approved lets the call run, or not.
 	Approved *bool `json:"approved"`
-	// Message is what the model reads when it is denied.
+	// Message is for the model, if the call is denied.
 	Message string `json:"message"`
 	// Input runs the call with another input; for an elicitation it is the
 	// content of the form.
@@ -64,7 +64,7 @@ func interruptOf(a *api.Approval, place int64) Interrupt {
 	return i
 }
 
-// answers reads the answers of a run before anything happens.
+// answers reads and checks the answers of a run before it acts on any.
 func (r *aguiRun) answers() ([]resumeAnswer, error) {
 	var all []resumeAnswer
 	for i, entry := range r.in.Resume {
@@ -86,7 +86,7 @@ func (r *aguiRun) answers() ([]resumeAnswer, error) {
 	return all, nil
 }
 
-// decisionOf reads a payload. Nothing is allowed that does not say so.
+// decisionOf reads a payload. It allows a call only if the payload explicitly does.
 func decisionOf(entry *ResumeEntry) (api.Decision, error) {
 	if entry.Status == "cancelled" {
 		return api.Decision{Decision: api.DecideDeny}, nil
@@ -106,8 +106,8 @@ func decisionOf(entry *ResumeEntry) (api.Decision, error) {
 	return api.Decision{Decision: api.DecideAllow, Input: p.Input}, nil
 }
 
-// decide takes the decisions. It reports whether they were taken before, and
-// where the run ended that asked for them.
+// decide takes the decisions. It reports whether any was taken before, and where the
+// run that asked for them ended.
 func (r *aguiRun) decide(ctx context.Context, answers []resumeAnswer) (repeated bool, from int64, err error) {
 	for i := range answers {
 		a := &answers[i]
@@ -123,7 +123,7 @@ func (r *aguiRun) decide(ctx context.Context, answers []resumeAnswer) (repeated 
 	for i := range answers {
 		a := &answers[i]
 		if a.cancel && a.approval.State != api.ApprovalPending {
-			continue // there is nothing to give up
+			continue // there is nothing to abandon
 		}
 		if a.approval.Kind == api.KindElicitation && a.decision.Decision == api.DecideAllow {
 			a.decision.Decision = "answer"
@@ -135,7 +135,7 @@ func (r *aguiRun) decide(ctx context.Context, answers []resumeAnswer) (repeated 
 	return repeated, from, nil
 }
 
-// aguiPart is a part of what a user says in AG-UI.
+// aguiPart is a part of a user's message in AG-UI.
 type aguiPart struct {
 	Type   string `json:"type"`
 	Text   string `json:"text"`
@@ -146,7 +146,7 @@ type aguiPart struct {
 	} `json:"source"`
 }
 
-// partsOf reads what a user says in AG-UI: a text, or a list of parts.
+// partsOf reads a user's message in AG-UI: a text, or a list of parts.
 func partsOf(raw json.RawMessage) (message.Content, error) {
 	if !bytes.HasPrefix(raw, []byte("[")) {
 		return contentOf(raw)
@@ -176,8 +176,8 @@ func partsOf(raw json.RawMessage) (message.Content, error) {
 	return contentOf(data)
 }
 
-// encoded is the JSON of what a user says.
+// encoded returns a user's message as JSON.
 func encoded(content message.Content) json.RawMessage {
-	data, _ := jsonx.Marshal(content) // it was read from JSON
+	data, _ := jsonx.Marshal(content) // cannot fail: it was read from JSON
 	return data
 }

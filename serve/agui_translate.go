@@ -13,12 +13,12 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// translator turns events of a conversation into events of AG-UI. A block of
-// text is a message there; so is a block of thinking.
+// translator turns events of a conversation into events of AG-UI, where each block of
+// text or thinking is a message.
 type translator struct {
 	emit func(RunEvent)
 
-	answer string // the id of the model's message that was last seen
+	answer string // the id of the model's last message
 	blocks int    // how many of its blocks are in the transcript
 	parent string // the message that its tool calls belong to
 
@@ -42,8 +42,7 @@ func newTranslator(emit func(RunEvent)) *translator {
 	return &translator{emit: emit, open: make(map[string]*openText), done: make(map[string]bool), calls: make(map[string]bool), agents: make(map[string]RunEvent)}
 }
 
-// take translates one event. Those that say nothing to a client of AG-UI are
-// left out.
+// take translates one event. It drops those that mean nothing to a client of AG-UI.
 func (t *translator) take(e *api.Event) {
 	switch e.Type {
 	case api.EventPartial:
@@ -72,7 +71,7 @@ func (t *translator) live(b api.Block) {
 	}
 }
 
-// written is what is known of a block that is being written.
+// written returns the known text of a block that is being written.
 func (t *translator) written(answer string, block int) (text string, known bool) {
 	if held := t.order.held(answer, block); held != nil {
 		return held.Text, true
@@ -88,9 +87,9 @@ func textID(answer string, block int) string { return fmt.Sprintf("%s-%d", answe
 
 // message translates a line of the transcript.
 func (t *translator) message(e *api.Event) {
-	m, _ := message.Decode(e.Message) // what cannot be read is not shown
+	m, _ := message.Decode(e.Message) // an unreadable message is not shown
 	if m == nil || message.SubagentOf(m) != (message.Subagent{}) {
-		return // that a subagent works is shown, and its result
+		return // of a subagent only its beginning and its result are shown
 	}
 	if t.progress.Add(m) {
 		defer t.state()
@@ -122,7 +121,7 @@ func (t *translator) message(e *api.Event) {
 	}
 }
 
-// note takes what an event of the past says about the list of the model.
+// note takes in the model's list from a past event.
 func (t *translator) note(e *api.Event) {
 	if e.Type != api.EventMessage {
 		return
@@ -155,8 +154,8 @@ func (t *translator) agentBegins(b *message.ToolUseBlock) {
 	t.emit(begin)
 }
 
-// agentEnds shows how the call of a subagent ended. One in the background has only
-// begun: what it finds comes as a prompt of its own.
+// agentEnds shows how the call of a subagent ended. A background subagent has only
+// begun: its result comes later, as a prompt of its own.
 func (t *translator) agentEnds(r *message.ToolResultBlock, report json.RawMessage) {
 	id := r.ToolUseID
 	if t.agents[id].Type == "" {
@@ -184,7 +183,7 @@ func (t *translator) begin() {
 	}
 }
 
-// suspend ends the part of the subagents in a run that ends before they do.
+// suspend marks the subagents as suspended in a run that ends before they do.
 func (t *translator) suspend() {
 	for _, id := range slices.Sorted(maps.Keys(t.agents)) {
 		t.emit(RunEvent{Type: "SUBAGENT_FINISHED", SubagentRunID: id, Outcome: &RunOutcome{Type: "suspended"}})
@@ -218,7 +217,7 @@ func (t *translator) call(id, name, input string) {
 	t.emit(RunEvent{Type: "TOOL_CALL_END", ToolCallID: id})
 }
 
-// write sends what is new of a text.
+// write sends the new part of a text.
 func (t *translator) write(id string, kind api.BlockKind, whole string) {
 	if t.done[id] || whole == "" {
 		return
@@ -236,7 +235,7 @@ func (t *translator) write(id string, kind api.BlockKind, whole string) {
 	}
 	more, ok := strings.CutPrefix(whole, text.sent)
 	if !ok || more == "" {
-		return // it was cut short, or there is nothing new
+		return // the text was cut short, or nothing is new
 	}
 	text.sent = whole
 	kindOfEvent := "TEXT_MESSAGE_CONTENT"
@@ -262,7 +261,7 @@ func (t *translator) end(id string) {
 	t.emit(RunEvent{Type: "TEXT_MESSAGE_END", MessageID: id})
 }
 
-// endAll ends what is still open when a run ends: texts that were cut short, and
+// endAll ends what is still open at the end of a run: texts that were cut short, and
 // the part of subagents that are still at work.
 func (t *translator) endAll() {
 	for _, id := range slices.Sorted(maps.Keys(t.open)) {

@@ -70,9 +70,8 @@ type RunEvent struct {
 	ParentMessageID string  `json:"parentMessageId,omitzero"`
 	Content         *string `json:"content,omitempty"`
 
-	// SubagentRunID is the tool call that a subagent was started by, and
-	// ParentToolCallID is the same. Name and Description say what it is, and
-	// Result what it answered.
+	// SubagentRunID and ParentToolCallID are both the tool call that started a
+	// subagent. Name and Description describe it, and Result is its answer.
 	SubagentRunID    string `json:"subagentRunId,omitzero"`
 	ParentToolCallID string `json:"parentToolCallId,omitzero"`
 	Description      string `json:"description,omitzero"`
@@ -81,15 +80,15 @@ type RunEvent struct {
 	// Snapshot is the state of the agent.
 	Snapshot *RunState `json:"snapshot,omitempty"`
 
-	// Messages are those of a snapshot.
+	// Messages belong to a snapshot of messages.
 	Messages []RunSaid `json:"messages,omitempty"`
 
-	// Name and Value are of an event beyond the protocol: claude.conversation
-	// is an [api.Conversation], claude.turn an [api.Turn], claude.notice an [api.Notice].
+	// Name and Value belong to an event beyond the protocol: claude.conversation is an
+	// [api.Conversation], claude.turn an [api.Turn], claude.notice an [api.Notice].
 	Name  string `json:"name,omitzero"`
 	Value any    `json:"value,omitempty"`
 
-	// Message and Code are of an error.
+	// Message and Code belong to an error.
 	Message string `json:"message,omitzero"`
 	Code    string `json:"code,omitzero"`
 
@@ -114,13 +113,13 @@ type RunCall struct {
 	Function RunFunction `json:"function"`
 }
 
-// RunFunction says which tool is called, and with which input.
+// RunFunction is the tool that is called, and its input.
 type RunFunction struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
 }
 
-// RunState is what AG-UI calls the state of the agent.
+// RunState is the state of the agent, as AG-UI calls it.
 type RunState struct {
 	// Todos is the list that the model keeps for itself.
 	Todos []RunTodo `json:"todos"`
@@ -129,27 +128,26 @@ type RunState struct {
 // RunTodo is one entry of the model's list.
 type RunTodo struct {
 	Text   string `json:"text"`
-	Active string `json:"active,omitzero"` // the same while it is being done
+	Active string `json:"active,omitzero"` // the text to show while it is being done
 	Status string `json:"status"`
 }
 
-// RunOutcome says why a run has ended: success, interrupt or cancelled. That of a
-// subagent is success or suspended.
+// RunOutcome is why a run has ended: success, interrupt or cancelled; for a subagent,
+// success or suspended.
 type RunOutcome struct {
 	Type       string      `json:"type"`
 	Interrupts []Interrupt `json:"interrupts,omitempty"`
 }
 
-// Interrupt is an approval in AG-UI. A run ends with the interrupts that wait,
-// and the next run answers them. The conversation itself waits, as it does for
-// every approval, and in the meantime anybody with the right role can decide
-// elsewhere.
+// Interrupt is an approval in AG-UI. A run ends with the pending interrupts, and the
+// next run answers them. Meanwhile the conversation itself waits, as for every
+// approval, and any user with the right role can decide elsewhere.
 type Interrupt struct {
 	// ID names the approval, the input that is shown, and the place in the log
 	// at which the run has ended.
 	ID     string `json:"id"`
 	Reason string `json:"reason" enum:"tool_call,input_required"`
-	// Message is one line that says what is asked.
+	// Message sums up the question in one line.
 	Message    string `json:"message,omitzero"`
 	ToolCallID string `json:"toolCallId,omitzero"`
 	// ResponseSchema describes the payload of an answer.
@@ -159,7 +157,8 @@ type Interrupt struct {
 	Metadata map[string]any `json:"metadata,omitempty"`
 }
 
-// RunUsage is what a model has used. InputTokens counts those from the cache too.
+// RunUsage counts what a model has used. InputTokens includes those read from the
+// cache.
 type RunUsage struct {
 	Provider    string `json:"provider"`
 	Model       string `json:"model"`

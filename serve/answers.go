@@ -69,8 +69,8 @@ func (as *answers) question(ctx context.Context, u api.User, id string, least ap
 	return q, err
 }
 
-// decidedBefore answers somebody who came second: the same decision is fine,
-// another one is a conflict that says who was first.
+// decidedBefore answers a user whose decision came second. If it is the same decision,
+// that is fine; a different one is a conflict that names who was first.
 func (as *answers) decidedBefore(ctx context.Context, u api.User, id string, a *approval.Answer) (api.Approval, error) {
 	q, err := as.fleet.Approvals().Get(ctx, id)
 	if err != nil {
@@ -85,7 +85,7 @@ func (as *answers) decidedBefore(ctx context.Context, u api.User, id string, a *
 	return api.Approval{}, p
 }
 
-// acknowledge notes that a person has read that their decision was not used.
+// acknowledge notes that a person has seen that their decision took no effect.
 func (as *answers) acknowledge(ctx context.Context, q *approval.Question, u api.User) {
 	if q.Unused == "" || !q.UnusedSeen.IsZero() || q.Answer == nil || q.Answer.By != u.Name {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// kindOf says what kind of approval a question is.
+// kindOf returns the kind of approval that a question is.
 func kindOf(tool string) api.ApprovalKind {
 	switch tool {
 	case "AskUserQuestion":
@@ -24,7 +24,7 @@ func kindOf(tool string) api.ApprovalKind {
 	return api.KindTool
 }
 
-// stateOf says how a question stands, in one word.
+// stateOf returns the state of a question.
 func stateOf(q *approval.Question) api.ApprovalState {
 	switch {
 	case q.State == approval.Gone && q.Outcome == approval.Expired:
@@ -41,8 +41,8 @@ func stateOf(q *approval.Question) api.ApprovalState {
 	return api.ApprovalAllowed
 }
 
-// selectsApproval reports whether a query selects an approval that was made of a question,
-// in the conversation of a note.
+// selectsApproval reports whether a query selects an approval, given the question that
+// it was made of and the note of its conversation.
 func selectsApproval(q *api.ApprovalQuery, a *api.Approval, question *approval.Question, n *note) bool {
 	return (q.State == "" || q.State == a.State) &&
 		(q.Kind == "" || q.Kind == a.Kind) &&
@@ -50,8 +50,7 @@ func selectsApproval(q *api.ApprovalQuery, a *api.Approval, question *approval.Q
 		(q.Text == "" || contains(q.Text, append(aboutOf(question), a.Tool, n.Title)...))
 }
 
-// contains reports whether one of several texts has another in it, in upper or lower
-// case.
+// contains reports whether one of several texts contains part, in upper or lower case.
 func contains(part string, texts ...string) bool {
 	part = strings.ToLower(part)
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), part) })
@@ -91,10 +90,10 @@ func questionOf(q *permission.Question) api.Question {
 	return out
 }
 
-// titleOf is one line that says what is asked.
+// titleOf sums up a question in one line.
 func titleOf(q *approval.Question) string { return firstLine(aboutOf(q)[0]) }
 
-// aboutOf says what is asked, in full: in one text, or in one for each question.
+// aboutOf returns what a question asks, in full: one text, or one for each question.
 func aboutOf(q *approval.Question) []string {
 	switch kindOf(q.Tool) {
 	case api.KindPlan:

@@ -6,22 +6,23 @@ import (
 	"time"
 )
 
-// How long the body of a request may take: until the server knows whose it is, and from
-// then on. A body that never ends would otherwise keep its connection for nothing.
+// How long the body of a request may take to arrive: before the server knows the user,
+// and afterwards. A body that never ends would otherwise hold its connection for ever.
 const (
 	strangerBody = 10 * time.Second
 	userBody     = 2 * time.Minute
 )
 
-// timedBody is a body that must arrive in time. When it has, the deadline is gone: the
-// answer may be a stream.
+// timedBody is a body that must arrive before a deadline. Once it has, the deadline is
+// lifted, because the answer may be a stream.
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
-	left    int64 // bytes, if their number is known; negative: until its end
+	left    int64 // bytes still to come; negative: unknown
 }
 
-// timeBody gives the body of a request, if it has one, the time of a stranger's.
+// timeBody gives the body of a request, if it has one, the short time of an unknown
+// client.
 func timeBody(w http.ResponseWriter, r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
 		return
@@ -31,7 +32,7 @@ func timeBody(w http.ResponseWriter, r *http.Request) {
 	r.Body = b
 }
 
-// knownBody gives the body of a request more time: it is a user's.
+// knownBody gives the body of a request more time, because its user is known.
 func knownBody(r *http.Request) {
 	if b, ok := r.Body.(*timedBody); ok && b.left != 0 {
 		b.within(userBody)
@@ -39,7 +40,7 @@ func knownBody(r *http.Request) {
 }
 
 func (b *timedBody) within(d time.Duration) {
-	_ = b.control.SetReadDeadline(time.Now().Add(d)) // a recorder in tests has none
+	_ = b.control.SetReadDeadline(time.Now().Add(d)) // a recorder in tests has no deadline
 }
 
 // Read implements [io.Reader].

@@ -28,7 +28,7 @@ type call struct {
 	user  api.User
 	body  any // a pointer to a value of the route's type
 	key   string
-	about string             // the id of the conversation that the answer shows something of
+	about string             // the id of the conversation that the answer is about
 	leave context.CancelFunc // ends the sources of a stream
 }
 
@@ -57,7 +57,7 @@ func (s *Server) endpoint(rt *route) (http.Handler, error) {
 	}), nil
 }
 
-// serve does what a request asks for: first who asks, then what.
+// serve checks who asks, then does what the request asks for.
 func (c *call) serve(shape *schema.Schema) (err error) {
 	if c.user, err = c.service().access.identify(c.w, c.r); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (c *call) serve(shape *schema.Schema) (err error) {
 	return c.run()
 }
 
-// run calls the handler. What it leaves open is an answer without a body.
+// run calls the handler. A handler that writes nothing gives an answer without a body.
 func (c *call) run() error {
 	w := &answered{ResponseWriter: c.w}
 	c.w = w
@@ -118,8 +118,8 @@ func (a *answered) Write(b []byte) (int, error) {
 // Unwrap lets [http.ResponseController] find the connection.
 func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// checkQuery refuses parameters that the route does not have: one that is
-// misspelt would otherwise select more than was meant.
+// checkQuery refuses parameters that the route does not have: a misspelt filter would
+// otherwise select more than was meant.
 func (c *call) checkQuery() error {
 	for name, values := range c.r.URL.Query() {
 		i := slices.IndexFunc(c.route.query, func(p parameter) bool { return p.name == name })
@@ -171,15 +171,15 @@ func (c *call) read(shape *schema.Schema) ([]byte, error) {
 	return raw, nil
 }
 
-// faulty is the problem of a body.
+// faulty returns the problem of an invalid body.
 func faulty(pointer, detail string) *api.Problem {
 	p := badRequest.because("the body has the wrong form; GET /openapi.json describes it")
 	p.Errors = []api.Fault{{Pointer: pointer, Detail: detail}}
 	return p
 }
 
-// answer sends a value, unless there is an error. It takes both, so that a
-// handler is one line.
+// answer sends a value, unless there is an error. It takes both, so that a handler fits
+// on one line.
 func (c *call) answer(v any, err error) error {
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func (c *call) answer(v any, err error) error {
 func (c *call) raw(kind string, data []byte) error {
 	c.w.Header().Set("Content-Type", kind)
 	c.w.WriteHeader(c.route.status)
-	_, _ = c.w.Write(data) // nobody is there to learn about an error
+	_, _ = c.w.Write(data) // after an error there is no client left to inform
 	return nil
 }
 
@@ -328,9 +328,9 @@ func (c *call) number(name string) (int64, error) {
 	return n, nil
 }
 
-// issueToken makes a bearer token. To repeat the answer for an Idempotency-Key, the
-// server would have to keep the secret; to ignore the key would make a token that nobody
-// knows of each time the request is repeated. So it says what to do.
+// issueToken makes a bearer token. It refuses an Idempotency-Key: to repeat the answer,
+// the server would have to keep the secret, and ignoring the key would make another
+// unknown token with each repetition. The problem explains what to do instead.
 func (c *call) issueToken() error {
 	if c.r.Header.Get("Idempotency-Key") != "" {
 		return badRequest.because("the secret of a token is shown once, so the answer cannot be repeated: leave out the Idempotency-Key. If an answer was lost, GET /v1/tokens shows the token: revoke it, and make another")

@@ -14,7 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// changer changes what people can choose of a conversation.
+// changer changes the settings of a conversation that users choose.
 type changer struct {
 	fleet         fleet.Conversations
 	notes         noteStore
@@ -60,10 +60,10 @@ func (c *changer) checkChange(u api.User, n *note, ch *api.Change) error {
 	return p.choose(model, mode)
 }
 
-// checkIdle returns a problem if a conversation has something to do, or may be about to
-// get it.
+// checkIdle returns a problem if a conversation has work to do, or may be about to get
+// some.
 func (c *changer) checkIdle(ctx context.Context, key string) error {
-	// The log first: a prompt that nobody is about to send is in the fleet.
+	// The log first: an attempt leaves it only once the fleet has or has refused its prompt.
 	awaited, err := c.eraser.awaitsPrompts(ctx, key)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (c *changer) checkIdle(ctx context.Context, key string) error {
 	return nil
 }
 
-// checkMatch returns a problem unless a conversation has an ETag, if one is given.
+// checkMatch returns a problem if an ETag is given and the conversation has another.
 func (c *changer) checkMatch(ctx context.Context, n *note, ifMatch string) error {
 	if ifMatch == "" || ifMatch == "*" {
 		return nil
@@ -93,7 +93,7 @@ func (c *changer) checkMatch(ctx context.Context, n *note, ifMatch string) error
 	return nil
 }
 
-// archive ends a conversation that has nothing to do.
+// archive ends a conversation that has no work to do.
 func (c *changer) archive(ctx context.Context, key, ifMatch string) error {
 	if err := c.checkIdle(ctx, key); err != nil {
 		return err
@@ -108,15 +108,15 @@ func (c *changer) archive(ctx context.Context, key, ifMatch string) error {
 	if err != nil {
 		return err
 	}
-	// Those who send a prompt look at the note when the log has their prompt, and this
-	// looks at the log when the note is written: one sees the other.
+	// A sender reads the note after writing its prompt to the log; this reads the log
+	// after writing the note. So at least one of the two sees the other.
 	if err := c.checkIdle(ctx, key); err != nil {
 		return errors.Join(err, c.reopen(ctx, key))
 	}
 	return nil
 }
 
-// reopen lets a conversation continue that was archived a moment ago.
+// reopen takes back the archiving of a conversation.
 func (c *changer) reopen(ctx context.Context, key string) error {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
@@ -127,14 +127,14 @@ func (c *changer) reopen(ctx context.Context, key string) error {
 	return err
 }
 
-// change changes a conversation that may be changed so.
+// change applies a change that the user is allowed to make.
 func (c *changer) change(ctx context.Context, u api.User, n *note, ch *api.Change, ifMatch string) error {
 	if ch.Archived != nil && *ch.Archived && !n.Archived {
-		// First, and alone: if it is refused, the rest has not changed either.
+		// First, and separately: if it is refused, nothing else has changed.
 		if err := c.archive(ctx, n.Key, ifMatch); err != nil {
 			return err
 		}
-		ifMatch = "" // it did
+		ifMatch = "" // it matched
 	}
 	changed, err := c.notes.change(ctx, n.Key, func(n *note) error {
 		if err := c.checkMatch(ctx, n, ifMatch); err != nil {
@@ -172,7 +172,7 @@ func (c *changer) change(ctx context.Context, u api.User, n *note, ch *api.Chang
 	})
 }
 
-// applyChange changes what is noted.
+// applyChange applies a change to a note.
 func applyChange(n *note, ch *api.Change) {
 	set(&n.Title, ch.Title)
 	set(&n.Archived, ch.Archived)

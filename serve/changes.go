@@ -11,7 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// edit is an edit with the file that it is of.
+// edit is an edit and the file that it changes.
 type edit struct {
 	api.FileEdit
 	path string
@@ -26,8 +26,8 @@ func countLines(h *api.Hunk, sign byte) (n int) {
 	return n
 }
 
-// patchName writes a file name in a patch: as git does, in quotes if it has
-// characters that would break the line.
+// patchName writes a file name for a patch, as git does: in quotes if it has characters
+// that would break the line.
 func patchName(name string) string {
 	if quoted := strconv.QuoteToASCII(name); quoted != `"`+name+`"` {
 		var out strings.Builder
@@ -47,7 +47,7 @@ func patchName(name string) string {
 	return name
 }
 
-// editOf reads what the CLI reports of an edit.
+// editOf reads the CLI's report of an edit.
 func editOf(e *api.Event, m *message.User, r *message.ToolResultBlock, dir string) (edit, bool) {
 	raw := m.ToolUseResult
 	if len(raw) == 0 {
@@ -84,7 +84,7 @@ func editOf(e *api.Event, m *message.User, r *message.ToolResultBlock, dir strin
 	return out, len(out.Hunks) > 0 || out.Created
 }
 
-// newFile is the hunk of a file that did not exist.
+// newFile returns the hunk that creates a file.
 func newFile(content string) api.Hunk {
 	whole, ended := strings.CutSuffix(content, "\n")
 	lines := strings.Split(whole, "\n")

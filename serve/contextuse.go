@@ -13,21 +13,22 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// contextNote is what the log of a conversation knows about its context. It is kept in
-// the head, and written together with the event that it follows from. It changes no
-// map that it was given: a write that fails is made again.
+// contextNote records how full the context of a conversation is. It is kept in the head
+// of the log, and written together with the event that changed it. Its methods never
+// modify a map in place, because a failed write is repeated from the old value.
 type contextNote struct {
-	// Model gave the last answer, and Tokens is what it read for that. They are empty
-	// until the main agent answers, and again after a compaction until it does.
+	// Model gave the last answer, and Tokens counts what it read for that. They are
+	// empty until the main agent answers, and again between a compaction and the next
+	// answer.
 	Model  string `json:"model,omitzero"`
 	Tokens int64  `json:"tokens,omitzero"`
 	// Windows are the sizes of contexts, by the plain names of models.
 	Windows map[string]int64 `json:"windows,omitempty"`
 }
 
-// heard takes in what was said. What sub-agents say does not count: they have contexts
-// of their own. Nor do texts that the CLI writes in the name of the model, such as
-// errors of the API, for which nothing was read.
+// heard takes in a message. Those of subagents do not count, because they have contexts
+// of their own. Nor do texts that the CLI writes in the model's name, such as errors of
+// the API: no tokens were read for them.
 func (c contextNote) heard(e *fleet.ConversationEvent) contextNote {
 	switch m := e.Message.(type) {
 	case *message.Assistant:
@@ -36,7 +37,7 @@ func (c contextNote) heard(e *fleet.ConversationEvent) contextNote {
 			c.Model, c.Tokens = m.Model, read
 		}
 	case *message.User:
-		if says(e, "isCompactSummary") { // it stands for all that was said before
+		if says(e, "isCompactSummary") { // the summary replaces everything before it
 			c.Model, c.Tokens = "", 0
 		}
 	}
@@ -48,8 +49,8 @@ func says(e *fleet.ConversationEvent, member string) bool {
 	return string(jsonx.Member(e.Entry, member)) == "true"
 }
 
-// ended takes in the sizes that the result of a turn reports. A model whose size is told
-// in two ways has none: an answer does not say which of them is its own.
+// ended takes in the sizes that the result of a turn reports. If a model is reported
+// with two sizes it gets none, because an answer does not show which of them applies.
 func (c contextNote) ended(models map[string]message.ModelUsage) contextNote {
 	told := make(map[string]int64)
 	for name, used := range models {
@@ -71,7 +72,7 @@ func (c contextNote) ended(models map[string]message.ModelUsage) contextNote {
 	return c
 }
 
-// plainModel is the name of a model without its date, and without the variant in
+// plainModel returns the name of a model without its date and without a variant in
 // brackets, such as [1m]. Results and answers name the same model differently.
 func plainModel(name string) string {
 	plain, _, _ := strings.Cut(name, "[")
@@ -83,7 +84,7 @@ func plainModel(name string) string {
 	return plain
 }
 
-// use is what users see of it, nil as long as it is not known.
+// use returns what users see, nil as long as it is not known.
 func (c *contextNote) use() *api.ContextUse {
 	window := c.Windows[plainModel(c.Model)]
 	if c.Tokens <= 0 || window <= 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// conversations finds the conversations that a user may see, and puts together what is
-// known of them.
+// conversations finds the conversations that a user may see, and gathers what the
+// notes, the logs and the fleet know about them.
 type conversations struct {
 	fleet fleet.Conversations
 	notes noteStore
@@ -30,7 +30,7 @@ func (cs *conversations) find(ctx context.Context, u api.User, id string) (note,
 	return n, err
 }
 
-// findAny is find that also finds conversations that are being deleted.
+// findAny is find, but includes conversations that are being deleted.
 func (cs *conversations) findAny(ctx context.Context, u api.User, id string) (note, error) {
 	key := keyOf(id)
 	n, _, err := cs.notes.loadAny(ctx, key)
@@ -54,9 +54,9 @@ func (cs *conversations) act(ctx context.Context, u api.User, id string, least a
 	return cs.find(ctx, u, id)
 }
 
-// look puts together what is known of a conversation.
+// look gathers everything that is known about a conversation.
 func (cs *conversations) look(ctx context.Context, n *note) (api.Conversation, error) {
-	// The log first: what happens meanwhile comes in the stream after it.
+	// The log first: a stream that continues after it then misses nothing.
 	head, _, err := cs.book.head(ctx, n.Key)
 	if err != nil {
 		return api.Conversation{}, err
@@ -64,7 +64,7 @@ func (cs *conversations) look(ctx context.Context, n *note) (api.Conversation, e
 	c := n.conversation()
 	c.LastSeq, c.Context = head.last(), head.Context.use()
 	info, err := cs.fleet.Get(ctx, n.Key)
-	if errors.Is(err, fleet.ErrUnknown) { // nothing was said yet
+	if errors.Is(err, fleet.ErrUnknown) { // no prompt was sent yet
 		return c, nil
 	}
 	if err != nil {
@@ -81,9 +81,9 @@ func (cs *conversations) look(ctx context.Context, n *note) (api.Conversation, e
 	return c, nil
 }
 
-// visible returns all conversations that the user may see and the query selects,
-// and passes on the head of the log of each. Those that are being deleted are only
-// passed on.
+// visible returns all conversations that the user may see and the query selects, and
+// calls read with the note and the head of the log of each. Conversations that are
+// being deleted are passed to read only.
 func (cs *conversations) visible(ctx context.Context, u api.User, q api.ConversationQuery, read func(*note, *logHead)) ([]api.Conversation, error) {
 	pending, err := cs.pendingByConversation(ctx)
 	if err != nil {
@@ -140,7 +140,7 @@ func (cs *conversations) visible(ctx context.Context, u api.User, q api.Conversa
 	return all, nil
 }
 
-// pendingByConversation counts the approvals that wait, by the keys of their
+// pendingByConversation counts the pending approvals, by the keys of their
 // conversations.
 func (cs *conversations) pendingByConversation(ctx context.Context) (map[string]int, error) {
 	counts := make(map[string]int)
@@ -153,13 +153,13 @@ func (cs *conversations) pendingByConversation(ctx context.Context) (map[string]
 	return counts, nil
 }
 
-// visible reports whether a user may see the conversation. Sharing ends when its deletion
-// begins.
+// visible reports whether a user may see the conversation. It is no longer shared once
+// its deletion begins.
 func (n *note) visible(u api.User) bool {
 	return u.Role == api.Admin || n.Owner != "" && n.Owner == u.Name || n.Shared && n.Deleted.IsZero()
 }
 
-// conversation is what is known without the fleet.
+// conversation returns what is known without the fleet.
 func (n *note) conversation() api.Conversation {
 	return api.Conversation{
 		ID: idOf(n.Key), Title: cmp.Or(n.Title, idOf(n.Key)), Preset: n.Preset, Owner: n.Owner, Shared: n.Shared, State: n.idleState(),
@@ -168,7 +168,7 @@ func (n *note) conversation() api.Conversation {
 	}
 }
 
-// idleState is the state of a conversation that has nothing to do.
+// idleState returns the state of a conversation that has no work to do.
 func (n *note) idleState() api.State {
 	if n.Archived {
 		return api.Ended
@@ -176,11 +176,11 @@ func (n *note) idleState() api.State {
 	return api.Idle
 }
 
-// unread reports whether there is something that a user has not read. Nothing is
-// known about conversations that were not begun here.
+// unread reports whether the user has unread events. It is false for conversations that
+// were not begun here, because the server has no marks for them.
 func (n *note) unread(u api.User, last int64) bool { return n.Owner != "" && last > n.Read[u.Name] }
 
-// selectsNote reports whether a query selects a conversation by what is noted of it.
+// selectsNote reports whether a query selects a conversation by its note.
 func selectsNote(q *api.ConversationQuery, n *note) bool {
 	text := strings.ToLower(q.Text)
 	return (q.Preset == "" || q.Preset == n.Preset) &&
@@ -190,7 +190,7 @@ func selectsNote(q *api.ConversationQuery, n *note) bool {
 		(text == "" || strings.Contains(strings.ToLower(n.Title), text) || strings.Contains(idOf(n.Key), text))
 }
 
-// joinInfo adds what the fleet knows.
+// joinInfo adds what the fleet knows about a conversation.
 func joinInfo(c *api.Conversation, info *fleet.ConversationInfo, pending int) {
 	c.Pending, c.Queued, c.Session = pending, info.Queued, info.Session
 	c.Problem, c.Reason = failureOf(info.Cause, info.Stuck)

@@ -18,11 +18,11 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// creation is a request for a conversation, with what the server adds to it.
+// creation is a request for a conversation, with the server's additions.
 type creation struct {
 	api.NewConversation
-	id      string        // chosen by an Idempotency-Key
-	request string        // what id was, if a session decides about that
+	id      string        // derived from an Idempotency-Key
+	request string        // the original id, if a session replaces it
 	first   *fleet.Prompt // instead of Prompt
 }
 
@@ -40,7 +40,8 @@ type creator struct {
 	recovery      *recovery
 }
 
-// makeConversation makes a conversation, with what it takes over and with its note.
+// makeConversation makes a conversation with its note and the history that it takes
+// over.
 func (cr *creator) makeConversation(ctx context.Context, u api.User, n *note, c *creation) (err error) {
 	if c.Fork != nil {
 		if err := cr.recovery.beginFork(ctx, n.Key); err != nil {
@@ -57,14 +58,14 @@ func (cr *creator) makeConversation(ctx context.Context, u api.User, n *note, c 
 	if errors.Is(err, store.ErrConflict) {
 		var made bool
 		if made, err = cr.madeBefore(ctx, n, c); err == nil && !made {
-			err = beingDeleted() // it was there a moment ago
+			err = beingDeleted() // it existed a moment ago
 		}
 	}
 	return err
 }
 
-// madeBefore reports whether the request has made its conversation in an earlier
-// attempt. What another request has made is not for this one.
+// madeBefore reports whether an earlier attempt of the same request made the
+// conversation. One that another request made does not count.
 func (cr *creator) madeBefore(ctx context.Context, n *note, c *creation) (bool, error) {
 	old, _, err := cr.notes.loadAny(ctx, n.Key)
 	switch {
@@ -80,8 +81,7 @@ func (cr *creator) madeBefore(ctx context.Context, n *note, c *creation) (bool, 
 	return true, nil
 }
 
-// takeOver gives a new conversation what was said before, if it is to continue or
-// to copy something.
+// takeOver gives a new conversation its history, if it continues or copies something.
 func (cr *creator) takeOver(ctx context.Context, u api.User, n *note, c *creation) error {
 	switch {
 	case c.session() != "":
@@ -92,7 +92,7 @@ func (cr *creator) takeOver(ctx context.Context, u api.User, n *note, c *creatio
 	return nil
 }
 
-// firstPrompt is the prompt that a conversation begins with, nil if there is none.
+// firstPrompt returns the prompt that a conversation begins with, nil if there is none.
 func (c *creation) firstPrompt(key string) *fleet.Prompt {
 	if c.first == nil && c.Prompt != "" {
 		return &fleet.Prompt{ID: uuidFrom("first prompt", key), Text: c.Prompt}
@@ -100,18 +100,17 @@ func (c *creation) firstPrompt(key string) *fleet.Prompt {
 	return c.first
 }
 
-// lastingBound is how long something may take that must not end halfway because
-// its client has left.
+// lastingBound limits work that must not stop halfway when its client leaves.
 const lastingBound = 30 * time.Second
 
-// lasting is a context that does not end with the request.
+// lasting returns a context that outlives the request, for at most lastingBound.
 func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), lastingBound)
 }
 
-// undo removes a new conversation whose first prompt was refused, so that both
-// exist or neither. If nobody knows whether the prompt was accepted, or if another
-// one was, the conversation stays.
+// undo removes a new conversation whose first prompt was refused, so that both exist or
+// neither. If it is not certain that the prompt was refused, or if another one was
+// accepted, the conversation stays.
 func (cr *creator) undo(ctx context.Context, n *note, refusal error) {
 	if !refused(refusal) {
 		return
@@ -123,9 +122,8 @@ func (cr *creator) undo(ctx context.Context, n *note, refusal error) {
 	}
 }
 
-// refused reports whether an error says that a prompt was not accepted. After any
-// other one it may have been, or may still be: a write that was given up can land
-// late.
+// refused reports whether an error proves that a prompt was not accepted. After any
+// other error it may have been, or may still be: a write that timed out can land late.
 func refused(err error) bool {
 	for _, definite := range []error{fleet.ErrOverloaded, fleet.ErrBudget, fleet.ErrStuck, store.ErrInvalid, claude.ErrUnsupportedVersion} {
 		if errors.Is(err, definite) {
@@ -135,7 +133,7 @@ func refused(err error) bool {
 	return budget.is(err)
 }
 
-// newNote checks what is asked for.
+// newNote checks a request and makes the note of its conversation.
 func (cr *creator) newNote(ctx context.Context, u api.User, c *creation) (note, error) {
 	p := find(cr.presets, c.Preset)
 	if p == nil {
@@ -161,7 +159,7 @@ func (cr *creator) newNote(ctx context.Context, u api.User, c *creation) (note, 
 	}, nil
 }
 
-// The sizes of titles and labels.
+// The longest titles and labels.
 const (
 	maxTitle  = 200
 	maxLabels = 20
@@ -183,7 +181,7 @@ func checkTexts(title string, labels []string) error {
 	return nil
 }
 
-// firstLine is the beginning of a text in one line.
+// firstLine returns the beginning of a text, in one line.
 func firstLine(text string) string {
 	line := strings.Join(strings.Fields(text), " ")
 	if utf8.RuneCountInString(line) <= 80 {
@@ -224,15 +222,15 @@ func (cr *creator) fork(ctx context.Context, u api.User, n *note, c *creation) e
 	if err := cr.choose(ctx, n); err != nil {
 		last, cancel := lasting(ctx)
 		defer cancel()
-		return errors.Join(err, cr.fleet.Delete(last, n.Key)) // else it cannot be tried again
+		return errors.Join(err, cr.fleet.Delete(last, n.Key)) // otherwise a retry would fail
 	}
 	n.Model, n.Mode = cmp.Or(n.Model, old.Model), cmp.Or(n.Mode, old.Mode)
 	return nil
 }
 
-// recoverFork takes a copy that an earlier attempt has made, and that has no note
-// because the attempt was cut off: the key of a copy comes from that of the request.
-// If a program has used the copy since, it differs from what was asked for.
+// recoverFork adopts a copy that an interrupted attempt has left without a note. It
+// finds the copy because its key is derived from that of the request. If the copy was
+// used since, it is not what the request asked for.
 func (cr *creator) recoverFork(ctx context.Context, n *note) error {
 	used, err := cr.eraser.usedInFleet(ctx, n.Key)
 	if err == nil && used {
@@ -241,8 +239,8 @@ func (cr *creator) recoverFork(ctx context.Context, n *note) error {
 	return err
 }
 
-// choose lets the choices for a copy hold, instead of those of the original that
-// the fleet has copied.
+// choose applies the choices for a copy, in place of those that the fleet copied from
+// the original.
 func (cr *creator) choose(ctx context.Context, n *note) error {
 	if n.Model != "" {
 		if err := cr.fleet.SetModel(ctx, n.Key, n.Model); err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// What a credential is for. The first letters of a token say so, and people who
-// find one in a log know what to revoke.
+// The kinds of credentials. A token begins with its kind, so that people who find one
+// in a log know what to revoke.
 const (
 	bearerPrefix = "cct_" // in the header Authorization
 	loginPrefix  = "ccl_" // once, for a cookie
@@ -29,10 +29,10 @@ const (
 const (
 	loginLife   = 5 * time.Minute
 	cookieLife  = 30 * 24 * time.Hour
-	cookieRenew = 24 * time.Hour // how often the life of a cookie starts again
+	cookieRenew = 24 * time.Hour // how often a cookie is renewed
 )
 
-// credential is a token as it is kept: only the hash of its secret is.
+// credential is a stored token: of the secret only the hash is kept.
 type credential struct {
 	ID      string    `json:"id"`
 	Hash    string    `json:"hash"`
@@ -42,15 +42,15 @@ type credential struct {
 	Created time.Time `json:"created"`
 	By      string    `json:"by,omitzero"`
 	Expires time.Time `json:"expires,omitzero"`
-	// Browser is how the browser of a login calls itself.
+	// Browser is the User-Agent of a login's browser.
 	Browser string `json:"browser,omitzero"`
-	// Parent is the bearer token that a login was made with. It ends with it.
+	// Parent is the bearer token that a login was made with. The login ends with it.
 	Parent string `json:"parent,omitzero"`
 	// Unknown are members that a newer program has added.
 	Unknown jsonx.Unknown `json:",embed"`
 }
 
-// authenticator knows who a token or a cookie belongs to.
+// authenticator knows the owner of each token and cookie.
 type authenticator struct {
 	records store.Records
 	project string
@@ -61,7 +61,7 @@ func (g *authenticator) at(kind, id string) store.RecordKey {
 	return store.RecordKey{Project: g.project, Kind: kind, Name: id}
 }
 
-// kindOfToken says where a token is kept, by how it begins.
+// kindOfToken returns where a token is kept, by its prefix.
 func kindOfToken(token string) (kind, rest string) {
 	for prefix, kind := range map[string]string{bearerPrefix: kindToken, loginPrefix: kindLogin, cookiePrefix: kindLogin} {
 		if rest, ok := strings.CutPrefix(token, prefix); ok {
@@ -71,7 +71,7 @@ func kindOfToken(token string) (kind, rest string) {
 	return "", ""
 }
 
-// issue makes a credential and returns its text, which is not kept.
+// issue makes a credential and returns its text, which the server does not keep.
 func (g *authenticator) issue(ctx context.Context, prefix string, c credential, life time.Duration) (string, credential, error) {
 	now, err := g.records.Now(ctx)
 	if err != nil {
@@ -98,10 +98,10 @@ func hashOf(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// errCredential means that a token does not work, or not anymore.
+// errCredential means that a token is unknown, expired or revoked.
 var errCredential = errors.New("claude: serve: unknown or expired token")
 
-// check returns the credential of a token that works now.
+// check returns the credential of a valid token.
 func (g *authenticator) check(ctx context.Context, token string, prefixes ...string) (credential, int64, error) {
 	kind, rest := kindOfToken(token)
 	id, secret, ok := strings.Cut(rest, ".")
@@ -120,18 +120,18 @@ func (g *authenticator) check(ctx context.Context, token string, prefixes ...str
 		return c, 0, err
 	}
 	works, err := g.works(ctx, &c, now)
-	if err != nil { // a token that may have been revoked lets nobody in
+	if err != nil { // fail closed: the token may have been revoked
 		return credential{}, 0, err
 	}
 	if !works {
-		_ = g.records.DropRecord(ctx, g.at(kind, id), revision, store.Fence{}) // it is of no use
+		_ = g.records.DropRecord(ctx, g.at(kind, id), revision, store.Fence{}) // it will never work again
 		return credential{}, 0, errCredential
 	}
 	return c, revision, nil
 }
 
-// works reports whether a credential has not expired, and the token that it was made
-// with has neither expired nor been revoked.
+// works reports whether a credential is valid: neither it nor the token that it was
+// made with has expired or been revoked.
 func (g *authenticator) works(ctx context.Context, c *credential, now time.Time) (bool, error) {
 	if !c.Expires.IsZero() && !now.Before(c.Expires) {
 		return false, nil
@@ -154,12 +154,12 @@ func (g *authenticator) redeem(ctx context.Context, token string) (credential, e
 	}
 	err = g.records.DropRecord(ctx, g.at(kindLogin, c.ID), revision, store.Fence{})
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrConflict) {
-		return credential{}, errCredential // somebody was faster
+		return credential{}, errCredential // another request has used it
 	}
 	return c, err
 }
 
-// renew starts the life of a cookie again, once a day.
+// renew extends the life of a cookie, once a day.
 func (g *authenticator) renew(ctx context.Context, c credential, revision int64) (renewed bool) {
 	now, err := g.records.Now(ctx)
 	if err != nil || c.Parent != "" || c.Expires.Sub(now) > cookieLife-cookieRenew {
@@ -195,7 +195,7 @@ func (c *credential) info() api.TokenInfo {
 func (c *credential) isLogin() bool { return strings.HasPrefix(c.ID, cookiePrefix[:3]) }
 
 // manages reports whether the user may see and end a login. A token of a lesser role,
-// which may be in the hands of a program, does not reach the logins with a greater one.
+// which a program may hold, does not reach logins with a greater one.
 func manages(u api.User, login *credential) bool {
 	return u.Role == api.Admin || login.User == u.Name && u.Role.Covers(login.Role)
 }
