@@ -21,13 +21,13 @@ type eraser struct {
 	journal *journal
 }
 
-// erase removes everything of a conversation, even if the client leaves.
+// erase removes everything about a conversation, even if the client leaves.
 func (er *eraser) erase(ctx context.Context, key string) error {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
 	by := uuid.New()
 	err := er.book.beginErasing(ctx, key, by, func(h *logHead, _ time.Time) error {
-		if h.Erasing != nil { // now somebody has asked for it
+		if h.Erasing != nil { // now a user has asked for it
 			h.Erasing = &erasure{Unbooked: h.Erasing.Unbooked}
 		}
 		return nil
@@ -38,8 +38,8 @@ func (er *eraser) erase(ctx context.Context, key string) error {
 	return er.finishLater(key, by, er.eraseBegun(ctx, key, by))
 }
 
-// finishLater lets a deletion that has failed halfway be finished in the background. If
-// nothing was deleted, that ends at once. It returns the error.
+// finishLater returns err, and if it is not nil finishes the deletion in the
+// background. If nothing was deleted, that ends at once.
 func (er *eraser) finishLater(key, by string, err error) error {
 	if err != nil {
 		er.logs.tryErasing(key, func() { er.eraseWhenSent(key, by) })
@@ -50,9 +50,9 @@ func (er *eraser) finishLater(key, by string, err error) error {
 // errUsed means that a conversation has a prompt.
 var errUsed = errors.New("the conversation has a prompt")
 
-// eraseUnused removes a conversation unless a prompt was accepted for it, or may be,
-// such as that of another run of the same thread. What somebody has begun to delete is
-// deleted in any case.
+// eraseUnused removes a conversation unless a prompt was accepted for it, or may still
+// be, such as that of another run of the same thread. A deletion that has already begun
+// is finished in any case.
 func (er *eraser) eraseUnused(ctx context.Context, key string) error {
 	by := uuid.New()
 	err := er.book.beginErasing(ctx, key, by, func(h *logHead, now time.Time) error {
@@ -71,9 +71,9 @@ func (er *eraser) eraseUnused(ctx context.Context, key string) error {
 	return er.finishLater(key, by, er.eraseClosed(ctx, key, by))
 }
 
-// eraseClosed removes a conversation whose log is closed, unless it is to be removed
-// only if it is unused, and the fleet says that it was used: then it stays. The head of
-// the log says so, for those who continue after a crash must ask as well.
+// eraseClosed removes a conversation whose log is closed. If it is to be removed only
+// while unused, it stays if the fleet has used it. That condition is in the head of the
+// log, so that a server that continues after a crash checks it as well.
 func (er *eraser) eraseClosed(ctx context.Context, key, by string) error {
 	head, _, err := er.book.head(ctx, key)
 	if err != nil {
@@ -92,8 +92,8 @@ func (er *eraser) eraseClosed(ctx context.Context, key, by string) error {
 	return er.eraseBegun(ctx, key, by)
 }
 
-// undelete reopens a conversation: it is not deleted after all. The note
-// comes first: nobody removes the note of a conversation whose log is closed.
+// undelete reopens a conversation that is not to be deleted after all. It changes the
+// note before the log: while the log is closed, no other deletion removes the note.
 func (er *eraser) undelete(ctx context.Context, key, by string) error {
 	if err := er.notes.unmarkDeleted(ctx, key); err != nil {
 		return err
@@ -101,9 +101,9 @@ func (er *eraser) undelete(ctx context.Context, key, by string) error {
 	return er.book.endErasing(ctx, key, by)
 }
 
-// usedInFleet reports whether the fleet has or had a prompt for a conversation. It
-// asks twice: the fleet reads what a conversation has cost before it reads the queue,
-// so a prompt that ends in between is in neither.
+// usedInFleet reports whether the fleet has or had a prompt for a conversation. It asks
+// twice, because the fleet reads the cost of a conversation before its queue: a prompt
+// that ends in between is in neither.
 func (er *eraser) usedInFleet(ctx context.Context, key string) (bool, error) {
 	for range 2 {
 		info, err := er.fleet.Get(ctx, key)
@@ -119,8 +119,9 @@ func (er *eraser) usedInFleet(ctx context.Context, key string) (bool, error) {
 	return false, nil
 }
 
-// eraseBegun removes a conversation whose log is closed. The note stays until nothing
-// else is left, so it can be tried again, and the next server to start does.
+// eraseBegun removes a conversation whose log is closed. The note goes last, as a
+// tombstone: until then the deletion can be repeated, and the next server to start does
+// so.
 func (er *eraser) eraseBegun(ctx context.Context, key, by string) error {
 	first, awaited := false, false
 	now, err := er.records.Now(ctx)
@@ -136,7 +137,7 @@ func (er *eraser) eraseBegun(ctx context.Context, key, by string) error {
 	if err == nil {
 		err = er.closeBooks(ctx, key, by, info.Unprompted, now)
 	}
-	if err == nil { // before the fleet deletes: what is sent until then, it deletes
+	if err == nil { // before the fleet deletes: its deletion covers whatever was sent until then
 		awaited, err = er.awaitsPrompts(ctx, key)
 	}
 	if err == nil {
@@ -153,7 +154,7 @@ func (er *eraser) eraseBegun(ctx context.Context, key, by string) error {
 	return er.eraseRest(ctx, key, by)
 }
 
-// deleteInFleet removes what the fleet has of a conversation.
+// deleteInFleet removes the fleet's part of a conversation.
 func (er *eraser) deleteInFleet(ctx context.Context, key string) error {
 	err := er.fleet.Delete(ctx, key)
 	if errors.Is(err, fleet.ErrUnknown) {
@@ -162,9 +163,9 @@ func (er *eraser) deleteInFleet(ctx context.Context, key string) error {
 	return err
 }
 
-// stopErasing lets a conversation be used again that could not be deleted, for example
-// because another process is running it. One that may be deleted by half is left for
-// the next attempt, which can be made at once.
+// stopErasing reopens a conversation that could not be deleted, for example because
+// another process is running it. If it may be half deleted, it stays closed, and the
+// next attempt may begin at once.
 func (er *eraser) stopErasing(ctx context.Context, key, by string, first bool) error {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
@@ -176,8 +177,8 @@ func (er *eraser) stopErasing(ctx context.Context, key, by string, first bool) e
 	return er.book.changeErasing(ctx, key, by, func(e *erasure) *erasure { return e.passTo(by, time.Time{}) })
 }
 
-// eraseWhenSent removes the rest of a conversation when nobody can give the fleet a
-// prompt for it any more: the fleet would begin it again.
+// eraseWhenSent removes the rest of a conversation once no sender can still give the
+// fleet a prompt for it, which would begin the conversation again.
 func (er *eraser) eraseWhenSent(key, by string) {
 	ctx, warned := er.logs.ctx, false
 	for attempt := 0; ctx.Err() == nil; attempt++ {
@@ -206,8 +207,8 @@ func (er *eraser) awaitsPrompts(ctx context.Context, key string) (bool, error) {
 	return head.awaited(now), err
 }
 
-// finishErasing removes what is left of a conversation that somebody has begun to
-// delete. If others may still be at it, the problem says so.
+// finishErasing removes what is left of a conversation whose deletion has begun. If
+// another process may still be deleting it, the error is that problem.
 func (er *eraser) finishErasing(ctx context.Context, key, by string) error {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
@@ -243,14 +244,15 @@ func (er *eraser) eraseRest(ctx context.Context, key, by string) error {
 	return er.notes.drop(ctx, key)
 }
 
-// overWith reports whether an error says that a conversation is deleted, or about to
-// be.
+// overWith reports whether an error means that a conversation is deleted, is about to
+// be, or does not exist.
 func overWith(err error) bool {
 	return deleting.is(err) || notFound.is(err) || errors.Is(err, fleet.ErrDeleted) || errors.Is(err, fleet.ErrUnknown)
 }
 
-// forgetAbout removes what answers show of a conversation that is deleted. Those who
-// repeat a request are told so: worked on again, it could begin the conversation anew.
+// forgetAbout removes the stored answers about a deleted conversation. Their records
+// stay, marked as deleted: a repeated request must not run again, because it could
+// begin the conversation anew.
 func (er *eraser) forgetAbout(ctx context.Context, key string) error {
 	for r, err := range er.records.Scan(ctx, store.Folder{Project: er.project, Kind: kindOnce}, "") {
 		var o idempotencyRecord
@@ -262,7 +264,7 @@ func (er *eraser) forgetAbout(ctx context.Context, key string) error {
 		}
 		o.Header, o.Body, o.Deleted = nil, nil, true
 		if _, err := putRecord(ctx, er.records, r.Key, &o, r.Revision); err != nil && !errors.Is(err, store.ErrConflict) {
-			return err // after a conflict, somebody else has forgotten it
+			return err // after a conflict, another process has forgotten it
 		}
 	}
 	return nil

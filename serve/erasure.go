@@ -10,23 +10,23 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// erasure is in the head of a log whose conversation is being deleted. All who add
-// something to a log change its head, and all who send a prompt do so before the fleet
-// gets it. So once this is stored, nothing comes into the log, and of those who may
-// still give the fleet a prompt, the head has the names.
+// erasure is the tombstone in the head of a log whose conversation is being deleted.
+// Every writer changes the head with a compare-and-set, and every sender of a prompt
+// does so before the fleet gets it. So once the erasure is stored, nothing more enters
+// the log, and the head names all senders that may still give the fleet a prompt.
 type erasure struct {
-	// By names who deletes the conversation, and Until is how long the others leave
-	// that to them.
+	// By names the attempt that deletes the conversation. It is a lease: until Until,
+	// the others leave the deletion to it.
 	By    string    `json:"by"`
 	Until time.Time `json:"until"`
-	// IfUnused says that nobody has asked for it: the conversation stays if the fleet
-	// has a prompt for it that did not come through a server.
+	// IfUnused marks a deletion that no user has asked for: the conversation stays if
+	// the fleet has a prompt for it that did not come through a server.
 	IfUnused bool `json:"ifUnused,omitzero"`
-	// Unbooked is what the log does not know of the cost.
+	// Unbooked is the part of the cost that the log does not know.
 	Unbooked *unbooked `json:"unbooked,omitzero"`
 }
 
-// passTo returns what is in the head while somebody else deletes the conversation.
+// passTo returns the erasure for another attempt, which holds the lease until a time.
 func (e *erasure) passTo(by string, until time.Time) *erasure {
 	var next erasure
 	if e != nil {
@@ -44,16 +44,16 @@ func (h *logHead) writable() error {
 	return beingDeleted()
 }
 
-// beingDeleted is the problem of somebody who wants something of a conversation that
-// is being deleted.
+// beingDeleted returns the problem of a request for a conversation that is being
+// deleted.
 func beingDeleted() *api.Problem {
 	p := deleting.because("nothing more is accepted for it: begin another conversation, or try again in a moment")
 	p.RetryAfter = 1
 	return p
 }
 
-// beginErasing closes a log for good, unless prepare, which may say in the head how it
-// is to be deleted, has something against it.
+// beginErasing closes a log. It fails if prepare does, which may set in the head how
+// the conversation is to be deleted.
 func (b logStore) beginErasing(ctx context.Context, key, by string, prepare func(h *logHead, now time.Time) error) error {
 	for {
 		now, err := b.records.Now(ctx)
@@ -78,12 +78,12 @@ func (b logStore) beginErasing(ctx context.Context, key, by string, prepare func
 	}
 }
 
-// endErasing opens a log again.
+// endErasing reopens a log.
 func (b logStore) endErasing(ctx context.Context, key, by string) error {
 	return b.changeErasing(ctx, key, by, func(*erasure) *erasure { return nil })
 }
 
-// changeErasing changes what one has noted who deletes a conversation.
+// changeErasing changes the erasure of a log, if it still belongs to the attempt by.
 func (b logStore) changeErasing(ctx context.Context, key, by string, change func(*erasure) *erasure) error {
 	return b.changeHead(ctx, key, func(h *logHead) bool {
 		mine := h.Erasing != nil && h.Erasing.By == by
@@ -94,14 +94,14 @@ func (b logStore) changeErasing(ctx context.Context, key, by string, change func
 	})
 }
 
-// leave takes an attempt to send a prompt out of a log that is closed, so that nobody
-// waits for it.
+// leave removes an attempt to send a prompt from a log that is closed, so that the
+// deletion need not wait for it.
 func (b logStore) leave(ctx context.Context, key, sender string) error {
 	return b.changeHead(ctx, key, func(h *logHead) bool { return h.leave(sender) })
 }
 
-// changeHead changes the head of a log, if it has one, again and again until nobody
-// else has in between.
+// changeHead changes the head of a log, if it has one, with a compare-and-set that it
+// repeats after a conflict.
 func (b logStore) changeHead(ctx context.Context, key string, change func(h *logHead) (changed bool)) error {
 	for {
 		h, revision, err := b.head(ctx, key)
@@ -138,8 +138,8 @@ func (b logStore) checkUnused(ctx context.Context, key string, h *logHead, now t
 	return nil
 }
 
-// drop removes the log of a conversation that is being deleted. The head is last: it
-// keeps others from writing.
+// drop removes the log of a conversation that is being deleted. The head goes last,
+// because it keeps other processes from writing.
 func (b logStore) drop(ctx context.Context, key, by string) error {
 	for {
 		h, revision, err := b.head(ctx, key)
@@ -149,7 +149,7 @@ func (b logStore) drop(ctx context.Context, key, by string) error {
 		if h.Erasing == nil || h.Erasing.By != by {
 			return fmt.Errorf("claude: serve: another process deletes conversation %q", key)
 		}
-		for i := range h.Segments + 1 { // one more may be half made
+		for i := range h.Segments + 1 { // one more may be unfinished
 			if err := dropRecord(ctx, b.records, b.at(key, segmentName(i))); err != nil {
 				return err
 			}

@@ -12,19 +12,20 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// eventLog is the log of one conversation in memory. It is the same for all
-// readers, who keep nothing but a place in it.
+// eventLog is the log of one conversation in memory. All readers share it, and each
+// keeps only its position.
 type eventLog struct {
 	key  string
 	book logStore
 	// touched is called after each change.
 	touched func(key string)
 
-	// exists reports whether the conversation does, for the first write to the log.
+	// exists reports whether the conversation exists. It is asked after the first
+	// write.
 	exists func(ctx context.Context, key string) (bool, error)
 
 	writing chan struct{} // one slot: the right to append
-	ready   chan struct{} // closed when what was stored is here
+	ready   chan struct{} // closed when the stored events are loaded
 	failed  error         // set before ready is closed
 
 	mu       sync.Mutex
@@ -34,28 +35,28 @@ type eventLog struct {
 	head     logHead
 	revision int64
 	changed  chan struct{} // closed at the next change
-	closed   string        // why nothing more comes
+	closed   string        // why the log has ended
 
-	prompts   map[string]api.Prompt       // the last event about each that is kept, or has not ended
-	unended   []string                    // of them, those that have not ended, the oldest first
+	prompts   map[string]api.Prompt       // the last state of each that is kept or has not ended
+	unended   []string                    // the ids of those that have not ended, the oldest first
 	approvals map[string]api.ApprovalNote // likewise
 	cursors   map[string]int64            // the events of messages, by their cursors, from begin on
 	begin     string                      // the cursor of the last message that is older than what is kept, and was read
-	unloaded  int                         // events whose messages are not read yet
+	unloaded  int                         // events whose messages have not been read yet
 	writingOn liveText
-	results   []string // the ids of the last results that came, after what was said before them
+	results   []string // the ids of the last results; everything said before them is in the log
 
 	refs int // guarded by logs.mu
 	stop context.CancelFunc
 	done chan struct{}
 }
 
-// What a log keeps in memory. A reader behind it must load the conversation
-// again.
+// How much a log keeps in memory. A reader that is further behind must load the
+// conversation again.
 const (
 	keepEvents = 10_000
 	keepBytes  = 64 << 20
-	keepFrames = 64 // of the newest events, as they are sent
+	keepFrames = 64 // encoded frames of the newest events
 )
 
 func newEventLog(key string, book logStore, exists func(context.Context, string) (bool, error), touched func(string)) *eventLog {
@@ -66,7 +67,7 @@ func newEventLog(key string, book logStore, exists func(context.Context, string)
 	}
 }
 
-// load reads what is stored.
+// load reads the stored events.
 func (l *eventLog) load(ctx context.Context) error {
 	h, revision, err := l.book.head(ctx, l.key)
 	if err == nil {
@@ -101,7 +102,7 @@ func (l *eventLog) load(ctx context.Context) error {
 	} else {
 		l.first = h.First
 	}
-	for _, id := range h.Open { // their events may be older than what is kept
+	for _, id := range h.Open { // their events may be older than those in memory
 		p, ok := old[id]
 		if !ok {
 			p = api.Prompt{ID: id, State: api.PromptQueued}
@@ -150,13 +151,13 @@ func (l *eventLog) add(e logEvent) {
 	}
 }
 
-// forget drops what is known of an event that was dropped: of a prompt when it
-// has ended, of an approval when it is settled and nothing newer says so. The caller
-// has the lock.
+// forget drops the state that follows from an event that leaves the memory: of a prompt
+// once it has ended, of an approval once it is settled and no newer event is about it.
+// The caller has the lock.
 func (l *eventLog) forget(e *logEvent) {
 	switch e.Type {
 	case api.EventMessage:
-		if e.Message == nil { // it is known until it was read, or it would be taken for a new one
+		if e.Message == nil { // its cursor stays until the message is read, or it would seem new
 			l.unloaded--
 		} else {
 			l.passed(e.cursor)
@@ -170,21 +171,21 @@ func (l *eventLog) forget(e *logEvent) {
 	}
 }
 
-// passed notes that a message was read whose event is not kept. Messages are read in
-// their order, so from then on reading begins after it. The caller has the lock.
+// passed notes that a message was read whose event is no longer in memory. Messages are
+// read in order, so the next reading begins after it. The caller has the lock.
 func (l *eventLog) passed(cursor string) {
 	delete(l.cursors, cursor)
 	l.begin = cursor
 }
 
-// beginning is where to begin to read messages.
+// beginning returns the cursor after which to read messages.
 func (l *eventLog) beginning() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.begin
 }
 
-// size is about how many bytes an event takes.
+// size estimates how many bytes an event takes.
 func (e *logEvent) size() int {
 	n := 200 + len(e.Message)
 	if e.Prompt != nil {
@@ -199,9 +200,9 @@ func (l *eventLog) wake() {
 	l.changed = make(chan struct{})
 }
 
-// append adds the events that fresh returns, if they are still news: it is
-// called with the lock held, and again if another process has written in
-// between. The events are stored before anybody sees them.
+// append adds the events that fresh returns. It calls fresh with the lock held, and
+// again if another process has written in between, so fresh must return only what is
+// still news. The events are stored before any reader sees them.
 func (l *eventLog) append(ctx context.Context, fresh func(h *logHead) []logEvent) error {
 	return l.write(ctx, func(h *logHead) ([]logEvent, bool) {
 		events := fresh(h)
@@ -209,8 +210,8 @@ func (l *eventLog) append(ctx context.Context, fresh func(h *logHead) []logEvent
 	})
 }
 
-// write is append for those who may change the head without an event. Nothing is
-// written if change reports that nothing has changed.
+// write is append for callers that may change the head without adding an event. It
+// writes nothing if change reports no change.
 func (l *eventLog) write(ctx context.Context, change func(h *logHead) (events []logEvent, changed bool)) error {
 	select {
 	case l.writing <- struct{}{}:
@@ -245,10 +246,9 @@ func (l *eventLog) write(ctx context.Context, change func(h *logHead) (events []
 	}
 }
 
-// checkBegun is called after the first write to a log. Somebody who is late may have
-// begun the log of a conversation that was deleted: then it is removed again. A
-// deletion lets the conversation end before it removes the log, so either it removes
-// what was written, or this does.
+// checkBegun is called after the first write to a log. A late writer may have begun the
+// log of a deleted conversation: then it removes the log again. A deletion ends the
+// conversation before it removes the log, so one of the two removes what was written.
 func (l *eventLog) checkBegun(ctx context.Context) error {
 	for {
 		exists, err := l.exists(ctx, l.key)
@@ -257,7 +257,7 @@ func (l *eventLog) checkBegun(ctx context.Context) error {
 		}
 		_, revision, err := l.book.head(ctx, l.key)
 		if err == nil && revision != 0 {
-			// Not if another has written meanwhile: the conversation may be there again.
+			// Not if another process has written: the conversation may exist again.
 			err = l.book.records.DropRecord(ctx, l.book.at(l.key, headName), revision, store.Fence{})
 		}
 		switch {
@@ -271,7 +271,7 @@ func (l *eventLog) checkBegun(ctx context.Context) error {
 	}
 }
 
-// wasDeleted is why the log of a deleted conversation has ended.
+// wasDeleted is the reason for the end of a deleted conversation's log.
 const wasDeleted = "the conversation was deleted"
 
 // prepare makes the next head.
@@ -291,7 +291,7 @@ func (l *eventLog) prepare(now time.Time, change func(*logHead) ([]logEvent, boo
 	return next, l.revision, events, true
 }
 
-// commit shows events that are stored.
+// commit shows stored events to the readers.
 func (l *eventLog) commit(next logHead, revision int64, events []logEvent) {
 	l.mu.Lock()
 	l.head, l.revision = next, revision
@@ -306,7 +306,7 @@ func (l *eventLog) commit(next logHead, revision int64, events []logEvent) {
 	l.touched(l.key)
 }
 
-// refresh takes over what other processes have written, if there is anything.
+// refresh takes over what other processes have written since.
 func (l *eventLog) refresh(ctx context.Context) error {
 	select {
 	case l.writing <- struct{}{}:
@@ -350,7 +350,7 @@ func (l *eventLog) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// takeOver takes stored events into memory, from a number on.
+// takeOver takes the stored events after known into memory.
 func (l *eventLog) takeOver(h logHead, revision int64, stored []storedEvent, known int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -364,7 +364,8 @@ func (l *eventLog) takeOver(h logHead, revision int64, stored []storedEvent, kno
 	l.wake()
 }
 
-// fill gives an event of another process, or of an earlier one, its message.
+// fill gives an event that another process wrote, or an earlier run of this one, its
+// message.
 func (l *eventLog) fill(cursor string, message []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -382,7 +383,7 @@ func (l *eventLog) fill(cursor string, message []byte) {
 	l.wake()
 }
 
-// open returns the prompts that have not ended, in the order in which they came.
+// open returns the prompts that have not ended, the oldest first.
 func (l *eventLog) open() []api.Prompt {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -393,7 +394,7 @@ func (l *eventLog) open() []api.Prompt {
 	return open
 }
 
-// end lets readers know that nothing more comes.
+// end ends the log and tells the readers why.
 func (l *eventLog) end(reason string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -403,14 +404,14 @@ func (l *eventLog) end(reason string) {
 	}
 }
 
-// ended reports whether nothing more comes.
+// ended reports whether the log has ended.
 func (l *eventLog) ended() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.closed != ""
 }
 
-// lastSeq is the number of the last event.
+// lastSeq returns the number of the last event.
 func (l *eventLog) lastSeq() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -424,7 +425,7 @@ func (l *eventLog) nextChange() <-chan struct{} {
 	return l.changed
 }
 
-// mentions reports whether a message in memory names an id. The newest are looked at
+// mentions reports whether a message in memory names an id. It searches the newest
 // first.
 func (l *eventLog) mentions(id string) bool {
 	l.mu.Lock()
@@ -484,10 +485,10 @@ func (l *eventLog) tail(before int64, limit int) Tail {
 	return t
 }
 
-// Tail is the end of what is kept of a conversation, or of the part before an event.
-// It costs the same however long the conversation is.
+// Tail is the end of a conversation's kept events, or of those before a given event. It
+// costs the same however long the conversation is.
 type Tail struct {
 	Events []api.Event // the oldest first
-	Last   int64       // the number of the last event of all; Follow continues there
-	More   bool        // older events are kept
+	Last   int64       // the number of the conversation's last event; Follow continues there
+	More   bool        // there are older events
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// failureOf returns the causes that people can fix on the server, and what to do
-// about them. For any other, the text of the fleet is all that is known.
+// failureOf returns the causes that people can fix on the server, with advice. Of any
+// other, only the fleet's text is known.
 func failureOf(c fleet.Cause, text string) (api.Cause, string) {
 	switch c {
 	case fleet.CLIMissing:
@@ -19,10 +19,10 @@ func failureOf(c fleet.Cause, text string) (api.Cause, string) {
 	return "", text
 }
 
-// missingAdvice is what to do without a CLI.
+// missingAdvice helps with a missing CLI.
 const missingAdvice = "The Claude Code CLI is not installed on the server: install it with npm install -g @anthropic-ai/claude-code, then retry."
 
-// heldAdvice says why the prompts of a conversation wait.
+// heldAdvice explains why the prompts of a conversation wait.
 func heldAdvice(info *fleet.ConversationInfo) string {
 	if !info.HeldUntil.IsZero() {
 		return fmt.Sprintf("The budget of the day, $%.2f, is spent: its prompts are kept, and run after midnight UTC.", info.BudgetUSD)

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// feed knows which conversations have changed, and when. It has one entry for
-// each, so it cannot overflow however slow its readers are. Only the newest changes are
-// kept: most conversations change no more, or are deleted.
+// feed knows which conversations have changed, and when. It has one entry for each, so
+// it cannot overflow however slow its readers are. It keeps only the newest changes:
+// most conversations never change again.
 type feed struct {
 	mu        sync.Mutex
 	stamp     int64
@@ -17,7 +17,7 @@ type feed struct {
 	changed   chan struct{}    // closed at the next change
 }
 
-// keepChanges is how many conversations a feed remembers at least.
+// keepChanges is the least number of conversations that a feed remembers.
 const keepChanges = 10_000
 
 func newFeed() *feed {
@@ -46,9 +46,9 @@ func (f *feed) now() (stamp int64, changed <-chan struct{}) {
 	return f.stamp, f.changed
 }
 
-// since returns the conversations that have changed after a stamp, the stamp to
-// ask with next time, and a channel that is closed at the next change. It reports
-// whether these are all: somebody who is too far behind must begin again.
+// since returns the conversations that have changed after a stamp, the stamp for the
+// next call, and a channel that is closed at the next change. whole is false if changes
+// may be missing: a reader that far behind must begin again.
 func (f *feed) since(stamp int64) (keys []string, next int64, changed <-chan struct{}, whole bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -8,18 +8,17 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// The least time between two pieces of live text to one reader, and between two
-// rounds of events: people hardly see the difference, and a thousand readers of a busy
-// conversation are woken less often. What comes after a pause is sent at once.
+// The shortest pauses between two pieces of live text, and between two rounds of
+// events, to one reader. People hardly see the difference, and a thousand readers of a
+// busy conversation are woken less often. An event after a quiet time is sent at once.
 const (
 	deltaPause = 50 * time.Millisecond
 	eventPause = 100 * time.Millisecond
 )
 
-// follow yields the events after a number, then [api.EventSynced], and then what
-// happens, until ctx ends. A place that the log does not have yields
-// [api.EventReset] and ends. Nothing waits for a reader: one that is slow gets
-// more at a time.
+// follow yields the events after a number, then [api.EventSynced], and then new events,
+// until ctx ends. A position that the log does not have yields [api.EventReset] and
+// ends. Nothing waits for a reader: a slow one gets more at a time.
 func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[logEvent] {
 	return func(yield func(logEvent) bool) {
 		synced := false
@@ -74,12 +73,12 @@ func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[logEvent] {
 	}
 }
 
-// view is what a reader finds at its place.
+// view holds what a reader finds at its position.
 type view struct {
 	events  []logEvent
 	text    []logEvent
 	more    bool // there are more events
-	held    bool // live text was left for later
+	held    bool // live text is held back until later
 	lost    bool
 	closed  string
 	changed <-chan struct{}
@@ -101,7 +100,7 @@ func (l *eventLog) view(after int64, text *seen, quiet bool) view {
 		if e := l.events[i]; e.Type != api.EventMessage || e.Message != nil {
 			v.events = append(v.events, e)
 		} else {
-			break // of another process: it comes
+			break // another process wrote it: its message will come
 		}
 		if len(v.events) == viewSize {
 			v.more = true

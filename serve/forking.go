@@ -10,13 +10,13 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// forking says that a copy is being made for a new conversation. The record is there
-// before the copy, and until the conversation has its note: without it, nobody would
-// find the copy that a server leaves when it dies in between.
+// forking is the write-ahead record of a copy that is being made for a new
+// conversation. It exists from before the copy until the conversation has its note:
+// without it, the copy that a dying server leaves in between would never be found.
 type forking struct {
 	Key string    `json:"key"`
 	At  time.Time `json:"at"`
-	// Abandoned says that the copy is being removed, so no request may use it.
+	// Abandoned means that the copy is being removed, so no request may use it.
 	Abandoned bool `json:"abandoned,omitzero"`
 	// Unknown are members that a newer program has added.
 	Unknown jsonx.Unknown `json:",embed"`
@@ -26,8 +26,8 @@ func (rc *recovery) forkingAt(key string) store.RecordKey {
 	return store.RecordKey{Project: rc.project, Kind: kindFork, Name: placeOf(key)}
 }
 
-// beginFork notes that a copy is about to be made. A request that is repeated does so
-// again, and has all its time.
+// beginFork notes that a copy is about to be made. A repeated request renews the
+// record, and so has all its time again.
 func (rc *recovery) beginFork(ctx context.Context, key string) error {
 	for {
 		now, err := rc.records.Now(ctx)
@@ -48,8 +48,8 @@ func (rc *recovery) beginFork(ctx context.Context, key string) error {
 	}
 }
 
-// endFork notes that a copy belongs to a conversation, that none was made, or that the
-// copy was used past the server. Otherwise the record stays.
+// endFork drops the record if the copy now belongs to a conversation, if none was made,
+// or if the copy was used in the fleet directly. Otherwise the record stays.
 func (rc *recovery) endFork(ctx context.Context, key string, made bool) {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
@@ -72,9 +72,9 @@ func (rc *recovery) endFork(ctx context.Context, key string, made bool) {
 	}
 }
 
-// recoverForks removes the copies that a server has left when it died. Those that
-// somebody may be making are left alone for a while. If the store fails, it tries again:
-// until a copy is gone, the request for it cannot be repeated.
+// recoverForks removes the copies that a dying server has left. It first waits for
+// requests that may still be making theirs. If the store fails it tries again, because
+// the request for a copy cannot be repeated until the copy is gone.
 func (rc *recovery) recoverForks(ctx context.Context) {
 	for ctx.Err() == nil {
 		later := false
@@ -99,8 +99,8 @@ func (rc *recovery) recoverForks(ctx context.Context) {
 	}
 }
 
-// recoverForking removes a copy that has no note and that nobody has used. It reports
-// whether that has to wait.
+// recoverForking removes a copy that has no note and was never used. It reports whether
+// that has to wait.
 func (rc *recovery) recoverForking(ctx context.Context, f *forking, revision int64) (wait bool, err error) {
 	_, _, err = rc.notes.loadAny(ctx, f.Key)
 	if errors.Is(err, store.ErrNotFound) {

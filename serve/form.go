@@ -11,7 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// formOf shows what an MCP server asks for, nil if it cannot be read.
+// formOf returns the form of an MCP server's question, nil if it cannot be read.
 func formOf(q *approval.Question) *api.Form {
 	var e control.Elicitation
 	if jsonx.Unmarshal(q.Input, &e) != nil {
@@ -51,7 +51,7 @@ func fieldOf(f *form.Field) api.FormField {
 	return out
 }
 
-// checkContent refuses the content of a form that does not fit it.
+// checkContent refuses content that does not fit the form of a question.
 func checkContent(q *approval.Question, content json.RawMessage) error {
 	var e control.Elicitation
 	if jsonx.Unmarshal(q.Input, &e) != nil || e.Mode == control.ElicitationURL {
@@ -59,7 +59,7 @@ func checkContent(q *approval.Question, content json.RawMessage) error {
 	}
 	wanted, err := schema.Parse(e.RequestedSchema)
 	if err != nil {
-		return nil // the server that asks checks it too
+		return nil // the MCP server checks it as well
 	}
 	if len(content) == 0 {
 		content = json.RawMessage("{}")

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// guesses counts logins that failed in the last minute: by where they came from, and by
-// the token that was guessed. It only slows those who guess: anyone who has a token that
-// works is let in, however many others fail at the same address. The zero value is
-// empty. Its methods may be called by several goroutines.
+// guesses counts the logins that failed in the last minute, by address and by guessed
+// token. It only slows down guessing: a valid token is let in, however many others fail
+// from the same address. The zero value is empty. Its methods may be called by several
+// goroutines.
 type guesses struct {
 	mu   sync.Mutex
 	made map[string][]time.Time
@@ -21,7 +21,7 @@ const (
 	maxGuessed = 10_000 // addresses and tokens that are counted
 )
 
-// add counts a login that failed, and reports whether too many have.
+// add counts a failed login, and reports whether there were too many.
 func (g *guesses) add(now time.Time, keys ...string) (tooMany bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -43,8 +43,8 @@ func (g *guesses) add(now time.Time, keys ...string) (tooMany bool) {
 	return tooMany
 }
 
-// forget drops what is over, and everything if that is not enough: the count is
-// bounded, however many knock. The caller has the lock.
+// forget drops what has expired, and everything if that is not enough, so that the
+// memory stays bounded under attack. The caller has the lock.
 func (g *guesses) forget(now time.Time) {
 	for key, made := range g.made {
 		if len(made) == 0 || now.Sub(made[len(made)-1]) > time.Minute {
@@ -56,7 +56,7 @@ func (g *guesses) forget(now time.Time) {
 	}
 }
 
-// guessed names what a failed login counts against.
+// guessed returns the keys that a failed login counts against.
 func guessed(address, token string) []string {
 	keys := []string{"from " + address}
 	if _, rest := kindOfToken(token); rest != "" {

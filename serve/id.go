@@ -9,14 +9,14 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// idOf is the id of a conversation in addresses: its key, with ~ for the slash
-// and ~~ for a ~. Names begin with a letter or digit, so it can be read back.
+// idOf returns the id of a conversation in addresses: its key, with ~ for the slash and
+// ~~ for a ~. Names begin with a letter or digit, so the id can be read back.
 func idOf(key string) string {
 	return strings.NewReplacer("~", "~~", "/", "~").Replace(key)
 }
 
-// keyOf is the key of the conversation with an id. What is not an id becomes a
-// key that no conversation has.
+// keyOf returns the key of the conversation with an id. A text that is not an id
+// becomes a key that no conversation has.
 func keyOf(id string) string {
 	key := strings.NewReplacer("~~", "~", "~", "/").Replace(id)
 	if idOf(key) != id {
@@ -25,8 +25,8 @@ func keyOf(id string) string {
 	return key
 }
 
-// placeOf is where the records of a conversation are. Keys with and without a
-// tenant are apart, so that no place is the beginning of another.
+// placeOf returns where the records of a conversation are. Keys with and without a
+// tenant are kept apart, so that no place is a prefix of another.
 func placeOf(key string) string {
 	if strings.Contains(key, "/") {
 		return "t/" + key
@@ -34,8 +34,8 @@ func placeOf(key string) string {
 	return "c/" + key
 }
 
-// tenantOf is the tenant of a user in the fleet, which gives each its share of
-// the processes.
+// tenantOf returns the tenant of a user in the fleet, which gives each tenant a fair
+// share of the processes.
 func tenantOf(user string) string {
 	if store.CheckProject(user) == nil {
 		return user
@@ -44,8 +44,8 @@ func tenantOf(user string) string {
 	return "user-" + hex.EncodeToString(sum[:8])
 }
 
-// uuidFrom makes a UUID that is always the same for the same words, so that a
-// request that is repeated names the same thing.
+// uuidFrom derives a UUID from words. The same words always give the same UUID, so a
+// repeated request names the same thing.
 func uuidFrom(words ...string) string {
 	b := sha256.Sum256([]byte(strings.Join(words, "\x00")))
 	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80 // version 8: a hash of our own

@@ -11,9 +11,9 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// runOnce runs a request unless one with its key was run before: then it repeats
-// that one's answer. The ids of what the request makes come from the key, so even
-// a request that was cut off by a crash makes nothing twice.
+// runOnce makes a request idempotent: if one with its key was run before, it repeats
+// that answer. The ids of what a request creates are derived from the key, so even a
+// request that was cut off by a crash creates nothing twice.
 func (c *call) runOnce(key string, body []byte) error {
 	if len(key) > 255 {
 		return badRequest.because("an Idempotency-Key has at most 255 bytes")
@@ -60,18 +60,18 @@ func (c *call) busy() error {
 	return p
 }
 
-// runAndKeep runs a request and keeps its answer if it worked. An error is not
-// kept: the next attempt may do better.
+// runAndKeep runs a request and keeps its answer if it succeeded. An error is not kept,
+// because the next attempt may succeed.
 func (c *call) runAndKeep(at store.RecordKey, mine idempotencyRecord, revision int64) error {
 	out := c.w
 	keep := &keeper{header: out.Header()}
 	c.w = keep
 	err := c.run()
 	c.w = out
-	ctx := context.WithoutCancel(c.ctx()) // who asked may have gone
+	ctx := context.WithoutCancel(c.ctx()) // the client may have left
 	records := c.service().opts.Records
 	if err != nil {
-		_ = records.DropRecord(ctx, at, revision, store.Fence{}) // else it is busy for a minute
+		_ = records.DropRecord(ctx, at, revision, store.Fence{}) // otherwise the key stays busy for a minute
 		return err
 	}
 	mine.Status, mine.Body, mine.Header, mine.About = keep.status, keep.body.Bytes(), make(map[string]string), keyOf(c.about)
@@ -99,7 +99,7 @@ func (c *call) repeat(old *idempotencyRecord) error {
 	return nil
 }
 
-// keeper holds an answer back.
+// keeper buffers an answer.
 type keeper struct {
 	header http.Header
 	status int

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// overSocket reports whether a request came over a Unix socket. It asks the end of the
-// server: the client chooses the name of the other one.
+// overSocket reports whether a request came over a Unix socket. It looks at the
+// server's end of the connection, because the client chooses the name of its own.
 func overSocket(r *http.Request) bool {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	return ok && local.Network() == "unix"
 }
 
-// addressOf is where the connection itself comes from. Headers can say anything.
+// addressOf returns the address of the connection itself. Headers can be forged.
 func addressOf(r *http.Request) string {
 	if overSocket(r) {
 		return "unix socket"
@@ -25,7 +25,7 @@ func addressOf(r *http.Request) string {
 	return host
 }
 
-// hostName is a host without its port, in lower case.
+// hostName returns a host without its port, in lower case.
 func hostName(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h

@@ -10,8 +10,8 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// journal writes down in the logs of conversations who did what to them, and how their
-// approvals stand.
+// journal records in the logs of conversations who did what to them, and the state of
+// their approvals.
 type journal struct {
 	fleet  fleet.Conversations
 	logs   *logs
@@ -19,7 +19,7 @@ type journal struct {
 	notify func(api.Approval)
 }
 
-// notice writes down who did what to a conversation.
+// notice records who did what to a conversation.
 func (j *journal) notice(ctx context.Context, u api.User, key, what string) error {
 	return j.writeNotice(ctx, u, key, api.Notice{Text: what})
 }
@@ -35,22 +35,22 @@ func (j *journal) writeNotice(ctx context.Context, u api.User, key string, n api
 	return l.append(ctx, func(*logHead) []logEvent { return []logEvent{{Event: api.Event{Type: api.EventNotice, Notice: &n}}} })
 }
 
-// noticeRewind writes a step of a rewind down, even if the client has left.
+// noticeRewind records a step of a rewind, even if the client has left.
 func (j *journal) noticeRewind(ctx context.Context, u api.User, key, what string, step api.RewindNote) error {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
 	return j.writeNotice(ctx, u, key, api.Notice{Text: what, Rewind: &step})
 }
 
-// logApproval writes down how an approval stands, when its call is in the log or
-// at the latest by a time. If that fails, the approval is still in the inbox.
+// logApproval records the state of an approval once its call is in the log, or at a
+// deadline. If that fails, the approval is still in the inbox.
 func (j *journal) logApproval(ctx context.Context, q *approval.Question, by time.Time) {
 	if err := j.noteApproval(ctx, q, by); err != nil && ctx.Err() == nil && !overWith(err) {
 		j.logger.Warn("an approval is not in the log of its conversation", "approval", q.ID, "error", err)
 	}
 }
 
-// noteApproval writes down in its conversation how an approval stands.
+// noteApproval records the state of an approval in its conversation.
 func (j *journal) noteApproval(ctx context.Context, q *approval.Question, by time.Time) error {
 	l, release, err := j.logs.use(ctx, q.Conversation)
 	if err != nil {
@@ -61,8 +61,8 @@ func (j *journal) noteApproval(ctx context.Context, q *approval.Question, by tim
 	return l.noteApproval(ctx, q)
 }
 
-// watchApprovals writes down in the logs of conversations how their approvals
-// stand, and notifies of new ones, until ctx ends.
+// watchApprovals records the state of all approvals in the logs of their conversations,
+// and notifies people of new ones, until ctx ends.
 func (j *journal) watchApprovals(ctx context.Context) {
 	notified := make(map[string]bool)
 	for attempt := 0; ctx.Err() == nil; attempt++ {
@@ -74,7 +74,7 @@ func (j *journal) watchApprovals(ctx context.Context) {
 				break
 			}
 			attempt = 0
-			by := time.Now().Add(callBound) // for all of a conversation that wait together
+			by := time.Now().Add(callBound) // one deadline for all approvals that wait together
 			j.logs.later(ctx, q.Conversation, func() { j.logApproval(ctx, &q, by) })
 			if j.notify != nil && q.State == approval.Open && !notified[q.ID] {
 				notified[q.ID] = true
@@ -87,7 +87,7 @@ func (j *journal) watchApprovals(ctx context.Context) {
 	}
 }
 
-// warn logs what went wrong, unless the server closes.
+// warn logs a failure, unless the server is closing.
 func (j *journal) warn(ctx context.Context, what, key string, err error) {
 	if ctx.Err() == nil {
 		j.logger.Warn(what, "conversation", key, "error", err)

@@ -6,7 +6,7 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// pageSize is how many items of a list are wanted.
+// pageSize returns how many items a page of a list has.
 func pageSize(limit int) int {
 	if limit <= 0 {
 		return usualList
@@ -14,7 +14,7 @@ func pageSize(limit int) int {
 	return min(limit, maxList)
 }
 
-// cut returns one page of a list that is sorted so that keys descend.
+// cut returns one page of a list that is sorted by descending keys.
 func cut[T any](all []T, limit int, cursor string, key func(*T) string) (api.List[T], error) {
 	out := api.List[T]{Items: []T{}}
 	after := ""
@@ -38,10 +38,10 @@ func cut[T any](all []T, limit int, cursor string, key func(*T) string) (api.Lis
 	return out, nil
 }
 
-// cursorTime sorts as the time does.
+// cursorTime is a time format that sorts as the times do.
 const cursorTime = "2006-01-02T15:04:05.000000000"
 
-// The sizes of requests.
+// The limits of requests.
 const (
 	maxBody   = 1 << 20  // bytes of JSON
 	maxPrompt = 20 << 20 // bytes of JSON with a prompt, which may have images

@@ -9,8 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// liveText is what is being written: the blocks that the transcript does not have
-// yet. It is guarded by the lock of its log.
+// liveText holds the text that is being written: the blocks that the transcript does
+// not have yet. The lock of its log guards it.
 type liveText struct {
 	message string // the id of the model's message
 	done    int    // how many of its blocks are in the transcript
@@ -18,11 +18,11 @@ type liveText struct {
 	past    []string // the messages before it, the newest last
 }
 
-// keepPast is how many messages are known to be over. Their lines may come when the
-// next one has begun.
+// keepPast is how many finished messages are remembered. Their lines may come after the
+// next message has begun.
 const keepPast = 8
 
-// turnTo makes another message the one that is being written.
+// turnTo begins another message.
 func (t *liveText) turnTo(id string) {
 	if t.message != "" && t.message != id {
 		t.past = append(t.past[max(0, len(t.past)-keepPast+1):], t.message)
@@ -30,7 +30,8 @@ func (t *liveText) turnTo(id string) {
 	t.message, t.done, t.blocks = id, 0, nil
 }
 
-// before is the message before the one that is being written, empty if it is not known.
+// before returns the message before the one that is being written, empty if it is not
+// known.
 func (t *liveText) before() string {
 	if len(t.past) == 0 {
 		return ""
@@ -38,7 +39,7 @@ func (t *liveText) before() string {
 	return t.past[len(t.past)-1]
 }
 
-// take takes a piece of the stream. It reports whether there is more to see.
+// take takes a piece of the stream, and reports whether there is more to see.
 func (t *liveText) take(e *message.StreamEvent) bool {
 	if e.ParentToolUseID != "" {
 		return false // of a subagent
@@ -69,9 +70,9 @@ func (t *liveText) take(e *message.StreamEvent) bool {
 	return true
 }
 
-// said removes what a line of the transcript has now. The CLI writes a line for
-// each block of a message, in order. Other lines remove nothing: that of a prompt
-// may come when its answer has already begun.
+// said removes the text that a line of the transcript now has. The CLI writes a line
+// for each block of a message, in order. Other lines remove nothing: a prompt's line
+// may come after its answer has begun.
 func (t *liveText) said(line []byte) {
 	if jsonx.Text(jsonx.Member(line, "type")) != "assistant" {
 		return
@@ -79,7 +80,7 @@ func (t *liveText) said(line []byte) {
 	inner := jsonx.Member(line, "message")
 	id := jsonx.Text(jsonx.Member(inner, "id"))
 	if slices.Contains(t.past, id) {
-		return // it is late: the next one is being written
+		return // a late line: the next message is being written
 	}
 	if id != t.message {
 		t.turnTo(id)
@@ -90,14 +91,14 @@ func (t *liveText) said(line []byte) {
 	t.blocks = slices.DeleteFunc(t.blocks, func(b api.Block) bool { return b.Block < t.done })
 }
 
-// seen is how much of the live text a reader was sent.
+// seen is how much of the live text a reader has been sent.
 type seen struct {
 	message string
 	lengths map[int]int // bytes of each block
 }
 
-// news returns what a reader has not been sent yet: all blocks at first or after
-// it lost its place, and then what was added to each.
+// news returns what a reader has not been sent yet: all blocks at first and after it
+// has lost its position, and then the additions to each.
 func (t *liveText) news(s *seen) []logEvent {
 	if len(t.blocks) == 0 {
 		*s = seen{message: t.message, lengths: map[int]int{}}
@@ -124,7 +125,7 @@ func (t *liveText) news(s *seen) []logEvent {
 	return events
 }
 
-// units is the length of a text as JavaScript counts it.
+// units returns the length of a text as JavaScript counts it.
 func units(text string) int {
 	n := 0
 	for _, r := range text {

@@ -12,8 +12,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// noteApproval writes down how an approval stands, unless that is known. The
-// watcher may come with what it has read before a decision; the decision stands.
+// noteApproval records the state of an approval, unless the log has it. The watcher may
+// report a state that it read before a decision; the decision stands.
 func (l *eventLog) noteApproval(ctx context.Context, q *approval.Question) error {
 	note := api.ApprovalNote{
 		ID: q.ID, Kind: kindOf(q.Tool), Tool: q.Tool, ToolUseID: q.ToolUseID, Title: titleOf(q), State: stateOf(q), Outcome: api.Outcome(q.Outcome),
@@ -29,14 +29,14 @@ func (l *eventLog) noteApproval(ctx context.Context, q *approval.Question) error
 	})
 }
 
-// callBound is how long a question waits in the log for what was said before it.
-// If the process that asked has died, some of that may never come.
+// callBound is how long the log holds a question back for the messages before it. If
+// the process that asked has died, some of them may never come.
 const callBound = 5 * time.Second
 
-// awaitCall waits until the log has the call that a question is about, so that it
-// has all that was said before: a client that leaves when a person is asked must
-// not miss it. The calls of subagents are in transcripts of their own, and what an
-// MCP server asks is not a call.
+// awaitCall waits until the log has the call that a question is about, and so
+// everything before it: a client that leaves when a person is asked must not miss any
+// of it. It does not wait for calls of subagents, which are in transcripts of their
+// own, or for questions of MCP servers, which are not calls.
 func (l *eventLog) awaitCall(ctx context.Context, q *approval.Question, by time.Time) {
 	if q.Agent != "" || kindOf(q.Tool) == api.KindElicitation {
 		return
@@ -55,8 +55,7 @@ func (l *eventLog) awaitCall(ctx context.Context, q *approval.Question, by time.
 	}
 }
 
-// hasCall reports whether the log has the call that a question is about, or the
-// question.
+// hasCall reports whether the log has a question, or the call that it is about.
 func (l *eventLog) hasCall(q *approval.Question) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,8 +71,8 @@ func (l *eventLog) hasCall(q *approval.Question) bool {
 	return false
 }
 
-// later does something for a conversation without holding up the others, behind
-// what was to be done for it before.
+// later runs do in the background: after earlier work for the same conversation, and
+// without holding up the others.
 func (s *logs) later(ctx context.Context, key string, do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,20 +98,20 @@ func (s *logs) later(ctx context.Context, key string, do func()) {
 	})
 }
 
-// sameNote reports whether two notes say the same.
+// sameNote reports whether two notes are equal.
 func sameNote(n, o *api.ApprovalNote) bool {
 	return n.State == o.State && n.Outcome == o.Outcome && n.DecidedBy == o.DecidedBy && n.DecidedAt.Equal(o.DecidedAt)
 }
 
-// furtherNote reports whether a note knows more than another one, which was read
-// before.
+// furtherNote reports whether a note is further along than another, which was read
+// earlier.
 func furtherNote(n, o *api.ApprovalNote) bool {
 	return n.DecidedBy != "" && o.DecidedBy == "" || n.Outcome != "" && o.Outcome == ""
 }
 
-// lookAgain writes down how the approvals stand whose end the log does not have.
-// The watcher sees only those that wait while it looks: not one that ended
-// before this process began, or between two looks.
+// lookAgain records the state of the approvals whose end the log does not have. The
+// watcher sees only approvals that are pending while it looks, so it misses one that
+// ended before this process began or between two looks.
 func (s *logs) lookAgain(ctx context.Context, l *eventLog) error {
 	for _, id := range l.unsettled() {
 		q, err := s.fleet.Approvals().Get(ctx, id)
@@ -129,9 +128,9 @@ func (s *logs) lookAgain(ctx context.Context, l *eventLog) error {
 	return nil
 }
 
-// noteQuestions writes down how the questions stand that were asked since a prompt
-// was accepted. One that was asked and has ended between two looks of the watcher
-// was seen by nobody.
+// noteQuestions records the state of all questions that were asked since a prompt was
+// accepted. The watcher has missed any that was asked and settled between two of its
+// looks.
 func (s *logs) noteQuestions(ctx context.Context, l *eventLog, prompt string) error {
 	since := l.accepted(prompt).Add(-clockSkew)
 	for q, err := range s.fleet.Approvals().List(ctx, approval.Filter{Conversation: l.key}) {
@@ -145,11 +144,11 @@ func (s *logs) noteQuestions(ctx context.Context, l *eventLog, prompt string) er
 	return nil
 }
 
-// clockSkew is by how much the clocks of a store and of this machine may differ.
+// clockSkew is how much the clocks of a store and of this machine may differ.
 const clockSkew = time.Minute
 
-// accepted is when a prompt was accepted. If the log has forgotten that, it is the
-// time of the oldest event that it remembers.
+// accepted returns when a prompt was accepted, or the time of the oldest event in
+// memory if the log has forgotten.
 func (l *eventLog) accepted(prompt string) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,23 +8,23 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// logEvent is an event with what a log knows of it and clients do not see.
+// logEvent is an event with what the log knows about it and clients do not see.
 type logEvent struct {
 	api.Event
 	cursor string // where the message is in the transcript
 	frame  *frame // shared by all readers of a new event, nil otherwise
-	before string // of live text: the model's message before the one that is written
+	before string // of live text: the model's previous message
 }
 
-// frame is an event as it is sent. Many may read a conversation, so it is made
-// once for all of them.
+// frame is an encoded event. It is made once, however many clients read the
+// conversation.
 type frame struct {
 	once sync.Once
 	text []byte
 	err  error
 }
 
-// encode returns the event as it is sent. Only those that last have an id: a
+// encode returns the event as it is sent. Only durable events have an id, because a
 // browser resumes after the last id that it saw.
 func (e *logEvent) encode() ([]byte, error) {
 	if e.frame == nil {
@@ -34,7 +34,7 @@ func (e *logEvent) encode() ([]byte, error) {
 	return e.frame.text, e.frame.err
 }
 
-// appendEvent appends an event in the form of a stream.
+// appendEvent appends an event as a stream writes it.
 func appendEvent(b []byte, e *api.Event) ([]byte, error) {
 	data, err := jsonx.Marshal(e)
 	if err != nil {
@@ -45,7 +45,7 @@ func appendEvent(b []byte, e *api.Event) ([]byte, error) {
 		b = append(b, "id: "+formatSeq(e.Seq)+"\n"...)
 	}
 	b = append(b, "data: "...)
-	b = append(b, data...) // one line: JSON escapes breaks
+	b = append(b, data...) // one line: JSON escapes line breaks
 	return append(b, "\n\n"...), nil
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Login logs somebody in with a one-time token or a bearer token, and sets the
-// cookie. The request is the one that carries the token.
+// Login logs a user in with a one-time token or a bearer token, and sets the cookie.
+// The request is the one that carries the token.
 func (s *Service) Login(w http.ResponseWriter, r *http.Request, token string) error {
 	address, token := s.access.clientOf(r), strings.TrimSpace(token)
 	ctx := r.Context()
@@ -42,7 +42,7 @@ func (s *Service) Login(w http.ResponseWriter, r *http.Request, token string) er
 			if err != nil {
 				return problemOf(err)
 			}
-			life = max(time.Nanosecond, min(life, c.Expires.Sub(now))) // 0 would be without an end
+			life = max(time.Nanosecond, min(life, c.Expires.Sub(now))) // 0 would mean no end
 		}
 	}
 	text, _, err := s.gate.issue(ctx, cookiePrefix, login, life)
@@ -54,9 +54,9 @@ func (s *Service) Login(w http.ResponseWriter, r *http.Request, token string) er
 	return nil
 }
 
-// LoginUser returns whom a token would log in, without using it up. It lets a page ask
-// before it changes the user of a browser. The error is a problem if the token does not
-// work.
+// LoginUser returns the user whom a token would log in, without using it up, so that a
+// page can ask before it changes the user of a browser. The error is a problem if the
+// token does not work.
 func (s *Service) LoginUser(ctx context.Context, token string) (api.User, error) {
 	c, _, err := s.gate.check(ctx, strings.TrimSpace(token), loginPrefix, bearerPrefix)
 	if errors.Is(err, errCredential) {
@@ -156,8 +156,8 @@ func (s *Service) RevokeToken(ctx context.Context, u api.User, id string) error 
 }
 
 // Logins lists the browsers in which the user is logged in, the newest first, with at
-// most the role that the user has here. Admins see those of everybody. Those that have
-// ended, by themselves or with their token, are not among them.
+// most the role that the user has here. Admins see those of all users. Logins that have
+// expired, or ended with their token, are left out.
 func (s *Service) Logins(ctx context.Context, u api.User) (api.List[api.LoginInfo], error) {
 	out := api.List[api.LoginInfo]{Items: []api.LoginInfo{}}
 	if err := need(u, api.Viewer); err != nil {
@@ -180,7 +180,7 @@ func (s *Service) Logins(ctx context.Context, u api.User) (api.List[api.LoginInf
 			return out, problemOf(err)
 		}
 		if !works {
-			_ = s.opts.Records.DropRecord(ctx, r.Key, r.Revision, store.Fence{}) // it is of no use
+			_ = s.opts.Records.DropRecord(ctx, r.Key, r.Revision, store.Fence{}) // it will never work again
 			continue
 		}
 		if !c.isLogin() || !manages(u, &c) {
@@ -194,8 +194,8 @@ func (s *Service) Logins(ctx context.Context, u api.User) (api.List[api.LoginInf
 	return out, nil
 }
 
-// EndLogin ends a login that [Service.Logins] lists for the user. Its browser is
-// asked to log in again with its next request, and its open streams end soon.
+// EndLogin ends a login that [Service.Logins] lists for the user. Its browser must log
+// in again with its next request, and its open streams end soon.
 func (s *Service) EndLogin(ctx context.Context, u api.User, id string) error {
 	if err := need(u, api.Viewer); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 // maxBrowser is how many bytes of a browser's name are kept.
 const maxBrowser = 200
 
-// browserOf is how the browser of a request calls itself.
+// browserOf returns the User-Agent of a request.
 func browserOf(r *http.Request) string {
 	name := r.UserAgent()
 	return strings.ToValidUTF8(name[:min(len(name), maxBrowser)], "")

@@ -14,8 +14,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// logs are the logs of the conversations that somebody looks at or that do
-// something. Each has a goroutine that writes down what is said.
+// logs holds the logs of the conversations that have readers or work to do. Each has a
+// goroutine that records its messages.
 type logs struct {
 	ctx    context.Context // of the server
 	fleet  fleet.Conversations
@@ -27,8 +27,8 @@ type logs struct {
 	mu      sync.Mutex
 	open    map[string]*eventLog
 	watched map[string]bool
-	erasing map[string]bool          // whose deletion is tried again and again
-	doing   map[string]chan struct{} // closed when the last thing is done that was to be done later
+	erasing map[string]bool          // conversations whose deletion is being retried
+	doing   map[string]chan struct{} // closed when the last piece of later work is done
 	closing bool
 }
 
@@ -36,8 +36,8 @@ func newLogs(ctx context.Context, f fleet.Conversations, book logStore, hub *fee
 	return &logs{ctx: ctx, fleet: f, book: book, feed: hub, logger: logger, open: make(map[string]*eventLog), watched: make(map[string]bool), erasing: make(map[string]bool), doing: make(map[string]chan struct{})}
 }
 
-// exists reports whether there is a conversation: one that was begun here and is not
-// being deleted, or one that the fleet knows.
+// exists reports whether a conversation exists: it was begun here and is not being
+// deleted, or the fleet knows it.
 func (s *logs) exists(ctx context.Context, key string) (bool, error) {
 	n, _, err := noteStore(s.book).loadAny(ctx, key)
 	if err == nil {
@@ -53,7 +53,8 @@ func (s *logs) exists(ctx context.Context, key string) (bool, error) {
 	return err == nil, err
 }
 
-// inBackground does something that Close waits for, unless the server closes.
+// inBackground runs do in a goroutine that Close waits for, unless the server is
+// closing.
 func (s *logs) inBackground(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,8 +63,8 @@ func (s *logs) inBackground(do func()) {
 	}
 }
 
-// tryErasing does something in the background that finishes a deletion, unless somebody
-// here is at it already.
+// tryErasing runs do, which finishes a deletion, in the background, unless this server
+// is already at it.
 func (s *logs) tryErasing(key string, do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +112,7 @@ func (s *logs) use(ctx context.Context, key string) (*eventLog, func(), error) {
 	}
 }
 
-// release gives a log back. The last one closes it.
+// release gives a log back. The last user's release closes it.
 func (s *logs) release(l *eventLog) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,7 +182,7 @@ func (s *logs) keep(ctx context.Context, l *eventLog) {
 		if ctx.Err() != nil {
 			return
 		}
-		if overWith(err) { // nothing was said yet, or it is deleted
+		if overWith(err) { // no prompt was sent yet, or the conversation is deleted
 			readied()
 		} else {
 			s.logger.Warn("the messages of a conversation cannot be read", "conversation", l.key, "error", err)
@@ -190,23 +191,23 @@ func (s *logs) keep(ctx context.Context, l *eventLog) {
 	}
 }
 
-// How often a log that is in use is compared with what is stored: every second while
-// something happens, and less and less often in one that is quiet.
+// How often a log in use is compared with the store: every second while something
+// happens, and less and less often while it is quiet.
 const (
 	elsewhereEvery = time.Second
 	elsewhereQuiet = 15 * time.Second
 )
 
-// lookPause is how long to wait before the next look at a log in which nothing has
-// happened for a time.
+// lookPause returns how long to wait before the next look at a log that has been quiet
+// for a time.
 func lookPause(quiet time.Duration) time.Duration {
 	return max(elsewhereEvery, min(quiet/10, elsewhereQuiet))
 }
 
-// lookElsewhere takes over what other processes write into a log, for as long as
-// it is used, and watches over the prompts that they have accepted: the other
-// process may die. What is said reaches the log by itself, so a log that was quiet is
-// looked at soon after something was.
+// lookElsewhere takes over what other processes write into a log while it is in use,
+// and watches over the prompts that they have accepted, because the other process may
+// die. Messages reach the log by themselves, so even a quiet log is compared soon after
+// one comes.
 func (s *logs) lookElsewhere(ctx context.Context, l *eventLog) {
 	moved := time.Now()
 	for ctx.Err() == nil {
@@ -230,7 +231,7 @@ func (s *logs) lookElsewhere(ctx context.Context, l *eventLog) {
 	}
 }
 
-// read writes down what is said, until something fails.
+// read records messages until something fails.
 func (s *logs) read(ctx context.Context, l *eventLog, readied func()) error {
 	l.readyIfWhole(readied)
 	for e, err := range s.fleet.Events(ctx, l.key, fleet.Cursor(l.beginning())) {
@@ -255,10 +256,10 @@ func (s *logs) note(ctx context.Context, l *eventLog, e fleet.ConversationEvent)
 		}
 		return nil
 	}
-	if e.Live { // the end of a turn: the log has its own event for it
+	if e.Live { // the end of a turn, for which the log has its own event
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.writingOn.blocks = nil // what is not stored by now never is
+		l.writingOn.blocks = nil // a block that is not stored by now never will be
 		if r, ok := e.Message.(*message.Result); ok {
 			l.results = append(l.results[max(0, len(l.results)-keepResults):], r.UUID)
 		}
@@ -279,16 +280,17 @@ func (s *logs) note(ctx context.Context, l *eventLog, e fleet.ConversationEvent)
 	return err
 }
 
-// keepResults is how many results are remembered: turns may end quickly.
+// keepResults is how many results are remembered, because turns may end in quick
+// succession.
 const keepResults = 31
 
-// answerBound is how long the end of a turn waits for what was said in it. The
-// result of one that ended before anybody read, or in a process that nobody can
-// follow, never comes.
+// answerBound is how long the end of a turn waits for the messages of the turn. The
+// result never comes if the turn ended before the log had a reader, or in a process
+// that this one cannot follow.
 const answerBound = 3 * time.Second
 
-// awaitAnswer waits until the log has what was said before a result. A client that leaves
-// at the end of a turn must not miss the answer.
+// awaitAnswer waits until the log has every message before a result. A client that
+// leaves at the end of a turn must not miss the answer.
 func (s *logs) awaitAnswer(ctx context.Context, l *eventLog, r *message.Result) {
 	for before := l.lastResult(); ; {
 		next := l.nextChange()
@@ -302,8 +304,8 @@ func (s *logs) awaitAnswer(ctx context.Context, l *eventLog, r *message.Result) 
 	}
 }
 
-// lastResult is the id of the result that came last. When another one comes, all
-// that was said before it is there.
+// lastResult returns the id of the newest result. When another one comes, every message
+// before it is there.
 func (l *eventLog) lastResult() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -313,14 +315,14 @@ func (l *eventLog) lastResult() string {
 	return l.results[len(l.results)-1]
 }
 
-// hasResult reports whether a result is among the last that came.
+// hasResult reports whether a result is among the newest.
 func (l *eventLog) hasResult(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Contains(l.results, id)
 }
 
-// readyIfWhole lets readers in once all messages are there.
+// readyIfWhole lets readers in once the log has all messages.
 func (l *eventLog) readyIfWhole(readied func()) {
 	l.mu.Lock()
 	whole := l.unloaded <= 0
@@ -330,8 +332,8 @@ func (l *eventLog) readyIfWhole(readied func()) {
 	}
 }
 
-// waitTurn waits for a change, but not for longer than a time. It reports whether
-// there was one.
+// waitTurn waits for a change, but no longer than atMost. It reports whether there was
+// one.
 func waitTurn(ctx context.Context, changed <-chan struct{}, atMost time.Duration) bool {
 	t := time.NewTimer(atMost)
 	defer t.Stop()
@@ -344,13 +346,13 @@ func waitTurn(ctx context.Context, changed <-chan struct{}, atMost time.Duration
 	return false
 }
 
-// backoff is how long to wait before the next attempt.
+// backoff returns how long to wait before the next attempt.
 func backoff(attempt int) time.Duration {
 	return min(50*time.Millisecond<<min(attempt, 10), 5*time.Second)
 }
 
-// keepWatch watches over the prompts of a conversation until all have ended, whether
-// or not somebody looks.
+// keepWatch watches over the prompts of a conversation until all have ended, even
+// without a reader.
 func (s *logs) keepWatch(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -369,7 +371,7 @@ func (s *logs) keepWatch(key string) {
 	})
 }
 
-// watch follows the prompts of a conversation. It reports whether some were left.
+// watch follows the prompts of a conversation, and reports whether some were left.
 func (s *logs) watch(key string) (again bool) {
 	l, release, err := s.use(s.ctx, key)
 	if err != nil {
@@ -396,14 +398,14 @@ func (s *logs) watch(key string) (again bool) {
 			continue
 		}
 		if waitTurn(s.ctx, next, min(backoff(attempt), time.Second)) {
-			attempt = 0 // what was said may have been the last of a turn
+			attempt = 0 // the change may have been the last message of a turn
 		}
 	}
 	return false
 }
 
-// startWatch lets the feed say when the process of a conversation is being started,
-// and when it runs. Neither is written down anywhere.
+// startWatch makes the feed report when the process of a conversation is being started,
+// and when it runs. Neither is in the log.
 type startWatch struct {
 	logs  *logs
 	key   string
@@ -426,7 +428,7 @@ func (w *startWatch) look(open []api.Prompt) {
 	}
 }
 
-// checkPrompts writes down how the prompts of a conversation stand.
+// checkPrompts records the state of a conversation's prompts.
 func (s *logs) checkPrompts(l *eventLog) (moved bool, err error) {
 	ctx, cancel := context.WithTimeout(s.ctx, answerBound) // for all answers together
 	defer cancel()
@@ -462,9 +464,8 @@ func (s *logs) checkPrompts(l *eventLog) (moved bool, err error) {
 	return moved, err
 }
 
-// tickets returns how prompts stand: first those that have ended, in the order in
-// which they did. One that has not ended is looked at again after them, so it is sure
-// to end later.
+// tickets returns the state of prompts: first those that have ended, in that order. It
+// reads the others again after them, so they are certain to end later.
 func (s *logs) tickets(key string, open []api.Prompt) ([]fleet.Ticket, error) {
 	var done, others []fleet.Ticket
 	for more := true; more; {
@@ -490,7 +491,7 @@ func (s *logs) tickets(key string, open []api.Prompt) ([]fleet.Ticket, error) {
 		at[t.Prompt] = t.Ended
 	}
 	for _, t := range done {
-		if of, ok := at[t.PartOf]; ok { // it ends with that turn
+		if of, ok := at[t.PartOf]; ok { // the prompt ends with that turn
 			at[t.Prompt] = of
 		}
 	}
@@ -498,24 +499,23 @@ func (s *logs) tickets(key string, open []api.Prompt) ([]fleet.Ticket, error) {
 	return append(done, others...), nil
 }
 
-// takeTicket makes a prompt stand as a ticket says.
+// takeTicket sets the state of a prompt to that of a ticket.
 func takeTicket(p *api.Prompt, t *fleet.Ticket) {
 	p.State, p.Approval = api.PromptState(t.Status), t.Question
 	p.Problem, p.Error = failureOf(t.Cause, t.Error)
 }
 
-// standsAs reports whether a prompt is as far as a ticket says.
+// standsAs reports whether a prompt is as far along as a ticket.
 func standsAs(p *api.Prompt, t *fleet.Ticket) bool {
 	now := *p
 	takeTicket(&now, t)
 	return now == *p
 }
 
-// advance makes the event of a prompt that has come further, unless the log has it. A
-// prompt that has ended may be forgotten, so only one that is known to be open can come
-// further: its turn must not be written and paid for twice. What was spent on turns that
-// answer no prompt is booked on the day on which the next prompt ends. The caller has
-// the lock.
+// advance makes the event of a prompt that has progressed, unless the log has it. Only
+// a prompt that is known to be open can progress: one that has ended may be forgotten,
+// and its turn must not be recorded and billed twice. The cost of turns that answer no
+// prompt is booked on the day on which the next prompt ends. The caller has the lock.
 func (l *eventLog) advance(h *logHead, t *fleet.Ticket, unprompted fleet.Ledger) []logEvent {
 	p := l.prompts[t.Prompt]
 	if !slices.Contains(l.unended, t.Prompt) || standsAs(&p, t) {
@@ -539,7 +539,7 @@ func (l *eventLog) advance(h *logHead, t *fleet.Ticket, unprompted fleet.Ledger)
 	return []logEvent{{Event: api.Event{Type: api.EventTurn, Turn: turn}}}
 }
 
-// difference is what was spent between two states of a ledger.
+// difference returns what was spent between two states of a ledger.
 func difference(now, before fleet.Ledger) (more fleet.Ledger) {
 	if now.Turns <= before.Turns {
 		return more

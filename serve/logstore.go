@@ -12,24 +12,24 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// logHead is the record with the newest events of a conversation. Older ones are
-// in segments, which do not change anymore. Every change is a compare-and-set of
-// the head, so numbers are dense even if several processes write.
+// logHead is the record with the newest events of a conversation. Older ones are in
+// segments, which never change again. Every change is a compare-and-set of the head, so
+// the numbers have no gaps even if several processes write.
 type logHead struct {
-	// Segments is how many there are, and First the number of the first event
-	// in the head.
+	// Segments is the number of segments, and First the number of the first event in
+	// the head.
 	Segments int           `json:"segments"`
 	First    int64         `json:"first"`
 	Events   []storedEvent `json:"events"`
-	// Open are the prompts of segments that have not ended there.
+	// Open are the prompts of segments that did not end there.
 	Open []string `json:"open,omitempty"`
-	// Accepting are prompts that the fleet may have accepted, and that are not
-	// among the events yet.
+	// Accepting are the prompts that the fleet may have accepted and that are not among
+	// the events yet.
 	Accepting []acceptance `json:"accepting,omitempty"`
-	// Erasing says that the conversation is being deleted.
+	// Erasing is set while the conversation is being deleted.
 	Erasing *erasure `json:"erasing,omitempty"`
-	// Days is what the turns have cost on each day, and Unprompted what is in it
-	// of turns that answer no prompt.
+	// Days are the costs of the turns on each day, and Unprompted the part that comes
+	// from turns that answer no prompt.
 	Days       map[string]daySum `json:"days,omitempty"`
 	Unprompted fleet.Ledger      `json:"unprompted,omitzero"`
 	// Context is how full the context is.
@@ -38,8 +38,8 @@ type logHead struct {
 	Unknown jsonx.Unknown `json:",embed"`
 }
 
-// storedEvent is an event as it is kept. The text of a message is not: the
-// transcript has it, at Cursor.
+// storedEvent is an event as it is kept, without the text of a message: the transcript
+// has it, at Cursor.
 type storedEvent struct {
 	api.Event
 	Type   api.EventType `json:"type"`
@@ -91,7 +91,8 @@ func (b logStore) head(ctx context.Context, key string) (logHead, int64, error) 
 	return h, revision, err
 }
 
-// put writes the head. If it has become long, its events become a segment first.
+// put writes the head. If the head has grown long, put first turns its events into a
+// segment.
 func (b logStore) put(ctx context.Context, key string, h logHead, revision int64) (logHead, int64, error) {
 	revision, err := putRecord(ctx, b.records, b.at(key, headName), &h, revision)
 	if err != nil || len(h.Events) < segmentSize && h.size() < segmentBytes {
@@ -101,12 +102,12 @@ func (b logStore) put(ctx context.Context, key string, h logHead, revision int64
 	at := b.at(key, segmentName(h.Segments))
 	_, err = putRecord(ctx, b.records, at, &segment, 0)
 	if errors.Is(err, store.ErrConflict) {
-		// Of a process that died in between, or is not as far: it may have fewer
-		// events than there are by now, and the others stay in the head.
+		// The segment comes from a process that died in between, or that is behind: it
+		// may hold fewer events than there are by now. The others stay in the head.
 		segment, _, err = getRecord[logHead](ctx, b.records, at)
 	}
 	if err != nil || segment.First != h.First || segment.last() > h.last() {
-		return h, revision, nil // the head is fine as it is
+		return h, revision, nil // the head stays as it was written
 	}
 	short := h
 	short.Segments, short.Open = h.Segments+1, h.openAfter(segment.Events)
@@ -117,8 +118,7 @@ func (b logStore) put(ctx context.Context, key string, h logHead, revision int64
 	return h, revision, nil
 }
 
-// openAfter returns the prompts that have not ended after the first events of the
-// head.
+// openAfter returns the prompts that are still open after the first events of the head.
 func (h *logHead) openAfter(events []storedEvent) []string {
 	open := slices.Clone(h.Open)
 	for i := range events {
@@ -132,16 +132,16 @@ func (h *logHead) openAfter(events []storedEvent) []string {
 	return open
 }
 
-// openBefore returns the open prompts that some events, which include those of the
-// head, say nothing about.
+// openBefore returns the open prompts that are not mentioned in events, which include
+// those of the head.
 func (h *logHead) openBefore(events []storedEvent) []string {
 	return slices.DeleteFunc(slices.Clone(h.Open), func(id string) bool {
 		return slices.ContainsFunc(events, func(e storedEvent) bool { return e.Type == api.EventPrompt && e.Prompt.ID == id })
 	})
 }
 
-// oldPrompts returns how prompts stood when the segments before one were written. It
-// reads as few of them as it can, the newest first.
+// oldPrompts returns the states of prompts as of the segments before one. It reads as
+// few segments as it can, the newest first.
 func (b logStore) oldPrompts(ctx context.Context, key string, ids []string, before int) (map[string]api.Prompt, error) {
 	found := make(map[string]api.Prompt)
 	for i := before - 1; i >= 0 && len(found) < len(ids); i-- {
@@ -161,7 +161,7 @@ func (b logStore) oldPrompts(ctx context.Context, key string, ids []string, befo
 	return found, nil
 }
 
-// size is about how many bytes the events of a head have.
+// size estimates how many bytes the events of a head take.
 func (h *logHead) size() int {
 	n := 0
 	for i := range h.Events {
@@ -179,8 +179,8 @@ func (b logStore) segment(ctx context.Context, key string, i int) ([]storedEvent
 	return h.Events, err
 }
 
-// lastMessage returns the cursor of the last message in the segments before one,
-// empty if there is none.
+// lastMessage returns the cursor of the last message in the segments before one, empty
+// if there is none.
 func (b logStore) lastMessage(ctx context.Context, key string, before int) (string, error) {
 	for i := before - 1; i >= 0; i-- {
 		events, err := b.segment(ctx, key, i)

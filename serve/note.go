@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// note is what the server knows about a conversation besides what the fleet does.
+// note holds what the server knows about a conversation and the fleet does not.
 type note struct {
 	Key      string   `json:"key"`
 	Owner    string   `json:"owner"`
@@ -23,23 +23,23 @@ type note struct {
 	Archived bool     `json:"archived,omitzero"`
 	Labels   []string `json:"labels,omitempty"`
 	ForkOf   string   `json:"forkOf,omitzero"`
-	// Resumed is the session on disk that it continues, and Request names the
-	// request that asked for that, if it has a name.
+	// Resumed is the session on disk that the conversation continues, and Request names
+	// the request for that, if it has a name.
 	Resumed string `json:"resumed,omitzero"`
 	Request string `json:"request,omitzero"`
-	// Copied is the session on disk that it began as a copy of.
+	// Copied is the session on disk that the conversation began as a copy of.
 	Copied string `json:"copied,omitzero"`
-	// First is the id of the prompt that it was made with.
+	// First is the id of the prompt that the conversation was made with.
 	First   string    `json:"first,omitzero"`
 	Created time.Time `json:"created"`
 	// Model and Mode were chosen through a server, and hold from the first prompt
 	// on: [Sessions] reads them here.
 	Model string `json:"model,omitzero"`
 	Mode  string `json:"mode,omitzero"`
-	// Read is the last event that each user has read.
+	// Read is the number of the last event that each user has read.
 	Read map[string]int64 `json:"read,omitempty"`
-	// Deleted is since when the conversation is being deleted. Nobody sees it any
-	// more; the note is there until nothing else is.
+	// Deleted is when the deletion of the conversation began. From then on the note is
+	// a tombstone: the conversation is hidden, and its note is removed last.
 	Deleted time.Time `json:"deleted,omitzero"`
 	// Unknown are members that a newer program has added.
 	Unknown jsonx.Unknown `json:",embed"`
@@ -75,7 +75,7 @@ func (b noteStore) load(ctx context.Context, key string) (note, int64, error) {
 	return n, revision, err
 }
 
-// loadAny is load that also finds conversations that are being deleted.
+// loadAny is load, but includes conversations that are being deleted.
 func (b noteStore) loadAny(ctx context.Context, key string) (note, int64, error) {
 	return getRecord[note](ctx, b.records, b.at(key))
 }
@@ -86,7 +86,7 @@ func (b noteStore) create(ctx context.Context, n *note) error {
 	return err
 }
 
-// change changes a note, again and again until nobody else has in between.
+// change changes a note with a compare-and-set that it repeats after a conflict.
 func (b noteStore) change(ctx context.Context, key string, do func(*note) error) (note, error) {
 	for {
 		n, revision, err := b.load(ctx, key)
@@ -103,9 +103,9 @@ func (b noteStore) change(ctx context.Context, key string, do func(*note) error)
 	}
 }
 
-// markDeleted notes that a conversation is being deleted. One that was not begun here
-// gets a note for that, and the fleet knows when it was created. It reports whether that
-// is new.
+// markDeleted notes that a conversation is being deleted, and reports whether that is
+// new. One that was not begun here gets a note for it, with the fleet's time of
+// creation.
 func (b noteStore) markDeleted(ctx context.Context, key string, created, now time.Time) (first bool, err error) {
 	for {
 		n, revision, err := b.loadAny(ctx, key)
@@ -176,7 +176,7 @@ func (b noteStore) all(ctx context.Context) iter.Seq2[note, error] {
 	}
 }
 
-// each is all with the conversations that are being deleted.
+// each is all, but includes conversations that are being deleted.
 func (b noteStore) each(ctx context.Context) iter.Seq2[note, error] {
 	return func(yield func(note, error) bool) {
 		for r, err := range b.records.Scan(ctx, store.Folder{Project: b.project, Kind: kindNote}, "") {
@@ -221,7 +221,7 @@ func putRecord(ctx context.Context, records store.Records, k store.RecordKey, v 
 	return records.PutRecord(ctx, k, value, revision, store.Fence{})
 }
 
-// dropRecord removes a record, whatever it says. None is not an error.
+// dropRecord removes a record, whatever its value. A missing record is not an error.
 func dropRecord(ctx context.Context, records store.Records, k store.RecordKey) error {
 	for {
 		r, err := records.GetRecord(ctx, k)

@@ -14,7 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// NotifyForm is how a [Notifier] says what it has to say.
+// NotifyForm is the form in which a [Notifier] sends its notices.
 type NotifyForm string
 
 // The forms of a notification.
@@ -35,17 +35,17 @@ type Notifier struct {
 	Form NotifyForm
 	// Base is the address of the server, for links.
 	Base string
-	// Secret signs what is sent, as Standard Webhooks say: whsec_ and base64 of 24 to
-	// 64 bytes. The header webhook-signature then proves that the notice is of this
+	// Secret signs the notices by Standard Webhooks: whsec_ and base64 of 24 to 64
+	// bytes. The header webhook-signature then proves that a notice comes from this
 	// server, and webhook-id, which all attempts share, marks a repetition. Empty:
-	// nothing is signed.
+	// notices are not signed.
 	Secret string
 	Client *http.Client // nil: one that waits 10 seconds, and follows no redirect that would lose the notice
 	Logger *slog.Logger // nil: slog.Default()
 
 	key   []byte
-	queue chan struct{} // a place for each that is to be sent
-	sends chan struct{} // a place for each that is being sent
+	queue chan struct{} // a place for each notice that waits
+	sends chan struct{} // a place for each notice that is being sent
 }
 
 const (
@@ -53,11 +53,11 @@ const (
 	notifySends = 8    // at the same time
 )
 
-// Start returns the function for Options.Notify. What it is given is sent in the
-// background, until ctx ends. The function may be called from any goroutine and never
-// waits: if too many notices are waiting, the log says that one is left out. A notice
-// that fails holds up no other. A secret that cannot be used is logged, and then
-// nothing is sent: see [Notifier.Check].
+// Start returns the function for Options.Notify. It sends notices in the background,
+// until ctx ends. The function may be called from any goroutine and never waits: if too
+// many notices are queued, it drops the new one and logs that. A notice that fails
+// holds up no other. With an unusable secret it logs an error and sends nothing: see
+// [Notifier.Check].
 func (n *Notifier) Start(ctx context.Context) func(api.Approval) {
 	n.queue, n.sends = make(chan struct{}, notifyQueue), make(chan struct{}, notifySends)
 	if n.Client == nil {
@@ -91,10 +91,10 @@ func (n *Notifier) Check() error {
 	return err
 }
 
-// notifyPauses are those before a notification is sent again.
+// notifyPauses are the pauses before each retry.
 var notifyPauses = [...]time.Duration{2 * time.Second, 8 * time.Second, 30 * time.Second, 2 * time.Minute}
 
-// deliver sends a notification, again if need be. While it pauses, others are sent.
+// deliver sends a notice, with retries. Others are sent during its pauses.
 func (n *Notifier) deliver(ctx context.Context, a *api.Approval) {
 	for attempt := 0; ; attempt++ {
 		err := n.send(ctx, a)
@@ -109,7 +109,7 @@ func (n *Notifier) deliver(ctx context.Context, a *api.Approval) {
 	}
 }
 
-// send sends a notification once.
+// send sends a notice once.
 func (n *Notifier) send(ctx context.Context, a *api.Approval) error {
 	select {
 	case n.sends <- struct{}{}:
@@ -152,8 +152,8 @@ func (n *Notifier) send(ctx context.Context, a *api.Approval) error {
 	return nil
 }
 
-// onlyWhole follows a redirect only if the notice is sent on. After 301, 302 and 303 a
-// client would ask for a page instead, such as that of a login, and take it for success.
+// onlyWhole follows a redirect only if it keeps the notice. After 301, 302 and 303 a
+// client would fetch a page instead, such as a login page, and take that for success.
 func onlyWhole(req *http.Request, via []*http.Request) error {
 	if req.Method != http.MethodPost || len(via) >= 10 {
 		return http.ErrUseLastResponse
@@ -161,7 +161,7 @@ func onlyWhole(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// textFor says in one line what waits, without what the agent wrote.
+// textFor returns one line about what waits, without anything that the agent wrote.
 func textFor(a *api.Approval) string {
 	switch a.Kind {
 	case api.KindQuestion:
@@ -174,11 +174,11 @@ func textFor(a *api.Approval) string {
 	return "A call of " + shortName(a.Tool) + " waits for your approval"
 }
 
-// maxNotified is how many bytes of a tool's name a notification has. MCP servers
-// choose such names.
+// maxNotified limits the bytes of a tool's name in a notice, because MCP servers choose
+// such names.
 const maxNotified = 80
 
-// shortName is the name of a tool in one line. The link leads to all of it.
+// shortName returns the name of a tool in one line. The link leads to the full name.
 func shortName(tool string) string {
 	if len(tool) <= maxNotified {
 		return terminal.Line(tool)
