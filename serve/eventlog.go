@@ -394,7 +394,7 @@ func (l *eventLog) open() []api.Prompt {
 	return open
 }
 
-// end ends the log and tells the readers why.
+// end ends the log and gives its readers the reason.
 func (l *eventLog) end(reason string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// idempotencyLife is how long an Idempotency-Key is remembered, and idempotencyBusy how long a
-// request may take before another with its key is worked on again.
+// idempotencyLife is how long an Idempotency-Key is remembered, and idempotencyBusy how
+// long its request may take before a repetition runs it again.
 const (
 	idempotencyLife = 24 * time.Hour
 	idempotencyBusy = time.Minute
@@ -23,8 +23,8 @@ type idempotencyRecord struct {
 	Status  int               `json:"status,omitzero"` // 0: not answered yet
 	Header  map[string]string `json:"header,omitempty"`
 	Body    []byte            `json:"body,omitempty"`
-	// About is the key of the conversation that the answer shows something of, and
-	// Deleted says that it was deleted since: then the answer is not kept.
+	// About is the key of the conversation that the answer is about. Deleted is set
+	// once that conversation is deleted: then the answer is no longer kept.
 	About   string `json:"about,omitzero"`
 	Deleted bool   `json:"deleted,omitzero"`
 	// Unknown are members that a newer program has added.

@@ -16,7 +16,7 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// The parts of an OpenAPI document that are used.
+// The parts of an OpenAPI document that the server uses.
 type (
 	apiDocument struct {
 		OpenAPI string                             `json:"openapi"`
@@ -142,7 +142,7 @@ func (d *apiDocument) operation(rt *route, problem map[string]string) (apiOperat
 	return op, nil
 }
 
-// allProblems are those that a request to the route may meet.
+// allProblems returns every problem that a request to the route may meet.
 func (rt *route) allProblems() []problemKind {
 	all := []problemKind{badRequest, unauthorized} // a wrong token is refused everywhere
 	if rt.least != "" && rt.least != api.Viewer {
@@ -163,8 +163,8 @@ func (rt *route) allProblems() []problemKind {
 	return append(all, rt.problems...)
 }
 
-// refer puts the schema of a type into the document, with what it is made of,
-// and returns a reference to it.
+// refer adds the schema of a type to the document, with the schemas that it consists
+// of, and returns a reference to it.
 func (d *apiDocument) refer(t reflect.Type) (map[string]string, error) {
 	name := schemaName(t)
 	if _, ok := d.Parts.Schemas[name]; !ok {
@@ -180,8 +180,8 @@ func (d *apiDocument) refer(t reflect.Type) (map[string]string, error) {
 	return map[string]string{"$ref": "#/components/schemas/" + name}, nil
 }
 
-// schemaName is the name of a type in the document: ConversationList for a list
-// of conversations.
+// schemaName returns the name of a type in the document: ConversationList for a list of
+// conversations.
 func schemaName(t reflect.Type) string {
 	name := t.Name()
 	if name == "" {

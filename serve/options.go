@@ -10,7 +10,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Options says how a server works. Records, Project and Presets are needed.
+// Options configure a server. Records, Project and Presets are required.
 type Options struct {
 	// Records keeps what the server remembers: owners and titles of
 	// conversations, the logs of events, tokens, logins. It is usually the store
@@ -18,7 +18,7 @@ type Options struct {
 	Records store.Records
 	// Project is the project of all its records.
 	Project string
-	// Presets are what users may begin.
+	// Presets are the kinds of conversations that users may begin.
 	Presets []Preset
 
 	// Page makes the page for people. Nil: there is only the API.
@@ -28,15 +28,15 @@ type Options struct {
 	Home string
 
 	// Authenticate finds the user of a request by other means than the server's own
-	// logins, such as the session of the program that it is a part of. It is asked
-	// first, and may be called from several goroutines at once. Nil: only the
-	// server's own logins count.
+	// logins, such as the session of the program around it. It is asked first, and may
+	// be called from several goroutines at once. Nil: only the server's own logins
+	// count.
 	Authenticate func(*http.Request) (api.User, bool)
-	// ProxyHeader is the header in which a proxy names the user, such as
-	// Remote-User. It counts only if the connection itself comes from ProxyFrom, or
-	// over a Unix socket if ProxySocket is set, which means that nobody but the
-	// proxy may open the sockets that the server listens on. Such a user has the
-	// role ProxyRole. Empty: no header counts.
+	// ProxyHeader is the header in which a proxy names the user, such as Remote-User.
+	// It counts only if the connection itself comes from ProxyFrom, or over a Unix
+	// socket if ProxySocket is set. Set that only if no other program than the proxy
+	// can open the server's sockets. Such a user has the role ProxyRole. Empty: no
+	// header counts.
 	ProxyHeader string
 	ProxyFrom   []netip.Prefix
 	ProxySocket bool
@@ -50,7 +50,7 @@ type Options struct {
 	// https://app.example. They need a bearer token: cookies and the header of
 	// a proxy do not count for them. The rest of the server stays closed.
 	Origins []string
-	// Secure says that browsers reach the server over https, even if a proxy
+	// Secure means that browsers reach the server over https, even if a proxy
 	// terminates it. Cookies are then sent only over https.
 	Secure bool
 	// Port keeps the cookies of several servers on one host apart, because
@@ -64,17 +64,17 @@ type Options struct {
 	// several goroutines at once, so it should be quick and start nothing. Nil: the
 	// version is not known.
 	CLIVersion func() string
-	// Notify is called when a person is asked something, once for each
-	// approval. It must not wait for long. Nil: nobody is notified.
+	// Notify is called when a person is asked something, once for each approval. It
+	// must return quickly. Nil: there are no notifications.
 	Notify func(api.Approval)
 
-	// StreamsPerUser and Streams are how many event streams may be open, for each
-	// user and in all: 32 and 1000. The connection of an editor, and each session that
-	// it has open, count as one each.
+	// StreamsPerUser and Streams limit the open event streams of each user and of all
+	// users. 0: 32 and 1000. An editor's connection counts as one, and so does each
+	// session that it has open.
 	StreamsPerUser int
 	Streams        int
 
-	// Logger logs what happens. Nil: slog.Default().
+	// Logger receives the server's log. Nil: slog.Default().
 	Logger *slog.Logger
 	// Trace follows requests. Nil: they are not traced.
 	Trace RequestTrace

@@ -16,15 +16,15 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Preset is a kind of conversation that users may begin. Requests name a preset;
-// what it means is decided here, on the server.
+// Preset is a kind of conversation that users may begin. Requests only name a preset;
+// the server decides what it means.
 type Preset struct {
-	// Name is what requests say.
+	// Name is the name in requests.
 	Name string
-	// Description says what it is for.
+	// Description describes its purpose to users.
 	Description string
-	// Roots are the directories in which its conversations may work. The first
-	// is the default. They are absolute.
+	// Roots are the directories in which its conversations may work, as absolute paths.
+	// The first is the default.
 	Roots []string
 	// Model is the model unless the user chooses another of Models. Empty
 	// Models: no other may be chosen.
@@ -34,18 +34,17 @@ type Preset struct {
 	// Empty: the CLI's default.
 	Mode  permission.Mode
 	Modes []permission.Mode
-	// DailyUSD is what its conversations may cost on a day in UTC, all
-	// together. Once that is spent, prompts are refused until the next day.
-	// Those accepted earlier still run, so the total may exceed it by what they
-	// cost. Deleting a conversation does not give back what it has cost. 0: no
-	// limit.
+	// DailyUSD is the most that all its conversations together may cost in a day in
+	// UTC. Once that is spent, prompts are refused until the next day. Those accepted
+	// earlier still run, so the total may exceed it by their cost. Deleting a
+	// conversation does not give its cost back. 0: no limit.
 	DailyUSD float64
 	// Options are the options of its sessions. Cwd, Model and PermissionMode
 	// are set by the server. Nil means the CLI's own defaults.
 	Options *claude.Options
 }
 
-// info is what users see of it.
+// info describes the preset to users.
 func (p *Preset) info() api.PresetInfo {
 	return api.PresetInfo{
 		Name: p.Name, Description: p.Description, Model: p.Model, Models: orEmpty(p.Models), Mode: string(p.Mode), Modes: modesOf(p.Modes),
@@ -53,7 +52,7 @@ func (p *Preset) info() api.PresetInfo {
 	}
 }
 
-// orEmpty makes a list that is not there an empty one.
+// orEmpty returns an empty list for nil, so that its JSON is [] and not null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -104,7 +103,7 @@ func find(presets []Preset, name string) *Preset {
 	return nil
 }
 
-// choose checks what a user chose.
+// choose checks a user's choices.
 func (p *Preset) choose(model, mode string) error {
 	if model != "" && model != p.Model && !slices.Contains(p.Models, model) {
 		return modelRefused.because("preset %q offers %s", p.Name, offered(append([]string{p.Model}, p.Models...)))
@@ -115,7 +114,7 @@ func (p *Preset) choose(model, mode string) error {
 	return nil
 }
 
-// offered lists what can be chosen.
+// offered lists the choices for an error text.
 func offered[T ~string](all []T) string {
 	var names []string
 	for _, one := range all {
@@ -129,8 +128,8 @@ func offered[T ~string](all []T) string {
 	return strings.Join(names, ", ")
 }
 
-// dir returns the working directory that a user chose: a real directory below
-// one of the roots, whatever links lead there.
+// dir returns the working directory that a user chose: a real directory below one of
+// the roots, after all symbolic links are resolved.
 func (p *Preset) dir(chosen string) (string, error) {
 	if chosen == "" {
 		chosen = p.Roots[0]
@@ -156,17 +155,16 @@ func (p *Preset) dir(chosen string) (string, error) {
 	return "", refused
 }
 
-// Contains reports whether a directory is one in which conversations of the
-// preset may work.
+// Contains reports whether conversations of the preset may work in a directory.
 func (p *Preset) Contains(dir string) bool {
 	_, err := p.dir(dir)
 	return err == nil && dir != ""
 }
 
 // Sessions returns the function for [fleet.Options] that makes the options of a
-// conversation from its preset. Records and project are those of the server's
-// options. A conversation that was not begun through a server has the options of
-// other, if that is not nil.
+// conversation from its preset. Records and project are those of the server's options.
+// For a conversation that was not begun through a server it calls other, if that is not
+// nil.
 func Sessions(r store.Records, project string, presets []Preset, other func(ctx context.Context, key string) (*claude.Options, error)) (func(ctx context.Context, key string) (*claude.Options, error), error) {
 	if err := checkPresets(presets); err != nil {
 		return nil, err
@@ -196,8 +194,8 @@ func Sessions(r store.Records, project string, presets []Preset, other func(ctx 
 		if p.Options != nil {
 			own = *p.Options
 		}
-		// The note is stored before the first prompt. What was chosen since then is
-		// in the fleet's record as well, which comes first.
+		// The note is stored before the first prompt. Later choices are in the fleet's
+		// record as well, which takes precedence.
 		own.Cwd, own.Model, own.PermissionMode = dir, cmp.Or(n.Model, p.Model), cmp.Or(permission.Mode(n.Mode), p.Mode)
 		own.Hooks = slices.Clone(own.Hooks)
 		return &own, nil
@@ -205,8 +203,8 @@ func Sessions(r store.Records, project string, presets []Preset, other func(ctx 
 }
 
 // PresetOf returns the name of the preset that a conversation was begun with, by its
-// key in the fleet. Records and project are those of the server's options. For one
-// that was not begun through a server the error is [store.ErrNotFound]. It may be
+// key in the fleet. Records and project are those of the server's options. The error is
+// [store.ErrNotFound] if the conversation was not begun through a server. It may be
 // called by several goroutines at once.
 func PresetOf(ctx context.Context, r store.Records, project, key string) (string, error) {
 	n, _, err := noteStore{r, project}.load(ctx, key)

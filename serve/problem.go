@@ -69,7 +69,7 @@ var (
 	internal       = problemKind{"internal", http.StatusInternalServerError, "Something went wrong in the server"}
 )
 
-// problemKinds are all of them, for the documents.
+// problemKinds returns all types, for the documents.
 func problemKinds() []problemKind {
 	return []problemKind{
 		badRequest, unauthorized, forbidden, crossSite, notFound, notAllowed, leased, begun, idle, stuckHere, busy, deleting, noCheckpoint, ended, takenBack, alreadyDecided, inputChanged, resumed, sessionOpen, sessionDeleted, busyKey,
@@ -89,11 +89,11 @@ func (k problemKind) is(err error) bool {
 	return ok && p.Type == "/problems/"+k.name
 }
 
-// retryStore is after how many seconds to try again when the store does not answer.
+// retryStore is how many seconds to wait when the store does not answer.
 const retryStore = 5
 
-// problemOf turns an error of the fleet, the inbox or the store into what a
-// client may know of it.
+// problemOf turns an error of the fleet, the inbox or the store into a problem that
+// reveals only what a client may know.
 func problemOf(err error) *api.Problem {
 	if p, ok := errors.AsType[*api.Problem](err); ok {
 		return p
@@ -167,7 +167,7 @@ func describe(err error) *api.Problem {
 	return internal.because("the server's log has the details; try again")
 }
 
-// overBudget says that a budget of the fleet is spent.
+// overBudget returns the problem of a spent budget of the fleet.
 func overBudget(spent *fleet.BudgetError, now time.Time) *api.Problem {
 	if spent.Resets.IsZero() {
 		return budget.because("the conversation has cost $%.2f of the $%.2f that it may", spent.CostUSD, spent.OfUSD)

@@ -26,8 +26,8 @@ type prompter struct {
 	spendings     *spendings
 }
 
-// send gives a prompt to the fleet and writes it down. It does both even if the
-// client leaves: the log must know what was accepted, and what it costs.
+// send gives a prompt to the fleet and records it. It does both even if the client
+// leaves: the log must know every accepted prompt and its cost.
 func (pr *prompter) send(ctx context.Context, u api.User, n *note, p fleet.Prompt) (api.Prompt, error) {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
@@ -52,8 +52,8 @@ func (pr *prompter) send(ctx context.Context, u api.User, n *note, p fleet.Promp
 		return known, nil
 	}
 	if older {
-		// One that has ended may be older than what the log keeps in memory. Taken up
-		// again, it would be a turn twice.
+		// An ended prompt may be older than the log's memory. Recorded again, its turn
+		// would count twice.
 		if t, err := pr.fleet.Prompt(ctx, n.Key, p.ID); err == nil && t.Status.Done() {
 			out := api.Prompt{ID: p.ID, By: u.Name, Text: textOf(&p)}
 			takeTicket(&out, &t)
@@ -84,8 +84,8 @@ func (pr *prompter) send(ctx context.Context, u api.User, n *note, p fleet.Promp
 	}
 	out, err = l.confirm(ctx, sender, out)
 	if overWith(err) {
-		// The fleet has begun the conversation again. The one who deletes it waits
-		// until this has left, and removes that too.
+		// The fleet has begun the conversation again. The deletion waits until this
+		// attempt has left the log, and removes that as well.
 		_ = pr.fleet.Cancel(ctx, n.Key, p.ID)
 		return api.Prompt{}, errors.Join(err, pr.book.leave(ctx, n.Key, sender))
 	}
@@ -93,10 +93,10 @@ func (pr *prompter) send(ctx context.Context, u api.User, n *note, p fleet.Promp
 	return out, err
 }
 
-// checkTakesPrompts returns a problem if a conversation was archived or deleted a moment
-// ago. Those who do that later find the attempt to send in the head of the log. But a
-// head that somebody else, who was late too, has begun anew says nothing about a
-// deletion that is over.
+// checkTakesPrompts returns a problem if a conversation was archived or deleted a
+// moment ago. An archiving or a deletion that begins later finds this attempt in the
+// head of the log. But the head proves nothing about a deletion that is already over:
+// another late sender may have begun a new one.
 func (pr *prompter) checkTakesPrompts(ctx context.Context, key string) error {
 	n, _, err := pr.notes.loadAny(ctx, key)
 	switch {
@@ -113,9 +113,9 @@ func (pr *prompter) checkTakesPrompts(ctx context.Context, key string) error {
 	return nil
 }
 
-// command does something with a conversation and writes down who did it. Once begun, it
-// does not end with the request: done by half, it would forget its Idempotency-Key, and
-// the repetition would hit the next turn.
+// command acts on a conversation and records who did it. Once begun it does not end
+// with the request: stopped halfway, it would forget its Idempotency-Key, and a
+// repetition would hit the next turn.
 func (pr *prompter) command(ctx context.Context, u api.User, id, what string, do func(context.Context, *note) error) error {
 	n, err := pr.conversations.act(ctx, u, id, api.Operator)
 	if err != nil {
@@ -132,12 +132,12 @@ func (pr *prompter) command(ctx context.Context, u api.User, id, what string, do
 	return nil
 }
 
-// hasEnded is the problem of a prompt for an archived conversation.
+// hasEnded returns the problem of a prompt for an archived conversation.
 func hasEnded() *api.Problem {
 	return ended.because("it is archived and takes no prompts: PATCH it with \"archived\": false first, or fork it")
 }
 
-// textOf is what a prompt says in text.
+// textOf returns the text of a prompt.
 func textOf(p *fleet.Prompt) string {
 	text := p.Text
 	for _, block := range p.Content {

@@ -13,8 +13,7 @@ type reader struct {
 	book  logStore
 }
 
-// messages returns a page of messages: of those in memory, and of older ones
-// that are stored.
+// messages returns a page of messages, from memory and, for older ones, from the store.
 func (r *reader) messages(ctx context.Context, l *eventLog, q api.MessageQuery) (events []logEvent, more bool, err error) {
 	limit := pageSize(q.Limit)
 	l.mu.Lock()

@@ -9,8 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// recovery takes up what was cut off when a server ended, and forgets what is too old to
-// matter.
+// recovery resumes work that was cut off when a server ended, and drops records that
+// are too old to matter.
 type recovery struct {
 	fleet   fleet.Conversations
 	logs    *logs
@@ -23,10 +23,10 @@ type recovery struct {
 }
 
 // recoverAll continues what was begun before the server started: prompts without an
-// answer, those whose end was never written down, conversations that never got their
-// first prompt, and those that are only half deleted.
+// answer, prompts whose end was never recorded, conversations that never got their
+// first prompt, and half-deleted conversations.
 func (rc *recovery) recoverAll(ctx context.Context) {
-	var young []string // somebody may be about to send it
+	var young []string // a request may still be about to send their first prompt
 	one := func(n *note, err error) bool {
 		if err != nil {
 			rc.journal.warn(ctx, "conversations cannot be read", "", err)
@@ -85,7 +85,7 @@ func (rc *recovery) recoverConversation(ctx context.Context, n *note) (wait bool
 		rc.logs.keepWatch(n.Key)
 	}
 	if n.First == "" || n.ForkOf != "" || n.Resumed != "" || n.Copied != "" || head.last() > 0 {
-		return false, nil // it may be empty, or has something in it
+		return false, nil // it may be empty, or it has a prompt
 	}
 	now, err := rc.records.Now(ctx)
 	if err != nil {
@@ -100,7 +100,7 @@ func (rc *recovery) recoverConversation(ctx context.Context, n *note) (wait bool
 	return false, nil
 }
 
-// forgetOften removes old answers, again and again.
+// forgetOften removes old answers at regular intervals.
 func (rc *recovery) forgetOften(ctx context.Context) {
 	for ctx.Err() == nil {
 		rc.forgetOld(ctx)
@@ -121,10 +121,10 @@ func (rc *recovery) forgetOld(ctx context.Context) {
 		}
 		err = decodeRecord(r, &o)
 		if errors.Is(err, store.ErrNewer) {
-			continue // one who understands it forgets it
+			continue // a newer server, which can read it, removes it
 		}
 		if err != nil || now.Sub(o.At) > idempotencyLife {
-			_ = rc.records.DropRecord(ctx, r.Key, r.Revision, store.Fence{}) // somebody else may have
+			_ = rc.records.DropRecord(ctx, r.Key, r.Revision, store.Fence{}) // another server may have removed it
 		}
 	}
 }

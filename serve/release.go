@@ -21,10 +21,10 @@ func (pr *prompter) release(ctx context.Context, u api.User, n *note) error {
 	}
 	for i := range held {
 		if !held[i].MayDecide(u.Name) {
-			return approval.ErrForbidden // before anything is declined
+			return approval.ErrForbidden // before any question is declined
 		}
 	}
-	ctx, cancel := lasting(ctx) // all of them, although the client leaves
+	ctx, cancel := lasting(ctx) // all of them, even if the client leaves
 	defer cancel()
 	declined := 0
 	for i := range held {
@@ -41,8 +41,8 @@ func (pr *prompter) release(ctx context.Context, u api.User, n *note) error {
 	return err
 }
 
-// decline declines a question, and reports whether nobody was faster: after another
-// decision, or when the question is gone, nobody waits for it.
+// decline declines a question, and reports whether it was still open. If it was decided
+// first or is gone, no process waits for it.
 func (pr *prompter) decline(ctx context.Context, u api.User, q *approval.Question) (fresh bool, err error) {
 	now, err := pr.fleet.Approvals().Decide(ctx, q.ID, approval.Answer{By: u.Name, Digest: q.Digest, Decision: permission.Deny(released(u))})
 	if _, decided := errors.AsType[*approval.DecidedError](err); decided || errors.Is(err, approval.ErrGone) {
@@ -54,7 +54,7 @@ func (pr *prompter) decline(ctx context.Context, u api.User, q *approval.Questio
 	return err == nil, err
 }
 
-// released is what the model reads instead of an answer.
+// released returns the text that the model reads instead of an answer.
 func released(u api.User) string {
 	return u.Name + " does not answer this now. Continue without the answer, and do not ask again in this turn."
 }

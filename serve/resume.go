@@ -13,8 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// session is the session on disk that a conversation begins with, empty if it begins
-// with none.
+// session returns the session on disk that a conversation begins with, empty if none.
 func (c *creation) session() string {
 	if c.Fork != nil && c.Fork.Session != "" {
 		return c.Fork.Session
@@ -22,15 +21,14 @@ func (c *creation) session() string {
 	return c.Resume
 }
 
-// noSessions is the problem of a server that knows no sessions on disk.
+// noSessions returns the problem of a server without sessions on disk.
 func noSessions() *api.Problem {
 	return unsupported.because("this server does not look at the sessions on its disk")
 }
 
-// prepareSession checks that the user may begin a conversation with a session on
-// disk, and lets the session say what the request leaves open. A session belongs to
-// the person whose disk it is, so who may not list it may not read it in this way
-// either.
+// prepareSession checks that the user may begin a conversation with a session on disk,
+// and takes from the session what the request leaves open. Sessions belong to the owner
+// of the disk, so a user who may not list one may not read it in this way either.
 func (cr *creator) prepareSession(ctx context.Context, u api.User, c *creation) error {
 	switch {
 	case c.Resume != "" && c.Fork != nil:
@@ -61,15 +59,15 @@ func (cr *creator) prepareSession(ctx context.Context, u api.User, c *creation) 
 	}
 	c.Dir, c.Title = info.Dir, cmp.Or(c.Title, firstLine(title))
 	if c.Resume != "" {
-		// Always the same for a session: what was cut off between the fleet and
-		// the note is found again.
+		// The same for every request for a session, so that a repetition finds what was
+		// cut off between the fleet and the note.
 		c.request, c.id = c.id, uuidFrom("resumed session", c.Resume)
 	}
 	return nil
 }
 
 // fromDisk makes a conversation of a session on disk, unless the same request has
-// done so before.
+// already done so.
 func (cr *creator) fromDisk(ctx context.Context, n *note, c *creation) error {
 	n.Resumed, n.Request = c.Resume, c.request
 	if c.Fork != nil {
@@ -93,12 +91,12 @@ func (cr *creator) fromDisk(ctx context.Context, n *note, c *creation) error {
 	return nil
 }
 
-// saidBound is how long a new conversation may take to show what was said on disk.
+// saidBound is how long a new conversation may take to show the messages of its
+// session.
 const saidBound = 3 * time.Second
 
-// awaitSaid waits until the log of a conversation has the last of what was said in
-// its session on disk, or for a while: who looks next should see it, even without a
-// script.
+// awaitSaid waits, for a while, until the log of a conversation has the last message of
+// its session on disk: even a page without a script should then show the history.
 func (cr *creator) awaitSaid(ctx context.Context, n *note, c *creation) {
 	ctx, cancel := context.WithTimeout(ctx, saidBound)
 	defer cancel()
@@ -123,8 +121,8 @@ func (cr *creator) awaitSaid(ctx context.Context, n *note, c *creation) {
 	}
 }
 
-// lastSaid returns the id of the last message that a conversation takes over from
-// disk. A copy has another id, and names this one.
+// lastSaid returns the id of the last message that a conversation takes over from disk.
+// In a copy the message has a new id, and names this one.
 func (cr *creator) lastSaid(ctx context.Context, c *creation) (id string, err error) {
 	if c.Fork != nil && c.Fork.Message != "" {
 		return c.Fork.Message, nil
@@ -142,7 +140,7 @@ func (cr *creator) lastSaid(ctx context.Context, c *creation) (id string, err er
 	return id, nil
 }
 
-// sessionProblem says what to do about a session that is not continued.
+// sessionProblem explains why a session is not continued, and what to do.
 func sessionProblem(err error) *api.Problem {
 	p := describeSession(err)
 	p.Cause = err
@@ -181,8 +179,9 @@ func describeSession(err error) *api.Problem {
 	return problemOf(err)
 }
 
-// resumedWithout is the problem of a session that was resumed, but whose first
-// prompt was not accepted. The conversation stays: a store takes a session once.
+// resumedWithout returns the problem of a session that was resumed, but whose first
+// prompt was not accepted. The conversation stays, because a store takes a session only
+// once.
 func resumedWithout(n *note, err error) *api.Problem {
 	p := *problemOf(err)
 	p.Conversation = idOf(n.Key)
@@ -190,8 +189,8 @@ func resumedWithout(n *note, err error) *api.Problem {
 	return &p
 }
 
-// alreadyResumed is the problem of a request for a session that another request has
-// made a conversation of, be it at the same time.
+// alreadyResumed returns the problem of a request for a session that another request,
+// perhaps a concurrent one, has made a conversation of.
 func alreadyResumed(n *note, c *creation) *api.Problem {
 	p := sessionProblem(&fleet.ResumedError{Session: c.Resume, Key: n.Key})
 	if c.firstPrompt(n.Key) != nil {
@@ -200,7 +199,7 @@ func alreadyResumed(n *note, c *creation) *api.Problem {
 	return p
 }
 
-// sessionsInUse returns the conversations that have sessions, by the sessions' ids.
+// sessionsInUse returns the conversations that have a session, by the session's id.
 func (cr *creator) sessionsInUse(ctx context.Context) (map[string]string, error) {
 	have := make(map[string]string)
 	for info, err := range cr.fleet.List(ctx) {

@@ -5,10 +5,9 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// RevertedCalls returns the ids of the tool calls whose edits are gone because files
-// were restored to what they were before them. The events are those of a
-// conversation, the oldest first. Files that are restored to a later prompt again
-// have the edits of the time before it.
+// RevertedCalls returns the ids of the tool calls whose edits are gone, because files
+// were restored to an earlier state. The events are those of a conversation, the oldest
+// first. Restoring the files to a later prompt again brings back the edits before it.
 func RevertedCalls(events []api.Event) map[string]bool {
 	t := rewound{before: make(map[string][]string), asked: make(map[string]int)}
 	for i := range events {
@@ -24,11 +23,11 @@ func RevertedCalls(events []api.Event) map[string]bool {
 	return lost
 }
 
-// rewound follows which calls have left their mark.
+// rewound tracks the calls whose edits are still in the files.
 type rewound struct {
 	calls    []string            // all of them
-	standing []string            // those that were not taken back
-	before   map[string][]string // what stood when a prompt was sent, by its id
+	standing []string            // those whose edits stand
+	before   map[string][]string // the edits that stood when a prompt was sent, by its id
 	asked    map[string]int      // how many calls there were when a rewind was asked for, by its id
 }
 
@@ -39,7 +38,7 @@ func (t *rewound) take(e *api.Event) {
 	if e.Type != api.EventMessage {
 		return
 	}
-	m, _ := message.Decode(e.Message) // what cannot be read changes nothing
+	m, _ := message.Decode(e.Message) // an unreadable message changes nothing
 	user, ok := m.(*message.User)
 	if !ok {
 		return
@@ -53,9 +52,8 @@ func (t *rewound) take(e *api.Event) {
 	}
 }
 
-// rewind takes back what stood since a prompt. The notice that it is done may come
-// late, after the process that did it has died: what was done since it was asked for
-// stands.
+// rewind takes back the edits since a prompt. The notice that it is done may come late,
+// after the death of the process that did it: edits made since it was asked for stand.
 func (t *rewound) rewind(n *api.RewindNote) {
 	since, known := t.asked[n.ID]
 	if !known {
@@ -68,5 +66,5 @@ func (t *rewound) rewind(n *api.RewindNote) {
 	}
 }
 
-// over marks a rewind that was done: said again, it changes nothing.
+// over marks a finished rewind: a second notice changes nothing.
 const over = -1

@@ -13,10 +13,11 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// rewindBound is how long a rewind may wait for a process, and take.
+// rewindBound is how long a rewind may take, including the wait for a process.
 const rewindBound = time.Minute
 
-// rewind is Rewind with an id that an Idempotency-Key has chosen, or none.
+// rewind is Rewind with an id that was derived from an Idempotency-Key, or an empty
+// one.
 func (pr *prompter) rewind(ctx context.Context, u api.User, id string, r api.RewindRequest, chosen string) (api.Rewound, error) {
 	n, err := pr.conversations.act(ctx, u, id, api.Operator)
 	if err == nil {
@@ -29,7 +30,7 @@ func (pr *prompter) rewind(ctx context.Context, u api.User, id string, r api.Rew
 	defer cancel()
 	own, err := pr.freshRewind(bounded, n.Key, chosen)
 	if err == nil && !r.DryRun {
-		// Before it, so that it is known although the client or this process ends.
+		// A write-ahead notice: the rewind is known even if the client or this process ends.
 		err = pr.journal.noticeRewind(ctx, u, n.Key, "asked for files as they were before a prompt", api.RewindNote{ID: own, Message: r.Message})
 	}
 	if err != nil {
@@ -61,9 +62,9 @@ func (pr *prompter) rewind(ctx context.Context, u api.User, id string, r api.Rew
 	return out, nil
 }
 
-// freshRewind is the id for a rewind: a new one, or with an Idempotency-Key that of
-// the key, or the next one if the attempt before has failed or was taken back, as an
-// id ends once. One that was done, or may be, keeps its id.
+// freshRewind returns the id for a rewind: a random one, or the one derived from an
+// Idempotency-Key. If that attempt failed or was taken back, it derives the next one,
+// because an id can end only once. A rewind that is done, or may be, keeps its id.
 func (pr *prompter) freshRewind(ctx context.Context, key, id string) (string, error) {
 	if id == "" {
 		return uuid.New(), nil
@@ -82,7 +83,7 @@ func (pr *prompter) freshRewind(ctx context.Context, key, id string) (string, er
 	}
 }
 
-// checkRewind refuses what cannot be rewound now.
+// checkRewind refuses a rewind that is not possible now.
 func (pr *prompter) checkRewind(ctx context.Context, n *note, r *api.RewindRequest) error {
 	if !uuid.Valid(r.Message) {
 		return badRequest.because("message is not the id of a prompt, which is a UUID")
@@ -102,10 +103,10 @@ func (pr *prompter) checkRewind(ctx context.Context, n *note, r *api.RewindReque
 	return nil
 }
 
-// rewinds reports whether files of its conversations can be restored.
+// rewinds reports whether the files of its conversations can be restored.
 func (p *Preset) rewinds() bool { return p.Options != nil && p.Options.FileCheckpointing }
 
-// pathIn is a path relative to a directory, if it is there.
+// pathIn returns a path relative to a directory, if it is inside.
 func pathIn(dir, path string) string {
 	if rel, err := filepath.Rel(dir, path); err == nil && dir != "" && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)

@@ -10,32 +10,32 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// route is an endpoint. From the table of routes come the routing, the check of
-// roles, the OpenAPI document and the test of all roles against all endpoints.
+// route is an endpoint. The routing, the check of roles, the OpenAPI document and the
+// test of all roles against all endpoints are derived from the table of routes.
 type route struct {
 	method, path string
 	about        string
-	// least is the role that it needs, empty if nobody need be logged in.
+	// least is the role that it needs, empty if it needs no login.
 	least api.Role
-	// body and reply are the types of the JSON in the request and in the answer,
-	// nil if there is none, and status is that of the answer.
+	// body and reply are the types of the JSON in the request and in the answer, nil
+	// for none, and status is the status of the answer.
 	body, reply reflect.Type
 	status      int
-	// query are the parameters of the address, with what they mean.
+	// query are the parameters of the address, with their meaning.
 	query []parameter
 	// problems are those beside bad-request, unauthorized and others that come from
 	// what kind of route it is: allProblems adds them.
 	problems []problemKind
 	// kind is the media type of the answer, empty for JSON.
 	kind string
-	// stream says that the answer is a stream of events.
+	// stream is set if the answer is a stream of events.
 	stream bool
-	// once says that an Idempotency-Key is honoured.
+	// once is set if the route honours an Idempotency-Key.
 	once   bool
 	handle func(*call) error
 }
 
-// parameter is one of an address.
+// parameter is a parameter of an address.
 type parameter struct {
 	name, about string
 	enum        []string
@@ -290,7 +290,7 @@ func approvalRoutes() []route {
 	}
 }
 
-// aguiRoutes is AG-UI, the protocol of agents and user interfaces.
+// aguiRoutes are the routes of AG-UI, the protocol between agents and user interfaces.
 func aguiRoutes() []route {
 	return []route{{
 		method: "POST", path: "/ag-ui/{preset}", about: "Runs an agent by AG-UI 1.0: sends the newest message of the user, or answers interrupts.",
@@ -302,7 +302,7 @@ func aguiRoutes() []route {
 // route fills the mux.
 func (s *Server) route() error {
 	table := routes()
-	// Most servers are never asked for it, and it takes half of the time to start.
+	// Made on demand: few servers are asked for it, and it takes half of the time to start.
 	s.openAPI = sync.OnceValues(func() ([]byte, error) { return openAPI(table) })
 	for i := range table {
 		h, err := s.endpoint(&table[i])
@@ -324,7 +324,7 @@ func (s *Server) route() error {
 	return nil
 }
 
-// unrouted answers for paths and methods that are not in the table.
+// unrouted answers requests whose path or method is not in the table.
 func (s *Server) unrouted(table []route) http.Handler {
 	shapes := http.NewServeMux()
 	methods := make(map[string][]string)
@@ -345,7 +345,7 @@ func (s *Server) unrouted(table []route) http.Handler {
 	})
 }
 
-// forPeople passes on what is not the API's.
+// forPeople passes on requests that are not for the API.
 func (s *Server) forPeople() http.Handler {
 	page := s.service.page
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -366,7 +366,7 @@ func (s *Server) forPeople() http.Handler {
 	})
 }
 
-// explainProblem says what the type of a problem means.
+// explainProblem explains the type of a problem.
 func explainProblem(w http.ResponseWriter, r *http.Request) {
 	for _, k := range problemKinds() {
 		if k.name == r.PathValue("name") {

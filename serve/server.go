@@ -31,8 +31,8 @@ type Server struct {
 	editors editorCount
 }
 
-// New makes a server. It begins at once to write down what happens in the
-// conversations of the fleet.
+// New makes a server. It begins at once to record what happens in the conversations of
+// the fleet.
 func New(f fleet.Conversations, o Options) (*Server, error) {
 	o = o.withDefaults()
 	switch {
@@ -65,7 +65,7 @@ func New(f fleet.Conversations, o Options) (*Server, error) {
 	return s, nil
 }
 
-// checkOrigins refuses what no browser says.
+// checkOrigins refuses an origin that no browser would send.
 func checkOrigins(origins []string) error {
 	for _, origin := range origins {
 		u, err := url.Parse(origin)
@@ -94,12 +94,12 @@ func (s *Server) start() error {
 	return nil
 }
 
-// Service returns what users may do, for programs that are a part of the server.
+// Service returns the service, for programs that embed the server.
 func (s *Server) Service() *Service { return s.service }
 
-// LoginLink returns a link that logs a user in once, within five minutes. The
-// token is in the fragment, which reaches no log. base is the address of the
-// server, such as http://127.0.0.1:8080.
+// LoginLink returns a link that logs a user in once, within five minutes. The token is
+// in the fragment, which browsers do not send, so it reaches no log. base is the
+// address of the server, such as http://127.0.0.1:8080.
 func (s *Server) LoginLink(ctx context.Context, base string, u api.User) (string, error) {
 	token, err := s.service.IssueLogin(ctx, u)
 	if err != nil {
@@ -108,14 +108,14 @@ func (s *Server) LoginLink(ctx context.Context, base string, u api.User) (string
 	return LoginLink(base, token), nil
 }
 
-// LoginLink is the address of the login with a one-time token.
+// LoginLink returns the address of the login with a one-time token.
 func LoginLink(base, token string) string {
 	return strings.TrimSuffix(base, "/") + "/login#t=" + url.QueryEscape(token)
 }
 
-// Close ends the event streams, the connections of editors and everything that the
-// server does in the background, and waits for the end of all but the streams. An editor
-// that does not answer is cut off after some seconds. Close does not close the fleet.
+// Close ends the event streams, the connections of editors and all background work, and
+// waits for all but the streams to end. It cuts off an editor that does not answer
+// after some seconds. It does not close the fleet.
 func (s *Server) Close() error {
 	s.cancel()
 	s.editors.close()
@@ -133,7 +133,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve serves a request that may be served at all.
+// serve serves a request whose host and origin are allowed.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
 	if !s.service.access.allowedHost(r.Host) {
@@ -159,9 +159,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// invited reports whether a request to AG-UI comes from another site that the
-// options name. It returns the request without anything that a browser adds by
-// itself: only a bearer token says who asks.
+// invited reports whether a request to AG-UI comes from another site that the options
+// name. It returns the request without anything that a browser adds by itself, so that
+// only a bearer token can identify the user.
 func (s *Server) invited(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 	o := &s.service.opts
 	origin := r.Header.Get("Origin")
@@ -182,7 +182,7 @@ func (s *Server) invited(w http.ResponseWriter, r *http.Request) (*http.Request,
 	return r, true
 }
 
-// cleanHost is a host name that can be repeated.
+// cleanHost returns a host name that is safe to repeat in an answer.
 func cleanHost(host string) string {
 	clean := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune(".-:[]", c) {

@@ -9,10 +9,10 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// Service is what users may do, for the API and for the page. Each method takes
-// the user, and does only what that user may: the errors are an [api.Problem], and
-// what a user may not see is not found. All methods may be called from any
-// goroutine.
+// Service offers everything that users may do, for the API and for the page. Each
+// method takes the user, and does only what that user may: errors are an [api.Problem],
+// and anything that the user may not see is not found. All methods may be called from
+// any goroutine.
 type Service struct {
 	fleet fleet.Conversations
 	opts  Options
@@ -36,8 +36,8 @@ type Service struct {
 	reader        *reader
 }
 
-// newService makes the service of a fleet. Its parts know only what they are given here,
-// and none of them knows the service.
+// newService makes the service of a fleet. Its parts know only what they are given
+// here; none knows the service.
 func newService(ctx context.Context, f fleet.Conversations, o Options) *Service {
 	hub, book := newFeed(), logStore{o.Records, o.Project}
 	s := &Service{
@@ -80,7 +80,7 @@ func (s *Service) Info(_ context.Context, u api.User) (api.ServerInfo, error) {
 	return info, nil
 }
 
-// features are what this server can do beyond the rest.
+// features lists the optional features of this server.
 func (s *Service) features() []string {
 	var all []string
 	if s.page != nil {
@@ -105,14 +105,14 @@ func (s *Service) Conversations(ctx context.Context, u api.User, q api.Conversat
 	return cut(all, q.Limit, q.Cursor, func(c *api.Conversation) string { return c.Created.UTC().Format(cursorTime) + " " + c.ID })
 }
 
-// Overview is what the conversations of a user are and have cost.
+// Overview holds the conversations of a user, and their cost.
 type Overview struct {
-	Conversations []api.Conversation // all, the newest first, archived ones too
+	Conversations []api.Conversation // all, the newest first, including archived ones
 	SpentUSD      float64
 }
 
-// Overview returns all conversations that the user may see, with what they have
-// cost since a day. It reads each of them once.
+// Overview returns all conversations that the user may see, with their cost since a
+// day. It reads each of them once.
 func (s *Service) Overview(ctx context.Context, u api.User, since time.Time) (Overview, error) {
 	var out Overview
 	if err := need(u, api.Viewer); err != nil {
@@ -149,8 +149,8 @@ func (s *Service) Conversation(ctx context.Context, u api.User, id string) (api.
 	return c, nil
 }
 
-// MarkRead notes how far the user has read a conversation. A mark does not move
-// back. Nothing is noted about a conversation that was not begun here.
+// MarkRead notes how far the user has read a conversation. A mark never moves back.
+// Conversations that were not begun here have no marks.
 func (s *Service) MarkRead(ctx context.Context, u api.User, id string, m api.ReadMark) error {
 	n, err := s.conversations.act(ctx, u, id, api.Viewer)
 	if err != nil {

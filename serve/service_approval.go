@@ -36,9 +36,9 @@ func (s *Service) Approval(ctx context.Context, u api.User, id string) (api.Appr
 	return approvalOf(&q, u), nil
 }
 
-// Decide decides an approval. Repeating the same decision changes nothing. If
-// somebody has already decided otherwise, the error is an [api.Problem] with the
-// approval as it now is.
+// Decide decides an approval. It is idempotent: repeating the same decision changes
+// nothing. If another user has already decided otherwise, the error is an [api.Problem]
+// with the current state of the approval.
 func (s *Service) Decide(ctx context.Context, u api.User, id string, d api.Decision) (api.Approval, error) {
 	q, err := s.answers.question(ctx, u, id, api.Approver)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Service) Decide(ctx context.Context, u api.User, id string, d api.Decis
 	if err != nil {
 		return api.Approval{}, problemOf(err)
 	}
-	ctx, cancel := lasting(ctx) // a decision counts although the client has left
+	ctx, cancel := lasting(ctx) // a decision counts even if the client has left
 	defer cancel()
 	before := q.State
 	q, err = s.fleet.Approvals().Decide(ctx, id, answer)
@@ -58,8 +58,8 @@ func (s *Service) Decide(ctx context.Context, u api.User, id string, d api.Decis
 	if err != nil {
 		return api.Approval{}, problemOf(err)
 	}
-	// The watcher may never see a question that is answered quickly, so the log
-	// has it from here. Nobody waits for a decision until the log has its call.
+	// The watcher may never see a question that is answered quickly, so this records
+	// it. A decision does not wait until the log has the call.
 	s.journal.logApproval(ctx, &q, time.Time{})
 	if before == approval.Open {
 		what := string(answer.Decision.Behavior()) + " " + q.Tool
@@ -70,7 +70,7 @@ func (s *Service) Decide(ctx context.Context, u api.User, id string, d api.Decis
 	return approvalOf(&q, u), nil
 }
 
-// answerOf makes the inbox's answer of a decision.
+// answerOf turns a decision into an answer for the inbox.
 func answerOf(d *api.Decision, q *approval.Question, u api.User) (approval.Answer, error) {
 	a := approval.Answer{By: u.Name, Digest: d.Digest}
 	for _, i := range d.Remember {
@@ -103,7 +103,7 @@ func answerOf(d *api.Decision, q *approval.Question, u api.User) (approval.Answe
 	return a, nil
 }
 
-// refusal is what the model reads if a person says no and nothing else.
+// refusal returns the text that the model reads after a denial without a message.
 func refusal(u api.User) string { return u.Name + " does not allow this." }
 
 // answersOf answers the questions of the agent.

@@ -74,8 +74,8 @@ func (s *Service) create(ctx context.Context, u api.User, c creation) (api.Conve
 	return s.Conversation(ctx, u, idOf(n.Key))
 }
 
-// Changes returns the edits of a conversation; only those of one prompt if it is
-// named.
+// Changes returns the edits of a conversation, or of one of its prompts if prompt is
+// not empty.
 func (s *Service) Changes(ctx context.Context, u api.User, id, prompt string) (api.Changes, error) {
 	edits, err := s.edits(ctx, u, id, prompt)
 	out := api.Changes{Files: []api.ChangedFile{}}
@@ -95,8 +95,8 @@ func (s *Service) Changes(ctx context.Context, u api.User, id, prompt string) (a
 	return out, err
 }
 
-// Patch returns the edits of a conversation as a patch, one after another, as
-// git apply and patch -p1 take them.
+// Patch returns the edits of a conversation as a patch, in order, for git apply and
+// patch -p1.
 func (s *Service) Patch(ctx context.Context, u api.User, id, prompt string) (string, error) {
 	edits, err := s.edits(ctx, u, id, prompt)
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *Service) Patch(ctx context.Context, u api.User, id, prompt string) (str
 			out.WriteString("new file mode 100644\n")
 			from = "/dev/null"
 		}
-		if len(e.Hunks) > 0 { // else it is an empty file
+		if len(e.Hunks) > 0 { // otherwise the file is empty
 			fmt.Fprintf(&out, "--- %s\n+++ %s\n", from, to)
 		}
 		for _, h := range e.Hunks {
@@ -121,7 +121,7 @@ func (s *Service) Patch(ctx context.Context, u api.User, id, prompt string) (str
 	return out.String(), nil
 }
 
-// edits returns the edits of a conversation in their order.
+// edits returns the edits of a conversation, in order.
 func (s *Service) edits(ctx context.Context, u api.User, id, prompt string) ([]edit, error) {
 	n, err := s.conversations.act(ctx, u, id, api.Viewer)
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *Service) edits(ctx context.Context, u api.User, id, prompt string) ([]e
 		if e.Type != api.EventMessage {
 			continue
 		}
-		m, _ := message.Decode(e.Message) // what cannot be read changes nothing
+		m, _ := message.Decode(e.Message) // an unreadable message changes nothing
 		switch m := m.(type) {
 		case *message.Assistant:
 			for _, call := range m.Content.ToolUses() {
@@ -164,13 +164,13 @@ func (s *Service) edits(ctx context.Context, u api.User, id, prompt string) ([]e
 	return all, nil
 }
 
-// Delete deletes a conversation with its history, its questions and its log. What
-// somebody sends at the same time is deleted with it, or refused.
+// Delete deletes a conversation with its history, its questions and its log. A
+// concurrent prompt is deleted with it, or refused.
 func (s *Service) Delete(ctx context.Context, u api.User, id string) error {
 	if err := need(u, api.Operator); err != nil {
 		return problemOf(err)
 	}
-	n, err := s.conversations.findAny(ctx, u, id) // also what was deleted halfway
+	n, err := s.conversations.findAny(ctx, u, id) // including half-deleted ones
 	if err == nil && u.Name != n.Owner && u.Role != api.Admin {
 		err = forbidden.because("only the owner may delete the conversation")
 	}

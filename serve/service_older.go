@@ -9,12 +9,12 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// olderWait is how long it may take to read messages that have left the memory.
+// olderWait limits how long reading messages that are no longer in memory may take.
 const olderWait = 30 * time.Second
 
-// older returns a page of messages that are stored before the first event in
-// memory, the oldest first, and whether there are more in the direction of the
-// query. Their texts are in the transcript.
+// older returns a page of stored messages from before the first event in memory, the
+// oldest first, and whether there are more in the direction of the query. Their texts
+// come from the transcript.
 func (r *reader) older(ctx context.Context, key string, first int64, q api.MessageQuery, limit int) (events []logEvent, more bool, err error) {
 	if q.Before > 0 {
 		first = min(first, q.Before)
@@ -23,8 +23,8 @@ func (r *reader) older(ctx context.Context, key string, first int64, q api.Messa
 	if err != nil {
 		return nil, false, err
 	}
-	// One message more than the page has, and the one before it, whose cursor
-	// is where to begin to read.
+	// One message more than the page has, and the one before it, at whose cursor the
+	// reading begins.
 	var found []logEvent
 	for i := range head.Segments {
 		if q.After == 0 { // the newest ones
@@ -68,7 +68,7 @@ func (r *reader) older(ctx context.Context, key string, first int64, q api.Messa
 	return events, more, err
 }
 
-// texts gives messages their texts, which are in the transcript after a place.
+// texts fills in the texts of messages, which the transcript has after a cursor.
 func (r *reader) texts(ctx context.Context, key string, after fleet.Cursor, events []logEvent) ([]logEvent, error) {
 	if len(events) == 0 {
 		return nil, nil

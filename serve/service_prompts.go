@@ -31,7 +31,7 @@ func (s *Service) Send(ctx context.Context, u api.User, id string, p api.NewProm
 	return out, nil
 }
 
-// contentOf reads what a prompt says.
+// contentOf reads the content of a prompt.
 func contentOf(raw []byte) (message.Content, error) {
 	var content message.Content
 	if err := content.UnmarshalJSON(raw); err != nil || len(content) == 0 {
@@ -64,7 +64,7 @@ func (s *Service) CancelPrompt(ctx context.Context, u api.User, id, prompt strin
 	return nil
 }
 
-// Prompt returns how a prompt stands.
+// Prompt returns a prompt in its current state.
 func (s *Service) Prompt(ctx context.Context, u api.User, id, prompt string) (api.Prompt, error) {
 	n, err := s.conversations.act(ctx, u, id, api.Viewer)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *Service) Retry(ctx context.Context, u api.User, id string) error {
 }
 
 // Release ends the wait for answers that hold a process: the forms of MCP servers and
-// the questions of subagents, which cannot be deferred. They are declined, so nothing
+// the questions of subagents, which cannot be deferred. It declines them, so nothing
 // runs because of it; the turn continues without them, and the process is free for
 // others when the turn is over.
 func (s *Service) Release(ctx context.Context, u api.User, id string) error {
@@ -136,8 +136,8 @@ func (s *Service) Release(ctx context.Context, u api.User, id string) error {
 	return nil
 }
 
-// Rewind restores the files that a conversation has edited. The conversation must
-// have nothing to do.
+// Rewind restores the files that a conversation has edited. The conversation must be
+// idle.
 func (s *Service) Rewind(ctx context.Context, u api.User, id string, r api.RewindRequest) (api.Rewound, error) {
 	return s.prompter.rewind(ctx, u, id, r, "")
 }

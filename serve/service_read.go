@@ -12,9 +12,8 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// Messages returns messages of a conversation, the oldest first. Next is the
-// number for the next page in the same direction: of MessageQuery.Before, or of
-// After.
+// Messages returns messages of a conversation, the oldest first. Next is
+// MessageQuery.Before, or After, for the next page in the same direction.
 func (s *Service) Messages(ctx context.Context, u api.User, id string, q api.MessageQuery) (api.List[api.Message], error) {
 	out := api.List[api.Message]{Items: []api.Message{}}
 	n, err := s.conversations.act(ctx, u, id, api.Viewer)
@@ -48,8 +47,8 @@ func (s *Service) Messages(ctx context.Context, u api.User, id string, q api.Mes
 	return out, nil
 }
 
-// Log returns all events of a conversation that are kept, the oldest first, and
-// the number of the last. Follow continues there.
+// Log returns all kept events of a conversation, the oldest first, and the number of
+// the last. Follow continues there.
 func (s *Service) Log(ctx context.Context, u api.User, id string) ([]api.Event, int64, error) {
 	n, err := s.conversations.act(ctx, u, id, api.Viewer)
 	if err != nil {
@@ -70,8 +69,8 @@ func (s *Service) Log(ctx context.Context, u api.User, id string) ([]api.Event, 
 }
 
 // Follow yields the events of a conversation after a number, then one of type
-// [api.EventSynced], and then what happens, until ctx ends or the loop is left. An
-// [api.EventReset] is the last one: the place is not known. The error is for a
+// [api.EventSynced], and then new events, until ctx ends or the loop is left. An
+// [api.EventReset] is always the last: the position is unknown. The error is for a
 // conversation that the user may not see.
 func (s *Service) Follow(ctx context.Context, u api.User, id string, after int64) (iter.Seq[api.Event], error) {
 	events, err := s.follow(ctx, u, id, after)
@@ -87,7 +86,7 @@ func (s *Service) Follow(ctx context.Context, u api.User, id string, after int64
 	}, nil
 }
 
-// follow is Follow for those who send the events on, as they are for all readers.
+// follow is Follow for callers that send events on, encoded once for all readers.
 func (s *Service) follow(ctx context.Context, u api.User, id string, after int64) (iter.Seq[logEvent], error) {
 	n, err := s.conversations.act(ctx, u, id, api.Viewer)
 	if err != nil {
@@ -97,7 +96,7 @@ func (s *Service) follow(ctx context.Context, u api.User, id string, after int64
 	if err != nil {
 		return nil, problemOf(err)
 	}
-	stop := context.AfterFunc(ctx, release) // perhaps nobody ever begins the loop
+	stop := context.AfterFunc(ctx, release) // the caller may never begin the loop
 	return func(yield func(logEvent) bool) {
 		defer release()
 		defer stop()
@@ -109,14 +108,14 @@ func (s *Service) follow(ctx context.Context, u api.User, id string, after int64
 	}, nil
 }
 
-// feedPause is the least time between two rounds of hints to one reader.
+// feedPause is the shortest pause between two rounds of hints to one reader.
 const feedPause = 100 * time.Millisecond
 
-// Feed yields the approvals that wait for a person, in one event of type
-// [api.EventPending], and then hints about conversations that have changed, until
-// ctx ends or the loop is left. Only the newest hint of each conversation is
-// yielded, so nothing is lost by reading slowly. Only for somebody who is thousands of
-// conversations behind does it end by itself: they begin again.
+// Feed yields the pending approvals, in one event of type [api.EventPending], and then
+// hints about conversations that have changed, until ctx ends or the loop is left. It
+// yields only the newest hint of each conversation, so a slow reader loses nothing. It
+// ends by itself only for a reader that is thousands of conversations behind, which
+// must begin again.
 func (s *Service) Feed(ctx context.Context, u api.User) (iter.Seq[api.Event], error) {
 	if err := need(u, api.Viewer); err != nil {
 		return nil, err
@@ -152,7 +151,7 @@ func (s *Service) Feed(ctx context.Context, u api.User) (iter.Seq[api.Event], er
 	}, nil
 }
 
-// hint says how a conversation stands, nil if it never was the user's to see.
+// hint returns the state of a conversation, nil if the user could never see it.
 func (s *Service) hint(ctx context.Context, u api.User, key string, shown map[string]bool) *api.Hint {
 	c, err := s.Conversation(ctx, u, idOf(key))
 	if err == nil {
@@ -166,9 +165,9 @@ func (s *Service) hint(ctx context.Context, u api.User, key string, shown map[st
 	return nil
 }
 
-// Sessions lists the newest sessions of the CLI on the server's disk, below the
-// roots of a preset, or of all presets if it is empty. They are for admins: they
-// belong to the person whose disk it is.
+// Sessions lists the newest sessions of the CLI on the server's disk, below the roots
+// of a preset, or of all presets if it is empty. Only admins may list them, because
+// they belong to the owner of the disk.
 func (s *Service) Sessions(ctx context.Context, u api.User, preset string) (api.List[api.SessionInfo], error) {
 	out := api.List[api.SessionInfo]{Items: []api.SessionInfo{}}
 	if err := need(u, api.Admin); err != nil {
@@ -202,9 +201,8 @@ func (s *Service) Sessions(ctx context.Context, u api.User, preset string) (api.
 	return out, nil
 }
 
-// Tail returns the last events of a conversation whose numbers are less than before, or
-// the last of all if before is 0: at most limit of them. It may be called by several
-// goroutines.
+// Tail returns the last events of a conversation before a number, or the last of all if
+// before is 0: at most limit of them. It may be called by several goroutines.
 func (s *Service) Tail(ctx context.Context, u api.User, id string, before int64, limit int) (Tail, error) {
 	n, err := s.conversations.act(ctx, u, id, api.Viewer)
 	if err != nil {
@@ -218,9 +216,9 @@ func (s *Service) Tail(ctx context.Context, u api.User, id string, before int64,
 	return l.tail(before, limit), nil
 }
 
-// Usage sums up what the turns of the user's conversations have cost, by whole
-// days in UTC; of all conversations for an admin. What was spent on conversations
-// that are deleted is in it: for those who owned them, and for admins.
+// Usage sums up the cost of the turns in the user's conversations, or in all
+// conversations for an admin, by whole days in UTC. It includes deleted conversations,
+// for their former owners and for admins.
 func (s *Service) Usage(ctx context.Context, u api.User, q api.UsageQuery) (api.Usage, error) {
 	out := api.Usage{Items: []api.UsageRow{}, OverBudget: []api.OverBudget{}, Held: []api.Held{}}
 	if err := need(u, api.Viewer); err != nil {
@@ -240,7 +238,7 @@ func (s *Service) Usage(ctx context.Context, u api.User, q api.UsageQuery) (api.
 			addRow(sums[name], &row)
 			addRow(&out.Total, &row)
 		}
-		if n.Key != "" && n.Deleted.IsZero() { // nothing else is left of deleted ones
+		if n.Key != "" && n.Deleted.IsZero() { // of deleted ones only the cost is left
 			out.OverBudget = append(out.OverBudget, d.overBudget(n)...)
 		}
 	})

@@ -8,8 +8,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/schema"
 )
 
-// bodyShapes returns the schemas of the bodies of all routes, by type. They are made once
-// in a program: that takes most of the time in which a server starts.
+// bodyShapes returns the schemas of the bodies of all routes, by type. They are made
+// once in a program, because that takes most of the time in which a server starts.
 var bodyShapes = sync.OnceValues(func() (map[reflect.Type]*schema.Schema, error) {
 	shapes := make(map[reflect.Type]*schema.Schema)
 	for _, rt := range routes() {

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// secretPrefix begins the secrets of Standard Webhooks.
+// secretPrefix is the prefix of the secrets of Standard Webhooks.
 const secretPrefix = "whsec_"
 
-// signingKey is the key of a secret, nil if it is empty.
+// signingKey returns the key of a secret, nil if the secret is empty.
 func signingKey(secret string) ([]byte, error) {
 	if secret == "" {
 		return nil, nil
@@ -27,7 +27,7 @@ func signingKey(secret string) ([]byte, error) {
 }
 
 // sign adds the headers of Standard Webhooks 1.0. The id is the same in each attempt,
-// so that a receiver can tell a repetition.
+// so that a receiver recognises a repetition.
 func sign(h http.Header, key []byte, id string, at time.Time, body string) {
 	stamp := strconv.FormatInt(at.Unix(), 10)
 	h.Set("webhook-id", id)

@@ -12,26 +12,26 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// spending is what a deleted conversation has cost on a day, for whom and by which
-// preset. Nothing else is left of it, not even its id: the name of the record is the day
-// and a digest.
+// spending is the cost of a deleted conversation on a day, with its owner and preset.
+// Nothing else is left of it, not even its id: the name of the record is the day and a
+// digest.
 type spending struct {
 	Owner  string `json:"owner,omitzero"`
 	Preset string `json:"preset,omitzero"`
 	Sum    daySum `json:"sum"`
 }
 
-// spendingName names the records of a conversation. One that is begun again under the
-// same key has others.
+// spendingName names the records of a conversation. A conversation that is begun again
+// under the same key has another name.
 func (n *note) spendingName() string {
 	return digest("spent", n.Key, n.Created.UTC().Format(time.RFC3339Nano))
 }
 
-// keepSpending writes down what a conversation has cost, before its log is removed. It
-// may be repeated: a log that is being deleted does not change.
+// keepSpending records the cost of a conversation before its log is removed. It is
+// idempotent, because a log that is being deleted does not change.
 func (er *eraser) keepSpending(ctx context.Context, key string) error {
 	n, _, err := er.notes.loadAny(ctx, key)
-	if errors.Is(err, store.ErrNotFound) { // somebody else has finished
+	if errors.Is(err, store.ErrNotFound) { // another process has finished
 		return nil
 	}
 	if err != nil {
@@ -52,11 +52,11 @@ func (er *eraser) keepSpending(ctx context.Context, key string) error {
 	return nil
 }
 
-// tally sums up what conversations have cost, each once, even if some are deleted
-// meanwhile. First it gets those that have a log, then it looks for what deleted ones
-// have left: that is there before the log goes.
+// tally sums up the cost of conversations, each once, even if some are deleted
+// meanwhile. It reads the conversations with a log first, then the records of deleted
+// ones: such a record is written before its log goes.
 type tally struct {
-	seen map[string]bool // the names of what those with a log will leave
+	seen map[string]bool // the spendingNames of those with a log
 	do   func(n *note, day string, d *daySum)
 }
 
@@ -67,7 +67,7 @@ func newTally(do func(n *note, day string, d *daySum)) *tally {
 // add counts a conversation that has a log.
 func (t *tally) add(n *note, h *logHead) {
 	days := h.days()
-	if len(days) == 0 { // perhaps its log was removed a moment ago
+	if len(days) == 0 { // its log may just have been removed
 		return
 	}
 	t.seen[n.spendingName()] = true
@@ -76,8 +76,8 @@ func (t *tally) add(n *note, h *logHead) {
 	}
 }
 
-// addDeleted counts what deleted conversations have cost from a day on, if they are
-// selected by what is known of them: the owner and the preset.
+// addDeleted counts the cost of deleted conversations from a day on, if selects accepts
+// their owner and preset, which is all that is known about them.
 func (t *tally) addDeleted(ctx context.Context, records store.Records, project, from string, selects func(*note) bool) error {
 	for r, err := range records.Scan(ctx, store.Folder{Project: project, Kind: kindSpent}, from) {
 		var spent spending
@@ -96,17 +96,17 @@ func (t *tally) addDeleted(ctx context.Context, records store.Records, project, 
 	return nil
 }
 
-// unbooked is what was spent on a conversation and is not in the sums of its log when
-// the log is closed: for prompts that have not ended there, and by turns that answer no
-// prompt. The fleet forgets it with the conversation. What a turn has cost that
-// the deletion cuts off is not known.
+// unbooked is the cost of a conversation that is not in the sums of its log when the
+// log is closed: of prompts that have not ended, and of turns that answer no prompt.
+// The fleet forgets it with the conversation. The cost of a turn that the deletion cuts
+// off is unknown.
 type unbooked struct {
 	At         time.Time    `json:"at"`
 	Turns      []api.Turn   `json:"turns,omitempty"`
 	Unprompted fleet.Ledger `json:"unprompted,omitzero"`
 }
 
-// days are the sums of the log, with what is not booked.
+// days returns the sums of the log, including the unbooked cost.
 func (h *logHead) days() map[string]daySum {
 	if h.Erasing == nil || h.Erasing.Unbooked == nil {
 		return h.Days
@@ -121,9 +121,9 @@ func (h *logHead) days() map[string]daySum {
 	return days
 }
 
-// closeBooks asks the fleet what is not booked of a conversation that it is about to
-// delete, and keeps the answer in the head of the log. What an earlier attempt was told
-// stays if the fleet no longer knows.
+// closeBooks asks the fleet for the unbooked cost of a conversation that it is about to
+// delete, and keeps it in the head of the log. The answer to an earlier attempt stays
+// if the fleet no longer knows.
 func (er *eraser) closeBooks(ctx context.Context, key, by string, unprompted fleet.Ledger, now time.Time) error {
 	head, _, err := er.book.head(ctx, key)
 	if err != nil {
@@ -159,8 +159,8 @@ func (er *eraser) closeBooks(ctx context.Context, key, by string, unprompted fle
 	})
 }
 
-// with returns what is not booked after the fleet was asked again. It changes nothing
-// that it was given.
+// with returns the unbooked cost after the fleet was asked again. It modifies neither u
+// nor turns.
 func (u *unbooked) with(turns []api.Turn, unprompted fleet.Ledger, now time.Time) *unbooked {
 	next := &unbooked{At: now.UTC(), Turns: turns, Unprompted: unprompted}
 	if u == nil {

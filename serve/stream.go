@@ -16,7 +16,7 @@ const (
 	writeWait = 10 * time.Second // for one write: a reader that takes nothing is dropped
 	pingEvery = 10 * time.Second
 	comeBack  = 2 * time.Second
-	lookAgain = 30 * time.Second // at whether the reader may still read
+	lookAgain = 30 * time.Second // how often to check whether the reader may still read
 )
 
 // stream is the answer to a request for events.
@@ -34,11 +34,11 @@ func (c *call) events() error {
 	if err != nil {
 		return err
 	}
-	// A browser that comes back says where it was; what the address said then is
-	// old.
+	// A browser that comes back sends its position, which is newer than the one in the
+	// address.
 	if last := c.r.Header.Get("Last-Event-ID"); last != "" {
 		if after, err = strconv.ParseInt(last, 10, 64); err != nil || after < 0 {
-			after = -1 // not ours: reset
+			after = -1 // not one of our ids: reset
 		}
 	}
 	ctx, cancel := c.streaming()
@@ -69,7 +69,7 @@ func (c *call) feed() error {
 	return c.stream(ctx, false, unlogged(hints))
 }
 
-// unlogged yields events that no log has, as others.
+// unlogged yields events that are in no log.
 func unlogged(events iter.Seq[api.Event]) iter.Seq[logEvent] {
 	return func(yield func(logEvent) bool) {
 		for e := range events {
@@ -89,7 +89,7 @@ func (c *call) streaming() (context.Context, context.CancelFunc) {
 }
 
 // stream writes events until the reader, the server or a source ends. A browser gives
-// up a stream for good if the answer is anything but 200. So when there are too many
+// up a stream for good if the status is anything but 200. So if there are too many
 // readers, the next one gets a stream that asks it to come back later.
 func (c *call) stream(ctx context.Context, html bool, sources ...iter.Seq[logEvent]) error {
 	h := c.w.Header()
@@ -117,10 +117,10 @@ func (c *call) stream(ctx context.Context, html bool, sources ...iter.Seq[logEve
 	return nil
 }
 
-// stillAllowed reports whether who reads a stream may still read it, and the
-// conversation that it is about, if it is about one. A stream may stay open for days,
-// and meanwhile a login ends, a token is revoked, a role changes or a conversation is
-// made private. A store that cannot say so ends nothing.
+// stillAllowed reports whether the user may still read a stream, and its conversation
+// if it has one. A stream may stay open for days, and meanwhile a login ends, a token
+// is revoked, a role changes or a conversation is made private. A store that does not
+// answer ends no stream.
 func (c *call) stillAllowed(conversation string) bool {
 	now, err := c.service().access.identify(nil, c.r)
 	if err == nil {
@@ -135,11 +135,11 @@ func (c *call) stillAllowed(conversation string) bool {
 	return !unauthorized.is(err) && !forbidden.is(err) && !notFound.is(err)
 }
 
-// mayNoLonger is why a stream ends before what it shows does.
+// mayNoLonger is the reason for the end of a stream whose reader lost access.
 const mayNoLonger = "you may no longer read this: log in again"
 
-// merge writes the events of all sources and a ping from time to time. Only one
-// goroutine writes; the others wait for it, and nobody waits for them.
+// merge writes the events of all sources, and a ping from time to time. Only one
+// goroutine writes; the sources wait for it, and the logs wait for neither.
 func (st *stream) merge(ctx context.Context, sources []iter.Seq[logEvent]) {
 	ctx, cancel := context.WithCancel(ctx)
 	events := make(chan logEvent, writeTogether)
@@ -180,7 +180,7 @@ func (st *stream) merge(ctx context.Context, sources []iter.Seq[logEvent]) {
 				return
 			}
 		case <-ctx.Done():
-			if st.putAll(events) { // a source may have ended with some last words
+			if st.putAll(events) { // a source may have sent last events before it ended
 				st.flush()
 			}
 			return
@@ -191,7 +191,7 @@ func (st *stream) merge(ctx context.Context, sources []iter.Seq[logEvent]) {
 // writeTogether is how many events are written at once.
 const writeTogether = 64
 
-// putAll puts the events that are there.
+// putAll writes the events that are ready.
 func (st *stream) putAll(events <-chan logEvent) bool {
 	for {
 		select {
@@ -221,7 +221,7 @@ func (st *stream) put(e *logEvent) bool {
 
 // putText writes text, within a deadline.
 func (st *stream) putText(text []byte) bool {
-	_ = st.control.SetWriteDeadline(time.Now().Add(writeWait)) // a recorder in tests has none
+	_ = st.control.SetWriteDeadline(time.Now().Add(writeWait)) // a recorder in tests has no deadline
 	_, err := st.w.Write(text)
 	return err == nil
 }

@@ -5,16 +5,15 @@ import (
 	"net/http"
 )
 
-// RequestTrace follows a request: it is called with a request that begins and the
-// route that serves it, such as "POST /v1/conversations/{id}/prompts", empty if
-// none does. The request is served with the context that it returns, which must
-// be derived from that of the request: a prompt that the request sends passes it
-// on to the fleet. done, if it is not nil, is called with the status of the
-// answer when the request has ended, for a stream when the stream has. If the
-// answer broke off in a panic, the status is 0.
+// RequestTrace follows a request. It is called with a request that begins and the route
+// that serves it, such as "POST /v1/conversations/{id}/prompts", empty if none does.
+// The request is served with the returned context, which must be derived from that of
+// the request: a prompt that the request sends passes it on to the fleet. done, if it
+// is not nil, is called with the status of the answer when the request has ended, or
+// when its stream has. If the answer broke off in a panic, the status is 0.
 type RequestTrace func(r *http.Request, route string) (ctx context.Context, done func(status int))
 
-// serveTraced serves a request that is followed.
+// serveTraced serves a request with a trace.
 func (s *Server) serveTraced(w http.ResponseWriter, r *http.Request) {
 	_, route := s.mux.Handler(r)
 	if page, ok := s.service.page.(Router); ok && route == "/" {
@@ -33,11 +32,11 @@ func (s *Server) serveTraced(w http.ResponseWriter, r *http.Request) {
 	defer func() { done(status) }()
 	s.serve(noted, r)
 	if status = noted.status; status == 0 {
-		status = http.StatusOK // what net/http makes of an answer that was never begun
+		status = http.StatusOK // as net/http does for an answer that was never begun
 	}
 }
 
-// notedStatus knows the status of an answer.
+// notedStatus notes the status of an answer.
 type notedStatus struct {
 	http.ResponseWriter
 	status int

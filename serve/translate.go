@@ -6,7 +6,7 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// modelsOf shows clients what models have used.
+// modelsOf returns the usage of models as clients see it.
 func modelsOf(used map[string]message.ModelUsage) map[string]api.ModelUsage {
 	if used == nil {
 		return nil
@@ -18,7 +18,7 @@ func modelsOf(used map[string]message.ModelUsage) map[string]api.ModelUsage {
 	return all
 }
 
-// ledgerModels is what models have used as the fleet counts it.
+// ledgerModels returns the usage of models as the fleet counts it.
 func ledgerModels(used map[string]api.ModelUsage) map[string]message.ModelUsage {
 	if used == nil {
 		return nil

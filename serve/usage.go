@@ -12,14 +12,14 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// daySum is what the turns of a conversation have cost on a day. It is kept in
-// the head of the log, and written together with the event of each turn: a turn
-// is counted once, and to sum up all conversations nobody has to read their logs.
+// daySum is the cost of a conversation's turns on a day. It is kept in the head of the
+// log, and written together with the event of each turn: so a turn is counted once, and
+// summing up all conversations does not read their logs.
 type daySum struct {
 	Turns   int                 `json:"turns"`
 	CostUSD float64             `json:"usd"`
 	Models  map[string]modelSum `json:"models,omitempty"`
-	// Over are the last turns of the day that ended because they were over budget.
+	// Over are the last turns of the day that the CLI ended over budget.
 	Over []overTurn `json:"over,omitempty"`
 }
 
@@ -30,15 +30,15 @@ type overTurn struct {
 	CostUSD float64   `json:"usd"`
 }
 
-// maxOverDay is how many of them are kept for a day of a conversation, and maxOver for
-// all its days together, which is also how many a reply has. They are in the head of the
-// log, which must stay small enough for a record.
+// maxOverDay limits these turns for a day of a conversation, and maxOver for all its
+// days together and for a reply. They are in the head of the log, which must stay small
+// enough for a record.
 const (
 	maxOverDay = 20
 	maxOver    = 100
 )
 
-// modelSum is what a model has used on a day.
+// modelSum is the usage of a model on a day.
 type modelSum struct {
 	// Turns counts each turn once, even if it used several models.
 	Turns   int     `json:"turns,omitzero"`
@@ -48,11 +48,11 @@ type modelSum struct {
 	Cached  int64   `json:"cached"`
 }
 
-// book returns the sums with a turn, and with what was spent besides it. It
-// changes no map that it was given: a write that fails is made again.
+// book returns the sums with a turn added, and what was spent besides it. It modifies
+// no map in place, because a failed write is repeated from the old value.
 func book(days map[string]daySum, t *api.Turn, besides fleet.Ledger) map[string]daySum {
 	days = onDay(days, t.Ended, func(day *daySum) {
-		if t.PartOf == "" { // otherwise the other is the turn
+		if t.PartOf == "" { // otherwise that prompt's turn counts
 			day.Turns++
 			day.add(fleet.Ledger{USD: t.CostUSD, Turns: 1, Models: ledgerModels(t.Models)})
 			if t.OverBudget {
@@ -83,7 +83,7 @@ func newestOver(days map[string]daySum) map[string]daySum {
 	return days
 }
 
-// bookBesides returns the sums with what was spent on turns that nobody has asked for.
+// bookBesides returns the sums with the cost of turns that answer no prompt.
 func bookBesides(days map[string]daySum, at time.Time, besides fleet.Ledger) map[string]daySum {
 	besides.Turns = 0
 	return onDay(days, at, func(day *daySum) { day.add(besides) })
@@ -106,7 +106,7 @@ func onDay(days map[string]daySum, at time.Time, change func(*daySum)) map[strin
 	return days
 }
 
-// add adds what was spent. Turns are those of the first model.
+// add adds what was spent. Turns count for the first model.
 func (d *daySum) add(l fleet.Ledger) {
 	d.CostUSD += l.USD
 	models := slices.Sorted(maps.Keys(l.Models))
@@ -126,7 +126,7 @@ func (d *daySum) add(l fleet.Ledger) {
 	}
 }
 
-// rows are the sums of a day: in one row, or in one for each model.
+// rows returns the sums of a day: one row, or one for each model.
 func (d *daySum) rows(day string, n *note, byModel bool) []api.UsageRow {
 	total := api.UsageRow{Day: day, User: n.Owner, Preset: n.Preset, Turns: d.Turns, CostUSD: d.CostUSD}
 	var rows []api.UsageRow
@@ -143,7 +143,7 @@ func (d *daySum) rows(day string, n *note, byModel bool) []api.UsageRow {
 	return []api.UsageRow{total}
 }
 
-// overBudget are the turns of a conversation that were over budget on a day.
+// overBudget returns the turns of a conversation that were over budget on a day.
 func (d *daySum) overBudget(n *note) []api.OverBudget {
 	c := n.conversation()
 	var all []api.OverBudget
@@ -165,8 +165,8 @@ type spendings struct {
 	presets []Preset
 }
 
-// held are the conversations that the user may see and whose prompts wait because the
-// budget is spent, in the order of their ids.
+// held returns the conversations that the user may see and whose prompts wait because
+// the budget is spent, in the order of their ids.
 func (sp *spendings) held(ctx context.Context, u api.User) ([]api.Held, error) {
 	all := []api.Held{}
 	for info, err := range sp.fleet.List(ctx) {
@@ -195,9 +195,8 @@ func (sp *spendings) held(ctx context.Context, u api.User) ([]api.Held, error) {
 	return all, nil
 }
 
-// spent passes on the days of all conversations that are selected by their notes, also
-// of those that are deleted or about to be. Of deleted ones it leaves out what was
-// before a day.
+// spent calls do with the days of all conversations whose notes are selected, including
+// those that are deleted or about to be. For deleted ones it begins at a day.
 func (sp *spendings) spent(ctx context.Context, from string, selects func(*note) bool, do func(n *note, day string, d *daySum)) error {
 	known, sums := make(map[string]bool), newTally(do)
 	one := func(n *note) error {
@@ -230,7 +229,7 @@ func (sp *spendings) spent(ctx context.Context, from string, selects func(*note)
 	return sums.addDeleted(ctx, sp.records, sp.project, from, selects)
 }
 
-// firstDay is the first day that is wanted, empty if all are.
+// firstDay returns the first day that a query selects, empty if it has no limit.
 func firstDay(q *api.UsageQuery) string {
 	if q.From.IsZero() {
 		return ""
@@ -238,13 +237,13 @@ func firstDay(q *api.UsageQuery) string {
 	return q.From.UTC().Format(time.DateOnly)
 }
 
-// selectsDay reports whether a day is wanted.
+// selectsDay reports whether a query selects a day.
 func selectsDay(q *api.UsageQuery, day string) bool {
 	at, err := time.Parse(time.DateOnly, day)
 	return err == nil && (q.From.IsZero() || !at.Before(q.From.UTC().Truncate(24*time.Hour))) && (q.To.IsZero() || at.Before(q.To))
 }
 
-// groupOf keeps what a row is grouped by.
+// groupOf returns a row with only the members by which a query groups.
 func groupOf(q *api.UsageQuery, r *api.UsageRow) api.UsageRow {
 	var name api.UsageRow
 	for _, by := range q.By {
@@ -270,8 +269,8 @@ func addRow(r, o *api.UsageRow) {
 	r.Cached += o.Cached
 }
 
-// checkBudget refuses a prompt if the conversations of its preset have spent
-// their budget of the day. Prompts that were accepted before still run.
+// checkBudget refuses a prompt if the conversations of its preset have spent their
+// budget of the day. Prompts that were accepted earlier still run.
 func (sp *spendings) checkBudget(ctx context.Context, n *note) error {
 	p := find(sp.presets, n.Preset)
 	if p == nil || p.DailyUSD == 0 {

@@ -9,15 +9,14 @@ import (
 // userKey is the key of the user in the context of a request.
 type userKey struct{}
 
-// UserOf returns who makes the request with this context, false if nobody is
-// logged in.
+// UserOf returns the user of the request with this context, false if it has no login.
 func UserOf(ctx context.Context) (api.User, bool) {
 	u, ok := ctx.Value(userKey{}).(api.User)
 	return u, ok
 }
 
-// WithUser returns a context in which [UserOf] finds the user. The server calls
-// it; others need it in tests of pages.
+// WithUser returns a context in which [UserOf] finds the user. The server calls it;
+// other callers need it only in tests of pages.
 func WithUser(ctx context.Context, u api.User) context.Context {
 	return context.WithValue(ctx, userKey{}, u)
 }

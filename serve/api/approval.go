@@ -16,7 +16,7 @@ const (
 	KindElicitation ApprovalKind = "elicitation" // an MCP server wants to know something
 )
 
-// ApprovalState is how an approval stands.
+// ApprovalState is the state of an approval.
 type ApprovalState string
 
 // The states of an approval. All but the first are final.
@@ -144,8 +144,8 @@ type Decision struct {
 	Stop bool `json:"stop,omitzero"`
 }
 
-// QuestionAnswer answers one question: by its place, with labels of options, or
-// with a text.
+// QuestionAnswer answers one question, which it names by index: with labels of options,
+// or with a text.
 type QuestionAnswer struct {
 	Question int      `json:"question"`
 	Choose   []string `json:"choose,omitempty"`
@@ -155,7 +155,7 @@ type QuestionAnswer struct {
 // Outcome is how an approval has ended.
 type Outcome string
 
-// The outcomes. The first five are of calls that were decided, the others of
+// The outcomes. The first five are for calls that were decided, the others for
 // approvals that are no longer needed.
 const (
 	OutcomeRan     Outcome = "ran"     // the tool ran

@@ -1,7 +1,7 @@
 package api
 
-// Changes are the edits of a conversation, as the CLI reports them. What commands
-// and subagents change is not among them, nor what a rewind took back.
+// Changes are the edits of a conversation, as the CLI reports them. They do not include
+// changes by commands and subagents, or edits that a rewind took back.
 type Changes struct {
 	// Files are the files that were edited, in the order of their first edit.
 	Files   []ChangedFile `json:"files"`

@@ -33,7 +33,7 @@ type Conversation struct {
 	Title  string `json:"title"`
 	Preset string `json:"preset,omitzero"`
 	Owner  string `json:"owner,omitzero"`
-	// Shared conversations are seen by all users.
+	// Shared conversations are visible to all users.
 	Shared bool  `json:"shared"`
 	State  State `json:"state"`
 	// Reason explains why a conversation has failed, and what to do; or why its
@@ -54,8 +54,8 @@ type Conversation struct {
 	Archived bool    `json:"archived"`
 	CostUSD  float64 `json:"cost_usd"`
 	Turns    int     `json:"turns"`
-	// Context is how full the context is. Missing: not known, because no turn has
-	// ended yet, or the context was compacted and nothing was answered since.
+	// Context is how full the context is. Missing: unknown, because no turn has ended
+	// yet, or because there is no answer yet after a compaction.
 	Context *ContextUse `json:"context,omitzero"`
 	// LastSeq is the number of the last event; follow the stream after it.
 	LastSeq int64 `json:"last_seq"`
@@ -72,19 +72,19 @@ type Conversation struct {
 }
 
 // ContextUse is how much of its context a conversation fills: what the model read for
-// the last answer of the main agent. Sub-agents have contexts of their own.
+// the last answer of the main agent. Subagents have contexts of their own.
 type ContextUse struct {
-	// Model is the one that answered, and Window the size of its context.
+	// Model is the model that answered, and Window the size of its context.
 	Model  string `json:"model"`
 	Tokens int64  `json:"tokens"`
 	Window int64  `json:"window"`
-	// Percent is the share of Window that Tokens are, rounded, but at least 1.
+	// Percent is Tokens as a share of Window, rounded, but at least 1.
 	Percent int `json:"percent"`
 }
 
 // ReadMark marks how far a user has read a conversation.
 type ReadMark struct {
-	// Seq is the number of the last event that they have seen. Missing: all.
+	// Seq is the number of the last event that the user has seen. Missing: all.
 	Seq int64 `json:"seq,omitzero"`
 }
 
@@ -95,7 +95,7 @@ type ConversationQuery struct {
 	Owner    string
 	Label    string
 	Text     string // in the title or the id
-	Archived bool   // also those
+	Archived bool   // include archived ones
 	Limit    int    // 50 if it is 0, at most 200
 	Cursor   string
 }
@@ -133,7 +133,7 @@ type ForkFrom struct {
 	Message string `json:"message,omitzero"`
 }
 
-// Change changes a conversation. Members that are missing stay as they are.
+// Change changes a conversation. Missing members stay unchanged.
 type Change struct {
 	Title    *string   `json:"title,omitempty"`
 	Archived *bool     `json:"archived,omitempty"`
@@ -143,14 +143,14 @@ type Change struct {
 	Mode     *string   `json:"mode,omitempty"`
 }
 
-// Message is something that was said in a conversation.
+// Message is a message of a conversation.
 type Message struct {
 	// Seq is the number of its event.
 	Seq int64     `json:"seq"`
 	At  time.Time `json:"at"`
-	// Message is the line of the CLI's transcript, as it is.
+	// Message is the line of the CLI's transcript, unchanged.
 	Message json.RawMessage `json:"message"`
-	// HTML is safe markup of it, if it was asked for and there is a page.
+	// HTML is safe markup for it, if it was asked for and there is a page.
 	HTML string `json:"html,omitzero"`
 }
 
@@ -165,9 +165,9 @@ type MessageQuery struct {
 
 // RewindRequest asks for files as they were when a prompt was sent.
 type RewindRequest struct {
-	// Message is the id of the prompt. What the agent has edited since it was
-	// sent is taken back, but not what its commands have changed. What was said
-	// stays; NewConversation.Fork copies it up to a message.
+	// Message is the id of the prompt. The agent's edits since then are taken back, but
+	// not the changes of its commands. The messages stay; NewConversation.Fork copies
+	// them up to one.
 	Message string `json:"message"`
 	// DryRun only reports what would change.
 	DryRun bool `json:"dry_run,omitzero"`

@@ -8,7 +8,7 @@ import (
 // EventType is the name of an event in a stream.
 type EventType string
 
-// The events that last: they have a number.
+// The durable events: they have a number.
 const (
 	EventConversation EventType = "conversation" // it was changed: Event.Changed
 	EventPrompt       EventType = "prompt"       // a prompt was accepted, has begun or is stuck: Event.Prompt
@@ -18,13 +18,13 @@ const (
 	EventNotice       EventType = "notice"       // who did what: Event.Notice
 )
 
-// The events that do not last: they have no number, and no id in the stream.
+// The transient events: they have no number, and no id in the stream.
 const (
 	EventPartial EventType = "partial" // text so far of all open blocks: Event.Partial
 	EventDelta   EventType = "delta"   // more text of one block: Event.Delta
-	EventSynced  EventType = "synced"  // all that was stored has been sent
-	EventReset   EventType = "reset"   // the place is not known: load the conversation again
-	EventPing    EventType = "ping"    // the stream lives
+	EventSynced  EventType = "synced"  // all stored events have been sent
+	EventReset   EventType = "reset"   // the position is unknown: load the conversation again
+	EventPing    EventType = "ping"    // the stream is alive
 	EventBye     EventType = "bye"     // the server stops: come back
 	EventHint    EventType = "hint"    // in the feed: Event.Hint
 	EventPending EventType = "pending" // in the feed, first: Event.Pending
@@ -63,8 +63,8 @@ type Changed struct {
 	Mode     string   `json:"mode,omitzero"`
 }
 
-// ApprovalNote is how an approval stood when its event was made. The approval
-// itself has the rest.
+// ApprovalNote is the state of an approval when its event was made. The approval itself
+// has the rest.
 type ApprovalNote struct {
 	ID        string        `json:"id"`
 	Kind      ApprovalKind  `json:"kind"`
@@ -89,7 +89,7 @@ type Notice struct {
 // RewindNote is a step of a rewind. Each has two: it was asked for, and it is done.
 type RewindNote struct {
 	ID      string `json:"id"`      // of the rewind
-	Message string `json:"message"` // the prompt before which the files were so
+	Message string `json:"message"` // the prompt to which the files return
 	Done    bool   `json:"done"`
 }
 

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// NewPrompt asks for something to be said to a conversation.
+// NewPrompt asks to send a prompt to a conversation.
 type NewPrompt struct {
-	// ID is a UUID that names the prompt. One that the conversation already has
-	// is not accepted again. Empty: a random one.
+	// ID is a UUID that names the prompt and makes sending it idempotent: one that the
+	// conversation already has is not accepted again. Empty: a random one.
 	ID string `json:"id,omitzero"`
 	// Content is a text, or a list of blocks as in the Messages API.
 	Content json.RawMessage `json:"content"`
@@ -28,13 +28,13 @@ const (
 	DeliverySteer Delivery = "steer" // the running turn takes it in
 )
 
-// Prompt is something that was said to a conversation.
+// Prompt is a prompt of a conversation.
 type Prompt struct {
 	ID    string      `json:"id"`
 	State PromptState `json:"state" enum:"queued,running,waiting,stuck,answered,failed,cancelled,expired"`
-	// By is who sent it.
+	// By is the user who sent it.
 	By string `json:"by,omitzero"`
-	// Text is its text, cut if it is very long.
+	// Text is its text, truncated if it is very long.
 	Text string `json:"text,omitzero"`
 	// Approval is the approval that it waits for.
 	Approval string `json:"approval,omitzero"`
@@ -44,7 +44,7 @@ type Prompt struct {
 	Problem Cause `json:"problem,omitzero" enum:"cli-missing,cli-failed"`
 }
 
-// PromptState is how a prompt stands.
+// PromptState is the state of a prompt.
 type PromptState string
 
 // Done reports whether the prompt has ended: nothing more happens to it.
@@ -77,12 +77,12 @@ const (
 	CLIFailed  Cause = "cli-failed"  // the CLI does not start, or ends before its turn does
 )
 
-// Turn is how a prompt ended, with what it cost.
+// Turn is the end of a prompt, and its cost.
 type Turn struct {
 	Prompt string      `json:"prompt"`
 	State  PromptState `json:"state" enum:"answered,failed,cancelled,expired"`
 	Error  string      `json:"error,omitzero"`
-	// CostUSD and Models are all that the prompt took, even if it waited for a
+	// CostUSD and Models cover everything that the prompt used, even if it waited for a
 	// person in between and ran in several processes.
 	CostUSD float64               `json:"cost_usd"`
 	Millis  int64                 `json:"duration_ms,omitzero"`
@@ -91,7 +91,7 @@ type Turn struct {
 	// steer that turn. It is not a turn of its own and has no cost: the other
 	// prompt bears it.
 	PartOf string `json:"part_of,omitzero"`
-	// OverBudget is true if the CLI ended it because it had spent its budget.
+	// OverBudget is true if the CLI ended the turn because its budget was spent.
 	OverBudget bool      `json:"over_budget,omitzero"`
 	Ended      time.Time `json:"ended"`
 }

@@ -45,8 +45,8 @@ type SessionInfo struct {
 	Title    string    `json:"title"`
 	Dir      string    `json:"dir,omitzero"`
 	Modified time.Time `json:"modified"`
-	// Presets are those in whose roots the directory is: it can be resumed with
-	// one of them.
+	// Presets are the presets whose roots contain the directory: any of them can resume
+	// the session.
 	Presets []string `json:"presets"`
 	// Conversation is the conversation that has it, if there is one.
 	Conversation string `json:"conversation,omitzero"`
@@ -67,7 +67,7 @@ type TokenInfo struct {
 type NewToken struct {
 	// Name describes its purpose.
 	Name string `json:"name"`
-	// User is who it acts as. Empty: who asks.
+	// User is the user as whom it acts. Empty: the user who asks.
 	User string `json:"user,omitzero"`
 	Role Role   `json:"role" enum:"viewer,approver,operator,admin"`
 	// Expires is when it stops working. Missing: never.
@@ -92,11 +92,11 @@ type LoginInfo struct {
 	User    string    `json:"user"`
 	Role    Role      `json:"role" enum:"viewer,approver,operator,admin"`
 	Created time.Time `json:"created"`
-	// Expires is when it ends unless it is used before.
+	// Expires is when it ends unless it is used earlier.
 	Expires time.Time `json:"expires"`
-	// Address is where it was made from.
+	// Address is the address that it was made from.
 	Address string `json:"address,omitzero"`
-	// Browser is how the browser calls itself, which it may do as it likes.
+	// Browser is the browser's User-Agent, which the browser is free to choose.
 	Browser string `json:"browser,omitzero"`
 	// Token is the id of the bearer token that it was made with and ends with.
 	Token string `json:"token,omitzero"`

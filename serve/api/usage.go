@@ -15,8 +15,8 @@ type Usage struct {
 	Held []Held `json:"held"`
 }
 
-// OverBudget is a turn that the CLI ended because it had spent what it may, which is
-// Options.MaxBudgetUSD of the preset.
+// OverBudget is a turn that the CLI ended because it had spent Options.MaxBudgetUSD of
+// the preset.
 type OverBudget struct {
 	Conversation string    `json:"conversation"`
 	Title        string    `json:"title"`
@@ -28,9 +28,9 @@ type OverBudget struct {
 	CostUSD float64 `json:"cost_usd"`
 }
 
-// Held is a conversation that has cost as much as it may, which is BudgetUSD of the
-// fleet, or that waits because a budget of the day is spent. Its prompts are kept, and
-// run once it may cost more, or on the next day.
+// Held is a conversation that has spent BudgetUSD of the fleet, or that waits because a
+// budget of the day is spent. Its prompts are kept, and run once it may cost more, or
+// on the next day.
 type Held struct {
 	Conversation string  `json:"conversation"`
 	Title        string  `json:"title"`

@@ -25,7 +25,7 @@ const (
 // Roles returns the roles, the least first.
 func Roles() []Role { return []Role{Viewer, Approver, Operator, Admin} }
 
-// User is who makes a request.
+// User is the user who makes a request.
 type User struct {
 	// Name is the user's name in conversations, decisions and notices.
 	Name string `json:"name"`

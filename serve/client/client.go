@@ -20,7 +20,8 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// Options say which server a client talks to, and as whom. URL and Token are needed.
+// Options select the server, and the user as whom a client acts. URL and Token are
+// required.
 type Options struct {
 	// URL is the address of the server, such as https://agents.example.com. Its paths
 	// begin at the root.
@@ -68,7 +69,7 @@ func New(o Options) (*Client, error) {
 	if o.HTTP != nil {
 		own = *o.HTTP
 	}
-	// The token is for this server and not for one that it names.
+	// The token is for this server, not for one that it redirects to.
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c := &Client{base: u.Scheme + "://" + u.Host, token: o.Token, http: &own, patience: o.Patience}
 	if c.patience <= 0 {
@@ -83,13 +84,13 @@ func loopback(host string) bool {
 	return err == nil && ip.IsLoopback() || host == "localhost"
 }
 
-// What a client reads of an answer at most.
+// The most that a client reads of an answer.
 const (
 	maxAnswer  = 64 << 20
 	maxProblem = 1 << 20
 )
 
-// request is something to ask the server.
+// request is a request to the server.
 type request struct {
 	method, path string
 	query        url.Values
@@ -104,7 +105,7 @@ type request struct {
 	vanishes bool
 }
 
-// do sends a request, if need be again, and decodes the answer into out, unless that is
+// do sends a request, with retries, and decodes the answer into out, unless that is
 // nil.
 func (c *Client) do(ctx context.Context, r request, out any) error {
 	var body []byte
@@ -127,7 +128,7 @@ func (c *Client) do(ctx context.Context, r request, out any) error {
 		arrived = arrived || mayHaveArrived(err)
 		wait, again := pause(err, attempt)
 		if r.acts && isType(err, storeSilent) {
-			return err // it may have happened, and its key is forgotten
+			return err // it may have taken effect, and its key is forgotten
 		}
 		if !r.repeat || !again || time.Since(begun)+wait > c.patience {
 			return err
@@ -138,8 +139,8 @@ func (c *Client) do(ctx context.Context, r request, out any) error {
 	}
 }
 
-// mayHaveArrived reports whether the server may have seen a request that failed: not if
-// there was no connection.
+// mayHaveArrived reports whether the server may have seen a request that failed. It has
+// not if there was no connection.
 func mayHaveArrived(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return !ok || op.Op != "dial"
@@ -157,14 +158,15 @@ func isType(err error, kind string) bool {
 	return ok && p.Type == kind
 }
 
-// inProgress is the type of problem of a request whose first attempt is still at work, and
-// storeSilent that of one that may or may not have happened.
+// inProgress is the problem type of a request whose first attempt is still running, and
+// storeSilent of one that may or may not have taken effect.
 const (
 	inProgress  = "/problems/in-progress"
 	storeSilent = "/problems/store-silent"
 )
 
-// pause reports whether an error may pass, and how long to wait before the next attempt.
+// pause reports whether an error may be transient, and how long to wait before the next
+// attempt.
 func pause(err error, attempt int) (time.Duration, bool) {
 	wait := min(100*time.Millisecond<<min(attempt, 10), 5*time.Second)
 	p, ok := errors.AsType[*api.Problem](err)
@@ -178,7 +180,7 @@ func pause(err error, attempt int) (time.Duration, bool) {
 	return 0, false
 }
 
-// retryAfter is how long a server asks to wait, a day at most.
+// retryAfter returns how long a server asks to wait, at most a day.
 func retryAfter(p *api.Problem) time.Duration {
 	return time.Duration(min(p.RetryAfter, 24*60*60)) * time.Second
 }
@@ -195,13 +197,13 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// errUnreached is the error of a request that has no whole answer.
+// errUnreached is the error of a request without a complete answer.
 var errUnreached = errors.New("the server did not answer")
 
-// unreached is an error on the way to the server, or back.
+// unreached wraps an error on the way to the server or back.
 func unreached(err error) error {
 	if netErr, ok := errors.AsType[*url.Error](err); ok {
-		err = netErr.Err // the address is that of the options
+		err = netErr.Err // without the address, which the options have
 	}
 	return fmt.Errorf("claude: client: %w: %w", errUnreached, err)
 }
@@ -243,7 +245,7 @@ func (c *Client) once(ctx context.Context, r *request, body []byte, key string, 
 	return nil
 }
 
-// kindOf is the media type of an answer, empty if it has none that can be read.
+// kindOf returns the media type of an answer, empty if it has no valid one.
 func kindOf(res *http.Response) string {
 	kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	if err != nil {
@@ -287,7 +289,7 @@ func (c *Client) send(ctx context.Context, r *request, body []byte, key, accept 
 	return res, nil
 }
 
-// blank is the type of problems that are no more than their status (RFC 9457).
+// blank is the type of a problem that has only a status (RFC 9457).
 const blank = "about:blank"
 
 // problemOf reads the problem of an answer.
@@ -309,7 +311,7 @@ func problemOf(res *http.Response) *api.Problem {
 	return &api.Problem{Type: blank, Title: title, Status: res.StatusCode, RetryAfter: after, Detail: "the answer is not one of this API: check the address, and what is in between"}
 }
 
-// join makes the path of something with an id.
+// join makes the path of a resource, with its ids escaped.
 func join(parts ...string) string {
 	var b strings.Builder
 	for _, p := range parts {

@@ -16,9 +16,9 @@
 //
 // # Repetition
 //
-// A request that fails on its way is sent again, for [Options.Patience]. That is safe:
-// what a request creates is created once, because all attempts carry the same
-// Idempotency-Key. Only [Client.IssueToken] and [Client.Change] are sent once: the
-// server keeps no secret that it could repeat, and a change may have been followed by
-// another one.
+// A request that fails on its way is sent again, for [Options.Patience]. That is safe,
+// because all attempts carry the same Idempotency-Key: whatever a request creates is
+// created once. Only [Client.IssueToken] and [Client.Change] are sent once: the server
+// keeps no secret that it could repeat, and another change may have followed the first
+// attempt.
 package client

@@ -15,22 +15,23 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// ErrReset is the error of [Client.Follow] when the server does not keep events from
-// that place on: load the conversation, and follow it after its LastSeq.
+// ErrReset is the error of [Client.Follow] when the server no longer keeps events from
+// that position on: load the conversation, and follow it after its LastSeq.
 var ErrReset = errors.New("claude: client: the server does not keep events from that place on: load the conversation again")
 
-// quiet is how long a stream may be silent before it counts as cut. The server sends a
-// ping every ten seconds.
+// quiet is how long a stream may be silent before it counts as cut. The server pings
+// every ten seconds.
 const quiet = 35 * time.Second
 
 // Follow yields the events of a conversation after a number, 0 for all that the server
-// keeps (the last 10,000), then one of type [api.EventSynced], and then what happens, until ctx ends or the loop is left. A
-// connection that is cut is made again. Each event with a number is yielded once, in
-// order and without gaps, however often and wherever the stream is cut. Text that is
-// being written has no number: after a cut, [api.EventPartial] repeats all of it.
+// keeps (the last 10,000), then one of type [api.EventSynced], and then new events,
+// until ctx ends or the loop is left. It reconnects after a cut. It yields each event
+// with a number once, in order and without gaps, however often and wherever the stream
+// is cut. Text that is being written has no number: after a cut, [api.EventPartial]
+// repeats all of it.
 //
-// An error is the last that it yields: ctx has ended, the server refuses, it did not
-// answer for [Options.Patience], or [ErrReset].
+// An error is always the last: ctx has ended, the server refuses, it did not answer for
+// [Options.Patience], or [ErrReset].
 func (c *Client) Follow(ctx context.Context, id string, after int64) iter.Seq2[api.Event, error] {
 	return func(yield func(api.Event, error) bool) {
 		f := follower{c: c, path: join("v1", "conversations", id, "events"), last: after, reached: time.Now(), delay: 2 * time.Second}
@@ -62,10 +63,10 @@ type follower struct {
 	c       *Client
 	path    string
 	last    int64         // the number of the last event that was yielded
-	synced  bool          // the end of what was stored was yielded
+	synced  bool          // EventSynced was yielded
 	left    bool          // the loop was left
 	reached time.Time     // when the server last answered
-	delay   time.Duration // between attempts, as the server wishes
+	delay   time.Duration // between attempts, as the server asks
 	failed  int           // attempts since something new came
 }
 
@@ -78,9 +79,9 @@ func (f *follower) passes(err error) bool {
 	return ok && (p.Status == http.StatusTooManyRequests || p.Status >= http.StatusInternalServerError && p.Status != http.StatusNotImplemented)
 }
 
-// pause is how long to wait before the next attempt: not at all after a connection that
-// was cut and is the first, or has brought something new; then longer and longer, and as
-// long as the server asks for.
+// pause returns the back-off before the next attempt: none after the first cut, or
+// after a connection that brought something new; then longer and longer, and at least
+// as long as the server asks for.
 func (f *follower) pause(err error) time.Duration {
 	f.failed++
 	p, refused := errors.AsType[*api.Problem](err)
@@ -88,15 +89,15 @@ func (f *follower) pause(err error) time.Duration {
 		return 0
 	}
 	wait := min(f.delay<<min(max(f.failed-2, 0), 4), max(f.delay, 30*time.Second))
-	wait += rand.N(wait/2 + 1) // clients that were cut off together come back one by one
+	wait += rand.N(wait/2 + 1) // jitter: clients that were cut off together come back one by one
 	if refused {
 		wait = max(wait, retryAfter(p))
 	}
 	return wait
 }
 
-// connect follows one connection until it ends. A connection that the server has ended
-// in good order has no error.
+// connect follows one connection until it ends. It returns no error if the server ended
+// the connection in good order.
 func (f *follower) connect(ctx context.Context, yield func(api.Event) bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -129,7 +130,7 @@ func (f *follower) connect(ctx context.Context, yield func(api.Event) bool) erro
 		if frame.retry > 0 {
 			f.delay = frame.retry
 		}
-		silence.Stop() // the time that the loop's body takes is not the server's
+		silence.Stop() // the server is not to blame for the time that the loop's body takes
 		if frame.event != "" {
 			if done, err := f.take(&frame, yield); done || err != nil {
 				return err
@@ -159,7 +160,7 @@ func (f *follower) take(frame *frame, yield func(api.Event) bool) (done bool, er
 	case e.Type == api.EventSynced:
 		f.synced, f.failed = true, 0
 	case e.Seq > 0 && e.Seq <= f.last:
-		return false, nil // it is known
+		return false, nil // a repetition
 	case e.Seq > f.last+1:
 		return true, unreached(fmt.Errorf("event %d came after event %d", e.Seq, f.last))
 	}

@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-// frame is one event of a stream, as it came.
+// frame is one event of a stream, not yet decoded.
 type frame struct {
 	event string
 	data  []byte
 	retry time.Duration // 0: not set
 }
 
-// maxFrame is how many bytes an event may have: a message may have images.
+// maxFrame limits the bytes of an event, which may have images.
 const maxFrame = 64 << 20
 
-// errTooLong is the error of an event that has more than maxFrame bytes.
+// errTooLong is the error of an event of more than maxFrame bytes.
 var errTooLong = errors.New("an event of the stream is too long")
 
-// frames reads the events of a stream in the form of server-sent events. One counts
-// when the blank line after it has come: what a cut leaves of an event is dropped.
+// frames reads a stream of server-sent events. An event counts once the blank line
+// after it has come; the beginning that a cut leaves is dropped.
 type frames struct {
 	r *bufio.Reader
 }
 
 func newFrames(r io.Reader) *frames { return &frames{bufio.NewReaderSize(r, 64<<10)} }
 
-// next returns the next event, or one that has nothing but a retry.
+// next returns the next event, or one that only has a retry.
 func (f *frames) next() (frame, error) {
 	var out frame
 	size, some := 0, false
@@ -63,7 +63,8 @@ func (f *frames) next() (frame, error) {
 	}
 }
 
-// line returns the next whole line, without its end. It adds to the size of the event.
+// line returns the next complete line, without its end, and adds to the size of the
+// event.
 func (f *frames) line(size *int) ([]byte, error) {
 	var long []byte
 	for {
@@ -78,7 +79,7 @@ func (f *frames) line(size *int) ([]byte, error) {
 			return trimEnd(append(long, part...)), nil
 		case errors.Is(err, bufio.ErrBufferFull):
 			long = append(long, part...)
-		case errors.Is(err, io.EOF): // a line without an end is cut
+		case errors.Is(err, io.EOF): // a line without an end was cut
 			return nil, io.ErrUnexpectedEOF
 		default:
 			return nil, err

@@ -18,7 +18,7 @@ func (c *Client) Info(ctx context.Context) (api.ServerInfo, error) {
 }
 
 // Conversations yields the conversations that a query selects, the newest first, page
-// by page. An error is the last that it yields.
+// by page. An error is always the last.
 func (c *Client) Conversations(ctx context.Context, q api.ConversationQuery) iter.Seq2[api.Conversation, error] {
 	return pages[api.Conversation](ctx, c, join("v1", "conversations"), conversationValues(q))
 }
@@ -59,7 +59,7 @@ func (c *Client) Delete(ctx context.Context, id string) error {
 }
 
 // Messages returns a page of messages. Next of the list is Before, or After, of the
-// query for the next one.
+// query for the next page.
 func (c *Client) Messages(ctx context.Context, id string, q api.MessageQuery) (api.List[api.Message], error) {
 	v := values("before", number(q.Before), "after", number(q.After), "limit", number(q.Limit))
 	if q.HTML {
@@ -70,8 +70,8 @@ func (c *Client) Messages(ctx context.Context, id string, q api.MessageQuery) (a
 
 // MarkRead notes how far you have read a conversation.
 func (c *Client) MarkRead(ctx context.Context, id string, m api.ReadMark) error {
-	// A mark does not move back, so it may be set again. One without a number is that of
-	// the end, which moves on.
+	// A mark never moves back, so repeating one is safe. A mark without a number means
+	// the end, which moves.
 	return c.do(ctx, request{method: http.MethodPost, path: join("v1", "conversations", id, "read"), body: m, repeat: m.Seq > 0}, nil)
 }
 
@@ -91,7 +91,7 @@ func (c *Client) Send(ctx context.Context, id string, p api.NewPrompt) (api.Prom
 	return post[api.Prompt](ctx, c, join("v1", "conversations", id, "prompts"), p)
 }
 
-// Prompt returns how a prompt stands.
+// Prompt returns a prompt in its current state.
 func (c *Client) Prompt(ctx context.Context, id, prompt string) (api.Prompt, error) {
 	return get[api.Prompt](ctx, c, join("v1", "conversations", id, "prompts", prompt), nil)
 }
@@ -125,7 +125,7 @@ func (c *Client) Rewind(ctx context.Context, id string, r api.RewindRequest) (ap
 }
 
 // Approvals yields the approvals that a query selects, the newest first, page by page.
-// An error is the last that it yields.
+// An error is always the last.
 func (c *Client) Approvals(ctx context.Context, q api.ApprovalQuery) iter.Seq2[api.Approval, error] {
 	return pages[api.Approval](ctx, c, join("v1", "approvals"), values(
 		"state", string(q.State), "conversation", q.Conversation, "kind", string(q.Kind), "preset", q.Preset, "q", q.Text, "limit", number(q.Limit), "cursor", q.Cursor))
@@ -142,7 +142,7 @@ func (c *Client) Decide(ctx context.Context, id string, d api.Decision) (api.App
 	return post[api.Approval](ctx, c, join("v1", "approvals", id, "decision"), d)
 }
 
-// Usage sums up what turns have cost.
+// Usage sums up the cost of turns.
 func (c *Client) Usage(ctx context.Context, q api.UsageQuery) (api.Usage, error) {
 	var by []string
 	for _, g := range q.By {
@@ -172,8 +172,9 @@ func (c *Client) IssueToken(ctx context.Context, t api.NewToken) (api.CreatedTok
 	return out, err
 }
 
-// RevokeToken revokes a bearer token. If its answer was lost on the way, the error may be a
-// [*api.Problem] with the status 404 although it was revoked: no other token has the id.
+// RevokeToken revokes a bearer token. If an answer was lost, the error may be an
+// [*api.Problem] with the status 404 although the token was revoked: no other token has
+// its id.
 func (c *Client) RevokeToken(ctx context.Context, id string) error {
 	return c.remove(ctx, join("v1", "tokens", id), false)
 }
@@ -184,33 +185,32 @@ func (c *Client) Logins(ctx context.Context) ([]api.LoginInfo, error) {
 	return list.Items, err
 }
 
-// EndLogin ends a login. As with [Client.RevokeToken], a 404 may come after an answer that
-// was lost.
+// EndLogin ends a login. As with [Client.RevokeToken], a 404 may follow a lost answer.
 func (c *Client) EndLogin(ctx context.Context, id string) error {
 	return c.remove(ctx, join("v1", "logins", id), false)
 }
 
-// get asks for something.
+// get fetches a value.
 func get[T any](ctx context.Context, c *Client, path string, query url.Values) (T, error) {
 	var out T
 	err := c.do(ctx, request{method: http.MethodGet, path: path, query: query, repeat: true}, &out)
 	return out, err
 }
 
-// post creates something once.
+// post creates something, once.
 func post[T any](ctx context.Context, c *Client, path string, body any) (T, error) {
 	var out T
 	err := c.do(ctx, request{method: http.MethodPost, path: path, body: body, repeat: true, keyed: true}, &out)
 	return out, err
 }
 
-// act lets a conversation do something.
+// act sends a command to a conversation.
 func (c *Client) act(ctx context.Context, id, what string) error {
 	return c.do(ctx, request{method: http.MethodPost, path: join("v1", "conversations", id, what), repeat: true, keyed: true, acts: true}, nil)
 }
 
-// remove deletes something. With vanishes it may be gone after an attempt whose answer was
-// lost; what must be known to be revoked is not taken for it.
+// remove deletes something. With vanishes, a 404 after a lost answer counts as success.
+// Revocations do without it, because they must be certain.
 func (c *Client) remove(ctx context.Context, path string, vanishes bool) error {
 	return c.do(ctx, request{method: http.MethodDelete, path: path, repeat: true, vanishes: vanishes}, nil)
 }
@@ -241,7 +241,7 @@ func pages[T any](ctx context.Context, c *Client, path string, query url.Values)
 	}
 }
 
-// values are the parameters that are not empty.
+// values returns the parameters that are not empty.
 func values(pairs ...string) url.Values {
 	v := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -252,7 +252,7 @@ func values(pairs ...string) url.Values {
 	return v
 }
 
-// number is a parameter that is left out if it is 0.
+// number formats a parameter, empty for 0.
 func number[T int | int64](n T) string {
 	if n == 0 {
 		return ""
@@ -260,7 +260,7 @@ func number[T int | int64](n T) string {
 	return strconv.FormatInt(int64(n), 10)
 }
 
-// day is a parameter that is left out if the time is zero.
+// day formats a parameter, empty for the zero time.
 func day(t time.Time) string {
 	if t.IsZero() {
 		return ""
