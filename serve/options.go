@@ -69,8 +69,8 @@ type Options struct {
 	Notify func(api.Approval)
 
 	// StreamsPerUser and Streams limit the open event streams of each user and of all
-	// users. 0: 32 and 1000. An editor's connection counts as one, and so does each
-	// session that it has open.
+	// users. 0: 32 and 1000. An editor's connection counts as one, as does
+	// each session that it has open.
 	StreamsPerUser int
 	Streams        int
 

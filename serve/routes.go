@@ -23,8 +23,8 @@ type route struct {
 	status      int
 	// query are the parameters of the address, with their meaning.
 	query []parameter
-	// problems are those beside bad-request, unauthorized and others that come from
-	// what kind of route it is: allProblems adds them.
+	// problems are the route's own. allProblems adds bad-request, unauthorized and
+	// those that follow from the other fields.
 	problems []problemKind
 	// kind is the media type of the answer, empty for JSON.
 	kind string

@@ -97,11 +97,11 @@ type request struct {
 	body         any
 	// repeat allows the request to be sent again; keyed adds an Idempotency-Key.
 	repeat, keyed bool
-	// acts is set for what hits whatever runs at the time: sent again after it may have
-	// happened, it would hit something else.
+	// acts is set for a request that affects whatever runs at the time: repeated after
+	// it may have taken effect, it would hit something else.
 	acts bool
-	// vanishes is set for a deletion of something that only its users delete: if it is
-	// gone after an attempt that may have arrived, that attempt has deleted it.
+	// vanishes is set for deleting something that only its users delete: if it is gone
+	// after an attempt that may have arrived, that attempt has deleted it.
 	vanishes bool
 }
 

@@ -28,8 +28,7 @@ var pageJS string
 //go:embed markdown.js
 var markdownJS string
 
-// icon is the icon of the page, and iconDot the same while an approval is
-// pending.
+// icon is the icon of the page, and iconDot its variant while an approval is pending.
 const (
 	icon    = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#2b5fd9"/><path d="M9 11l5 5-5 5M16 22h8" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"/></svg>`
 	iconDot = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#2b5fd9"/><path d="M9 11l5 5-5 5M16 22h8" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"/><circle cx="25" cy="7" r="7" fill="#e5484d"/></svg>`
@@ -45,7 +44,7 @@ type asset struct {
 
 type assets struct{ byName map[string]asset }
 
-// loadAssets returns the files, which are packed once in a program.
+// loadAssets returns the files, which are compressed once in a program.
 var loadAssets = sync.OnceValues(packAssets)
 
 func packAssets() (*assets, error) {
@@ -75,7 +74,7 @@ func packAssets() (*assets, error) {
 	return a, nil
 }
 
-// address is where a file is. It changes with the content.
+// address returns the address of a file, which changes with its content.
 func (a *assets) address(name string) string {
 	return "/static/" + name + "?v=" + a.byName[name].version
 }

@@ -2,8 +2,8 @@ package page
 
 import "strings"
 
-// The names that browsers and systems have in what a browser calls itself. Most claim
-// to be others too, so the order matters.
+// The names of browsers and systems in a User-Agent. Most browsers claim to be others
+// as well, so the order matters.
 var (
 	browserMarks = [...][2]string{
 		{"Edg", "Edge"}, {"OPR/", "Opera"}, {"SamsungBrowser/", "Samsung Internet"}, {"FxiOS/", "Firefox"}, {"Firefox/", "Firefox"},

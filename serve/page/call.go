@@ -9,9 +9,9 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// call shows all of a tool call: its row has room for a part of its input and output
-// only. It is plain text, so nothing in it acts, and characters that are not seen are
-// shown as what they are.
+// call shows all of a tool call, whose row has room for only a part of its input and
+// output. It is plain text, so nothing in it is active, and invisible characters are
+// made visible.
 func (p *page) call(q *request) error {
 	events, _, err := p.service.Log(q.Context(), q.user, q.PathValue("id"))
 	if err != nil {
@@ -28,14 +28,14 @@ func (p *page) call(q *request) error {
 	return nil
 }
 
-// wholeCall is the input and the output of a call, false if there is no such call.
+// wholeCall returns the input and the output of a call, false if there is no such call.
 func wholeCall(events []api.Event, id string) (string, bool) {
 	var out strings.Builder
 	for i := range events {
 		if events[i].Type != api.EventMessage || !strings.Contains(string(events[i].Message), id) {
 			continue
 		}
-		m, _ := message.Decode(events[i].Message) // what cannot be read is not shown
+		m, _ := message.Decode(events[i].Message) // an unreadable message is not shown
 		switch m := m.(type) {
 		case *message.Assistant:
 			for _, block := range m.Content {

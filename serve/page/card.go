@@ -17,9 +17,9 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// How many bytes of what others wrote are shown: of an input or an output, of a
-// reason or an error, of a name, a path or a rule, of a plan or a diff, and of an
-// address that is a link.
+// How many bytes of foreign text are shown: of an input or an output, of a reason or an
+// error, of a name, a path or a rule, of a plan or a diff, and of an address that is a
+// link.
 const (
 	maxText    = 16 << 10
 	maxReason  = 2 << 10
@@ -28,7 +28,7 @@ const (
 	maxAddress = 2 << 10
 )
 
-// line is a name, a path or the like in one line, cut if it is very long.
+// line returns a name, a path or the like in one line, truncated if it is very long.
 func line(s string) string {
 	shown, _ := show.Line(s, maxLine)
 	return shown
@@ -46,22 +46,22 @@ type card struct {
 	Asked   []show.Question
 	Pretty  string // the input
 	Rest    string // the part that is not shown
-	Edit    string // the input to edit; empty if it could not be shown as it is
+	Edit    string // the input to edit; empty if it could not be shown unchanged
 	Rules   []rule // the suggestions
-	Cut     bool   // not everything is shown that the decision is about
+	Cut     bool   // a part of what the decision is about is not shown
 	Alone   bool   // on a screen of its own
 	// MayRelease is true if it holds a process that the user may release.
 	MayRelease bool
 }
 
-// brief is one line of what a decision is about.
+// brief returns a text in one line, and notes if it was cut.
 func (c *card) brief(s string) string {
 	shown, cut := show.Line(s, maxLine)
 	c.Cut = c.Cut || cut
 	return shown
 }
 
-// part is the beginning of what a decision is about, and what to say about the rest.
+// part returns the beginning of a text, and a remark about the rest.
 func (c *card) part(s string, most int) (shown, rest string) {
 	shown, rest = show.Text(s, most)
 	c.Cut = c.Cut || rest != ""
@@ -108,8 +108,8 @@ func newCard(a *api.Approval, u api.User, where, back string) card {
 	return c
 }
 
-// form looks at the form of an MCP server. One whose values would not fit into the
-// page is filled in as JSON.
+// form prepares the form of an MCP server. One whose values do not fit into the page is
+// filled in as JSON.
 func (c *card) form() {
 	if c.Form == nil {
 		return
@@ -132,7 +132,7 @@ func (c *card) form() {
 	}
 }
 
-// full writes everything that a decision is about as a text. Nothing is cut.
+// full returns everything that a decision is about as text, with nothing cut.
 func full(a *api.Approval) string {
 	var out strings.Builder
 	part := func(name, text string) {
@@ -161,7 +161,7 @@ func (c *card) Pending() bool { return c.State == api.ApprovalPending }
 // File reports whether the subject is a file, not a command.
 func (c *card) File() bool { return c.Diff != nil }
 
-// version changes when a value does.
+// version returns a digest that changes with a value.
 func version(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -203,7 +203,7 @@ func chosen(f api.FormField, value string) bool {
 	return false
 }
 
-// entryType is the kind of input for a field.
+// entryType returns the type of input element for a field.
 func entryType(f api.FormField) string {
 	switch {
 	case f.Kind == api.FieldNumber || f.Kind == api.FieldInteger:

@@ -8,21 +8,21 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// control is something that people choose for a conversation: its model or its mode.
+// control lets people choose a setting of a conversation: its model or its mode.
 type control struct {
 	Label, Name string
 	Options     []option
 }
 
-// option is one of the values of a control. Exactly one of them is selected: a browser
-// shows the first of a list without one, whatever is true.
+// option is a value of a control. Exactly one of them is selected: otherwise a browser
+// would show the first, whatever the setting really is.
 type option struct {
 	Value, Text string
 	Selected    bool
 }
 
-// choicesOf are the choices for a conversation. One without an alternative is left
-// out.
+// choicesOf returns the choices for a conversation, without those that have no
+// alternative.
 func choicesOf(c *api.Conversation, p *api.PresetInfo) []control {
 	all := []control{
 		{"Model", "model", optionsOf(c.Model, p.Model, p.Models, line)},
@@ -31,9 +31,9 @@ func choicesOf(c *api.Conversation, p *api.PresetInfo) []control {
 	return slices.DeleteFunc(all, func(one control) bool { return len(one.Options) < 2 })
 }
 
-// optionsOf are the preset's own value, under the name of Default, and the others that
-// it offers. A value that holds now without being offered is among them: the CLI may
-// have changed it, or the preset was changed.
+// optionsOf returns the preset's own value, under the name of Default, and the others
+// that it offers. It includes a current value that is not offered: the CLI or the
+// preset may have changed since.
 func optionsOf(now, own string, offered []string, name func(string) string) []option {
 	text := "Default"
 	if own != "" {

@@ -3,15 +3,15 @@
 //
 //	s, err := serve.New(f, serve.Options{…, Page: page.New})
 //
-// Every screen is HTML from the server and works without a script: decisions,
-// prompts and all else are plain forms. The script makes it live. It follows the
-// stream of events, shows text as it is written, and for everything else loads
-// the screen again and takes over what has changed. So there is one way in which
-// something is shown, and nothing is shown twice or lost.
+// Every screen is HTML from the server and works without a script: decisions, prompts
+// and everything else are plain forms. The script makes it live. It follows the stream
+// of events, shows text as it is written, and for everything else loads the screen
+// again and takes over the changes. So everything is rendered in one way, and nothing
+// is shown twice or lost.
 //
-// What models and tools write is hostile until shown otherwise: Markdown goes
-// through internal/markdown, all else is text, in which characters that are not
-// seen are made visible. The policy of the server forbids inline scripts and
-// styles and anything from elsewhere; the script makes markup only of what this
-// server sent, through the one policy of Trusted Types.
+// Anything that models and tools write is treated as hostile: Markdown goes through
+// internal/markdown, and everything else is text, in which invisible characters are
+// made visible. The content security policy of the server forbids inline scripts and
+// styles and anything from elsewhere; the script makes markup only from what this
+// server sent, through a single Trusted Types policy.
 package page

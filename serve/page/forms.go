@@ -16,7 +16,7 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// bad is a form that cannot be used.
+// bad returns the problem of a form that cannot be used.
 func bad(detail string) error {
 	return &api.Problem{Title: "The form cannot be used", Status: http.StatusBadRequest, Detail: detail}
 }
@@ -59,9 +59,9 @@ func (p *page) decide(q *request) error {
 	return p.done(q, local(sent.Get("back"), "/"), string(d.Decision))
 }
 
-// answer reads the answers to questions: q0 holds labels, w0 own words. The
-// fields of a form of an MCP server are f0 and so on; one that the page cannot
-// show is JSON.
+// answer reads the answers to questions: q0 holds labels, w0 the user's own words. The
+// fields of an MCP server's form are f0 and so on; a form that the page cannot show is
+// JSON.
 func (p *page) answer(q *request, d *api.Decision, sent url.Values) error {
 	if sent.Has("fields") {
 		a, err := p.service.Approval(q.Context(), q.user, q.PathValue("id"))
@@ -109,7 +109,7 @@ func filled(a *api.Approval, values url.Values) (json.RawMessage, error) {
 		f := &fields[i]
 		texts := values["f"+strconv.Itoa(i)]
 		if f.Type == "boolean" && len(texts) == 0 {
-			texts = []string{"false"} // a box that is not checked is not sent
+			texts = []string{"false"} // browsers do not send an unchecked box
 		}
 		value, err := f.Value(texts...)
 		if err != nil {
@@ -137,7 +137,7 @@ func (p *page) create(q *request) error {
 	return p.done(q, "/c/"+url.PathEscape(c.ID), "")
 }
 
-// to is the path of the conversation of a request.
+// to returns the path of a request's conversation.
 func (q *request) to() string { return "/c/" + url.PathEscape(q.PathValue("id")) }
 
 func (p *page) prompt(q *request) error {
@@ -156,7 +156,7 @@ func (p *page) prompt(q *request) error {
 	if err != nil {
 		return err
 	}
-	// The id is the form's, so that a second tap does not send it twice.
+	// The id comes from the form, so that a second tap does not send the prompt twice.
 	if _, err := p.service.Send(q.Context(), q.user, q.PathValue("id"), api.NewPrompt{ID: q.PostForm.Get("id"), Content: content, Delivery: delivery}); err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (p *page) interrupt(q *request) error {
 	return p.done(q, q.to(), "interrupt")
 }
 
-// release declines what holds the process of a conversation.
+// release declines the questions that hold the process of a conversation.
 func (p *page) release(q *request) error {
 	if err := p.service.Release(q.Context(), q.user, q.PathValue("id")); err != nil {
 		return err
@@ -280,7 +280,7 @@ func (p *page) remove(q *request) error {
 	return p.done(q, "/h", "deleted")
 }
 
-// choose sets what the form has: title, model, mode, archived, shared.
+// choose sets the values that the form has: title, model, mode, archived, shared.
 func (p *page) choose(q *request) error {
 	if err := q.ParseForm(); err != nil {
 		return err
@@ -321,10 +321,10 @@ type loginView struct {
 type userChange struct {
 	From  string
 	To    api.User
-	Token string // sent again if that is meant
+	Token string // sent again if the user confirms
 }
 
-// askLogin shows the login instead of what was asked for.
+// askLogin shows the login instead of the requested screen.
 func (p *page) askLogin(w http.ResponseWriter, r *http.Request) {
 	to := "/"
 	if r.Method == http.MethodGet {
@@ -350,8 +350,8 @@ func (p *page) login(w http.ResponseWriter, r *http.Request) {
 	if _, pasted, ok := strings.Cut(token, "#t="); ok { // the whole link
 		token = pasted
 	}
-	// An attacker can send a login link of their own, and read along from then
-	// on.
+	// Login fixation: an attacker can send a link that logs people in as the attacker,
+	// and then read along.
 	if now, ok := serve.UserOf(r.Context()); ok && r.PostFormValue("sure") == "" {
 		if next, err := p.service.LoginUser(r.Context(), token); err == nil && next.Name != now.Name {
 			p.loginScreen(w, http.StatusOK, loginView{To: to, Change: &userChange{line(now.Name), next, token}})

@@ -23,10 +23,10 @@ func filterOf(query url.Values) filter {
 	return filter{Text: strings.TrimSpace(query.Get("q")), Preset: query.Get("preset"), Kind: api.ApprovalKind(query.Get("kind"))}
 }
 
-// On reports whether it leaves anything out.
+// On reports whether the filter leaves anything out.
 func (f filter) On() bool { return f != filter{} }
 
-// address is that of the inbox with the filter.
+// address returns the address of the inbox with the filter.
 func (f filter) address() string {
 	query := make(url.Values)
 	for name, value := range map[string]string{"q": f.Text, "preset": f.Preset, "kind": string(f.Kind)} {
@@ -37,7 +37,7 @@ func (f filter) address() string {
 	return (&url.URL{Path: "/", RawQuery: query.Encode()}).String()
 }
 
-// Kinds are those to choose from.
+// Kinds returns the kinds to choose from.
 func (f filter) Kinds() []kindChoice {
 	return []kindChoice{
 		{api.KindTool, "approvals"}, {api.KindQuestion, "questions"}, {api.KindPlan, "plans"}, {api.KindElicitation, "forms"},
@@ -51,19 +51,19 @@ type kindChoice struct {
 
 type inboxView struct {
 	Cards   []card
-	Waiting int    // cards, with those that the filter hides
-	More    bool   // wait than are counted
+	Waiting int    // pending approvals, including those that the filter hides
+	More    bool   // more are pending than were counted
 	Filter  filter // of the cards
 	Presets []api.PresetInfo
-	Live    []api.Conversation // that do something now
-	Fresh   []api.Conversation // that have something new, and no pending approval
-	Older   int                // as many more have something new
+	Live    []api.Conversation // that are working now
+	Fresh   []api.Conversation // with news, and without a pending approval
+	Older   int                // how many more have news
 	Today   string             // what was spent
 	Begin   bool               // there is no conversation yet
 }
 
-// inbox shows what waits. With a filter it shows only that: the conversations that
-// work or have something new have a search of their own.
+// inbox shows the pending approvals. With a filter it shows nothing else: the
+// conversations that work or have news have a search of their own.
 func (p *page) inbox(q *request) error {
 	pending, err := p.service.Approvals(q.Context(), q.user, api.ApprovalQuery{State: api.ApprovalPending, Limit: maxCards})
 	if err != nil {
@@ -102,7 +102,7 @@ func (p *page) inbox(q *request) error {
 	return p.render(q, http.StatusOK, frame{Title: "Inbox", Screen: "inbox", Waiting: view.Waiting, Stream: "/v1/feed", Body: view})
 }
 
-// rows are the conversations below the cards.
+// rows selects the conversations below the cards.
 func (v *inboxView) rows(all []api.Conversation) {
 	for _, c := range all {
 		switch {

@@ -12,8 +12,8 @@ type loginsView struct {
 	Others bool
 }
 
-// logins shows where the user is logged in, so that a browser that was lost or lent
-// can be logged out.
+// logins shows where the user is logged in, so that they can log out a lost or borrowed
+// browser.
 func (p *page) logins(q *request) error {
 	list, err := p.service.Logins(q.Context(), q.user)
 	if err != nil {

@@ -46,7 +46,7 @@ func New(s *serve.Service) (serve.Page, error) {
 	return p, nil
 }
 
-// routes are the paths for people who are logged in.
+// routes returns the paths for people who are logged in.
 func (p *page) routes() map[string]func(*request) error {
 	return map[string]func(*request) error{
 		"GET /{$}":               p.inbox,
@@ -94,10 +94,10 @@ type request struct {
 	user api.User
 }
 
-// maxForm is how large a form may be; a decision may edit an input.
+// maxForm limits the size of a form; a decision may edit an input.
 const maxForm = 4 << 20
 
-// handle lets only users through, and shows what goes wrong.
+// handle lets only users through, and shows errors.
 func (p *page) handle(do func(*request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		user, ok := serve.UserOf(r.Context())
@@ -128,7 +128,7 @@ type frame struct {
 // render shows a screen.
 func (p *page) render(q *request, status int, f frame) error {
 	f.User, f.Now = q.user, time.Now().UTC()
-	if f.Screen != "inbox" { // which has counted them already
+	if f.Screen != "inbox" { // the inbox has counted them already
 		list, err := p.service.Approvals(q.Context(), q.user, api.ApprovalQuery{State: api.ApprovalPending, Limit: maxCards})
 		if err != nil {
 			return err
@@ -140,7 +140,7 @@ func (p *page) render(q *request, status int, f frame) error {
 }
 
 func (p *page) write(w http.ResponseWriter, status int, f frame) error {
-	var out bytes.Buffer // so that nothing is sent when something fails
+	var out bytes.Buffer // buffered, so that nothing is sent if the template fails
 	if err := p.templates.ExecuteTemplate(&out, "frame", f); err != nil {
 		return fmt.Errorf("claude: serve: page: %w", err)
 	}
@@ -152,8 +152,8 @@ func (p *page) write(w http.ResponseWriter, status int, f frame) error {
 	return nil
 }
 
-// notices say what a form has done. They are named in the address, so that no
-// address can put words into the page.
+// notices report the effect of a form. The address holds only their names, so that no
+// link can put words into the page.
 var notices = map[string]string{
 	"allow":     "Allowed.",
 	"deny":      "Denied.",
@@ -178,7 +178,7 @@ var notices = map[string]string{
 func (p *page) done(q *request, to, did string) error {
 	if did != "" {
 		path, query, _ := strings.Cut(to, "?")
-		values, _ := url.ParseQuery(query) // what local has written
+		values, _ := url.ParseQuery(query) // local has written it
 		values.Set("did", did)
 		to = path + "?" + values.Encode()
 	}
@@ -186,7 +186,7 @@ func (p *page) done(q *request, to, did string) error {
 	return nil
 }
 
-// problem shows what went wrong.
+// problem shows an error.
 func (p *page) problem(q *request, err error) {
 	problem, ok := asProblem(err)
 	if !ok {
@@ -216,14 +216,14 @@ func (p *page) nothing(q *request) error {
 	return &api.Problem{Title: "There is nothing here", Status: http.StatusNotFound, Detail: "The address may be mistyped, or what it named is gone."}
 }
 
-// local returns a path of this page that a form or a link names, with its query, or
-// another. Anything that could lead elsewhere is not one.
+// local returns the path and query of this page that a form or a link names, or else
+// other. It accepts nothing that could lead elsewhere.
 func local(path, other string) string {
 	u, err := url.Parse(path)
 	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(path, "/") {
 		return other
 	}
-	for _, text := range []string{path, u.Path} { // as it is, and as a browser reads it
+	for _, text := range []string{path, u.Path} { // as written, and as a browser reads it
 		if strings.HasPrefix(text, "//") || strings.ContainsAny(text, "\\\r\n\t") {
 			return other
 		}

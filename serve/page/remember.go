@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// rule is a suggestion to remember, as it is written and in words.
+// rule is a suggestion to remember, as written and in plain words.
 type rule struct {
 	Text  string
 	Words string // what it allows; empty: its text is clearer
 }
 
-// ruleWords describes what a rule allows. A rule that it does not know for sure has
-// no words: a user must not allow more than they read.
+// ruleWords describes what a rule allows. If it does not understand a rule with
+// certainty, it returns no words: a user must not allow more than they read.
 func ruleWords(text, dir string) string {
 	tool, of, bounded := strings.Cut(strings.TrimSuffix(text, ")"), "(")
 	if bounded != strings.HasSuffix(text, ")") || tool == "" || bounded && of == "" {

@@ -19,11 +19,11 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// What one screen shows at most.
+// The most that one screen shows.
 const (
 	maxCards = 200
-	maxItems = 100 // of a conversation; a link leads to those before
-	maxFresh = 10  // conversations in the inbox that have something new
+	maxItems = 100 // of a conversation; a link leads to earlier ones
+	maxFresh = 10  // conversations with news in the inbox
 
 	maxSessions = 20 // on the server's disk
 )
@@ -51,7 +51,7 @@ func (p *page) functions() template.FuncMap {
 	}
 }
 
-// ago writes how long something is ago, as the script does.
+// ago formats the time since something happened, as the script does.
 func ago(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -64,8 +64,7 @@ func ago(d time.Duration) string {
 	return show.Plural(int(d/(24*time.Hour)), "day") + " ago"
 }
 
-// place is a path as people know it: below ~ if it is below the home of the
-// server.
+// place returns a path as people know it: with ~ for the home of the server.
 func (p *page) place(path string) string {
 	if p.service == nil || p.service.Home() == "" {
 		return path
@@ -80,7 +79,7 @@ func (p *page) place(path string) string {
 	}
 }
 
-// initial is the first character of a name.
+// initial returns the first character of a name.
 func initial(name string) string {
 	for _, c := range name {
 		return terminal.Line(string(c))
@@ -103,8 +102,8 @@ func (p *page) approval(q *request) error {
 	return p.render(q, http.StatusOK, frame{Title: view.Tool + " in " + line(c.Title), Screen: "approval", Stream: "/v1/feed", Body: &view})
 }
 
-// full shows everything that an approval is about, if the card has no room for
-// all of it: a user must not decide about something they cannot see.
+// full shows everything that an approval is about, if the card has no room for it: a
+// user must not decide about something that they cannot see.
 func (p *page) full(q *request) error {
 	a, err := p.service.Approval(q.Context(), q.user, q.PathValue("id"))
 	if err != nil {
@@ -133,7 +132,7 @@ type conversationView struct {
 	May  bool // the user may prompt
 	Fork bool
 	End  bool // it can be ended
-	// Rename and Delete say that the user may do that here.
+	// Rename and Delete are set if the user may do that here.
 	Rename, Delete bool
 	Seq            int64
 	NewID          string // of the next prompt
@@ -188,7 +187,7 @@ func (p *page) conversation(q *request) error {
 	return p.render(q, http.StatusOK, frame{Title: c.Title, Screen: "conversation", Stream: "/v1/conversations/" + id + "/events", Body: view})
 }
 
-// lately gathers the last items of a conversation, or of the part before an event. It
+// lately returns the last items of a conversation, or of the part before an event. It
 // reads no more of a long conversation than of a short one.
 func (p *page) lately(q *request, c *api.Conversation, before int64) (*timeline, int64, error) {
 	for events := maxItems + maxItems/2; ; events *= 4 {
@@ -217,7 +216,7 @@ type changesView struct {
 	Added, Removed int
 }
 
-// changes shows what a conversation has changed.
+// changes shows the files that a conversation has changed.
 func (p *page) changes(q *request) error {
 	id := q.PathValue("id")
 	c, err := p.service.Conversation(q.Context(), q.user, id)
@@ -268,7 +267,7 @@ func (p *page) history(q *request) error {
 	return p.render(q, http.StatusOK, frame{Title: "Conversations", Screen: "history", Stream: "/v1/feed", Body: view})
 }
 
-// sessions are those on the server's disk. Not every server shows them.
+// sessions returns the sessions on the server's disk. Not every server shows them.
 func (p *page) sessions(q *request) []api.SessionInfo {
 	info, err := p.service.Info(q.Context(), q.user)
 	if err != nil || !slices.Contains(info.Features, "sessions") {

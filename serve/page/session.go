@@ -6,9 +6,9 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// session turns a session on the server's disk into a conversation, in the way
-// that the button names. If a conversation already has the session, it leads
-// there: a second tap does no harm.
+// session turns a session on the server's disk into a conversation, in the way that the
+// button names. If a conversation already has the session, it redirects there, so a
+// second tap does no harm.
 func (p *page) session(q *request) error {
 	if err := q.ParseForm(); err != nil {
 		return err

@@ -18,14 +18,14 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// item is something in a conversation.
+// item is an entry of a conversation's timeline.
 type item struct {
 	Key, Version string
 	Seq          int64  // of its event
 	Kind         string // prompt, text, thinking, tool, turn, notice
 	At           time.Time
 	By           string // who sent a prompt, or caused a notice
-	Agent        string // the subagent that it is of
+	Agent        string // the subagent that it comes from
 	Text, Rest   string
 	HTML         template.HTML // of the Markdown, see render
 	markdown     string
@@ -45,7 +45,7 @@ type toolRow struct {
 	Output, Rest      string
 	Diff              *show.Diff
 	Path              string
-	Full              string // where all of its input and output is; empty: all is shown
+	Full              string // the address of its full input and output; empty: all is shown
 	Questions         []show.Question
 	Approval          *api.ApprovalNote
 
@@ -61,7 +61,7 @@ type timeline struct {
 	tools   map[string]*toolRow
 	prompts map[string]api.Prompt
 	notes   map[string]api.ApprovalNote // by tool call
-	seq     int64                       // of the event that is taken
+	seq     int64                       // of the current event
 	earlier int64                       // there are items before this event; 0: there are none
 }
 
@@ -84,7 +84,7 @@ func newTimeline(dir string, events []api.Event) *timeline {
 	return t
 }
 
-// render makes the markup of the items that are left: it is most of the work.
+// render makes the markup of the remaining items, which is most of the work.
 func (t *timeline) render() {
 	for _, it := range t.items {
 		if it.markdown != "" {
@@ -112,8 +112,8 @@ func (t *timeline) take(e *api.Event) {
 	}
 }
 
-// add adds an item. The log may learn that a turn has ended before it has read
-// the last words; those come before the end.
+// add adds an item. The log may learn that a turn has ended before it has read the last
+// messages; they go before the end.
 func (t *timeline) add(it *item) {
 	it.Seq = t.seq
 	last := len(t.items)
@@ -140,9 +140,9 @@ func (t *timeline) turn(e *api.Event, key string) {
 	t.add(it)
 }
 
-// message adds what was said.
+// message adds a message.
 func (t *timeline) message(e *api.Event, key string) {
-	m, _ := message.Decode(e.Message) // what cannot be read is not shown
+	m, _ := message.Decode(e.Message) // an unreadable message is not shown
 	switch m := m.(type) {
 	case *message.User:
 		for _, result := range m.ToolResults() {
@@ -164,7 +164,7 @@ func (t *timeline) message(e *api.Event, key string) {
 	}
 }
 
-// agentOf names the subagent that a message is of.
+// agentOf names the subagent that a message comes from.
 func agentOf(m message.Message) string {
 	sub := message.SubagentOf(m)
 	if sub.Type == "" && sub.ToolUseID != "" {
@@ -214,7 +214,7 @@ func newToolRow(b *message.ToolUseBlock, dir string) *toolRow {
 	return row
 }
 
-// result adds how a call ended.
+// result adds the result of a call.
 func (t *timeline) result(e *api.Event, m *message.User, result *message.ToolResultBlock) {
 	row := t.tools[result.ToolUseID]
 	if row == nil {
@@ -241,8 +241,8 @@ func (t *timeline) result(e *api.Event, m *message.User, result *message.ToolRes
 	}
 }
 
-// shortPath is a path as people know it: below the working directory, if it is
-// there.
+// shortPath returns a path as people know it: relative to the working directory, if it
+// is inside.
 func shortPath(dir, path string) string {
 	if rel, err := filepath.Rel(dir, path); err == nil && dir != "" && filepath.IsLocal(rel) {
 		return rel
@@ -250,7 +250,7 @@ func shortPath(dir, path string) string {
 	return path
 }
 
-// judge adds what people decided about a call.
+// judge adds people's decision about a call.
 func (r *toolRow) judge(note *api.ApprovalNote) {
 	switch {
 	case note.State == api.ApprovalPending:
@@ -266,7 +266,7 @@ func (r *toolRow) judge(note *api.ApprovalNote) {
 	}
 }
 
-// Tone is the class of the state.
+// Tone returns the CSS class of the state.
 func (r *toolRow) Tone() string {
 	switch r.State {
 	case "ok":
@@ -292,8 +292,7 @@ func queue(prompts []api.Prompt) []api.Prompt {
 	return out
 }
 
-// offerRewind lets people restore files to what they were before each prompt
-// since which some were changed.
+// offerRewind offers to restore files at each prompt since which some were changed.
 func (t *timeline) offerRewind(to string) {
 	edited := false
 	for _, it := range slices.Backward(t.items) {
@@ -304,7 +303,7 @@ func (t *timeline) offerRewind(to string) {
 	}
 }
 
-// link leads from calls that are not shown in full to all of them.
+// link links calls that are not shown in full to all of their text.
 func (t *timeline) link(to string) {
 	for id, row := range t.tools {
 		if row.Rest != "" || row.InputRest != "" {
@@ -321,8 +320,8 @@ type changedFile struct {
 	Failed         bool
 }
 
-// changes returns the files that the conversation has changed, in the order in
-// which it did, without the calls whose edits are gone.
+// changes returns the files that the conversation has changed, in order, without the
+// calls whose edits are gone.
 func (t *timeline) changes(gone map[string]bool) []*changedFile {
 	byPath := make(map[string]*changedFile)
 	var all []*changedFile
@@ -343,7 +342,7 @@ func (t *timeline) changes(gone map[string]bool) []*changedFile {
 	return all
 }
 
-// HTML implements [serve.Page]: the markup of a message by itself.
+// HTML implements [serve.Page]: it renders a message by itself.
 func (p *page) HTML(e *api.Event) string {
 	if e.Type != api.EventMessage {
 		return ""
