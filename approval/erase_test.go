@@ -71,3 +71,29 @@ func TestEraseLeavesNoWord(t *testing.T) {
 		}
 	})
 }
+
+// Members that a newer program has added to a question may hold its contents too: no
+// tombstone keeps them.
+func TestEraseUnknownMembers(t *testing.T) {
+	db := store.Memory()
+	in := approval.NewQuestions(db, "p")
+	q := ask(t, in, question("toolu_1"))
+	k := store.RecordKey{Project: "p", Kind: approval.Kind, Name: q.ID}
+	r, err := db.GetRecord(t.Context(), k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := bytes.Replace(r.Value, []byte("{"), []byte(`{"future":"swordfish",`), 1)
+	if _, err := db.PutRecord(t.Context(), k, value, r.Revision, store.Fence{}); err != nil {
+		t.Fatal(err)
+	}
+	if now, err := in.Get(t.Context(), q.ID); err != nil || now.State != approval.Open {
+		t.Fatalf("before: %+v, %v", now, err)
+	}
+	if err := in.Erase(t.Context(), q.Conversation, store.Fence{}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = db.GetRecord(t.Context(), k); err != nil || bytes.Contains(r.Value, []byte("swordfish")) {
+		t.Errorf("the tombstone is %s, %v", r.Value, err)
+	}
+}

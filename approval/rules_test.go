@@ -148,6 +148,28 @@ func TestRevoke(t *testing.T) {
 	}
 }
 
+// One text may be allowed and then denied: both rules are kept, and the denial wins. The
+// same answer again adds nothing.
+func TestDenyOfAllowedRule(t *testing.T) {
+	db := store.Memory()
+	in := approval.NewQuestions(db, "p")
+	for i, d := range []permission.Decision{permission.Allow(), permission.Deny("no"), permission.Allow()} {
+		q := ask(t, in, question("toolu_"+string(rune('1'+i))))
+		always(d, "Bash(make all)")(t, in, q)
+		release(t, in, q)
+	}
+	rules, err := in.Rules(t.Context(), "user-42")
+	if err != nil || len(rules) != 2 || rules[0].Behavior != permission.BehaviorAllow || rules[1].Behavior != permission.BehaviorDeny {
+		t.Errorf("rules %+v, %v", rules, err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		g := guard(t, db, approval.Options{}, claudetest.UseTools(shell("toolu_4", "make all")), claudetest.Say("Done."))
+		defer g.Close()
+		<-g.start()
+		g.cli.Transcript().WantDenied(t, "Bash", "ada does not allow")
+	})
+}
+
 // A rule that allows more than a person can have seen is refused.
 func TestAlwaysIsNarrow(t *testing.T) {
 	in := approval.NewQuestions(store.Memory(), "p")

@@ -81,6 +81,50 @@ func TestFilesDeletionCutOff(t *testing.T) {
 	}
 }
 
+// An Append that waits for its lock when the deletion begins appends nothing, whichever of
+// the two gets the lock first, and brings no file back.
+func TestFilesDeletedWhileAppendWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		opened := func() *FileStore { // as each process does
+			s := Files(dir)
+			s.NoSync = true
+			return s
+		}
+		s, k := opened(), crashKey().Main()
+		if err := s.Append(t.Context(), k, crashBatch(`{"uuid":"1"}`)); err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.root(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		lock, err := s.lockCommits(t.Context(), r, transcriptFile(k))
+		if err != nil {
+			t.Fatal(err)
+		}
+		appended, deleted := make(chan error, 1), make(chan error, 1)
+		go func() { appended <- opened().Append(t.Context(), k, crashBatch(`{"uuid":"2"}`)) }()
+		synctest.Wait() // it has found no tombstone, and waits for the lock
+		go func() { deleted <- opened().Delete(t.Context(), k, Fence{}) }()
+		synctest.Wait()
+		if len(appended) != 0 || len(deleted) != 0 || !exists(r, transcriptFile(k)+deletedEnd) {
+			t.Fatal("they do not wait, or there is no tombstone: the test shows nothing")
+		}
+		lock.Close()
+		if err := <-appended; !errors.Is(err, ErrDeleted) {
+			t.Errorf("Append = %v", err)
+		}
+		if err := <-deleted; err != nil {
+			t.Errorf("Delete = %v", err)
+		}
+		if exists(r, transcriptFile(k)+dataEnd) {
+			t.Error("the transcript is back")
+		}
+	})
+}
+
 // A lease lasts as long as it should from when it was given: the wait for a writer that
 // holds its lock does not count.
 func TestFilesLeaseAfterWait(t *testing.T) {

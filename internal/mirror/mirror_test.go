@@ -162,7 +162,7 @@ func TestBatches(t *testing.T) {
 }
 
 // A store that ignores its context blocks no caller for long, and the entries
-// that it may or may not have are in the journal.
+// that it may or may not have are in the journal, which every error names.
 func TestDeafStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -171,17 +171,29 @@ func TestDeafStore(t *testing.T) {
 				<-release
 			}
 		}}
-		m := New(config(s, t.TempDir()))
+		cfg := config(s, t.TempDir())
+		told := make(chan *store.NotStoredError, 1)
+		cfg.OnNotStored = func(_ store.Key, err *store.NotStoredError) { told <- err }
+		m := New(cfg)
 		m.Start()
 		m.Put(frame("", `{"uuid":"1"}`))
 		begin := time.Now()
-		if err := m.Wait(t.Context(), 1); !errors.Is(err, store.ErrNotStored) || time.Since(begin) != time.Minute {
+		err := m.Wait(t.Context(), 1)
+		if !errors.Is(err, store.ErrNotStored) || time.Since(begin) != time.Minute {
 			t.Errorf("Wait = %v after %v", err, time.Since(begin))
+		}
+		waited, _ := errors.AsType[*store.NotStoredError](err)
+		for who, missing := range map[string]*store.NotStoredError{"Wait": waited, "OnNotStored": <-told} {
+			if missing == nil || missing.Journal == "" {
+				t.Errorf("%s names no journal: %v", who, missing)
+			} else if text, err := os.ReadFile(missing.Journal); err != nil || !strings.Contains(string(text), "uuid") {
+				t.Errorf("the journal of %s: %q, %v", who, text, err)
+			}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		begin = time.Now()
-		err := m.Close(ctx)
+		err = m.Close(ctx)
 		if took := time.Since(begin); took > 12*time.Second {
 			t.Errorf("Close took %v", took)
 		}
