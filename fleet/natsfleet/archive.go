@@ -252,7 +252,7 @@ func (a *archiver) renew(ctx context.Context) error {
 }
 
 // transcript moves the entries of a transcript to the archive. They leave the stream
-// when the archive has given them back.
+// once they were read back from the archive.
 func (a *archiver) transcript(ctx context.Context, k store.Key) error {
 	w, err := a.whole(ctx, k)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// whole is all that the stream has of a transcript.
+// whole is everything that the stream has of a transcript.
 type whole struct {
 	batches  []entryBatch
 	archived int    // how many entries come before, in the archive
@@ -95,7 +95,7 @@ func (a *assembler) add(m stored) error {
 	return a.anew(m, data)
 }
 
-// reset forgets what came before.
+// reset drops what came before.
 func (a *assembler) reset() {
 	a.whole.batches, a.archived, a.part, a.rewriting = nil, 0, nil, false
 	clear(a.batches)
@@ -188,7 +188,7 @@ func (w *whole) size() (n int) {
 // onceMark begins the id of a batch that came without one.
 const onceMark = "~"
 
-// newEntries are those of a transcript that others do not have.
+// newEntries are those of a transcript that are not in known.
 func newEntries(all, known []store.Entry) []store.Entry {
 	uuids := make(map[string]bool)
 	for _, e := range known {

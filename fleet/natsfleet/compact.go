@@ -20,8 +20,8 @@ const usualCompactAt = 16
 // amplification.
 const perMessage = 64 << 10
 
-// compactAll rewrites the transcripts that were written to under a lease, in half of the
-// time that there is. What cannot be done now is done another time.
+// compactAll rewrites the transcripts that were written to under a lease, in half of
+// the time that there is. The rest is left for another time.
 func (s *streamed) compactAll(ctx context.Context, f store.Fence, touched map[store.Key]bool) {
 	if len(touched) == 0 {
 		return
@@ -58,10 +58,10 @@ func (s *streamed) compact(ctx context.Context, k store.Key, f store.Fence) erro
 	return s.rewrite(ctx, k, f, &w)
 }
 
-// rewrite replaces all messages of a transcript by as few as there can be, in one
-// atomic batch: under a fence, and only if nothing was added since it was read and the
-// session was not deleted. The last of them is small, because lists read the last
-// message of every transcript.
+// rewrite replaces all messages of a transcript by as few as possible, in one atomic
+// batch: under a fence, and only if nothing was added since it was read and the session
+// was not deleted. The last of them is small, because lists read the last message of
+// every transcript.
 func (s *streamed) rewrite(ctx context.Context, k store.Key, f store.Fence, w *whole) error {
 	subject := s.layout.transcript(k.Project, k.Session, k.Sub) + ".e"
 	text := w.text()

@@ -68,8 +68,8 @@ func dial(ctx context.Context, o *Options) (*nats.Conn, error) {
 	}
 }
 
-// explain names the errors that people can do something about. The URL is not in
-// them: it may hold a password.
+// explain names the errors that people can do something about. It leaves the URL out,
+// which may hold a password.
 func explain(err error) error {
 	switch {
 	case err == nil:

@@ -8,18 +8,18 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// maxUnsure is how often we look again whether a folder is empty. Then we assume that it is
-// not. A replica may lag behind, and marks of dropped records expire on each server by its
-// own clock, so servers can differ for a while.
+// maxUnsure is how often we look again whether a folder is empty, before we assume that
+// it is not. A replica may lag behind, and marks of dropped records expire on each
+// server by its own clock, so servers can differ for a while.
 const maxUnsure = 5
 
 // ifEmpty is a message that the server accepts only if the folder of a change is empty.
 // It makes the whole batch depend on that.
 //
-// The server can compare the last sequence of a whole folder. So the folder is read first,
-// from any replica: what the replica has not yet got is behind the sequence that it names.
-// An owner of a lease remembers the sequence. As long as the server still has it as the
-// last, nothing was put into the folder since.
+// The server can compare the last sequence of a whole folder. So the folder is read
+// first, from any replica: messages that the replica does not have yet are behind the
+// sequence that it names. An owner of a lease remembers the sequence. As long as it is
+// still the last one on the server, nothing was put into the folder since.
 func (s *records) ifEmpty(ctx context.Context, c store.RecordChange, f store.Fence) (outgoing, error) {
 	in := s.layout.record(c.Key.Project, c.Key.Kind, c.IfEmpty) + ".*"
 	last, known := s.knownEmpty(in, f)
@@ -34,8 +34,9 @@ func (s *records) ifEmpty(ctx context.Context, c store.RecordChange, f store.Fen
 	return outgoing{subject: carrier, expect: true, last: last, guard: in, replace: true, ttl: markTTL}, nil
 }
 
-// emptyUpTo returns the sequence of the last message of a folder, 0 if it has none. If the
-// folder is not empty, that is store.ErrConflict, and errStale if it is not known.
+// emptyUpTo returns the sequence of the last message of a folder, 0 if it has none. The
+// error is store.ErrConflict if the folder is not empty, and errStale if that is not
+// known.
 func (s *records) emptyUpTo(ctx context.Context, in string) (last uint64, err error) {
 	a, err := s.lastsFrom(ctx, []string{in}, 1, 0)
 	if errors.Is(err, errMany) {

@@ -11,7 +11,7 @@ import (
 
 // Errors of [OpenStore], [Connect] and [Store], to be found with [errors.Is].
 var (
-	// ErrOldServer means that the server lacks what a fleet needs.
+	// ErrOldServer means that the server lacks a feature that a fleet needs.
 	ErrOldServer = errors.New("the server is too old")
 	// ErrForeignStream means that the server has a stream of that name that
 	// another version made, or that does not belong to a fleet.
@@ -42,8 +42,8 @@ var errStale = errors.New("the server that answered is behind the others")
 // errGap means that a part of an answer did not arrive.
 var errGap = errors.New("a part of the server's answer was lost")
 
-// errBroken means that the connection broke before an answer came. What was asked for
-// may have happened.
+// errBroken means that the connection broke before an answer came. The request may have
+// taken effect.
 var errBroken = errors.New("the connection broke before the answer came")
 
 // fail prefixes an error with its origin, once.

@@ -63,7 +63,8 @@ func (s *leases) knownEmpty(in string, f store.Fence) (last uint64, known bool) 
 	return last, known
 }
 
-// maxEmpty is of how many folders it is remembered under a lease. Usually there is one.
+// maxEmpty is how many empty folders are remembered under a lease. Usually there is
+// one.
 const maxEmpty = 8
 
 func (s *leases) rememberEmpty(in string, last uint64, f store.Fence) {

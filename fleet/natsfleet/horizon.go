@@ -2,9 +2,9 @@ package natsfleet
 
 import "sync/atomic"
 
-// horizon is the highest sequence that a process knows of: of what it has stored, read
-// or seen announced. If an operator makes the stream anew, it counts from the beginning,
-// and no replica reaches the horizon of an old process: everything is scanned then.
+// horizon is the highest sequence that a process has stored, read or seen announced. If
+// an operator recreates the stream, it counts from the beginning, and no replica
+// reaches the horizon of an old process: everything is scanned then.
 type horizon struct{ seq atomic.Uint64 }
 
 // reach takes note of a sequence.

@@ -264,5 +264,5 @@ func (s *leases) free(ctx context.Context, l store.Lease, h holding) error {
 	return nil // it expires
 }
 
-// freeAttempts is how often a lease is tried to be given back while others renew it.
+// freeAttempts is how often we try to give a lease back while others renew it.
 const freeAttempts = 5

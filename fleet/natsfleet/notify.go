@@ -58,9 +58,9 @@ func (s *Store) Notify(ctx context.Context, project string, do func(store.Change
 	}, nil
 }
 
-// overflows finds out whether announcements were dropped because do is slower than
-// they come. That happens only while many wait for do, so it is enough to look
-// whenever one was handled.
+// overflows detects announcements that were dropped because do is slower than they
+// come. That happens only while many wait for do, so it is enough to look whenever one
+// was handled.
 type overflows struct {
 	known int
 	told  time.Time
@@ -78,8 +78,8 @@ func (o *overflows) dropped(sub *nats.Subscription) bool {
 	return true
 }
 
-// missed calls do whenever the connection was made again: announcements may have
-// been lost before.
+// missed calls do whenever the connection was made again: announcements may have been
+// lost before.
 func (s *Store) missed(do func()) (stop func()) {
 	connected := s.nc.StatusChanged(nats.CONNECTED)
 	var wg sync.WaitGroup
@@ -95,8 +95,7 @@ func (s *Store) missed(do func()) (stop func()) {
 	}
 }
 
-// change returns the change that an announcement is about, false if it is about
-// none.
+// change returns the change that an announcement is about, false if there is none.
 func (l layout) change(project string, m *nats.Msg) (store.Change, bool) {
 	parts := strings.Split(strings.TrimPrefix(m.Subject, l.name+".stored."), ".")
 	if len(parts) < 4 || parts[len(parts)-1] == barrierToken {

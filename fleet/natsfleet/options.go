@@ -21,8 +21,8 @@ type Options struct {
 	URL string
 	// NATS are further options of the connection: credentials, certificates.
 	NATS []nats.Option
-	// Name is the name of the fleet: of its stream, and what its subjects begin
-	// with. Fleets with different names are separate. Empty: "claude".
+	// Name is the name of the fleet: of its stream, and the prefix of its subjects.
+	// Fleets with different names are separate. Empty: "claude".
 	Name string
 	// Project is the project of all keys in the store.
 	Project string

@@ -6,8 +6,8 @@ import (
 )
 
 // pageReader reads messages page by page. Any replica may answer with a page, and each
-// with another one: a page has all that its replica had at that moment, and some
-// replicas have more than others.
+// with another one: a page has everything that its replica had at that moment, and some
+// replicas lag behind others.
 type pageReader struct {
 	subject string                                                                       // of the barriers
 	store   func(context.Context) (seq uint64, err error)                                // stores a barrier
@@ -21,14 +21,14 @@ const maxRounds = 10
 //
 // A message that is replaced meanwhile must not be missed: the page where it was may
 // come from a replica that has replaced it, and the page where its replacement is from
-// one that has not. So after several pages another barrier is stored, and what came up
-// to it is read too, until that is a single page. The replica that sends it has all
-// that the others had.
+// one that has not. So after several pages another barrier is stored, and the messages
+// up to it are also read, until they fit in a single page. The replica that sends it
+// has everything that the others had.
 //
-// That replica may also have what the leader does not show yet. A prompt that is gone
-// from its queue would then have no outcome for a reader who asks the leader for it. So
-// a page that shows more than the barrier is followed by another barrier: the leader
-// accepts it when it has all of that itself.
+// That replica may also have messages that the leader does not show yet. A prompt that
+// is gone from its queue would then have no outcome for a reader who asks the leader
+// for it. So a page that shows more than the barrier is followed by another barrier:
+// the leader accepts it only once it has all of that itself.
 func (r *pageReader) read(ctx context.Context, from, barrier uint64) (all []stored, err error) {
 	for range maxRounds {
 		pages := 0
@@ -47,7 +47,7 @@ func (r *pageReader) read(ctx context.Context, from, barrier uint64) (all []stor
 }
 
 // upTo adds the messages from a sequence on, at least up to a barrier or a later one.
-// What comes behind it counts too: it may replace something that was removed before it
+// Messages behind it also count: they may replace something that was removed before it
 // could be read.
 func (r *pageReader) upTo(ctx context.Context, all []stored, from, barrier uint64) (more []stored, next uint64, pages int, err error) {
 	passed := false
@@ -75,7 +75,7 @@ func (r *pageReader) upTo(ctx context.Context, all []stored, from, barrier uint6
 	}
 }
 
-// headerBytes is about what the headers of a message take.
+// headerBytes is about how many bytes the headers of a message take.
 const headerBytes = 1 << 10
 
 // lightly drops the data and most of the headers of the messages that do not fit into

@@ -15,7 +15,7 @@ import (
 // headerPiece is on each piece: the id of the frame, the piece's number and their count.
 const headerPiece = "Piece"
 
-// maxFrame is how large a frame may be that is put together again.
+// maxFrame is the largest frame that is put together again.
 const maxFrame = 64 << 20
 
 // pieces makes messages of a frame, each with at most size bytes.

@@ -75,10 +75,10 @@ func (s *stream) ask(ctx context.Context, which map[string]any) (*stored, error)
 	return out, nil
 }
 
-// collect returns all messages below a prefix, in the order in which they were
-// stored, and everything that was stored before the call. Any replica may answer,
-// also one that was cut off: so a barrier is stored first, and an answer counts only
-// if it has the barrier in it.
+// collect returns all messages below a prefix, in the order in which they were stored,
+// including everything that was stored before the call. Any replica may answer, even
+// one that was cut off: so a barrier is stored first, and an answer counts only if it
+// contains the barrier.
 func (s *stream) collect(ctx context.Context, prefix string) ([]stored, error) {
 	all, _, err := s.collectFrom(ctx, prefix, 1, math.MaxInt)
 	return all, err
@@ -119,8 +119,8 @@ func (s *stream) behindBarrier(ctx context.Context, prefix string, from uint64, 
 	return all, barrier, err
 }
 
-// barrier stores a message below a prefix that shows, in an answer, that the server which
-// gives it has everything that was stored before.
+// barrier stores a message below a prefix. An answer that contains it is from a server
+// that has everything that was stored before.
 func (s *stream) barrier(ctx context.Context, prefix string) (uint64, error) {
 	return s.write(ctx, outgoing{subject: barrierBelow(prefix), replace: true, ttl: markTTL})
 }
@@ -128,7 +128,7 @@ func (s *stream) barrier(ctx context.Context, prefix string) (uint64, error) {
 // loadBound is how long one attempt to read a transcript may take.
 const loadBound = 2 * time.Minute
 
-// markTTL is how long messages stay that mean something only for a moment.
+// markTTL is how long messages stay that matter only for a moment.
 const markTTL = time.Minute
 
 // page reads some messages of a filter from a sequence on. Any replica answers.
@@ -214,9 +214,10 @@ func (s *stream) answerTo(ctx context.Context, ask map[string]any) (a answer, er
 }
 
 // follows checks that a message of an answer comes right after the one with the given
-// sequence. A connection that breaks in the middle of an answer and is made again continues
-// with what the server sends then. So the server names with each message, and at
-// the end, the one it has sent before; 0 with the first.
+// sequence. If a connection breaks in the middle of an answer and is made again, the
+// answer continues with whatever the server sends then, and a part is lost. So the
+// server names with each message, and at the end, the one it has sent before; 0 with
+// the first.
 func follows(msg *nats.Msg, last uint64) error {
 	before, err := strconv.ParseUint(serverHeader(msg, "Nats-Last-Sequence"), 10, 64)
 	switch {
@@ -239,7 +240,7 @@ func fromDirect(msg *nats.Msg) (stored, error) {
 }
 
 // serverHeader returns a header that the server has added to a stored message: the last
-// of that name, because it adds it behind what the publisher has set.
+// of that name, because the server adds it behind those of the publisher.
 func serverHeader(msg *nats.Msg, name string) string {
 	if all := msg.Header[name]; len(all) > 0 {
 		return all[len(all)-1]
@@ -331,7 +332,7 @@ func (s *stream) clock(ctx context.Context) (time.Time, error) {
 }
 
 // lastsNow returns the last messages of subjects below a prefix, by their subjects. Any
-// replica may answer: its answer counts if it has the barrier in it.
+// replica may answer: its answer counts if it contains the barrier.
 func (s *stream) lastsNow(ctx context.Context, prefix string, subjects []string) (map[string]stored, error) {
 	barrier, err := s.barrier(ctx, prefix)
 	if err != nil {

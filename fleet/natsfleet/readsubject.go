@@ -6,15 +6,15 @@ import (
 	"math"
 )
 
-// readSubject returns all messages of a subject, in the order in which they were stored,
-// and everything that was stored before the call.
+// readSubject returns all messages of a subject, in the order in which they were
+// stored, including everything that was stored before the call.
 //
 // The server finds the messages of one subject by an index, but looks through whole
-// blocks of the stream for those below a prefix. A barrier beside them, as collect has it,
-// would cost more with every conversation that the stream knows. So here the barrier comes
-// last, and the server accepts it only if what was read is still the last message. While
-// entries are added faster than that, it is enough to read one that was added after the
-// call: the replica which has it has all that came before.
+// blocks of the stream for those below a prefix. A barrier beside them, as collect
+// stores it, would cost more with every conversation that the stream knows. So here the
+// barrier comes last, and the server accepts it only if the last message that was read
+// is still the last. While entries are added faster than that, it is enough to read one
+// that was added after the call: the replica which has it has everything before it.
 func (s *stream) readSubject(ctx context.Context, subject string) (all []stored, err error) {
 	r := subjectReader{
 		page: func(ctx context.Context, from uint64) ([]stored, bool, error) { return s.page(ctx, subject, from) },

@@ -158,9 +158,8 @@ func (s *records) changeMessages(c store.RecordChange, last uint64, f store.Fenc
 }
 
 // unexpected finds out why changes were refused. It returns errStale if they may be
-// tried again: because a record was dropped before, whose message is still there
-// and is expected from now on, or because the server knows something that it does
-// not show yet.
+// tried again: because a record was dropped before, whose message is still there and is
+// expected from now on, or because the server has a message that it does not show yet.
 func (s *records) unexpected(ctx context.Context, changes []store.RecordChange, last []uint64) error {
 	if c := changes[0]; len(changes) == 1 && !c.Drop && c.Revision != 0 {
 		return store.ErrConflict

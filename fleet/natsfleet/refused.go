@@ -9,14 +9,14 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// refusals remembers why a connection cannot do what it should: the server does not
-// accept its credentials any more, they do not allow it, or it was made again, to a
-// server that is too old. What fails meanwhile fails as if the server could not be
-// reached, and would not say so.
+// refusals remembers why a connection cannot work: the server does not accept its
+// credentials any more, they do not allow a request, or the connection was made again,
+// to a server that is too old. Requests then fail as if the server could not be
+// reached, and would hide the reason.
 type refusals struct {
 	mu        sync.Mutex
 	server    error     // since the connection broke, or was made again
-	violation error     // the last thing that was not allowed
+	violation error     // the last request that was not allowed
 	at        time.Time // when that was
 }
 
@@ -56,7 +56,7 @@ func (r *refusals) connected(err error) {
 	r.server, r.violation = err, nil
 }
 
-// why adds the reason to an error of something that was begun at a time, and to which
+// why adds the reason to the error of a request that was begun at a time, and to which
 // the server gave no answer.
 func (r *refusals) why(err error, begun time.Time) error {
 	r.mu.Lock()

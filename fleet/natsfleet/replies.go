@@ -10,10 +10,10 @@ import (
 )
 
 // replies receives answers that consist of several messages. All of them come by one
-// subscription: the servers of a cluster tell one another about each subscription, and to
-// make one for an answer takes longer than the answer.
+// subscription: the servers of a cluster announce each subscription to one another, and
+// making one for an answer takes longer than the answer.
 type replies struct {
-	inbox  string        // what the subjects of all answers begin with
+	inbox  string        // the prefix of the subjects of all answers
 	closed chan struct{} // with the connection
 
 	mu   sync.Mutex

@@ -115,16 +115,16 @@ func (s *records) lastFrom(ctx context.Context, prefix string, from uint64) ([]s
 	})
 }
 
-// floors remembers below which sequence a folder of records has nothing. What was
-// dropped leaves a message behind that stays for a moment, and a folder such as the
-// queue of a conversation drops all that it ever had: read from the beginning, it
-// would cost more with every prompt of that moment. A record that changes gets a
-// higher sequence, so a floor, once true, stays true. It is noted only after a read
-// in which nothing was lost, see follows. Only the numbers are kept, so a scan never
-// returns something that the server does not have.
+// floors remembers below which sequence a folder of records has nothing. A dropped
+// record leaves a tombstone that stays for a moment, and a folder such as the queue of
+// a conversation drops all that it ever had: read from the beginning, it would cost
+// more with every prompt of that moment. A record that changes gets a higher sequence,
+// so a floor, once true, stays true. It is noted only after a read in which nothing was
+// lost, see follows. Only the numbers are kept, so a scan never returns something that
+// the server does not have.
 //
-// Nothing but an operator who restores a stream can put a record below its floor.
-// So now and then everything is read.
+// Only an operator who restores a stream can put a record below its floor. So now and
+// then everything is read.
 type floors struct {
 	mu    sync.Mutex
 	all   map[string]floor
@@ -144,10 +144,10 @@ const fewDropped = 32
 // floorAge is how long a floor is trusted.
 const floorAge = time.Minute
 
-// maxFloors is of how many folders floors are remembered.
+// maxFloors is how many floors are remembered.
 const maxFloors = 10_000
 
-// of returns where to begin to read a folder, and since when all below is known.
+// of returns where to begin to read a folder, and since when everything below is known.
 func (f *floors) of(prefix string) (from uint64, seen time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

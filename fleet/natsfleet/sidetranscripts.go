@@ -15,8 +15,8 @@ type sideTranscripts struct {
 	leases *leases
 }
 
-// Append implements [store.Transcripts]. No server announces what is stored there,
-// so this does. If the process dies before, its lease expires, and all others poll
+// Append implements [store.Transcripts]. No server announces writes to the side store,
+// so Append does. If the process dies before, its lease expires, and all others poll
 // the store now and then.
 func (o sideTranscripts) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	if err := cmp.Or(b.Check(k), ctx.Err()); err != nil {
@@ -48,8 +48,8 @@ func (o sideTranscripts) Delete(ctx context.Context, k store.Key, f store.Fence)
 	return o.Sessions.Delete(ctx, k, f)
 }
 
-// announce publishes what the server would announce if it had stored a batch
-// itself.
+// announce publishes the announcement that the server would make if it had stored a
+// batch itself.
 func (o sideTranscripts) announce(k store.Key, lease string) {
 	m := &nats.Msg{Subject: o.leases.layout.announced(o.leases.layout.transcript(k.Project, k.Session, k.Sub) + ".e"), Header: make(nats.Header)}
 	if lease != "" {

@@ -6,7 +6,7 @@ import "strings"
 // message can be fenced only by a subject of its own stream.
 //
 //	NAME.t.PROJECT.SESSION.SUB.e   entries of a transcript, one message for each batch
-//	NAME.d.PROJECT.SESSION         says that a session was deleted
+//	NAME.d.PROJECT.SESSION         the tombstone of a deleted session
 //	NAME.r.PROJECT.KIND.RECORD     a record, the last message counts
 //	NAME.v.PROJECT.KIND.RECORD     the beginning of a record that is too large for one message
 //	NAME.l.PROJECT.LEASE.o         who has a lease: changes whenever it is renewed
@@ -38,8 +38,8 @@ func barrierBelow(prefix string) string {
 	return prefix + "." + barrierToken + "." + barrierToken
 }
 
-// token makes a name, or a path of names, one token of a subject. Names have no
-// other character that means something in a subject than the dot.
+// token makes a name, or a path of names, one token of a subject. The dot is the only
+// character of names with a meaning in a subject.
 var token = strings.NewReplacer(".", "%", "/", "|").Replace
 
 // untoken returns the name that a token was made from.

@@ -23,9 +23,9 @@ type streamed struct {
 	compactAt  int
 }
 
-// Append implements [store.Transcripts]. A batch is one message, or several if it is too
-// large, and under a fence one more: a message carries one condition only, so the
-// fence is on a message of its own, and the entries ask that the session was not
+// Append implements [store.Transcripts]. A batch is one message, or several if it is
+// too large, and under a fence one more: a message carries only one condition, so the
+// fence is on a message of its own, and the entries require that the session was not
 // deleted. The server stores all of them or none. Batches and entries that are already
 // there are stored again, and left out by Load.
 func (s *streamed) Append(ctx context.Context, k store.Key, b store.Batch) error {
@@ -50,7 +50,8 @@ func (s *streamed) Append(ctx context.Context, k store.Key, b store.Batch) error
 	err := s.withRetry(ctx, patience+boundFor(size(messages)), func(ctx context.Context) error {
 		_, err := s.change(ctx, b.Fence, messages...)
 		if errors.Is(err, errMoved) {
-			// If it was not deleted, the mark was a stranger's, and looking at it has removed it.
+			// If it was not deleted, the mark was foreign, and looking at it has
+			// removed it.
 			err = cmp.Or(s.gone(ctx, k), errStale)
 		}
 		return err
@@ -110,8 +111,8 @@ func (s *streamed) parts(k store.Key, b store.Batch) []outgoing {
 	return out
 }
 
-// Load implements [store.Transcripts]. It reads the whole transcript before it yields the
-// first entry, also one that comes behind others: the place of an entry is its number.
+// Load implements [store.Transcripts]. It reads the whole transcript before it yields
+// the first entry, even one in the middle: the place of an entry is its number.
 func (s *streamed) Load(ctx context.Context, k store.Key, after store.Place) iter.Seq2[store.PlacedEntry, error] {
 	return func(yield func(store.PlacedEntry, error) bool) {
 		if err := cmp.Or(k.Check(), ctx.Err()); err != nil {
@@ -149,7 +150,7 @@ func (s *streamed) load(ctx context.Context, k store.Key) ([]store.Entry, error)
 	return s.withArchived(ctx, k, w)
 }
 
-// whole reads all that the stream has of a transcript.
+// whole reads everything that the stream has of a transcript.
 func (s *streamed) whole(ctx context.Context, k store.Key) (w whole, err error) {
 	err = s.withRetry(ctx, loadBound, func(ctx context.Context) error {
 		all, err := s.readSubject(ctx, s.layout.transcript(k.Project, k.Session, k.Sub)+".e")
@@ -187,7 +188,8 @@ func (s *streamed) Delete(ctx context.Context, k store.Key, f store.Fence) error
 		err = store.ErrLeaseLost
 	}
 	if err == nil && s.archive != nil {
-		// What was decided under the lease is done there too, by anyone.
+		// The decision was made under the lease; any process may carry it out in the
+		// archive.
 		err = s.archive.Delete(ctx, k, store.Fence{})
 	}
 	if err == nil && k.Sub == "" {
@@ -197,7 +199,7 @@ func (s *streamed) Delete(ctx context.Context, k store.Key, f store.Fence) error
 }
 
 // purge removes all messages of a session. The stream has no consumers that
-// acknowledge: with one, a purge could strand what it has delivered.
+// acknowledge: with one, a purge could strand messages that it has delivered.
 func (s *streamed) purge(ctx context.Context, k store.Key) error {
 	filter := strings.TrimSuffix(s.layout.transcript(k.Project, k.Session, ""), mainToken) + ">"
 	return s.withRetry(ctx, attemptBound, func(ctx context.Context) error {

@@ -37,8 +37,8 @@ func together(all []named) (n int) {
 	return n
 }
 
-// values reads the messages once more whose data was left out. Records that were dropped
-// in the meantime are not in the result.
+// values reads again the messages whose data was left out. Records that were dropped in
+// the meantime are not in the result.
 func (s *records) values(ctx context.Context, prefix string, some []named) ([]named, error) {
 	var subjects []string
 	for _, one := range some {

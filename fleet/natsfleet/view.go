@@ -11,13 +11,13 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A view is one request to any replica, while a scan stores a barrier first to be sure
-// of everything that anyone has stored. A view is sure of less, and its caller knows
-// that: the replica must have the highest sequence that this process knows of. The
-// stream is one line of messages, so the replica then has all before it as well. What
-// comes behind is announced.
+// A view is one request to any replica, while a scan stores a barrier first, to be sure
+// of everything that any process has stored. A view promises less, and its caller knows
+// that: the replica must have the highest sequence that this process has seen. The
+// stream is one sequence of messages, so the replica then has everything before it as
+// well. Later messages are announced.
 
-// viewAll reads records and folders as they were at one moment.
+// viewAll reads a snapshot of records and folders.
 func (s *records) viewAll(ctx context.Context, keys, folders []store.RecordKey) ([]store.Record, error) {
 	if err := cmp.Or(store.CheckView(keys, folders), ctx.Err()); err != nil {
 		return nil, err
@@ -105,10 +105,10 @@ func (s *records) view(ctx context.Context, v *view) ([]stored, error) {
 	return found, nil
 }
 
-// belowFloor returns an answer together with the named records that are below the floor.
-// The floor was found when others were named: it is true for the folder only. So one
-// that the answer does not have is looked for from the beginning. Both answers are one
-// moment if nothing that was named has changed in between.
+// belowFloor returns an answer together with the named records that are below the
+// floor. The floor was found when others were named, and holds for the folder only. So
+// a record that is not in the answer is looked for from the beginning. Both answers
+// form one snapshot if nothing that was named has changed in between.
 func (s *records) belowFloor(ctx context.Context, v *view, a answer, from uint64) ([]stored, error) {
 	shown := make(map[string]bool)
 	for _, m := range a.page {

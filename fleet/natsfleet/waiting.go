@@ -8,9 +8,9 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// waiting are the calls that are waiting for an answer. If the connection breaks, the
-// answer is lost with it, even if another connection is made at once. So they are
-// woken, and can ask again; otherwise they would wait until their timeout.
+// waiting are the calls that wait for an answer. If the connection breaks, the answer
+// is lost with it, even if another connection is made at once. So the calls are woken,
+// and can ask again; otherwise they would wait until their timeout.
 type waiting struct {
 	mu  sync.Mutex
 	all map[*context.CancelCauseFunc]bool

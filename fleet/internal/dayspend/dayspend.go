@@ -1,11 +1,11 @@
-// Package dayspend keeps what the conversations of a project cost on a day, so that
+// Package dayspend keeps the cost of the conversations of a project by day, so that
 // several processes can share one budget.
 //
 // Each conversation has a record of its own for each day, in a folder of that day, and
 // only the owner of its lease writes it. So no two processes write the same record, no
 // turn waits for another, and the sum of a day is a scan of a folder that has only the
-// conversations of that day. A record holds the whole sum of its conversation, not what
-// to add: to write it again changes nothing.
+// conversations of that day. A record holds the whole sum of its conversation and not
+// an increment, so writing it again is idempotent.
 //
 // Days are those of UTC, by the clock of the store.
 package dayspend
@@ -43,8 +43,8 @@ func (d Day) Ends() time.Time {
 	return t.AddDate(0, 0, 1)
 }
 
-// Today is what a conversation has cost on the last day on which it cost anything. It
-// is part of the conversation's record, and changes with its ledger.
+// Today is the cost of a conversation on the last day on which it cost anything. It is
+// part of the conversation's record, and changes with its ledger.
 type Today struct {
 	Day Day     `json:"day"`
 	USD float64 `json:"usd"`
@@ -53,9 +53,8 @@ type Today struct {
 	Unknown jsonx.Unknown `json:",embed"`
 }
 
-// Plus returns what a conversation has cost on a day after it has cost more. If the clock
-// has just gone back over midnight, it counts on the day that had begun, whose record
-// would be lost otherwise.
+// Plus adds a cost on a day. If the clock has just gone back over midnight, the cost
+// counts on the day that had begun, whose record would be lost otherwise.
 func (t Today) Plus(day Day, usd float64) Today {
 	if t.Day != day && (t.Day == "" || Of(day.Ends()) != t.Day) {
 		t.Day, t.USD = day, 0
@@ -79,8 +78,8 @@ type Spent struct {
 	TenantUSD float64 // of those of one tenant
 }
 
-// sums add up the records of a day. A record holds the whole sum of its conversation, so
-// one that is met twice counts once.
+// sums add up the records of a day. A record holds the whole sum of its conversation,
+// so a record that is read twice counts once.
 type sums struct {
 	day     Day
 	usd     float64
@@ -92,7 +91,7 @@ func newSums(day Day) *sums {
 	return &sums{day: day, tenants: make(map[string]float64), of: make(map[string]float64)}
 }
 
-// set takes in a record. What a conversation has cost only grows: a smaller sum is older.
+// set takes in a record. The cost of a conversation only grows: a smaller sum is older.
 func (s *sums) set(name string, usd float64) {
 	more := usd - s.of[name]
 	if !(more > 0) {
@@ -116,8 +115,8 @@ type Records interface {
 	DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error
 }
 
-// Book knows what the conversations of a project have cost today. Its methods may be
-// called from any goroutine. It needs no Close.
+// Book knows the cost of a project's conversations today. Its methods may be called
+// from any goroutine. It needs no Close.
 type Book struct {
 	store   Records
 	project string
@@ -125,7 +124,7 @@ type Book struct {
 	skipped func(name string, err error)
 
 	mu    sync.Mutex
-	sums  *sums           // of the last scan, with what was noted since
+	sums  *sums           // of the last scan, with the notes since
 	until time.Time       // they are fresh
 	scan  *scan           // that runs, nil if none does
 	bad   map[string]bool // the records that were reported to skipped
@@ -134,28 +133,29 @@ type Book struct {
 // scan is a sum that is being made.
 type scan struct {
 	day   Day
-	noted map[string]float64 // meanwhile, by the names of the records: the scan may miss it
+	noted map[string]float64 // meanwhile, by the names of the records: the scan may miss them
 	done  chan struct{}      // closed at its end, when the others are set
 	sums  *sums
 	err   error
 }
 
-// New returns the book of a project. below yields the records of Kind in a folder; it must
-// end if the store hangs. skipped is told once of each record that cannot be read.
+// New returns the book of a project. below yields the records of Kind in a folder; it
+// must end if the store hangs. skipped is called once for each record that cannot be
+// read.
 func New(s Records, project string, below func(folder string) iter.Seq2[store.Record, error], skipped func(name string, err error)) *Book {
 	return &Book{store: s, project: project, below: below, skipped: skipped, sums: newSums(""), bad: make(map[string]bool)}
 }
 
-// fresh is for how long sums are used, at least: what other processes spend is seen that
-// late. If a scan takes long, it is restTimes as long.
+// fresh is how long sums are used, at least: spending of other processes is seen that
+// late. After a long scan they are used for restTimes as long as it took.
 const (
 	fresh     = 2 * time.Second
 	restTimes = 20
 )
 
-// Spent returns what a day has cost, and what a tenant has on it: what all processes have
-// written until about two seconds ago, and what this one has since. Those who ask at the
-// same time wait for one scan, each for as long as its context lasts.
+// Spent returns the cost of a day, and that of a tenant on it: everything that all
+// processes wrote until about two seconds ago, and that this one wrote since.
+// Concurrent callers share one scan, and each waits for as long as its context lasts.
 func (b *Book) Spent(ctx context.Context, day Day, tenant string) (Spent, error) {
 	for {
 		b.mu.Lock()
@@ -186,7 +186,8 @@ func (b *Book) Spent(ctx context.Context, day Day, tenant string) (Spent, error)
 	}
 }
 
-// run makes a scan. It is not its callers': none of them ends it for the others.
+// run makes a scan. It does not run in its callers' contexts: none of them ends it for
+// the others.
 func (b *Book) run(s *scan) {
 	begin := time.Now()
 	all, err := b.add(s.day)
@@ -203,8 +204,8 @@ func (b *Book) run(s *scan) {
 	close(s.done)
 }
 
-// add adds up the records of a day. One that cannot be read does not stop all
-// conversations: of a newer one the sum counts if it is where it always was.
+// add adds up the records of a day. An unreadable one does not stop all conversations:
+// the sum of a newer record counts if it is where it always was.
 func (b *Book) add(day Day) (*sums, error) {
 	all := newSums(day)
 	for r, err := range b.below(string(day)) {
@@ -234,7 +235,7 @@ func (b *Book) skip(name string, err error) {
 	}
 }
 
-// Note takes in what this process has just written by a [Book.Change].
+// Note takes in the effect of a [Book.Change] that this process has just written.
 func (b *Book) Note(place string, created time.Time, t Today) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -252,9 +253,9 @@ func recordName(place string, created time.Time, day Day) string {
 	return fmt.Sprintf("%s/%s/%016x", day, place, created.UnixNano())
 }
 
-// Change returns the change that writes what a conversation has cost on a day. place is
+// Change returns the change that writes the cost of a conversation on a day. place is
 // the folder of the conversation, and created distinguishes it from earlier ones at the
-// same place: those that were deleted have cost what they have cost. It replaces a damaged
+// same place, whose costs still count although they were deleted. It replaces a damaged
 // record: the conversation knows the whole sum.
 func (b *Book) Change(ctx context.Context, place string, created time.Time, t Today) (store.RecordChange, error) {
 	name := recordName(place, created, t.Day)

@@ -2,24 +2,26 @@
 // reader can keep a number and continue there.
 //
 // Many processes end prompts at the same time, and none of them can know a number: a
-// counter that all of them change would make every turn wait for all others, and a number
-// or a time that is taken before it is written is overtaken by a later one, which a reader
-// then believes to be the end. So it takes two steps:
+// shared counter would make every turn wait for all others, and a number or a time that
+// is taken before it is written may be overtaken by a later one, which a reader then
+// believes to be the end. So it takes two steps:
 //
-//   - Who ends a prompt writes a mark, together with the outcome and before the prompt
-//     leaves the queue. Marks have no order, and need none.
-//   - Who reads the log, or cleans it up, collects the marks: it appends them to the last
-//     page by compare-and-set, and removes them in the same change, or after it if the
-//     store makes no changes at once.
+//   - The process that ends a prompt writes a mark, together with the outcome and before
+//     the prompt leaves the queue. Marks have no order, and need none.
+//   - The process that reads the log, or cleans it up, collects the marks: it appends them
+//     to the last page by compare-and-set, and removes them in the same change, or after
+//     it if the store has no atomic changes.
 //
-// That cannot lose an outcome, however many write at the same time and wherever a process
-// dies. An outcome has its mark, or its prompt is in the queue, and the process that takes
-// the prompt out writes the mark first. A mark goes only when it is in a page. The place of an entry
-// is where the page has it: pages are only appended to, one writer at a time, so nothing
-// ever appears before a place that a reader has reached. A crash between the two changes of
-// a store that makes none at once can put an entry into the log twice.
+// That cannot lose an outcome, however many write at the same time and wherever a
+// process dies. An outcome has its mark, or its prompt is in the queue, and the process
+// that takes the prompt out writes the mark first. A mark goes only when it is in a
+// page. The place of an entry is its position in the page: pages are append-only, one
+// writer at a time, so nothing ever appears before a place that a reader has reached.
+// In a store without atomic changes, a crash between the two can put an entry into the
+// log twice.
 //
-// No clock and no lease is part of the argument. Times only order what was found together.
+// The argument needs no clock and no lease. Times only order marks that were found
+// together.
 package outcomelog
 
 import (
@@ -40,7 +42,7 @@ import (
 
 // The kinds of records.
 const (
-	KindMark = "ended"      // what has ended and is not in the log yet
+	KindMark = "ended"      // an end that is not in the log yet
 	KindLog  = "outcomelog" // the log
 )
 
@@ -51,18 +53,19 @@ const (
 	pageSize = 64
 )
 
-// ErrTooOld means that the log is not kept from a place on anymore.
+// ErrTooOld means that a place is before the oldest entry that is kept.
 var ErrTooOld = errors.New("the log no longer goes back so far")
 
-// Entry is something that happened to a prompt or a conversation. It has nothing that was
-// said: it outlives the conversation.
+// Entry is an event of a prompt or a conversation. It holds nothing that was said,
+// because it outlives the conversation.
 type Entry struct {
 	Key    string    `json:"key"`             // of the conversation
 	Prompt string    `json:"prompt,omitzero"` // empty: the conversation was deleted
 	Status string    `json:"status,omitzero"` // of the prompt
 	At     time.Time `json:"at"`
 	// Token is that of the lease under which it was written, 0 without one. Number
-	// counts what its process has written. They order what happened in a conversation.
+	// counts the entries of its process. Together they order the events of a
+	// conversation.
 	Token  int64 `json:"token,omitzero"`
 	Number int64 `json:"number,omitzero"`
 
@@ -71,8 +74,8 @@ type Entry struct {
 }
 
 // compare orders the entries of a conversation. An owner writes one after another, and
-// each owner has a higher token than those before. Without a lease, a prompt was
-// cancelled that had not begun.
+// each owner has a higher fencing token than those before. An entry without a lease is
+// of a prompt that was cancelled before it began.
 func (e *Entry) compare(o *Entry) int {
 	byTime := 0
 	if e.Token == 0 {
@@ -86,7 +89,7 @@ func (e *Entry) is(o *Entry) bool {
 	return e.Key == o.Key && e.Prompt == o.Prompt && e.Status == o.Status && e.Token == o.Token && e.Number == o.Number && e.At.Equal(o.At)
 }
 
-// Records is what the log needs of a store. ChangeRecords may be
+// Records is the part of a store that the log needs. ChangeRecords may return
 // [errors.ErrUnsupported].
 type Records interface {
 	GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error)
@@ -107,8 +110,8 @@ type Log struct {
 	reported   sync.Map // the names of marks that cannot be read
 }
 
-// New returns the log of a project. unreadable is told once of each mark that cannot be
-// read. Such marks stay: a newer version may have made them.
+// New returns the log of a project. unreadable is called once for each mark that cannot
+// be read. Such marks stay: a newer version may have made them.
 func New(s Records, project string, unreadable func(name string, err error)) *Log {
 	return &Log{store: s, project: project, unreadable: unreadable}
 }
@@ -161,9 +164,9 @@ func (l *Log) scan(ctx context.Context) (marks []mark, err error) {
 	return marks, nil
 }
 
-// marks returns the marks that can be appended, in order. A scan may find a mark and miss
-// the one that was made before it. So there are two: what the first has found, and what
-// comes before it in its conversation, was there when the second began.
+// marks returns the marks that can be appended, in order. A scan may find a mark and
+// miss an earlier one. So there are two scans: whatever the first has found, and all
+// that precedes it in its conversation, was there when the second began.
 func (l *Log) marks(ctx context.Context) ([]mark, error) {
 	first, err := l.scan(ctx)
 	if err != nil || len(first) == 0 {
@@ -191,8 +194,8 @@ func settled(first, second []mark) []mark {
 		return l == nil || l.compare(&m.Entry) < 0
 	})
 	slices.SortFunc(out, func(a, b mark) int { return cmp.Or(cmp.Compare(a.Key, b.Key), a.compare(&b.Entry)) })
-	// The clocks of two owners differ a little. In its conversation, an entry is not
-	// earlier than the one before it.
+	// The clocks of two owners differ a little. Within a conversation, an entry is
+	// never earlier than the one before it.
 	when := make(map[store.RecordKey]time.Time, len(out))
 	for i := range out {
 		at := out[i].At
@@ -223,10 +226,10 @@ func (l *Log) Collect(ctx context.Context) error {
 	}
 }
 
-// head says where the log ends.
+// head is where the log ends.
 type head struct {
-	// Page is the last page, or one before it: those from there on are looked at. It is
-	// never removed, so numbers are not used twice.
+	// Page is the last page, or one before it: the search for the end starts there. It
+	// is never removed, so numbers are not used twice.
 	Page    int64         `json:"page"`
 	Unknown jsonx.Unknown `json:",embed"`
 
@@ -271,8 +274,9 @@ func (l *Log) get(ctx context.Context, name string, v any) (revision int64, err 
 	return r.Revision, err
 }
 
-// append appends marks to the last page, and returns how many of them are in the log now.
-// If somebody else has appended to it meanwhile, the error is [store.ErrConflict].
+// append appends marks to the last page, and returns how many of them are in the log
+// now. If another process has appended to it meanwhile, the error is
+// [store.ErrConflict].
 func (l *Log) append(ctx context.Context, marks []mark) (n int, err error) {
 	h, err := l.head(ctx)
 	if err != nil {
@@ -333,7 +337,7 @@ func (l *Log) put(name string, v any, revision int64) (store.RecordChange, error
 	return store.RecordChange{Key: l.key(KindLog, name), Value: value, Revision: revision}, nil
 }
 
-// change makes changes at once, or one after another: the page first.
+// change makes changes atomically, or else one after another: the page first.
 func (l *Log) change(ctx context.Context, changes []store.RecordChange) error {
 	_, err := l.store.ChangeRecords(ctx, changes, store.Fence{})
 	if !errors.Is(err, errors.ErrUnsupported) {
@@ -346,13 +350,14 @@ func (l *Log) change(ctx context.Context, changes []store.RecordChange) error {
 			_, err = l.store.PutRecord(ctx, c.Key, c.Value, c.Revision, store.Fence{})
 		}
 		if err = gone(err); err != nil && (i == 0 || !errors.Is(err, store.ErrConflict)) {
-			return err // any other conflict is with somebody who did the same
+			return err // any other conflict is with a process that did the same
 		}
 	}
 	return nil
 }
 
-// gone makes the error about a mark that is gone a conflict: somebody else has added it.
+// gone turns the error about a missing mark into a conflict: another process has added
+// it.
 func gone(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return store.ErrConflict
@@ -373,7 +378,7 @@ func (l *Log) Begin(ctx context.Context) (at int64, err error) {
 }
 
 // Read returns entries from a place on, at least one if there is any. The next place is
-// that much higher.
+// higher by their number.
 func (l *Log) Read(ctx context.Context, at int64) ([]Entry, error) {
 	n, skip := at/pageSize, int(at%pageSize)
 	p, err := l.page(ctx, n)
@@ -389,7 +394,7 @@ func (l *Log) Read(ctx context.Context, at int64) ([]Entry, error) {
 	return p.Entries[skip:], nil
 }
 
-// missing finds out why there is no page. It may come next, then it is empty.
+// missing explains why there is no page. If it is the next one to come, it is empty.
 func (l *Log) missing(ctx context.Context, n int64) (page, error) {
 	h, err := l.head(ctx)
 	if err != nil {

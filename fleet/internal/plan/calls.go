@@ -2,11 +2,11 @@ package plan
 
 import "slices"
 
-// A call is known before it begins: its line is in the transcript, or it is on record, or
-// it has a question that was released. Of a call that the transcript does not have, the
-// model must learn before it can make it again.
+// A call is known before it begins: its line is in the transcript, or it is on record,
+// or it has a question that was released. If a call is not in the transcript, the model
+// must learn about it before it can make it again.
 
-// lost returns the calls that were let go and that the model cannot read of.
+// lost returns the calls that were let go and that the model cannot read about.
 func (s *State) lost() []string {
 	lost := slices.Clone(s.Calls)
 	for _, q := range s.Questions {
@@ -20,9 +20,9 @@ func (s *State) lost() []string {
 	})
 }
 
-// keepLost puts the lost calls on record that only their questions have. The model may read
-// of them with a later prompt, and the questions end before that. While a CLI of this owner
-// works on a turn, its calls are not lost.
+// keepLost puts lost calls on record that only their questions have. The model may read
+// about them with a later prompt, and the questions end before that. While a CLI of
+// this owner works on a turn, its calls are not lost.
 func (s *State) keepLost() (Decision, bool) {
 	if slices.ContainsFunc(s.Prompts, func(p Prompt) bool { return p.Given }) {
 		return Decision{}, false
@@ -31,10 +31,10 @@ func (s *State) keepLost() (Decision, bool) {
 	return changes(Keep{lost}), len(lost) > 0
 }
 
-// settle ends the questions about calls that a process which is gone has let go or asked
-// about. The transcript shows how those ended whose results it has. Of others that were
-// let go nobody knows it. A call that the transcript does not have was lost with the
-// process. One that is deferred is made again, and the gate settles it.
+// settle ends the questions about calls that a process which is gone has let go or
+// asked about. Calls whose results are in the transcript end as it shows. The outcome
+// of any other call that was let go is unknown. A call that is not in the transcript
+// was lost with the process. A deferred call is made again, and the gate settles it.
 func (s *State) settle(turn Turn) (all []Change) {
 	for _, q := range s.Questions {
 		if q.Stage == Over {
@@ -52,7 +52,7 @@ func (s *State) settle(turn Turn) (all []Change) {
 	return all
 }
 
-// endQuestions ends all questions: nobody will ask them again.
+// endQuestions ends all questions: they will not be asked again.
 func (s *State) endQuestions() (all []Change) {
 	for _, q := range s.Questions {
 		switch {
@@ -65,7 +65,7 @@ func (s *State) endQuestions() (all []Change) {
 	return all
 }
 
-// known is what is known of a call that nobody can ask about any more.
+// known is the final result of a call: Lost if the transcript has none.
 func known(r Result) Result {
 	if r == None {
 		return Lost

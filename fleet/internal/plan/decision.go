@@ -3,27 +3,27 @@ package plan
 // Rules are the limits that the owner was given.
 type Rules struct {
 	// Attempts is how often a prompt may begin without progress, and Resets how often
-	// progress begins the count anew.
+	// progress restarts the count.
 	Attempts, Resets int
 }
 
-// Decision is what the owner does next: a line, changes, or a step, and only one of them.
+// Decision is the owner's next action: a line, changes, or a step, and only one of
+// them.
 type Decision struct {
-	// Line is appended to the transcript, nil if none is. It is appended once, however
-	// often it is tried.
+	// Line is appended to the transcript, nil if none is. Appending it is idempotent.
 	Line Line
 	// Changes are made all or none.
 	Changes []Change
 	// Step is taken if there is neither a line nor a change.
 	Step Step
-	// Prompt is what the step is about. It is written down as begun before a CLI can see
+	// Prompt is the subject of the step. It is recorded as begun before a CLI can see
 	// it, with the count and the place that it has here.
 	Prompt Prompt
-	// Tell are calls that the model must read of with the prompt.
+	// Tell are calls that the model must read about with the prompt.
 	Tell []string
 }
 
-// Step is what the owner does when everything is written down.
+// Step is the owner's action once everything is recorded.
 type Step int
 
 // The steps of an owner.
@@ -44,7 +44,8 @@ type Line interface{ line() }
 // the call of a question.
 type Defer struct{ Question string }
 
-// Note tells the model of calls that it does not remember and whose outcome is unknown.
+// Note informs the model about calls that it does not remember and whose outcome is
+// unknown.
 type Note struct{ Calls []string }
 
 func (Defer) line() {}
@@ -71,17 +72,17 @@ type Settle struct {
 // not used, for its person to see.
 type Withdraw struct{ Question string }
 
-// Wait lets a prompt rest until its question is decided. It has got somewhere: attempts
+// Wait lets a prompt rest until its question is decided. That is progress: attempts
 // count from zero.
 type Wait struct{ Prompt, Question string }
 
-// Stick gives a conversation up at a prompt.
+// Stick gives up a conversation at a prompt.
 type Stick struct{ Prompt string }
 
-// Free lets a conversation continue that was stuck.
+// Free frees a conversation that was stuck.
 type Free struct{}
 
-// Settled means that the questions that turns have left are over.
+// Settled means that no questions of ended turns are left.
 type Settled struct{}
 
 // Keep puts calls on record that only their questions had.

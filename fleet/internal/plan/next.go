@@ -2,7 +2,7 @@ package plan
 
 import "slices"
 
-// Next decides what the owner of a conversation does next.
+// Next decides the next action of the owner of a conversation.
 func Next(s State, r Rules) Decision {
 	if s.Conversation.Deleted {
 		return Decision{Step: Erase}
@@ -29,9 +29,9 @@ func Next(s State, r Rules) Decision {
 	return s.choose(r)
 }
 
-// choose finds the prompt that comes next. One that a CLI has begun with is ended before
-// another is sent: after a crash that may be one that was to steer a turn, while an older
-// one has never reached its CLI.
+// choose finds the prompt that comes next. One that a CLI has begun is ended before
+// another is sent: after a crash that may be one that was to steer a turn, while an
+// older one has never reached its CLI.
 func (s *State) choose(r Rules) Decision {
 	var unseen *Decision
 	for _, p := range s.ordered() {
@@ -53,8 +53,8 @@ func (s *State) choose(r Rules) Decision {
 	return Decision{Step: Sleep}
 }
 
-// ordered returns the queue: first what a CLI may have seen, then what steers, then the
-// others as they came.
+// ordered returns the queue: first prompts that a CLI may have seen, then those that
+// steer, then the others as they came.
 func (s *State) ordered() []Prompt {
 	rank := func(p Prompt) int {
 		switch {
@@ -70,9 +70,9 @@ func (s *State) ordered() []Prompt {
 	return all
 }
 
-// begin gives a conversation up whose prompt has begun too often. Otherwise the attempt is
-// counted before it begins: a prompt that kills its process must be given up, whatever
-// crashes.
+// begin gives up a conversation whose prompt has begun too often. Otherwise the attempt
+// is counted before it begins, so that a prompt which kills its process is eventually
+// given up.
 func (s *State) begin(d Decision, r Rules) Decision {
 	if d.Line != nil || d.Changes != nil {
 		return d
@@ -132,8 +132,8 @@ func (s *State) stand(p Prompt, r Rules) Decision {
 	return Decision{Step: Send, Prompt: p, Tell: s.lost()}
 }
 
-// end ends a prompt before its turn does, and with it the questions of the turn: nobody
-// will ask them again. A conversation that is stuck at it is free.
+// end ends a prompt before its turn does, and with it the questions of the turn, which
+// will not be asked again. A conversation that is stuck at it is free.
 func (s *State) end(p Prompt, as Outcome, of string) Decision {
 	var all []Change
 	if p.Sent {
@@ -145,8 +145,8 @@ func (s *State) end(p Prompt, as Outcome, of string) Decision {
 	return changes(append(all, End{Prompt: p.ID, As: as, Of: of})...)
 }
 
-// progressed begins to count anew if the turn has made progress since it was looked at
-// last, but only so many times: a turn that says one sentence and dies would otherwise be
+// progressed restarts the count if the turn has made progress since the last look, but
+// only so many times: otherwise a turn that produces one sentence and dies would be
 // paid for without end.
 func (p Prompt) progressed(turn Turn, r Rules) Prompt {
 	if turn.Last == "" || turn.Last == p.Since {
@@ -181,11 +181,11 @@ func (s *State) deferred(p Prompt, turn Turn) Decision {
 	return Decision{Step: Sleep}
 }
 
-// cut decides about a turn that broke off. If it did while a person was asked about a call
+// cut decides about a turn that broke off. If a person was being asked about a call
 // that never began, and no other call lacks a result, the call becomes a deferred one.
-// Otherwise the CLI continues the turn, and shows the model that the outcome of each such
-// call is unknown: a deferral would make it forget the others, of which some may have run,
-// and any note that follows them.
+// Otherwise the CLI continues the turn, and shows the model that the outcome of each
+// such call is unknown: a deferral would make it forget the others, some of which may
+// have run, and any note that follows them.
 func (s *State) cut(p Prompt, turn Turn) Decision {
 	if q := s.about(turn.Open); q != nil && q.waits() && len(turn.Open) == 1 && !turn.Noted {
 		return Decision{Line: Defer{q.ID}}
@@ -202,7 +202,7 @@ func (s *State) cut(p Prompt, turn Turn) Decision {
 	return Decision{Step: Resume, Prompt: p}
 }
 
-// about returns the question about one of the calls, nil if nobody was asked.
+// about returns the question about one of the calls, nil if no person was asked.
 func (s *State) about(calls []string) (found *Question) {
 	for i, q := range s.Questions {
 		if slices.Contains(calls, q.Call) && (found == nil || q.waits()) {

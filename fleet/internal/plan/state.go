@@ -1,18 +1,17 @@
 package plan
 
-// State is all that is stored of a conversation.
+// State is everything that is stored of a conversation.
 type State struct {
 	Conversation Conversation
 	// Prompts is the queue, in the order of acceptance.
 	Prompts []Prompt
-	// Questions are those of this conversation, also those that are over.
+	// Questions are those of this conversation, including those that are over.
 	Questions []Question
 	// Calls were let go, and were not in the transcript then.
 	Calls []string
-	// Outcomes has those of prompts that have ended, as far as turns of the queue are
-	// concerned.
+	// Outcomes has those of ended prompts, as far as turns of the queue depend on them.
 	Outcomes map[string]Outcome
-	// Transcript is what the transcript of its session shows.
+	// Transcript holds the facts that the transcript of its session shows.
 	Transcript Facts
 }
 
@@ -22,7 +21,7 @@ type Conversation struct {
 	Deleted bool
 	// Stuck is the prompt at which it was given up, empty if it was not.
 	Stuck string
-	// Unsettled means that a turn has ended and its questions could not be.
+	// Unsettled means that a turn has ended and its questions could not be ended.
 	Unsettled bool
 	// Overspent means that nothing new may begin.
 	Overspent bool
@@ -33,9 +32,9 @@ type Prompt struct {
 	ID string
 	// Sent means that a CLI may have seen it, and Given that the CLI of this owner has it.
 	Sent, Given bool
-	// Steer means that a turn that runs may take it in.
+	// Steer means that a running turn may take it in.
 	Steer bool
-	// Rewind means that it restores files instead of saying something.
+	// Rewind means that it restores files and is not a message.
 	Rewind bool
 	// Cancelled and Interrupted are marks: decided, and still to be done.
 	Cancelled, Interrupted bool
@@ -67,10 +66,10 @@ func (o Outcome) stops() bool { return o == Cancelled || o == Interrupted || o =
 type Question struct {
 	ID, Call string
 	Stage    Stage
-	// Overdue means that it is over because nobody has decided it in time.
+	// Overdue means that it is over because it was not decided in time.
 	Overdue bool
-	// Aside means that a note must not name its call: it is that of a sub-agent, or asks
-	// for something else than a tool.
+	// Aside means that a note must not name its call: it is a sub-agent's, or the
+	// question is not about a tool.
 	Aside bool
 }
 
@@ -88,7 +87,7 @@ const (
 // waits reports whether its call has not been let go.
 func (q *Question) waits() bool { return q.Stage == Open || q.Stage == Decided }
 
-// Facts is what a transcript shows.
+// Facts are the contents of a transcript that matter here.
 type Facts struct {
 	// Turns has the prompts that it has.
 	Turns map[string]Turn
@@ -131,5 +130,5 @@ const (
 	None Result = iota // it is not known yet
 	Ran
 	Refused // or failed
-	Lost    // nobody knows
+	Lost    // it will never be known
 )

@@ -1,10 +1,10 @@
 // Package ratelimit limits how often something happens, in one process or, by a record
 // in a store, in all that share it.
 //
-// It is the generic cell rate algorithm: one time is kept for each name, that at which
-// the next event would be due if all came evenly. An event that comes earlier is let
-// through for as long as the burst allows. So what is stored is one time, and to count
-// an event is one conditional write.
+// It is the generic cell rate algorithm: one time is kept for each name, the one at
+// which the next event would be due if all came evenly. An earlier event is let through
+// for as long as the burst allows. So only one time is stored, and counting an event is
+// one compare-and-set.
 package ratelimit
 
 import (
@@ -33,8 +33,9 @@ const slack = 10 * time.Second
 
 // Take returns the time to keep after an event at now, and how long to wait until the
 // limit allows it: if that is not 0, the event does not count. A time that is too far
-// ahead was written by another clock, or under another limit. It is cut, so that it holds
-// up an event for Each; the caller must keep it, or the next event finds the old one.
+// ahead was written by another clock, or under another limit. It is cut, so that it
+// delays an event by Each; the caller must keep it, or the next event finds the old
+// one.
 func (l Limit) Take(due, now time.Time) (next time.Time, wait time.Duration) {
 	if due.Before(now) {
 		due = now
@@ -91,7 +92,7 @@ func NewShared(s Records, project string) *Shared {
 }
 
 const (
-	// attempts is how often a write is tried that others have forestalled.
+	// attempts is how often a write that conflicts with others is tried.
 	attempts = 8
 	// firstPause is the longest pause before the second attempt. It doubles.
 	firstPause = 4 * time.Millisecond
@@ -99,10 +100,10 @@ const (
 	maxKnown = 10_000
 )
 
-// Take counts an event, and returns 0, or returns how long to wait if the limit does not
-// allow it. now is the time of the store. If others write the same record again and again,
-// the event is not counted either: it is one of too many at this moment. After an error,
-// it may have been counted.
+// Take counts an event and returns 0, or returns how long to wait if the limit does not
+// allow it. now is the time of the store. An event whose write conflicts with others
+// again and again is not counted either: it is one of too many at this moment. After an
+// error, it may have been counted.
 func (s *Shared) Take(ctx context.Context, name string, l Limit, now time.Time) (wait time.Duration, err error) {
 	turn := s.turns[maphash.String(s.seed, name)%uint64(len(s.turns))]
 	select {
@@ -138,9 +139,9 @@ func (s *Shared) Take(ctx context.Context, name string, l Limit, now time.Time) 
 	return l.Each, nil
 }
 
-// read returns the time of a name, as it is known here or from the store. One that is not
-// the newest is too early, so it refuses nothing wrongly, or is cut, and the write finds
-// out. A damaged record counts as none, and the next write replaces it.
+// read returns the time of a name, from memory or from the store. One that is stale is
+// too early, so it refuses nothing wrongly, or is cut, and the write finds out. A
+// damaged record counts as none, and the next write replaces it.
 func (s *Shared) read(ctx context.Context, name string) (t taken, err error) {
 	s.mu.Lock()
 	t, ok := s.known[name]
@@ -185,8 +186,8 @@ func (s *Shared) key(name string) store.RecordKey {
 	return store.RecordKey{Project: s.project, Kind: Kind, Name: name}
 }
 
-// Forget removes the records of a project that limit nothing since a time, and damaged
-// ones. Those of a newer version stay.
+// Forget removes the records of a project that have limited nothing since a time, and
+// damaged ones. Those of a newer version stay.
 func Forget(ctx context.Context, s Records, project string, before time.Time) error {
 	for r, err := range s.Scan(ctx, store.Folder{Project: project, Kind: Kind}, "") {
 		if err != nil {

@@ -18,9 +18,10 @@ const (
 // roomy reports whether so many members are few for a room.
 func roomy(members, room int) bool { return room > smallRoom && members <= room/roomKept }
 
-// Drop removes a member from a map. The most that it had since it moved is kept in most,
-// so all who remove members of a map must do it here. A loop over the map stays right: it
-// sees those that were there when it moved. The caller holds the lock of the map.
+// Drop removes a member from a map. The most that it had since it moved is kept in
+// most, so every removal from the map must use Drop. A loop over the map stays right:
+// it sees the members that were there when the map moved. The caller holds the lock of
+// the map.
 func Drop[K comparable, V any](m *map[K]V, most *int, k K) {
 	*most = max(*most, len(*m))
 	delete(*m, k)

@@ -13,11 +13,12 @@ import (
 	"github.com/claude-agent-go/claude/fleet/internal/shrink"
 )
 
-// Seat is what a List knows of a conversation, which embeds it. After a member has changed,
-// [List.Put] must be called. The lock that guards the List guards it too.
+// Seat is the state of a conversation in a List; the conversation embeds it. After a
+// member has changed, [List.Put] must be called. The lock that guards the List also
+// guards the Seat.
 type Seat struct {
 	Tenant string
-	// Wanted means that there may be something to do that the one who runs the
+	// Wanted means that there may be something to do that the goroutine which runs the
 	// conversation has not seen.
 	Wanted bool
 	// Since is its place among those that are wanted.
@@ -57,7 +58,7 @@ type List[C Sitter] struct {
 	// later must not be woken before their time. leased are conversations that
 	// another process has, and whose leases must not be asked for before their time.
 	later, leased indexedHeap[C]
-	// refused are those that this process may not run, as far as it last said.
+	// refused are those that this process may not run, as of its last answer.
 	refused     map[C]bool
 	mostRefused int
 }
@@ -71,11 +72,11 @@ type line[C Sitter] struct {
 	at     int // in the order of lines
 }
 
-// New returns a List in which nobody waits.
+// New returns an empty List.
 func New[C Sitter]() *List[C] {
 	w := &List[C]{lines: make(map[string]*line[C]), refused: make(map[C]bool)}
-	// The tenant with the fewest slots comes first, of several the one that has not
-	// got any for longest.
+	// The tenant with the fewest slots comes first, of several the one that has waited
+	// longest since its last slot.
 	w.order.init(func(a, b *line[C]) bool {
 		return cmp.Or(cmp.Compare(a.slots, b.slots), cmp.Compare(a.served, b.served), cmp.Compare(a.ready.items[0].seat().Since, b.ready.items[0].seat().Since)) < 0
 	}, func(l *line[C]) *int { return &l.at })
@@ -87,10 +88,10 @@ func New[C Sitter]() *List[C] {
 
 func place[C Sitter](c C) *int { return &c.seat().at }
 
-// line returns the line of a conversation's tenant, which is made if there is none.
-// Nobody remembers when a tenant that comes, or comes back, last got a slot. It counts
-// as served just before the one that got the last slot: it need not wait for that one
-// again, and passes nobody else by.
+// line returns the line of a conversation's tenant, which is made if there is none. The
+// list does not remember when a tenant that comes, or comes back, last got a slot. It
+// counts as served just before the one that got the last slot: it need not wait for
+// that one again, and overtakes no other.
 func (w *List[C]) line(c C) *line[C] {
 	tenant := c.seat().Tenant
 	l := w.lines[tenant]
@@ -102,8 +103,8 @@ func (w *List[C]) line(c C) *line[C] {
 	return l
 }
 
-// Put puts a conversation where it belongs now. It is called whenever anything
-// changes that matters here.
+// Put puts a conversation where it belongs now. Call it whenever anything that matters
+// here has changed.
 func (w *List[C]) Put(c C, now time.Time) {
 	w.remove(c)
 	switch s := c.seat(); {
@@ -137,7 +138,7 @@ func (w *List[C]) remove(c C) {
 }
 
 // sort finds the place of a line that has changed. One that has no slot and needs none
-// is forgotten.
+// is dropped.
 func (w *List[C]) sort(l *line[C]) {
 	switch waits := l.ready.Len() > 0; {
 	case waits && l.at < 0:
@@ -170,7 +171,7 @@ func (w *List[C]) Next(now time.Time, runs func(C) bool) (next C) {
 	return next
 }
 
-// Reconsider lets conversations be looked at again that this process could not run.
+// Reconsider lets conversations that this process could not run be looked at again.
 func (w *List[C]) Reconsider(now time.Time) {
 	for c := range w.refused {
 		w.Put(c, now)
@@ -180,8 +181,8 @@ func (w *List[C]) Reconsider(now time.Time) {
 // Tenants is how many tenants have a slot or need one.
 func (w *List[C]) Tenants() int { return len(w.lines) }
 
-// TakeLeased takes a conversation out whose lease is to be asked for. It returns the zero one
-// if there is none.
+// TakeLeased takes out a conversation whose lease is to be asked for. It returns the
+// zero one if there is none.
 func (w *List[C]) TakeLeased(now time.Time) (next C) {
 	if w.leased.Len() == 0 || w.leased.items[0].seat().After.After(now) {
 		return next
@@ -191,7 +192,7 @@ func (w *List[C]) TakeLeased(now time.Time) (next C) {
 	return next
 }
 
-// Due is when the next conversation is to be looked at that has to wait for its time,
+// Due is when the next conversation that has to wait for its time is to be looked at,
 // false if there is none. With leases, that includes those that another process has.
 func (w *List[C]) Due(leases bool) (at time.Time, ok bool) {
 	for _, l := range []*indexedHeap[C]{&w.later, &w.leased} {

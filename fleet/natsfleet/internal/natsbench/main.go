@@ -36,7 +36,7 @@ type Report struct {
 	Many  *Many  `json:",omitzero"`
 }
 
-// sizes say how much is measured.
+// sizes are how much is measured.
 type sizes struct {
 	nodes                       int // servers, and replicas
 	turnRounds, turns           int

@@ -13,8 +13,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Turns are how long a turn of a conversation takes that is awake, from the prompt to
-// the end of Run, when its outcome is stored: the median of each round.
+// Turns are how long a turn of an awake conversation takes, from the prompt to the end
+// of Run, when its outcome is stored: the median of each round.
 type Turns struct {
 	// Memory is that of a fleet whose store is in memory, Replicas of a worker on
 	// the servers, and Client of a client that sends the prompts to that worker.

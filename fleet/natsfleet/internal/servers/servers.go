@@ -1,5 +1,5 @@
-// Package servers starts NATS servers in processes of their own, for programs that are not
-// tests: package natstest is for those. The program itself is also that of the servers, so
+// Package servers starts NATS servers in processes of their own, for programs that are
+// not tests; tests use package natstest. A server runs the program that starts it, so
 // its main function begins with
 //
 //	if servers.Play() {
@@ -102,8 +102,8 @@ type node struct {
 	address nodeAddress
 }
 
-// Start starts servers, with their data below a directory. Their streams can be made when they have elected a
-// leader, for which those who connect wait.
+// Start starts servers, with their data below a directory. Streams can be made once the
+// servers have elected a leader, which clients wait for.
 func Start(ctx context.Context, dir string, nodes int) (_ *Cluster, err error) {
 	c := new(Cluster)
 	defer func() {
