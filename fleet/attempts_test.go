@@ -92,8 +92,8 @@ func TestManyEndsOfOneTurn(t *testing.T) {
 	}
 }
 
-// Progress does not begin the count anew without end: a turn that says something and dies
-// each time is given up.
+// Progress does not restart the count without end: a turn that produces something and
+// dies each time is given up.
 func TestResetsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newLongTurn(100)
@@ -137,8 +137,8 @@ func TestKillsItsProcess(t *testing.T) {
 	})
 }
 
-// An attempt that Close cuts off when its grace is over does not count, though the turn has
-// not said anything yet.
+// An attempt that Close cuts off when its grace is over does not count, though the turn
+// has not produced anything yet.
 func TestDeploysAreNotAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()
@@ -225,8 +225,8 @@ func TestSlowStartsEnd(t *testing.T) {
 	})
 }
 
-// What only a person can mend is not tried again: the conversation is stuck at once, with
-// the reason.
+// A failure that only a person can mend is not tried again: the conversation is stuck
+// at once, with the reason.
 func TestStuckAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		options *claude.Options

@@ -15,7 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// isInDoubt reports whether an error of Send says that the prompt may be accepted.
+// isInDoubt reports whether an error of Send means that the prompt may be accepted.
 func isInDoubt(err error) bool {
 	_, ok := errors.AsType[*fleet.InDoubtError](err)
 	return ok
@@ -86,8 +86,8 @@ func openHanging(t *testing.T, timeout time.Duration) (h *hanging, f *fleet.Flee
 	return h, f, id, q.ID
 }
 
-// No call of a fleet hangs with its store: it ends after the time that the options say,
-// with an error that says so.
+// No call of a fleet hangs with its store: it ends after Options.StoreTimeout, with
+// ErrTimeout.
 func TestCallsEndWhileTheStoreHangs(t *testing.T) {
 	type call = func(ctx context.Context, f *fleet.Fleet, prompt, question string) error
 	changes := map[string]call{

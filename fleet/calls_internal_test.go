@@ -48,7 +48,8 @@ func TestNoteCountsEarlierCalls(t *testing.T) {
 	}
 }
 
-// What had no price gets one with its searches, and keeps waiting if there is none yet.
+// An answer without a price gets one with its searches, and keeps waiting if there is
+// none yet.
 func TestPriced(t *testing.T) {
 	said := message.ModelUsage{InputTokens: 1000, CostUSD: 0.002}
 	searches := message.ModelUsage{InputTokens: 100, WebSearchRequests: 2}
@@ -102,9 +103,9 @@ func (s *slowCalls) PutRecord(ctx context.Context, k store.RecordKey, value []by
 	return s.MemoryStore.PutRecord(ctx, k, value, revision, f)
 }
 
-// While a call is written down, the session stores lines and learns what the transcript
-// has, and another call gives up when its time is over. What was stored meanwhile is not
-// pending afterwards.
+// While a call is being recorded, the session stores lines and learns which calls are
+// in the transcript, and another call gives up when its time is over. Lines that were
+// stored meanwhile are not pending afterwards.
 func TestLetGoHoldsUpNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := &slowCalls{store.Memory(), make(chan struct{}), make(chan struct{})}
@@ -167,8 +168,8 @@ func (s *mute) PutRecord(ctx context.Context, k store.RecordKey, value []byte, r
 	return next, err
 }
 
-// A call that meets a record which its own process has written unawares is written down
-// too, before it begins.
+// A call that conflicts with a write of its own process, whose reply was lost, is also
+// recorded before it begins.
 func TestLetGoAfterLostReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := &mute{MemoryStore: store.Memory()}

@@ -144,8 +144,8 @@ func (r *replacing) PutRecord(ctx context.Context, k store.RecordKey, value []by
 	return r.MemoryStore.PutRecord(ctx, k, value, revision, f)
 }
 
-// A call of a process that was replaced a moment ago does not begin: what lets it go is
-// written under the lease.
+// A call of a process that was replaced a moment ago does not begin: it is let go by a
+// write under the lease.
 func TestReplacedOwnerLetsNothingGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := &replacing{MemoryStore: store.Memory()}

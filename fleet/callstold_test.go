@@ -33,7 +33,7 @@ func (m *machine) fails(methods ...string) {
 	}
 }
 
-// read is a call of a tool that nobody is asked about.
+// read is a call of a tool that no person is asked about.
 func read(id string) claudetest.Reply {
 	return claudetest.UseTools(claudetest.ScriptedCall{ID: id, Name: "Read", Input: json.RawMessage(`{"file_path":"a"}`)})
 }
@@ -49,8 +49,8 @@ func deadly(m **machine, ran *atomic.Int32) map[string]host.RunFunc {
 	}}
 }
 
-// knows reports whether the model of the only conversation knows about a call, from what
-// a CLI would continue.
+// knows reports whether the model of the only conversation knows about a call, from the
+// lines that a CLI would continue.
 func knows(t *testing.T, db *store.MemoryStore, f *fleet.Fleet, call string) bool {
 	t.Helper()
 	info, err := f.Get(t.Context(), "ada")
@@ -73,7 +73,8 @@ func knows(t *testing.T, db *store.MemoryStore, f *fleet.Fleet, call string) boo
 }
 
 // A CLI begins by itself with a prompt that came too late to steer a turn, while the
-// outcome of that turn is still being stored. Calls of its turn that are lost are told.
+// outcome of that turn is still being stored. The model learns about lost calls of its
+// turn.
 func TestLostCallOfTurnThatBeganByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, hold := store.Memory(), make(chan struct{})
@@ -126,8 +127,8 @@ func unseenCLI(m **machine, ran *atomic.Int32) *scripted {
 	})}
 }
 
-// Of a turn of which nothing was stored, not even its prompt, the model is told with the
-// prompt, when that is sent again: even if another one was sent as well.
+// If nothing of a turn was stored, not even its prompt, the model learns about its
+// calls with the prompt, when that is sent again: even if another one was sent as well.
 func TestLostCallBesideSecondPrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := store.Memory()
@@ -152,8 +153,8 @@ func TestLostCallBesideSecondPrompt(t *testing.T) {
 	})
 }
 
-// If that prompt was interrupted, the model is told with the next one, even if a machine
-// dies in between once more.
+// If that prompt was interrupted, the model learns about them with the next one, even
+// if a machine dies in between once more.
 func TestLostCallOfUnseenInterruptedPrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := store.Memory()
@@ -215,7 +216,8 @@ func TestLostCallOfBackgroundAgent(t *testing.T) {
 	})
 }
 
-// wasLetGo writes what the only conversation has let go, as a machine that died did.
+// wasLetGo records a call that was let go in the only conversation, as a machine that
+// died did.
 func wasLetGo(t *testing.T, db *store.MemoryStore, call string) {
 	t.Helper()
 	k := onlyRecord(t, db, "conversation").Key
@@ -240,7 +242,7 @@ func lineOf(session, parent, rest string) store.Entry {
 	return store.Entry(fmt.Sprintf(`{"parentUuid":%s,"isSidechain":false,"sessionId":%q,"timestamp":"2000-01-01T00:00:10.000Z",%s}`, parent, session, rest))
 }
 
-// A call that the transcript has is not told as a lost one because a compaction stands
+// A call that is in the transcript is not reported as lost because a compaction is
 // between it and the end.
 func TestCallBeforeCompactionIsNotLost(t *testing.T) {
 	for _, preserves := range []bool{true, false} {

@@ -106,7 +106,7 @@ func newCancelling(t *testing.T, stuck bool) *cancelling {
 	}
 	c.prompt = send(t, c.m.fleet, "ada", "unwanted")
 	if stuck {
-		<-time.After(5*time.Minute + time.Millisecond) // and nobody looks at the store in this moment
+		<-time.After(5*time.Minute + time.Millisecond) // and no process looks at the store in this moment
 		if o := outcome(t, c.m.fleet, "ada", c.prompt); o.Status != fleet.PromptStuck {
 			t.Fatalf("not stuck: %+v", o)
 		}
@@ -163,8 +163,8 @@ func (c *cancelling) check(t *testing.T) {
 var errDies = errors.New("the program dies")
 
 // The writes of Cancel: each may be the last thing that a program does, or fail. The
-// first one decides. After it the prompt is cancelled, and the next one who looks tidies
-// up; before it nothing has happened.
+// first one decides. After it the prompt is cancelled, and the next process that looks
+// cleans up; before it nothing has happened.
 func TestCancelCutOff(t *testing.T) {
 	for _, stuck := range []bool{false, true} {
 		writes := 4 // the prompt is marked, it has an outcome, which is noted for the log, the prompt is removed
@@ -244,8 +244,8 @@ func cancelCutOff(t *testing.T, stuck, crashes bool, n int, done bool) {
 	c.check(t)
 }
 
-// A prompt that is cancelled halfway in another process, which dies, is tidied up
-// by the one that knows it, even if its conversation has nothing else to do.
+// A prompt that is cancelled halfway in another process, which dies, is cleaned up by
+// the one that knows it, even if its conversation has nothing else to do.
 func TestCancelElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCancelling(t, true)
@@ -270,8 +270,8 @@ func TestCancelElsewhere(t *testing.T) {
 	})
 }
 
-// One who cancels a prompt and one who begins with it both write it first, and
-// only one of both succeeds.
+// A process that cancels a prompt and one that begins it both write it first, and only
+// one of the two succeeds.
 func TestCancelRace(t *testing.T) {
 	for _, first := range []string{"the turn", "the cancelling"} {
 		t.Run(first+" is first", func(t *testing.T) {
@@ -350,7 +350,7 @@ func (h *readHook) GetRecord(ctx context.Context, k store.RecordKey) (store.Reco
 	return r, err
 }
 
-// A prompt that somebody lets try again while it is being cancelled has begun.
+// A prompt that is retried while it is being cancelled has begun.
 func TestCancelDuringRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cli := newScripted()
@@ -415,8 +415,7 @@ func TestCancelDuringDelete(t *testing.T) {
 	})
 }
 
-// A prompt that is marked does not steer the turn that runs, even if nobody has
-// tidied it up.
+// A marked prompt does not steer the turn that runs, even before it is cleaned up.
 func TestCancelSteering(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCancelling(t, false)
@@ -462,8 +461,8 @@ func TestCancelSteering(t *testing.T) {
 	})
 }
 
-// A prompt that a turn has taken in is cancelled with the turn: to continue with it
-// would be to continue the turn.
+// A prompt that a turn has taken in is cancelled with the turn: continuing with it
+// would continue the turn.
 func TestCancelTakenIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &cancelling{db: store.Memory(), cli: newScripted()}

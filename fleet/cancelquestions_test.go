@@ -21,7 +21,7 @@ import (
 )
 
 // A call that was let go and may be repeated is not repeated once its prompt was
-// cancelled, and its question does not stay in the inbox: nobody knows how it ended.
+// cancelled, and its question does not stay in the inbox: its outcome is unknown.
 func TestCancelReleasedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &cancelling{db: store.Memory(), cli: new(scripted)}
@@ -66,9 +66,9 @@ func TestCancelReleasedCall(t *testing.T) {
 	})
 }
 
-// One who cancels a prompt and is slow to tidy up does not end what is asked meanwhile:
-// another process has tidied up, and the question is that of the next prompt, whether
-// its CLI waits or the call is deferred.
+// A process that cancels a prompt and is slow to clean up does not end questions that
+// are asked meanwhile: another process has cleaned up, and the question is that of the
+// next prompt, whether its CLI waits or the call is deferred.
 func TestCancelSlowly(t *testing.T) {
 	for name, wait := range map[string]time.Duration{"its CLI waits": 30 * time.Second, "it is deferred": 10 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestCancelSlowly(t *testing.T) {
 				<-marked
 				c.broken.Store(false)
 				close(c.hold)
-				<-time.After(15 * time.Second) // until somebody looks at the store
+				<-time.After(15 * time.Second) // until a process looks at the store
 				next := send(t, c.m.fleet, "ada", "tool 1")
 				<-time.After(wait)
 				q := question(t, c.m.fleet)
@@ -117,7 +117,7 @@ func TestCancelSlowly(t *testing.T) {
 }
 
 // A prompt can be cancelled while another process has the lease of its conversation:
-// that one tidies up.
+// that one cleans up.
 func TestCancelWhileLeased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCancelling(t, true)
@@ -142,8 +142,8 @@ func TestCancelWhileLeased(t *testing.T) {
 	})
 }
 
-// Before it has the lease of a conversation, one who cancels a prompt that has begun may
-// know an old state of it: what counts is what the store has then.
+// Before it has the lease of a conversation, a process that cancels a prompt which has
+// begun may know an old state of it: the state of the store under the lease counts.
 func TestCancelKnowsTheLastCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCancelling(t, true)
@@ -152,7 +152,7 @@ func TestCancelKnowsTheLastCost(t *testing.T) {
 			if k.Kind != "prompt" {
 				return nil
 			}
-			c.store.set(nil, nil) // it is marked now, and nobody has the lease
+			c.store.set(nil, nil) // it is marked now, and the lease is free
 			r, err := c.db.GetRecord(t.Context(), store.RecordKey{Project: "p", Kind: "conversation", Name: "c/ada"})
 			if err != nil {
 				return err
@@ -180,7 +180,7 @@ func TestCancelKnowsTheLastCost(t *testing.T) {
 }
 
 // A store that cannot give out leases does not keep a prompt from being cancelled; the
-// one who cancels learns that something is left to do, and the fleet does it.
+// caller learns that something is left to do, and the fleet does it.
 func TestCancelWithoutLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCancelling(t, true)

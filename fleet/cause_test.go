@@ -13,7 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// startFunc is a CLI that starts as it says.
+// startFunc is a CLI that the function starts.
 type startFunc func(ctx context.Context, l *claude.Launch) (claude.Conn, error)
 
 func (f startFunc) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
@@ -100,8 +100,8 @@ func TestCauseMended(t *testing.T) {
 	})
 }
 
-// A conversation whose CLI is being started says so until it runs, or until the
-// attempt has failed.
+// A conversation whose CLI is being started is shown as starting until the CLI runs, or
+// until the attempt has failed.
 func TestStarting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cli, begin := newScripted(), make(chan error)

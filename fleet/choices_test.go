@@ -16,7 +16,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A choice that is taken back leaves what the options are now, not those with which
+// A choice that is taken back leaves the current options in force, not those with which
 // the CLI was started: a program may keep the first choice in its options.
 func TestChoiceTakenBackAsksTheOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

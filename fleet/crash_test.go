@@ -28,7 +28,7 @@ func send(t *testing.T, f *fleet.Fleet, key, text string) string {
 	return id
 }
 
-// outcome returns how a prompt stands.
+// outcome returns the ticket of a prompt.
 func outcome(t *testing.T, f *fleet.Fleet, key, id string) fleet.Ticket {
 	t.Helper()
 	o, err := f.Prompt(t.Context(), key, id)
@@ -38,8 +38,8 @@ func outcome(t *testing.T, f *fleet.Fleet, key, id string) fleet.Ticket {
 	return o
 }
 
-// crash ends a fleet as SIGKILL does: from now on it reaches neither the store
-// nor its CLIs. What its CLIs have said by then is stored.
+// crash ends a fleet as SIGKILL does: from now on it reaches neither the store nor its
+// CLIs. The output of its CLIs so far is stored.
 func crash(t *testing.T, m *machine) {
 	t.Helper()
 	<-time.After(10 * time.Millisecond) // lines are stored a moment after they were said
@@ -149,9 +149,10 @@ func (c *tappedConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// Close cuts a turn off and does not interrupt it, or the transcript would have the model
-// believe that a person has stopped it. The context of the turn, here that of its trace, may
-// end before the CLI does: until then the turn runs, and nobody tells the CLI to stop.
+// Close cuts a turn off and does not interrupt it, or the transcript would have the
+// model believe that a person has stopped it. The context of the turn, here that of its
+// trace, may end before the CLI does: until then the turn runs, and the CLI gets no
+// interrupt.
 func TestCutOffIsNoInterrupt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()
@@ -222,8 +223,8 @@ func TestCutOffWhileAsked(t *testing.T) {
 	}
 }
 
-// An answer that is in the transcript is the answer, even if nobody could write
-// that down.
+// An answer that is in the transcript is the answer, even if its outcome could not be
+// written.
 func TestAnsweredBeforeTheCrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()
@@ -338,8 +339,7 @@ func TestOverloaded(t *testing.T) {
 	})
 }
 
-// One with much to do does not keep the others waiting for long, neither a
-// conversation nor a tenant.
+// A busy conversation or tenant does not keep the others waiting for long.
 func TestFairness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cli := newScripted()

@@ -135,8 +135,8 @@ func TestDayBudgetOfTenant(t *testing.T) {
 	})
 }
 
-// Two processes share a budget. A conversation that is deleted has cost what it has cost,
-// and so has the one that follows under its key.
+// Two processes share a budget. The cost of a deleted conversation still counts, and
+// also that of the one that follows under its key.
 func TestDayBudgetShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()
@@ -266,8 +266,8 @@ func TestDayBudgetOneByOne(t *testing.T) {
 	})
 }
 
-// If the store does not say what was spent, no prompt is accepted and none begins. When
-// it does, all continues.
+// If the store cannot provide what was spent, no prompt is accepted and none begins.
+// When it can, all continues.
 func TestDayBudgetUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
@@ -338,8 +338,8 @@ func TestDayBudgetRaised(t *testing.T) {
 	})
 }
 
-// A store that hangs while it is asked what was spent holds up neither a caller that waits
-// for an answer, nor the fleet once the store works again.
+// A store that hangs while it is asked what was spent delays neither a caller that
+// waits for an answer, nor the fleet once the store works again.
 func TestDayBudgetHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := &hangingDay{Fleet: store.Memory()}
@@ -374,7 +374,7 @@ type hangingDay struct {
 	hangs, newer atomic.Bool
 }
 
-// Batches says that the changes at once are those of the store in it.
+// Batches reports that ChangeRecords is atomic for this store.
 func (s *hangingDay) Batches(of store.Records) bool { return of == store.Records(s) }
 
 // ChangeRecords implements [store.RecordBatcher].
@@ -392,8 +392,8 @@ func (s *hangingDay) Scan(ctx context.Context, in store.Folder, after string) it
 	return s.Fleet.Scan(ctx, in, after)
 }
 
-// What is newer about the sums of a day is not the conversation: it is not left to a newer
-// program for ever.
+// A sum of a day that a newer program wrote does not make the conversation newer: it is
+// not left to that program for ever.
 func TestDayBudgetNewer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := &hangingDay{Fleet: store.Memory()}, newScripted()

@@ -16,8 +16,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// left returns what a store has of a conversation: its records but for the stubs of
-// its questions, and its transcripts.
+// left returns everything that a store has of a conversation: its records but for the
+// stubs of its questions, and its transcripts.
 func left(t *testing.T, db store.Fleet) (names []string) {
 	t.Helper()
 	for _, kind := range []string{"conversation", "prompt", "outcome", "deletion", "copying", "rules", "calls"} {
@@ -122,7 +122,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// The watchers of a prompt hear that its conversation was deleted.
+// The watchers of a prompt learn that its conversation was deleted.
 func TestDeleteCancels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cli := newScripted()

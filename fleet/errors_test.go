@@ -8,7 +8,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 )
 
-// An error says what is wrong in one sentence, even if a part of it is not known.
+// An error explains in one sentence what is wrong, even if a part of it is not known.
 func TestErrorTexts(t *testing.T) {
 	for want, err := range map[string]error{
 		`conversation "acme/ada": is being deleted`:                                 &fleet.ConversationError{Key: "acme/ada", Reason: fleet.ErrDeleted},

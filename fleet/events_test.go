@@ -19,7 +19,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Events has what was said and then what is said, each once, from any place.
+// Events yields the history and then the live text, each once, from any place.
 func TestEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := open(t, store.Memory(), newScripted(), nil)
@@ -116,7 +116,7 @@ func partial(o *fleet.Options) {
 	}
 }
 
-// page is what a reader shows: what is stored, and behind it the live text.
+// page is the view of a reader: the stored events, and behind them the live text.
 type page struct {
 	mu     sync.Mutex
 	stored []string
@@ -125,14 +125,14 @@ type page struct {
 	ended  int // turns
 }
 
-// text is what is shown live.
+// text is the live text of the page.
 func (p *page) text() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.live
 }
 
-// show takes an event, and reports what no page could make sense of.
+// show takes an event, and reports one that no page could make sense of.
 func (p *page) show(t *testing.T, e fleet.ConversationEvent) {
 	t.Helper()
 	p.mu.Lock()
@@ -222,7 +222,7 @@ func TestEventsLive(t *testing.T) {
 	})
 }
 
-// One who does not read at all holds up nobody, and then has everything from the
+// A reader that does not read at all delays no other, and then has everything from the
 // store.
 func TestEventsNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 	"github.com/claude-agent-go/claude/store/storetest"
 )
 
-// oneFault is a store of which one call goes wrong.
+// oneFault is a store in which one call goes wrong.
 type oneFault struct {
 	mu    sync.Mutex
 	left  int // calls until then; 0: none goes wrong
@@ -138,7 +138,7 @@ func (r *faultRig) isAnswered(n int, key, text string) {
 type operation struct {
 	prepare func(*faultRig)
 	do      func(context.Context, *faultRig) error
-	// done are errors of a second attempt that mean that the first one has succeeded.
+	// done are errors of a second attempt that show that the first one has succeeded.
 	done []error
 	// holds checks what was promised, after do has returned nil.
 	holds func(*faultRig)
@@ -510,8 +510,8 @@ var reads = map[string]func(context.Context, *faultRig) (any, error){
 	},
 }
 
-// What a fleet says about conversations is all that there is, or an error: it never leaves
-// out what the store failed to yield.
+// A list or a read of a fleet is complete, or an error: it never leaves out what the
+// store failed to yield.
 func TestReadsAreWhole(t *testing.T) {
 	for _, fault := range []storetest.StoreFault{storetest.Fail, storetest.LostReply} {
 		synctest.Test(t, func(t *testing.T) {

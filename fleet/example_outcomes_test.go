@@ -12,14 +12,14 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// orders is what a service keeps in its own database.
+// orders is a service's own database.
 type orders struct {
 	cursor fleet.Cursor
 	done   map[string]string // by prompt
 }
 
-// settle keeps how prompts end, also those that ended while this program was
-// not there. It keeps the cursor last: after a crash in between, an outcome comes again.
+// settle stores how prompts end, including those that ended while this program was not
+// running. It stores the cursor last: after a crash in between, an outcome comes again.
 func (o *orders) settle(ctx context.Context, f fleet.Conversations) error {
 	for out, err := range f.Outcomes(ctx, o.cursor) {
 		if err != nil {

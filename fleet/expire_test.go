@@ -21,9 +21,9 @@ func shortLived(d time.Duration) func(*fleet.Options) {
 	return func(o *fleet.Options) { o.Gate = &approval.Options{Patience: time.Minute, Lifetime: d} }
 }
 
-// A question that nobody decides in time ends the prompt that waits for it, when its time
-// is over: once, without a CLI, in any process, or in the next that opens. The prompt
-// behind it is answered, and the call is never made.
+// A question that is not decided in time ends the prompt that waits for it, when its
+// time is over: once, without a CLI, in any process, or in the next that opens. The
+// prompt behind it is answered, and the call is never made.
 func TestExpiredEndsPrompt(t *testing.T) {
 	for _, who := range []string{"the process that asked", "two processes", "another process", "nobody until the next opens"} {
 		t.Run(who, func(t *testing.T) {
@@ -72,8 +72,8 @@ func TestExpiredEndsPrompt(t *testing.T) {
 	}
 }
 
-// While a process waits for a decision, the model reads that nobody decided in time, and
-// the turn continues.
+// While a process waits for a decision, the model reads that no person decided in time,
+// and the turn continues.
 func TestExpiredWhileProcessWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cli := newScripted()
@@ -167,9 +167,9 @@ func TestExpiredCutOff(t *testing.T) {
 	}
 }
 
-// A process dies while a person is asked, and the next one breaks off when it has made the
-// call a deferred one and not yet said so in the question. The question expires anyway, and
-// frees the queue.
+// A process dies while a person is asked, and the next one breaks off when it has made
+// the call a deferred one and not yet recorded that in the question. The question
+// expires anyway, and frees the queue.
 func TestExpiredAfterBrokenRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()

@@ -2,7 +2,7 @@ package fleet
 
 import "slices"
 
-// Fresh is a prompt whose id nobody else has, as one has that Send gives an id.
+// Fresh marks a prompt as one whose id Send has made, so that no other sender has it.
 func Fresh(p Prompt) Prompt {
 	p.fresh = true
 	return p

@@ -52,9 +52,9 @@ func (s *stolen) DropRecord(ctx context.Context, k store.RecordKey, revision int
 	return s.MemoryStore.DropRecord(ctx, k, revision, f)
 }
 
-// Everything that an owner does after it was replaced is refused, and the trace
-// reports it. The prompt is answered when the conversation is free again, by the same
-// process if nobody else does.
+// Every write of an owner that was replaced is refused, and the trace reports it. The
+// prompt is answered when the conversation is free again, by the same process unless
+// another does.
 func TestFenced(t *testing.T) {
 	for _, what := range []string{"", "renew", "append", "put", "drop"} {
 		synctest.Test(t, func(t *testing.T) {

@@ -51,7 +51,7 @@ func (s *strict) DropRecord(ctx context.Context, k store.RecordKey, revision int
 
 func (s *strict) Batches(of store.Records) bool { return !s.apart && of == store.Records(s) }
 
-// Views says that ViewRecords, which is that of the store in memory, is also its own.
+// Views reports that ViewRecords of the store in memory is valid for this store.
 func (s *strict) Views(of store.Records) bool { return !s.apart && of == store.Records(s) }
 
 func (s *strict) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {

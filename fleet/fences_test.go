@@ -36,8 +36,8 @@ func (s *fences) note(what string, f store.Fence) {
 	}
 }
 
-// take returns what was written without a fence since the last call, and how many writes
-// there were.
+// take returns the kinds of writes without a fence since the last call, and how many
+// writes there were.
 func (s *fences) take() (unfenced []string, writes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,9 +78,9 @@ func (s *fences) ChangeRecords(ctx context.Context, changes []store.RecordChange
 	return s.strict.ChangeRecords(ctx, changes, f)
 }
 
-// What an owner does by itself has its fence, whatever it is: a process that was replaced
-// changes nothing anymore. Without one are only the words of users, which anyone may
-// write, and the log of outcomes, which belongs to no conversation.
+// Every write of an owner has its fence: a process that was replaced changes nothing
+// any more. Only requests of users have none, which any process may write, and the log
+// of outcomes, which belongs to no conversation.
 func TestEverythingIsFenced(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestEverythingIsFenced(t *testing.T) {
 			if err := f.Cancel(t.Context(), "ada", waits); err != nil {
 				t.Fatal(err)
 			}
-			db.take() // the mark, and what tidies up a prompt that has never begun
+			db.take() // the mark, and the clean-up of a prompt that has never begun
 			if err := f.Interrupt(t.Context(), "ada"); err != nil {
 				t.Fatal(err)
 			}

@@ -273,9 +273,9 @@ func decideIn(t *testing.T, in approval.Inbox, q approval.Question, d permission
 	}
 }
 
-// A call that nobody decides about in time sleeps with its conversation. The
-// prompt behind it waits. Decided later, in another fleet, it runs once with
-// the decided input, and then the other prompt is answered.
+// A call that is not decided in time sleeps with its conversation. The prompt behind it
+// waits. Decided later, in another fleet, it runs once with the decided input, and then
+// the other prompt is answered.
 func TestDeferred(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()

@@ -19,10 +19,10 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A call of an answer has run and its result is not stored when the machine dies, while a
-// person is asked about another call of the answer. The turn does not become a deferral,
-// which would make the CLI forget the first: it is resumed, the model reads of both calls
-// that their outcome is unknown, and the question is withdrawn.
+// A call of an answer has run and its result is not stored when the machine dies, while
+// a person is asked about another call of the answer. The turn does not become a
+// deferral, which would make the CLI forget the first: it is resumed, the model reads
+// that the outcome of both calls is unknown, and the question is withdrawn.
 func TestNotDeferredBesideAnotherCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := store.Memory()

@@ -10,8 +10,9 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// lostReply is a store that makes a conversation and then reports a conflict, as one
-// does that repeats a write whose reply was lost, after somebody has changed the record.
+// lostReply is a store that makes a conversation and then reports a conflict, as a
+// store does that repeats a write whose reply was lost, after another writer has
+// changed the record.
 type lostReply struct {
 	store.Fleet
 	on bool
@@ -44,8 +45,8 @@ func TestForkLostReply(t *testing.T) {
 	})
 }
 
-// A store that has not said whether it made the conversation of a copy may make it later:
-// then its session is there.
+// A store that has not answered whether it made the conversation of a copy may make it
+// later: then its session is there.
 func TestForkMadeLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := store.Memory()

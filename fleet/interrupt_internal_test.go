@@ -8,7 +8,7 @@ import (
 )
 
 // A turn does not begin before all interrupts of the one before have been made or given
-// up, and from then on nobody can interrupt that one.
+// up, and from then on that one cannot be interrupted.
 func TestNextTurnWaitsForInterrupts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &conversation{key: "ada"}

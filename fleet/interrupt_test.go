@@ -128,9 +128,9 @@ func TestInterruptBetweenAttempts(t *testing.T) {
 	}
 }
 
-// An interrupt is not lost if it comes while a question is found that a process which has
-// died has asked: before the prompt says that it waits, or right after that. A decision
-// does not make the call then.
+// An interrupt is not lost if it comes while the question of a dead process is found:
+// before the prompt is marked as waiting, or right after that. Then a decision does not
+// make the call.
 func TestInterruptFoundQuestion(t *testing.T) {
 	for name, after := range map[string]bool{"before it waits": false, "when it waits": true} {
 		t.Run(name, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestInterruptFoundQuestion(t *testing.T) {
 	}
 }
 
-// The same in another process: the word is left where the CLI starts.
+// The same in another process: the interrupt is pending where the CLI starts.
 func TestInterruptStartingElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := newScripted()
@@ -224,8 +224,8 @@ func (h *scanHook) Scan(ctx context.Context, in store.Folder, after string) iter
 	}
 }
 
-// The same if the one who interrupts has read the prompt before it waited, and comes when
-// it does.
+// The same if the interrupting process has read the prompt before it waited, and comes
+// when it does.
 func TestInterruptFoundQuestionLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, model := store.Memory(), newScripted()
@@ -427,9 +427,9 @@ func startsSecond(model claude.Transport) (*slowStart, *int) {
 	return cli, starts
 }
 
-// One who interrupts a conversation between two attempts of a prompt means that prompt. If
-// the store takes so long that the next attempt has answered it, the prompt behind it is
-// not interrupted.
+// An interrupt between two attempts of a prompt means that prompt. If the store takes
+// so long that the next attempt has answered it, the prompt behind it is not
+// interrupted.
 func TestInterruptBetweenAttemptsTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model, db := newScripted(), &readHook{Fleet: store.Memory()}
@@ -478,8 +478,8 @@ func TestInterruptNextAttempt(t *testing.T) {
 	})
 }
 
-// One who interrupts a conversation between two turns does not stop the next one, which
-// begins while the store is asked.
+// An interrupt between two turns does not stop the next one, which begins while the
+// store is asked.
 func TestInterruptBetweenTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model, db := newScripted(), &readHook{Fleet: store.Memory()}
@@ -672,8 +672,9 @@ func TestInterruptWhileDeferringFails(t *testing.T) {
 	}
 }
 
-// A CLI begins by itself with a prompt that was to steer a turn and came too late for it.
-// One who interrupts the first turn while its outcome is stored does not stop the second.
+// A CLI begins by itself with a prompt that was to steer a turn and came too late for
+// it. An interrupt of the first turn while its outcome is stored does not stop the
+// second.
 func TestInterruptBeforeSteeredTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model, db := newSteerable(), &interceptor{Fleet: store.Memory()}
@@ -732,9 +733,9 @@ func (c *lateResult) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// A turn that was interrupted is not given prompts that would steer it. The CLI would begin
-// with one by itself, and one who interrupts the turn again, which they still see, would
-// stop that prompt.
+// A turn that was interrupted is not given prompts that would steer it. The CLI would
+// begin with one by itself, and a user who interrupts the turn again, which they still
+// see, would stop that prompt.
 func TestInterruptedTurnIsNotSteered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model, arrives := newSteerable(), make(chan struct{})

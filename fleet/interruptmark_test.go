@@ -109,7 +109,7 @@ func TestInterruptOutlivesProcess(t *testing.T) {
 }
 
 // A call that waits for a person when its process dies is not made once its turn was
-// interrupted, although somebody allows it: whether it was deferred, or a process waited.
+// interrupted, even if it is allowed: whether it was deferred, or a process waited.
 func TestInterruptedQuestionOutlivesProcess(t *testing.T) {
 	for name, patience := range map[string]time.Duration{"a process waits": 0, "deferred": 2 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestInterruptedQuestionOutlivesProcess(t *testing.T) {
 				closeFleet(t, client)
 				<-time.After(time.Minute)
 				crash(t, m)
-				if patience > 0 { // nobody ran it, so it ended at once
+				if patience > 0 { // no process ran it, so it ended at once
 					if o := outcome(t, client, "ada", id); !o.Interrupted {
 						t.Errorf("%+v", o)
 					}
@@ -143,7 +143,7 @@ func TestInterruptedQuestionOutlivesProcess(t *testing.T) {
 }
 
 // A process that runs a turn learns that it was interrupted elsewhere although nothing
-// carries instructions to it: the store announces the mark, or is looked at.
+// carries instructions to it: the store announces the mark, or is polled.
 func TestInterruptFoundByMark(t *testing.T) {
 	for name, c := range map[string]struct {
 		db   store.Fleet
@@ -229,7 +229,7 @@ func rewriteQuestion(t *testing.T, db *store.MemoryStore, id, part, by string) {
 	}
 }
 
-// A turn that nobody interrupts costs no write more, and a mark is one.
+// A turn without an interrupt costs no extra write, and a mark is one.
 func TestInterruptWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := &interceptor{Fleet: store.Memory()}, newScripted()

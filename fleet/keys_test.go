@@ -15,7 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Every method says what is wrong with a key.
+// Every method explains what is wrong with a key.
 func TestKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := open(t, store.Memory(), newScripted(), nil)
@@ -114,7 +114,7 @@ func TestTenantInbox(t *testing.T) {
 	})
 }
 
-// One who watches and does not read, or leaves, holds up nobody.
+// A watcher that does not read, or leaves, delays no other.
 func TestLagging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := open(t, store.Memory(), newScripted(), nil)
@@ -165,8 +165,8 @@ func (s *slowStart) Start(ctx context.Context, l *claude.Launch) (claude.Conn, e
 	return s.Transport.Start(ctx, l)
 }
 
-// What is chosen while a CLI starts is in force before it is sent a prompt, in a new
-// conversation as in one that sleeps.
+// A choice that is made while a CLI starts is in force before it is sent a prompt, in a
+// new conversation as in one that sleeps.
 func TestChosenWhileStarting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cli := &slowStart{Transport: newScripted()}

@@ -12,8 +12,8 @@ import (
 )
 
 // A process that was suspended, and does not know yet whether it still owns its
-// conversation, lets no call begin and writes none down, even if nobody has taken its
-// place so far.
+// conversation, lets no call begin and records none, even if no other process has taken
+// its place so far.
 func TestCallInDoubt(t *testing.T) {
 	for name, c := range map[string]struct {
 		suspended time.Duration

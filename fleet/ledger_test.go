@@ -16,8 +16,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// bills checks that prompts and turns of nobody's bear together what their
-// conversation has cost, in money and in the tokens of each model.
+// bills checks that prompts and turns without a prompt together bear the cost of their
+// conversation, in money and in the tokens of each model.
 func bills(t *testing.T, f *fleet.Fleet, ids ...string) {
 	t.Helper()
 	info, err := f.Get(t.Context(), "ada")
@@ -41,7 +41,7 @@ func outputOf(l fleet.Ledger) (tokens int) {
 	return tokens
 }
 
-// costs returns what a prompt has cost, which is something.
+// costs returns the cost of a prompt, which is not zero.
 func costs(t *testing.T, f *fleet.Fleet, id string, turns int) fleet.Ledger {
 	t.Helper()
 	o := outcome(t, f, "ada", id)
@@ -66,8 +66,8 @@ func TestCostOfPrompts(t *testing.T) {
 	})
 }
 
-// The cost of a prompt that waits for a person is what it took until then. In the
-// end it is the cost of all its parts, in whichever processes they ran.
+// The cost of a prompt that waits for a person is its cost until then. In the end it is
+// the cost of all its parts, in whichever processes they ran.
 func TestCostOfDeferred(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()
@@ -92,7 +92,7 @@ func TestCostOfDeferred(t *testing.T) {
 	})
 }
 
-// A prompt that is cancelled because its conversation is stuck bears what it has cost.
+// A prompt that is cancelled because its conversation is stuck bears its cost.
 func TestCostOfCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := false
@@ -138,8 +138,8 @@ func (d dying) PutRecord(ctx context.Context, k store.RecordKey, value []byte, r
 	return d.Fleet.PutRecord(ctx, k, value, revision, f)
 }
 
-// A program that dies after a turn, before the prompt has its outcome, takes the
-// cost of the prompt with it as little as the answer.
+// If a program dies after a turn, before the prompt has its outcome, neither the cost
+// of the prompt nor its answer is lost.
 func TestCostAfterCrash(t *testing.T) {
 	for _, prompt := range []string{"hello", "tool 1"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -173,8 +173,8 @@ func TestCostAfterCrash(t *testing.T) {
 	}
 }
 
-// A turn is booked as what it has cost although the store fails at first: sums of
-// the CLI that were seen once are not taken for nothing new.
+// A turn is booked with its whole cost although the store fails at first: sums of the
+// CLI that were seen and not stored still count.
 func TestCostWhileStoreFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()
@@ -249,8 +249,8 @@ func TestCostOfSteeredAfterCrash(t *testing.T) {
 	})
 }
 
-// What an agent in the background makes the model say when it has ended belongs to
-// none of the prompts. It is counted anyway.
+// An answer that an agent in the background causes when it has ended belongs to none of
+// the prompts. It is counted anyway.
 func TestCostOfBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cli := newScripted()
@@ -275,8 +275,8 @@ func TestCostOfBackground(t *testing.T) {
 	})
 }
 
-// What an agent in the background says after the result of its turn is counted, even if its
-// process dies and the main conversation has said nothing more.
+// Output of an agent in the background after the result of its turn is counted, even if
+// its process dies and the main conversation has no more answers.
 func TestCostOfBackgroundCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newBiller(0)

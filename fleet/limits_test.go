@@ -202,7 +202,7 @@ func TestRefusedPromptsTakeNoRoom(t *testing.T) {
 }
 
 // A prompt that is refused because its tenant sends too fast does not count against its
-// conversation: the rate is that of what is accepted.
+// conversation: its rate counts accepted prompts.
 func TestRefusedPromptsDoNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := open(t, store.Memory(), newScripted(), func(o *fleet.Options) {

@@ -42,7 +42,7 @@ func newBiller(end int, holds ...int) *biller {
 	return b
 }
 
-// answerUSD is what an answer of the script costs, and answerTokens what it says.
+// answerUSD is the cost of an answer of the script, and answerTokens its tokens.
 const (
 	answerUSD    = 10*4e-6 + 5*20e-6
 	answerTokens = 5
@@ -70,7 +70,7 @@ func (b *biller) model(c *claudetest.ModelCall) claudetest.Reply {
 	return claudetest.UseTools(claudetest.ScriptedCall{Name: "Bash", Input: json.RawMessage(fmt.Sprintf(`{"command":"make %d"}`, b.answer))})
 }
 
-// allow lets the CLI run its tools without asking anybody.
+// allow lets the CLI run its tools without asking a person.
 func (b *biller) allow(o *fleet.Options) {
 	usual := o.Session
 	o.Gate = nil
@@ -104,8 +104,8 @@ var ends = map[string]func(*testing.T, *machine){
 	"closed": func(t *testing.T, m *machine) { closeFleet(t, m.fleet) },
 }
 
-// Whatever ends a process, as often as it may, the answers of the model that the
-// transcript has are counted once: the sum is what the model has billed.
+// Whatever ends a process, as often as it may, the answers of the model that are in the
+// transcript are counted once: the sum equals the model's bill.
 func TestCostOfTurnsThatBreakOff(t *testing.T) {
 	const end = 3
 	for kind, cut := range ends {
@@ -201,8 +201,8 @@ func jsonMember(line []byte, name string) json.RawMessage {
 	return all[name]
 }
 
-// A budget holds a conversation whose turns never come to their end. What has no price is
-// reported, and gets one as soon as the CLI names it.
+// A budget holds a conversation whose turns never come to their end. An answer without
+// a price is reported, and gets one as soon as the CLI names it.
 func TestBudgetOfTurnsThatBreakOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, b := store.Memory(), newBiller(0)

@@ -42,10 +42,10 @@ func onlyRecord(t *testing.T, db store.Records, kind string) (only store.Record)
 	return only
 }
 
-// newerBy writes what a newer version of this module would.
+// newerBy turns a value into one of a newer version of this module.
 func newerBy(value string) string { return strings.Replace(value, `"v":1`, `"v":2`, 1) }
 
-// A fleet does not touch what a newer one has written.
+// A fleet does not touch records that a newer one has written.
 func TestNewerRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := store.Memory()

@@ -12,8 +12,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// queueOnly stores only what a CLI does with its queue, as if the process died before the
-// next batch.
+// queueOnly stores only the lines about a CLI's queue, as if the process died before
+// the next batch.
 type queueOnly struct{ store.Fleet }
 
 func (s queueOnly) Append(ctx context.Context, k store.Key, b store.Batch) error {
@@ -24,8 +24,8 @@ func (s queueOnly) Append(ctx context.Context, k store.Key, b store.Batch) error
 	return s.Fleet.Append(ctx, k, b)
 }
 
-// A process dies when the store has something of a session, but nothing that was said. The
-// CLI does not resume such a session: the prompt is sent in another one.
+// A process dies when the store has lines of a session, but no message. The CLI does
+// not resume such a session: the prompt is sent in another one.
 func TestNothingWasSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()

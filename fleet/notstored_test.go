@@ -41,7 +41,7 @@ func TestResultNotStored(t *testing.T) {
 				id := send(t, f, "ada", prompt)
 				if prompt != "hello" {
 					release()
-					<-time.After(2 * time.Minute) // longer than somebody is waited for
+					<-time.After(2 * time.Minute) // longer than the gate waits for a person
 					release = cli.pause()
 					decide(t, f, question(t, f), permission.Allow())
 				}
@@ -72,7 +72,7 @@ func TestContinuedWhileStoreIsAway(t *testing.T) {
 		f := gated(t, failsWhile(&down, "Append"), cli)
 		defer closeFleet(t, f)
 		id := send(t, f, "ada", "tool 1")
-		<-time.After(2 * time.Minute) // longer than somebody is waited for
+		<-time.After(2 * time.Minute) // longer than the gate waits for a person
 		release := cli.pause()
 		decide(t, f, question(t, f), permission.Allow())
 		<-time.After(time.Second)
@@ -87,7 +87,7 @@ func TestContinuedWhileStoreIsAway(t *testing.T) {
 	})
 }
 
-// answers returns what the model has said in a conversation.
+// answers returns the texts of the model in a conversation.
 func answers(t *testing.T, f *fleet.Fleet, key string) (texts []string) {
 	t.Helper()
 	w := new(world)
@@ -99,8 +99,8 @@ func answers(t *testing.T, f *fleet.Fleet, key string) (texts []string) {
 	return texts
 }
 
-// A turn that has failed is told apart from one whose failure is not stored: the prompt of
-// the second is taken up again.
+// A failed turn differs from one whose failure is not stored: the prompt of the second
+// is taken up again.
 func TestFailureNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool

@@ -27,8 +27,8 @@ func resting(t *testing.T, s store.Fleet, cli claude.Transport, change func(*fle
 	return f
 }
 
-// A prompt for a conversation that has nothing to do does not overtake one that another
-// process had queued before, even if nobody has announced that one.
+// A prompt for an idle conversation does not overtake one that another process had
+// queued before, even if that one was not announced.
 func TestOfferOvertakesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := store.Memory()
@@ -45,8 +45,8 @@ func TestOfferOvertakesNothing(t *testing.T) {
 	})
 }
 
-// Whatever goes wrong with the write that accepts a prompt and begins it, Send says that
-// it is accepted, and it is answered once.
+// Whatever goes wrong with the write that accepts a prompt and begins it, Send reports
+// that it is accepted, and it is answered once.
 func TestOfferWhateverFails(t *testing.T) {
 	for fault := storetest.Fail; fault <= storetest.Late; fault++ {
 		for failures := 1; failures <= 2; failures++ {
@@ -88,7 +88,7 @@ type tampered struct {
 	late   func() // after the time was read, before it is returned
 }
 
-// set says what is done from now on; nil: the usual.
+// set replaces the functions from now on; nil: the usual.
 func (h *tampered) set(change func([]store.RecordChange, func() ([]int64, error)) ([]int64, error), get func() error, late func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -131,8 +131,8 @@ func (h *tampered) Now(ctx context.Context) (time.Time, error) {
 	return now, err
 }
 
-// One who stops waiting for Send learns whether the prompt may have been accepted, and one
-// that was is answered.
+// A caller that stops waiting for Send learns whether the prompt may have been
+// accepted, and one that was is answered.
 func TestOfferGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &tampered{MemoryStore: store.Memory()}
@@ -159,8 +159,8 @@ func TestOfferGivenUp(t *testing.T) {
 	})
 }
 
-// A prompt that begins at once is one that has begun: Send has said so when an interrupt
-// comes, which then means it.
+// A prompt that begins at once has begun: Send has returned when an interrupt comes,
+// which then means it.
 func TestOfferInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cli := newScripted()
@@ -181,8 +181,8 @@ func TestOfferInterrupted(t *testing.T) {
 	})
 }
 
-// Several who send at once to a conversation that has nothing to do are all answered, and
-// each in the order in which it sent.
+// Several who send at once to an idle conversation are all answered, and each in the
+// order in which it sent.
 func TestOffersAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := open(t, store.Memory(), newScripted(), nil)
@@ -216,7 +216,7 @@ func TestOffersAtOnce(t *testing.T) {
 	})
 }
 
-// What the CLI is told is what was accepted, whatever the caller does with its content
+// The CLI gets the content that was accepted, whatever the caller does with its buffer
 // once Send has returned.
 func TestOfferContentIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -357,7 +357,7 @@ func TestOfferFailedOvertakesNothing(t *testing.T) {
 	})
 }
 
-// One who stops waiting races with the one who writes: the prompt is not shared.
+// A caller that stops waiting races with the writer: the prompt is not shared.
 func TestOfferGivenUpRace(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {
@@ -377,7 +377,7 @@ func TestOfferGivenUpRace(t *testing.T) {
 	}
 }
 
-// silent is a store that would say what changes, and to which nothing happens.
+// silent is a store that could announce changes, and announces none.
 type silent struct{ *tampered }
 
 func (s silent) Batches(r store.Records) bool { return r == store.Records(s) }
@@ -386,8 +386,8 @@ func (s silent) Notify(context.Context, string, func(store.Change)) (func(), err
 	return func() {}, nil
 }
 
-// A prompt that was written although the store reported an error runs, even if the one
-// who sent it does not wait for an answer, and nobody looks at the store.
+// A prompt that was written although the store reported an error runs, even if its
+// sender does not wait for an answer, and no process polls the store.
 func TestOfferWrittenUnseen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &tampered{MemoryStore: store.Memory()}

@@ -15,7 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// announcements are what several processes with one store tell each other.
+// announcements are the messages between several processes with one store.
 type announcements struct {
 	mu      sync.Mutex
 	readers []func(store.Change)
@@ -30,7 +30,7 @@ func (a *announcements) tell(c store.Change) {
 	}
 }
 
-// announcing is a store that says at once what changes.
+// announcing is a store that announces changes at once.
 type announcing struct {
 	store.Fleet
 	all       *announcements
@@ -129,8 +129,8 @@ func TestUnblockedWhileLeaving(t *testing.T) {
 	}
 }
 
-// A conversation that another process unblocks continues, even if the store does not say
-// what changes.
+// A conversation that another process unblocks continues, even if the store does not
+// announce changes.
 func TestUnblockedElsewhere(t *testing.T) {
 	for how, act := range unblock {
 		t.Run(how, func(t *testing.T) {

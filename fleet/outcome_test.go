@@ -117,8 +117,8 @@ func TestEndsOnceWhateverFails(t *testing.T) {
 	}
 }
 
-// What somebody chooses while a turn runs stays chosen: the turn's own change was made
-// of an older record, and is made again.
+// A choice that is made while a turn runs stays: the turn's own change was based on an
+// older record, and is made again.
 func TestChosenWhileItEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cli := newScripted()
@@ -142,9 +142,8 @@ func TestChosenWhileItEnds(t *testing.T) {
 	})
 }
 
-// Somebody who watches a prompt here learns at once that another process has
-// cancelled it, although the conversation runs here and its own changes are not
-// looked at.
+// A watcher of a prompt here learns at once that another process has cancelled it,
+// although the conversation runs here and its own changes are not looked at.
 func TestCancelledElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := &notifying{MemoryStore: store.Memory()}, newScripted()

@@ -24,7 +24,7 @@ type heard struct {
 	err error
 }
 
-// follow lets somebody follow the outcomes until ctx ends.
+// follow follows the outcomes until ctx ends.
 func (h *heard) follow(ctx context.Context, f fleet.Conversations, after fleet.Cursor) {
 	for o, err := range f.Outcomes(ctx, after) {
 		h.mu.Lock()
@@ -107,7 +107,8 @@ func TestOutcomes(t *testing.T) {
 		}
 		<-time.After(5 * time.Second)
 		want("the tenant", &tenant, "acme/bob deleted")
-		// One who begins now hears that prompts have ended, and nothing that was said.
+		// A reader that begins now learns that prompts have ended, and nothing that was
+		// said.
 		var late heard
 		go late.follow(ctx, f, "")
 		want("one who begins late", &late, `ada answered "heard early"`, `acme/bob cancelled ""`, `acme/bob answered ""`, "acme/bob deleted")
@@ -264,7 +265,7 @@ func TestOutcomesTooOld(t *testing.T) {
 	}
 }
 
-// One who follows asks again while the store cannot be read, and ends with the fleet.
+// A follower asks again while the store cannot be read, and ends with the fleet.
 func TestOutcomesOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := start(t, store.Memory(), newScripted(), nil)

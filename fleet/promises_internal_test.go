@@ -209,7 +209,7 @@ func TestHeldToday(t *testing.T) {
 	}
 }
 
-// Rates are forgotten when they say nothing any more, and only then.
+// Rates are dropped when they no longer limit anything, and only then.
 func TestRatesForgotten(t *testing.T) {
 	r, now := make(rates), time.Unix(1e9, 0)
 	rate := Rate{1, time.Minute}
@@ -237,7 +237,7 @@ func TestRatesForgotten(t *testing.T) {
 	}
 }
 
-// A prompt is offered to a conversation only if nothing at all stands against it.
+// A prompt is offered to a conversation only if nothing at all prevents it.
 func TestTakesOffers(t *testing.T) {
 	for name, change := range map[string]func(*conversation){
 		"at work":             func(c *conversation) { c.resting = false },
@@ -403,8 +403,8 @@ func TestRetryDelays(t *testing.T) {
 	}
 }
 
-// How long it takes until there is room is never less than a second, and grows with what
-// waits.
+// The estimate of how long it takes until there is room is never less than a second,
+// and grows with the queue.
 func TestWaitEstimate(t *testing.T) {
 	f := assemble(t.Context(), Options{MaxLive: 4})
 	f.roster.turn = 10 * time.Second
@@ -428,7 +428,7 @@ func TestWaitEstimate(t *testing.T) {
 	}
 }
 
-// A ticket that is not over says what the conversation and its prompt say.
+// A ticket that is not over shows the state of the conversation and its prompt.
 func TestStanding(t *testing.T) {
 	f := assemble(t.Context(), Options{Store: store.Memory(), Project: "p"})
 	at := time.Unix(1000, 0)

@@ -56,7 +56,7 @@ type queued struct {
 	Steer bool `json:"steer,omitzero"`
 	// Question is the id of the question that it waits for.
 	Question string `json:"question,omitzero"`
-	// Failure is what ended the last attempt.
+	// Failure is the error that ended the last attempt.
 	Failure string `json:"failure,omitzero"`
 	Cause   Cause  `json:"cause,omitzero"`
 	// Cancelled is when it was taken back. From then on it never runs.
@@ -116,7 +116,7 @@ type Ticket struct {
 	// Output is the structured answer, if the options have an OutputSchema, even if
 	// it was found in the transcript after a crash.
 	Output json.RawMessage `json:"output,omitzero"`
-	// Rewind is what [Fleet.Rewind] has done.
+	// Rewind is the result of [Fleet.Rewind].
 	Rewind *control.Rewind `json:"rewind,omitzero"`
 	// Error is why it has no answer: what ended its turn, who cancelled it, or why its
 	// conversation is stuck. A prompt queued behind the one that its conversation is

@@ -37,7 +37,7 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// A prompt that the store does not take is not accepted, and one says so. Sent
+// A prompt that the store does not take is not accepted, and Send reports it. Sent
 // again under its id, it is.
 func TestNotAccepted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestNotAccepted(t *testing.T) {
 func TestQueuedTwice(t *testing.T) {
 	const id = "00000000-0000-4000-8000-000000000008"
 	for name, one := range map[string]struct {
-		first string // what the first of both says besides its id
+		first string // the fields of the first of both besides its id
 		want  fleet.PromptStatus
 	}{
 		"answered":  {`"sent":true,"begun":1`, fleet.Answered},
@@ -142,8 +142,8 @@ func (s *insistent) PutRecord(ctx context.Context, k store.RecordKey, value []by
 	return next, err
 }
 
-// A prompt that another process has answered, before its Send has returned here, does not
-// run again, although a store that insists has put it into the queue once more.
+// A prompt that another process has answered, before its Send has returned here, does
+// not run again, although an insistent store has put it into the queue once more.
 func TestWrittenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()

@@ -70,13 +70,13 @@ func (d *disk) write(t *testing.T, name, text string) {
 	}
 }
 
-// running says that a process has the session open.
+// running marks the session as open in a process.
 func (d *disk) running(t *testing.T, pid int) {
 	t.Helper()
 	d.write(t, fmt.Sprintf("../../sessions/%d.json", pid), fmt.Sprintf(`{"pid":%d,"sessionId":%q,"cwd":"/work"}`, pid, d.session))
 }
 
-// all returns the files on the disk with what they say.
+// all returns the files on the disk with their contents.
 func (d *disk) all(t *testing.T) map[string]string {
 	t.Helper()
 	found := make(map[string]string)
@@ -102,7 +102,7 @@ func (d *disk) fork() fleet.ResumeFrom {
 	return fleet.ResumeFrom{Disk: history.Disk(d.dir), Session: d.session, Fork: true}
 }
 
-// spokenIn returns what the events of a conversation say, as far as it is stored.
+// spokenIn returns the texts of the stored events of a conversation.
 func spokenIn(t *testing.T, f fleet.Conversations, key string) (texts []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -457,7 +457,8 @@ func TestResumeOpenedMeanwhile(t *testing.T) {
 	})
 }
 
-// Of several who resume a session at once, one gets it, and the others are told.
+// Of several callers that resume a session at once, one gets it, and the others get an
+// error.
 func TestResumeAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, db := newDisk(t, "one"), store.Memory()
@@ -510,8 +511,9 @@ func (s *stopped) Renew(ctx context.Context, l store.Lease) error {
 	return s.Fleet.Renew(ctx, l)
 }
 
-// A process that stands still while it copies a session, for longer than its lease, makes
-// no second conversation of what another one has resumed in the meantime.
+// A process that stands still while it copies a session, for longer than its lease,
+// makes no second conversation of a session that another one has resumed in the
+// meantime.
 func TestResumeStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, db := newDisk(t, "one"), store.Memory()

@@ -16,8 +16,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A process that was suspended while it asked what would change restores nothing
-// when its lease has expired, even if nobody had the time to say that it is lost.
+// A process that was suspended while it asked what would change restores nothing when
+// its lease has expired, even if the loss was not noticed yet.
 func TestRewindIsFenced(t *testing.T) {
 	for name, want := range map[string]struct {
 		pause    time.Duration

@@ -58,7 +58,7 @@ func edit(t *testing.T, f *fleet.Fleet, key, path string) (prompt string) {
 	return prompt
 }
 
-// A rewind says which files it restores, whether the conversation is awake or
+// A rewind returns which files it restores, whether the conversation is awake or
 // asleep, and leaves it as it was.
 func TestRewind(t *testing.T) {
 	for name, rest := range map[string]time.Duration{"awake": 0, "asleep": 5 * time.Minute} {
@@ -76,7 +76,7 @@ func TestRewind(t *testing.T) {
 						t.Errorf("%+v, %v", got, err)
 					}
 				}
-				if n := len(cli.Transcript().Requests("rewind_files")); n != 2 { // a dry run first, which says what changes
+				if n := len(cli.Transcript().Requests("rewind_files")); n != 2 { // a dry run first, which shows what changes
 					t.Errorf("%d requests", n)
 				}
 				got, err := f.Rewind(t.Context(), "ada", fleet.RewindTo{Prompt: second, DryRun: true})
@@ -120,7 +120,7 @@ func TestRewindFails(t *testing.T) {
 			t.Errorf("without checkpoints: %v", err)
 		}
 
-		// Nobody waits for it any more, so it must not happen later.
+		// The caller has gone, so it must not happen later.
 		cli.mu.Lock()
 		cli.hold = make(chan struct{})
 		cli.mu.Unlock()

@@ -35,7 +35,7 @@ func (c rewindIgnoringConn) Write(line []byte) (int, error) {
 	return c.Conn.Write(line)
 }
 
-// A CLI that does not say whether it has restored files may do so later. It has
+// A CLI that does not answer whether it has restored files may do so later. It has
 // ended before the rewind has failed, so nothing changes under a later prompt.
 func TestRewindWithoutAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -54,8 +54,8 @@ func TestRewindWithoutAnswer(t *testing.T) {
 	})
 }
 
-// A store that cannot be read for a moment is not a conversation in which nothing
-// was said: the rewind is done when the store is back, or fails and says why.
+// A store that cannot be read for a moment is not an empty conversation: the rewind is
+// done when the store is back, or fails with the reason.
 func TestRewindWhileStoreFails(t *testing.T) {
 	for name, outage := range map[string]int32{"for a moment": 1, "forever": 1000} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestRewindWhileStoreFails(t *testing.T) {
 	}
 }
 
-// losing is a store that accepts prompts and always says that it failed.
+// losing is a store that accepts prompts and always reports a failure.
 type losing struct{ store.Fleet }
 
 func (l losing) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
@@ -95,8 +95,8 @@ func (l losing) PutRecord(ctx context.Context, k store.RecordKey, value []byte, 
 	return next, err
 }
 
-// A rewind of which nobody knows whether it was accepted is taken back: it must not
-// happen when nobody waits for it.
+// A rewind that may or may not have been accepted is taken back: it must not happen
+// when its caller has gone.
 func TestRewindMaybeAccepted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), editing()

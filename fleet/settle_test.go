@@ -21,8 +21,8 @@ import (
 	"github.com/claude-agent-go/claude/store/storetest"
 )
 
-// A program that dies while an allowed call runs leaves a question that says
-// "released". The next one settles it: nobody knows how the call ended, and it is
+// A program that dies while an allowed call runs leaves a question in the state
+// "released". The next one settles it: the outcome of the call is unknown, and it is
 // not made again.
 func TestCutOffWhileTheCallRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -98,9 +98,9 @@ func TestInterruptedCallIsSettled(t *testing.T) {
 	})
 }
 
-// A call is refused if the store fails while a person is asked. Then nobody will ask about
-// it again, and its question goes with its turn, even if the program dies at the end of
-// the turn.
+// A call is refused if the store fails while a person is asked. Then it is not asked
+// about again, and its question goes with its turn, even if the program dies at the end
+// of the turn.
 func TestQuestionOfRefusedCall(t *testing.T) {
 	for _, dies := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -149,8 +149,8 @@ func TestQuestionOfRefusedCall(t *testing.T) {
 	}
 }
 
-// A call that was never stored is lost with its process, and the prompt is sent again. Its
-// question goes, even if somebody has answered it: the model makes another call.
+// A call that was never stored is lost with its process, and the prompt is sent again.
+// Its question goes, even if it was answered: the model makes another call.
 func TestQuestionOfLostCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()
@@ -218,9 +218,9 @@ func TestQuestionOfInterruptedTurn(t *testing.T) {
 	})
 }
 
-// A turn has its outcome even if its transcript cannot be read to end its questions. They
-// stay, the conversation says why, and another one gets the only slot. When the transcript
-// is back, the next prompt ends them.
+// A turn has its outcome even if its transcript cannot be read to end its questions.
+// They stay, the conversation shows why, and another one gets the only slot. When the
+// transcript is back, the next prompt ends them.
 func TestUnsettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), new(scripted)

@@ -45,14 +45,14 @@ func Shadow(o *Options, db store.Fleet, looked func(difference string)) {
 // planned has the steps of the plan.
 var planned = map[step]plan.Step{sleep: plan.Sleep, send: plan.Send, finish: plan.Finish, resume: plan.Resume, await: plan.Await, rewind: plan.Rewind}
 
-// decided is a step, of which prompt, and how often it will have begun.
+// decided is a step, its prompt, and how often that will have begun.
 type decided struct {
 	step   plan.Step
 	prompt string
 	begun  int
 }
 
-// foreseen is what the plan decides in the end, and the changes before it.
+// foreseen is the final decision of the plan, and the changes before it.
 type foreseen struct {
 	decided
 	state plan.State
@@ -111,7 +111,7 @@ func disturbed(before, after *plan.State) bool {
 	return before.Conversation.Deleted != after.Conversation.Deleted
 }
 
-// decide follows the plan until it comes to a step. It reports false if what is stored
+// decide follows the plan until it comes to a step. It reports false if the store
 // cannot be read.
 func (x *shadow) decide() (foreseen, bool) {
 	s, err := x.state(context.WithoutCancel(x.w.ctx))
@@ -310,7 +310,8 @@ func results(ctx context.Context, t *history.Transcript) (map[string]plan.Result
 	return made, err
 }
 
-// calls adds the calls that were let go, and those of them that the model can read of.
+// calls adds the calls that were let go, and those of them that the model can read
+// about.
 func (x *shadow) calls(ctx context.Context, rec *record, s *plan.State) error {
 	all, err := x.raw.records.readCalls(ctx, x.w.c.key, new(calls))
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// notifying is a store in memory that says what changes.
+// notifying is a store in memory that announces changes.
 type notifying struct {
 	*store.MemoryStore
 	mu     sync.Mutex
@@ -40,7 +40,8 @@ func (n *notifying) Notify(_ context.Context, _ string, do func(store.Change)) (
 	return func() {}, nil
 }
 
-// tell calls everybody, as a network does: not in the call that changed something.
+// tell notifies all listeners, as a network does: not in the call that changed
+// something.
 func (n *notifying) tell(c store.Change) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -87,8 +88,8 @@ func apart(t *testing.T, db store.Fleet, cli claude.Transport, change func(*flee
 	return client, worker
 }
 
-// A prompt that one process accepts is run by another, at once if the store says
-// what changes, and after a look at it otherwise.
+// A prompt that one process accepts is run by another, at once if the store announces
+// changes, and after a poll otherwise.
 func TestAcceptedHereRunElsewhere(t *testing.T) {
 	for name, c := range map[string]struct {
 		db   store.Fleet
@@ -118,8 +119,8 @@ func TestAcceptedHereRunElsewhere(t *testing.T) {
 	}
 }
 
-// Prompts whose announcement was lost are found when the store says that some may
-// have been, and those who follow them learn about their outcomes.
+// Prompts whose announcement was lost are found when the store reports that some may
+// have been, and their followers learn about their outcomes.
 func TestMissedAnnouncements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := &notifying{MemoryStore: store.Memory()}
@@ -207,8 +208,8 @@ func TestQueueEmptiedElsewhere(t *testing.T) {
 	}
 }
 
-// One who watches a prompt that runs elsewhere hears that it waits for a person, and
-// the decision is carried out there.
+// A watcher of a prompt that runs elsewhere learns that it waits for a person, and the
+// decision is carried out there.
 func TestDeferredElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := &notifying{MemoryStore: store.Memory()}
@@ -253,7 +254,7 @@ func TestDeferredElsewhere(t *testing.T) {
 	})
 }
 
-// What is done to a conversation reaches the process that runs it.
+// Instructions for a conversation reach the process that runs it.
 func TestControlElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cli := newScripted()
@@ -321,7 +322,7 @@ func TestRuns(t *testing.T) {
 }
 
 // A turn of half an hour is run by the process that has begun it, whose lease lasts for
-// half a minute, and by nobody else.
+// half a minute, and by no other.
 func TestLongTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, clis := store.Memory(), []*scripted{newScripted(), newScripted()}

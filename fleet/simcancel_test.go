@@ -10,7 +10,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// cancel cancels a prompt, and keeps what the fleet says to that.
+// cancel cancels a prompt, and keeps the answer of the fleet.
 func (w *world) cancel(ctx context.Context, f *fleet.Fleet, p *sentPrompt) {
 	ctx, done := context.WithTimeout(ctx, time.Minute)
 	defer done()

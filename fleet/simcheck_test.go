@@ -15,7 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// check compares the outcome of the prompts with what was promised.
+// check compares the outcome of the prompts with the promises.
 func (w *world) check(ctx context.Context, f *fleet.Fleet, keys []string) {
 	borne := make(map[string]float64)
 	for i := range w.sent {
@@ -58,7 +58,7 @@ func (w *world) check(ctx context.Context, f *fleet.Fleet, keys []string) {
 	}
 }
 
-// days is what counts of a conversation in the budgets of all days.
+// days is the part of a conversation in the budgets of all days.
 func (w *world) days(ctx context.Context, key string) (sum float64) {
 	place := "/c/" + key + "/"
 	if fleet.TenantOf(key) != "" {
@@ -91,9 +91,9 @@ func (w *world) checkCancelled(p *sentPrompt, err error) {
 	}
 }
 
-// refusals is what it has cost that the model read of calls which were refused because
-// their prompts were cancelled, or interrupted while they waited, and what answers cost
-// that had no price when their prompts ended. No prompt bears it.
+// refusals is the cost of answers to calls which were refused because their prompts
+// were cancelled, or interrupted while they waited, and of answers that had no price
+// when their prompts ended. No prompt bears it.
 func (w *world) refusals(info *fleet.ConversationInfo) float64 {
 	if slices.ContainsFunc(w.sent, func(p sentPrompt) bool {
 		return p.key == info.Key && (p.ended == fleet.Cancelled && p.stuck || p.ended == fleet.Expired || p.givenUp || p.unpriced)
@@ -103,8 +103,8 @@ func (w *world) refusals(info *fleet.ConversationInfo) float64 {
 	return 0
 }
 
-// checkPartOfCancelled checks that a prompt which nobody has cancelled was taken in by
-// a turn that somebody has.
+// checkPartOfCancelled checks that a prompt which was not cancelled itself was taken in
+// by a turn that was.
 func (w *world) checkPartOfCancelled(p *sentPrompt) {
 	for _, turn := range w.sent {
 		if turn.id == p.partOf && p.steers && turn.stuck && (turn.cancelled || turn.unsure) {
@@ -114,8 +114,8 @@ func (w *world) checkPartOfCancelled(p *sentPrompt) {
 	w.fault("prompt %s of %s was cancelled with prompt %s, which was not", p.id, p.key, p.partOf)
 }
 
-// checkInterrupted checks that somebody has interrupted the turn of a prompt, and not
-// another one.
+// checkInterrupted checks that the turn of a prompt was interrupted, and not another
+// one.
 func (w *world) checkInterrupted(p *sentPrompt) {
 	w.stopped++
 	for _, turn := range w.sent {
@@ -126,8 +126,8 @@ func (w *world) checkInterrupted(p *sentPrompt) {
 	w.fault("prompt %s of %s was interrupted, part of %q, and nobody meant it", p.id, p.key, p.partOf)
 }
 
-// checkExpired checks that nobody has decided in time about the call of a prompt that has
-// expired, and that the tool has not run for it.
+// checkExpired checks that the call of an expired prompt was not decided in time, and
+// that the tool has not run for it.
 func (w *world) checkExpired(ctx context.Context, p *sentPrompt, question string) {
 	w.expired++
 	if p.partOf != "" {
@@ -139,7 +139,8 @@ func (w *world) checkExpired(ctx context.Context, p *sentPrompt, question string
 	}
 }
 
-// checkDecisions checks that each decision that was taken was used, or says why not.
+// checkDecisions checks that each decision that was taken was used, or has the reason
+// why not.
 func (w *world) checkDecisions(ctx context.Context) {
 	in := approval.NewQuestions(w.db, "p")
 	for _, id := range w.decided {
@@ -165,7 +166,7 @@ func (w *world) checkTranscript(ctx context.Context, f *fleet.Fleet, key string)
 	for _, e := range w.events(ctx, f, key) {
 		switch m := e.Message.(type) {
 		case *message.User:
-			if len(m.ToolResults()) == 0 && w.isPrompt(m.UUID) { // and not what the CLI says about an interrupt
+			if len(m.ToolResults()) == 0 && w.isPrompt(m.UUID) { // and not the line of the CLI about an interrupt
 				order = append(order, m.UUID)
 			}
 		case *message.Assistant:

@@ -10,8 +10,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// openClient starts a process that runs nothing. What it changes, the machines have to
-// find in the store.
+// openClient starts a process that runs nothing. The machines have to find its changes
+// in the store.
 func (w *world) openClient(ctx context.Context) (err error) {
 	w.client, err = fleet.Open(ctx, fleet.Options{Store: w.db, Project: "p", Owner: "client", Journal: w.dir, Logger: quiet(), MaxLive: fleet.NoCLIs, Elsewhere: w.elsewhere})
 	return err

@@ -73,10 +73,10 @@ func TestSimulation(t *testing.T) {
 type tally struct {
 	mu                                                                 sync.Mutex
 	prompts, crashes, outages, faults, questions, tools, starts, stuck int
-	cancelled, freed, begun, unsure                                    int // what Cancel has said
+	cancelled, freed, begun, unsure                                    int // the answers of Cancel
 	interrupted, withdrawn, stopped                                    int // by Interrupt: turns, questions, and the prompts that ended so
 	marked                                                             int // turns that were not over when an interrupt was acknowledged
-	expired, unused                                                    int // prompts that nobody decided about in time, decisions that were not used
+	expired, unused                                                    int // prompts whose calls were not decided in time, decisions that were not used
 	heard, twice                                                       int // outcomes that a service has seen, and again
 	looks                                                              int // at what is next, of which the plan has decided the same
 }
@@ -184,7 +184,7 @@ type sentPrompt struct {
 
 	cancelled, unsure bool // Cancel has said so, or has failed
 	stuck             bool // its conversation was stuck at it then
-	interrupted       bool // it had begun when somebody interrupted its conversation
+	interrupted       bool // it had begun when its conversation was interrupted
 	asked             int  // how often the model had been asked about it by then
 	ended             fleet.PromptStatus
 	givenUp           bool // it was interrupted between two attempts
@@ -324,7 +324,7 @@ func (m *machine) Start(ctx context.Context, l *claude.Launch) (claude.Conn, err
 	}}, nil
 }
 
-// counted is a CLI that says when it has ended, before anybody else learns so.
+// counted is a CLI that reports its end before any other part learns about it.
 type counted struct {
 	claude.Conn
 	once  sync.Once
@@ -373,9 +373,9 @@ func (w *world) reply(c *claudetest.ModelCall) claudetest.Reply {
 // repeatable reports whether a call may run again: about every third.
 func (w *world) repeatable(id string) bool { return strings.ContainsAny(id[len(id)-1:], "036") }
 
-// tool is the tool. It may run only if somebody has allowed this call with this
-// input, not for a prompt that was cancelled, and not twice unless it may be repeated. Of
-// a turn that was interrupted, it may run only where the turn was then.
+// tool is the tool. It may run only if a person has allowed this call with this input,
+// not for a prompt that was cancelled, and not twice unless it may be repeated. For a
+// turn that was interrupted, it may run only where the turn was then.
 func (m *machine) tool(_ context.Context, input json.RawMessage) (host.ToolOutput, error) {
 	w := m.w
 	id, _, _ := strings.Cut(jsonx.Text(jsonx.Member(input, "command")), " ")
@@ -659,7 +659,7 @@ func (w *world) settled(ctx context.Context, f *fleet.Fleet) bool {
 		if err != nil {
 			w.fault("prompts: %v", err)
 		}
-		return false // one has not ended, or is not tidied up
+		return false // one has not ended, or is not cleaned up
 	}
 	return done
 }

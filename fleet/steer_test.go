@@ -75,7 +75,7 @@ func wait(ctx context.Context, until <-chan struct{}) error {
 	}
 }
 
-// allow lets the CLI run its tool without asking anybody.
+// allow lets the CLI run its tool without asking a person.
 func (s *steerable) allow(o *fleet.Options) {
 	usual := o.Session
 	o.Gate = nil
@@ -166,8 +166,8 @@ func TestSteer(t *testing.T) {
 	})
 }
 
-// A caller that runs a prompt that steers sees what the turn says from then on, and
-// its result.
+// A caller that runs a prompt that steers sees the messages of the turn from then on,
+// and its result.
 func TestSteerWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cli := newSteerable()

@@ -15,7 +15,7 @@ import (
 )
 
 // A structured answer is in the ticket: of a turn that ended here, of one that ended
-// elsewhere, and of one whose owner died before it could write the outcome down.
+// elsewhere, and of one whose owner died before it could write the outcome.
 func TestStructuredOutcome(t *testing.T) {
 	const schema = `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`
 	for _, crashes := range []bool{false, true} {
@@ -69,7 +69,7 @@ func TestStructuredOutcome(t *testing.T) {
 	}
 }
 
-// What the CLI writes when a turn is interrupted is not a prompt of a person.
+// The line that the CLI writes when a turn is interrupted is not a prompt of a person.
 func TestInterruptNoteIsSynthetic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cli := newScripted()

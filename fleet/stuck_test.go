@@ -15,8 +15,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A prompt at which the CLI fails each time makes its conversation stuck, with
-// the reason. Others are not affected, and somebody can let it try again.
+// A prompt at which the CLI fails each time makes its conversation stuck, with the
+// reason. Others are not affected, and a retry lets it try again.
 func TestStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cli := newScripted()
@@ -98,7 +98,7 @@ func allRecords(t *testing.T, db store.Fleet, kind string) (all []string) {
 	return all
 }
 
-// Two who let a conversation try again at the same time both succeed.
+// Two callers that retry a conversation at the same time both succeed.
 func TestRetryTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCancelling(t, true)
@@ -119,7 +119,7 @@ func TestRetryTwice(t *testing.T) {
 	})
 }
 
-// Those who watch a prompt behind the one at which a conversation is stuck learn so,
+// Watchers of a prompt behind the one at which a conversation is stuck learn so,
 // wherever they are: it does not begin either. Its ticket has the reason.
 func TestBehindStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

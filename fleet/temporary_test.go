@@ -15,7 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// leftBehind makes a folder as a program leaves it that was killed.
+// leftBehind makes a folder such as a killed program leaves.
 func leftBehind(t *testing.T, in string) string {
 	t.Helper()
 	dir := filepath.Join(in, "claude-session-ABCDEFGH2345")
@@ -29,8 +29,9 @@ func leftBehind(t *testing.T, in string) string {
 	return dir
 }
 
-// What a killed program has left in the directory that CLAUDE_CODE_TMPDIR names is removed
-// by the next fleet that opens, whether the variable is the process's or in the options.
+// Files that a killed program has left in the directory that CLAUDE_CODE_TMPDIR names
+// are removed by the next fleet that opens, whether the variable is the process's or in
+// the options.
 func TestSweepsChosenDirectory(t *testing.T) {
 	own, chosen := t.TempDir(), t.TempDir()
 	t.Setenv("CLAUDE_CODE_TMPDIR", own)
@@ -57,8 +58,8 @@ func TestSweepsChosenDirectory(t *testing.T) {
 	}
 }
 
-// What the CLI of a killed program makes again after the first sweep is removed by a later
-// one, though nothing is done in the meantime.
+// Files that the CLI of a killed program makes again after the first sweep are removed
+// by a later one, though nothing is done in the meantime.
 func TestSweepsWhatIsMadeAgain(t *testing.T) {
 	own := t.TempDir()
 	t.Setenv("CLAUDE_CODE_TMPDIR", own)

@@ -120,7 +120,7 @@ func TestTenantSeesItsOwn(t *testing.T) {
 				t.Errorf("%q is asked about %q and watches %q, want %q", tenant, asked, watched, want)
 			}
 		}
-		// Who leaves a loop in the middle is left alone.
+		// A loop may be left in the middle.
 		left := 0
 		for range f.Tenant("acme").Approvals().List(t.Context(), approval.Filter{}) {
 			left++
@@ -155,8 +155,8 @@ func keysOf[T any](t *testing.T, all iter.Seq2[T, error], key func(T) string) (k
 	return slices.Compact(keys)
 }
 
-// While a conversation is being deleted, every method says so; when it is done, that there
-// is none.
+// While a conversation is being deleted, every method returns ErrDeleted; when it is
+// done, all that do not make it return ErrUnknown.
 func TestDeletedMatrix(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := store.Memory()

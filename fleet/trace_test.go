@@ -39,7 +39,7 @@ func (r *follower) add(what string, n int, seen ...string) {
 	r.seen = append(r.seen, seen...)
 }
 
-// left says what has not ended, or ended twice; "" for nothing.
+// left names the traces that have not ended, or ended twice; "" for none.
 func (r *follower) left() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,7 +114,7 @@ func (r *follower) install(o *fleet.Options) {
 	}
 }
 
-// sentFirst puts what Send says before the rest: a prompt may begin before Send
+// sentFirst puts the events of Send before the rest: a prompt may begin before Send
 // returns.
 func sentFirst(all []string) (sorted []string) {
 	var rest []string

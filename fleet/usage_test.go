@@ -66,7 +66,7 @@ func TestUsage(t *testing.T) {
 }
 
 // A CLI that grows over its limit while an agent works in the background is ended,
-// although nobody says anything to it. Within its limit it may work on.
+// although it gets no prompt. Within its limit it may work on.
 func TestUsageInBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cli := newScripted()

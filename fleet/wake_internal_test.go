@@ -15,8 +15,8 @@ import (
 	"github.com/claude-agent-go/claude/store/storetest"
 )
 
-// All that are waiting for a lease come back when it has expired, within a thirtieth of its
-// time, and each at another moment. A wrong clock makes nobody wait for longer.
+// All that are waiting for a lease come back when it has expired, within a thirtieth of
+// its time, and each at another moment. A wrong clock delays none of them longer.
 func TestComeBack(t *testing.T) {
 	const ttl = 30 * time.Second
 	for _, c := range []struct{ left, from time.Duration }{

@@ -21,8 +21,8 @@ import (
 	"github.com/claude-agent-go/claude/workspace"
 )
 
-// noter is a CLI whose tool adds a line to a file in its working directory and says what
-// the file has then.
+// noter is a CLI whose tool adds a line to a file in its working directory and returns
+// the contents of the file.
 type noter struct {
 	*claudetest.CLI
 	dir atomic.Value // where it was started last
@@ -259,7 +259,7 @@ func (d slowDir) Save(context.Context, store.Fence) error {
 	return nil
 }
 
-// The files are saved before anyone hears the answer.
+// The files are saved before any watcher gets the answer.
 func TestSavedBeforeTheAnswer(t *testing.T) {
 	root := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

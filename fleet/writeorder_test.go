@@ -52,7 +52,7 @@ func (w *writes) note(f store.Fence, format string, args ...any) {
 	w.all = append(w.all, what)
 }
 
-// byItself are kinds that a fleet tidies up now and then, whatever else it does.
+// byItself are kinds that a fleet cleans up now and then, whatever else it does.
 func byItself(k store.RecordKey, drop bool) bool {
 	return k.Kind == "outcomelog" || k.Kind == "ended" && drop
 }
@@ -289,11 +289,11 @@ func (r *faultRig) leaveQuestion(key string) {
 	}
 }
 
-// The order of writes is what a crash between two of them relies on: a mark comes before
-// what it announces, an outcome before its prompt leaves the queue, and the lease is given
-// back last. testdata/writes.txt has the writes of each operation, once with a store that
-// makes several changes at once and once with one that does not. One who changes the order
-// reads there what follows, and runs the test with -update.
+// Recovery from a crash between two writes relies on their order: a mark comes before
+// what it announces, an outcome before its prompt leaves the queue, and the lease is
+// given back last. testdata/writes.txt has the writes of each operation, once with a
+// store that makes several changes atomically and once with one that does not. If you
+// change the order, read there what follows, and run the test with -update.
 func TestOrderOfWrites(t *testing.T) {
 	all := maps.Clone(operations)
 	maps.Copy(all, passing)

@@ -56,7 +56,7 @@ func assemble(all []stored) (w whole, err error) {
 type assembler struct {
 	whole
 	batches, uuids map[string]bool // that were seen
-	part           []byte          // of a batch, or of what was written anew
+	part           []byte          // of a batch, or of a compacted transcript
 	rewriting      bool            // the messages of that are not complete
 }
 

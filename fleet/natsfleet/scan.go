@@ -72,7 +72,7 @@ func (s *records) present(ctx context.Context, prefix string) (map[string]stored
 	from, seen := s.floors.of(prefix)
 	all, barrier, err := s.lastFrom(ctx, prefix, from)
 	if err == nil && barrier < from {
-		// The stream was made anew, and counts from the beginning.
+		// The stream was recreated, and counts from the beginning.
 		from, seen = 1, time.Now()
 		all, barrier, err = s.lastFrom(ctx, prefix, from)
 	}

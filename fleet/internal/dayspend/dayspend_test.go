@@ -27,7 +27,7 @@ func TestDay(t *testing.T) {
 	}
 }
 
-// What a conversation costs is added up for one day only.
+// The cost of a conversation is added up for one day only.
 func TestToday(t *testing.T) {
 	var now dayspend.Today
 	now = now.Plus("2026-11-17", 1).Plus("2026-11-17", 2)
@@ -75,9 +75,10 @@ func sums(t *testing.T, b *dayspend.Book, day dayspend.Day, tenant string) daysp
 	return s
 }
 
-// The sum of a day is that of its conversations, of a tenant that of its own. To write
-// the same again adds nothing; a conversation that was deleted and begun anew does.
-// What others write is seen after two seconds, without a scan for each question.
+// The sum of a day is that of its conversations, and of a tenant that of its own.
+// Writing the same again adds nothing; a conversation that was deleted and begun again
+// does. Writes of other processes are seen after two seconds, without a scan for each
+// question.
 func TestSums(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := store.Memory()
@@ -134,8 +135,8 @@ func TestSlowSums(t *testing.T) {
 	})
 }
 
-// What is noted while a scan runs counts once, whether the scan has seen it or not, and
-// the scan is as good as any other.
+// A note that is made while a scan runs counts once, whether the scan has seen it or
+// not, and the scan is as good as any other.
 func TestNotedDuringScan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := store.Memory()

@@ -52,8 +52,8 @@ func writer(ctx context.Context, l *Log, key string, token int64, from, to int) 
 	return nil
 }
 
-// read reads the log from a place on, and again at times, like one who has crashed. It
-// collects what is new, and returns when it has seen so much.
+// read reads the log from a place on, and at times again, like a reader that has
+// crashed. It collects new marks, and returns when it has seen enough entries.
 func read(ctx context.Context, l *Log, rng *rand.Rand, want int) (order map[string][]string, twice int, err error) {
 	order = make(map[string][]string)
 	seen, places := make(map[string]bool), make(map[int64]Entry)
@@ -90,8 +90,9 @@ func read(ctx context.Context, l *Log, rng *rand.Rand, want int) (order map[stri
 	return order, twice, ctx.Err()
 }
 
-// However many write, collect and fail at the same time: each reader sees everything, what
-// is at a place stays there, and a conversation is in order, although its clock is not.
+// However many write, collect and fail at the same time: each reader sees everything,
+// an entry stays at its place, and a conversation is in order, although its clock is
+// not.
 func TestNothingIsLost(t *testing.T) {
 	const conversations, each, readers = 4, 60, 3
 	for _, atOnce := range []bool{true, false} {
@@ -238,8 +239,8 @@ func (l *Log) count(t *testing.T) (at int64) {
 	}
 }
 
-// A mark is held back until nothing can come before it: what only the second scan has
-// found waits for the next, unless the first has found something behind it.
+// A mark is held back until nothing can come before it: one that only the second scan
+// has found waits for the next, unless the first has found something behind it.
 func TestSettled(t *testing.T) {
 	m := func(key, prompt string, token, number int64, at int) mark {
 		e := Entry{Key: key, Prompt: prompt, Token: token, Number: number, At: time.Unix(int64(at), 0)}
@@ -315,7 +316,7 @@ func TestOverlookedMarks(t *testing.T) {
 	}
 }
 
-// What a newer program has added to an entry, a page or the head survives.
+// Members that a newer program has added to an entry, a page or the head survive.
 func TestUnknownMembers(t *testing.T) {
 	db := store.Memory()
 	l := filled(t, db, 1)
@@ -361,7 +362,7 @@ func TestUnknownMembers(t *testing.T) {
 	}
 }
 
-// A mark that cannot be read is reported once, stays, and keeps back no other.
+// A mark that cannot be read is reported once, stays, and delays no other.
 func TestUnreadableMark(t *testing.T) {
 	db := store.Memory()
 	var reported []string

@@ -22,8 +22,8 @@
 // The tests explore every order of events, crashes and takeovers for small conversations
 // and hold these to be true:
 //
-//   - Kept: nothing that was accepted is lost, and each prompt ends as what has happened
-//     to it.
+//   - Kept: nothing that was accepted is lost, and the outcome of each prompt is what
+//     really happened to it.
 //   - Ordered: prompts begin in the order in which they were accepted, steering ones
 //     aside, and none while the turn of another is not over.
 //   - Not blind: a tool runs again only if the model can read that it may have run.

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// kind is who lets an event happen.
+// kind is who causes an event.
 type kind uint8
 
 const (
@@ -56,7 +56,7 @@ func (s *scene) events() []event {
 	return s.all
 }
 
-// people is what people do.
+// people adds the events that people cause.
 func (s *scene) people() {
 	live := s.s.deleted == 0
 	if !live {
@@ -177,7 +177,7 @@ func (a *actor) plans() {
 	}
 }
 
-// begins does what was planned, if that is still what the records say.
+// begins carries out the plan, if the records still lead to it.
 func (a *actor) begins() {
 	if a.mine.line {
 		a.do(byItself, "appends the line", func(w *world, o *owner) string {
@@ -232,7 +232,7 @@ func (a *actor) begins() {
 // count without end would have worlds without end.
 func counted(n, limit int) uint8 { return uint8(min(n, limit+1)) }
 
-// order returns what is wrong if a prompt begins now.
+// order returns the invariant that is broken if a prompt begins now.
 func (a *actor) order(i int, step Step) string {
 	p, other := a.s.p[i], a.s.p[1-i]
 	before := other.in == 1 && !other.cancelled
@@ -251,7 +251,7 @@ func (a *actor) order(i int, step Step) string {
 	return ""
 }
 
-// works is what happens while a CLI works on a turn.
+// works adds the events of a CLI that works on a turn.
 func (a *actor) works() {
 	t := int(a.mine.turn) - 1
 	a.do(mishap, "loses its CLI", func(w *world, o *owner) string { *o = owner{has: true}; return "" })
@@ -275,7 +275,7 @@ func (a *actor) works() {
 	}
 }
 
-// stores is what a CLI stores, and its owner writes, under the lease.
+// stores adds the writes of a CLI and its owner under the lease.
 func (a *actor) stores(t int) {
 	if !a.t.u[t] {
 		a.do(byItself, "stores the prompt", func(w *world, o *owner) string {
@@ -302,8 +302,8 @@ func (a *actor) stores(t int) {
 	}
 }
 
-// storesCalls is what is stored of the calls of the first turn. It reports whether the turn
-// can end.
+// storesCalls adds the writes about the calls of the first turn. It reports whether the
+// turn can end.
 func (a *actor) storesCalls() (ready bool) {
 	m := a.mine
 	if a.s.p[0].interrupted && (m.phase[0].going() || m.phase[1].going()) {
@@ -386,7 +386,7 @@ func (a *actor) steersTurn() {
 	})
 }
 
-// gate is what the gate does about call 0.
+// gate adds the events of the gate about call 0.
 func (a *actor) gate() {
 	m, q := a.mine, a.s.q
 	if m.phase[0] != asks {
@@ -419,7 +419,7 @@ func (a *actor) gate() {
 	})
 }
 
-// afterInterrupt returns what is wrong if a call is let go now.
+// afterInterrupt returns the invariant that is broken if a call is let go now.
 func (a *actor) afterInterrupt() string {
 	if a.acked && !a.s.p[0].interrupted {
 		return "Stopped: a call begins after its turn was interrupted"
@@ -427,7 +427,7 @@ func (a *actor) afterInterrupt() string {
 	return ""
 }
 
-// calls is what happens to calls with or without the lease.
+// calls adds the events of calls with or without the lease.
 func (a *actor) calls() {
 	m := a.mine
 	for c := range 2 {

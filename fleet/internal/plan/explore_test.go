@@ -66,7 +66,7 @@ type explorer struct {
 	events int
 	broken map[string]trail
 
-	byItself, unaided [][]int32 // where events lead that need nobody; the latter with mishaps
+	byItself, unaided [][]int32 // where events lead that need no person; the latter with mishaps
 	starts            [][2]int32
 }
 

@@ -7,7 +7,7 @@ import "fmt"
 // call 0 needs a person; and two processes, each of which can die, be suspended, and be
 // overtaken. Every value is comparable and small, so that states can be counted.
 
-// world is what is stored, what is in memory, and what has really happened.
+// world is the state of the store and of memory, and what has really happened.
 type world struct {
 	s     records
 	t     lines
@@ -68,9 +68,9 @@ type owner struct {
 	step    Step // what is planned, or what the CLI was started for
 	i       uint8
 	snap    prompt
-	turn    uint8 // of which a CLI works: 0: none, else 1 + prompt
+	turn    uint8 // that a CLI works on: 0: none, else 1 + prompt
 	phase   [2]phase
-	knows   [2]bool // the model can read of an earlier call
+	knows   [2]bool // the model can read about an earlier call
 	given   uint8   // the second prompt: 1: given to the CLI, 2: taken in, 3: taken back
 }
 
@@ -97,7 +97,7 @@ var (
 	callNames   = [2]string{"call 0", "call 1"}
 )
 
-// state makes a State of what is stored.
+// state makes a State from the stored parts of the world.
 func (w *world) state() State {
 	s := State{
 		Conversation: Conversation{Deleted: w.s.deleted != 0},
@@ -245,7 +245,7 @@ func (w *world) append(l Line) {
 	}
 }
 
-// endsAs returns what is wrong if a prompt ends in a way.
+// endsAs returns the invariant that is broken if a prompt ends in a way.
 func (w *world) endsAs(i int, as Outcome) string {
 	p, of := w.s.p[i], i
 	if i == 1 && w.t.mid {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// invariants are the names of all that the exploration holds to be true.
+// invariants are the names of all invariants that the exploration checks.
 var invariants = []string{
 	"Kept", "Ordered", "Not blind", "Gated", "Used or told", "Questions end", "Prompts end",
 	"Rest", "Bounded", "Stopped", "Deleted", "Together",

@@ -163,7 +163,7 @@ func (s *Shared) read(ctx context.Context, name string) (t taken, err error) {
 	return t, err
 }
 
-// write stores the time of a name. After an error it is read anew.
+// write stores the time of a name. After an error it is read again.
 func (s *Shared) write(ctx context.Context, name string, t taken) error {
 	value, err := recordform.Encode(&t)
 	if err == nil {

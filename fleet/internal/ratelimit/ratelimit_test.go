@@ -40,8 +40,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// A time that is far ahead, of another clock or under another limit, holds up a name for
-// one interval, in every process: also in those that know it from before.
+// A time that is far ahead, of another clock or under another limit, delays a name by
+// one interval, in every process, including those that know it from before.
 func TestSharedAhead(t *testing.T) {
 	db := store.Memory()
 	a, b := ratelimit.NewShared(db, "p"), ratelimit.NewShared(db, "p")
@@ -152,7 +152,7 @@ func TestShared(t *testing.T) {
 	})
 }
 
-// outrun is a store in which somebody else always writes first.
+// outrun is a store in which another process always writes first.
 type outrun struct {
 	*store.MemoryStore
 	tries int
@@ -163,7 +163,8 @@ func (s *outrun) PutRecord(context.Context, store.RecordKey, []byte, int64, stor
 	return 0, store.ErrConflict
 }
 
-// Who is always outrun is refused after a few attempts, and an error is passed on.
+// A caller that is always outrun is refused after a few attempts, and an error is
+// passed on.
 func TestSharedOutrun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := &outrun{MemoryStore: store.Memory()}

@@ -2,7 +2,7 @@ package shrink
 
 import "testing"
 
-// A map that moves loses nobody, and few moves are enough.
+// A map that moves loses no member, and few moves are enough.
 func TestDrop(t *testing.T) {
 	const rush = 10_000
 	m, most, moves := make(map[int]int), 0, 0
@@ -22,7 +22,7 @@ func TestDrop(t *testing.T) {
 	if moves == 0 || moves > 4 {
 		t.Errorf("%d moves", moves)
 	}
-	Drop(&m, &most, 1) // who is not there
+	Drop(&m, &most, 1) // a member that is not there
 	if len(m) != 0 {
 		t.Error(m)
 	}
