@@ -67,15 +67,15 @@ func (r *rig) eventually(what string, holds func() bool) {
 }
 
 // A server that dies after the fleet has accepted a prompt, and before the log has it,
-// writes it down at the next start: nobody has to look at the conversation, and what
-// the prompt costs is counted.
+// records it at the next start: its cost is counted even if no reader opens the
+// conversation.
 func TestAcceptedAndNotLogged(t *testing.T) {
 	t.Parallel()
 	r, db, ada := halfway(t)
 	own := ada.begin("one")
 	ada.turnsOf(own.ID, 1)
 	db.set(func(k store.RecordKey, value []byte) bool {
-		text := string(value) // with the prompt as an event, not only as one that is about to be accepted
+		text := string(value) // with the prompt as an event, not only as an attempt
 		return k.Kind == "serve-log" && strings.Count(text, `"text":"two"`) > strings.Count(text, `"sender"`)
 	})
 	const id = "00000000-0000-4000-8000-000000000002"
@@ -120,8 +120,8 @@ func TestNotAcceptedAndNotLogged(t *testing.T) {
 }
 
 // A conversation and its first prompt are accepted together. If the server dies in
-// between, the next one removes what is left, but not what somebody may be about to
-// finish, and nothing that was meant to be empty.
+// between, the next one removes what is left, but neither what a request may still
+// finish nor a conversation that was meant to be empty.
 func TestConversationWithoutItsPrompt(t *testing.T) {
 	t.Parallel()
 	r, db, ada := halfway(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// document is what the test needs of the OpenAPI document.
+// document is the part of the OpenAPI document that the test needs.
 type document struct {
 	Paths map[string]map[string]struct {
 		Role        api.Role  `json:"x-role"`
@@ -31,7 +31,7 @@ type document struct {
 func openAPI(c *client) document { return get[document](c, "/openapi.json") }
 
 // Tokens of every role against the logins of every role: with a token, people see and
-// end their own logins with that role or a lesser one, and admins those of everybody.
+// end their own logins with that role or a lesser one, and admins those of all users.
 // Any other login looks as if it did not exist.
 func TestRolesOfLogins(t *testing.T) {
 	r := newRig(t, store.Memory(), nil)
@@ -87,9 +87,9 @@ func TestRolesOfLogins(t *testing.T) {
 	}
 }
 
-// What belongs to somebody else does not exist: the answer of every endpoint in the
-// OpenAPI document is the same, byte for byte, as for what was never there. Admins
-// see it, and everybody once it is shared.
+// Another user's conversation does not exist: the answer of every endpoint in the
+// OpenAPI document is the same, byte for byte, as for one that was never there. Admins
+// see it, and all users once it is shared.
 func TestPrivate(t *testing.T) {
 	r := newRig(t, store.Memory(), nil)
 	ada, eve, root := r.as("ada", api.Operator), r.as("eve", api.Operator), r.as("root", api.Admin)
@@ -110,7 +110,7 @@ func TestPrivate(t *testing.T) {
 		none := map[bool]string{true: never, false: "00000000000000000000000000000000"}[strings.Contains(path, "/conversations/")]
 		for method, op := range methods {
 			if !strings.Contains(path, "{id}") || op.Role == api.Admin {
-				continue // it is about nothing of anybody's, or for those who see everything
+				continue // it belongs to no user, or is for admins, who see everything
 			}
 			tried++
 			name := strings.ToUpper(method) + " " + path
@@ -233,8 +233,8 @@ func TestHostsAndOrigins(t *testing.T) {
 	}
 }
 
-// A one-time token works once, a cookie until the logout, a token until it is
-// revoked; and nobody may guess for long.
+// A one-time token works once, a cookie until the logout, a token until it is revoked;
+// and guessing is soon refused.
 func TestLogin(t *testing.T) {
 	r := newRig(t, store.Memory(), func(o *serve.Options) {
 		o.Port, o.CLIVersion = 8080, func() string { return "2.1.325" }
@@ -369,8 +369,8 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// Over a Unix socket the header counts only if the options say that its clients are
-// the proxy, whatever address a client gives itself.
+// Over a Unix socket the header counts only if the options trust its clients as the
+// proxy, whatever address a client gives itself.
 func TestProxySocket(t *testing.T) {
 	for socket, want := range map[bool]int{true: http.StatusOK, false: http.StatusUnauthorized} {
 		r := newRig(t, store.Memory(), func(o *serve.Options) {

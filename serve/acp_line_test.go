@@ -127,8 +127,8 @@ func TestEditorOnSlowLine(t *testing.T) {
 	})
 }
 
-// Close returns when the editors have been told and are gone, and does not wait for those
-// who do not answer. Nobody connects any more.
+// Close returns once the editors know and are gone, and does not wait for those that do
+// not answer. No editor can connect any more.
 func TestCloseWaitsForEditors(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

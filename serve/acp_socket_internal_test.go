@@ -66,8 +66,8 @@ func socketTo(t *testing.T) (*editorSocket, *websocket.Conn) {
 	return s, conn
 }
 
-// A message that takes minutes on its way to the editor arrives, and nobody takes the
-// editor for dead meanwhile. One that is not taken at all ends the connection.
+// A message that takes minutes on its way to the editor arrives, and the editor does
+// not count as dead meanwhile. One that is not taken at all ends the connection.
 func TestEditorSocketSendsSlowly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -188,7 +188,7 @@ func TestEditorSocketRefused(t *testing.T) {
 	}
 }
 
-// A token that was revoked does nothing more, and a server that stops says so.
+// A revoked token does nothing more, and a server that stops announces it.
 func TestEditorSocketEnds(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -24,7 +24,7 @@ import (
 // aguiClient is the client of AG-UI for JavaScript.
 var aguiClient = npm.Package{Name: "@ag-ui/client", Version: "1.0.0", Has: "dist/index.js"}
 
-// aguiSeen is what the client saw of a run.
+// aguiSeen is the client's view of a run.
 type aguiSeen struct {
 	Types    []string
 	Events   []serve.RunEvent
@@ -40,7 +40,7 @@ type aguiSeen struct {
 	State   serve.RunState
 }
 
-// text is what the client shows of a role.
+// text returns the text that the client shows for a role.
 func (s *aguiSeen) text(role string) string {
 	var all []string
 	for _, m := range s.Messages {
@@ -280,8 +280,8 @@ func (c *client) aguiRun(input string, headers ...string) []serve.RunEvent {
 	return all
 }
 
-// A thread belongs to its user: the same name of somebody else is another
-// conversation, and nobody answers the interrupts of others.
+// A thread belongs to its user: another user's thread of the same name is another
+// conversation, and no user answers the interrupts of others.
 func TestAGUIThreadsArePrivate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
@@ -328,7 +328,7 @@ func TestAGUIThreadsArePrivate(t *testing.T) {
 	}
 }
 
-// What is wrong with a run is said before it begins.
+// A faulty run is refused before it begins.
 func TestAGUIInput(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)

@@ -110,7 +110,7 @@ func TestAGUITodos(t *testing.T) {
 	}
 }
 
-// What a client makes of the events is what was said, in order.
+// A client that assembles the events gets all messages, in order.
 func TestAGUISnapshot(t *testing.T) {
 	t.Parallel()
 	var s snapshot

@@ -26,9 +26,9 @@ func (p pipes) Accept() (net.Conn, error) {
 func (p pipes) Close() error   { return nil }
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
-// A body that never ends is given up after ten seconds while nobody knows whose it is,
-// and after two minutes if a user sends it. One that is there has no deadline: its
-// answer may be a stream.
+// A body that never ends is given up after ten seconds if its sender is unknown, and
+// after two minutes if a user sends it. Once it is there it has no deadline: its answer
+// may be a stream.
 func TestBodiesHaveDeadlines(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -17,7 +17,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// report is what a scripted tool says that it has done.
+// report is a scripted tool's report of its edit.
 type report struct {
 	FilePath string `json:"filePath"`
 	Type     string `json:"type,omitempty"`

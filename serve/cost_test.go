@@ -35,8 +35,7 @@ func (c *client) turnsOf(conversation string, n int) []api.Turn {
 	return turns
 }
 
-// agrees checks that the sums of usage and of turns are what the conversation
-// has cost.
+// agrees checks that the sums of usage and of turns equal the cost of the conversation.
 func (c *client) agrees(conversation string, turns []api.Turn, want int) {
 	c.t.Helper()
 	sum := 0.0
@@ -52,8 +51,8 @@ func (c *client) agrees(conversation string, turns []api.Turn, want int) {
 	}
 }
 
-// Prompts that end while nobody looks have their own costs, also with a decision
-// in between.
+// Prompts that end without a reader have their own costs, even with a decision in
+// between.
 func TestCostOfEachTurn(t *testing.T) {
 	t.Parallel()
 	db := store.Memory()

@@ -158,7 +158,7 @@ func TestCookieLife(t *testing.T) {
 	}
 }
 
-// A cookie that is not used for thirty days is like none.
+// A cookie that is not used for thirty days counts as none.
 func TestCookieEnds(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, func(t *testing.T, r *rig) {
@@ -319,7 +319,8 @@ func TestFailedLogins(t *testing.T) {
 	})
 }
 
-// A token needs a name, a role, and a user, who is the one that makes it if none is named.
+// A token needs a name, a role and a user. If no user is named, it is the one who makes
+// it.
 func TestNewTokens(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, func(t *testing.T, r *rig) {
@@ -368,8 +369,8 @@ func TestNewTokens(t *testing.T) {
 	})
 }
 
-// An Idempotency-Key belongs to a user and to one request, for a day. While the request is
-// worked on, another with the key waits; one that was given up is worked on again.
+// An Idempotency-Key belongs to a user and to one request, for a day. While the request
+// runs, another with the key must wait; one that was abandoned runs again.
 func TestIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, func(t *testing.T, r *rig) {
@@ -424,7 +425,7 @@ func TestIdempotencyKeys(t *testing.T) {
 	})
 }
 
-// unanswered makes all answers that are kept those of requests that are worked on.
+// unanswered makes all kept answers look like requests that are still running.
 func unanswered(t *testing.T, db store.Records) {
 	t.Helper()
 	for r, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: "serve-once"}, "") {
@@ -444,8 +445,8 @@ func unanswered(t *testing.T, db store.Records) {
 	}
 }
 
-// faster is a store on which somebody else has used a login a moment before: it answers
-// with an error of its own when the login is taken away.
+// faster is a store in which another request has just used a login: removing the login
+// fails with err.
 type faster struct {
 	store.Fleet
 	err error
@@ -458,8 +459,8 @@ func (f faster) DropRecord(ctx context.Context, k store.RecordKey, revision int6
 	return f.Fleet.DropRecord(ctx, k, revision, fence)
 }
 
-// A one-time token that cannot be used up logs nobody in: of two who use it at once, one
-// is let in.
+// A one-time token that cannot be used up does not log in: of two concurrent uses, one
+// succeeds.
 func TestLoginUsedAtOnce(t *testing.T) {
 	t.Parallel()
 	for err, status := range map[error]int{

@@ -36,7 +36,7 @@ func TestNewConversationStays(t *testing.T) {
 	for name, send := range map[string]func(*fleet.Fleet) func(context.Context, string, fleet.Prompt) (string, error){
 		"nobody knows": func(*fleet.Fleet) func(context.Context, string, fleet.Prompt) (string, error) {
 			return func(context.Context, string, fleet.Prompt) (string, error) {
-				return "", errors.New("the store does not answer") // what was written may land later
+				return "", errors.New("the store does not answer") // the write may land later
 			}
 		},
 		"another run's prompt": func(f *fleet.Fleet) func(context.Context, string, fleet.Prompt) (string, error) {
@@ -76,8 +76,8 @@ func (b between) Get(ctx context.Context, key string) (fleet.ConversationInfo, e
 	return info, err
 }
 
-// A new conversation stays if the prompt of another run ends while somebody looks
-// whether it has one.
+// A new conversation stays if the prompt of another run ends during the check whether
+// it has one.
 func TestNewConversationStaysWhenAPromptEnds(t *testing.T) {
 	t.Parallel()
 	r := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations {
@@ -98,8 +98,8 @@ func TestNewConversationStaysWhenAPromptEnds(t *testing.T) {
 	}
 }
 
-// A prompt whose client leaves while it is sent is accepted and written down, so
-// that its cost is booked.
+// A prompt whose client leaves while it is sent is accepted and recorded, so that its
+// cost is booked.
 func TestPromptOfOneWhoLeft(t *testing.T) {
 	t.Parallel()
 	ctx, leave := context.WithCancel(t.Context())
@@ -112,7 +112,7 @@ func TestPromptOfOneWhoLeft(t *testing.T) {
 			return f.Send(ctx, key, p)
 		}}
 	})
-	_, _ = r.server.Service().Create(ctx, operator, api.NewConversation{Preset: "shop", Prompt: "hello"}) // nobody reads the answer
+	_, _ = r.server.Service().Create(ctx, operator, api.NewConversation{Preset: "shop", Prompt: "hello"}) // the client has left
 	list, err := r.server.Service().Conversations(t.Context(), operator, api.ConversationQuery{})
 	if err != nil || len(list.Items) != 1 {
 		t.Fatalf("there are %+v (%v)", list.Items, err)
@@ -142,8 +142,8 @@ func (i decidingInbox) Decide(ctx context.Context, id string, a approval.Answer)
 	return i.Inbox.Decide(ctx, id, a)
 }
 
-// A decision does not wait until the log has what was said before, and counts
-// although its client leaves.
+// A decision does not wait until the log has the earlier messages, and counts even if
+// its client leaves.
 func TestDecisionOfOneWhoLeft(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -194,7 +194,7 @@ type interrupting struct {
 
 func (i interrupting) Interrupt(ctx context.Context, key string) error { return i.interrupt(ctx, key) }
 
-// An interrupt whose client leaves when it has begun is finished and written down.
+// An interrupt whose client leaves once it has begun is finished and recorded.
 func TestInterruptOfOneWhoLeft(t *testing.T) {
 	t.Parallel()
 	ctx, leave := context.WithCancel(t.Context())

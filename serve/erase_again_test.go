@@ -14,8 +14,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// halting is a fleet that cannot delete for a while, and cannot be asked about its
-// conversations once it was told to, as if its store had gone away in between.
+// halting is a fleet that cannot delete for a while, and that on demand cannot be asked
+// about its conversations, as if its store had gone away in between.
 type halting struct {
 	*fleet.Fleet
 	broken, silent atomic.Bool
@@ -39,8 +39,8 @@ func (h *halting) Get(ctx context.Context, key string) (fleet.ConversationInfo, 
 	return h.Fleet.Get(ctx, key)
 }
 
-// A conversation that may be deleted by half is never open again: later attempts that
-// fail as well, although the fleet still knows it, leave it to the next one.
+// A half-deleted conversation never opens again: attempts that fail later, even though
+// the fleet still knows it, leave it to the next one.
 func TestDeletedByHalfStaysClosed(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -31,8 +31,8 @@ func recordsOf(t *testing.T, db store.Records, kind string) (names []string) {
 	return names
 }
 
-// nothingLeft wants neither the server nor the fleet to have anything of a
-// conversation.
+// nothingLeft wants nothing of a conversation to be left, on the server or in the
+// fleet.
 func (r *rig) nothingLeft() {
 	r.t.Helper()
 	for _, kind := range []string{"serve-log", "serve-conversation"} {
@@ -46,7 +46,7 @@ func (r *rig) nothingLeft() {
 }
 
 // Nothing is left of conversations that are deleted while they ask, although several
-// parts of the server are about to write down what happens in them.
+// parts of the server are about to record events of them.
 func TestDeletedWhileAsking(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
@@ -89,7 +89,7 @@ func (h *heldStore) PutRecord(ctx context.Context, k store.RecordKey, value []by
 	return h.Fleet.PutRecord(ctx, k, value, revision, f)
 }
 
-// silent is a fleet in which nobody hears what is said.
+// silent is a fleet whose conversations have no events.
 type silent struct{ *fleet.Fleet }
 
 func (silent) Events(ctx context.Context, _ string, _ fleet.Cursor) iter.Seq2[fleet.ConversationEvent, error] {
@@ -140,8 +140,8 @@ func (r *rig) onto(odd fleet.Conversations) {
 	}
 }
 
-// slowSend is a fleet that gets a prompt late: begun is closed when somebody is about to
-// give it one, and it takes it when goOn is closed.
+// slowSend returns a fleet that gets prompts late: begun is closed when the first is
+// about to be sent, and the fleet takes it when goOn is closed.
 func slowSend(f *fleet.Fleet) (slow sending, begun, goOn chan struct{}) {
 	begun, goOn = make(chan struct{}), make(chan struct{})
 	once := sync.OnceFunc(func() { close(begun) })
@@ -231,9 +231,9 @@ func (s *pausingStore) PutRecord(ctx context.Context, k store.RecordKey, value [
 	return next, err
 }
 
-// Prompts whose senders have seen the conversation before it was deleted, and continue
-// when nothing of it is left, are refused, even if one of them begins a log in which
-// another one finds itself welcome.
+// Senders that saw a conversation before it was deleted, and continue when nothing of
+// it is left, are refused, even if one of them begins a log in which another finds
+// itself welcome.
 func TestSentLateByTwo(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -438,8 +438,8 @@ func (c *cutOff) dieAfter(text string) {
 	})
 }
 
-// A conversation whose first prompt was refused, and that a program has used past the
-// server meanwhile, stays and works, although the server died while it removed it.
+// A conversation whose first prompt was refused, and that a program has meanwhile used
+// in the fleet directly, stays and works, although the server died while removing it.
 func TestUnusedButUsedInFleet(t *testing.T) {
 	t.Parallel()
 	for name, used := range map[string]bool{"used": true, "unused": false} {
@@ -483,8 +483,8 @@ func TestUnusedButUsedInFleet(t *testing.T) {
 	}
 }
 
-// A shared conversation whose deletion is not complete is gone for those it was shared
-// with: to them the answer is that of one that never was. Its owner can try again.
+// A shared conversation whose deletion is not complete is gone for other users: they
+// get the same answer as if it had never existed. Its owner can try again.
 func TestDeletedHalfwayIsNotShared(t *testing.T) {
 	t.Parallel()
 	db := &stays{Fleet: store.Memory()}
@@ -511,8 +511,7 @@ func TestDeletedHalfwayIsNotShared(t *testing.T) {
 }
 
 // A deletion that fails halfway is finished by the same server once the store works
-// again, whether or not the fleet knows the conversation, and although nobody asks for it
-// once more.
+// again, whether or not the fleet knows the conversation, and without another request.
 func TestDeletedHalfwayIsFinished(t *testing.T) {
 	t.Parallel()
 	for _, prompt := range []string{"", "hello"} {

@@ -10,8 +10,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// However long a conversation is, its log keeps in memory only what it has events of,
-// and what has not ended.
+// However long a conversation is, its log keeps in memory only what is open, and what
+// its events in memory are about.
 func TestLogForgets(t *testing.T) {
 	t.Parallel()
 	l := newEventLog("ada/1", logStore{}, always, func(string) {})
@@ -63,9 +63,9 @@ func said(i int, text string) logEvent {
 	return e
 }
 
-// What is known of messages does not grow with a conversation. A message is forgotten
-// when its event is not kept and it was read, and reading begins after it: none is
-// taken for a new one.
+// The memory for messages does not grow with a conversation. A message is forgotten
+// once its event has left the memory and it was read. Reading then begins after it, so
+// none is taken for a new one.
 func TestLogForgetsMessages(t *testing.T) {
 	t.Parallel()
 	l := newEventLog("ada/1", logStore{}, always, func(string) {})
@@ -93,9 +93,8 @@ func TestLogForgetsMessages(t *testing.T) {
 	}
 }
 
-// A prompt that has not ended is known after a restart, although its events are older
-// than what is kept: with who gave it, what it says and how far it has come. So is its
-// end.
+// A prompt that has not ended is known after a restart, even if its events are older
+// than those in memory: its sender, its text and its state. Its end is known as well.
 func TestOpenInOldSegment(t *testing.T) {
 	t.Parallel()
 	db := store.Memory()

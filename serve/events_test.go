@@ -23,13 +23,13 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// lasting keeps the events that last.
+// lasting keeps the durable events.
 func lasting(all []sse) []sse {
 	return slices.DeleteFunc(slices.Clone(all), func(e sse) bool { return e.id == "" })
 }
 
-// A stream that is cut at each event, and taken up again with its last id, ends
-// equal to one that was not cut. It also does after the server has started again.
+// A stream that is cut at each event, and resumed with its last id, ends equal to one
+// that was not cut, even after a restart of the server.
 func TestStreamCutAtEachEvent(t *testing.T) {
 	t.Parallel()
 	db := store.Memory()
@@ -109,8 +109,8 @@ func TestReaderAtTheEnd(t *testing.T) {
 	}
 }
 
-// Text that is being written comes as deltas that fit together, and is the text of
-// the message in the end. Frames that are not a place to resume at have no id.
+// Text that is being written comes as deltas that fit together, and in the end equals
+// the text of the message. Frames at which a reader cannot resume have no id.
 func TestDeltas(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
@@ -174,8 +174,8 @@ func units(text string) int {
 	return n
 }
 
-// Of two people who decide at the same moment one wins, and the other hears who.
-// The same decision again is fine.
+// Of two people who decide at the same moment one wins, and the other learns who.
+// Repeating the same decision is fine.
 func TestTwoDecide(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
@@ -265,8 +265,8 @@ func TestDecisionOutlivesTheFleet(t *testing.T) {
 	}
 }
 
-// A reader that never reads holds up nobody, and costs no more than others: what
-// the others read does not wait, however much the stuck one has not taken.
+// A reader that never reads holds up no other and costs no more than one: the others
+// continue to read, however far behind the stuck one is.
 func TestOneStuckReader(t *testing.T) {
 	long.Test(t, "writes many megabytes")
 	r, ada, path := manyReaders(t, 40)
@@ -308,8 +308,8 @@ func (w *stuckWriter) Write(b []byte) (int, error) {
 	return 0, os.ErrDeadlineExceeded
 }
 
-// A thousand readers, of which one is stuck: the others see the same, nobody waits for
-// it, and the process does not grow.
+// A thousand readers, one of them stuck: the others see the same, none waits for it,
+// and the process does not grow.
 func TestThousandReaders(t *testing.T) {
 	readers := long.Pick(200, 1000)
 	if raceDetector {
@@ -382,8 +382,8 @@ func follows(t *testing.T, c *client, path string, readers, turns int, text stri
 	return int64(after.HeapAlloc) - int64(before.HeapAlloc)
 }
 
-// The feed begins with all that waits, and then hints at what changes; what is not
-// one's own is not hinted at.
+// The feed begins with everything that is pending, and then hints at changes, but not
+// at those of conversations that the user cannot see.
 func TestFeed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
@@ -420,8 +420,8 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-// A stream says that it lives, and one too many is asked to come back: any answer
-// but 200 would end it for good in a browser.
+// A stream sends pings, and one too many is asked to come back: any status but 200
+// would end it for good in a browser.
 func TestStreamsAreCounted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), func(o *serve.Options) { o.StreamsPerUser = 1 })
@@ -438,7 +438,7 @@ func TestStreamsAreCounted(t *testing.T) {
 	})
 }
 
-// When the server stops, its streams say so and end.
+// When the server stops, its streams announce it and end.
 func TestCloseEndsStreams(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
@@ -455,8 +455,8 @@ func TestCloseEndsStreams(t *testing.T) {
 	}
 }
 
-// Prompts that wait can be taken back, and a turn can be interrupted; each is in
-// the log with who did it.
+// Queued prompts can be taken back, and a turn can be interrupted; the log records each
+// with the user who did it.
 func TestTakeBackAndInterrupt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)

@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// routeOf is a route with ids that nothing has.
+// routeOf returns a route with ids that do not exist.
 func routeOf(name string) (method, path string) {
 	method, path, _ = strings.Cut(name, " ")
 	return method, strings.NewReplacer("{id}", "nobody~0", "{prompt}", "1", "{preset}", "shop").Replace(path)
@@ -137,8 +137,8 @@ func TestOtherSitesAndHosts(t *testing.T) {
 	}
 }
 
-// Every route refuses bodies that are not what it describes, parameters that it does not
-// have, and methods that it does not know; what has no body reads none.
+// Every route refuses bodies that do not fit its schema, unknown parameters and unknown
+// methods; a route without a body reads none.
 func TestFormOfEveryRoute(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
@@ -223,7 +223,8 @@ func TestAnswerQuestions(t *testing.T) {
 	}
 }
 
-// What agents ask is shown to those who may only look, who are not offered to decide.
+// Users who may only look see the agents' questions, and are not offered to decide
+// them.
 func TestMayDecide(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)

@@ -33,8 +33,8 @@ func (t transport) Start(ctx context.Context, l *claude.Launch) (claude.Conn, er
 	return t.Transport.Start(ctx, l)
 }
 
-// A server without a CLI says so, and what to do, in the conversation, in the stream
-// and in the answer to the next prompt. When it is mended, a retry answers.
+// Without a CLI, the conversation, the stream and the answer to the next prompt report
+// that and what to do. Once it is installed, a retry answers.
 func TestCLIMissing(t *testing.T) {
 	t.Parallel()
 	nowhere := filepath.Join(t.TempDir(), "claude")
@@ -80,7 +80,7 @@ func TestCLIMissing(t *testing.T) {
 	}
 }
 
-// The feed says when the process of a conversation is being started, and when it
+// The feed reports when the process of a conversation is being started, and when it
 // runs.
 func TestStartingInFeed(t *testing.T) {
 	t.Parallel()
@@ -91,7 +91,7 @@ func TestStartingInFeed(t *testing.T) {
 		usual := o.Session
 		o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
 			if calls.Add(1) > 1 { // Send has asked for the CLI's version
-				<-open // the feed says only what changes
+				<-open // the feed reports only changes
 			}
 			o, err := usual(ctx, key)
 			if err == nil {
@@ -123,8 +123,8 @@ func TestStartingInFeed(t *testing.T) {
 	}
 }
 
-// An archived conversation has ended: it says so, and takes no prompts until it is
-// reopened. One that is at work cannot be archived.
+// An archived conversation shows that it has ended, and takes no prompts until it is
+// reopened. One that is working cannot be archived.
 func TestEnded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
@@ -178,7 +178,7 @@ func TestEnded(t *testing.T) {
 	want[api.Prompt](ada, ada.do("POST", at+"/prompts", more), http.StatusAccepted) // it was accepted before
 }
 
-// A prompt that is sent while the conversation is archived: one of the two is refused,
+// If a prompt is sent while its conversation is archived, one of the two is refused,
 // however late the fleet gets the prompt.
 func TestSentWhileArchived(t *testing.T) {
 	t.Parallel()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// However often conversations change while nobody reads, a reader finds each of them
-// once, and nothing when it looks again.
+// However often conversations change before a reader comes, it finds each of them once,
+// and nothing when it looks again.
 func TestFeedHasEachConversationOnce(t *testing.T) {
 	t.Parallel()
 	f := newFeed()

@@ -59,8 +59,8 @@ func TestForeignDeletionIsFinished(t *testing.T) {
 	})
 }
 
-// A prompt that was sent here to a conversation that was not begun here, and whose turn
-// ends while no server runs, is counted by the next one, although nobody opens it.
+// A prompt that was sent here to a conversation not begun here, and whose turn ends
+// while no server runs, is counted by the next server, even without a reader.
 func TestForeignTurnIsCounted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -17,7 +17,7 @@ import (
 )
 
 // A server that dies after it has made a copy, and before the copy has a note, leaves a
-// conversation that nobody asked for again. The next one removes it.
+// conversation without an owner. The next server removes it.
 func TestForkHalfMade(t *testing.T) {
 	t.Parallel()
 	for name, dies := range map[string]bool{"whole": false, "cut off": true} {
@@ -74,7 +74,7 @@ func TestForkHalfMade(t *testing.T) {
 	}
 }
 
-// conversations is how many the fleet has.
+// conversations counts the conversations of the fleet.
 func (r *rig) conversations() (n int) {
 	r.t.Helper()
 	for _, err := range r.fleet.List(r.t.Context()) {
@@ -85,8 +85,8 @@ func (r *rig) conversations() (n int) {
 	return n
 }
 
-// A copy that cannot be made says why: nothing was said yet, or the message to copy up
-// to does not exist. Nothing of it is left.
+// A copy that cannot be made is refused with the reason: the original has no messages
+// yet, or the message to copy up to does not exist. Nothing of it is left.
 func TestForkOfNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
@@ -113,9 +113,9 @@ func TestForkOfNothing(t *testing.T) {
 	}
 }
 
-// A copy that a request has made before it was cut off, and that a program has used in
-// the fleet since then, is neither taken for the copy of the repeated request nor
-// removed, at once or by the next server. The answer says what to do.
+// A copy that an interrupted request has made, and that a program has used in the fleet
+// since, is neither taken for the copy of the repeated request nor removed, at once or
+// by the next server. The answer explains what to do.
 func TestForkUsedInFleet(t *testing.T) {
 	t.Parallel()
 	config := t.TempDir()
@@ -163,7 +163,7 @@ func TestForkUsedInFleet(t *testing.T) {
 	}
 }
 
-// keys are those of the conversations in the fleet.
+// keys returns the keys of the conversations in the fleet.
 func (r *rig) keys() map[string]bool {
 	r.t.Helper()
 	all := make(map[string]bool)
@@ -231,8 +231,8 @@ func TestForkIsRemovedOnceTheStoreWorks(t *testing.T) {
 	})
 }
 
-// A copy keeps the preset of its original: with another one, what was said would run with
-// other rules.
+// A copy keeps the preset of its original: with another one, its history would run
+// under other rules.
 func TestForkKeepsPreset(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), func(o *serve.Options) {

@@ -50,7 +50,7 @@ func TestClientOf(t *testing.T) {
 	s := &access{opts: &Options{ProxyFrom: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}}
 	for _, c := range []struct{ peer, forwarded, want string }{
 		{"10.0.0.1:99", "192.0.2.7", "192.0.2.7"},
-		{"10.0.0.1:99", "203.0.113.9, 192.0.2.7", "192.0.2.7"}, // the first is what the client says
+		{"10.0.0.1:99", "203.0.113.9, 192.0.2.7", "192.0.2.7"}, // the client claims the first
 		{"10.0.0.1:99", "192.0.2.7, 10.0.0.2", "192.0.2.7"},
 		{"10.0.0.1:99", "203.0.113.9, 192.0.2.7, 10.0.0.2, 10.0.0.3", "192.0.2.7"},
 		{"10.0.0.1:99", "203.0.113.9, nonsense, 10.0.0.2", "10.0.0.1"},

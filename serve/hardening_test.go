@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Anyone who has a link or a token gets in, however many have guessed at the same address
+// A valid link or token gets in, however many guesses came from the same address
 // before; behind a proxy, one client's guesses do not count against another's.
 func TestGuessesBlockNobodyElse(t *testing.T) {
 	t.Parallel()
@@ -45,7 +45,7 @@ func TestGuessesBlockNobodyElse(t *testing.T) {
 	}
 }
 
-// Names of users are short and have nothing that is not seen, wherever they come from.
+// Names of users are short and have no invisible characters, wherever they come from.
 func TestNamesOfUsers(t *testing.T) {
 	t.Parallel()
 	db := store.Memory()
@@ -72,7 +72,7 @@ func TestNamesOfUsers(t *testing.T) {
 	}
 }
 
-// A request of another site is refused for what it is.
+// A request from another site is refused with that reason.
 func TestCrossSiteSaysSo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)

@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// kept is what the tests look at of an answer that is kept for an Idempotency-Key.
+// kept is the part of a kept answer that the tests check.
 type kept struct {
 	Header map[string]string `json:"header"`
 	Body   []byte            `json:"body"`
@@ -34,8 +34,8 @@ func answers(t *testing.T, db store.Records) (all []kept) {
 	return all
 }
 
-// Answers that are kept to be repeated show nothing of a conversation once it is
-// deleted. A request that is repeated then is told so, and begins nothing.
+// Kept answers show nothing of a conversation once it is deleted. A repeated request
+// learns that, and begins nothing.
 func TestAnswersOfDeleted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)

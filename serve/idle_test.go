@@ -12,8 +12,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Conversations that are watched and in which nothing happens are looked at rarely.
-// What another server writes arrives in time anyway.
+// Watched conversations in which nothing happens are read rarely. Events that another
+// server writes still arrive in time.
 func TestQuietConversationsAreReadRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const conversations = 5

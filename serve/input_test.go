@@ -13,7 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// What cannot be used is refused with a problem that says what to do.
+// Invalid input is refused with a problem that explains what to do.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
@@ -103,8 +103,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// A decision for an approval that is gone hears why, and what to do. One that
-// nobody decided in time is expired, not denied.
+// A decision about an approval that is gone gets the reason, and what to do. An
+// approval that was not decided in time is expired, not denied.
 func TestGoneApproval(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -204,7 +204,8 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 }
 
-// A change names what it is based on; of two, one is told to look again.
+// A change names the version that it is based on; of two concurrent changes, one is
+// refused.
 func TestETag(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)

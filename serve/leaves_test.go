@@ -88,8 +88,8 @@ func (n noticed) Scan(ctx context.Context, f store.Folder, after string) iter.Se
 	}
 }
 
-// A client may leave at any moment. What it asked for is then done completely, with its
-// lines in the log, or not at all: after an error it can be asked for again.
+// A client may leave at any moment. Its request is then carried out completely, with
+// its events in the log, or not at all: after an error it can be repeated.
 func TestClientLeavesAtEachCall(t *testing.T) {
 	t.Parallel()
 	const second = "00000000-0000-4000-8000-000000000002"
@@ -170,8 +170,8 @@ func TestClientLeavesAtEachCall(t *testing.T) {
 	}
 }
 
-// Whatever a user reads is whole, or the reading fails: at no call of the store does an
-// error make a list shorter, or a sum smaller.
+// A read is complete or fails: no failed call of the store makes a list shorter or a
+// sum smaller.
 func TestReadsFailOrAreWhole(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

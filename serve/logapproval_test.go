@@ -93,15 +93,15 @@ func wantOutcomeLogged(t *testing.T, seen func(*fleet.Fleet) fleet.Conversations
 	}
 }
 
-// How a call ended is in the log, even if it ended between two looks of the
+// The outcome of a call is in the log, even if it ended between two looks of the
 // watcher.
 func TestUnseenOutcomeIsLogged(t *testing.T) {
 	t.Parallel()
 	wantOutcomeLogged(t, func(f *fleet.Fleet) fleet.Conversations { return unwatched{f} })
 }
 
-// late is a fleet whose questions have no outcome in a list, as if each call ended
-// a moment after somebody looked.
+// late is a fleet whose questions have no outcome in a list, as if each call ended a
+// moment after the list was read.
 type late struct{ *fleet.Fleet }
 
 func (l late) Approvals() approval.Inbox { return lateInbox{unwatchedInbox{l.Fleet.Approvals()}} }

@@ -13,7 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Logins can be listed and ended over HTTP: one's own, or everybody's as an admin.
+// Users can list and end their own logins over HTTP, and admins those of all users.
 // One-time tokens are not among them.
 func TestLogins(t *testing.T) {
 	t.Parallel()

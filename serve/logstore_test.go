@@ -94,7 +94,7 @@ func TestDiedBetweenSegmentAndHead(t *testing.T) {
 	}
 }
 
-// Two processes that write into one log lose nothing of each other, not even
+// Two processes that write into one log lose none of each other's events, not even
 // where segments end.
 func TestTwoWriters(t *testing.T) {
 	t.Parallel()
@@ -126,8 +126,8 @@ func (unknowing) Prompt(_ context.Context, key, _ string) (fleet.Ticket, error) 
 	return fleet.Ticket{}, &fleet.ConversationError{Key: key, Reason: fleet.ErrUnknown}
 }
 
-// A prompt that somebody was about to give to the fleet stays in the head when its
-// events become a segment, and until it is sure that the fleet never got it.
+// An attempt to send a prompt stays in the head when its events become a segment, until
+// it is certain that the fleet never got the prompt.
 func TestAcceptingEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -210,7 +210,7 @@ func TestAcceptingTwice(t *testing.T) {
 		check()
 		dense(t, l, 1)
 
-		// One that died is forgotten when it cannot be alive.
+		// An attempt whose sender died is forgotten once it cannot be alive.
 		if _, err := l.intend(t.Context(), api.Prompt{ID: "one"}); err != nil {
 			t.Fatal(err)
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// The name of a tool is the choice of an MCP server: what a notification says about
-// it is short and has nothing that is not seen.
+// MCP servers choose the names of their tools, so a notice shows them short and without
+// invisible characters.
 func TestNotifyOfLongName(t *testing.T) {
 	t.Parallel()
 	got := make(chan string, 1)
@@ -32,8 +32,8 @@ func TestNotifyOfLongName(t *testing.T) {
 	}
 }
 
-// A person who is asked something learns about it once, with a link and without what
-// the agent wrote.
+// A person who is asked something is notified once, with a link and without the agent's
+// text.
 func TestNotify(t *testing.T) {
 	t.Parallel()
 	type notice struct {

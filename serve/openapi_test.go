@@ -21,8 +21,8 @@ var update = flag.Bool("update", false, "write testdata/openapi.json")
 // leaves out.
 var anywhere = []string{"closing", "store-silent", "internal", "misdirected", "method-not-allowed", "cross-site"}
 
-// wantDocumented wants the OpenAPI document to say that an endpoint may have a problem.
-// Every test that makes requests checks that.
+// wantDocumented wants the OpenAPI document to list a problem for its endpoint. Every
+// test that makes requests checks that.
 func (c *client) wantDocumented(method, path string, body []byte) {
 	c.t.Helper()
 	var p api.Problem
@@ -43,8 +43,8 @@ func (c *client) wantDocumented(method, path string, body []byte) {
 	}
 }
 
-// documented is what the OpenAPI document says about problems. A test reads it once,
-// and only if it meets a problem. It is safe for concurrent use.
+// documented holds the problems in the OpenAPI document. A test reads it once, and only
+// if it meets a problem. It is safe for concurrent use.
 type documented struct {
 	once sync.Once
 	all  []documentedPath
@@ -83,7 +83,7 @@ func (d *documented) endpoints(t *testing.T) []documentedPath {
 	return d.all
 }
 
-// The API is what the golden file says: a change of it is a change of that file.
+// The OpenAPI document equals the golden file, so that every change of the API shows.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)

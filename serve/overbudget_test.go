@@ -15,7 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// unasked lets every call run without asking anybody.
+// unasked lets every call run without an approval.
 func unasked(context.Context, *hook.PreToolUseInput) (string, bool) { return "", false }
 
 // A turn that the CLI ends because the budget of its preset is spent is listed with the
@@ -63,8 +63,8 @@ func TestTurnsOverBudget(t *testing.T) {
 	}
 }
 
-// A conversation that has spent its budget says why its prompts wait, and is listed with
-// the budget, to those who may see it.
+// A conversation that has spent its budget shows why its prompts wait, and is listed
+// with the budget, to those who may see it.
 func TestHeldConversation(t *testing.T) {
 	t.Parallel()
 	r := newRigFleet(t, store.Memory(), t.TempDir(), func(o *fleet.Options) { o.BudgetUSD = 0.0001 }, nil)

@@ -40,8 +40,8 @@ func TestInDoubtNamesThePrompt(t *testing.T) {
 	}
 }
 
-// A budget of the fleet that is spent is not a failure of the server, and that of a day says
-// when to come back.
+// A spent budget of the fleet is not a failure of the server, and a daily budget names
+// the time to come back.
 func TestProblemOfBudget(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 17, 23, 0, 0, 0, time.UTC)

@@ -203,8 +203,7 @@ func TestStreamCount(t *testing.T) {
 	}
 }
 
-// What a person's role is decides, in the code of the service itself, for each pair of
-// roles.
+// The service itself decides by a user's role, for each pair of roles.
 func TestNeed(t *testing.T) {
 	t.Parallel()
 	order := []api.Role{"", api.Viewer, api.Approver, api.Operator, api.Admin}

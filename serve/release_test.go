@@ -39,9 +39,9 @@ func (c *client) ofSubagent() api.Approval {
 	}
 }
 
-// A process that waits for the answer to a subagent is released: the call does not
-// run, the turn ends, and the conversation that waited for the slot gets it. Who did
-// it is written down.
+// A process that waits for the answer to a subagent is released: the call does not run,
+// the turn ends, and the conversation that waited for the slot gets it. The log records
+// who did it.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	r := newRigFleet(t, store.Memory(), t.TempDir(), func(o *fleet.Options) {
@@ -129,7 +129,7 @@ func TestReleaseForbidden(t *testing.T) {
 	}
 }
 
-// An answer that comes first stands: nobody waits for the question any longer.
+// A decision that comes first stands: no process waits for the question any longer.
 func TestReleaseTooLate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)

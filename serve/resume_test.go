@@ -62,8 +62,7 @@ func newDiskRig(t *testing.T, db store.Fleet) (r *rig, config, root string) {
 	return newRigIn(t, db, root, func(o *serve.Options) { o.History = history.Disk(config) }), config, root
 }
 
-// heard waits until a conversation has a number of messages, and returns what they
-// say.
+// heard waits until a conversation has a number of messages, and returns their texts.
 func (c *client) heard(id string, n int) (texts []string) {
 	c.t.Helper()
 	seen := 0
@@ -167,8 +166,8 @@ func TestForkSession(t *testing.T) {
 	want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Resume: talk}), http.StatusCreated)
 }
 
-// A session is resumed only by those who may, in a directory that the preset has, when
-// nobody else has it open. Nothing is made of a request that is refused.
+// A session is resumed only for users who may, in a directory of the preset, and while
+// no CLI has it open. A refused request makes nothing.
 func TestResumeRefused(t *testing.T) {
 	t.Parallel()
 	const away, empty, damaged, open = "00000000-0000-4000-8000-000000000002", "00000000-0000-4000-8000-000000000003", "00000000-0000-4000-8000-000000000004", "00000000-0000-4000-8000-000000000005"

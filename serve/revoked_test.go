@@ -26,8 +26,8 @@ func (d *tokensDown) GetRecord(ctx context.Context, k store.RecordKey) (store.Re
 	return d.Records.GetRecord(ctx, k)
 }
 
-// A login that a token was made into ends with the token. While nobody can say
-// whether the token was revoked, the login lets nobody in.
+// A login that was made with a token ends with the token. While the store cannot tell
+// whether the token was revoked, the login fails closed.
 func TestLoginWhoseTokenCannotBeRead(t *testing.T) {
 	t.Parallel()
 	db := store.Memory()

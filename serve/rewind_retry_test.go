@@ -40,7 +40,7 @@ func (f rewinding) Rewind(ctx context.Context, key string, r fleet.RewindTo) (co
 	return f.rewind(ctx, func(ctx context.Context) (control.Rewind, error) { return f.Fleet.Rewind(ctx, key, r) })
 }
 
-// notices returns what the log says that people did.
+// notices returns the notices of a log: who did what.
 func (c *client) notices(conversation string) string {
 	c.t.Helper()
 	var all []string

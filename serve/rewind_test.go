@@ -153,7 +153,7 @@ func TestChangesAfterRewind(t *testing.T) {
 	changed("a.go", "d.go")
 }
 
-// What cannot be rewound says why, and changes nothing.
+// A rewind that is not possible is refused with the reason, and changes nothing.
 func TestRewindRefused(t *testing.T) {
 	t.Parallel()
 	r, root := newRewindRig(t)

@@ -58,8 +58,8 @@ var mayCall = map[string]string{
 	"POST /ag-ui/{preset}": "oA",
 }
 
-// Tokens of every role, and none, against every endpoint: the server lets in those
-// whom the table names, and nobody else.
+// Tokens of every role, and none, against every endpoint: the server lets in exactly
+// those whom the table names.
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)

@@ -8,8 +8,8 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// What the fleet says when a log is closed is added to its sums once, however often the
-// fleet is asked, and even when it has forgotten some of it by then.
+// The cost that the fleet reports when a log is closed is added to its sums once,
+// however often the fleet is asked, and even when it has forgotten some of it by then.
 func TestUnbooked(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 4, 23, 0, 0, 0, time.UTC)

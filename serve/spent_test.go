@@ -19,9 +19,9 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Deleting a conversation gives nobody their money back: the sums by day, user, preset
-// and model, and the budget of the day, are as before, at the other server and after a
-// restart. Nothing else is left, and only those who owned it, and admins, see the sums.
+// Deleting a conversation does not give its cost back: the sums by day, user, preset
+// and model, and the budget of the day, stay the same, at the other server and after a
+// restart. Nothing else is left, and only its owner and admins see the sums.
 func TestDeletedIsPaidFor(t *testing.T) {
 	t.Parallel()
 	limit := func(o *serve.Options) { o.Presets[0].DailyUSD = 0.000001 }
@@ -91,7 +91,7 @@ func TestDeletedIsPaidFor(t *testing.T) {
 		t.Errorf("there are %d records", left)
 	}
 
-	// What cannot be read is not left out of the sums: the budget would let more through.
+	// An unreadable record is not left out of the sums: the budget would let more through.
 	today := time.Now().UTC().Format(time.DateOnly)
 	if _, err := db.PutRecord(t.Context(), store.RecordKey{Project: "p", Kind: "serve-spent", Name: today + "/broken"}, []byte("{"), 0, store.Fence{}); err != nil {
 		t.Fatal(err)
@@ -198,8 +198,8 @@ func TestDeletedHalfwayIsPaidOnce(t *testing.T) {
 	}
 }
 
-// What a turn has cost that waits for a person when its conversation is deleted is paid
-// for as well, although it never ended.
+// The cost of a turn that waits for a person when its conversation is deleted is
+// counted as well, although the turn never ended.
 func TestDeletedWhileDeferredIsPaidFor(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -225,7 +225,7 @@ func TestDeletedWhileDeferredIsPaidFor(t *testing.T) {
 	})
 }
 
-// Those who look while conversations are deleted see the same sums as before.
+// Readers see the same sums while conversations are deleted.
 func TestDeletedWhileCounted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)

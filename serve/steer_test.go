@@ -69,7 +69,7 @@ func (a *agent) was(prompt string) bool {
 	return false
 }
 
-// unhurried is a fleet that says how prompts stand when it is let go.
+// unhurried is a fleet that reports the states of prompts only once goOn is closed.
 type unhurried struct {
 	*fleet.Fleet
 	goOn chan struct{}

@@ -19,7 +19,7 @@ import (
 
 var cuts = flag.Int("cuts", long.Pick(4, 40), "how many streams TestStreamCutAtRandomBytes cuts")
 
-// page is what a client has of a conversation after any number of connections.
+// page is a client's view of a conversation after any number of connections.
 type page struct {
 	t      *testing.T
 	last   string // the id of the last whole event

@@ -14,13 +14,13 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// silence is a source that says nothing.
+// silence is a source without events.
 func silence(ctx context.Context) iter.Seq[logEvent] {
 	return func(func(logEvent) bool) { <-ctx.Done() }
 }
 
-// A stream on which nothing happens says every ten seconds that it lives, by an
-// event: browsers do not show comments to a page. It is not a place to resume at.
+// A quiet stream sends a ping every ten seconds, as an event, because browsers do not
+// pass comments to a page. A reader cannot resume at a ping.
 func TestPing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A prompt at which its conversation is stuck says so, with the reason, wherever it is
-// shown. Those behind it have the reason. A retry answers all of them.
+// A prompt at which its conversation is stuck shows that, with the reason, wherever it
+// is shown. Those behind it have the same reason. A retry answers all of them.
 func TestStuck(t *testing.T) {
 	t.Parallel()
 	const reason = "no such repository"

@@ -124,8 +124,8 @@ func (z zoned) Now(ctx context.Context) (time.Time, error) {
 	return now.In(east), err
 }
 
-// A preset that has spent its budget of the day takes no prompts, and says when
-// it will; others do.
+// A preset that has spent its budget of the day refuses prompts and names the time when
+// it takes them again; others are not affected.
 func TestDailyBudget(t *testing.T) {
 	t.Parallel()
 	db := store.Memory()

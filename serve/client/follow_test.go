@@ -155,7 +155,7 @@ func (r *replies) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.all[len(r.asked)-1](req)
 }
 
-// says is an answer with a body.
+// says returns an answer with a body.
 func says(status int, kind, body string) func(*http.Request) (*http.Response, error) {
 	return func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(body))}, nil

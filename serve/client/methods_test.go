@@ -169,8 +169,8 @@ var wire = map[string]wireCall{
 		call: func(ctx context.Context, c *client.Client) (any, error) { return nothing(c.EndLogin(ctx, id)) }},
 }
 
-// Each method asks for what the API has, with all that its arguments say, and returns
-// what comes. A method that the table lacks fails.
+// Each method makes the request that the API has for it, with all its arguments, and
+// returns the answer. A method that is missing in the table fails.
 func TestEveryMethod(t *testing.T) {
 	t.Parallel()
 	for i := range reflect.TypeFor[*client.Client]().NumMethod() {
