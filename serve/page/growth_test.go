@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -61,23 +62,39 @@ func (r *rig) resumed(id string, n int) string {
 	return c.ID
 }
 
-// cheapest is the least CPU time that one of several rounds has used.
-func cheapest(rounds int, do func()) time.Duration {
-	least := time.Duration(1 << 62)
+// effort is what something takes of the machine.
+type effort struct {
+	bytes uint64        // allocated
+	cpu   time.Duration // of all threads
+}
+
+// cheapest is the least that one of several rounds takes, for each of its n parts. The
+// least, because the server also works in the background.
+func cheapest(rounds, n int, do func()) effort {
+	least := effort{bytes: 1 << 62, cpu: 1 << 62}
 	for range rounds {
-		before := cputime.Used()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		began := cputime.Used()
 		do()
-		least = min(least, cputime.Used()-before)
+		least.cpu = min(least.cpu, (cputime.Used()-began)/time.Duration(n))
+		runtime.ReadMemStats(&after)
+		least.bytes = min(least.bytes, (after.TotalAlloc-before.TotalAlloc)/uint64(n))
 	}
 	return least
 }
 
-// A conversation costs the same to look at, and to add to, however long it is: at
-// most half as much again at a thousand times the length.
+// segment is how many events the server rewrites at most to add one: the cost of an
+// event rises up to there, and falls. Lengths that are compared have to be at the same
+// point of it.
+const segment = 256
+
+// A conversation costs the same to look at, and to add to, however long it is. Memory
+// is counted exactly; time is not, so only several times as much of it is a fault.
 func TestCostDoesNotGrow(t *testing.T) {
-	lengths := []int{100, long.Pick(1_000, 100_000)}
+	lengths := []int{100, 100 + segment*long.Pick(4, 390)}
 	rounds, loads, events := long.Pick(4, 10), long.Pick(4, 10), long.Pick(3, 5)
-	var load, more []time.Duration
+	var load, more []effort
 	for i, n := range lengths {
 		r := newRig(t)
 		session := fmt.Sprintf("00000000-0000-4000-8000-10000000000%d", i)
@@ -95,12 +112,12 @@ func TestCostDoesNotGrow(t *testing.T) {
 		if body := see(); !strings.Contains(body, fmt.Sprintf("Answer <strong>%d</strong>", n-1)) {
 			t.Fatalf("%d lines: the page has no end", n)
 		}
-		load = append(load, cheapest(rounds, func() {
+		load = append(load, cheapest(rounds, loads, func() {
 			for range loads {
 				see()
 			}
-		})/time.Duration(loads))
-		more = append(more, cheapest(rounds, func() {
+		}))
+		more = append(more, cheapest(rounds, events, func() {
 			for k := range events {
 				title := fmt.Sprint("title ", k)
 				if _, err := r.server.Service().Change(t.Context(), ada, id, api.Change{Title: &title}, ""); err != nil {
@@ -109,12 +126,16 @@ func TestCostDoesNotGrow(t *testing.T) {
 				<-watched
 				see()
 			}
-		})/time.Duration(events))
-		t.Logf("%d events: %v for a load, %v for an event and the load after it", n, load[i], more[i])
+		}))
+		t.Logf("%d events: %+v for a load, %+v for an event and the load after it", n, load[i], more[i])
 	}
-	for what, took := range map[string][]time.Duration{"a load": load, "an event": more} {
-		if took[0] > 0 && float64(took[1]) > 1.5*float64(took[0]) {
-			t.Errorf("%s of %d events takes %v, of %d %v", what, lengths[0], took[0], lengths[1], took[1])
+	for what, took := range map[string][]effort{"a load": load, "an event": more} {
+		short, whole := took[0], took[1]
+		if float64(whole.bytes) > 1.25*float64(short.bytes) {
+			t.Errorf("%s of %d events allocates %d bytes, of %d %d", what, lengths[0], short.bytes, lengths[1], whole.bytes)
+		}
+		if whole.cpu > 4*short.cpu+10*time.Millisecond {
+			t.Errorf("%s of %d events takes %v, of %d %v", what, lengths[0], short.cpu, lengths[1], whole.cpu)
 		}
 	}
 }

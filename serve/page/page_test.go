@@ -92,16 +92,23 @@ func TestDecideWithForms(t *testing.T) {
 	}
 }
 
-// settled waits until the prompts of a conversation have ended.
+// settled waits until a prompt of a conversation has ended and none is open. A prompt
+// that was taken back has ended too, while others may not have begun.
 func (r *rig) settled(path string) {
 	r.t.Helper()
 	follow, err := r.server.Service().Follow(r.t.Context(), ada, strings.TrimPrefix(path, "/c/"), 0)
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	open := make(map[string]bool)
 	for e := range follow {
-		if e.Type == api.EventTurn {
-			return
+		switch e.Type {
+		case api.EventPrompt:
+			open[e.Prompt.ID] = true
+		case api.EventTurn:
+			if delete(open, e.Turn.Prompt); len(open) == 0 {
+				return
+			}
 		}
 	}
 	r.t.Fatal("the turn does not end")
