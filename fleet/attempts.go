@@ -107,8 +107,8 @@ type sessionError struct{ error }
 
 func (e sessionError) Unwrap() error { return e.error }
 
-// permanent reports whether every other attempt would fail in the same way until a
-// person intervenes: the options cannot be made or are refused, or there is no CLI.
+// permanent reports whether another attempt would fail in the same way until a person
+// intervenes: the options cannot be made or are refused, or there is no CLI.
 func permanent(err error) bool {
 	if _, refused := errors.AsType[*claude.OptionError](err); refused {
 		return true

@@ -142,8 +142,8 @@ func (e *endings) interruptTurn(ctx context.Context, key, prompt string, between
 	return true, err
 }
 
-// interruptAsleep ends a marked prompt that no process works on. Then its lease is
-// free: it waits for a person, the last attempt has failed, or its process has died.
+// interruptAsleep ends a marked prompt that no process works on, as a free lease shows:
+// it waits for a person, the last attempt has failed, or its process has died.
 func (e *endings) interruptAsleep(ctx context.Context, key, prompt string) error {
 	err := e.leases.owning(ctx, key, func(lease *owned) error {
 		rec, err := e.records.load(ctx, key)

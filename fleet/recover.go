@@ -19,7 +19,7 @@ func (w *waking) next(ctx context.Context) (step, *queued, error) {
 	signalled := w.c.takeMore()
 	now, err := w.records.readStored(ctx, w.c.key, before)
 	if err != nil {
-		w.c.signalMore() // what it was about has not been read
+		w.c.signalMore() // what it announced has not been read
 		return sleep, nil, err
 	}
 	rec := now.rec

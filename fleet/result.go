@@ -189,7 +189,7 @@ func (w *worker) answeredAtOnce(ctx context.Context, p *queued, r *message.Resul
 		w.told(p, o)
 	} else {
 		w.told(p, o)
-		w.rest() // which asks the store what was spent today: no caller must wait for that
+		w.rest() // which asks the store what was spent today: no caller should wait for that
 	}
 	return nil
 }

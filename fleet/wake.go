@@ -126,7 +126,7 @@ func (w *waking) look() (step, *queued, error) {
 		}
 		if !errors.Is(err, errDeclined) {
 			w.inDoubt = true
-			w.roster.want(w.c.key) // it may be in the queue, and no other process may look
+			w.roster.want(w.c.key) // it may be in the queue, and perhaps no other process looks
 		}
 		o.answer <- err
 	}

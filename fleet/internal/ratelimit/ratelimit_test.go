@@ -181,8 +181,7 @@ func TestSharedOutrun(t *testing.T) {
 	})
 }
 
-// Records that limit nothing are removed, and others stay. One that was removed is made
-// anew.
+// Records that limit nothing are removed, and others stay. A removed one is made again.
 func TestForget(t *testing.T) {
 	db := store.Memory()
 	s := ratelimit.NewShared(db, "p")
