@@ -41,8 +41,8 @@ func (l *eventLog) intend(ctx context.Context, p api.Prompt) (sender string, err
 	})
 }
 
-// confirm writes down that the fleet has accepted a prompt, and returns the prompt as
-// the log has it.
+// confirm records that the fleet has accepted a prompt, and returns the prompt as the
+// log has it.
 func (l *eventLog) confirm(ctx context.Context, sender string, p api.Prompt) (api.Prompt, error) {
 	out := p
 	err := l.write(ctx, func(h *logHead) ([]logEvent, bool) {
@@ -56,7 +56,7 @@ func (l *eventLog) confirm(ctx context.Context, sender string, p api.Prompt) (ap
 	return out, err
 }
 
-// refuse writes down that the fleet has not accepted what an attempt gave to it.
+// refuse records that the fleet has not accepted the prompt of an attempt.
 func (l *eventLog) refuse(ctx context.Context, sender string) error {
 	return l.write(ctx, func(h *logHead) ([]logEvent, bool) { return nil, h.leave(sender) })
 }
@@ -96,8 +96,8 @@ func (l *eventLog) undecided() []acceptance {
 	})
 }
 
-// finishAccepting writes down the prompts, older than an age, that the fleet has
-// accepted for a process that died before it could write them down itself.
+// finishAccepting records the prompts, older than an age, that the fleet has accepted
+// for a process that died before it could record them itself.
 func (s *logs) finishAccepting(ctx context.Context, l *eventLog, age time.Duration) error {
 	all := l.undecided()
 	if len(all) == 0 {

@@ -11,8 +11,8 @@ type Changes struct {
 
 // ChangedFile is a file with its edits.
 type ChangedFile struct {
-	// Path is relative to the working directory of the conversation, if the
-	// file is there.
+	// Path is relative to the working directory of the conversation, if the file is
+	// inside.
 	Path    string     `json:"path"`
 	Edits   []FileEdit `json:"edits"`
 	Added   int        `json:"added"`

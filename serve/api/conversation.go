@@ -42,9 +42,9 @@ type Conversation struct {
 	// Problem is the kind of that reason, if an operator can fix it on the
 	// server.
 	Problem Cause `json:"problem,omitzero" enum:"cli-missing,cli-failed"`
-	// Pending is how many approvals wait for a person.
+	// Pending counts the approvals that wait for a person.
 	Pending int `json:"pending"`
-	// Queued is how many prompts have no answer yet.
+	// Queued counts the prompts without an answer.
 	Queued int      `json:"queued"`
 	Model  string   `json:"model,omitzero"`
 	Mode   string   `json:"mode,omitzero"`
@@ -181,7 +181,7 @@ type Rewound struct {
 	// Added and Removed count the lines that the rewind adds and removes.
 	Added   int `json:"added"`
 	Removed int `json:"removed"`
-	// SkippedLinks is how many symbolic links were left alone.
+	// SkippedLinks counts the symbolic links that were left alone.
 	SkippedLinks int  `json:"skipped_links,omitzero"`
 	DryRun       bool `json:"dry_run"`
 }

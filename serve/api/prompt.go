@@ -61,7 +61,7 @@ const (
 	PromptQueued    PromptState = "queued"
 	PromptRunning   PromptState = "running"
 	PromptWaiting   PromptState = "waiting" // for a person
-	PromptStuck     PromptState = "stuck"   // it was begun again and again and never ended: retry, or take it back
+	PromptStuck     PromptState = "stuck"   // no attempt to run it ever ended: retry, or take it back
 	PromptAnswered  PromptState = "answered"
 	PromptFailed    PromptState = "failed" // its turn ended with an error
 	PromptCancelled PromptState = "cancelled"

@@ -48,7 +48,8 @@ func hangs(req *http.Request) (*http.Response, error) {
 	return nil, context.Cause(req.Context())
 }
 
-// A server that never answers is given up, and a context that ends is the reason.
+// A server that never answers is given up on, and the end of a context is the reason in
+// the error.
 func TestAttemptsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := scripted(t, hangs, hangs)
@@ -121,8 +122,8 @@ func TestPatchIsAPatch(t *testing.T) {
 	})
 }
 
-// A server that refuses for longer than the patience is given up, and asked only as often
-// as it wishes.
+// A server that refuses for longer than the patience is given up on, and asked only as
+// often as it allows.
 func TestFollowRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, tt := range map[string]struct {

@@ -14,7 +14,8 @@ import (
 	"github.com/claude-agent-go/claude/serve/client"
 )
 
-// A client is not made for an address that shows the token, or cannot be one.
+// A client is not made for an address that would reveal the token, or that is not
+// valid.
 func TestNewRefuses(t *testing.T) {
 	for _, o := range []client.Options{
 		{}, {URL: "agents.example", Token: secret}, {URL: "ftp://agents.example", Token: secret}, {URL: "https://", Token: secret},
@@ -89,7 +90,7 @@ func TestCreateAgain(t *testing.T) {
 }
 
 // A request that is not idempotent is sent once; a deletion may find that it has
-// happened.
+// already taken effect.
 func TestSentOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, r := scripted(t, lost(""))

@@ -109,7 +109,7 @@ func followed(t *testing.T, c *client.Client) (seqs []int64, synced int) {
 	return seqs, synced
 }
 
-// A stream that is cut after any number of bytes, in the head of the answer too, is
+// A stream that is cut after any number of bytes, even in the head of the answer, is
 // continued: each event comes once and in order.
 func TestFollowCutAtEveryByte(t *testing.T) {
 	t.Parallel()
@@ -195,7 +195,7 @@ func (a *alive) Read(b []byte) (int, error) {
 	}
 }
 
-// A stream on which nothing happens but pings is not cut.
+// A stream with nothing but pings is not cut.
 func TestFollowPings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, r := scripted(t, func(req *http.Request) (*http.Response, error) {

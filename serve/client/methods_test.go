@@ -17,8 +17,8 @@ import (
 	"github.com/claude-agent-go/claude/serve/client"
 )
 
-// wireCall is a method of the client, and what it must put on the wire. It is written by
-// hand, from the table of routes of the API.
+// wireCall is a method of the client, and the request that it must make. It is written
+// by hand, from the table of routes of the API.
 type wireCall struct {
 	method, address string
 	body            string // of the request, empty: none
@@ -301,7 +301,7 @@ func TestAllPages(t *testing.T) {
 	}
 }
 
-// An answer that is not from the API, whatever it is, is an error that explains
+// An answer that does not come from the API, whatever it is, is an error that explains
 // this.
 func TestStrangeAnswers(t *testing.T) {
 	t.Parallel()

@@ -18,8 +18,8 @@ var update = flag.Bool("update", false, "write docs/serve-*.png")
 // shots is for people who want to look.
 var shots = flag.String("shots", "", "write what the tests look at into this directory")
 
-// complaints checks that the browser has complained of nothing since, but of
-// what a test expects.
+// complaints checks that the browser has complained about nothing since, except what a
+// test expects.
 func complaints(t *testing.T, r *rig, b *browser.Browser, expected ...string) {
 	t.Helper()
 next:
@@ -41,9 +41,9 @@ func (r *rig) open(b *browser.Browser) {
 	b.Want(r.t, `location.href.includes("#")`, false)
 }
 
-// The whole way in a browser: log in by the link, begin a conversation, see the
-// text while it is written, decide by keys in the inbox with the diff before
-// one's eyes, see the result and what it cost.
+// The whole way in a browser: log in by the link, begin a conversation, see the text
+// while it is written, decide by keys in the inbox with the diff in view, see the
+// result and its cost.
 func TestWholeWay(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)
@@ -163,9 +163,9 @@ func links(t *testing.T, b *browser.Browser) []string {
 	return names
 }
 
-// A screen reader hears which conversations have something new. With the script a
-// conversation counts as read when it is visible to the user, not while its tab
-// is hidden.
+// A screen reader announces which conversations have news. With the script a
+// conversation counts as read when it is visible to the user, not while its tab is
+// hidden.
 func TestUnreadInBrowser(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)

@@ -172,7 +172,7 @@ func version(v any) string {
 	return strconv.FormatUint(h.Sum64(), 36)
 }
 
-// pretty writes JSON for people, and anything else as it is.
+// pretty formats JSON for people, and leaves anything else unchanged.
 func pretty(raw json.RawMessage) string {
 	var out bytes.Buffer
 	if json.Indent(&out, raw, "", "  ") != nil {

@@ -30,8 +30,8 @@ func (r *rig) elicit(path, input string) api.Approval {
 	return a
 }
 
-// A form of an MCP server is filled in without a script, and what does not fit it
-// decides nothing.
+// A form of an MCP server is filled in without a script, and content that does not fit
+// it decides nothing.
 func TestFillInForms(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

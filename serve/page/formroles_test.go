@@ -11,8 +11,8 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// formRoles is who may send which form, written by hand: v is a viewer, a an approver,
-// o an operator. The table has every form of the page.
+// formRoles lists who may send which form, written by hand: v is a viewer, a an
+// approver, o an operator. The table has every form of the page.
 var formRoles = map[string]string{
 	"/a/APPROVAL":            "ao",
 	"/new":                   "o",
@@ -22,8 +22,8 @@ var formRoles = map[string]string{
 	"/c/CONVERSATION/read": "vao",
 }
 
-// A form does no more than the role of its sender allows, also for what they may see:
-// a viewer takes back no prompt, and an approver sends none.
+// A form does no more than the role of its sender allows, even on conversations that
+// they may see: a viewer takes back no prompt, and an approver sends none.
 func TestFormsNeedRoles(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -28,8 +28,8 @@ var hostileTexts = []string{
 	strings.Repeat("../", 40) + "etc/passwd", "-rf\n--", strings.Repeat("<b>", 600), "\xff\xfe\xed\xa0\x80",
 }
 
-// everywhere puts a text wherever something that others wrote can be, and returns
-// what the page makes of it.
+// everywhere puts a text wherever the page shows foreign text, and returns the
+// resulting HTML.
 func everywhere(t testing.TB, p *page, text string) string {
 	t.Helper()
 	str := func(v any) json.RawMessage {
@@ -138,9 +138,8 @@ func leadsTo(t testing.TB, a xml.Attr) {
 // is never displayed.
 var choice = regexp.MustCompile(`(type="radio" name="q\d+") value="[^"]*"`)
 
-// checkHostile compares what the page makes of a text with what it makes of
-// harmless ones: no text brings another element or attribute, and nothing that
-// is not seen.
+// checkHostile compares what the page makes of a text with what it makes of harmless
+// ones: no text adds an element or an attribute, or leaves an invisible character.
 func checkHostile(t testing.TB, p *page, known map[string]bool, text string) {
 	t.Helper()
 	html := choice.ReplaceAllString(everywhere(t, p, text), `$1 value=""`)
@@ -193,8 +192,8 @@ func TestRoute(t *testing.T) {
 	}
 }
 
-// What models, tools and users write stays text wherever the page shows it: as
-// names of files, tools and people, as commands, outputs, questions and plans.
+// Text from models, tools and users stays text wherever the page shows it: as names of
+// files, tools and people, as commands, outputs, questions and plans.
 func TestHostileEverywhere(t *testing.T) {
 	t.Parallel()
 	p := newTestPage(t)

@@ -15,8 +15,8 @@ var (
 	earlier = regexp.MustCompile(`<a href="([^"]+)">Earlier conversations</a>`)
 )
 
-// The pages of a list have every conversation that was looked for once, and no other:
-// the next page has the filters of the first.
+// The pages of a list have every matching conversation once, and no other: the next
+// page has the filters of the first.
 func TestEarlierConversations(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

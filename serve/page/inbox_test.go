@@ -22,8 +22,8 @@ func cards(screen string) (ids []string) {
 }
 
 // The inbox is filtered by a text, a preset and a kind, without a script, and never
-// shows or counts what the user may not see. For a filter that selects nothing, the
-// page says so and offers to clear it.
+// shows or counts what the user may not see. If a filter selects nothing, the page
+// shows that and offers to clear it.
 func TestFilterInbox(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -94,7 +94,7 @@ func TestFilterInbox(t *testing.T) {
 	}
 }
 
-// A decision leads back to the filter, and a login too.
+// A decision and a login both lead back to the filter.
 func TestFilterStays(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

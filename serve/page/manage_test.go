@@ -54,7 +54,7 @@ func TestRenameAndDelete(t *testing.T) {
 }
 
 // A new conversation has the model, the mode and the directory that were chosen for its
-// preset, and nothing of what was chosen for another.
+// preset, and none that were chosen for another.
 func TestNewWithChoices(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -44,8 +44,8 @@ func read(t *testing.T, reply *http.Response) (int, string) {
 	return reply.StatusCode, string(body)
 }
 
-// A person decides without a script: by the form of the list, and by that of a
-// deep link. The second to decide hears who was first.
+// A person decides without a script: by the form of the list, and by that of a deep
+// link. The second to decide learns who was first.
 func TestDecideWithForms(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -197,10 +197,10 @@ func TestBadForms(t *testing.T) {
 	}
 }
 
-// What models and tools write stays text, and a long output is cut.
+// Text from models and tools stays text, and a long output is cut.
 func TestHostileText(t *testing.T) { hostileText(t, "long", "KiB more are not shown") }
 
-// So is one of ten megabytes. The race detector would take minutes to copy it.
+// The same with ten megabytes. The race detector would take minutes to copy them.
 func TestHugeOutput(t *testing.T) {
 	t.Parallel()
 	long.Test(t, "writes ten megabytes")

@@ -2,7 +2,7 @@ package page
 
 import "testing"
 
-// What a rule allows is said in words, but only if they are certain.
+// Rules are described in words, but only if these are certain.
 func TestRuleWords(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -27,8 +27,8 @@ func (r *rig) session(id, dir, prompt, answer string) {
 	}
 }
 
-// Sessions on the server's disk are resumed and forked without a script. Those that
-// are conversations already lead there.
+// Sessions on the server's disk are resumed and forked without a script. A session that
+// already is a conversation leads there.
 func TestSessionsWithForms(t *testing.T) {
 	t.Parallel()
 	const talk, other, away = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002", "00000000-0000-4000-8000-000000000003"

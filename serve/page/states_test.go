@@ -24,7 +24,7 @@ func post(t *testing.T, c *http.Client, address string, form url.Values) (int, s
 }
 
 // A conversation is ended and reopened without a script. In between it takes no
-// prompts, and the page says so.
+// prompts, and the page shows that.
 func TestEndWithForms(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -87,7 +87,7 @@ func TestEndWhileAtWork(t *testing.T) {
 	}
 }
 
-// Without a CLI the page says what to do, and offers to try again.
+// Without a CLI the page explains what to do, and offers to try again.
 func TestCLIMissingOnPage(t *testing.T) {
 	t.Parallel()
 	nowhere := filepath.Join(t.TempDir(), "claude")

@@ -27,8 +27,8 @@ func (r *rig) begun(path, text string) {
 	r.t.Fatalf("no CLI has the prompt %q", text)
 }
 
-// With the script, the button that steers is there while a turn runs. What it sends
-// is read by that turn, and what the other button sends waits for its end.
+// With the script, the button that steers is there while a turn runs. That turn reads
+// its prompt; a prompt from the other button waits for the end of the turn.
 func TestSteerInBrowser(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)

@@ -28,9 +28,9 @@ func until(t *testing.T, b *browser.Browser, what string, is func() bool) {
 	}
 }
 
-// A browser gives an EventSource up for good when it is answered with anything but
-// 200. The page makes a new one, whatever a proxy or a server that starts has
-// answered, and then has all that it missed.
+// A browser gives up an EventSource for good when it is answered with anything but 200.
+// The page makes a new one, whatever a proxy or a starting server has answered, and
+// then has everything that it missed.
 func TestStreamRefused(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)
@@ -57,8 +57,8 @@ func TestStreamRefused(t *testing.T) {
 	complaints(t, r, b, "Failed to load resource")
 }
 
-// An open stream that is silent, without even a heartbeat, is dead: after 25
-// seconds the page opens a new one, and meanwhile says so calmly.
+// An open stream that is silent, without even a heartbeat, is dead: after 25 seconds
+// the page opens a new one, and meanwhile shows that calmly.
 func TestSilentStream(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)
@@ -113,8 +113,8 @@ func TestLoginEndsWhilePageIsOpen(t *testing.T) {
 	complaints(t, r, b, "401 (Unauthorized)")
 }
 
-// When the server no longer has the place at which a page was, the page loads the
-// conversation again and continues after it, with everything shown once.
+// When the server no longer has the position of a page, the page loads the conversation
+// again and continues after it, with everything shown once.
 func TestStreamReset(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)
@@ -201,8 +201,8 @@ func TestLinkFromAnotherSite(t *testing.T) {
 	complaints(t, r, b)
 }
 
-// What a model and a tool write does nothing in a browser: no script in it
-// runs, and nothing is loaded from elsewhere.
+// Text from a model or a tool is inert in a browser: no script in it runs, and nothing
+// is loaded from elsewhere.
 func TestHostileTextInBrowser(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)

@@ -33,8 +33,8 @@ func (r *rig) ask(path, command string) string {
 }
 
 // Text typed on a card stays when the card is updated. When the card disappears,
-// because another user was faster, the page says so, and the rest of the sentence
-// is not taken for keys that decide the next card.
+// because another user was faster, the page shows that, and the rest of the sentence is
+// not taken for keys that decide the next card.
 func TestTypingOnACard(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)

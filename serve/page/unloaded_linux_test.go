@@ -9,8 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// A screen that could not be loaded when something happened is loaded again, although
-// the stream lives and nothing else happens.
+// A screen that could not be loaded after a change is loaded again, although the stream
+// is alive and nothing else happens.
 func TestUpdateThatFails(t *testing.T) {
 	r := newRig(t)
 	b := chromium.Open(t)
@@ -30,7 +30,7 @@ func TestUpdateThatFails(t *testing.T) {
 	r.begin("shop-api", "Clean up the build")
 	r.pending(1)
 	until(t, b, "a load that fails", func() bool { return refused.Load() > 0 })
-	// All that has happened has been told: only the page itself can come back.
+	// Every event has been sent: only the page itself can recover.
 	b.Eval(t, `new Promise(done => setTimeout(done, 400))`)
 	broken.Store(0)
 	b.Wait(t, `document.querySelector(".card [data-key-a]") && document.getElementById("connection").hidden`)

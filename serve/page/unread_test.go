@@ -14,8 +14,8 @@ import (
 // read.
 var readForm = regexp.MustCompile(`action="(/c/[^"]+/read)"><input type="hidden" name="seq" value="(\d+)">`)
 
-// Conversations with something new are marked in the lists, in words, for each
-// user, until the user marks them as read. A look alone changes nothing.
+// Conversations with news are marked in the lists, in words, for each user, until the
+// user marks them as read. Looking alone changes nothing.
 func TestUnread(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -74,8 +74,8 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-// The form marks what its page has shown: what has happened since then stays unread, and
-// the next page has a form for it.
+// The form marks what its page has shown: later events stay unread, and the next page
+// has a form for them.
 func TestReadIsWhatWasShown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

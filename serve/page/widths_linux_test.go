@@ -12,7 +12,7 @@ import (
 )
 
 // narrow lists the texts that are broken over lines in a column of fewer than twelve
-// characters, and those that are cut off without saying so.
+// characters, and those that are cut off without a sign.
 const narrow = `(() => {
 	document.querySelectorAll("details:not(.me)").forEach(d => { d.open = true });
 	const found = new Set(), walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), blocks = new Map();
