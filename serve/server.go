@@ -133,7 +133,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve serves a request whose host and origin are allowed.
+// serve checks the host and the origin of a request, and then serves it.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
 	if !s.service.access.allowedHost(r.Host) {

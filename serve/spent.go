@@ -159,8 +159,8 @@ func (er *eraser) closeBooks(ctx context.Context, key, by string, unprompted fle
 	})
 }
 
-// with returns the unbooked cost after the fleet was asked again. It modifies neither u
-// nor turns.
+// with returns the unbooked cost after the fleet was asked again. It modifies none of its
+// arguments.
 func (u *unbooked) with(turns []api.Turn, unprompted fleet.Ledger, now time.Time) *unbooked {
 	next := &unbooked{At: now.UTC(), Turns: turns, Unprompted: unprompted}
 	if u == nil {
