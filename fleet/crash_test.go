@@ -339,6 +339,35 @@ func TestOverloaded(t *testing.T) {
 	})
 }
 
+// Prompts that are still being written take room in the queue: no more are accepted at
+// once than one after the other.
+func TestOverloadedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &hanging{Fleet: store.Memory()}
+		f := open(t, h, newScripted(), func(o *fleet.Options) { o.Queue, o.StoreTimeout = 2, 10*time.Second })
+		defer closeFleet(t, f)
+		h.prompts.Store(true)
+		errs := make(chan error, 6)
+		for range cap(errs) {
+			go func() {
+				_, err := f.Send(t.Context(), "ada", fleet.Prompt{Text: "hello"})
+				errs <- err
+			}()
+		}
+		synctest.Wait()
+		if len(errs) != 4 {
+			t.Errorf("%d of 6 prompts are refused at once, want 4", len(errs))
+		}
+		for range len(errs) {
+			if full, ok := errors.AsType[*fleet.OverloadedError](<-errs); !ok || full.Key != "ada" || full.Queued != 2 {
+				t.Errorf("%v, want that two are queued", full)
+			}
+		}
+		<-time.After(time.Minute)
+		h.prompts.Store(false)
+	})
+}
+
 // A busy conversation or tenant does not keep the others waiting for long.
 func TestFairness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

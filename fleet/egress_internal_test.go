@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/egress"
@@ -18,13 +19,19 @@ const realKey = "sk-ant-api03-the-real-key"
 // startEgress starts a proxy before an API that takes only the real key.
 func startEgress(t *testing.T) *Egress {
 	t.Helper()
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return startEgressTo(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Api-Key") != realKey {
 			t.Errorf("the API is asked with %v", r.Header)
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"model":"claude-opus-4-8","usage":{"input_tokens":1000000,"output_tokens":0}}`)
-	}))
+	})
+}
+
+// startEgressTo starts a proxy before an API.
+func startEgressTo(t *testing.T, answer http.HandlerFunc) *Egress {
+	t.Helper()
+	api := httptest.NewServer(answer)
 	t.Cleanup(api.Close)
 	proxy, err := egress.New(egress.Options{Upstream: api.URL, Credential: func(context.Context, egress.Conversation) (egress.Credential, error) {
 		return egress.Credential{Secret: realKey}, nil
@@ -43,6 +50,17 @@ func startEgress(t *testing.T) *Egress {
 // askAPI asks as a CLI with this environment would, and returns the status.
 func askAPI(t *testing.T, env []string) int {
 	t.Helper()
+	resp := requestAPI(context.Background(), t, env)
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode
+}
+
+// requestAPI asks as a CLI with this environment would.
+func requestAPI(ctx context.Context, t *testing.T, env []string) *http.Response {
+	t.Helper()
 	value := func(name string) string {
 		i := slices.IndexFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
 		if i < 0 {
@@ -50,7 +68,7 @@ func askAPI(t *testing.T, env []string) int {
 		}
 		return strings.TrimPrefix(env[i], name+"=")
 	}
-	req, err := http.NewRequestWithContext(context.Background(), "POST", value("ANTHROPIC_BASE_URL")+"/v1/messages", strings.NewReader(`{"model":"claude-opus-4-8","max_tokens":10}`))
+	req, err := http.NewRequestWithContext(ctx, "POST", value("ANTHROPIC_BASE_URL")+"/v1/messages", strings.NewReader(`{"model":"claude-opus-4-8","max_tokens":10}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,11 +77,43 @@ func askAPI(t *testing.T, env []string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-		t.Fatal(err)
+	return resp
+}
+
+// A lost lease cuts the answer that is being written, and the end of a CLI does too.
+func TestOutletCutsAnswers(t *testing.T) {
+	for _, how := range []string{"lost", "closed"} {
+		t.Run(how, func(t *testing.T) {
+			e := startEgressTo(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				_, _ = io.WriteString(w, "data: {}\n\n")
+				_ = http.NewResponseController(w).Flush()
+				<-r.Context().Done() // the proxy hangs up
+			})
+			var u outlet
+			lost := make(chan struct{})
+			o := new(claude.Options)
+			if err := u.open(e, "ada", lost, o); err != nil {
+				t.Fatal(err)
+			}
+			defer u.close()
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			resp := requestAPI(ctx, t, o.Env)
+			defer resp.Body.Close()
+			if _, err := io.ReadFull(resp.Body, make([]byte, len("data: {}\n\n"))); err != nil {
+				t.Fatal(err)
+			}
+			if how == "lost" {
+				close(lost)
+			} else {
+				u.close()
+			}
+			if _, err := io.ReadAll(resp.Body); err == nil || ctx.Err() != nil {
+				t.Errorf("the answer was not cut: %v", err)
+			}
+		})
 	}
-	return resp.StatusCode
 }
 
 // A sentinel ends with the CLI and with the lease, and the next CLI has another.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -218,6 +219,35 @@ func TestEventsLive(t *testing.T) {
 		}
 		if info, err := f.Get(t.Context(), "ada"); err != nil || info.Queued != 0 {
 			t.Errorf("%+v, %v", info, err)
+		}
+	})
+}
+
+// A reader that continues in the middle of an answer counts its blocks from the first.
+func TestEventsWithinAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := open(t, store.Memory(), claudetest.New(claudetest.Think("Let me see.", "Done.")), nil)
+		defer closeFleet(t, f)
+		ask(t, f, "ada", "hello")
+		var blocks []int
+		for after, more := fleet.Cursor(""), true; more; {
+			more = false
+			for e, err := range f.Events(t.Context(), "ada", after) { // one at a time
+				if err != nil {
+					t.Fatal(err)
+				}
+				if m, ok := e.Message.(*message.Assistant); ok {
+					blocks = append(blocks, e.Block)
+					more = m.Text() != "Done."
+				} else {
+					more = true
+				}
+				after = e.Cursor
+				break
+			}
+		}
+		if !slices.Equal(blocks, []int{0, 1}) {
+			t.Errorf("blocks %v", blocks)
 		}
 	})
 }

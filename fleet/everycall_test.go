@@ -537,7 +537,12 @@ func TestReadsAreWhole(t *testing.T) {
 // the store too, now and then. It rests when a read begins, so the fault meets the read.
 func readsWhole(r *faultRig, name string, read func(context.Context, *faultRig) (any, error), fault storetest.StoreFault) {
 	r.Helper()
-	want, err := read(r.Context(), r)
+	bounded := func() (any, error) { // one that misses something waits for it forever
+		ctx, cancel := context.WithTimeout(r.Context(), 10*time.Minute)
+		defer cancel()
+		return read(ctx, r)
+	}
+	want, err := bounded()
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -545,7 +550,7 @@ func readsWhole(r *faultRig, name string, read func(context.Context, *faultRig) 
 	for n := 1; n < 60; n++ {
 		synctest.Wait()
 		r.fault.set(n, fault)
-		got, err := read(r.Context(), r)
+		got, err := bounded()
 		if r.fault.pending() {
 			break
 		}
