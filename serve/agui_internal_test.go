@@ -10,6 +10,36 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
+// A payload that does not approve denies, whatever else it has, and one that does not
+// say allows nothing.
+func TestAGUIDecision(t *testing.T) {
+	t.Parallel()
+	const answers, input = `"answers":[{"question":0,"choose":["Blue"]}]`, `"input":{"a":1}`
+	for payload, want := range map[string]api.DecisionKind{
+		`{"approved":true}`:                                api.DecideAllow,
+		`{"approved":true,` + input + `}`:                  api.DecideAllow,
+		`{"approved":true,` + answers + `}`:                api.DecideAnswer,
+		`{` + answers + `}`:                                api.DecideAnswer,
+		`{"approved":false}`:                               api.DecideDeny,
+		`{"approved":false,` + input + `}`:                 api.DecideDeny,
+		`{"approved":false,` + answers + `}`:               api.DecideDeny,
+		`{"approved":false,` + answers + `,` + input + `}`: api.DecideDeny,
+		`{` + input + `}`:                                  "",
+		`{"approved":null}`:                                "",
+		`{}`:                                               "",
+		`null`:                                             "",
+		``:                                                 "",
+	} {
+		d, err := decisionOf(&ResumeEntry{Status: "resolved", Payload: json.RawMessage(payload)})
+		if d.Decision != want || (err != nil) != (want == "") {
+			t.Errorf("%s: %+v, %v", payload, d, err)
+		}
+		if d, err := decisionOf(&ResumeEntry{Status: "cancelled", Payload: json.RawMessage(payload)}); err != nil || d.Decision != api.DecideDeny {
+			t.Errorf("cancelled, %s: %+v, %v", payload, d, err)
+		}
+	}
+}
+
 // A subagent ends with the result of its call: with an answer, with an error, or,
 // in the background, not yet.
 func TestAGUISubagentEnds(t *testing.T) {

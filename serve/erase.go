@@ -212,14 +212,21 @@ func (er *eraser) awaitsPrompts(ctx context.Context, key string) (bool, error) {
 func (er *eraser) finishErasing(ctx context.Context, key, by string) error {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
-	err := er.book.beginErasing(ctx, key, by, func(h *logHead, _ time.Time) error {
+	// The note before the log: a tombstone that was there before the log proved to be gone
+	// is a remainder. One that comes later is of another attempt, which may still fail
+	// and need the note again.
+	tombstone, err := er.notes.tombstone(ctx, key)
+	if err != nil {
+		return err
+	}
+	err = er.book.beginErasing(ctx, key, by, func(h *logHead, _ time.Time) error {
 		if h.Erasing == nil {
 			return errErased
 		}
 		return nil
 	})
 	if errors.Is(err, errErased) {
-		return er.notes.drop(ctx, key)
+		return er.notes.dropTombstone(ctx, key, tombstone)
 	}
 	if err != nil {
 		return err

@@ -1,5 +1,8 @@
 package serve
 
+// Touch lets the feed know that a conversation has changed.
+func (s *Service) Touch(id string) { s.feed.touch(keyOf(id)) }
+
 // LogsInUse returns how many logs are in use.
 func (s *Server) LogsInUse() int {
 	logs := s.service.logs

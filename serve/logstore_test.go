@@ -119,6 +119,34 @@ func TestTwoWriters(t *testing.T) {
 	}
 }
 
+// A process takes over everything that another has written since its last look, however
+// many segments that is.
+func TestCatchUpOverSegments(t *testing.T) {
+	t.Parallel()
+	for _, segments := range []int{0, 1, 2, 3} {
+		db := store.Memory()
+		late, busy := openLog(t, db), openLog(t, db)
+		noteEvent(t, late, api.Event{Type: api.EventNotice, Notice: &api.Notice{Text: "first"}})
+		events := make([]logEvent, segmentSize)
+		for i := range events {
+			events[i] = logEvent{Event: api.Event{Type: api.EventNotice, Notice: &api.Notice{Text: "n"}}}
+		}
+		for range segments {
+			if err := busy.append(t.Context(), func(*logHead) []logEvent { return slices.Clone(events) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		noteEvent(t, busy, api.Event{Type: api.EventNotice, Notice: &api.Notice{Text: "last"}})
+		if busy.head.Segments != segments {
+			t.Fatalf("%d segments, want %d", busy.head.Segments, segments)
+		}
+		if err := late.refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		dense(t, late, int64(segments*segmentSize)+2)
+	}
+}
+
 // unknowing is a fleet that has no prompts.
 type unknowing struct{ fleet.Conversations }
 

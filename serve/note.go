@@ -162,6 +162,32 @@ func (b noteStore) drop(ctx context.Context, key string) error {
 	}
 }
 
+// tombstone returns the revision of the note of a conversation that is being deleted, 0
+// if there is none.
+func (b noteStore) tombstone(ctx context.Context, key string) (revision int64, err error) {
+	n, revision, err := b.loadAny(ctx, key)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return 0, nil
+	case err != nil || n.Deleted.IsZero():
+		return 0, err
+	}
+	return revision, nil
+}
+
+// dropTombstone removes a note that still has the revision of its tombstone. One that
+// has changed since then belongs to the attempt that changed it.
+func (b noteStore) dropTombstone(ctx context.Context, key string, revision int64) error {
+	if revision == 0 {
+		return nil
+	}
+	err := b.records.DropRecord(ctx, b.at(key), revision, store.Fence{})
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrConflict) {
+		return nil
+	}
+	return err
+}
+
 // all yields the notes of all conversations.
 func (b noteStore) all(ctx context.Context) iter.Seq2[note, error] {
 	return func(yield func(note, error) bool) {

@@ -1,13 +1,18 @@
 package serve_test
 
 import (
+	"context"
 	"io"
+	"iter"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
@@ -29,6 +34,52 @@ func TestNotifyOfLongName(t *testing.T) {
 		if body := <-got; len(body) > 1000 || !strings.Contains(body, "…") || strings.ContainsAny(body, "\u202e\x1b\ufffd") {
 			t.Errorf("%s: %.300q", form, body)
 		}
+	}
+}
+
+// watching is a fleet whose inbox reports some questions, one after the other.
+type watching struct {
+	*fleet.Fleet
+	questions []approval.Question
+}
+
+func (w watching) Approvals() approval.Inbox { return watchingInbox{w.Fleet.Approvals(), w.questions} }
+
+type watchingInbox struct {
+	approval.Inbox
+	questions []approval.Question
+}
+
+func (i watchingInbox) Watch(ctx context.Context, _ approval.Filter) iter.Seq2[approval.Question, error] {
+	return func(yield func(approval.Question, error) bool) {
+		for _, q := range i.questions {
+			if !yield(q, nil) {
+				return
+			}
+		}
+		<-ctx.Done()
+	}
+}
+
+// Each question is notified once, even when others of its conversation wait.
+func TestNotifyOfEach(t *testing.T) {
+	t.Parallel()
+	got := make(chan string, 10)
+	r := newRig(t, store.Memory(), func(o *serve.Options) { o.Notify = func(a api.Approval) { got <- a.ID } })
+	question := func(id, conversation string) approval.Question {
+		return approval.Question{ID: id, Conversation: conversation, State: approval.Open}
+	}
+	r.onto(watching{r.fleet, []approval.Question{
+		question("1", "ada/1"), question("2", "ada/1"), question("1", "ada/1"), question("3", "ada/1"), question("last", "ada/2"),
+	}})
+	var notified []string
+	for id := range got {
+		if notified = append(notified, id); id == "last" {
+			break
+		}
+	}
+	if want := []string{"1", "2", "3", "last"}; !slices.Equal(notified, want) {
+		t.Errorf("notified of %q, want %q", notified, want)
 	}
 }
 

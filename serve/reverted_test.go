@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -51,6 +52,22 @@ func TestRevertedCalls(t *testing.T) {
 	} {
 		if got := strings.Join(slices.Sorted(maps.Keys(serve.RevertedCalls(story(c.events...)))), " "); got != c.want {
 			t.Errorf("%s: %q is taken back, want %q", name, got, c.want)
+		}
+	}
+}
+
+// What stood before a prompt stays known, however many calls came before it and whatever
+// happens after files were restored.
+func TestRevertedCallsKeepsWhatStood(t *testing.T) {
+	t.Parallel()
+	for n := range 20 {
+		var steps []string
+		for i := range n {
+			steps = append(steps, "c"+strconv.Itoa(i))
+		}
+		steps = append(steps, "p2", "kept", "p3", "done r p2", "p4", "gone", "done s p3")
+		if got := slices.Collect(maps.Keys(serve.RevertedCalls(story(steps...)))); !slices.Equal(got, []string{"gone"}) {
+			t.Errorf("after %d calls: %q is taken back", n, got)
 		}
 	}
 }

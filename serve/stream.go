@@ -120,7 +120,8 @@ func (c *call) stream(ctx context.Context, html bool, sources ...iter.Seq[logEve
 // stillAllowed reports whether the user may still read a stream, and its conversation
 // if it has one. A stream may stay open for days, and meanwhile a login ends, a token
 // is revoked, a role changes or a conversation is made private. A store that does not
-// answer ends no stream.
+// answer ends no stream, and neither does a deletion, which may still fail: once it is
+// done, the log ends and gives the reason.
 func (c *call) stillAllowed(conversation string) bool {
 	now, err := c.service().access.identify(nil, c.r)
 	if err == nil {
@@ -130,7 +131,7 @@ func (c *call) stillAllowed(conversation string) bool {
 		return false
 	}
 	if err == nil && conversation != "" {
-		_, err = c.service().conversations.find(c.ctx(), now, conversation)
+		_, err = c.service().conversations.findAny(c.ctx(), now, conversation)
 	}
 	return !unauthorized.is(err) && !forbidden.is(err) && !notFound.is(err)
 }

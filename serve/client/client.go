@@ -31,9 +31,9 @@ type Options struct {
 	// Insecure allows plain http to machines other than this one. Anyone on the path can
 	// then read the token.
 	Insecure bool
-	// HTTP sends the requests. Redirects are never followed, whatever its
-	// CheckRedirect, and its Timeout should be 0: streams have no end. Nil:
-	// [http.DefaultClient].
+	// HTTP sends the requests. New copies it and leaves it as it is. Redirects are never
+	// followed, whatever its CheckRedirect, and its Timeout should be 0: streams have
+	// no end. Nil: a client with [http.DefaultTransport].
 	HTTP *http.Client
 	// Patience is how long the client tries to reach a server that does not answer, and
 	// how long it waits for one answer. 0: 90 seconds, which outlives the minute for which

@@ -1,6 +1,30 @@
 package page
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/claude-agent-go/claude/serve/api"
+)
+
+// The button with a number carries the suggestion with that number, in whatever order
+// those that have words come: a user must not allow more than they read.
+func TestRulesKeepTheirNumbers(t *testing.T) {
+	t.Parallel()
+	plain, unclear, other := "Edit(//srv/shop/price.go)", "Bash(git * push)", "Read(//srv/shop/a.txt)"
+	for _, suggestions := range [][]string{
+		{plain, unclear, other}, {plain, other, unclear}, {unclear, plain, other}, {unclear, other, plain}, {other, plain, unclear}, {other, unclear, plain},
+	} {
+		c := newCard(&api.Approval{Kind: api.KindTool, Tool: "Bash", Dir: "/srv/shop", Input: []byte(`{}`), Suggestions: suggestions}, api.User{Role: api.Admin}, "", "/")
+		if len(c.Rules) != len(suggestions) {
+			t.Fatalf("%q: %+v", suggestions, c.Rules)
+		}
+		for i, text := range suggestions {
+			if c.Rules[i].Text != text || c.Rules[i].Words != ruleWords(text, "/srv/shop") || (c.Rules[i].Words == "") != (text == unclear) {
+				t.Errorf("button %d has %+v, the suggestion is %q", i, c.Rules[i], text)
+			}
+		}
+	}
+}
 
 // Rules are described in words, but only if these are certain.
 func TestRuleWords(t *testing.T) {

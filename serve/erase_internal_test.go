@@ -1,0 +1,76 @@
+package serve
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// meddled is a store in which something happens after the head of a log was read: once.
+type meddled struct {
+	store.Records
+	then func()
+}
+
+func (m *meddled) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+	r, err := m.Records.GetRecord(ctx, k)
+	if do := m.then; do != nil && k.Kind == kindLog {
+		m.then = nil
+		do()
+	}
+	return r, err
+}
+
+// An attempt to delete that finds the conversation open again, because an earlier one
+// has failed, leaves the note to the next attempt: that one may fail as well, and a
+// conversation without its note has no owner.
+func TestLateDeletionKeepsNote(t *testing.T) {
+	t.Parallel()
+	const key = "ada/1"
+	db := &meddled{Records: store.Memory()}
+	notes, book := noteStore{db, "p"}, logStore{db, "p"}
+	er := &eraser{notes: notes, book: book, records: db, project: "p"}
+	noteBefore := note{Key: key, Owner: "ada", Title: "Mine"}
+	if err := notes.create(t.Context(), &noteBefore); err != nil {
+		t.Fatal(err)
+	}
+	db.then = func() {
+		if err := book.beginErasing(t.Context(), key, "next", func(*logHead, time.Time) error { return nil }); err != nil {
+			t.Error(err)
+		}
+		if first, err := notes.markDeleted(t.Context(), key, time.Time{}, time.Now()); err != nil || !first {
+			t.Errorf("%v, %v", first, err)
+		}
+	}
+	if err := er.finishErasing(t.Context(), key, "late"); err != nil {
+		t.Fatal(err)
+	}
+	if db.then != nil {
+		t.Fatal("the log was not read")
+	}
+	if err := er.undelete(t.Context(), key, "next"); err != nil {
+		t.Fatal(err)
+	}
+	if n, _, err := notes.load(t.Context(), key); err != nil || n.Owner != "ada" || n.Title != "Mine" {
+		t.Errorf("the note is %+v, %v", n, err)
+	}
+}
+
+// A tombstone that outlives its log, because the process died in between, is removed.
+func TestTombstoneIsRemoved(t *testing.T) {
+	t.Parallel()
+	const key = "ada/1"
+	db := store.Memory()
+	er := &eraser{notes: noteStore{db, "p"}, book: logStore{db, "p"}, records: db, project: "p"}
+	if err := er.notes.create(t.Context(), &note{Key: key, Owner: "ada", Deleted: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	if err := er.finishErasing(t.Context(), key, "late"); err != nil {
+		t.Fatal(err)
+	}
+	if n, revision, err := er.notes.loadAny(t.Context(), key); revision != 0 {
+		t.Errorf("the note is %+v, %v", n, err)
+	}
+}
