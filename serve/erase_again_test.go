@@ -3,6 +3,9 @@ package serve_test
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -75,5 +78,45 @@ func TestDeletedByHalfStaysClosed(t *testing.T) {
 		odd.broken.Store(false)
 		<-time.After(time.Minute)
 		r.nothingLeft()
+	})
+}
+
+// A stream does not end because its conversation is being deleted, which may take long
+// or fail: it ends when the conversation is gone, and gives that as the reason.
+func TestStreamOutlastsDeletion(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		r := newService(t, store.Memory(), root, func(o *fleet.Options) { o.Gate = &approval.Options{} }, nil)
+		odd := &halting{Fleet: r.fleet}
+		r.onto(odd)
+		s := r.server.Service()
+		c, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: "hello"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/v1/conversations/"+c.ID+"/events", nil)
+		req.Header.Set("Authorization", "Bearer "+r.token("ada", api.Operator))
+		out, ended := httptest.NewRecorder(), make(chan struct{})
+		go func() {
+			defer close(ended)
+			r.server.ServeHTTP(out, req)
+		}()
+		<-time.After(5 * time.Second)
+		odd.broken.Store(true)
+		if err := s.Delete(t.Context(), operator, c.ID); err == nil {
+			t.Fatal("no error")
+		}
+		odd.silent.Store(false)
+		select {
+		case <-ended:
+			t.Fatalf("the stream has ended: %s", out.Body)
+		case <-time.After(2 * time.Minute):
+		}
+		odd.broken.Store(false)
+		<-ended
+		if body := out.Body.String(); !strings.Contains(body, "event: bye") || !strings.Contains(body, "the conversation was deleted") {
+			t.Errorf("the stream ends with %s", body)
+		}
 	})
 }
