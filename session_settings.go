@@ -18,7 +18,7 @@ func (c SessionSettings) Get(ctx context.Context) (*control.Settings, error) {
 }
 
 // Set changes settings for the rest of the session, in the layer of
-// Options.Get. Keys that are not named stay; a nil value removes a key.
+// Options.Settings. Keys that are not named stay; a nil value removes a key.
 func (c SessionSettings) Set(ctx context.Context, settings map[string]any) error {
 	const op = "apply_flag_settings"
 	encoded, err := c.encode(ctx, op, settings)
@@ -47,7 +47,7 @@ func (c SessionSettings) Save(ctx context.Context, source SettingSource, setting
 	return c.s.operate(ctx, op, payload, c.s.opts.Timeouts.Control, nil)
 }
 
-// encode encodes settings for an operation like Options.Get: by
+// encode encodes settings for an operation like Options.Settings: by
 // the rules of encoding/json.
 func (c SessionSettings) encode(ctx context.Context, op string, settings map[string]any) (json.RawMessage, error) {
 	if settings == nil {

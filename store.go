@@ -362,8 +362,20 @@ func (o *Options) source() restore.Source {
 
 // borrowsConfig reports whether a CLI would use the configuration folder of the user who
 // runs this program, with the login and with settings that may lead around a proxy.
+//
+// That folder has several names: CLAUDE_CONFIG_DIR of this program, .claude in its HOME and
+// in the home that the system knows for the user, and links to them.
 func borrowsConfig(env, own []string) bool {
-	return filepath.Clean(restore.ConfigDir(env)) == filepath.Clean(restore.ConfigDir(own))
+	folders := []string{restore.ConfigDir(own), filepath.Join(restore.Home(own), ".claude"), filepath.Join(restore.Home(nil), ".claude")}
+	config := restore.ConfigDir(env)
+	used, err := os.Stat(config)
+	return slices.ContainsFunc(folders, func(folder string) bool {
+		if filepath.Clean(config) == filepath.Clean(folder) {
+			return true
+		}
+		info, statErr := os.Stat(folder)
+		return err == nil && statErr == nil && os.SameFile(used, info)
+	})
 }
 
 // restore gives the CLI a configuration directory of its own if the session is
@@ -403,7 +415,7 @@ func (s *Session) restore(ctx context.Context) error {
 	if err := restore.Config(root, config, state, !o.NoLogin && !signedIn); err != nil {
 		return &StartError{Reason: ErrSpawn, Err: err}
 	}
-	if s.opts.FileCheckpointing {
+	if s.opts.FileCheckpointing && (!borrowed || s.opts.Store != nil) { // else nothing of the session stays
 		if err := restore.Checkpoints(dir, config); err != nil {
 			s.log.Warn("files cannot be rewound to what they were before this start", "error", err)
 		}

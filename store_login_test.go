@@ -59,12 +59,23 @@ func TestStoreNoLogin(t *testing.T) {
 // A session that signs in with a sentinel does not use the user's configuration folder,
 // with or without a store, unless it is given a folder of its own.
 func TestSentinelBorrowsNoConfig(t *testing.T) {
-	user, own := t.TempDir(), t.TempDir()
+	user, own, home := t.TempDir(), t.TempDir(), t.TempDir()
 	t.Setenv("CLAUDE_CONFIG_DIR", user)
-	for name, text := range map[string]string{".credentials.json": `{"claudeAiOauth":{"accessToken":"canary"}}`, "settings.json": `{"env":{"ANTHROPIC_BASE_URL":"http://canary"},"permissions":{"deny":["WebFetch"]}}`} {
-		if err := os.WriteFile(filepath.Join(user, name), []byte(text), 0o600); err != nil {
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	for _, folder := range []string{user, filepath.Join(home, ".claude")} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
 			t.Fatal(err)
 		}
+		for name, text := range map[string]string{".credentials.json": `{"claudeAiOauth":{"accessToken":"canary"}}`, "settings.json": `{"env":{"ANTHROPIC_BASE_URL":"http://canary"},"permissions":{"deny":["WebFetch"]}}`} {
+			if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	link := user // with another name, where the system has links
+	if other := filepath.Join(own, "link"); os.Symlink(user, other) == nil {
+		link = other
 	}
 	const sentinel = "ANTHROPIC_API_KEY=sk-ant-api03-egress-AAAA"
 	for name, c := range map[string]struct {
@@ -73,6 +84,8 @@ func TestSentinelBorrowsNoConfig(t *testing.T) {
 		want   string // the folder; "" for one of the session
 	}{
 		"a sentinel":                 {[]string{"CLAUDE_CONFIG_DIR=" + user + "/", sentinel}, false, ""},
+		"the user's home":            {[]string{"HOME=" + home, "USERPROFILE=" + home, sentinel}, false, ""},
+		"a link":                     {[]string{"CLAUDE_CONFIG_DIR=" + link, sentinel}, false, ""},
 		"a sentinel and a store":     {[]string{"CLAUDE_CONFIG_DIR=" + user, sentinel}, true, ""},
 		"a sentinel and a folder":    {[]string{"CLAUDE_CONFIG_DIR=" + own, sentinel}, false, own},
 		"a key":                      {[]string{"CLAUDE_CONFIG_DIR=" + user, "ANTHROPIC_API_KEY=sk-ant-api03-other"}, false, user},
