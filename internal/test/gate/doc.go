@@ -11,6 +11,10 @@
 // CLI. The program prints the packages that passed, the output of what did not,
 // and last of all how many tests passed, failed and were skipped.
 //
-// A test that failed has no second chance. One that passes alone, and fails beside
-// others, is a bug of the test or a rare one of the code: internal/test/steady finds it.
+// On a machine that runs everything at once, a test can fail for reasons that have
+// nothing to do with the code. If only a few tests failed, each of them is run
+// again alone, three times. If it passes every time, the suite passes, and the
+// output calls the test unsteady. That is a bug of the test, or a rare one of the
+// code: mend it next. A data race, a test binary that died, and a test that also
+// fails alone are never forgiven.
 package main

@@ -30,7 +30,7 @@ func events(lines ...[2]string) *results {
 		}
 		b.WriteString("}\n")
 	}
-	if err := res.read(strings.NewReader(b.String())); err != nil {
+	if err := res.read(strings.NewReader(b.String()), run{}); err != nil {
 		panic(err)
 	}
 	return res
@@ -50,19 +50,35 @@ func TestJudge(t *testing.T) {
 		}
 		return lines
 	}
+	var many [][2]string
+	for i := range mayRepeat + 1 {
+		many = append(many, failing(fmt.Sprintf("TestMany%d", i))...)
+	}
 	for name, test := range map[string]struct {
-		lines [][2]string
-		good  bool
-		want  []string // in the output
+		lines  [][2]string
+		steady bool // it fails alone as well
+		good   bool
+		again  string   // the tests that are run again
+		want   []string // in the output
 	}{
 		"passed": {
 			lines: with(met, [][2]string{{"output", "ok  \tp\t1s\n"}, {"pass", ""}}),
 			good:  true,
 			want:  []string{"ok  \tp\t1s\n", "\n1 passed, 0 failed, 0 skipped\n"},
 		},
-		"fails": {
+		"unsteady": {
 			lines: with(met, failing("TestTwo"), [][2]string{said, end}),
-			want:  []string{"it broke\n", "failed: p TestTwo\n", "failed: p TestTwo/part\n", "\n1 passed, 2 failed, 0 skipped\n"},
+			good:  true, again: "p TestTwo",
+			want: []string{"it broke\n", "unsteady: p TestTwo failed beside the others and passed three times alone\n", "\n3 passed, 0 failed, 0 skipped\n"},
+		},
+		"keeps failing": {
+			lines:  with(met, failing("TestTwo"), [][2]string{said, end}),
+			steady: true, again: "p TestTwo",
+			want: []string{"it broke\n", "failed: p TestTwo\n", "failed: p TestTwo/part\n", "\n1 passed, 2 failed, 0 skipped\n"},
+		},
+		"too many": {
+			lines: with(met, many, [][2]string{said, end}),
+			want:  []string{"failed: p TestMany3\n", "\n1 passed, 12 failed, 0 skipped\n"},
 		},
 		"data race": {
 			lines: with(met, failing("TestTwo"), [][2]string{{"output", "TestTwo: WARNING: DATA RACE\n"}, said, end}),
@@ -108,9 +124,16 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			good := judge(&out, events(test.lines...))
+			var again []string
+			good := judge(&out, events(test.lines...), func(id testID) bool {
+				again = append(again, id.String())
+				return !test.steady
+			})
 			if good != test.good {
 				t.Errorf("judged %v, want %v", good, test.good)
+			}
+			if got := strings.Join(again, ", "); got != test.again {
+				t.Errorf("run again: %q, want %q", got, test.again)
 			}
 			for _, want := range test.want {
 				if !strings.Contains("\n"+out.String(), want) {
@@ -149,13 +172,20 @@ func TestGate(t *testing.T) {
 	}
 }
 `
+	const third = `func TestThird(t *testing.T) {
+	if os.Mkdir("been", 0o777) == nil || os.Mkdir("again", 0o777) != nil {
+		t.Fatal("the first and the third time")
+	}
+}
+`
 	for name, test := range map[string]struct {
 		source string
 		good   bool
 		want   []string
 	}{
 		"passes":   {"", true, []string{"ok  \texample.com/p", "1 passed, 0 failed, 0 skipped\n"}},
-		"unsteady": {once, false, []string{"the first time\n", "failed: example.com/p TestOnce\n", "1 passed, 1 failed, 0 skipped\n"}},
+		"unsteady": {once, true, []string{"the first time\n", "unsteady: example.com/p TestOnce failed", "2 passed, 0 failed, 0 skipped\n"}},
+		"fails":    {third, false, []string{"failed: example.com/p TestThird", "1 passed, 1 failed, 0 skipped\n"}},
 		"panics":   {`func TestTwo(*testing.T) { panic("oh") }`, false, []string{"panic: oh", "died: example.com/p\n"}},
 		"leaves":   {`func TestMain(m *testing.M) { m.Run(); os.Exit(3) }`, false, []string{"died: example.com/p\n", "1 passed, 0 failed, 0 skipped\n"}},
 		"broken":   {`func TestTwo() {}`, false, []string{"wrong signature for TestTwo", "died: example.com/p\n"}},

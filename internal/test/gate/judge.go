@@ -6,8 +6,14 @@ import (
 	"strings"
 )
 
+// mayRepeat is how many tests may fail and still be run again: more than that is
+// not bad luck.
+const mayRepeat = 5
+
 // judge prints the outcome of the tests and reports whether that is good enough.
-func judge(w io.Writer, res *results) bool {
+// alone runs a test again without the others, three times, and reports whether it
+// passed every time.
+func judge(w io.Writer, res *results, alone func(testID) bool) bool {
 	for _, line := range res.ok {
 		fmt.Fprint(w, line)
 	}
@@ -38,6 +44,9 @@ func judge(w io.Writer, res *results) bool {
 	if res.raced {
 		complain("the race detector has found something")
 	}
+	if good && len(res.failed()) <= mayRepeat {
+		repeat(w, res, alone)
+	}
 	for _, id := range res.tests("fail") {
 		complain("failed: %v", id)
 	}
@@ -50,6 +59,22 @@ func judge(w io.Writer, res *results) bool {
 	fmt.Fprintf(w, "%d passed, %d failed, %d skipped\n",
 		len(res.tests("pass")), len(res.tests("fail"))+len(res.tests("run")), len(res.tests("skip")))
 	return good
+}
+
+// repeat runs failed tests alone. Those that pass then have passed, loudly.
+func repeat(w io.Writer, res *results, alone func(testID) bool) {
+	for _, id := range res.failed() {
+		fmt.Fprintf(w, "again, alone, three times: %v\n", id)
+		if !alone(id) {
+			continue
+		}
+		fmt.Fprintf(w, "unsteady: %v failed beside the others and passed three times alone\n", id)
+		for _, part := range res.tests("fail") {
+			if part.top() == id {
+				res.outcome[part] = "pass"
+			}
+		}
+	}
 }
 
 // metCLI reports whether a test with the real CLI has passed.

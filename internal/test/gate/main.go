@@ -23,5 +23,17 @@ func main() {
 
 // gate runs and judges the tests.
 func gate(ctx context.Context, w io.Writer, lanes [][]run) bool {
-	return judge(w, all(ctx, lanes, w))
+	res := all(ctx, lanes, w)
+	return judge(w, res, func(id testID) bool { return alone(ctx, w, res.of[id.pkg], id) })
+}
+
+// alone runs one test three times, as r does but without any others.
+func alone(ctx context.Context, w io.Writer, r run, id testID) bool {
+	res := r.test(ctx, "-count=3", "-timeout=10m", "-run=^"+id.name+"$", id.pkg)
+	for _, bad := range append(res.died(), res.tests("fail")...) {
+		for _, line := range res.output[bad] {
+			fmt.Fprint(w, line)
+		}
+	}
+	return len(res.broken) == 0 && !res.explained() && !res.raced && res.outcome[id] == "pass"
 }

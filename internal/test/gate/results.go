@@ -29,6 +29,7 @@ type results struct {
 	outcome map[testID]string   // run, pass, fail or skip
 	output  map[testID][]string // of what has not passed
 	took    map[testID]float64  // seconds, with the time in which others ran beside it
+	of      map[string]run      // by package
 	ok      []string            // the lines of the packages that passed
 	build   []string            // what compilers complain about
 	raced   bool                // the race detector has found something
@@ -38,16 +39,16 @@ type results struct {
 }
 
 func newResults() *results {
-	return &results{outcome: make(map[testID]string), output: make(map[testID][]string), took: make(map[testID]float64)}
+	return &results{outcome: make(map[testID]string), output: make(map[testID][]string), took: make(map[testID]float64), of: make(map[string]run)}
 }
 
-// read reads the events of go test.
-func (res *results) read(events io.Reader) error {
+// read reads the events of r.
+func (res *results) read(events io.Reader, r run) error {
 	lines := bufio.NewReader(events)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if len(line) > 0 {
-			if err := res.event(line); err != nil {
+			if err := res.event(line, r); err != nil {
 				return err
 			}
 		}
@@ -60,7 +61,7 @@ func (res *results) read(events io.Reader) error {
 	}
 }
 
-func (res *results) event(line []byte) error {
+func (res *results) event(line []byte, r run) error {
 	var e struct {
 		Action, Package, Test, Output string
 		Elapsed                       float64
@@ -71,6 +72,7 @@ func (res *results) event(line []byte) error {
 	id := testID{e.Package, e.Test}
 	switch e.Action {
 	case "start":
+		res.of[e.Package] = r
 		res.outcome[id] = "run"
 	case "run", "pass", "fail", "skip":
 		res.outcome[id], res.took[id] = e.Action, e.Elapsed
@@ -117,6 +119,7 @@ func (res *results) add(other *results) {
 	}
 	maps.Copy(res.outcome, now)
 	maps.Copy(res.took, other.took)
+	maps.Copy(res.of, other.of)
 	res.ok = append(res.ok, other.ok...)
 	res.build = append(res.build, other.build...)
 	res.raced = res.raced || other.raced

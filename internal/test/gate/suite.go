@@ -254,7 +254,7 @@ func (r run) test(ctx context.Context, args ...string) *results {
 		err = cmd.Start()
 	}
 	if err == nil {
-		err = res.read(out)
+		err = res.read(out, r)
 		err = errors.Join(err, cmd.Wait())
 		res.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
