@@ -41,6 +41,9 @@ type localSession struct {
 	choices   choices
 	echoes    echoes
 	steering  steering
+	begun     chan struct{}      // closed when steering opens; nil: no message waits for that
+	wake      context.CancelFunc // ends the wait for what is left; nil: the prompt is not answered
+	sends     queue              // of messages that steer
 	title     string
 	// prompting keeps the idle reader away: the editor may prompt before Opened
 	// has begun to read.
@@ -182,6 +185,7 @@ func (s *localSession) Prompt(ctx context.Context, req *schema.PromptRequest) (*
 	interrupted := make(chan struct{})
 	keep := context.AfterFunc(ctx, func() {
 		defer close(interrupted)
+		s.cancelSteering()
 		if errors.Is(context.Cause(ctx), rpc.ErrClosed) {
 			return // the session is closed with its editor; an interrupt would answer its questions
 		}
@@ -193,11 +197,10 @@ func (s *localSession) Prompt(ctx context.Context, req *schema.PromptRequest) (*
 			<-interrupted // no interrupt may reach the next turn
 		}
 	}()
-	s.steerable(true)
-	defer s.steerable(false)
+	defer s.endSteering()
 	var result *message.Result
 	var problem message.AssistantError
-	take := func(msg message.Message) (ended bool) {
+	take := func(msg message.Message) (over bool) {
 		s.show(turn, msg)
 		switch msg := msg.(type) {
 		case *message.Assistant:
@@ -205,55 +208,46 @@ func (s *localSession) Prompt(ctx context.Context, req *schema.PromptRequest) (*
 				problem = msg.Error
 			}
 		case *message.Result:
-			result, ended = msg, true
+			result = msg
 		}
-		return ended
+		return s.noteSteered(msg)
 	}
 	var runErr error
+	sent := false
 	for msg, err := range s.cli.RunMessage(turn, message.NewUser(blocks...)) {
 		if err != nil {
 			runErr = err
 			break
 		}
+		if !sent {
+			sent = true
+			s.openSteering(ctx)
+		}
 		take(msg)
 	}
-	for ctx.Err() == nil && !s.answered(result) { // more was given to the turn
-		last := result
-		for msg, err := range s.cli.Messages(turn) {
-			if runErr = err; err != nil || take(msg) {
-				break
-			}
-		}
-		if result == last {
-			break // the session is over
-		}
+	if result != nil {
+		s.readSteered(turn, take)
 	}
 	s.retitle(turn)
-	if ctx.Err() != nil && (result == nil || result.Failed()) {
+	if ctx.Err() != nil && (s.cancelSteering() || result == nil || result.Failed()) {
 		return cancelled(result), nil
 	}
 	return responseOf(result, problem, runErr)
 }
 
-// steerable lets a turn take in more, or ends that.
-func (s *localSession) steerable(on bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.steering.end(); on {
-		s.steering.begin()
+// readSteered reads on until all that was given to a turn is answered, after its prompt
+// is. A turn that is cancelled reports that too, or is left.
+func (s *localSession) readSteered(turn context.Context, take func(message.Message) (over bool)) {
+	ctx, cancel, more := s.steered(turn)
+	if !more {
+		return
 	}
-}
-
-// answered reports whether a turn has ended: its result answers all that was given to
-// it. Without a result nothing more will come.
-func (s *localSession) answered(r *message.Result) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r == nil {
-		s.steering.end()
-		return true
+	defer cancel()
+	for msg, err := range s.cli.Messages(ctx) {
+		if err != nil || take(msg) {
+			return
+		}
 	}
-	return s.steering.answered(r.Prompts)
 }
 
 // interrupt stops a turn, and insists until it has ended. One that does not
@@ -262,6 +256,12 @@ func (s *localSession) interrupt(turn context.Context, leave context.CancelFunc)
 	bounded, cancel := context.WithTimeout(turn, stopping)
 	defer cancel()
 	defer leave()
+	before := s.sends.join() // what was given to the turn before its cancel reaches the CLI first
+	err := before.wait(bounded)
+	before.leave()
+	if err != nil {
+		return
+	}
 	again := time.NewTicker(insisting)
 	defer again.Stop()
 	for {

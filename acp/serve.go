@@ -104,7 +104,9 @@ type server struct {
 // openSession is a session that the editor knows.
 type openSession struct {
 	AgentSession
+	turn    context.Context         // of the turn that runs, else nil
 	cancel  context.CancelCauseFunc // of the turn that runs, else nil
+	cancels int                     // how often the editor has sent session/cancel
 	changes queue                   // of mode and options
 }
 
@@ -119,7 +121,12 @@ func (s *server) Notify(method string, params json.RawMessage) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if open := s.sessions[req.SessionID]; open != nil && open.cancel != nil {
+	open := s.sessions[req.SessionID]
+	if open == nil {
+		return
+	}
+	open.cancels++
+	if open.cancel != nil {
 		open.cancel(errCancelled)
 	}
 }
@@ -317,7 +324,7 @@ func (s *server) prompt(params json.RawMessage) (work rpc.Work, reserved bool) {
 	open := s.sessions[req.SessionID]
 	busy := open != nil && open.cancel != nil
 	if open != nil && !busy {
-		open.cancel = cancel
+		open.turn, open.cancel = turn, cancel
 	}
 	s.mu.Unlock()
 	if open == nil {
@@ -332,8 +339,8 @@ func (s *server) prompt(params json.RawMessage) (work rpc.Work, reserved bool) {
 		defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
 		defer func() {
 			s.mu.Lock()
-			open.cancel = nil
-			s.mu.Unlock()
+			defer s.mu.Unlock()
+			open.turn, open.cancel = nil, nil
 			cancel(nil)
 		}()
 		resp, err := open.Prompt(turn, req)

@@ -4,12 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"runtime/debug"
 
 	"github.com/claude-agent-go/claude/acp/internal/rpc"
 	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/internal/jsonx"
-	"github.com/claude-agent-go/claude/internal/uuid"
-	"github.com/claude-agent-go/claude/message"
 )
 
 // methodSteer gives the turn that runs another message. It is an extension of the npm
@@ -28,8 +27,9 @@ const (
 // "_meta", as that of Local has.
 type Steerer interface {
 	// Steer gives the turn that runs another message. Prompt then returns when that is
-	// answered too. It returns [ErrNoTurn] if no turn runs. It may be called from any
-	// goroutine.
+	// answered too. ctx ends with the turn, so Steer may wait for a Prompt that is about
+	// to begin. After the end of ctx it must not give anything: it returns [ErrNoTurn],
+	// as it does if no turn runs. It may be called from any goroutine.
 	Steer(ctx context.Context, prompt []schema.ContentBlock) error
 }
 
@@ -54,36 +54,65 @@ type steerResponse struct {
 }
 
 // steer gives the turn that runs a message. If none runs, the message is returned to the
-// editor if it wants that, and else begins a turn that nobody waits for.
+// editor if it wants that, and else begins a turn that no request waits for. Which turn
+// that is, is settled in the order of requests, so that a cancel which follows stops the
+// message too.
 func (s *server) steer(params json.RawMessage) rpc.Work {
-	return do(params, func(ctx context.Context, req *steerRequest) (any, error) {
-		open, err := s.session(req.SessionID)
-		if err != nil {
-			return nil, err
-		}
-		idle := req.Meta.Steering.IdleBehavior
-		if idle != "" && idle != steerPrompt || len(req.Prompt) == 0 {
-			return nil, errorf(schema.ErrorCodeInvalidParams, "%s needs a prompt, and knows the idleBehavior %q only", methodSteer, steerPrompt)
-		}
-		steerer, ok := open.AgentSession.(Steerer)
-		if !ok {
-			return nil, unknownMethod(methodSteer)
-		}
-		switch err := steerer.Steer(ctx, req.Prompt); {
+	req, err := decode[steerRequest](params)
+	if err != nil {
+		return refuse(err)
+	}
+	open, err := s.session(req.SessionID)
+	if err != nil {
+		return refuse(err)
+	}
+	if idle := req.Meta.Steering.IdleBehavior; idle != "" && idle != steerPrompt || len(req.Prompt) == 0 {
+		return refuse(errorf(schema.ErrorCodeInvalidParams, "%s needs a prompt, and knows the idleBehavior %q only", methodSteer, steerPrompt))
+	}
+	steerer, ok := open.AgentSession.(Steerer)
+	if !ok {
+		return refuse(unknownMethod(methodSteer))
+	}
+	s.mu.Lock()
+	turn, cancels := open.turn, open.cancels
+	s.mu.Unlock()
+	if turn == nil {
+		ended, end := context.WithCancel(context.Background())
+		end()
+		turn = ended // Steer then only checks the message
+	}
+	return func(ctx context.Context) (any, func(), error) {
+		both, end := context.WithCancelCause(turn) // it ends in the same moment
+		defer end(nil)
+		defer context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })()
+		switch err := steerer.Steer(both, req.Prompt); {
 		case err == nil:
-			return steerResponse{Outcome: steerInjected}, nil
+			return steerResponse{Outcome: steerInjected}, nil, nil
 		case !errors.Is(err, ErrNoTurn):
-			return nil, err
-		case idle == steerPrompt:
-			return steerResponse{steerPrompt, "noRunningTurn"}, nil
+			return nil, nil, err
+		case ctx.Err() != nil:
+			return nil, nil, context.Cause(ctx)
 		}
-		return steerResponse{Outcome: steerNewTurn}, s.detached(&schema.PromptRequest{SessionID: req.SessionID, Prompt: req.Prompt})
-	})
+		resp, err := s.steerIdle(req, open, cancels)
+		return resp, nil, err
+	}
 }
 
-// detached runs a turn that no request waits for. It ends with the connection, and with
-// session/cancel.
-func (s *server) detached(req *schema.PromptRequest) error {
+// steerIdle deals with a message for which there is no turn. It begins none if the editor
+// has cancelled since it sent the message: cancels counts what came before.
+func (s *server) steerIdle(req *steerRequest, open *openSession, cancels int) (steerResponse, error) {
+	if req.Meta.Steering.IdleBehavior == steerPrompt {
+		return steerResponse{steerPrompt, "noRunningTurn"}, nil
+	}
+	if err := s.detached(&schema.PromptRequest{SessionID: req.SessionID, Prompt: req.Prompt}, open, cancels); err != nil {
+		return steerResponse{}, err
+	}
+	return steerResponse{Outcome: steerNewTurn}, nil
+}
+
+// detached runs a turn that no request waits for, unless the editor has cancelled before
+// the turn could be cancelled. It ends with the connection, and with session/cancel.
+func (s *server) detached(req *schema.PromptRequest, open *openSession, cancels int) error {
 	params, err := jsonx.Marshal(req)
 	if err != nil {
 		return err
@@ -93,74 +122,25 @@ func (s *server) detached(req *schema.PromptRequest) error {
 		_, _, err := work(s.editor.conn.Context()) // why not
 		return err
 	}
+	s.mu.Lock()
+	late := open.cancels != cancels
+	if now := s.sessions[req.SessionID]; late && now != nil && now.cancel != nil {
+		now.cancel(errCancelled)
+	}
+	s.mu.Unlock()
+	if late {
+		_, _, _ = work(s.editor.conn.Context()) // gives the reservation back
+		return errorf(schema.ErrorCodeInvalidRequest, "the turn was cancelled before it took the message in")
+	}
 	s.detachedTurns.Go(func() {
+		defer func() {
+			if v := recover(); v != nil {
+				s.log.Error("acp: a turn that was begun by steering panicked", "session", req.SessionID, "panic", v, "stack", string(debug.Stack()))
+			}
+		}()
 		if _, _, err := work(s.editor.conn.Context()); err != nil {
 			s.log.Warn("acp: a turn that was begun by steering failed", "session", req.SessionID, "error", err)
 		}
 	})
-	return nil
-}
-
-// steering are the messages that were given to a turn while it ran, and are not answered
-// yet. Its zero value has no turn. It is a plain value.
-type steering struct {
-	open bool
-	left map[string]bool
-}
-
-// begin opens it for a turn.
-func (s *steering) begin() { *s = steering{open: true} }
-
-// give notes a message, and reports whether there is a turn to give it to.
-func (s *steering) give(id string) bool {
-	if !s.open {
-		return false
-	}
-	if s.left == nil {
-		s.left = make(map[string]bool)
-	}
-	s.left[id] = true
-	return true
-}
-
-// takeBack forgets a message that was not sent.
-func (s *steering) takeBack(id string) { delete(s.left, id) }
-
-// answered notes the prompts that a result answers. It reports whether the turn has
-// ended, after which nothing can be given to it.
-func (s *steering) answered(prompts []string) bool {
-	for _, id := range prompts {
-		delete(s.left, id)
-	}
-	s.open = s.open && len(s.left) > 0
-	return !s.open
-}
-
-// end closes it: what is left is not waited for.
-func (s *steering) end() { *s = steering{} }
-
-// Steer gives the turn that runs another message. The CLI takes it in when it has the
-// result of a tool, and else begins with it when it has answered: nothing is cut off.
-func (s *localSession) Steer(ctx context.Context, prompt []schema.ContentBlock) error {
-	blocks, err := contentOf(prompt)
-	if err != nil {
-		return err
-	}
-	m := message.NewUser(blocks...)
-	m.UUID = uuid.New()
-	s.mu.Lock()
-	runs := s.steering.give(m.UUID)
-	s.mu.Unlock()
-	if !runs {
-		return ErrNoTurn
-	}
-	// Prompt waits for the answer from now on, so an editor that withdraws the request
-	// comes too late.
-	if _, err := s.cli.SendMessage(context.WithoutCancel(ctx), m); err != nil {
-		s.mu.Lock()
-		s.steering.takeBack(m.UUID)
-		s.mu.Unlock()
-		return err
-	}
 	return nil
 }
