@@ -53,6 +53,42 @@ func TestChoiceTakenBackAsksTheOptions(t *testing.T) {
 	})
 }
 
+// A mistyped model that is chosen while the CLI starts, before its names are known, is
+// taken back once they are. The mode that was chosen with it holds, and the prompt is
+// answered.
+func TestMistypedModelWhileStarting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli := &slowStart{Transport: newScripted()}
+		f := open(t, store.Memory(), cli, nil)
+		defer closeFleet(t, f)
+		for _, before := range []string{"", "opus"} { // new, then asleep
+			cli.meanwhile = func() error {
+				return errors.Join(f.SetPermissionMode(t.Context(), "ada", permission.ModePlan), f.SetModel(t.Context(), "ada", "defualt"))
+			}
+			var mode permission.Mode
+			var model string
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			for m, err := range f.Run(ctx, "ada", "hello") {
+				if err != nil {
+					t.Fatalf("after the model %q: %v", before, err)
+				}
+				if init, ok := m.(*message.Init); ok {
+					mode, model = init.PermissionMode, init.Model
+				}
+			}
+			cancel()
+			info, err := f.Get(t.Context(), "ada")
+			if err != nil || info.Model != before || mode != permission.ModePlan || model == "defualt" || before != "" && model != before {
+				t.Errorf("it ran as %q %q; chosen is %q, want %q, %v", mode, model, info.Model, before, err)
+			}
+			<-time.After(5 * time.Minute) // it sleeps
+			if err := errors.Join(f.SetPermissionMode(t.Context(), "ada", ""), f.SetModel(t.Context(), "ada", "opus")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
 // A model whose name is mistyped is refused, and is not kept: neither where the conversation
 // has a CLI, which knows the names, nor where it sleeps.
 func TestMistypedModelIsNotKept(t *testing.T) {

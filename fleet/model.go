@@ -14,7 +14,8 @@ import (
 // SetModel chooses the model of a conversation, from its next turn on. Empty means the
 // model of its options. A name that no model can have, or that the CLI of the
 // conversation refuses as a near miss of one that it lists, is not kept: the error
-// matches [store.ErrInvalid].
+// matches [store.ErrInvalid]. If the CLI is just starting, SetModel cannot wait for its
+// list: a name that it then refuses is logged, and the model before it stays.
 func (f *Fleet) SetModel(ctx context.Context, key, model string) error {
 	if problem := modelProblem(model); problem != "" {
 		return fmt.Errorf("claude: fleet: %w: %s", store.ErrInvalid, problem)
@@ -24,7 +25,7 @@ func (f *Fleet) SetModel(ctx context.Context, key, model string) error {
 		return err
 	}
 	err := f.perform(ctx, key, Instruction{Model: &model})
-	if _, refused := errors.AsType[*claude.OptionError](err); !refused {
+	if !modelRefused(err) {
 		return err
 	}
 	// A choice that was refused must not come into force when the conversation wakes.
@@ -34,6 +35,12 @@ func (f *Fleet) SetModel(ctx context.Context, key, model string) error {
 		}
 	})
 	return errors.Join(fmt.Errorf("claude: fleet: %w: %w", store.ErrInvalid, err), undone)
+}
+
+// modelRefused reports whether a session has refused the name of a model.
+func modelRefused(err error) bool {
+	option, refused := errors.AsType[*claude.OptionError](err)
+	return refused && option.Field == "Model"
 }
 
 // modelProblem explains why no model can have a name; "" if one can.

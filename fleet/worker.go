@@ -109,11 +109,34 @@ func (w *worker) catchUp(ctx context.Context, mode permission.Mode, model string
 		if op == (Instruction{}) {
 			return nil
 		}
-		if err := op.apply(ctx, w.session, w.own); err != nil {
+		err = op.apply(ctx, w.session, w.own)
+		if op.Model != nil && modelRefused(err) {
+			if err := w.dropModel(ctx, rec.Model, model, err); err != nil {
+				return err
+			}
+			op.Model, rec.Model = nil, model
+			err = op.apply(ctx, w.session, w.own)
+		}
+		if err != nil {
 			return fmt.Errorf("claude: fleet: conversation %q: what was chosen while its CLI started: %w", w.c.key, err)
 		}
 		mode, model = rec.Mode, rec.Model
 	}
+}
+
+// dropModel restores the model before one that the CLI refuses. The caller who chose it
+// may be gone, and the prompts that wait must not fail because of it.
+func (w *worker) dropModel(ctx context.Context, refused, before string, why error) error {
+	w.opts.Logger.Warn("a model that was chosen while the CLI started is refused, so the one before it stays",
+		"conversation", w.c.key, "model", refused, "error", why)
+	_, err := w.records.change(ctx, w.c.key, w.lease.Fence, func(r *record) error {
+		if r.Model != refused {
+			return errUnchanged // another was chosen since then
+		}
+		r.Model = before
+		return nil
+	})
+	return err
 }
 
 // The variables by which a CLI that resumes a session continues a turn that
