@@ -55,8 +55,10 @@ type Options struct {
 	// Poll, or when there is more to do for it.
 	Runs func(key string) bool
 	// Elsewhere passes an instruction on to the process that runs a
-	// conversation, and returns [ErrElsewhere] if it reaches none. Nil:
-	// instructions reach only the conversations of this process.
+	// conversation, and returns [ErrElsewhere] if it reaches none. A
+	// [*claude.OptionError] of [Fleet.Perform] there must arrive here as one: SetModel
+	// does not keep what was refused. Nil: instructions reach only the conversations
+	// of this process.
 	Elsewhere func(ctx context.Context, key string, op Instruction) error
 	// Live carries live text between the processes that share the store. Nil:
 	// only the process that runs a conversation sees its live text.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/fleet"
 )
 
@@ -20,6 +21,38 @@ const askBound = 5 * time.Second
 // answered is the worker's answer.
 type answered struct {
 	Error string `json:"error,omitzero"`
+	// Option is what the CLI refuses: the client must not keep that choice. A worker of
+	// an older version leaves it out.
+	Option *refusedOption `json:"option,omitzero"`
+}
+
+// refusedOption is a [claude.OptionError] on its way to the client.
+type refusedOption struct {
+	Field   string `json:"field"`
+	Problem string `json:"problem"`
+}
+
+// answerOf is the answer for an error; nil is success.
+func answerOf(err error) (a answered) {
+	if err == nil {
+		return a
+	}
+	a.Error = err.Error()
+	if refused, ok := errors.AsType[*claude.OptionError](err); ok {
+		a.Option = &refusedOption{refused.Field, refused.Problem}
+	}
+	return a
+}
+
+// err is the error that the worker had; nil if it had none.
+func (a *answered) err() error {
+	switch {
+	case a.Option != nil:
+		return fmt.Errorf("the worker answers: %w", &claude.OptionError{Field: a.Option.Field, Problem: a.Option.Problem})
+	case a.Error != "":
+		return fmt.Errorf("the worker answers: %s", a.Error)
+	}
+	return nil
 }
 
 // elsewhereIn asks the worker that runs a conversation to do something. All workers
@@ -43,10 +76,7 @@ func (s *Store) elsewhereIn(project string) func(context.Context, string, fleet.
 		if err := json.Unmarshal(reply.Data, &a); err != nil {
 			return fail(key, fmt.Errorf("the answer cannot be read: %w", err))
 		}
-		if a.Error != "" {
-			return fail(key, fmt.Errorf("the worker answers: %s", a.Error))
-		}
-		return nil
+		return fail(key, a.err())
 	}
 }
 
@@ -66,12 +96,8 @@ func (s *Store) answer(ctx context.Context, project string, f *fleet.Fleet) (sto
 			if !here {
 				return
 			}
-			var a answered
-			if err != nil {
-				a.Error = err.Error()
-			}
-			body, _ := json.Marshal(a) // a text
-			_ = m.Respond(body)        // the client gives up by itself
+			body, _ := json.Marshal(answerOf(err)) // texts always encode
+			_ = m.Respond(body)                    // the client gives up by itself
 		}()
 	})
 	if err != nil {

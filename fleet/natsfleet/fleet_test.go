@@ -19,6 +19,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet/natsfleet/natstest"
 	"github.com/claude-agent-go/claude/internal/test/leak"
 	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/store"
 )
 
 var full = flag.Bool("full", false, "run 1,000 prompts over 100 conversations")
@@ -261,6 +262,27 @@ func TestServersRestart(t *testing.T) {
 	}
 	if o, err := client.Prompt(t.Context(), "ada", id); err != nil || o.Status != fleet.Answered {
 		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+// A model that the CLI of another machine refuses as mistyped is not kept.
+func TestMistypedModelElsewhere(t *testing.T) {
+	t.Parallel()
+	c := natstest.Start(t, natstest.Options{})
+	startWorker(t, c.URL(), heard, nil)
+	client := connect(t, c.URL())
+	if _, err := answer(t.Context(), client, "ada", "hello"); err != nil { // it stays awake
+		t.Fatal(err)
+	}
+	if err := client.SetModel(t.Context(), "ada", "claude-opus-4-1"); err != nil {
+		t.Fatal(err)
+	}
+	err := client.SetModel(t.Context(), "ada", "defualt")
+	if option, ok := errors.AsType[*claude.OptionError](err); !errors.Is(err, store.ErrInvalid) || !ok || option.Field != "Model" {
+		t.Errorf("SetModel: %v", err)
+	}
+	if info, err := client.Get(t.Context(), "ada"); err != nil || info.Model != "claude-opus-4-1" {
+		t.Errorf("chosen is %q, %v", info.Model, err)
 	}
 }
 
