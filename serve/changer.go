@@ -6,12 +6,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // changer changes the settings of a conversation that users choose.
@@ -129,17 +131,21 @@ func (c *changer) reopen(ctx context.Context, key string) error {
 
 // change applies a change that the user is allowed to make.
 func (c *changer) change(ctx context.Context, u api.User, n *note, ch *api.Change, ifMatch string) error {
-	if ch.Archived != nil && *ch.Archived && !n.Archived {
+	archives := ch.Archived != nil && *ch.Archived && !n.Archived
+	if archives {
 		// First, and separately: if it is refused, nothing else has changed.
 		if err := c.archive(ctx, n.Key, ifMatch); err != nil {
 			return err
 		}
 		ifMatch = "" // it matched
 	}
+	var before note
 	changed, err := c.notes.change(ctx, n.Key, func(n *note) error {
 		if err := c.checkMatch(ctx, n, ifMatch); err != nil {
 			return err
 		}
+		before = *n
+		before.Archived = n.Archived && !archives
 		applyChange(n, ch)
 		return nil
 	})
@@ -147,7 +153,13 @@ func (c *changer) change(ctx context.Context, u api.User, n *note, ch *api.Chang
 		return err
 	}
 	if ch.Model != nil {
-		if err := c.fleet.SetModel(ctx, n.Key, *ch.Model); err != nil && !errors.Is(err, fleet.ErrUnknown) {
+		// After the note, because a choice that is taken back asks [Sessions] for the
+		// model, which reads the note.
+		err := c.fleet.SetModel(ctx, n.Key, *ch.Model)
+		if errors.Is(err, store.ErrInvalid) {
+			return errors.Join(err, c.takeBack(ctx, &before, ch))
+		}
+		if err != nil && !errors.Is(err, fleet.ErrUnknown) {
 			return err
 		}
 	}
@@ -170,6 +182,36 @@ func (c *changer) change(ctx context.Context, u api.User, n *note, ch *api.Chang
 			Model: changed.Model, Mode: changed.Mode,
 		}}}}
 	})
+}
+
+// takeBack undoes a change that the fleet has refused. What others have changed since
+// then stays.
+func (c *changer) takeBack(ctx context.Context, before *note, ch *api.Change) error {
+	ctx, cancel := lasting(ctx)
+	defer cancel()
+	_, err := c.notes.change(ctx, before.Key, func(n *note) error {
+		undoChange(n, before, ch)
+		return nil
+	})
+	return err
+}
+
+// undoChange restores what a change has set in a note and is still so.
+func undoChange(n, before *note, ch *api.Change) {
+	unset(&n.Title, ch.Title, before.Title)
+	unset(&n.Archived, ch.Archived, before.Archived)
+	unset(&n.Shared, ch.Shared, before.Shared)
+	if ch.Labels != nil && slices.Equal(n.Labels, *ch.Labels) {
+		n.Labels = before.Labels
+	}
+	unset(&n.Model, ch.Model, before.Model)
+	unset(&n.Mode, ch.Mode, before.Mode)
+}
+
+func unset[T comparable](now, set *T, before T) {
+	if set != nil && *now == *set {
+		*now = before
+	}
 }
 
 // applyChange applies a change to a note.

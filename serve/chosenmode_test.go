@@ -16,6 +16,33 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
+// A model that the CLI refuses as mistyped leaves the conversation as it was, with all
+// that was to change with it: its next session would begin with that model.
+func TestRefusedModelIsNotKept(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, store.Memory(), func(o *serve.Options) { o.Presets[0].Models = []string{"sonnet", "defualt"} })
+	ada := r.as("ada", api.Operator)
+	made := ada.begin("hello")
+	ada.turnsOf(made.ID, 1)
+	at := "/v1/conversations/" + made.ID
+	want[api.Conversation](ada, ada.do("PATCH", at, `{"model":"sonnet","labels":["a"]}`), http.StatusOK)
+	before := ada.do("GET", at, nil)
+	for _, change := range []string{
+		`{"model":"defualt"}`,
+		`{"model":"defualt","title":"Two","labels":["b"],"shared":true,"mode":"plan"}`,
+		`{"model":"defualt","archived":true}`,
+	} {
+		p := want[api.Problem](ada, ada.do("PATCH", at, change), http.StatusBadRequest)
+		if !strings.Contains(p.Detail, "did you mean default") {
+			t.Errorf("%s: %+v", change, p)
+		}
+		now := ada.do("GET", at, nil)
+		if c := want[api.Conversation](ada, now, http.StatusOK); now.header.Get("ETag") != before.header.Get("ETag") || c.Model != "sonnet" {
+			t.Errorf("%s leaves %+v", change, c)
+		}
+	}
+}
+
 // The model and the mode that a user chose hold from the first prompt on, without
 // a moment in which the conversation has those of its preset. A copy has those of
 // its original, unless others are chosen for it.
