@@ -50,7 +50,8 @@ func (c *call) editor() error {
 	defer watching.Wait()
 	defer cancel(nil)
 	watching.Go(func() { c.watchEditor(ctx, socket, cancel) })
-	agent := &acp.Remote{Server: &userServer{c.service(), c.editorUser}, Name: "claudectl", Logger: o.Logger}
+	user := func() (api.User, error) { return c.editorUser(ctx) }
+	agent := &acp.Remote{Server: &userServer{c.service(), user}, Name: "claudectl", Logger: o.Logger}
 	counted := &countedSessions{
 		Backend: agent,
 		enter:   func() bool { return c.s.streams.enter(c.user.Name, o.StreamsPerUser, o.Streams) },
@@ -83,7 +84,7 @@ func (c *call) watchEditor(ctx context.Context, socket *editorSocket, end contex
 				end(err)
 			}
 		case <-look.C:
-			if !c.stillAllowed("") {
+			if !c.stillAllowed(ctx, "") {
 				end(errMayNotStay)
 			}
 		}
@@ -91,9 +92,12 @@ func (c *call) watchEditor(ctx context.Context, socket *editorSocket, end contex
 }
 
 // editorUser returns the user of a connection as of now. Every request is authorised
-// anew, as if it had come alone, so a revoked token stops working at once.
-func (c *call) editorUser() (api.User, error) {
-	u, err := c.service().access.identify(nil, c.r)
+// anew, as if it had come alone, so a revoked token stops working at once. The context
+// is that of the connection: the request's does not end before its handler does.
+func (c *call) editorUser(ctx context.Context) (api.User, error) {
+	ctx, cancel := context.WithTimeout(ctx, identifyBound)
+	defer cancel()
+	u, err := c.service().access.identify(nil, c.r.WithContext(ctx))
 	if err == nil {
 		err = need(u, c.route.least)
 	}

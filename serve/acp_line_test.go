@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -164,6 +165,89 @@ func TestCloseWaitsForEditors(t *testing.T) {
 			t.Errorf("Close took %v, want it to wait for the silent editor, but not for long", took)
 		}
 	})
+}
+
+// tokensHang is a store that does not answer about tokens for a while.
+type tokensHang struct {
+	store.Records
+	hang  atomic.Bool
+	asked atomic.Int32
+}
+
+func (h *tokensHang) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+	if h.hang.Load() && k.Kind == "serve-token" {
+		h.asked.Add(1)
+		select {
+		case <-ctx.Done():
+			return store.Record{}, ctx.Err()
+		case <-time.After(time.Hour):
+		}
+	}
+	return h.Records.GetRecord(ctx, k)
+}
+
+// Close does not wait for a store that hangs while the server looks whether an editor
+// may stay, or who sends a request. A store that hangs for minutes ends no connection.
+func TestCloseWhileTheStoreHangs(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for name, request := range map[string]string{
+		"the server looks": "", "a request": `{"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db := store.Memory()
+				records := &tokensHang{Records: db}
+				r := newService(t, db, root, quiet, func(o *serve.Options) { o.Records = records })
+				conn, _, err := r.lines(t)()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.CloseNow()
+				write := func(text string) {
+					t.Helper()
+					if err := conn.Write(t.Context(), websocket.MessageText, []byte(text)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				write(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)
+				if _, _, err := conn.Read(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				answers := make(chan error, 2)
+				go func() {
+					for {
+						_, _, err := conn.Read(t.Context())
+						answers <- err
+						if err != nil {
+							return
+						}
+					}
+				}()
+				records.hang.Store(true)
+				defer records.hang.Store(false)
+				if request == "" {
+					<-time.After(5*time.Minute + time.Second) // within a look
+				} else {
+					write(request)
+				}
+				synctest.Wait()
+				if len(answers) > 0 || records.asked.Load() == 0 {
+					t.Fatalf("%d answers; the store was asked %d times", len(answers), records.asked.Load())
+				}
+				began := time.Now()
+				r.server.Close()
+				if took := time.Since(began); took > time.Second {
+					t.Errorf("Close took %v", took)
+				}
+				for err = <-answers; err == nil; err = <-answers {
+				}
+				if websocket.CloseStatus(err) != websocket.StatusGoingAway {
+					t.Errorf("the editor was told %v", err)
+				}
+			})
+		})
+	}
 }
 
 // The sessions that an editor has open count as streams of its user. One more is refused

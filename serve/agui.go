@@ -328,7 +328,7 @@ func (r *aguiRun) follow(ctx context.Context, after int64) error {
 				return err
 			}
 		case <-look.C:
-			if !r.stillAllowed(r.about.ID) {
+			if !r.stillAllowed(ctx, r.about.ID) {
 				return unauthorized.because(mayNoLonger)
 			}
 		case <-ping.C:

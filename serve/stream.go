@@ -17,6 +17,8 @@ const (
 	pingEvery = 10 * time.Second
 	comeBack  = 2 * time.Second
 	lookAgain = 30 * time.Second // how often to check whether the reader may still read
+	// identifyBound is how long it may take to find out who a reader is now.
+	identifyBound = 10 * time.Second
 )
 
 // stream is the answer to a request for events.
@@ -95,7 +97,7 @@ func (c *call) stream(ctx context.Context, html bool, sources ...iter.Seq[logEve
 	h := c.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
-	st := &stream{w: c.w, control: http.NewResponseController(c.w), still: func() bool { return c.stillAllowed(c.id()) }, leave: c.leave}
+	st := &stream{w: c.w, control: http.NewResponseController(c.w), still: func() bool { return c.stillAllowed(ctx, c.id()) }, leave: c.leave}
 	if page := c.service().page; html && page != nil {
 		st.html = page.HTML
 	}
@@ -120,10 +122,12 @@ func (c *call) stream(ctx context.Context, html bool, sources ...iter.Seq[logEve
 // stillAllowed reports whether the user may still read a stream, and its conversation
 // if it has one. A stream may stay open for days, and meanwhile a login ends, a token
 // is revoked, a role changes or a conversation is made private. A store that does not
-// answer ends no stream, and neither does a deletion, which may still fail: once it is
-// done, the log ends and gives the reason.
-func (c *call) stillAllowed(conversation string) bool {
-	now, err := c.service().access.identify(nil, c.r)
+// answer ends no stream, and is not waited for once ctx ends. Neither does a deletion end
+// one, because it may still fail: once it is done, the log ends and gives the reason.
+func (c *call) stillAllowed(ctx context.Context, conversation string) bool {
+	ctx, cancel := context.WithTimeout(ctx, identifyBound)
+	defer cancel()
+	now, err := c.service().access.identify(nil, c.r.WithContext(ctx))
 	if err == nil {
 		err = need(now, c.route.least)
 	}
@@ -131,7 +135,7 @@ func (c *call) stillAllowed(conversation string) bool {
 		return false
 	}
 	if err == nil && conversation != "" {
-		_, err = c.service().conversations.findAny(c.ctx(), now, conversation)
+		_, err = c.service().conversations.findAny(ctx, now, conversation)
 	}
 	return !unauthorized.is(err) && !forbidden.is(err) && !notFound.is(err)
 }
