@@ -19,13 +19,13 @@ import (
 // ripgrep: they are separated by blanks, and by commas unless there are braces. A glob
 // without a slash fits in every folder, one with a slash from the folder that is searched.
 // The last one that fits decides; if one selects, the others are left out. Hidden files
-// are searched, and links are not followed (2.1.325).
+// are searched, and links are not followed (2.1.325). globs.go has the globs that count.
 
 // grep is a call of that tool.
 type grep struct {
 	roots    []string // the folder that it searches, as it is named and where links lead
-	selects  []string // globs of which a file must fit one; none: all files
-	excludes []string // globs after the last that selects: what fits is left out
+	selects  [][]step // of which a file must fit one, below the folder; none: all files
+	excludes []string // after the last glob that selects, as [exclusion] returns them
 }
 
 // readGrep reads a call; nil for other tools.
@@ -49,92 +49,65 @@ func (r *Rules) readGrep(req *permission.Request) (*grep, error) {
 	}
 	for _, one := range splitGlobs(glob) {
 		if exclude, ok := strings.CutPrefix(one, "!"); ok {
-			g.excludes = append(g.excludes, exclude)
+			g.excludes = append(g.excludes, excluded(exclude)...)
 			continue
 		}
-		g.selects, g.excludes = append(g.selects, one), nil
+		g.selects, g.excludes = append(g.selects, selected(one)...), nil
 	}
 	return g, nil
 }
 
-// splitGlobs divides the glob of a call as the CLI does, and then its braces.
-func splitGlobs(text string) (globs []string) {
-	for _, word := range strings.Fields(text) {
-		if strings.Contains(word, "{") && strings.Contains(word, "}") {
-			globs = append(globs, braces(word)...)
-			continue
-		}
-		for one := range strings.SplitSeq(word, ",") {
-			if one != "" {
-				globs = append(globs, one)
-			}
-		}
-	}
-	return globs
-}
-
-// braces returns the globs that one with a single pair of braces stands for. One with
-// more stays whole: nothing is known about it.
-func braces(glob string) (all []string) {
-	front, rest, _ := strings.Cut(glob, "{")
-	middle, end, ok := strings.Cut(rest, "}")
-	if !ok || strings.ContainsAny(front+middle+end, `{}\[`) {
-		return []string{glob}
-	}
-	for one := range strings.SplitSeq(middle, ",") {
-		all = append(all, front+one+end)
-	}
-	return all
-}
-
-// globSteps returns what a glob that selects may fit, below a folder. What cannot be
-// read may fit everything.
-func globSteps(root, glob string) []step {
-	front := append(literal(strings.TrimSuffix(filepath.ToSlash(root), "/")+"/"), anyDirectories()...)
-	steps, err := translate(strings.TrimPrefix(glob, "/"))
-	if err != nil || strings.ContainsAny(glob, "{}") {
-		steps = []step{{kind: stepText}}
-	}
-	return append(front, steps...)
+// below returns steps that were selected, as those of paths below a folder.
+func below(root string, steps []step) []step {
+	return append(literal(strings.TrimSuffix(filepath.ToSlash(root), "/")+"/"), steps...)
 }
 
 // prints returns the rules for reading whose files the call may print, by its globs.
 func (r *Rules) prints(g *grep) (open []rule) {
 	selects := g.selects
 	if len(selects) == 0 {
-		selects = []string{"**"}
+		selects = [][]step{{{kind: stepText}}}
 	}
 	for _, rule := range r.rules {
 		if rule.ToolName != "Read" || rule.paths == nil {
 			continue
 		}
 		meets := slices.ContainsFunc(g.roots, func(root string) bool {
-			return slices.ContainsFunc(selects, func(glob string) bool {
-				return rule.paths.match(r.root, r.home(), globSteps(root, glob), false, broad, nil)
+			return slices.ContainsFunc(selects, func(steps []step) bool {
+				return rule.paths.match(r.root, r.home(), below(root, steps), false, broad, nil)
 			})
 		})
-		if meets && !r.excluded(rule, g) {
+		if meets && !r.leavesOut(g, rule) {
 			open = append(open, rule)
 		}
 	}
 	return open
 }
 
-// excluded reports whether the call leaves out all files of a rule.
-func (r *Rules) excluded(rule rule, g *grep) bool {
+// leavesOut reports whether the call leaves out all files of a rule.
+func (r *Rules) leavesOut(g *grep, rule rule) bool {
 	needed, ok := r.exclusions(rule, g.roots)
-	for _, glob := range needed {
-		ok = ok && (slices.Contains(g.excludes, glob) || slices.Contains(g.excludes, strings.TrimPrefix(glob, "**/")) && !strings.Contains(strings.TrimPrefix(glob, "**/"), "/"))
-	}
-	return ok
+	return ok && !slices.ContainsFunc(needed, func(glob string) bool { return !slices.Contains(g.excludes, glob) })
 }
 
 // exclusions returns the globs that leave out the files of a rule when one of the folders
 // is searched. It is not ok if no globs are known to.
 func (r *Rules) exclusions(rule rule, roots []string) (globs []string, ok bool) {
+	paths, ok := r.exclusivePaths(rule, roots)
+	for _, path := range paths {
+		glob, plain := exclusion(path, sameInAnyCase)
+		ok = ok && plain
+		globs = append(globs, glob)
+	}
+	return globs, ok
+}
+
+// exclusivePaths returns paths with stars that fit all files of a rule below the folders,
+// in the form that [exclusion] takes.
+func (r *Rules) exclusivePaths(rule rule, roots []string) (globs []string, ok bool) {
 	content := rule.RuleContent
-	if strings.ContainsAny(content, "{}, \t\n\\[!") || strings.HasSuffix(content, "/") {
-		return nil, false
+	if strings.HasSuffix(content, "/") {
+		content += "**"
 	}
 	name, anywhere := strings.CutPrefix(content, "//**/")
 	if !anywhere {
@@ -168,7 +141,12 @@ func (r *Rules) exclusions(rule rule, roots []string) (globs []string, ok bool) 
 	case rule.paths.slash:
 		bases = append(bases, "/")
 	}
-	name = strings.TrimLeft(strings.TrimPrefix(strings.TrimPrefix(content, "~"), "."), "/")
+	for _, base := range slices.Clone(bases) {
+		if real, err := resolve(base); err == nil && real != base {
+			bases = append(bases, real)
+		}
+	}
+	name = withoutBase(content)
 	for _, base := range bases {
 		for _, root := range roots {
 			front := func(dir string) []step { return literal(strings.TrimSuffix(filepath.ToSlash(dir), "/") + "/") }
@@ -176,7 +154,7 @@ func (r *Rules) exclusions(rule rule, roots []string) (globs []string, ok bool) 
 				continue // the folder has none of its files
 			}
 			rel, below := within(root, base)
-			if !below || strings.ContainsAny(rel, "*?[]{}!, \t\n\\") {
+			if !below || strings.Contains(rel, "*") {
 				return nil, false
 			}
 			globs = append(globs, "/"+strings.TrimPrefix(filepath.ToSlash(filepath.Join(rel, name)), "/"))
@@ -295,14 +273,15 @@ func (r *Rules) holds(ctx context.Context, g *grep, rules []rule) bool {
 		look.last = append(look.last, newNameTest(rule.RuleContent))
 	}
 	for _, root := range g.roots {
-		for _, glob := range g.selects {
-			look.selects = append(look.selects, globSteps(root, glob))
+		for _, steps := range g.selects {
+			look.selects = append(look.selects, below(root, steps))
 		}
 	}
 	info, err := os.Stat(g.roots[0])
 	if err != nil || !info.IsDir() {
 		return err != nil // the rules have judged a single file
 	}
+	look.all = look.covered()
 	top := g.roots[len(g.roots)-1]
 	err = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		if look.names++; err != nil || look.names > maxHeld || ctx.Err() != nil {
@@ -330,6 +309,7 @@ type holding struct {
 	fronts  [][][]step // of each rule
 	last    []nameTest // of each rule
 	selects [][]step
+	all     bool   // all files are looked for
 	closed  string // a folder whose files are all looked for, with a slash; "" if none is known
 	names   int
 }
@@ -337,7 +317,7 @@ type holding struct {
 // at reports whether a path below the folder is a file that is looked for. It must be
 // called in the order of a walk.
 func (h *holding) at(rel string, folder bool) bool {
-	if h.closed == "" || !strings.HasPrefix(rel, h.closed) {
+	if !h.all && (h.closed == "" || !strings.HasPrefix(rel, h.closed)) {
 		if !h.fits(rel, folder) {
 			return false
 		}
@@ -358,17 +338,37 @@ func (h *holding) at(rel string, folder bool) bool {
 func (h *holding) fits(rel string, folder bool) bool {
 	name := strings.ToLower(filepath.Base(rel))
 	steps := literal(name)
-	for i, rule := range h.rules {
+	for i := range h.rules {
 		if !h.last[i].passes(name, steps) {
 			continue
 		}
 		for _, root := range h.g.roots {
-			if rule.paths.matchFrom(h.fronts[i], literal(filepath.ToSlash(filepath.Join(root, rel))), folder, broad, nil) {
+			if h.about(i, filepath.Join(root, rel), folder) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// covered reports whether a rule is about all files of the folder that is searched.
+func (h *holding) covered() bool {
+	return slices.ContainsFunc(h.g.roots, func(root string) bool {
+		for i := range h.rules {
+			if h.about(i, root, true) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// about reports whether rule i is about a file, or about all files of a folder. The
+// pattern of a rule for folders alone needs a slash behind their names.
+func (h *holding) about(i int, abs string, folder bool) bool {
+	paths, text := h.rules[i].paths, filepath.ToSlash(abs)
+	return paths.matchFrom(h.fronts[i], literal(text), folder, broad, nil) ||
+		folder && paths.matchFrom(h.fronts[i], literal(strings.TrimSuffix(text, "/")+"/"), false, broad, nil)
 }
 
 // nameTest is what the last name of a path must pass, whatever its case, so that the
@@ -380,7 +380,7 @@ type nameTest struct {
 }
 
 func newNameTest(content string) nameTest {
-	content = strings.TrimSuffix(strings.TrimSuffix(content, "/**"), "/")
+	content = strings.TrimSuffix(strings.TrimSuffix(withoutBase(content), "/**"), "/")
 	name := content[strings.LastIndexByte(content, '/')+1:]
 	steps, err := translate(name)
 	if name == "" || err != nil || strings.Contains(name, "**") {

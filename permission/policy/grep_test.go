@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -26,7 +28,7 @@ func grepTree(t *testing.T) string {
 	}
 	for _, name := range []string{
 		"clean/main.go", "clean/.gitignore", "app/main.go", "app/.env", "app/deep/er/.env.local", "tls/a.pem", "tls/a.go",
-		"home/.ssh/id", "home/.ssh/known.go", "home/.config/gcloud/c.json", "home/.config/other.json", "odd/.env/plain.txt", "odd/a.go",
+		"home/.ssh/id", "home/.ssh/known.go", "home/.config/gcloud/c.json", "home/.config/other.json", "odd/.env/plain.txt", "odd/a.go", "odd/é.key", ".aws/credentials",
 	} {
 		path := filepath.Join(root, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -46,7 +48,7 @@ type grepCall struct {
 }
 
 func grepCalls() []grepCall {
-	return []grepCall{
+	calls := []grepCall{
 		{"", "", "", "deny"},
 		{"app", "", "", "deny"}, {"app", "*", "", "deny"}, {"app", ".e*", "", "deny"}, {"app", "[.]env", "", "deny"}, {"app", "**/{.env,main.go}", "", "deny"}, {"app", "{a,b}{c,.env}", "", "deny"},
 		{"app", "", "go", "deny"}, // what a type selects is not known here
@@ -59,7 +61,25 @@ func grepCalls() []grepCall {
 		{"home/.config", "!**/.config/gcloud/**", "", "deny"}, {"home/.config", "!**/.config/gcloud/**,!/gcloud/**", "", ""}, {"home/.config", "other*", "", ""},
 		{"home/.ssh", "*.md", "", "deny"}, {"odd", "*.txt", "", "deny"}, {"odd", "*.go", "", ""},
 		{"missing", "", "", "deny"}, {"missing", "*.go", "", "deny"}, {"app/main.go", "", "", ""}, {"app/.env", "!.env", "", "deny"},
+		// What ripgrep reads in ways of its own selects everything, and excludes nothing.
+		{"app", ".env !{.env,a/b} !.env.*", "", "deny"}, {"app", "!.env\u0085!.env.*", "", "deny"}, {"app", "!{.env,.env.*}", "", ""}, {"app", "!.env/,!.env.*/", "", "deny"},
+		{"app", ".env.local**", "", "deny"}, {"app", "#x", "", "deny"}, {"app", "[!]x]env", "", "deny"}, {"app", "\ufeff.env", "", "deny"}, {"app", "{deep/**,b}local", "", "deny"},
+		{"app", "*.[ch]", "", ""}, {"app", "main.g?", "", ""}, {"app", "src/**/*.{ts,tsx}", "", ""}, {"app", "**/*.go,**/*.md", "", ""}, {"app", "@types/*.ts", "", ""},
 	}
+	for i, c := range calls {
+		if strings.HasPrefix(c.glob, "!") {
+			calls[i].glob = cased(c.glob)
+		}
+	}
+	return calls
+}
+
+// cased returns a glob that excludes in whatever case, where files are the same in any.
+func cased(glob string) string {
+	if runtime.GOOS != "darwin" && runtime.GOOS != "windows" {
+		return glob
+	}
+	return regexp.MustCompile("[a-z]").ReplaceAllStringFunc(glob, func(s string) string { return "[" + s + strings.ToUpper(s) + "]" })
 }
 
 func (c grepCall) input(root string) map[string]string {
@@ -147,7 +167,23 @@ func TestGrepRules(t *testing.T) {
 		{"Read(*.pem)", "tls", "", "deny", "!**/*.pem"},
 		{"Read(a.go)", "odd", "*.go", "deny", "!**/a.go"},
 		{"Edit(*.pem)", "tls", "", "", ""},
+		{"Read(/app/**)", "", "!app/**", "", ""}, {"Read(/app/**)", "", "!**/app", "deny", "!/app/**"},
+		{"Read(.aws/credentials)", "", "", "deny", "!/.aws/credentials"},
+		{"Read(.aws/credentials)", "", "!/aws/credentials", "deny", "!/.aws/credentials"},
+		{"Read(./.aws/credentials)", "", "!/.aws/credentials", "", ""},
+		{"Read(deep/)", "app", "", "deny", "!**/deep/**"},
+		{"Read(deep/)", "app", "!**/deep/**", "", ""},
+		{"Read(deep/)", "app/deep", "", "deny", "!**/deep/**,!/**"}, {"Read(deep/)", "app/deep", "*.md", "", ""},
+		{"Read(/app/deep/)", "", "", "deny", "!/app/deep/**"},
+		{"Read(deep/)", "clean", "", "", ""}, {"Read(main.go/)", "app", "", "", ""},
+		{"Read(~/**)", "home", "", "deny", "!/**"}, {"Read(./**)", "", "", "deny", "!/**"},
+		{"Read(a.go**)", "odd", "", "deny", ""}, {"Read(a.go**)", "tls", "*.pem", "", ""},
+		{"Read(é.key)", "odd", "??.key", "deny", ""}, {"Read(?.key)", "odd", "!**/?.key", "deny", ""}, // a question mark is a byte
 	} {
+		tt.advice = cased(tt.advice)
+		if strings.HasPrefix(tt.glob, "!") {
+			tt.glob = cased(tt.glob)
+		}
 		req := request("Grep", grepCall{path: tt.path, glob: tt.glob}.input(root))
 		d, err := policy.MustRules(tt.rule).At(root).Deny("no")(t.Context(), req)
 		if err != nil {
@@ -203,7 +239,7 @@ func TestRealGrep(t *testing.T) {
 			}
 			for line := range strings.Lines(result.Text) {
 				_, name, ok := strings.Cut(line, "MARK ")
-				switch secret := strings.Contains(name, ".env") || strings.Contains(name, ".pem") || strings.Contains(name, ".ssh") || strings.Contains(name, "gcloud"); {
+				switch secret := strings.Contains(name, ".env") || strings.Contains(name, ".pem") || strings.Contains(name, ".ssh") || strings.Contains(name, ".aws") || strings.Contains(name, "gcloud"); {
 				case !ok:
 				case !secret:
 					plain++

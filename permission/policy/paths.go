@@ -220,6 +220,16 @@ func newPathPattern(content string) (*pathPattern, error) {
 	return p, err
 }
 
+// withoutBase returns a pattern without the front that ties it to a directory.
+func withoutBase(content string) string {
+	for _, front := range []string{"//", "~/", "./", "/"} {
+		if rest, ok := strings.CutPrefix(content, front); ok {
+			return rest
+		}
+	}
+	return content
+}
+
 // anyDirectories returns the steps that **/ stands for.
 func anyDirectories() []step {
 	return []step{{kind: stepMaybe, skip: 2}, {kind: stepText}, {char: '/'}}
@@ -232,13 +242,13 @@ const sameInAnyCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 // translate turns a gitignore pattern into steps.
 func translate(pattern string) ([]step, error) {
 	var steps []step
-	for len(pattern) > 0 {
+	for begins := true; len(pattern) > 0; {
 		r, size := utf8.DecodeRuneInString(pattern)
 		switch {
 		case strings.HasPrefix(pattern, "**/"):
 			steps = append(steps, anyDirectories()...)
 			size = 3
-		case pattern == "**":
+		case pattern == "**" && begins: // behind other characters it is a star
 			steps = append(steps, step{kind: stepNotSet}, step{kind: stepText})
 			size = 2
 		case r == '*':
@@ -263,6 +273,7 @@ func translate(pattern string) ([]step, error) {
 		default:
 			steps = append(steps, step{char: r})
 		}
+		begins = pattern[size-1] == '/'
 		pattern = pattern[size:]
 	}
 	return steps, nil
