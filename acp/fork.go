@@ -18,7 +18,7 @@ const methodFork = "session/fork"
 // method may be called from several goroutines at once.
 type Forker interface {
 	// Fork opens a copy of a session, without showing it. The original stays as it is.
-	// No turn of the original runs in this connection. The request has the members of
+	// No turn of the original runs or begins in this connection meanwhile. The request has the members of
 	// one that resumes the original.
 	Fork(ctx context.Context, e *Editor, req *schema.ResumeSessionRequest) (AgentSession, error)
 }
@@ -39,14 +39,32 @@ func (s *server) fork(ctx context.Context, params json.RawMessage) (AgentSession
 	if err = errors.Join(err, checkCwd(req, func() string { return req.Cwd })); err != nil {
 		return nil, err
 	}
-	if s.isBusy(req.SessionID) {
-		return nil, turnRuns()
-	}
-	session, err := forker.Fork(ctx, s.editor, req)
+	var session AgentSession
+	err = s.hold(req.SessionID, func() error { // meanwhile no turn can begin
+		if s.isBusy(req.SessionID) {
+			return turnRuns()
+		}
+		session, err = forker.Fork(ctx, s.editor, req)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	return session, s.add(session)
+	if err := s.add(session); err != nil {
+		return nil, errors.Join(err, s.dropCopy(ctx, session.ID()))
+	}
+	return session, nil
+}
+
+// dropCopy deletes a copy of which the editor will not hear. It leaves alone a session
+// that is open: a back-end may have returned that instead of a copy.
+func (s *server) dropCopy(ctx context.Context, id schema.SessionID) error {
+	if _, err := s.session(id); err == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)
+	defer cancel()
+	return s.backend.Delete(ctx, id)
 }
 
 // Fork copies a session on the disk, up to its end or to a call that waits for an

@@ -97,7 +97,7 @@ type server struct {
 	initialized bool
 	closed      bool
 	opening     int
-	held        map[schema.SessionID]bool // being opened, closed or deleted
+	held        map[schema.SessionID]bool // being opened, copied, closed or deleted
 	sessions    map[schema.SessionID]*openSession
 }
 
@@ -209,6 +209,11 @@ func unknownMethod(method string) *schema.Error {
 // turnRuns refuses what needs a session without a turn.
 func turnRuns() *schema.Error {
 	return errorf(schema.ErrorCodeInvalidRequest, "a turn of this session is running: wait for its end, or send session/cancel")
+}
+
+// isHeld refuses what must not happen beside another request.
+func isHeld() *schema.Error {
+	return errorf(schema.ErrorCodeInvalidRequest, "another request is opening, copying, closing or deleting this session: wait for its answer")
 }
 
 // isBusy reports whether a turn of a session runs.
@@ -323,7 +328,8 @@ func (s *server) prompt(params json.RawMessage) (work rpc.Work, reserved bool) {
 	s.mu.Lock()
 	open := s.sessions[req.SessionID]
 	busy := open != nil && open.cancel != nil
-	if open != nil && !busy {
+	held := s.held[req.SessionID]
+	if open != nil && !busy && !held {
 		open.turn, open.cancel = turn, cancel
 	}
 	s.mu.Unlock()
@@ -334,6 +340,10 @@ func (s *server) prompt(params json.RawMessage) (work rpc.Work, reserved bool) {
 	if busy {
 		cancel(nil)
 		return refuse(turnRuns()), false
+	}
+	if held {
+		cancel(nil)
+		return refuse(isHeld()), false
 	}
 	return func(ctx context.Context) (any, func(), error) {
 		defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
@@ -439,7 +449,7 @@ func (s *server) hold(id schema.SessionID, work func() error) error {
 	s.held[id] = true
 	s.mu.Unlock()
 	if held {
-		return errorf(schema.ErrorCodeInvalidRequest, "another request is opening, closing or deleting this session: wait for its answer")
+		return isHeld()
 	}
 	defer func() {
 		s.mu.Lock()

@@ -67,12 +67,19 @@ func (b *countedSessions) open(do func() (acp.AgentSession, error)) (acp.AgentSe
 			Message: "too many sessions and event streams of this user are open on the server: close some with session/close, or come back later",
 		}
 	}
+	leave := sync.OnceFunc(b.leave)
+	opened := false
+	defer func() {
+		if !opened { // do failed or panicked
+			leave()
+		}
+	}()
 	s, err := do()
 	if err != nil {
-		b.leave()
 		return nil, err
 	}
-	return &countedSession{AgentSession: s, leave: sync.OnceFunc(b.leave)}, nil
+	opened = true
+	return &countedSession{AgentSession: s, leave: leave}, nil
 }
 
 // countedSession gives its place back when it is closed.
