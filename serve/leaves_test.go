@@ -126,40 +126,44 @@ func TestClientLeavesAtEachCall(t *testing.T) {
 					o.Gate, o.Poll = &approval.Options{Patience: time.Hour}, time.Second
 				}, nil)
 				s := r.server.Service()
-				for n, left := int64(1), true; left; n += int64(long.Pick(2, 1)) {
-					c, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: test.prompt})
-					if err != nil {
-						t.Fatal(err)
-					}
-					<-time.After(5 * time.Second)
-					ctx, cancel := context.WithCancel(t.Context())
-					client := &leaver{leave: cancel}
-					client.calls.Store(n)
-					err = test.do(context.WithValue(ctx, leaverKey{}, client), s, c.ID)
-					cancel()
-					left = client.calls.Load() <= 0
-					<-time.After(5 * time.Second)
-					if err != nil {
-						if err := test.do(t.Context(), s, c.ID); err != nil {
-							t.Errorf("left at call %d, and asked again: %v", n, err)
+				// A request costs one call more for each conversation there is, so steps of
+				// one would never reach the end.
+				for first := range int64(long.Pick(1, 2)) {
+					for n, left := 1+first, true; left; n += 2 {
+						c, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: test.prompt})
+						if err != nil {
+							t.Fatal(err)
 						}
 						<-time.After(5 * time.Second)
-					}
-					events, _, err := s.Log(t.Context(), operator, c.ID)
-					if test.gone {
-						if err == nil {
-							t.Errorf("left at call %d: the conversation is still there", n)
+						ctx, cancel := context.WithCancel(t.Context())
+						client := &leaver{leave: cancel}
+						client.calls.Store(n)
+						err = test.do(context.WithValue(ctx, leaverKey{}, client), s, c.ID)
+						cancel()
+						left = client.calls.Load() <= 0
+						<-time.After(5 * time.Second)
+						if err != nil {
+							if err := test.do(t.Context(), s, c.ID); err != nil {
+								t.Errorf("left at call %d, and asked again: %v", n, err)
+							}
+							<-time.After(5 * time.Second)
 						}
-						continue
-					}
-					found := 0
-					for i := range events {
-						if test.want(&events[i]) {
-							found++
+						events, _, err := s.Log(t.Context(), operator, c.ID)
+						if test.gone {
+							if err == nil {
+								t.Errorf("left at call %d: the conversation is still there", n)
+							}
+							continue
 						}
-					}
-					if err != nil || found != 1 {
-						t.Errorf("left at call %d: %d lines in the log, %v", n, found, err)
+						found := 0
+						for i := range events {
+							if test.want(&events[i]) {
+								found++
+							}
+						}
+						if err != nil || found != 1 {
+							t.Errorf("left at call %d: %d lines in the log, %v", n, found, err)
+						}
 					}
 				}
 				if test.gone {
