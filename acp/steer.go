@@ -98,7 +98,7 @@ func (s *server) steer(params json.RawMessage) rpc.Work {
 	}
 }
 
-// steerIdle deals with a message for which there is no turn. It begins none if the editor
+// steerIdle handles a message that comes while no turn runs. It begins none if the editor
 // has cancelled since it sent the message: cancels counts what came before.
 func (s *server) steerIdle(req *steerRequest, open *openSession, cancels int) (steerResponse, error) {
 	if req.Meta.Steering.IdleBehavior == steerPrompt {

@@ -149,7 +149,7 @@ func (e *ends) PutRecord(ctx context.Context, k store.RecordKey, value []byte, r
 	return next, err
 }
 
-// A deferral that is stored is what the CLI learns, even if its context has just ended: the
+// The CLI learns of a stored deferral even if its context has just ended: the
 // question must not wait for a call that the CLI has recorded as refused.
 func TestGateDeferralStands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -25,7 +25,7 @@ func main() {
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
 }
 
-// always is what every command line may have.
+// always are the flags that every command line may have.
 type always struct {
 	JSON    bool             `name:"json" help:"Write JSON instead of text."`
 	Version kong.VersionFlag `help:"Show the version of this program."`

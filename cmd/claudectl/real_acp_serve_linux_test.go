@@ -79,7 +79,7 @@ func newRealServer(t *testing.T) *realServer {
 	return s
 }
 
-// ran is what the calls have done.
+// ran counts the effects of the calls.
 func (s *realServer) ran() string {
 	data, _ := os.ReadFile(filepath.Join(s.dir, "ran.txt"))
 	return strings.ReplaceAll(string(data), "\n", " ")

@@ -21,7 +21,7 @@ const askBound = 5 * time.Second
 // answered is the worker's answer.
 type answered struct {
 	Error string `json:"error,omitzero"`
-	// Option is what the CLI refuses: the client must not keep that choice. A worker of
+	// Option is the choice that the CLI refused: the client must not keep it. A worker of
 	// an older version leaves it out.
 	Option *refusedOption `json:"option,omitzero"`
 }

@@ -38,6 +38,7 @@ func OpenStore(ctx context.Context, o Options) (*Store, error) {
 	}
 	if err == nil {
 		s.replies, err = newReplies(nc)
+		err = fail("subscribe", err)
 	}
 	if err != nil {
 		nc.Close()

@@ -371,7 +371,7 @@ func (h *holding) about(i int, abs string, folder bool) bool {
 		folder && paths.matchFrom(h.fronts[i], literal(strings.TrimSuffix(text, "/")+"/"), false, broad, nil)
 }
 
-// nameTest is what the last name of a path must pass, whatever its case, so that the
+// nameTest is the test that the last name of a path must pass, whatever its case, so that the
 // pattern of a rule is about that file or folder. It is quick, because nearly all names
 // fail it.
 type nameTest struct {

@@ -62,7 +62,7 @@ func (r *rig) resumed(id string, n int) string {
 	return c.ID
 }
 
-// effort is what something takes of the machine.
+// effort is the cost of an operation: bytes allocated and processor time.
 type effort struct {
 	bytes uint64        // allocated
 	cpu   time.Duration // of all threads

@@ -394,7 +394,7 @@ func (l *Log) Read(ctx context.Context, at int64) ([]Entry, error) {
 	return p.Entries[skip:], nil
 }
 
-// missing explains why there is no page. If it is the next one to come, it is empty.
+// missing explains why a page was not found. The next one to come is empty instead.
 func (l *Log) missing(ctx context.Context, n int64) (page, error) {
 	h, err := l.head(ctx)
 	if err != nil {

@@ -53,7 +53,7 @@ func twoCalls(t *testing.T) *real {
 // asked about another call of the same answer. The program that takes over does not make
 // the turn a deferral, from which the CLI would drop the first call: the model reads of
 // both that their outcome is unknown, the question is withdrawn, and nothing runs again.
-// A person who has decided meanwhile learns that the decision was not used.
+// Someone who decided in the meantime is told that the decision was not used.
 func TestRealFleetRemembersCallBesideQuestion(t *testing.T) {
 	t.Parallel()
 	need.Signals.Test(t)
