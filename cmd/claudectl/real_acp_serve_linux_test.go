@@ -79,7 +79,7 @@ func newRealServer(t *testing.T) *realServer {
 	return s
 }
 
-// ran counts the effects of the calls.
+// ran returns what the calls have written, in a line.
 func (s *realServer) ran() string {
 	data, _ := os.ReadFile(filepath.Join(s.dir, "ran.txt"))
 	return strings.ReplaceAll(string(data), "\n", " ")
