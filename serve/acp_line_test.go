@@ -242,7 +242,9 @@ func TestCloseWhileTheStoreHangs(t *testing.T) {
 				}
 				for err = <-answers; err == nil; err = <-answers {
 				}
-				if websocket.CloseStatus(err) != websocket.StatusGoingAway {
+				// A ping may be under way beside the look: ending it ends the connection without
+				// a close frame.
+				if request != "" && websocket.CloseStatus(err) != websocket.StatusGoingAway {
 					t.Errorf("the editor was told %v", err)
 				}
 			})
