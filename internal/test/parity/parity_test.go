@@ -31,6 +31,51 @@ func TestRealParity(t *testing.T) {
 	}
 }
 
+// TestPageIsCurrent compares our side with the names that the committed page
+// lists for the official SDK, so that a renamed function here is noticed
+// without the package from npm.
+func TestPageIsCurrent(t *testing.T) {
+	committed, err := os.ReadFile(root + "/docs/parity.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := readPage(string(committed))
+	if len(theirs.options) < 40 || len(theirs.methods) < 20 {
+		t.Fatalf("the page lists %d options and %d methods", len(theirs.options), len(theirs.methods))
+	}
+	ours, err := readSource(os.DirFS(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, problems := report(theirs, ours)
+	for _, problem := range problems {
+		t.Error(problem)
+	}
+	if len(problems) == 0 && string(committed) != page {
+		t.Error("docs/parity.md is old: go run ./internal/test/parity -write")
+	}
+}
+
+// readPage takes the official names from the first column of a page.
+func readPage(page string) *surface {
+	var s surface
+	sections := map[string]*[]string{
+		"Options": &s.options, "Control requests": &s.subtypes, "Hook events": &s.hooks, "Messages": &s.messages, "Methods of a query": &s.methods,
+		"Functions and classes": &s.exports, "Constants": &s.consts, "Other entry points": &s.entries,
+	}
+	var in *[]string
+	for line := range strings.Lines(page) {
+		if title, ok := strings.CutPrefix(line, "## "); ok {
+			in = sections[strings.TrimSpace(title)]
+		}
+		if rest, ok := strings.CutPrefix(line, "| `"); ok && in != nil {
+			name, _, _ := strings.Cut(rest, "`")
+			*in = append(*in, name)
+		}
+	}
+	return &s
+}
+
 func TestDriftIsFound(t *testing.T) {
 	ours, err := readSource(os.DirFS(root))
 	if err != nil {
