@@ -80,6 +80,33 @@ func TestListPagesOfCopies(t *testing.T) {
 	}
 }
 
+// A copy that has nothing to show hides no other one, on any page. One that a query does
+// not want does: it is the session's newest state.
+func TestListPagesOfHiddenCopies(t *testing.T) {
+	for _, c := range []struct{ name, newest, archived, want string }{
+		{"nothing to show", `{"type":"summary","summary":""}` + "\n", "", "two one"},
+		{"damaged", "{\n", "", "two one"},
+		{"archived", exchange(sid(1), "", "newest", "1"), `{"archived":true,"at":"2026-02-01T00:00:00Z","by":"sdk"}`, "two"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			newest := "projects//-other//" + sid(1)
+			h := history.Disk(configWith(t, map[string]string{
+				newest + ".jsonl": c.newest, newest + "//archived.json": c.archived,
+				sid(2) + ".jsonl": exchange(sid(2), "", "two", "2"),
+				sid(1) + ".jsonl": exchange(sid(1), "", "one", "1"),
+			}))
+			q := history.Query{Archived: history.ExcludeArchived}
+			if got := titles(list(t, h, q)); got != c.want {
+				t.Errorf("at once %q, want %q", got, c.want)
+			}
+			q.Limit = 1
+			if got := titles(paged(t, h, q)); got != c.want {
+				t.Errorf("in pages %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 // The last page costs no more than the first: what is before it is not read.
 func TestListPagesReadOnce(t *testing.T) {
 	files := make(map[string]string)

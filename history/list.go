@@ -91,7 +91,8 @@ type SessionInfo struct {
 
 // List lists sessions, the last modified first. It reads only a few sessions
 // ahead of your loop. Files that are not sessions, that have nothing to show, or
-// that were continued in another session are skipped; an error ends the list.
+// that were continued in another session are skipped; an error ends the list. Of a
+// session with copies in several directories, the newest that can be shown counts.
 func (h *History) List(ctx context.Context, q Query) iter.Seq2[SessionInfo, error] {
 	return func(yield func(SessionInfo, error) bool) {
 		if h.in != nil {
@@ -125,9 +126,7 @@ func list(ctx context.Context, r *os.Root, found []place, q Query, yield func(Se
 		next, _ := slices.BinarySearchFunc(found, q.After, func(p place, after Position) int {
 			return cmp.Or(p.at().compare(after), -1) // the place itself was listed
 		})
-		for _, p := range found[:next] {
-			seen[p.id] = true // an older copy, in another directory, is not another session
-		}
+		seen = settled(r, found[:next], found[next:])
 		found = found[next:]
 	}
 	passed, listed := 0, 0
@@ -135,10 +134,13 @@ func list(ctx context.Context, r *os.Root, found []place, q Query, yield func(Se
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		if s.err != nil || seen[s.info.ID] || !q.wants(&s.info) {
+		if s.err != nil || seen[s.info.ID] {
 			continue // nothing to show, or not readable: the others still count
 		}
 		seen[s.info.ID] = true
+		if !q.wants(&s.info) {
+			continue
+		}
 		if passed < q.Offset {
 			passed++
 			continue
@@ -149,6 +151,27 @@ func list(ctx context.Context, r *os.Root, found []place, q Query, yield func(Se
 		}
 	}
 	return nil
+}
+
+// settled returns the sessions of earlier places that have another copy among the later
+// ones, which does not count. A copy stands for its session only if it can be shown, so
+// these few are read.
+func settled(r *os.Root, earlier, later []place) map[string]bool {
+	again := make(map[string]bool, len(later))
+	for _, p := range later {
+		again[p.id] = true
+	}
+	seen := make(map[string]bool, len(later))
+	var e edges
+	for _, p := range earlier {
+		if !again[p.id] || seen[p.id] {
+			continue
+		}
+		if _, err := e.read(r, p); err == nil {
+			seen[p.id] = true
+		}
+	}
+	return seen
 }
 
 // wants reports whether a session passes the filters.
