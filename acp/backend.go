@@ -2,7 +2,9 @@ package acp
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/claude-agent-go/claude/acp/internal/rpc"
 	"github.com/claude-agent-go/claude/acp/schema"
@@ -30,6 +32,39 @@ type Backend interface {
 	// List lists earlier sessions, and Delete removes one that is not open.
 	List(ctx context.Context, req *schema.ListSessionsRequest) (*schema.ListSessionsResponse, error)
 	Delete(ctx context.Context, id schema.SessionID) error
+	// Extensions returns what the agent offers beyond the stable protocol. It is always
+	// the same. Serve adds it to the answer of Initialize, and refuses the other requests.
+	Extensions() Extensions
+	// Fork opens a copy of a session, without showing it. The original stays as it is.
+	// No turn of the original runs or begins in this connection meanwhile. The request
+	// has the members of one that resumes the original. An agent that does not offer
+	// copies returns [errors.ErrUnsupported].
+	Fork(ctx context.Context, e *Editor, req *schema.ResumeSessionRequest) (AgentSession, error)
+}
+
+// Extensions are the requests beyond the stable protocol that an agent answers. Editors
+// know them from the npm adapter. It is a plain value; the zero value offers none.
+type Extensions struct {
+	Forks    bool // session/fork: Backend.Fork copies a session
+	Steering bool // _session/steering: AgentSession.Steer gives a turn another message
+}
+
+// offer adds the extensions to the answer of initialize, as the npm adapter names them.
+func (x Extensions) offer(resp *schema.InitializeResponse) {
+	if x.Forks {
+		can := &resp.AgentCapabilities.SessionCapabilities
+		can.Extra = maps.Clone(can.Extra)
+		if can.Extra == nil {
+			can.Extra = make(map[string]json.RawMessage)
+		}
+		can.Extra["fork"] = json.RawMessage("{}")
+	}
+	if x.Steering {
+		if resp.Meta = maps.Clone(resp.Meta); resp.Meta == nil {
+			resp.Meta = make(map[string]any)
+		}
+		resp.Meta["steering"] = map[string]any{"supported": true}
+	}
 }
 
 // AgentSession is an open session of a [Backend]. Its methods may be called from
@@ -46,6 +81,13 @@ type AgentSession interface {
 	// Prompt runs a turn and returns how it ended, after all its updates. When
 	// ctx ends, it stops the turn and returns schema.StopReasonCancelled.
 	Prompt(ctx context.Context, req *schema.PromptRequest) (*schema.PromptResponse, error)
+	// Steer gives the turn that runs another message. Prompt then returns when that is
+	// answered too. ctx ends with the turn, so Steer may wait for a Prompt that is about
+	// to begin. After the end of ctx it must not give anything: it returns [ErrNoTurn],
+	// as it does if no turn runs. An agent that does not offer steering returns
+	// [errors.ErrUnsupported].
+	Steer(ctx context.Context, prompt []schema.ContentBlock) error
+	// SetMode changes the mode.
 	SetMode(ctx context.Context, mode schema.SessionModeID) error
 	// SetConfig changes an option and returns all of them.
 	SetConfig(ctx context.Context, req *schema.SetSessionConfigOptionRequest) ([]schema.SessionConfigOption, error)

@@ -13,28 +13,9 @@ import (
 // from the npm adapter.
 const methodFork = "session/fork"
 
-// Forker is a [Backend] that can also copy sessions. An editor is offered copies if the
-// capabilities of Initialize have a member "fork", as those of Local do. The
-// method may be called from several goroutines at once.
-type Forker interface {
-	// Fork opens a copy of a session, without showing it. The original stays as it is.
-	// No turn of the original runs or begins in this connection meanwhile. The request has the members of
-	// one that resumes the original.
-	Fork(ctx context.Context, e *Editor, req *schema.ResumeSessionRequest) (AgentSession, error)
-}
-
-// offersFork is the member of the capabilities that offers copies.
-func offersFork() map[string]json.RawMessage {
-	return map[string]json.RawMessage{"fork": json.RawMessage("{}")}
-}
-
 // fork opens a copy of a session. One whose turn runs is not copied: the copy would have
 // half of it.
 func (s *server) fork(ctx context.Context, params json.RawMessage) (AgentSession, error) {
-	forker, ok := s.backend.(Forker)
-	if !ok {
-		return nil, unknownMethod(methodFork)
-	}
 	req, err := decode[schema.ResumeSessionRequest](params)
 	if err = errors.Join(err, checkCwd(req, func() string { return req.Cwd })); err != nil {
 		return nil, err
@@ -44,7 +25,7 @@ func (s *server) fork(ctx context.Context, params json.RawMessage) (AgentSession
 		if s.isBusy(req.SessionID) {
 			return turnRuns()
 		}
-		session, err = forker.Fork(ctx, s.editor, req)
+		session, err = s.backend.Fork(ctx, s.editor, req)
 		return err
 	})
 	if err != nil {

@@ -18,6 +18,8 @@ type copier struct {
 	deleted []schema.SessionID
 }
 
+func (c *copier) Extensions() Extensions { return Extensions{Forks: true} }
+
 func (c *copier) Fork(context.Context, *Editor, *schema.ResumeSessionRequest) (AgentSession, error) {
 	return c.fork(), nil
 }

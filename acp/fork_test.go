@@ -2,6 +2,7 @@ package acp_test
 
 import (
 	"errors"
+	"net"
 	"strings"
 	"testing"
 
@@ -11,8 +12,13 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 )
 
-// plainBackend is a back-end of stable methods only.
-type plainBackend struct{ acp.Backend }
+// offering is a back-end that offers other extensions.
+type offering struct {
+	acp.Backend
+	extensions acp.Extensions
+}
+
+func (o offering) Extensions() acp.Extensions { return o.extensions }
 
 // fork asks for a copy.
 func fork(t *testing.T, d *acptest.Driver, id schema.SessionID, dir string) (schema.SessionID, error) {
@@ -45,10 +51,35 @@ func TestForkRefused(t *testing.T) {
 	if _, err := fork(t, s.Driver, s.id, "/"); codeOf(err) != schema.ErrorCodeInvalidRequest || !strings.Contains(err.Error(), "turn") {
 		t.Errorf("in the middle of a turn: %v", err)
 	}
-	local, _ = scripted(t)
-	d := acptest.Start(t, plainBackend{local}, acptest.Setup{})
-	if _, err := fork(t, d, d.New(t, "/"), "/"); codeOf(err) != schema.ErrorCodeMethodNotFound {
-		t.Errorf("a back-end without copies: %v", err)
+}
+
+// The answer of initialize has the extensions that the agent offers. The requests of the others
+// are unknown, and do not reach the agent.
+func TestExtensions(t *testing.T) {
+	for _, x := range []acp.Extensions{{}, {Forks: true}, {Steering: true}, {Forks: true, Steering: true}} {
+		local, _ := scripted(t, claudetest.Say("Hello."))
+		ours, theirs := net.Pipe()
+		go acp.Serve(t.Context(), theirs, offering{local, x})
+		d := acptest.Connect(ours, acptest.Setup{})
+		t.Cleanup(d.Close)
+		var init schema.InitializeResponse
+		if err := d.Call(t.Context(), schema.MethodAgentInitialize, schema.InitializeRequest{ProtocolVersion: schema.Version}, &init); err != nil {
+			t.Fatal(err)
+		}
+		_, forks := init.AgentCapabilities.SessionCapabilities.Extra["fork"]
+		_, steers := init.Meta["steering"]
+		if forks != x.Forks || steers != x.Steering {
+			t.Errorf("%+v: offered copies %t, steering %t", x, forks, steers)
+		}
+		id := d.New(t, "/")
+		_, err := fork(t, d, id, "/")
+		if unknown := codeOf(err) == schema.ErrorCodeMethodNotFound; unknown == x.Forks {
+			t.Errorf("%+v: a copy: %v", x, err)
+		}
+		err = d.Call(t.Context(), "_session/steering", map[string]any{"sessionId": id, "prompt": []any{map[string]string{"type": "text", "text": "x"}}}, nil)
+		if unknown := codeOf(err) == schema.ErrorCodeMethodNotFound; unknown == x.Steering {
+			t.Errorf("%+v: steering: %v", x, err)
+		}
 	}
 }
 

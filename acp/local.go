@@ -72,10 +72,9 @@ func (l *Local) Initialize(_ context.Context, e *Editor) (*schema.InitializeResp
 			SessionCapabilities: schema.SessionCapabilities{
 				AdditionalDirectories: new(schema.SessionAdditionalDirectoriesCapabilities),
 				Close:                 new(schema.SessionCloseCapabilities), Delete: new(schema.SessionDeleteCapabilities),
-				List: new(schema.SessionListCapabilities), Resume: new(schema.SessionResumeCapabilities), Extra: offersFork(),
+				List: new(schema.SessionListCapabilities), Resume: new(schema.SessionResumeCapabilities),
 			},
 		},
-		Meta:        map[string]any{"steering": map[string]any{"supported": true}},
 		AgentInfo:   &schema.Implementation{Name: cmp.Or(l.Name, "claude-agent-go"), Title: new(cmp.Or(l.Title, "Claude Agent")), Version: claude.Version},
 		AuthMethods: []schema.AuthMethod{},
 	}
@@ -98,6 +97,9 @@ func (l *Local) Initialize(_ context.Context, e *Editor) (*schema.InitializeResp
 	}
 	return resp, nil
 }
+
+// Extensions offers copies and steering.
+func (l *Local) Extensions() Extensions { return Extensions{Forks: true, Steering: true} }
 
 // Authenticate refuses: a person signs in in a terminal.
 func (l *Local) Authenticate(_ context.Context, _ *Editor, method schema.AuthMethodID) error {

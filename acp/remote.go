@@ -83,6 +83,9 @@ func (r *Remote) Initialize(ctx context.Context, _ *Editor) (*schema.InitializeR
 	}, nil
 }
 
+// Extensions offers none.
+func (r *Remote) Extensions() Extensions { return Extensions{} }
+
 // Authenticate refuses: the server knows the user by the connection.
 func (r *Remote) Authenticate(context.Context, *Editor, schema.AuthMethodID) error {
 	return errorf(schema.ErrorCodeInvalidParams, "the server knows its user by a token, not by this request: start the program with one")
@@ -167,6 +170,11 @@ func (r *Remote) reopen(ctx context.Context, e *Editor, id schema.SessionID, ser
 		return nil, remoteError(id, err)
 	}
 	return r.open(e, &info, own, servers), nil
+}
+
+// Fork is not offered.
+func (r *Remote) Fork(context.Context, *Editor, *schema.ResumeSessionRequest) (AgentSession, error) {
+	return nil, errors.ErrUnsupported
 }
 
 // Delete deletes a conversation for everybody.

@@ -349,6 +349,11 @@ func promptResponse(end remoteEnd) (*schema.PromptResponse, error) {
 	return nil, errorf(schema.ErrorCodeInternalError, "the turn failed: %s", end.turn.Error)
 }
 
+// Steer is not offered.
+func (s *remoteSession) Steer(context.Context, []schema.ContentBlock) error {
+	return errors.ErrUnsupported
+}
+
 // SetMode changes the permission mode for everybody in the conversation.
 func (s *remoteSession) SetMode(ctx context.Context, mode schema.SessionModeID) error {
 	_, err := s.SetConfig(ctx, &schema.SetSessionConfigOptionRequest{ConfigID: configMode, Value: raw(mode)})

@@ -143,6 +143,9 @@ func (s *server) Request(method string, params json.RawMessage) rpc.Work {
 	if !ready {
 		return refuse(errorf(schema.ErrorCodeInvalidRequest, "send initialize before %s", method))
 	}
+	if method == methodFork && !s.backend.Extensions().Forks || method == methodSteer && !s.backend.Extensions().Steering {
+		return refuse(unknownMethod(method))
+	}
 	switch method {
 	case schema.MethodAgentAuthenticate:
 		return do(params, func(ctx context.Context, req *schema.AuthenticateRequest) (any, error) {
@@ -279,6 +282,7 @@ func (s *server) initialize(params json.RawMessage) rpc.Work {
 			return nil, nil, err
 		}
 		resp.ProtocolVersion = schema.Version
+		s.backend.Extensions().offer(resp)
 		return resp, nil, nil
 	}
 }

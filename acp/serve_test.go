@@ -136,6 +136,8 @@ func (a *agent) Initialize(context.Context, *acp.Editor) (*schema.InitializeResp
 	return &schema.InitializeResponse{}, nil
 }
 
+func (a *agent) Extensions() acp.Extensions { return acp.Extensions{} }
+
 func (a *agent) New(context.Context, *acp.Editor, *schema.NewSessionRequest) (acp.AgentSession, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -22,17 +22,6 @@ const (
 	steerPrompt   = "promptRequired"
 )
 
-// Steerer is an [AgentSession] whose turns take in more while they run. An editor is
-// offered it if the answer of Initialize has {"steering": {"supported": true}} below
-// "_meta", as that of Local has.
-type Steerer interface {
-	// Steer gives the turn that runs another message. Prompt then returns when that is
-	// answered too. ctx ends with the turn, so Steer may wait for a Prompt that is about
-	// to begin. After the end of ctx it must not give anything: it returns [ErrNoTurn],
-	// as it does if no turn runs. It may be called from any goroutine.
-	Steer(ctx context.Context, prompt []schema.ContentBlock) error
-}
-
 // ErrNoTurn is the error of a message that was to steer a turn when none runs.
 var ErrNoTurn = errors.New("no turn of this session is running")
 
@@ -69,10 +58,6 @@ func (s *server) steer(params json.RawMessage) rpc.Work {
 	if idle := req.Meta.Steering.IdleBehavior; idle != "" && idle != steerPrompt || len(req.Prompt) == 0 {
 		return refuse(errorf(schema.ErrorCodeInvalidParams, "%s needs a prompt, and knows the idleBehavior %q only", methodSteer, steerPrompt))
 	}
-	steerer, ok := open.AgentSession.(Steerer)
-	if !ok {
-		return refuse(unknownMethod(methodSteer))
-	}
 	s.mu.Lock()
 	turn, cancels := open.turn, open.cancels
 	s.mu.Unlock()
@@ -85,7 +70,7 @@ func (s *server) steer(params json.RawMessage) rpc.Work {
 		both, end := context.WithCancelCause(turn) // it ends in the same moment
 		defer end(nil)
 		defer context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })()
-		switch err := steerer.Steer(both, req.Prompt); {
+		switch err := open.Steer(both, req.Prompt); {
 		case err == nil:
 			return steerResponse{Outcome: steerInjected}, nil, nil
 		case !errors.Is(err, ErrNoTurn):

@@ -30,10 +30,15 @@ func (s toy) Prompt(ctx context.Context, _ *schema.PromptRequest) (*schema.Promp
 
 func (s toy) Steer(ctx context.Context, _ []schema.ContentBlock) error { return s.steer(ctx) }
 
+// steerable is a back-end that offers steering, and nothing else.
+type steerable struct{ Backend }
+
+func (steerable) Extensions() Extensions { return Extensions{Steering: true} }
+
 // toyServer is a connection with one open session.
 func toyServer(t *testing.T, session toy, log *slog.Logger) *server {
 	return &server{
-		editor: deaf(t), log: log, initialized: true, held: make(map[schema.SessionID]bool),
+		backend: steerable{}, editor: deaf(t), log: log, initialized: true, held: make(map[schema.SessionID]bool),
 		sessions: map[schema.SessionID]*openSession{"toy": {AgentSession: session}},
 	}
 }

@@ -59,6 +59,11 @@ func (b *countedSessions) Resume(ctx context.Context, e *acp.Editor, req *schema
 	return b.open(func() (acp.AgentSession, error) { return b.Backend.Resume(ctx, e, req) })
 }
 
+// Fork implements [acp.Backend].
+func (b *countedSessions) Fork(ctx context.Context, e *acp.Editor, req *schema.ResumeSessionRequest) (acp.AgentSession, error) {
+	return b.open(func() (acp.AgentSession, error) { return b.Backend.Fork(ctx, e, req) })
+}
+
 // open opens a session if there is room for one. Otherwise it begins nothing.
 func (b *countedSessions) open(do func() (acp.AgentSession, error)) (acp.AgentSession, error) {
 	if !b.enter() {
