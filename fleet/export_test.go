@@ -1,6 +1,9 @@
 package fleet
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Fresh marks a prompt as one whose id Send has made, so that no other sender has it.
 func Fresh(p Prompt) Prompt {
@@ -27,4 +30,54 @@ func (f *Fleet) Turn(key string) string {
 		return t.prompt
 	}
 	return ""
+}
+
+// Unbalanced returns what is wrong with the accounts of a fleet that is closed: room,
+// slots, offers and listeners that were taken and not given back.
+func (f *Fleet) Unbalanced() (wrong []string) {
+	note := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	r := f.roster
+	r.mu.Lock()
+	queued := 0
+	for key, c := range r.active {
+		queued += len(c.waiting) + c.reserved
+		if c.reserved != 0 {
+			note("%s: room for %d prompts is reserved", key, c.reserved)
+		}
+		if c.offered != nil || c.resting {
+			note("%s: it takes offers", key)
+		}
+		if c.Awake || c.session != nil || c.starting || c.turn != nil || c.token != 0 || c.left != nil {
+			note("%s: it is awake", key)
+		}
+		if c.Stopped {
+			note("%s: it is stopped", key)
+		}
+		if len(c.waiting) == 0 && !c.Wanted && c.watching == 0 {
+			note("%s: it is in memory for no reason", key)
+		}
+		if (c.liveReaders == 0) != (c.follower == nil) {
+			note("%s: %d readers have the follower %v", key, c.liveReaders, c.follower)
+		}
+	}
+	if queued != r.queued {
+		note("%d prompts count, and there are %d", r.queued, queued)
+	}
+	if r.live != 0 || len(r.seated) != 0 {
+		note("%d slots are taken, by %d conversations", r.live, len(r.seated))
+	}
+	r.mu.Unlock()
+	return wrong
+}
+
+// Watched returns how many loops and calls of callers a fleet serves.
+func (f *Fleet) Watched() (n int) {
+	f.roster.mu.Lock()
+	for _, c := range f.roster.active {
+		n += c.watching + len(c.watchers) + c.liveReaders
+	}
+	f.roster.mu.Unlock()
+	f.store.mu.Lock()
+	defer f.store.mu.Unlock()
+	return n + len(f.store.topics)
 }

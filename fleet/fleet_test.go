@@ -177,10 +177,14 @@ func memoryOf(s store.Fleet) *store.MemoryStore {
 	return nil
 }
 
+// closeFleet closes a fleet, and checks that it has kept nothing.
 func closeFleet(t *testing.T, f *fleet.Fleet) {
 	t.Helper()
 	if err := f.Close(context.Background()); err != nil {
 		t.Error(err)
+	}
+	for _, wrong := range f.Unbalanced() {
+		t.Errorf("after Close: %s", wrong)
 	}
 }
 

@@ -1,0 +1,146 @@
+package fleet
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// staged returns a fleet that runs nothing, on a store that has a conversation with prompts.
+func staged(t *testing.T, rec record, prompts ...*queued) *Fleet {
+	t.Helper()
+	o := Options{Store: store.Memory(), Project: "p", MaxLive: NoCLIs, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	if err := o.check(); err != nil {
+		t.Fatal(err)
+	}
+	f := assemble(t.Context(), o)
+	rec.Key = "ada"
+	if _, err := f.records.put(t.Context(), kindConversation, place("ada"), &rec, 0, store.Fence{}); err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range prompts {
+		p.Accepted = time.Unix(int64(1000+i), 0)
+		p.name = place("ada") + "/" + stamp(p.Accepted, p.ID)
+		if err := f.records.accept(t.Context(), "ada", p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+// staging are the ids of prompts.
+const (
+	stagedOne = "00000000-0000-4000-8000-000000000001"
+	stagedTwo = "00000000-0000-4000-8000-000000000002"
+)
+
+// An expired question ends the prompt that waits for it, and only if that is still to be
+// decided by the question.
+func TestExpireSpares(t *testing.T) {
+	at := time.Unix(2000, 0)
+	for name, c := range map[string]struct {
+		rec   record
+		p     queued
+		leave func(*Fleet)
+		ends  bool
+	}{
+		"it waits":        {p: queued{Sent: true, Question: "q1"}, ends: true},
+		"for another":     {p: queued{Sent: true, Question: "q2"}},
+		"interrupted":     {p: queued{Sent: true, Question: "q1", Interrupted: at}},
+		"cancelled":       {p: queued{Sent: true, Question: "q1", Cancelled: at}},
+		"stuck":           {rec: record{Stuck: &stuck{Prompt: stagedOne}}, p: queued{Sent: true, Question: "q1"}},
+		"being deleted":   {rec: record{Deleted: at}, p: queued{Sent: true, Question: "q1"}},
+		"it is awake":     {p: queued{Sent: true, Question: "q1"}, leave: func(f *Fleet) { f.roster.hold("ada").turn = new(turn) }},
+		"it is elsewhere": {p: queued{Sent: true, Question: "q1"}, leave: func(f *Fleet) { _, _ = f.store.Acquire(f.ctx, "p", leaseName(place("ada")), "b", time.Hour) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.p.ID = stagedOne
+			c.rec.Spent = map[string]keptLedger{stagedOne: {Ledger: Ledger{USD: 2, Turns: 1}}}
+			c.rec.Session = "s1"
+			f := staged(t, c.rec, &c.p, &queued{ID: stagedTwo})
+			if c.leave != nil {
+				c.leave(f)
+			}
+			f.endings.expire(t.Context(), &approval.Question{ID: "q1", Conversation: "ada"})
+			o, ended, err := f.records.outcome(t.Context(), "ada", stagedOne)
+			if err != nil || ended != c.ends {
+				t.Fatalf("ended: %v, %v", ended, err)
+			}
+			if ended && (o.Status != Expired || o.Prompt != stagedOne || o.Question != "q1" || o.Cost.USD != 2 || o.Session != "s1" || o.Error == "" || o.Ended.IsZero()) {
+				t.Errorf("%+v", o)
+			}
+			left := 0
+			for _, err := range f.records.pending(t.Context(), "ada") {
+				if err != nil {
+					t.Fatal(err)
+				}
+				left++
+			}
+			if want := map[bool]int{true: 1, false: 2}[c.ends]; left != want {
+				t.Errorf("%d prompts are left, want %d", left, want)
+			}
+		})
+	}
+}
+
+// A prompt that has its outcome is not cancelled, although it is still in the queue: its
+// process died before it could take the prompt out.
+func TestCancelWithOutcome(t *testing.T) {
+	for status, want := range map[PromptStatus]error{Answered: ErrBegun, Failed: ErrBegun, Expired: ErrBegun, Cancelled: nil} {
+		f := staged(t, record{}, &queued{ID: stagedOne}, &queued{ID: stagedTwo})
+		was := Ticket{Prompt: stagedOne, Status: status, Text: "done", Ended: time.Unix(1500, 0)}
+		if _, err := f.records.put(t.Context(), kindOutcome, outcomeName("ada", stagedOne), &was, 0, store.Fence{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Cancel(t.Context(), "ada", stagedOne); !errors.Is(err, want) {
+			t.Errorf("%s: %v", status, err)
+		}
+		if o, err := f.Prompt(t.Context(), "ada", stagedOne); err != nil || o.Status != status || o.Text != "done" {
+			t.Errorf("%s: %+v, %v", status, o, err)
+		}
+		if p, err := f.records.find(t.Context(), "ada", stagedOne); err != nil || p != nil {
+			t.Errorf("%s: it is left in the queue: %+v, %v", status, p, err)
+		}
+		if p, err := f.records.find(t.Context(), "ada", stagedTwo); err != nil || p == nil || !p.Cancelled.IsZero() {
+			t.Errorf("%s: the other one: %+v, %v", status, p, err)
+		}
+	}
+}
+
+// What a list shows of a conversation that sleeps here: a budget holds only what has not
+// begun, a question comes before the queue, and being stuck before everything.
+func TestInfoStates(t *testing.T) {
+	spent := record{Cost: keptLedger{Ledger: Ledger{USD: 5}}}
+	stuckAt := record{Cost: spent.Cost, Stuck: &stuck{Prompt: stagedOne, Reason: "no disk", Cause: CLIFailed}}
+	for name, c := range map[string]struct {
+		rec   record
+		q     queueState
+		state State
+	}{
+		"nothing to do":             {record{}, queueState{}, Asleep},
+		"prompts":                   {record{}, queueState{queued: 2}, Pending},
+		"begun":                     {record{}, queueState{queued: 2, begun: true}, Pending},
+		"question":                  {record{}, queueState{queued: 2, begun: true, question: "q1"}, AwaitingPerson},
+		"budget":                    {spent, queueState{queued: 2}, Held},
+		"budget, but begun":         {spent, queueState{queued: 2, begun: true}, Pending},
+		"budget, and a question":    {spent, queueState{queued: 1, begun: true, question: "q1"}, AwaitingPerson},
+		"budget, and nothing to do": {spent, queueState{}, Asleep},
+		"stuck":                     {stuckAt, queueState{queued: 2, begun: true, question: "q1"}, Stuck},
+	} {
+		f := staged(t, record{})
+		f.opts.BudgetUSD = 5
+		c.rec.Key = "ada"
+		info := f.reports.info(t.Context(), &c.rec, c.q)
+		if info.State != c.state || info.Queued != c.q.queued || info.Question != c.q.question || (info.BudgetUSD == 5) != (c.state == Held) || !info.HeldUntil.IsZero() {
+			t.Errorf("%s: %+v", name, info)
+		}
+		if (info.Stuck == "no disk" && info.Cause == CLIFailed) != (c.state == Stuck) {
+			t.Errorf("%s: %+v", name, info)
+		}
+	}
+}
