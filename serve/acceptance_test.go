@@ -130,7 +130,7 @@ func TestConversationWithoutItsPrompt(t *testing.T) {
 	ada.turnsOf(used.ID, 1)
 	db.set(func(k store.RecordKey, value []byte) bool { return k.Kind == "serve-log" || k.Kind == "prompt" })
 	for range 2 {
-		if got := ada.do("POST", "/v1/conversations", `{"preset":"shop","prompt":"two"}`); got.status < 500 {
+		if got := ada.do("POST", "/v1/conversations", `{"preset":"shop","content":"two"}`); got.status < 500 {
 			t.Fatalf("status %d: %s", got.status, got.body)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
@@ -127,7 +126,7 @@ func (r *aguiRun) thread(content message.Content) (api.Conversation, error) {
 	}
 	r.prompt, r.begun = r.promptOf(idOf(tenantOf(r.user.Name)+"/"+own)), true
 	return s.create(ctx, r.user, creation{
-		NewConversation: api.NewConversation{Preset: preset, Title: firstLine(content.Text())}, id: own, first: &fleet.Prompt{ID: r.prompt, Content: content},
+		NewConversation: api.NewConversation{Preset: preset}, id: own, content: content, prompt: r.prompt,
 	})
 }
 

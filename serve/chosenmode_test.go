@@ -68,7 +68,7 @@ func TestChoiceHoldsFromTheFirstPrompt(t *testing.T) {
 	ada := r.as("ada", api.Operator)
 	begin := func(c api.NewConversation, model, mode string) string {
 		t.Helper()
-		c.Preset, c.Prompt = "shop", "hello"
+		c.Preset, c.Content = "shop", api.Text("hello")
 		made := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", c), http.StatusCreated)
 		ada.turnsOf(made.ID, 1)
 		if now := get[api.Conversation](ada, "/v1/conversations/"+made.ID); now.Model != model || now.Mode != mode {

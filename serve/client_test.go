@@ -55,7 +55,7 @@ func TestClientWholeWay(t *testing.T) {
 	r := newRig(t, store.Memory(), nil)
 	ctx := t.Context()
 	ada := r.remote("ada", api.Operator, &forgetful{})
-	own := must[api.Conversation](t)(ada.Create(ctx, api.NewConversation{Preset: "shop", Prompt: "tool 1"}))
+	own := must[api.Conversation](t)(ada.Create(ctx, api.NewConversation{Preset: "shop", Content: api.Text("tool 1")}))
 	var asked api.Approval
 	var whole []int64
 	for e, err := range ada.Follow(ctx, own.ID, 0) {

@@ -13,6 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
@@ -21,9 +22,10 @@ import (
 // creation is a request for a conversation, with the server's additions.
 type creation struct {
 	api.NewConversation
-	id      string        // derived from an Idempotency-Key
-	request string        // the original id, if a session replaces it
-	first   *fleet.Prompt // instead of Prompt
+	id      string          // derived from an Idempotency-Key
+	request string          // the original id, if a session replaces it
+	content message.Content // the first prompt, nil for none
+	prompt  string          // the id of the first prompt; empty: derived from the key
 }
 
 // creator makes conversations: new ones, copies, and those of sessions on disk.
@@ -92,12 +94,20 @@ func (cr *creator) takeOver(ctx context.Context, u api.User, n *note, c *creatio
 	return nil
 }
 
+// readContent reads the first prompt of a request, if it has one.
+func (c *creation) readContent() (err error) {
+	if c.content == nil && c.Content != nil {
+		c.content, err = contentOf(c.Content)
+	}
+	return err
+}
+
 // firstPrompt returns the prompt that a conversation begins with, nil if there is none.
 func (c *creation) firstPrompt(key string) *fleet.Prompt {
-	if c.first == nil && c.Prompt != "" {
-		return &fleet.Prompt{ID: uuidFrom("first prompt", key), Text: c.Prompt}
+	if c.content == nil {
+		return nil
 	}
-	return c.first
+	return &fleet.Prompt{ID: cmp.Or(c.prompt, uuidFrom("first prompt", key)), Content: c.content}
 }
 
 // lastingBound limits work that must not stop halfway when its client leaves.
@@ -150,11 +160,14 @@ func (cr *creator) newNote(ctx context.Context, u api.User, c *creation) (note, 
 	if err != nil {
 		return note{}, err
 	}
+	if err := c.readContent(); err != nil {
+		return note{}, err
+	}
 	if err := checkTexts(c.Title, c.Labels); err != nil {
 		return note{}, err
 	}
 	return note{
-		Key: tenantOf(u.Name) + "/" + cmp.Or(c.id, uuid.New()), Owner: u.Name, Preset: p.Name, Title: cmp.Or(c.Title, firstLine(c.Prompt)),
+		Key: tenantOf(u.Name) + "/" + cmp.Or(c.id, uuid.New()), Owner: u.Name, Preset: p.Name, Title: cmp.Or(c.Title, firstLine(c.content.Text())),
 		Dir: dir, Shared: c.Shared, Labels: c.Labels, Model: c.Model, Mode: c.Mode,
 	}, nil
 }

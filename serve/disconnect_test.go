@@ -50,7 +50,7 @@ func TestNewConversationStays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations { return sending{f, send(f)} })
-			if _, err := r.server.Service().Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: "hello"}); err == nil {
+			if _, err := r.server.Service().Create(t.Context(), operator, api.NewConversation{Preset: "shop", Content: api.Text("hello")}); err == nil {
 				t.Error("no error")
 			}
 			list, err := r.server.Service().Conversations(t.Context(), operator, api.ConversationQuery{})
@@ -90,7 +90,7 @@ func TestNewConversationStaysWhenAPromptEnds(t *testing.T) {
 			return "", &fleet.OverloadedError{Key: key, Queued: 1}
 		}}, new(atomic.Bool)}
 	})
-	if _, err := r.server.Service().Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: "hello"}); err == nil {
+	if _, err := r.server.Service().Create(t.Context(), operator, api.NewConversation{Preset: "shop", Content: api.Text("hello")}); err == nil {
 		t.Error("no error")
 	}
 	if list, err := r.server.Service().Conversations(t.Context(), operator, api.ConversationQuery{}); err != nil || len(list.Items) != 1 {
@@ -112,7 +112,7 @@ func TestPromptOfOneWhoLeft(t *testing.T) {
 			return f.Send(ctx, key, p)
 		}}
 	})
-	_, _ = r.server.Service().Create(ctx, operator, api.NewConversation{Preset: "shop", Prompt: "hello"}) // the client has left
+	_, _ = r.server.Service().Create(ctx, operator, api.NewConversation{Preset: "shop", Content: api.Text("hello")}) // the client has left
 	list, err := r.server.Service().Conversations(t.Context(), operator, api.ConversationQuery{})
 	if err != nil || len(list.Items) != 1 {
 		t.Fatalf("there are %+v (%v)", list.Items, err)
@@ -160,7 +160,7 @@ func TestDecisionOfOneWhoLeft(t *testing.T) {
 		if r.server, err = serve.New(deciding{r.fleet, func() { reached = time.Now(); leave() }}, r.options); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.server.Service().Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: "tool late"}); err != nil {
+		if _, err := r.server.Service().Create(t.Context(), operator, api.NewConversation{Preset: "shop", Content: api.Text("tool late")}); err != nil {
 			t.Fatal(err)
 		}
 		var asked approval.Question

@@ -52,7 +52,7 @@ func TestDeletedByHalfStaysClosed(t *testing.T) {
 		odd := &halting{Fleet: r.fleet}
 		r.onto(odd)
 		s := r.server.Service()
-		c, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: "hello"})
+		c, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Content: api.Text("hello")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestStreamOutlastsDeletion(t *testing.T) {
 		odd := &halting{Fleet: r.fleet}
 		r.onto(odd)
 		s := r.server.Service()
-		c, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: "hello"})
+		c, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Content: api.Text("hello")})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -342,7 +342,7 @@ func TestUnusedButSentTo(t *testing.T) {
 			<-begun
 			return "", &fleet.OverloadedError{Key: key, Queued: 1}
 		}})
-		if _, err := a.server.Service().Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: "one"}); !problemIs(err, "full") {
+		if _, err := a.server.Service().Create(t.Context(), operator, api.NewConversation{Preset: "shop", Content: api.Text("one")}); !problemIs(err, "full") {
 			t.Fatalf("created: %v", err)
 		}
 		close(goOn)
@@ -455,7 +455,7 @@ func TestUnusedButUsedInFleet(t *testing.T) {
 					db.dieAfter(`"erasing"`)
 					return "", &fleet.OverloadedError{Key: k, Queued: 1}
 				}})
-				if _, err := r.server.Service().Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: "one"}); !problemIs(err, "full") {
+				if _, err := r.server.Service().Create(t.Context(), operator, api.NewConversation{Preset: "shop", Content: api.Text("one")}); !problemIs(err, "full") {
 					t.Fatalf("created: %v", err)
 				}
 				if used {
@@ -522,7 +522,11 @@ func TestDeletedHalfwayIsFinished(t *testing.T) {
 					db := &stays{Fleet: store.Memory()}
 					r := newService(t, db, root, func(o *fleet.Options) { o.Gate = &approval.Options{} }, nil)
 					s := r.server.Service()
-					c, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: prompt})
+					begin := api.NewConversation{Preset: "shop"}
+					if prompt != "" {
+						begin.Content = api.Text(prompt)
+					}
+					c, err := s.Create(t.Context(), operator, begin)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -49,7 +49,7 @@ func TestFeedMissesNothing(t *testing.T) {
 		odd := &listing{Fleet: r.fleet}
 		r.onto(odd)
 		s := r.server.Service()
-		c, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: "hello"})
+		c, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Content: api.Text("hello")})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package serve_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/claude-agent-go/claude/approval"
@@ -36,8 +37,8 @@ func TestRefusedFirstPrompt(t *testing.T) {
 				path, body string
 				headers    []string
 			}{
-				"over HTTP":  {"/v1/conversations", `{"preset":"shop","prompt":"hi"}`, nil},
-				"with a key": {"/v1/conversations", `{"preset":"shop","prompt":"hi"}`, []string{"Idempotency-Key", "one"}},
+				"over HTTP":  {"/v1/conversations", `{"preset":"shop","content":"hi"}`, nil},
+				"with a key": {"/v1/conversations", `{"preset":"shop","content":"hi"}`, []string{"Idempotency-Key", "one"}},
 				"over AG-UI": {"/ag-ui/shop", `{"threadId":"main","runId":"r","messages":[{"id":"1","role":"user","content":"hi"}]}`, nil},
 			} {
 				got := want[api.Problem](ada, ada.do("POST", c.path, c.body, c.headers...), http.StatusTooManyRequests)
@@ -58,5 +59,18 @@ func TestRefusedFirstPrompt(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The first prompt takes the same content as later ones: a text, or blocks.
+func TestFirstPromptOfBlocks(t *testing.T) {
+	t.Parallel()
+	ada := newRig(t, store.Memory(), nil).as("ada", api.Operator)
+	const blocks = `[{"type":"text","text":"look at"},{"type":"text","text":"this"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}}]`
+	c := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", `{"preset":"shop","content":`+blocks+`}`), http.StatusCreated)
+	ada.heard(c.ID, 2)
+	first := get[api.List[api.Message]](ada, "/v1/conversations/"+c.ID+"/messages").Items[0].Message
+	if !strings.Contains(c.Title, "look at") || !strings.Contains(string(first), `"media_type":"image/png"`) {
+		t.Errorf("title %q, first message %s", c.Title, first)
 	}
 }

@@ -45,7 +45,7 @@ func TestAnswersOfDeleted(t *testing.T) {
 	first := ada.do("POST", other, `{"content":"stays"}`, "Idempotency-Key", "other")
 	want[api.Prompt](ada, first, http.StatusAccepted)
 
-	begin := api.NewConversation{Preset: "shop", Prompt: "tool 1"}
+	begin := api.NewConversation{Preset: "shop", Content: api.Text("tool 1")}
 	id := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", begin, "Idempotency-Key", "begin"), http.StatusCreated).ID
 	asked := ada.pending(1)[0]
 	decision := api.Decision{Decision: "allow", Digest: asked.Digest}

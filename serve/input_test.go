@@ -44,6 +44,9 @@ func TestBadInput(t *testing.T) {
 		{"a model", "POST", "/v1/conversations", `{"preset":"shop","model":"opus"}`, 422, "model-not-allowed", "sonnet"},
 		{"a long title", "POST", "/v1/conversations", `{"preset":"shop","title":"` + strings.Repeat("x", 201) + `"}`, 400, "bad-request", "200"},
 		{"an empty label", "POST", "/v1/conversations", `{"preset":"shop","labels":[""]}`, 400, "bad-request", "label"},
+		{"first prompt by another name", "POST", "/v1/conversations", `{"preset":"shop","prompt":"hi"}`, 400, "bad-request", "prompt"},
+		{"empty first prompt", "POST", "/v1/conversations", `{"preset":"shop","content":""}`, 400, "bad-request", "content"},
+		{"first prompt with a tool result", "POST", "/v1/conversations", `{"preset":"shop","content":[{"type":"tool_result","tool_use_id":"x"}]}`, 400, "bad-request", "neither"},
 		{"no content", "POST", at + "/prompts", `{}`, 400, "bad-request", "content"},
 		{"empty content", "POST", at + "/prompts", `{"content":""}`, 400, "bad-request", "content"},
 		{"blank content", "POST", at + "/prompts", `{"content":"  "}`, 400, "bad-request", "empty"},
@@ -170,7 +173,7 @@ func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada, bob := r.as("ada", api.Operator), r.as("bob", api.Operator)
-	body := api.NewConversation{Preset: "shop", Prompt: "hello"}
+	body := api.NewConversation{Preset: "shop", Content: api.Text("hello")}
 	first := ada.do("POST", "/v1/conversations", body, "Idempotency-Key", "k1")
 	again := ada.do("POST", "/v1/conversations", body, "Idempotency-Key", "k1")
 	if first.status != http.StatusCreated || again.status != http.StatusCreated || string(first.body) != string(again.body) ||

@@ -130,7 +130,7 @@ func TestClientLeavesAtEachCall(t *testing.T) {
 				// one would never reach the end.
 				for first := range int64(long.Pick(1, 2)) {
 					for n, left := 1+first, true; left; n += 2 {
-						c, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: test.prompt})
+						c, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Content: api.Text(test.prompt)})
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -186,7 +186,7 @@ func TestReadsFailOrAreWhole(t *testing.T) {
 		s := r.server.Service()
 		var ids []string
 		for _, prompt := range []string{"hello", "tool 1", "tool 2", "bye"} {
-			c, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: prompt})
+			c, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Content: api.Text(prompt)})
 			if err != nil {
 				t.Fatal(err)
 			}

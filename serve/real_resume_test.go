@@ -119,9 +119,9 @@ func TestRealResume(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	begin(api.NewConversation{Preset: "shop", Fork: &api.ForkFrom{Session: session}, Prompt: "the copy's"})
+	begin(api.NewConversation{Preset: "shop", Fork: &api.ForkFrom{Session: session}, Content: api.Text("the copy's")})
 	heard("the copy", "the first", "the second", "the copy's")
-	c := begin(api.NewConversation{Preset: "shop", Resume: session, Prompt: "the third"})
+	c := begin(api.NewConversation{Preset: "shop", Resume: session, Content: api.Text("the third")})
 	heard("the conversation", "the first", "the second", "the third")
 	if c.Session != session {
 		t.Errorf("%+v", c)

@@ -152,7 +152,7 @@ func TestForkSession(t *testing.T) {
 	t.Parallel()
 	r, _, _ := newDiskRig(t, store.Memory())
 	ada := r.as("ada", api.Admin)
-	whole := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Prompt: "more", Fork: &api.ForkFrom{Session: talk}}), http.StatusCreated)
+	whole := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Content: api.Text("more"), Fork: &api.ForkFrom{Session: talk}}), http.StatusCreated)
 	part := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Title: "A part", Fork: &api.ForkFrom{Session: talk, Message: saidIn(talk, 1)}}), http.StatusCreated)
 	if got := ada.heard(whole.ID, 6); !slices.Equal(got, []string{"one", "first", "two", "second", "more", "You said: more"}) {
 		t.Errorf("the copy says %q", got)
@@ -311,7 +311,7 @@ func TestResumeOverloaded(t *testing.T) {
 	r.agent.hold = make(chan struct{})
 	ada := r.as("ada", api.Admin)
 	ada.begin("busy")
-	p := want[api.Problem](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Resume: talk, Prompt: "two"}), http.StatusTooManyRequests)
+	p := want[api.Problem](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Resume: talk, Content: api.Text("two")}), http.StatusTooManyRequests)
 	if p.Type != "/problems/full" || p.Conversation == "" || p.RetryAfter == 0 {
 		t.Fatalf("%+v", p)
 	}
@@ -353,7 +353,7 @@ func TestResumeAtOnce(t *testing.T) {
 	var asking sync.WaitGroup
 	for i, prompt := range prompts {
 		asking.Go(func() {
-			replies[i] = ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Resume: talk, Prompt: prompt})
+			replies[i] = ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Resume: talk, Content: api.Text(prompt)})
 		})
 	}
 	asking.Wait()

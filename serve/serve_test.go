@@ -323,7 +323,11 @@ func want[T any](c *client, r reply, status int) T {
 // begin begins a conversation with a prompt.
 func (c *client) begin(prompt string) api.Conversation {
 	c.t.Helper()
-	return want[api.Conversation](c, c.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Prompt: prompt}), http.StatusCreated)
+	begin := api.NewConversation{Preset: "shop"}
+	if prompt != "" {
+		begin.Content = api.Text(prompt)
+	}
+	return want[api.Conversation](c, c.do("POST", "/v1/conversations", begin), http.StatusCreated)
 }
 
 // sse is an event as it came.

@@ -29,7 +29,7 @@ func TestDeletedIsPaidFor(t *testing.T) {
 	a, b := newRigIn(t, db, root, limit), newRigIn(t, db, root, limit)
 	const all = "/v1/usage?by=day,user,preset,model"
 	ada, eve, admin := a.as("ada", api.Operator), a.as("eve", api.Operator), a.as("root", api.Admin)
-	own := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Prompt: "my secret", Shared: true}), http.StatusCreated)
+	own := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Content: api.Text("my secret"), Shared: true}), http.StatusCreated)
 	ada.turnsOf(own.ID, 1)
 	before := get[api.Usage](ada, all)
 	if before.Total.CostUSD <= 0 || before.Total.Turns != 1 || len(before.Items) != 1 || before.Items[0].Model == "" {
@@ -60,7 +60,7 @@ func TestDeletedIsPaidFor(t *testing.T) {
 		}
 		for _, user := range []string{"ada", "bob"} {
 			c := r.as(user, api.Operator)
-			want[api.Problem](c, c.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Prompt: "more"}), http.StatusTooManyRequests)
+			want[api.Problem](c, c.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Content: api.Text("more")}), http.StatusTooManyRequests)
 		}
 	}
 	check(a)
@@ -103,7 +103,7 @@ func TestDeletedIsPaidFor(t *testing.T) {
 	if sum, err := s.Overview(t.Context(), operator, time.Now()); err == nil {
 		t.Errorf("the overview without what cannot be read: %+v", sum)
 	}
-	if _, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: "more"}); err == nil {
+	if _, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Content: api.Text("more")}); err == nil {
 		t.Error("a prompt was accepted without a look at the budget")
 	}
 }
@@ -126,7 +126,7 @@ func TestDeletedTwiceIsPaidTwice(t *testing.T) {
 	ada := r.as("ada", api.Operator)
 	var ids [2]string
 	for i := range ids {
-		begun := ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Prompt: "hello"}, "Idempotency-Key", "same")
+		begun := ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Content: api.Text("hello")}, "Idempotency-Key", "same")
 		ids[i] = want[api.Conversation](ada, begun, http.StatusCreated).ID
 		ada.turnsOf(ids[i], 1)
 		if got := ada.do("DELETE", "/v1/conversations/"+ids[i], nil); got.status != http.StatusNoContent {
@@ -168,7 +168,7 @@ func TestDeletedHalfwayIsPaidOnce(t *testing.T) {
 				db := &stays{Fleet: store.Memory()}
 				r := newService(t, db, root, func(o *fleet.Options) { o.Gate = &approval.Options{} }, nil)
 				s := r.server.Service()
-				c, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: "hello"})
+				c, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Content: api.Text("hello")})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -206,7 +206,7 @@ func TestDeletedWhileDeferredIsPaidFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newService(t, store.Memory(), root, func(o *fleet.Options) { o.Gate = &approval.Options{Patience: time.Second} }, nil)
 		s := r.server.Service()
-		c, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Prompt: "tool 1"})
+		c, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Content: api.Text("tool 1")})
 		if err != nil {
 			t.Fatal(err)
 		}

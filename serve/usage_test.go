@@ -154,7 +154,7 @@ func TestDailyBudget(t *testing.T) {
 	// A repetition of what was accepted is not a new prompt.
 	want[api.Prompt](ada, ada.do("POST", path+"/prompts", `{"id":"`+id+`","content":"hello"}`), http.StatusAccepted)
 	bob := r.as("bob", api.Operator)
-	begun := bob.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Prompt: "mine"})
+	begun := bob.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Content: api.Text("mine")})
 	want[api.Problem](bob, begun, http.StatusTooManyRequests)
 	if list := get[api.List[api.Conversation]](bob, "/v1/conversations"); len(list.Items) != 0 {
 		t.Errorf("the refused request made %+v", list.Items)

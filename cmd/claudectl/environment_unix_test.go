@@ -47,7 +47,7 @@ func TestEnvironmentOfServedCLI(t *testing.T) {
 	presets := filepath.Join(dir, "presets.json")
 	write(t, presets, `{"presets":[{"name":"a","roots":["`+dir+`"]}]}`, os.FileMode(0o600))
 	client, base := startServe(t, "--listen", "127.0.0.1:0", "--store", filepath.Join(dir, "store"), "--presets", presets, "--cli", cli.Path)
-	res, err := client.Post(base+"/v1/conversations", "application/json", strings.NewReader(`{"preset":"a","prompt":"hello"}`))
+	res, err := client.Post(base+"/v1/conversations", "application/json", strings.NewReader(`{"preset":"a","content":"hello"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ const (
 // beginDemo begins the conversations of the demo.
 func beginDemo(ctx context.Context, s *serve.Service, u api.User) error {
 	for _, prompt := range []string{demoStock, demoTests, demoWhich, demoTypo} {
-		if _, err := s.Create(ctx, u, api.NewConversation{Preset: "shop", Prompt: prompt, Shared: true}); err != nil {
+		if _, err := s.Create(ctx, u, api.NewConversation{Preset: "shop", Content: api.Text(prompt), Shared: true}); err != nil {
 			return err
 		}
 	}

@@ -107,7 +107,7 @@ func TestOwnUsers(t *testing.T) {
 			t.Fatalf("%s sees %d after the login", name, status)
 		}
 	}
-	const begin = `{"preset":"work","prompt":"Deploy it","shared":true}`
+	const begin = `{"preset":"work","content":"Deploy it","shared":true}`
 	if status := mary.do("POST", "/v1/conversations", begin, nil); status != http.StatusForbidden {
 		t.Errorf("a guest begins a conversation: %d", status)
 	}

@@ -103,10 +103,11 @@ type ConversationQuery struct {
 // NewConversation asks for a conversation.
 type NewConversation struct {
 	Preset string `json:"preset"`
-	// Prompt is the first prompt. Without one the conversation is empty, and
-	// begins with the first that is sent to it.
-	Prompt string `json:"prompt,omitzero"`
-	// Title is the title in lists. Empty: the beginning of the prompt.
+	// Content is the first prompt: a text, or a list of blocks, as in NewPrompt.
+	// Without it the conversation is empty, and begins with the first prompt that is
+	// sent to it.
+	Content json.RawMessage `json:"content,omitzero"`
+	// Title is the title in lists. Empty: the beginning of the first prompt.
 	Title string `json:"title,omitzero"`
 	Model string `json:"model,omitzero"`
 	Mode  string `json:"mode,omitzero"`

@@ -63,7 +63,7 @@ func TestCreateAgain(t *testing.T) {
 		busy := says(http.StatusConflict, problemKind, `{"type":"/problems/in-progress","title":"Busy","status":409,"retry_after":1}`)
 		c, r := scripted(t, lost(""), busy, lost(made[:10]), says(http.StatusBadGateway, "text/html", "<p>oops"), busy, says(http.StatusCreated, "application/json", made))
 		begin := time.Now()
-		own, err := c.Create(t.Context(), api.NewConversation{Preset: "shop", Prompt: "hello"})
+		own, err := c.Create(t.Context(), api.NewConversation{Preset: "shop", Content: api.Text("hello")})
 		if err != nil || own.ID != "ada~1" || own.State != api.Idle {
 			t.Fatalf("%+v, %v", own, err)
 		}
@@ -73,7 +73,7 @@ func TestCreateAgain(t *testing.T) {
 		key := r.asked[0].Header.Get("Idempotency-Key")
 		for i, req := range r.asked {
 			body, err := io.ReadAll(req.Body)
-			if err != nil || !bytes.Contains(body, []byte(`"prompt":"hello"`)) || req.Header.Get("Idempotency-Key") != key || len(key) < 16 {
+			if err != nil || !bytes.Contains(body, []byte(`"content":"hello"`)) || req.Header.Get("Idempotency-Key") != key || len(key) < 16 {
 				t.Errorf("attempt %d: key %q, %s, %v", i, req.Header.Get("Idempotency-Key"), body, err)
 			}
 		}

@@ -2,7 +2,7 @@
 // HTTP. It imports nothing but the standard library and the words of the API.
 //
 //	c, err := client.New(client.Options{URL: "https://agents.example.com", Token: secret})
-//	own, err := c.Create(ctx, api.NewConversation{Preset: "shop", Prompt: "Run the tests."})
+//	own, err := c.Create(ctx, api.NewConversation{Preset: "shop", Content: api.Text("Run the tests.")})
 //	for e, err := range c.Follow(ctx, own.ID, 0) {
 //		…
 //	}

@@ -128,8 +128,12 @@ func (p *page) create(q *request) error {
 	}
 	preset := q.PostForm.Get("preset")
 	own := func(name string) string { return strings.TrimSpace(q.PostForm.Get(name + " " + preset)) } // each preset has fields of its own
+	var content json.RawMessage
+	if text := q.PostForm.Get("prompt"); text != "" {
+		content = api.Text(text)
+	}
 	c, err := p.service.Create(q.Context(), q.user, api.NewConversation{
-		Preset: preset, Prompt: q.PostForm.Get("prompt"), Dir: own("dir"), Model: own("model"), Mode: own("mode"), Shared: q.PostForm.Get("shared") != "",
+		Preset: preset, Content: content, Dir: own("dir"), Model: own("model"), Mode: own("mode"), Shared: q.PostForm.Get("shared") != "",
 	})
 	if err != nil {
 		return err

@@ -224,7 +224,7 @@ func TestWholeCall(t *testing.T) {
 	if status, _ := get(t, c, r.http.URL+path+"/call/toolu_other"); status != http.StatusNotFound {
 		t.Errorf("a call that is not there: %d", status)
 	}
-	private, err := r.server.Service().Create(t.Context(), ada, api.NewConversation{Preset: "shop-api", Prompt: "hostile words"})
+	private, err := r.server.Service().Create(t.Context(), ada, api.NewConversation{Preset: "shop-api", Content: api.Text("hostile words")})
 	if err != nil {
 		t.Fatal(err)
 	}

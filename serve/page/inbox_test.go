@@ -39,7 +39,7 @@ func TestFilterInbox(t *testing.T) {
 			}
 		}
 	}
-	if _, err := r.server.Service().Create(t.Context(), bob, api.NewConversation{Preset: "docs", Prompt: "Clean the secret cellar"}); err != nil {
+	if _, err := r.server.Service().Create(t.Context(), bob, api.NewConversation{Preset: "docs", Content: api.Text("Clean the secret cellar")}); err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range r.pending(4) { // ada is an admin

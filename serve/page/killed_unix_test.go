@@ -262,7 +262,7 @@ func (k *killable) want(method, path string, body, into any) {
 func (k *killable) asked(deferred bool) api.Approval {
 	k.t.Helper()
 	var own api.Conversation
-	k.want("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Prompt: "Build it"}, &own)
+	k.want("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Content: api.Text("Build it")}, &own)
 	var found api.Approval
 	k.until("the approval", func() bool {
 		var list api.List[api.Approval]

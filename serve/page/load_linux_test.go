@@ -30,7 +30,7 @@ func TestManyConversations(t *testing.T) {
 			prompt = fmt.Sprintf("Clean build %d", i)
 		}
 		begun.Go(func() {
-			if _, err := r.server.Service().Create(t.Context(), ada, api.NewConversation{Preset: "shop-api", Prompt: prompt}); err != nil {
+			if _, err := r.server.Service().Create(t.Context(), ada, api.NewConversation{Preset: "shop-api", Content: api.Text(prompt)}); err != nil {
 				t.Error(err)
 			}
 		})

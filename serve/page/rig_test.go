@@ -191,7 +191,7 @@ func (r *rig) reply(c *claudetest.ModelCall) claudetest.Reply {
 // begin begins a conversation and returns its path.
 func (r *rig) begin(preset, prompt string) string {
 	r.t.Helper()
-	c, err := r.server.Service().Create(r.t.Context(), ada, api.NewConversation{Preset: preset, Prompt: prompt, Shared: true})
+	c, err := r.server.Service().Create(r.t.Context(), ada, api.NewConversation{Preset: preset, Content: api.Text(prompt), Shared: true})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -194,7 +194,7 @@ func TestRealDeleteOverHTTP(t *testing.T) {
 		}
 		return text
 	}
-	made := ask("POST", "/v1/conversations", fmt.Sprintf(`{"preset":"shop","title":%q,"prompt":"everything about %s"}`, mark, mark), http.StatusCreated)
+	made := ask("POST", "/v1/conversations", fmt.Sprintf(`{"preset":"shop","title":%q,"content":"everything about %s"}`, mark, mark), http.StatusCreated)
 	at := "/v1/conversations/" + jsonx.Text(jsonx.Member(made, "id"))
 	eventually(t, "the turn does not end", func() bool {
 		return jsonx.Text(jsonx.Member(ask("GET", at, "", http.StatusOK), "state")) == "idle"
