@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/claude-agent-go/claude/internal/test/long"
@@ -66,10 +68,10 @@ func TestKilledCheckout(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := os.Lstat(making(d.Path())); err == nil {
+			if _, err := os.Lstat(markPath(d.Path())); err == nil {
 				t.Error("a worktree that is whole still counts as being made")
 			}
-			write(t, filepath.Dir(d.Path()), map[string]string{filepath.Base(making(d.Path())): d.Base()})
+			write(t, filepath.Dir(d.Path()), map[string]string{filepath.Base(markPath(d.Path())): d.Base() + "\n"})
 			l.cut(t, repo, d.Path(), admin, d.Branch())
 			git(t, repo, "commit", "--quiet", "--allow-empty", "--message=later") // HEAD moves on
 			again := open(t, w, "k").(*WorktreeDir)
@@ -99,8 +101,68 @@ func TestKilledCheckout(t *testing.T) {
 	d := open(t, w, "k").(*WorktreeDir)
 	base := d.Base()
 	git(t, d.Path(), "commit", "--quiet", "--allow-empty", "--message=work")
-	write(t, filepath.Dir(d.Path()), map[string]string{filepath.Base(making(d.Path())): base})
+	write(t, filepath.Dir(d.Path()), map[string]string{filepath.Base(markPath(d.Path())): base + "\n"})
 	if _, err := w.Open(t.Context(), "k"); !errors.Is(err, ErrBranchExists) {
 		t.Errorf("a branch with work on it: %v", err)
 	}
+}
+
+// A mark without a whole commit was left before anything was made: it costs no branch, and
+// no worktree.
+func TestEmptyMark(t *testing.T) {
+	long.Test(t, "needs git")
+	repo := repository(t, map[string]string{"a": "1"})
+	w, err := NewWorktrees(t.Context(), WorktreeOptions{Repo: repo, Root: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, w, "k").(*WorktreeDir)
+	write(t, d.Path(), map[string]string{"a": "work"})
+	git(t, repo, "branch", w.Branch("taken"))
+	for _, text := range []string{"", "\n", d.Base()[:20], d.Base(), strings.Repeat("x", 40) + "\n"} {
+		for _, key := range []string{"k", "taken"} {
+			write(t, w.o.Root, map[string]string{filepath.Base(markPath(w.path(key))): text})
+		}
+		open(t, w, "k")
+		if got, err := os.ReadFile(filepath.Join(d.Path(), "a")); err != nil || string(got) != "work" {
+			t.Errorf("after the mark %q the file has %q, %v", text, got, err)
+		}
+		if _, err := w.Open(t.Context(), "taken"); !errors.Is(err, ErrBranchExists) {
+			t.Errorf("after the mark %q: %v", text, err)
+		}
+		if left, _ := filepath.Glob(filepath.Join(w.o.Root, ".*")); len(left) > 0 {
+			t.Errorf("after the mark %q, %q is left", text, left)
+		}
+	}
+}
+
+// The mark is on disk before git begins. If it cannot be written, nothing is made and
+// nothing is left.
+func TestMarkIsDurable(t *testing.T) {
+	long.Test(t, "needs git")
+	repo := repository(t, map[string]string{"a": "1"})
+	w, err := NewWorktrees(t.Context(), WorktreeOptions{Repo: repo, Root: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := func() bool {
+		_, err := os.Lstat(w.path("k"))
+		return err == nil || git(t, repo, "branch", "--list", "claude/*") != "" || strings.Contains(git(t, repo, "config", "--list", "--local"), "claudebase")
+	}
+	synced := 0
+	w.sync = func(f *os.File) error {
+		synced++
+		if text, err := os.ReadFile(f.Name()); err != nil || string(text) != git(t, repo, "rev-parse", "HEAD")+"\n" || made() {
+			t.Errorf("the mark has %q, %v, when it is synced, and something is made: %v", text, err, made())
+		}
+		return syscall.ENOSPC
+	}
+	if _, err := w.Open(t.Context(), "k"); !errors.Is(err, ErrFull) || made() {
+		t.Errorf("a full disk: %v, and something is made: %v", err, made())
+	}
+	if left, _ := os.ReadDir(w.o.Root); len(left) > 0 || synced != 1 {
+		t.Errorf("%v is left after %d syncs", left, synced)
+	}
+	w.sync = (*os.File).Sync
+	open(t, w, "k")
 }

@@ -42,7 +42,7 @@ func (d *snapshotDir) replace(ctx context.Context, h head, revision int64) error
 	}
 	x, err := d.fill(ctx, fresh, entries)
 	if err == nil {
-		err = d.s.do("sync the fresh folder", func() error { return d.s.sync(fresh) })
+		err = d.s.do("sync the fresh folder", func() error { return d.s.syncs.wait(ctx, fresh, d.s.sync) })
 	}
 	if err == nil {
 		err = d.s.step("move the old folder away")
@@ -59,7 +59,7 @@ func (d *snapshotDir) replace(ctx context.Context, h head, revision int64) error
 		err = d.s.do("put the fresh folder in place", func() error { return os.Rename(fresh, d.path) })
 	}
 	if err == nil { // the index below must not be on disk before the folder is
-		err = durable.Dir(filepath.Dir(d.path))
+		err = d.s.syncs.wait(ctx, filepath.Dir(d.path), durable.Dir)
 	}
 	if err != nil {
 		_ = removeAll(fresh)

@@ -51,7 +51,7 @@ func (d *snapshotDir) save(ctx context.Context, fence store.Fence) error {
 		return nil // it is the current one
 	}
 	// The folder counts as what is saved from now on: it must also be on this disk.
-	if err := d.s.sync(d.path); err != nil {
+	if err := d.s.syncs.wait(ctx, d.path, d.s.sync); err != nil {
 		return err
 	}
 	h := head{Format: format, Key: d.key, Files: len(now.entries), Bytes: now.bytes, Saved: time.Now().UTC(), By: d.by}

@@ -21,8 +21,15 @@ type BoundError struct {
 }
 
 func (e *BoundError) Error() string {
-	return fmt.Sprintf("claude: workspace: more than %d %s at %s; ignore paths or raise the bound", e.Limit, e.What, e.Path)
+	advice := "ignore paths or raise the bound"
+	if e.What == levels {
+		advice = "ignore paths: this bound is fixed"
+	}
+	return fmt.Sprintf("claude: workspace: more than %d %s at %s; %s", e.Limit, e.What, e.Path, advice)
 }
+
+// levels is what the bound that no option raises is of.
+const levels = "levels of folders"
 
 // maxDepth is how many folders may be in one another: each is open while what is in it is
 // listed.
@@ -124,7 +131,7 @@ func (s *scan) add(ctx context.Context, root *os.Root, name, at string) error {
 		return nil
 	}
 	if strings.Count(at, "/") >= maxDepth {
-		return &BoundError{"levels of folders", maxDepth, at[:min(len(at), 200)] + "…"}
+		return &BoundError{levels, maxDepth, at[:min(len(at), 200)] + "…"}
 	}
 	sub, err := root.OpenRoot(name)
 	if errors.Is(err, fs.ErrPermission) {

@@ -38,8 +38,8 @@ type SnapshotOptions struct {
 	// read, and Save returns a [*BoundError].
 	MaxFiles int
 	MaxBytes int64
-	// Timeout limits a Save or an Open: 10 minutes. It must be far shorter than the age
-	// from which Collect removes chunks.
+	// Timeout limits a Save or an Open: 10 minutes, also while it waits until the folder is
+	// on the disk. It must be far shorter than the age from which Collect removes chunks.
 	Timeout time.Duration
 	// Logger logs what could not be tidied up. Nil: slog.Default().
 	Logger *slog.Logger
@@ -56,6 +56,7 @@ type SnapshotOptions struct {
 type Snapshots struct {
 	SnapshotOptions
 	ignore ignoreList
+	syncs  syncs
 }
 
 // ErrChanging means that a file was written to while it was saved.
@@ -99,7 +100,7 @@ func NewSnapshots(o SnapshotOptions) (*Snapshots, error) {
 	if o.sync == nil {
 		o.sync = durable.Tree
 	}
-	return &Snapshots{o, ignore}, nil
+	return &Snapshots{o, ignore, make(syncs, maxSyncs)}, nil
 }
 
 // do makes a change, unless its step ends the work.

@@ -31,14 +31,16 @@ type WorktreeOptions struct {
 	Prefix string
 	// KeepBranches lets Remove keep the branch of a conversation, as its result.
 	KeepBranches bool
-	// Timeout limits each call of git: 2 minutes.
+	// Timeout limits each call of git, and the wait for another process that opens or
+	// removes the same worktree: 2 minutes.
 	Timeout time.Duration
 }
 
 // Worktrees is a [Provider] of git worktrees, one for each conversation, on a branch of
 // its own. Changes that Claude does not commit stay in the worktree. Worktrees stay on
-// this machine. It may be used from several goroutines at once; git locks the
-// repository.
+// this machine. It may be used from several goroutines at once, and processes may share a
+// Root: while one opens or removes a worktree, the others wait, and get [store.ErrBusy] if
+// that takes too long.
 //
 // Git never looks for its folder from inside a worktree: what Claude writes there, a .git
 // file or a repository of its own, configures nothing. Settings of Repo itself hold,
@@ -46,11 +48,12 @@ type WorktreeOptions struct {
 type Worktrees struct {
 	o      WorktreeOptions
 	common string // the folder of git that all worktrees share
-	// changes is held while worktrees are made and removed: git fails where it finds
-	// the configuration locked.
+	// changes is held while worktrees are made and removed, after the lock on the mark: git
+	// fails where it finds the configuration locked.
 	changes sync.Mutex
 	// pause waits before a try that found the configuration locked by another process.
 	pause func(ctx context.Context) error
+	sync  func(*os.File) error
 }
 
 // ErrBranchExists means that the branch of a conversation is there without its worktree:
@@ -81,7 +84,7 @@ func NewWorktrees(ctx context.Context, o WorktreeOptions) (*Worktrees, error) {
 	}
 	o.Base, o.Prefix = cmp.Or(o.Base, "HEAD"), cmp.Or(o.Prefix, "claude/")
 	o.Timeout = cmp.Or(o.Timeout, 2*time.Minute)
-	w := &Worktrees{o: o, pause: pauseForLock}
+	w := &Worktrees{o: o, pause: pauseForLock, sync: (*os.File).Sync}
 	if w.common, err = w.git(ctx, o.Repo, "rev-parse", "--git-common-dir"); err != nil {
 		return nil, bad("Repo", err)
 	}
@@ -114,37 +117,44 @@ func (w *Worktrees) Open(ctx context.Context, key string) (Workdir, error) {
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
-	path, branch := w.path(key), w.Branch(key)
-	d := &WorktreeDir{plainDir: plainDir(path), w: w, branch: branch}
-	if err := w.takeBack(path, branch); err != nil {
-		return nil, fmt.Errorf("claude: workspace: conversation %q: %w", key, named(err))
-	}
-	if _, err := os.Lstat(path); err == nil {
-		if _, err := w.admin(path); err != nil {
-			return nil, fmt.Errorf("claude: workspace: %s is there and is not a worktree: %w: %w", path, fs.ErrExist, err)
-		}
-		d.base, err = w.git(ctx, w.o.Repo, "config", "--get", w.baseName(branch))
-		if err != nil {
-			return nil, fmt.Errorf("claude: workspace: worktree of %q: the commit that it began with is not known: %w", key, err)
-		}
-		return d, nil
-	}
-	if err := private.MkdirAll(w.o.Root); err != nil {
-		return nil, fmt.Errorf("claude: workspace: %w", err)
-	}
-	base, err := w.commit(ctx)
+	d, err := w.open(ctx, w.path(key), w.Branch(key))
 	if err != nil {
-		return nil, fmt.Errorf("claude: workspace: %w", err)
-	}
-	d.base = base
-	if err := w.make(ctx, path, branch, base); err != nil {
 		return nil, fmt.Errorf("claude: workspace: conversation %q: %w", key, named(err))
 	}
 	return d, nil
 }
 
+func (w *Worktrees) open(ctx context.Context, path, branch string) (d *WorktreeDir, err error) {
+	m, err := w.hold(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err = firstError(err, m.close()); err != nil {
+			d = nil
+		}
+	}()
+	if err := w.takeBack(m, path, branch); err != nil {
+		return nil, err
+	}
+	d = &WorktreeDir{plainDir: plainDir(path), w: w, branch: branch}
+	if _, err := os.Lstat(path); err == nil {
+		if _, err := w.admin(path); err != nil {
+			return nil, fmt.Errorf("%s is there and is not a worktree: %w: %w", path, fs.ErrExist, err)
+		}
+		if d.base, err = w.git(ctx, w.o.Repo, "config", "--get", w.baseName(branch)); err != nil {
+			return nil, fmt.Errorf("the commit that the worktree began with is not known: %w", err)
+		}
+		return d, nil
+	}
+	if d.base, err = w.commit(ctx); err != nil {
+		return nil, err
+	}
+	return d, w.make(ctx, m, path, branch, d.base)
+}
+
 // make makes a worktree on a new branch.
-func (w *Worktrees) make(ctx context.Context, path, branch, base string) error {
+func (w *Worktrees) make(ctx context.Context, m *mark, path, branch, base string) error {
 	w.changes.Lock()
 	defer w.changes.Unlock()
 	exists, err := w.exists(ctx, branch)
@@ -154,42 +164,28 @@ func (w *Worktrees) make(ctx context.Context, path, branch, base string) error {
 	if exists {
 		return fmt.Errorf("%s: %w", branch, ErrBranchExists)
 	}
-	mark := making(path)
-	if err := os.WriteFile(mark, []byte(base), 0o600); err != nil { // without a sync, which would wait for all that git writes
+	if err := m.begin(base); err != nil {
 		return err
 	}
 	if err = w.config(ctx, w.baseName(branch), base); err == nil {
 		_, err = w.git(ctx, w.o.Repo, "worktree", "add", "--quiet", "-b", branch, path, base)
 	}
 	if err != nil {
-		w.undo(path, branch, base)
+		return firstError(err, w.undo(m, path, branch))
 	}
-	return firstError(err, os.Remove(mark))
-}
-
-// making is a file that is there while a worktree is made, with the commit at which its
-// branch begins. A process that is killed leaves it.
-func making(path string) string {
-	return filepath.Join(filepath.Dir(path), hidden+filepath.Base(path)+".making")
+	m.begun = ""
+	return nil
 }
 
 // takeBack removes what a process has left that was killed while it made the worktree. Open
 // has never returned it, so nothing but git has written there.
-func (w *Worktrees) takeBack(path, branch string) error {
-	w.changes.Lock()
-	defer w.changes.Unlock()
-	base, err := os.ReadFile(making(path))
-	if errors.Is(err, fs.ErrNotExist) {
+func (w *Worktrees) takeBack(m *mark, path, branch string) error {
+	if m.begun == "" {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	w.undo(path, branch, string(base))
-	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("%s was not made as a whole, and cannot be removed: %w", path, fs.ErrExist)
-	}
-	return os.Remove(making(path))
+	w.changes.Lock()
+	defer w.changes.Unlock()
+	return w.undo(m, path, branch)
 }
 
 // exists reports whether there is a branch. A git that fails is not an answer.
@@ -227,14 +223,20 @@ func pauseForLock(ctx context.Context) error {
 func (w *Worktrees) baseName(branch string) string { return "branch." + branch + ".claudeBase" }
 
 // undo takes back what a git that failed to add a worktree may have done. A branch that
-// is not where it would have begun is not its own, and stays.
-func (w *Worktrees) undo(path, branch, base string) {
+// is not where it would have begun is not its own, and stays. The mark stays for the next
+// Open if files cannot be removed.
+func (w *Worktrees) undo(m *mark, path, branch string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), w.o.Timeout)
 	defer cancel()
 	_ = w.dropFiles(path)
 	w.dropNameless(path)
-	_, _ = w.git(ctx, w.o.Repo, "update-ref", "-d", "refs/heads/"+branch, base)
+	_, _ = w.git(ctx, w.o.Repo, "update-ref", "-d", "refs/heads/"+branch, m.begun)
 	_ = w.config(ctx, "--unset-all", w.baseName(branch))
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("%s was not made as a whole, and cannot be removed: %w", path, fs.ErrExist)
+	}
+	m.begun = ""
+	return nil
 }
 
 // dropNameless removes what git has noted of a worktree before it knew where that is.
@@ -259,14 +261,19 @@ func (w *Worktrees) Remove(ctx context.Context, key string, _ store.Fence) error
 	return nil
 }
 
-func (w *Worktrees) drop(ctx context.Context, key string, keep bool) error {
-	w.changes.Lock()
-	defer w.changes.Unlock()
-	branch := w.Branch(key)
-	if err := w.dropFiles(w.path(key)); err != nil {
+func (w *Worktrees) drop(ctx context.Context, key string, keep bool) (err error) {
+	path, branch := w.path(key), w.Branch(key)
+	m, err := w.hold(ctx, path)
+	if err != nil {
 		return err
 	}
-	_ = os.Remove(making(w.path(key)))
+	defer func() { err = firstError(err, m.close()) }()
+	w.changes.Lock()
+	defer w.changes.Unlock()
+	if err := w.dropFiles(path); err != nil {
+		return err
+	}
+	m.begun = "" // its branch goes below, or is kept
 	if keep {
 		return nil
 	}

@@ -1,0 +1,34 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+)
+
+// syncs are the syncs under way. A sync cannot be given up: on a disk that hangs, each keeps
+// a thread for as long as it hangs, so there is a bound.
+type syncs chan struct{}
+
+// maxSyncs is how many may be under way at once.
+const maxSyncs = 16
+
+// wait runs a sync and waits for it, but not longer than the context. What was not seen to
+// be on the disk is an error.
+func (s syncs) wait(ctx context.Context, path string, sync func(path string) error) error {
+	select {
+	case s <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("sync %s: others wait for the disk: %w", path, context.Cause(ctx))
+	}
+	done := make(chan error, 1)
+	go func() {
+		defer func() { <-s }()
+		done <- sync(path)
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("sync %s: the disk has not replied: %w", path, context.Cause(ctx))
+	}
+}
