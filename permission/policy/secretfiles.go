@@ -8,9 +8,10 @@ package policy
 //	hook.Guard("", policy.SecretFiles().Deny("secrets stay closed"))
 //
 // They cover reading, editing and searches that print files; [Rules.Narrow] lets a
-// search leave them out instead. The list knows names, not contents, and errs on
-// the side of too much: .env.example is denied as well. Each call returns a list of
-// its own.
+// search leave them out instead. They do not hide names: Glob lists such files,
+// except in a folder that is closed as a whole, such as .ssh. The list knows names,
+// not contents, and errs on the side of too much: .env.example is denied as well.
+// Each call returns a list of its own.
 func SecretFiles() *Rules {
 	rules := make([]string, 0, 2*len(secretFiles))
 	for _, name := range secretFiles {

@@ -2,6 +2,8 @@ package policy_test
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/claude-agent-go/claude/permission"
@@ -36,6 +38,44 @@ func TestSecretFiles(t *testing.T) {
 			if got := decided(t, deny, &permission.Request{ToolName: tool, Input: input, Cwd: root}); string(got) != want {
 				t.Errorf("%s %s: %s, want %s", tool, what, got, want)
 			}
+		}
+	}
+}
+
+// Names of secret files are not hidden, as SECURITY.md admits: a search for names passes even
+// where they are, and whatever it asks for, while their contents stay closed. One that begins
+// in a folder that is closed as a whole is denied.
+func TestGlobPrintsNames(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{".env", ".ssh/id_ed25519", "main.go"} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("KEY=1"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deny := policy.SecretFiles().At(root).Deny("no")
+	for _, tt := range []struct {
+		tool  string
+		input map[string]string
+		want  permission.Behavior
+	}{
+		{"Glob", map[string]string{"pattern": "**/*"}, ""},
+		{"Glob", map[string]string{"pattern": "**/.env*"}, ""},
+		{"Glob", map[string]string{"pattern": "**/id_*", "path": root}, ""},
+		{"Bash", map[string]string{"command": "ls -a"}, ""},
+		{"Glob", map[string]string{"pattern": "*", "path": filepath.Join(root, ".ssh")}, "deny"},
+		{"Glob", map[string]string{"pattern": ".ssh/*"}, "deny"},
+		{"Glob", map[string]string{"pattern": "*", "path": "~/.aws"}, "deny"},
+		{"Grep", map[string]string{"pattern": "KEY"}, "deny"},
+		{"Read", map[string]string{"file_path": filepath.Join(root, ".env")}, "deny"},
+	} {
+		req := request(tt.tool, tt.input)
+		req.Cwd = root
+		if got := decided(t, deny, req); got != tt.want {
+			t.Errorf("%s %v: %q, want %q", tt.tool, tt.input, got, tt.want)
 		}
 	}
 }
