@@ -34,6 +34,9 @@ import (
 // suspended in the middle of one keeps the lock: no other process can write
 // there, or take over its lease, until it continues or is killed. The others wait
 // for ten seconds and get [ErrBusy].
+//
+// On Windows the directory belongs on NTFS: on FAT, a file cannot be replaced while another
+// process reads it, and the write fails.
 func Files(dir string) *FileStore { return &FileStore{dir: dir} }
 
 // FileStore is a store in a directory. Set its options before the first use.

@@ -78,8 +78,10 @@ func judge(res *results, known []exception) (v verdict) {
 	explained := make(map[string]bool) // packages
 	ids := slices.SortedFunc(maps.Keys(res.outcome), func(a, b testID) int { return strings.Compare(a.String(), b.String()) })
 	for _, id := range ids {
-		top, _, part := strings.Cut(id.test, "/")
-		at := slices.IndexFunc(known, func(e exception) bool { return e.pkg == id.pkg && e.test == top })
+		at := slices.IndexFunc(known, func(e exception) bool {
+			return e.pkg == id.pkg && (e.test == id.test || strings.HasPrefix(id.test, e.test+"/"))
+		})
+		part := at >= 0 && id.test != known[at].test
 		switch outcome := res.outcome[id]; {
 		case id.test == "":
 		case outcome == "pass":
@@ -94,6 +96,8 @@ func judge(res *results, known []exception) (v verdict) {
 			if !part {
 				v.wines = append(v.wines, known[at])
 			}
+		case outcome == "fail" && failedBelow(res, id): // which tells whose fault it is
+			explained[id.pkg] = true
 		default: // it failed, or never ended
 			explained[id.pkg] = true
 			v.ours = append(v.ours, id)
@@ -105,6 +109,16 @@ func judge(res *results, known []exception) (v verdict) {
 		}
 	}
 	return v
+}
+
+// failedBelow reports whether a part of a test did not pass.
+func failedBelow(res *results, id testID) bool {
+	for other, outcome := range res.outcome {
+		if other.pkg == id.pkg && strings.HasPrefix(other.test, id.test+"/") && outcome != "pass" && outcome != "skip" {
+			return true
+		}
+	}
+	return false
 }
 
 // report prints the verdict, and what failed without wine's fault with its output.

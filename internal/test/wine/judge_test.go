@@ -25,7 +25,7 @@ func events(lines ...string) string {
 
 // What fails is wine's fault only if the table has it, by its package and name.
 func TestJudge(t *testing.T) {
-	known := []exception{{"a", "TestWine", "slow", false}, {"a", "TestCured", "old", false}, {"a", "TestHangs", "never ends", true}}
+	known := []exception{{"a", "TestWine", "slow", false}, {"a", "TestCured", "old", false}, {"a", "TestHangs", "never ends", true}, {"a", "TestParts/b", "one of them", false}}
 	for name, tt := range map[string]struct {
 		lines               []string
 		ours                []string
@@ -33,6 +33,10 @@ func TestJudge(t *testing.T) {
 	}{
 		"all well":            {lines: []string{"start a", "run a TestA", "pass a TestA", "pass a"}, good: 1},
 		"wine's":              {lines: []string{"run a TestWine", "run a TestWine/x", "fail a TestWine/x", "fail a TestWine", "fail a"}, wines: 1},
+		"wine's part":         {lines: []string{"fail a TestParts/b/c", "fail a TestParts/b", "fail a TestParts", "fail a"}, wines: 1},
+		"another part":        {lines: []string{"fail a TestParts/b", "fail a TestParts/bc", "fail a TestParts", "fail a"}, ours: []string{"a TestParts/bc"}, wines: 1},
+		"the whole of parts":  {lines: []string{"pass a TestParts/b", "fail a TestParts", "fail a"}, ours: []string{"a TestParts"}, better: 1, good: 1},
+		"parts without end":   {lines: []string{"fail a TestParts/b", "run a TestParts", "fail a"}, ours: []string{"a TestParts"}, wines: 1},
 		"in another package":  {lines: []string{"fail b TestWine", "fail b"}, ours: []string{"b TestWine"}},
 		"of the root":         {lines: []string{"fail . TestX", "fail ."}, ours: []string{". TestX"}},
 		"beside wine's":       {lines: []string{"fail a TestWine", "fail a TestA", "fail a"}, ours: []string{"a TestA"}, wines: 1},

@@ -150,11 +150,36 @@ func (m *machine) test(ctx context.Context, pkgs []string, known []exception) (*
 	return res, nil
 }
 
-const (
-	deleteForm = "case STATUS_INVALID_INFO_CLASS, //"
-	// What wine returns for a way to delete that it does not know. Windows never does.
-	deleteForWine = "case NTStatus(0xC0000002), STATUS_INVALID_INFO_CLASS, //"
-)
+// libraryChanges returns what the standard library is changed in, as pairs of old and new.
+func libraryChanges() [][2]string {
+	return [][2]string{
+		// What wine returns for a way to delete that it does not know. Windows never does.
+		{"case STATUS_INVALID_INFO_CLASS, //", "case NTStatus(0xC0000002), STATUS_INVALID_INFO_CLASS, //"},
+		// A removed file frees its name at once, as on NTFS, even while a reader has it open.
+		{"\t\treturn deleteatFallback(h)\n\tdefault:", "\t\tfreeName(dirfd, h)\n\t\treturn deleteatFallback(h)\n\tdefault:"},
+		{"func Renameat(", freeName + "func Renameat("},
+	}
+}
+
+const freeName = `func freeName(dirfd, h syscall.Handle) {
+	var number [16]byte
+	if ProcessPrng(number[:]) != nil {
+		return
+	}
+	name := ".removed-"
+	for _, b := range number {
+		name += string(rune('a'+b>>4)) + string(rune('a'+b&15))
+	}
+	p16, err := syscall.UTF16FromString(name)
+	if err != nil {
+		return
+	}
+	info := FILE_RENAME_INFORMATION{RootDirectory: dirfd, FileNameLength: uint32((len(p16) - 1) * 2)}
+	copy(info.FileName[:], p16)
+	_ = NtSetInformationFile(h, &IO_STATUS_BLOCK{}, unsafe.Pointer(&info), uint32(unsafe.Sizeof(info)), 10)
+}
+
+`
 
 // overlay writes the change of the standard library without which nothing is removed.
 func (m *machine) overlay(ctx context.Context) (string, error) {
@@ -163,9 +188,12 @@ func (m *machine) overlay(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	changed := bytes.Replace(text, []byte(deleteForm), []byte(deleteForWine), 1)
-	if bytes.Equal(changed, text) {
-		return "", fmt.Errorf("%s has changed: %q is not in it", file, deleteForm)
+	changed := string(text)
+	for _, c := range libraryChanges() {
+		if strings.Count(changed, c[0]) != 1 {
+			return "", fmt.Errorf("%s has changed: %q is not in it once", file, c[0])
+		}
+		changed = strings.Replace(changed, c[0], c[1], 1)
 	}
 	copied := filepath.Join(m.dir, "at_windows.go")
 	list, err := json.Marshal(map[string]map[string]string{"Replace": {file: copied}})
@@ -173,7 +201,7 @@ func (m *machine) overlay(ctx context.Context) (string, error) {
 		return "", err
 	}
 	name := filepath.Join(m.dir, "overlay.json")
-	return name, errors.Join(os.WriteFile(copied, changed, 0o600), os.WriteFile(name, list, 0o600))
+	return name, errors.Join(os.WriteFile(copied, []byte(changed), 0o600), os.WriteFile(name, list, 0o600))
 }
 
 // command is a command that ends with its context, and with it what it has started.

@@ -13,7 +13,7 @@ import (
 
 func main() {
 	only := flag.Bool("demo", false, "run only the demo")
-	pkgs := flag.String("packages", ".,./internal/proc,./internal/private,./internal/scratch,./claudetest", "test these `PACKAGES`, with commas between them")
+	pkgs := flag.String("packages", ".,./internal/proc,./internal/private,./internal/scratch,./claudetest,./internal/test/wine", "test these `PACKAGES`, with commas between them")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
