@@ -11,7 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A mark is held by one at a time, also if its last holder has removed it. What the holder
+// A mark is held by one at a time, even when its last holder has removed it. What the holder
 // has noted stays until it is taken back.
 func TestMark(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "root", "tree")

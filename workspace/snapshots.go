@@ -38,8 +38,8 @@ type SnapshotOptions struct {
 	// read, and Save returns a [*BoundError].
 	MaxFiles int
 	MaxBytes int64
-	// Timeout limits a Save or an Open: 10 minutes, also while it waits until the folder is
-	// on the disk. It must be far shorter than the age from which Collect removes chunks.
+	// Timeout limits a Save or an Open: 10 minutes, including the wait for the disk to have
+	// the folder. It must be far shorter than the age from which Collect removes chunks.
 	Timeout time.Duration
 	// Logger logs what could not be tidied up. Nil: slog.Default().
 	Logger *slog.Logger

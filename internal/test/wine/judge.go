@@ -96,7 +96,7 @@ func judge(res *results, known []exception) (v verdict) {
 			if !part {
 				v.wines = append(v.wines, known[at])
 			}
-		case outcome == "fail" && failedBelow(res, id): // which tells whose fault it is
+		case outcome == "fail" && failedBelow(res, id): // the part shows whose fault it is
 			explained[id.pkg] = true
 		default: // it failed, or never ended
 			explained[id.pkg] = true
