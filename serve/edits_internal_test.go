@@ -9,8 +9,9 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// The CLI's report of an edit becomes hunks whose counts fit their lines. What is not an
-// edit, or has failed, is none; a hunk that would break a patch is left out.
+// The CLI's report of an edit becomes hunks whose counts fit their lines. A report that
+// has failed or names no file is not an edit, and a hunk that would break a patch is left
+// out.
 func TestEditOf(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
