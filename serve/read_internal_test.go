@@ -158,7 +158,7 @@ func TestCut(t *testing.T) {
 					t.Fatalf("%+v, %v", page, err)
 				}
 				got, pages = append(got, page.Items...), pages+1
-				if cursor = page.Next; cursor == "" {
+				if cursor = page.Next; cursor == "" || pages > size {
 					break
 				}
 			}
