@@ -7,14 +7,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coder/websocket"
-
 	"github.com/claude-agent-go/claude/acp"
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// editorPing is the interval at which the server pings a silent editor.
-const editorPing = 30 * time.Second
+// editorPing is the interval at which the server pings a silent editor, and editorPong
+// how long the reply may take.
+const (
+	editorPing = 30 * time.Second
+	editorPong = time.Minute
+)
 
 // editorRoute is where editors connect. It is not in the table of routes: OpenAPI
 // cannot describe a WebSocket.
@@ -37,19 +39,22 @@ func (c *call) editor() error {
 		return limited.because("too many streams and editors are open: close some, or come back later")
 	}
 	defer c.s.streams.leave(c.user.Name)
-	conn, err := websocket.Accept(c.w, c.r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
+	socket, err := acceptEditor(c.w, c.r)
 	if err != nil {
 		return nil // it has answered
 	}
-	conn.SetReadLimit(maxPrompt)
+	defer func() { <-socket.line.done }()
+	defer socket.conn.CloseNow()
+	socket.conn.SetReadLimit(maxPrompt)
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.ctx())) // the request's context ends with the upgrade
 	defer cancel(nil)
 	defer context.AfterFunc(c.s.ctx, func() { cancel(errServerStops) })()
-	socket := &editorSocket{conn: conn, ctx: ctx}
+	socket.ctx = ctx
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer cancel(nil)
-	watching.Go(func() { c.watchEditor(ctx, socket, cancel) })
+	watching.Go(func() { pingEditor(ctx, socket, cancel) })
+	watching.Go(func() { c.watchEditor(ctx, cancel) })
 	user := func() (api.User, error) { return c.editorUser(ctx) }
 	agent := &acp.Remote{Server: &userServer{c.service(), user}, Name: "claudectl", Logger: o.Logger}
 	counted := &countedSessions{
@@ -69,12 +74,10 @@ var (
 	errMayNotStay  = errors.New(mayNoLonger)
 )
 
-// watchEditor ends a connection whose editor stops answering, or whose user loses
-// access.
-func (c *call) watchEditor(ctx context.Context, socket *editorSocket, end context.CancelCauseFunc) {
-	ping, look := time.NewTicker(editorPing), time.NewTicker(lookAgain)
+// pingEditor ends a connection whose editor stops answering.
+func pingEditor(ctx context.Context, socket *editorSocket, end context.CancelCauseFunc) {
+	ping := time.NewTicker(editorPing)
 	defer ping.Stop()
-	defer look.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -83,6 +86,18 @@ func (c *call) watchEditor(ctx context.Context, socket *editorSocket, end contex
 			if err := socket.alive(ctx); err != nil {
 				end(err)
 			}
+		}
+	}
+}
+
+// watchEditor ends a connection whose user loses access.
+func (c *call) watchEditor(ctx context.Context, end context.CancelCauseFunc) {
+	look := time.NewTicker(lookAgain)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
 		case <-look.C:
 			if !c.stillAllowed(ctx, "") {
 				end(errMayNotStay)

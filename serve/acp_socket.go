@@ -5,14 +5,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"sync/atomic"
-	"time"
 
 	"github.com/coder/websocket"
 )
 
-// editorPiece is how many bytes of a message are written at once. A connection that
-// cannot take this much within writeWait counts as dead.
+// editorPiece is how many bytes of a message are in a frame. Control frames come between
+// two of them.
 const editorPiece = 16 << 10
 
 // editorSocket turns a WebSocket into a stream of lines, one for each message. One
@@ -20,12 +20,23 @@ const editorPiece = 16 << 10
 // alive.
 type editorSocket struct {
 	conn *websocket.Conn
+	line *editorLine
 	ctx  context.Context // its cause explains the end of the connection
 	in   []byte          // the unread rest of a message
 	out  bytes.Buffer    // the beginning of an unfinished line
 
-	heard   atomic.Bool // something has arrived since the last check
-	writing atomic.Bool
+	heard atomic.Bool // something has arrived since the last check
+}
+
+// acceptEditor makes the connection of a request a WebSocket. If it fails, it has
+// answered.
+func acceptEditor(w http.ResponseWriter, r *http.Request) (*editorSocket, error) {
+	take := &lineTaker{ResponseWriter: w}
+	conn, err := websocket.Accept(take, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		return nil, err
+	}
+	return &editorSocket{conn: conn, line: take.line, ctx: context.Background()}, nil
 }
 
 // Read returns messages as lines.
@@ -84,21 +95,17 @@ func (s *editorSocket) Write(p []byte) (int, error) {
 	}
 }
 
-// send writes a message piece by piece. The deadline applies to each piece, so a large
-// message may take longer than a small one.
+// send writes a message frame by frame, each when the line has taken the one before. A
+// line on which nothing moves ends by itself.
 func (s *editorSocket) send(line []byte) error {
-	s.writing.Store(true)
-	defer s.writing.Store(false)
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	patience := time.AfterFunc(writeWait, cancel)
-	defer patience.Stop()
-	w, err := s.conn.Writer(ctx, websocket.MessageText)
+	w, err := s.conn.Writer(context.Background(), websocket.MessageText)
 	for err == nil && len(line) > 0 {
+		if err = s.line.room(lineFull); err != nil {
+			break
+		}
 		n := min(len(line), editorPiece)
 		_, err = w.Write(line[:n])
 		line = line[n:]
-		patience.Reset(writeWait)
 	}
 	if err != nil {
 		return err
@@ -107,14 +114,15 @@ func (s *editorSocket) send(line []byte) error {
 }
 
 // alive pings an editor that is silent. One that is sending is alive, and cannot reply
-// before it has finished. While the server writes, the writer finds out.
+// before it has finished. While bytes wait for the line, the line itself finds out. The
+// reply has time for what the system still holds back on a slow line.
 func (s *editorSocket) alive(ctx context.Context) error {
-	if s.heard.Swap(false) || s.writing.Load() {
+	if s.heard.Swap(false) || s.line.busy() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, writeWait)
+	ctx, cancel := context.WithTimeout(ctx, editorPong)
 	defer cancel()
-	if err := s.conn.Ping(ctx); err != nil && !s.heard.Load() && !s.writing.Load() {
+	if err := s.conn.Ping(ctx); err != nil && !s.heard.Load() && !s.line.busy() {
 		return err
 	}
 	return nil
