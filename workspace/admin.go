@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -12,14 +13,26 @@ import (
 // index. The repository knows. The .git file in the worktree names it too, but
 // Claude may have written that. Without one, the error matches [fs.ErrNotExist].
 func (w *Worktrees) admin(path string) (string, error) {
-	wanted := map[string]bool{filepath.Join(path, ".git"): true}
-	if root, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-		wanted[filepath.Join(root, filepath.Base(path), ".git")] = true
+	found, err := w.admins(filepath.Dir(path), func(name string) bool { return name == filepath.Base(path) })
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("%s has no worktree %s: %w", w.common, path, fs.ErrNotExist)
+	}
+	if err != nil {
+		return "", err
+	}
+	return found[0], nil
+}
+
+// admins returns these folders of the worktrees below a root whose names fit.
+func (w *Worktrees) admins(root string, fits func(name string) bool) (found []string, err error) {
+	roots := []string{root}
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		roots = append(roots, real)
 	}
 	all := filepath.Join(w.common, "worktrees")
 	entries, err := os.ReadDir(all)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	for _, e := range entries {
 		admin := filepath.Join(all, e.Name())
@@ -31,11 +44,13 @@ func (w *Worktrees) admin(path string) (string, error) {
 		if !filepath.IsAbs(leads) {
 			leads = filepath.Join(admin, leads)
 		}
-		if wanted[filepath.Clean(leads)] {
-			return admin, nil
+		if at, file := filepath.Split(leads); file == gitDir {
+			if at = filepath.Clean(at); slices.Contains(roots, filepath.Dir(at)) && fits(filepath.Base(at)) {
+				found = append(found, admin)
+			}
 		}
 	}
-	return "", fmt.Errorf("%s has no worktree %s: %w", w.common, path, fs.ErrNotExist)
+	return found, nil
 }
 
 // inside returns the environment for a git that works in a worktree, and looks for nothing

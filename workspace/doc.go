@@ -7,7 +7,8 @@
 //
 //   - [Folders]: a plain folder on this machine.
 //   - [Worktrees]: a git worktree of a repository, with a branch for each
-//     conversation. The result is that branch, or a patch.
+//     conversation. The result is that branch, or a patch. As
+//     [SnapshotOptions].Worktrees they also travel.
 //   - [Snapshots]: a folder whose state is saved as content-addressed chunks, to
 //     files, to a bucket or to the store of the conversations. It is restored
 //     wherever the conversation is opened next.
@@ -38,6 +39,10 @@
 // so is a file named .git, which a worktree has and which names a path of this machine.
 // A folder named .git is saved like any other: commits of the conversation travel with
 // it. Hard links become separate files. Snapshots.Ignore leaves out more.
+//
+// A worktree also takes its branch along, the commits that are not in its base, what is
+// staged, and what is checked out. A file that is as the base has it is only named: every
+// machine has a clone of the repository.
 //
 // Bounds on files and bytes are checked against the list of files, before any of them
 // is read.

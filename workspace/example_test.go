@@ -73,3 +73,25 @@ func ExampleWorktrees() {
 	}
 	fmt.Printf("%s", patch)
 }
+
+// worktrees gives the conversations of a fleet worktrees of a repository that travel.
+func worktrees(ctx context.Context, db store.Records, clone, root string) (*workspace.Snapshots, error) {
+	trees, err := workspace.NewWorktrees(ctx, workspace.WorktreeOptions{Repo: clone, Root: root, Base: "origin/main"})
+	if err != nil {
+		return nil, err
+	}
+	return workspace.NewSnapshots(workspace.SnapshotOptions{
+		Worktrees: trees,
+		Records:   db, Project: "chat", // the store and the project of the fleet
+		Blobs: workspace.FileBlobs("/mnt/shared/workspaces"),
+	})
+}
+
+// Each machine of a fleet has a clone. A conversation finds its branch on all of them.
+func ExampleNewSnapshots_worktrees() {
+	files, err := worktrees(context.Background(), store.Memory(), "/srv/clone", "/srv/trees")
+	if err != nil {
+		log.Fatal(err)
+	}
+	_ = files // fleet.Options.Workspace
+}

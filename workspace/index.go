@@ -20,6 +20,8 @@ type index struct {
 	Trying   string                 `json:"trying,omitzero"`
 	Manifest string                 `json:"manifest"` // the digest of that list of files
 	Files    map[string]indexedFile `json:"files"`
+	// Git is the state of the worktree in that head; nil for a plain folder.
+	Git *gitState `json:"git,omitzero"`
 	// Written is when the files were looked at. A file that was changed so shortly before
 	// may have been changed again within the same tick of its times.
 	Written int64 `json:"written"`
@@ -28,6 +30,7 @@ type index struct {
 type indexedFile struct {
 	Stamp  stamp    `json:"stamp"`
 	Chunks []string `json:"chunks,omitzero"`
+	Object string   `json:"object,omitzero"`
 }
 
 // continues reports whether the folder continues a head, which may be one that this
@@ -39,13 +42,10 @@ func (x *index) continues(h head, revision int64) bool {
 // tick is the coarsest that times of files are: of FAT.
 const tick = int64(2 * time.Second)
 
-// chunks returns the chunks of a file that is surely unchanged.
-func (x *index) chunks(name string, s stamp) ([]string, bool) {
+// unchanged returns what is known of a file that is surely unchanged.
+func (x *index) unchanged(name string, s stamp) (indexedFile, bool) {
 	f, ok := x.Files[name]
-	if !ok || f.Stamp != s || x.Written-max(s.Modified, s.Changed) < tick {
-		return nil, false
-	}
-	return f.Chunks, true
+	return f, ok && f.Stamp == s && x.Written-max(s.Modified, s.Changed) >= tick
 }
 
 // known returns the chunks that the current snapshot names, which no Collect removes.

@@ -43,20 +43,25 @@ func playVictim(work []string) error {
 	if err != nil {
 		return err
 	}
-	w, err := NewSnapshots(SnapshotOptions{Root: root, Records: store.Files(shared), Project: "p", Blobs: FileBlobs(filepath.Join(shared, "blobs")),
-		step: func(string) error {
-			if left--; left < 0 {
-				self, err := os.FindProcess(os.Getpid())
-				if err == nil {
-					err = self.Kill()
-				}
-				if err != nil {
-					return err
-				}
-				select {} // until the signal comes
+	step := func(string) error {
+		if left--; left < 0 {
+			self, err := os.FindProcess(os.Getpid())
+			if err == nil {
+				err = self.Kill()
 			}
-			return nil
-		}})
+			if err != nil {
+				return err
+			}
+			select {} // until the signal comes
+		}
+		return nil
+	}
+	var w *Snapshots
+	if len(work) > 4 {
+		w, err = travellingIn(work[4], root, shared, step)
+	} else {
+		w, err = NewSnapshots(SnapshotOptions{Root: root, Records: store.Files(shared), Project: "p", Blobs: FileBlobs(filepath.Join(shared, "blobs")), step: step})
+	}
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,9 @@ type entry struct {
 	Size     int64       `json:"size,omitzero"`
 	Modified int64       `json:"modified,omitzero"` // of a file, in nanoseconds
 	Chunks   []string    `json:"chunks,omitzero"`
+	// Object has the content instead of Chunks: a blob that the repository of a worktree has
+	// on every machine.
+	Object string `json:"object,omitzero"`
 	// Target is that of a link. RawTarget has it instead if it is not UTF-8.
 	Target    string `json:"target,omitzero"`
 	RawTarget []byte `json:"raw_target,omitzero"`
@@ -56,10 +59,16 @@ type head struct {
 	Saved    time.Time `json:"saved"`
 	// By is the Open whose folder was saved, a random name: it finds its own heads by it.
 	By string `json:"by,omitzero"`
+	// Git means that the folder is a worktree: the list has its [gitState] below .git.
+	Git bool `json:"git,omitzero"`
 }
 
-// format is the version of heads and manifests.
-const format = 1
+// format is the newest version of heads and manifests. Plain folders have the first one.
+const (
+	formatPlain = 1
+	formatGit   = 2
+	format      = formatGit
+)
 
 // digest is the name of a chunk.
 func digest(data []byte) string {

@@ -28,6 +28,15 @@ func (d *snapshotDir) replace(ctx context.Context, h head, revision int64) error
 	if err != nil {
 		return err
 	}
+	var state *gitState
+	if h.Git {
+		if entries, state, err = d.s.splitGit(ctx, entries); err == nil {
+			err = d.tree.prepare(ctx, state, d.index.Git, d.s)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	text, err := encodeManifest(entries)
 	if err != nil {
 		return err
@@ -40,7 +49,13 @@ func (d *snapshotDir) replace(ctx context.Context, h head, revision int64) error
 	if err := d.s.do("make a fresh folder", func() error { return private.Mkdir(fresh) }); err != nil {
 		return err
 	}
-	x, err := d.fill(ctx, fresh, entries)
+	if state != nil {
+		err = d.tree.plant(ctx, fresh, state, d.s)
+	}
+	var x index
+	if err == nil {
+		x, err = d.fill(ctx, fresh, entries)
+	}
 	if err == nil {
 		err = d.s.do("sync the fresh folder", func() error { return d.s.syncs.wait(ctx, fresh, d.s.sync) })
 	}
@@ -61,11 +76,17 @@ func (d *snapshotDir) replace(ctx context.Context, h head, revision int64) error
 	if err == nil { // the index below must not be on disk before the folder is
 		err = d.s.syncs.wait(ctx, filepath.Dir(d.path), durable.Dir)
 	}
+	if err == nil && state != nil {
+		err = d.tree.adopt(ctx, fresh, state, d.s)
+	}
 	if err != nil {
 		_ = removeAll(fresh)
+		if state != nil {
+			d.tree.w.dropFresh(d.path)
+		}
 		return err
 	}
-	x.Revision, x.By, x.Manifest = revision, h.By, digest(text)
+	x.Revision, x.By, x.Manifest, x.Git = revision, h.By, digest(text), state
 	d.writeIndex(x)
 	if !unsaved && d.s.step("remove the old folder") == nil {
 		_ = removeAll(old) // or the next Open does
@@ -94,12 +115,17 @@ func (d *snapshotDir) fill(ctx context.Context, path string, entries []entry) (i
 		return x, err
 	}
 	defer root.Close()
+	objects, err := d.tree.reader(ctx, entries)
+	if err != nil {
+		return x, err
+	}
+	defer objects.Close()
 	for i := range entries {
 		e := &entries[i]
 		if err := firstError(ctx.Err(), d.s.step("write a file")); err != nil {
 			return x, err
 		}
-		if err := d.write(ctx, root, e); err != nil {
+		if err := d.write(ctx, root, e, objects); err != nil {
 			return x, fmt.Errorf("%s: %w", e.name(), err)
 		}
 	}
@@ -116,7 +142,7 @@ func (d *snapshotDir) fill(ctx context.Context, path string, entries []entry) (i
 			if err != nil {
 				return x, err
 			}
-			x.Files[e.name()] = indexedFile{stampOf(info), e.Chunks}
+			x.Files[e.name()] = indexedFile{stampOf(info), e.Chunks, e.Object}
 		}
 	}
 	x.Written = time.Now().UnixNano()
@@ -124,7 +150,7 @@ func (d *snapshotDir) fill(ctx context.Context, path string, entries []entry) (i
 }
 
 // write makes one file, folder or link.
-func (d *snapshotDir) write(ctx context.Context, root *os.Root, e *entry) error {
+func (d *snapshotDir) write(ctx context.Context, root *os.Root, e *entry, objects *objectReader) error {
 	name := filepath.FromSlash(e.name())
 	switch e.Mode.Type() {
 	case fs.ModeDir:
@@ -136,13 +162,16 @@ func (d *snapshotDir) write(ctx context.Context, root *os.Root, e *entry) error 
 	if err != nil {
 		return err
 	}
+	if e.Object != "" {
+		err = objects.copyNext(f, e.Size)
+	}
 	for _, c := range e.Chunks {
+		if err != nil {
+			break
+		}
 		var data []byte
 		if data, err = d.s.chunk(ctx, c); err == nil {
 			_, err = f.Write(data)
-		}
-		if err != nil {
-			break
 		}
 	}
 	if err := firstError(err, f.Chmod(e.Mode.Perm()), f.Close()); err != nil {

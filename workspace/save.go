@@ -45,7 +45,12 @@ func (d *snapshotDir) save(ctx context.Context, fence store.Fence) error {
 		d.s.Logger.Warn("files of a workspace may not be read, and are left out of its snapshot", "path", d.path, "count", len(now.unread), "files", now.unread[:min(len(now.unread), maxNamed)])
 	}
 	next := now.index
-	if d.index.Revision != 0 && next.Manifest == d.index.Manifest {
+	if d.tree != nil {
+		if next.Git, err = d.tree.state(ctx, d.index.Git, &p, d.s.MaxBytes-now.bytes); err != nil {
+			return err
+		}
+	}
+	if d.index.Revision != 0 && next.Manifest == d.index.Manifest && next.Git.equal(d.index.Git) {
 		next.Revision, next.By, next.Trying = d.index.Revision, d.index.By, d.index.Trying
 		d.writeIndex(next)
 		return nil // it is the current one
@@ -54,8 +59,18 @@ func (d *snapshotDir) save(ctx context.Context, fence store.Fence) error {
 	if err := d.s.syncs.wait(ctx, d.path, d.s.sync); err != nil {
 		return err
 	}
-	h := head{Format: format, Key: d.key, Files: len(now.entries), Bytes: now.bytes, Saved: time.Now().UTC(), By: d.by}
-	for part := range slices.Chunk(now.text, MaxBlob) {
+	h := head{Format: formatPlain, Key: d.key, Files: len(now.entries), Bytes: now.bytes, Saved: time.Now().UTC(), By: d.by}
+	text := now.text
+	if d.tree != nil {
+		if err := d.s.syncs.wait(ctx, d.tree.w.common, d.s.sync); err != nil { // the commits
+			return err
+		}
+		h.Format, h.Git = formatGit, true
+		if text, err = withGit(ctx, now.entries, next.Git, &p); err != nil {
+			return err
+		}
+	}
+	for part := range slices.Chunk(text, MaxBlob) {
 		name, err := p.put(ctx, part)
 		if err != nil {
 			return err
@@ -65,7 +80,7 @@ func (d *snapshotDir) save(ctx context.Context, fence store.Fence) error {
 	if next.Revision, err = d.commit(ctx, h, fence); err != nil {
 		// It may have been written anyway. What the index knows of the current
 		// snapshot may be wrong: the next save reads, puts and commits everything.
-		d.index.Files, d.index.Manifest = nil, ""
+		d.index.Files, d.index.Manifest, d.index.Git = nil, "", nil
 		return err
 	}
 	next.By, next.Trying = d.by, d.by
@@ -92,6 +107,12 @@ func (d *snapshotDir) survey(ctx context.Context, p *putter) (now survey, err er
 		return now, err
 	}
 	defer root.Close()
+	var objects map[string]string
+	if d.tree != nil {
+		if objects, err = d.tree.objects(ctx); err != nil {
+			return now, err
+		}
+	}
 	looked := time.Now().UnixNano()
 	list := scan{ignore: d.s.ignore, maxFiles: d.s.MaxFiles, maxBytes: d.s.MaxBytes}
 	if err := list.walk(ctx, root, ""); err != nil {
@@ -102,7 +123,7 @@ func (d *snapshotDir) survey(ctx context.Context, p *putter) (now survey, err er
 	for i := range list.found {
 		f := &list.found[i]
 		if f.Mode.Type() == 0 {
-			err := d.contents(ctx, root, f, p)
+			err := d.contents(ctx, root, f, p, objects[f.name()])
 			if errors.Is(err, fs.ErrPermission) {
 				now.unread = append(now.unread, f.name())
 				continue
@@ -110,7 +131,7 @@ func (d *snapshotDir) survey(ctx context.Context, p *putter) (now survey, err er
 			if err != nil {
 				return now, err
 			}
-			now.index.Files[f.name()] = indexedFile{f.stamp, f.Chunks}
+			now.index.Files[f.name()] = indexedFile{f.stamp, f.Chunks, f.Object}
 		}
 		now.entries = append(now.entries, f.entry)
 	}
@@ -150,10 +171,11 @@ func (d *snapshotDir) commit(ctx context.Context, h head, fence store.Fence) (in
 	return 0, fmt.Errorf("another holder has saved it: %w", store.ErrLeaseLost)
 }
 
-// contents finds out the chunks of a file, and puts those that are new.
-func (d *snapshotDir) contents(ctx context.Context, root *os.Root, f *found, p *putter) error {
-	if chunks, ok := d.index.chunks(f.name(), f.stamp); ok {
-		f.Chunks = chunks
+// contents finds out the chunks of a file, and puts those that are new. A file that is as
+// the base of a worktree has it needs none.
+func (d *snapshotDir) contents(ctx context.Context, root *os.Root, f *found, p *putter, object string) error {
+	if known, ok := d.index.unchanged(f.name(), f.stamp); ok {
+		f.Chunks, f.Object = known.Chunks, known.Object
 		return nil
 	}
 	if err := d.s.step("read " + f.name()); err != nil {
@@ -164,8 +186,15 @@ func (d *snapshotDir) contents(ctx context.Context, root *os.Root, f *found, p *
 		return err
 	}
 	defer file.Close()
-	if f.Chunks, err = p.file(ctx, file, f.Size); err != nil {
-		return fmt.Errorf("%s: %w", f.name(), err)
+	if object != "" && isObject(file, f.Size, object) {
+		f.Object = object
+	} else {
+		if _, err = file.Seek(0, io.SeekStart); err == nil {
+			f.Chunks, err = p.file(ctx, file, f.Size)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.name(), err)
+		}
 	}
 	after, err := file.Stat()
 	if err != nil || stampOf(info) != f.stamp || stampOf(after) != f.stamp {

@@ -23,6 +23,10 @@ type SnapshotOptions struct {
 	// Root is where the folders are. Each process that runs conversations at the same
 	// time needs its own.
 	Root string
+	// Worktrees makes the folders worktrees of a repository that every machine has a clone
+	// of. Branch, commits and what is staged travel with the files; see [Worktrees]. Root
+	// must be empty then: it is that of the worktrees.
+	Worktrees *Worktrees
 	// Records and Project are where the current snapshot of each conversation is named:
 	// the store of the conversations, because its leases fence the records.
 	Records store.Records
@@ -66,6 +70,12 @@ var ErrChanging = errors.New("changed while it was read")
 // nothing yet.
 func NewSnapshots(o SnapshotOptions) (*Snapshots, error) {
 	bad := func(text string) error { return errors.New("claude: workspace: SnapshotOptions." + text) }
+	if o.Worktrees != nil {
+		if o.Root != "" {
+			return nil, bad("Root must be empty: Worktrees has one")
+		}
+		o.Root = o.Worktrees.o.Root
+	}
 	switch {
 	case o.Root == "":
 		return nil, bad("Root is missing")
@@ -86,6 +96,9 @@ func NewSnapshots(o SnapshotOptions) (*Snapshots, error) {
 	ignore, err := parseIgnore(o.Ignore)
 	if err != nil {
 		return nil, err
+	}
+	if o.Worktrees != nil { // what git has there belongs to this machine; see gitState
+		ignore = append(ignore, ignorePattern{parts: []string{gitDir}})
 	}
 	o.Root = root
 	o.MaxFiles = cmp.Or(o.MaxFiles, 100_000)
@@ -195,19 +208,25 @@ func (s *Snapshots) Open(ctx context.Context, key string) (Workdir, error) {
 	if missing == nil && !info.IsDir() {
 		return nil, fmt.Errorf("claude: workspace: %s is not a folder", d.path)
 	}
+	if revision != 0 && h.Git != (d.tree != nil) {
+		return nil, fmt.Errorf("claude: workspace: the snapshot of %q is one of a worktree: %v, and SnapshotOptions.Worktrees is set: %v", key, h.Git, d.tree != nil)
+	}
 	if missing == nil && d.index.continues(h, revision) {
 		if d.index.Revision != revision { // written from here, and what it names is not known
 			d.index = index{Revision: revision, By: h.By}
 		}
-		return d, nil // nobody has saved since, or nobody ever has
+		return d.opened(ctx) // nobody has saved since, or nobody ever has
 	}
 	if revision == 0 {
 		if d.index.Revision != 0 { // it was saved once, and removed from another machine
-			if err := d.erase(); err != nil {
+			if err := d.erase(ctx); err != nil {
 				return nil, fmt.Errorf("claude: workspace: %w", err)
 			}
 		}
 		d.index = index{}
+		if d.tree != nil {
+			return d.opened(ctx)
+		}
 		if err := s.do("make the folder", func() error { return private.Mkdir(d.path) }); err != nil {
 			return nil, fmt.Errorf("claude: workspace: %w", err)
 		}
@@ -216,7 +235,22 @@ func (s *Snapshots) Open(ctx context.Context, key string) (Workdir, error) {
 	if err := d.restore(ctx, h, revision); err != nil {
 		return nil, err
 	}
-	return d, nil
+	return d.opened(ctx)
+}
+
+// opened returns the folder, which is in place. A worktree is one that its provider
+// opens, or makes.
+func (d *snapshotDir) opened(ctx context.Context) (Workdir, error) {
+	if d.tree == nil {
+		return d, nil
+	}
+	w, err := d.tree.w.Open(ctx, d.key)
+	if err != nil {
+		return nil, err
+	}
+	d.tree = w.(*WorktreeDir)
+	d.tree.snapshots = d
+	return d.tree, nil
 }
 
 // Remove implements [Provider]. Chunks stay until Collect removes them.
@@ -231,7 +265,7 @@ func (s *Snapshots) Remove(ctx context.Context, key string, fence store.Fence) e
 	if err := Forget(ctx, s.Records, s.Project, key, fence); err != nil {
 		return err
 	}
-	if err := s.dir(key).erase(); err != nil {
+	if err := s.dir(key).erase(ctx); err != nil {
 		return fmt.Errorf("claude: workspace: %w", err)
 	}
 	return nil
@@ -256,7 +290,11 @@ func Forget(ctx context.Context, records store.Records, project, key string, fen
 }
 
 func (s *Snapshots) dir(key string) *snapshotDir {
-	return &snapshotDir{s: s, key: key, path: filepath.Join(s.Root, nameOf(key)), by: rand.Text()}
+	d := &snapshotDir{s: s, key: key, path: filepath.Join(s.Root, nameOf(key)), by: rand.Text()}
+	if s.Worktrees != nil {
+		d.tree = s.Worktrees.dir(key)
+	}
+	return d
 }
 
 // snapshotDir is an open folder that travels.
@@ -265,7 +303,8 @@ type snapshotDir struct {
 	key   string
 	path  string
 	index index
-	by    string // this Open, in the heads that it writes
+	by    string       // this Open, in the heads that it writes
+	tree  *WorktreeDir // nil: a plain folder
 }
 
 // Path implements [Workdir].
@@ -305,7 +344,12 @@ func (d *snapshotDir) sweep(kinds ...string) error {
 
 // erase removes everything that this machine has of the folder, the index last: as long as
 // it is there, the next Open knows that the folder is an old one.
-func (d *snapshotDir) erase() error {
+func (d *snapshotDir) erase(ctx context.Context) error {
+	if d.tree != nil {
+		if err := d.tree.w.drop(ctx, d.key, d.tree.w.o.KeepBranches); err != nil {
+			return err
+		}
+	}
 	if err := errors.Join(removeAll(d.path), d.sweep(freshly, aside, kept)); err != nil {
 		return err
 	}

@@ -252,8 +252,8 @@ func TestIndexTrustsOldFiles(t *testing.T) {
 		"another file":           {stamp{3, 0, 0, 7}, stamp{3, 0, 0, 8}, false},
 		"changed by other means": {stamp{3, 0, 0, 7}, stamp{3, 0, 1, 7}, false},
 	} {
-		x := index{Written: looked, Files: map[string]indexedFile{"f": {tt.had, []string{"c"}}}}
-		if _, got := x.chunks("f", tt.now); got != tt.want {
+		x := index{Written: looked, Files: map[string]indexedFile{"f": {Stamp: tt.had, Chunks: []string{"c"}}}}
+		if _, got := x.unchanged("f", tt.now); got != tt.want {
 			t.Errorf("%s: trusted %v", name, got)
 		}
 	}
@@ -390,7 +390,7 @@ func TestDamagedSnapshots(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		"of a newer version": func(t *testing.T, s *shared, w *Snapshots) { putHead(t, s, w, `{"format":2,"key":"k"}`) },
+		"of a newer version": func(t *testing.T, s *shared, w *Snapshots) { putHead(t, s, w, `{"format":3,"key":"k"}`) },
 		"of another key":     func(t *testing.T, s *shared, w *Snapshots) { putHead(t, s, w, `{"format":1,"key":"j"}`) },
 		"not JSON":           func(t *testing.T, s *shared, w *Snapshots) { putHead(t, s, w, `{`) },
 	} {

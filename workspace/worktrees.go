@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -38,9 +39,9 @@ type WorktreeOptions struct {
 
 // Worktrees is a [Provider] of git worktrees, one for each conversation, on a branch of
 // its own. Changes that Claude does not commit stay in the worktree. Worktrees stay on
-// this machine. It may be used from several goroutines at once, and processes may share a
-// Root: while one opens or removes a worktree, the others wait, and get [store.ErrBusy] if
-// that takes too long.
+// this machine, unless [SnapshotOptions].Worktrees makes them travel. It may be used from
+// several goroutines at once, and processes may share a Root: while one opens or removes a
+// worktree, the others wait, and get [store.ErrBusy] if that takes too long.
 //
 // Git never looks for its folder from inside a worktree: what Claude writes there, a .git
 // file or a repository of its own, configures nothing. Settings of Repo itself hold,
@@ -117,14 +118,15 @@ func (w *Worktrees) Open(ctx context.Context, key string) (Workdir, error) {
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
-	d, err := w.open(ctx, w.path(key), w.Branch(key))
+	d, err := w.open(ctx, w.dir(key))
 	if err != nil {
 		return nil, fmt.Errorf("claude: workspace: conversation %q: %w", key, named(err))
 	}
 	return d, nil
 }
 
-func (w *Worktrees) open(ctx context.Context, path, branch string) (d *WorktreeDir, err error) {
+func (w *Worktrees) open(ctx context.Context, opened *WorktreeDir) (d *WorktreeDir, err error) {
+	path, branch := opened.Path(), opened.branch
 	m, err := w.hold(ctx, path)
 	if err != nil {
 		return nil, err
@@ -137,7 +139,7 @@ func (w *Worktrees) open(ctx context.Context, path, branch string) (d *WorktreeD
 	if err := w.takeBack(m, path, branch); err != nil {
 		return nil, err
 	}
-	d = &WorktreeDir{plainDir: plainDir(path), w: w, branch: branch}
+	d = opened
 	if _, err := os.Lstat(path); err == nil {
 		if _, err := w.admin(path); err != nil {
 			return nil, fmt.Errorf("%s is there and is not a worktree: %w: %w", path, fs.ErrExist, err)
@@ -274,6 +276,8 @@ func (w *Worktrees) drop(ctx context.Context, key string, keep bool) (err error)
 		return err
 	}
 	m.begun = "" // its branch goes below, or is kept
+	w.dropAdmins(path, "")
+	w.dropFresh(path)
 	if keep {
 		return nil
 	}
@@ -287,7 +291,7 @@ func (w *Worktrees) drop(ctx context.Context, key string, keep bool) (err error)
 		}
 	}
 	_ = w.config(ctx, "--unset-all", w.baseName(branch)) // git drops it with the branch
-	return nil
+	return w.dropUnsaved(ctx, branch)
 }
 
 // dropFiles removes a worktree and what git has noted of it, and of no other: git worktree
@@ -307,9 +311,23 @@ func (w *Worktrees) dropFiles(path string) error {
 // goroutine at a time.
 type WorktreeDir struct {
 	plainDir
-	w      *Worktrees
-	branch string
-	base   string
+	w         *Worktrees
+	branch    string
+	base      string
+	snapshots *snapshotDir      // nil: it stays on this machine
+	blobs     map[string]string // of base; nil: not read yet
+}
+
+func (w *Worktrees) dir(key string) *WorktreeDir {
+	return &WorktreeDir{plainDir: plainDir(w.path(key)), w: w, branch: w.Branch(key)}
+}
+
+// Save implements [Workdir]. Without [SnapshotOptions].Worktrees it does nothing.
+func (d *WorktreeDir) Save(ctx context.Context, fence store.Fence) error {
+	if d.snapshots == nil {
+		return d.plainDir.Save(ctx, fence)
+	}
+	return d.snapshots.Save(ctx, fence)
 }
 
 // Branch is the branch of the conversation.
@@ -348,11 +366,27 @@ func (w *Worktrees) git(ctx context.Context, dir string, args ...string) (string
 	return strings.TrimSpace(string(out)), err
 }
 
-// gitWith runs git without hooks and monitors. In a worktree it needs the environment of
-// inside. Filters that the repository itself defines do run.
+// gitWith runs git with an environment that comes on top.
 func (w *Worktrees) gitWith(ctx context.Context, dir string, env []string, args ...string) ([]byte, error) {
+	return w.gitFed(ctx, dir, env, nil, args...)
+}
+
+// gitFed runs git with something to read.
+func (w *Worktrees) gitFed(ctx context.Context, dir string, env []string, in io.Reader, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.o.Timeout)
 	defer cancel()
+	cmd := gitCommand(ctx, dir, env, args)
+	var out, said bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, &said
+	if err := cmd.Run(); err != nil {
+		return nil, gitError(args, err, said.String())
+	}
+	return out.Bytes(), nil
+}
+
+// gitCommand is a git without hooks and monitors. In a worktree it needs the environment of
+// inside. Filters that the repository itself defines do run.
+func gitCommand(ctx context.Context, dir string, env, args []string) *exec.Cmd {
 	safe := []string{"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "advice.detachedHead=false", "-c", "gc.auto=0",
 		"-c", "checkout.workers=0", "-c", "checkout.thresholdForParallelism=500"} // as many as there are cores, where it pays
 	cmd := exec.CommandContext(ctx, "git", append(safe, args...)...)
@@ -363,14 +397,10 @@ func (w *Worktrees) gitWith(ctx context.Context, dir string, env []string, args 
 		}
 	}
 	cmd.Env = append(append(cmd.Env, "GIT_TERMINAL_PROMPT=0", "GIT_ATTR_NOSYSTEM=1", "LC_ALL=C"), env...)
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
-	if err := cmd.Run(); err != nil {
-		text := strings.TrimSpace(said.String())
-		if len(text) > 500 {
-			text = text[:500]
-		}
-		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, text)
-	}
-	return out.Bytes(), nil
+	return cmd
+}
+
+func gitError(args []string, err error, said string) error {
+	text := strings.TrimSpace(said)
+	return fmt.Errorf("git %s: %w: %s", args[0], err, text[:min(len(text), 500)])
 }
