@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
@@ -14,10 +12,6 @@ import (
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
 )
-
-// Cursor is a place in the history of a conversation, or among the outcomes of all. The
-// zero Cursor is the beginning. It is a text that programs may store and send.
-type Cursor string
 
 // ConversationEvent is something that was said in a conversation, or is being
 // said.
@@ -54,56 +48,43 @@ func (r *eventReader) follow(ctx context.Context, c *conversation) error {
 	defer end()
 	u, more := c.liveText.now()
 	r.yielded.results = u.results
+	moved := time.Now()
 	for seen, last := uint64(0), (time.Time{}); ; {
 		// The order matters: the live text is read before the store, so that the store
 		// then has everything that was said before a result.
 		version, changed := r.records.store.now(t)
-		if version != seen || time.Since(last) >= r.poll {
+		if version != seen || time.Since(last) >= r.pause(moved) {
 			seen, last = version, time.Now()
+			before := r.at
 			if ok, err := r.read(ctx); err != nil || !ok {
 				return err
+			}
+			if r.at != before {
+				moved = time.Now()
 			}
 		}
 		if !r.listen(u) {
 			return nil
 		}
-		if !waitFor(ctx, changed, more, r.poll) {
+		if !waitFor(ctx, changed, more, r.pause(moved)) {
 			return context.Cause(ctx)
 		}
 		u, more = c.liveText.now()
 	}
 }
 
-// position is a decoded cursor: how many lines of a session were read.
-type position struct {
-	session string
-	lines   int
-}
-
-func (p position) cursor() Cursor { return Cursor(p.session + ":" + strconv.Itoa(p.lines)) }
-
-func parseCursor(c Cursor) (position, error) {
-	if c == "" {
-		return position{}, nil
-	}
-	session, lines, _ := strings.Cut(string(c), ":")
-	n, err := strconv.Atoi(lines)
-	if err != nil || n < 0 {
-		return position{}, fmt.Errorf("%w: %q is not a cursor", store.ErrInvalid, string(c))
-	}
-	return position{session, n}, nil
-}
-
 // eventReader reads a conversation.
 type eventReader struct {
 	records *records
 	poll    time.Duration
+	busy    func() bool // prompts wait; nil: it is not known
 	key     string
 	yield   func(ConversationEvent, error) bool
 
 	at    position
 	lines int         // that were read of the session at the position, including those before it
 	place store.Place // in the store, behind them
+	marks landmarks   // among them
 	// stored is the answer that was last read, with how many of its blocks.
 	stored struct {
 		answer string
@@ -133,7 +114,8 @@ func (r *eventReader) read(ctx context.Context) (more bool, err error) {
 			if stored, err := r.begun(ctx, session); err != nil || !stored {
 				return err == nil, err
 			}
-			r.at, r.lines, r.place = position{session: session}, 0, 0
+			r.at = position{session: session}
+			r.rewind()
 		}
 		if more, err := r.readSession(ctx); !more || err != nil {
 			return more, err
@@ -157,6 +139,13 @@ func (r *eventReader) begun(ctx context.Context, session string) (bool, error) {
 // readSession yields what is new in the session at the position, from where it stopped.
 func (r *eventReader) readSession(ctx context.Context) (more bool, err error) {
 	k := store.Key{Project: r.records.project, Session: r.at.session}
+	if near := r.at.near; r.lines == 0 && near.lines > 0 {
+		r.lines, r.place, r.marks.last = near.lines, near.place, near
+		if !r.proves(ctx, k, near) {
+			r.at.near = landmark{}
+			r.rewind()
+		}
+	}
 	for e, err := range r.records.store.Load(ctx, k, r.place) {
 		if errors.Is(err, store.ErrNotFound) {
 			return true, nil
@@ -165,6 +154,7 @@ func (r *eventReader) readSession(ctx context.Context) (more bool, err error) {
 			return false, &ConversationError{r.key, err}
 		}
 		r.lines, r.place = r.lines+1, e.Place
+		r.marks.pass(e.Entry, r.lines, r.place)
 		if r.lines <= r.at.lines-answerLines {
 			continue
 		}
@@ -173,13 +163,25 @@ func (r *eventReader) readSession(ctx context.Context) (more bool, err error) {
 		if r.lines <= r.at.lines {
 			continue
 		}
-		r.at.lines = r.lines
+		r.at.lines, r.at.near = r.lines, r.marks.near(r.lines)
 		if m != nil && !r.yield(ConversationEvent{Cursor: r.at.cursor(), Message: m, Session: r.at.session, Entry: line, Block: block}, nil) {
 			return false, nil
 		}
 	}
 	return true, nil
 }
+
+// proves reports whether a landmark is where its cursor expects it: another store than
+// this one may have made it.
+func (r *eventReader) proves(ctx context.Context, k store.Key, near landmark) bool {
+	for e, err := range r.records.store.Load(ctx, k, near.place) {
+		return err == nil && lineSum(e.Entry) == near.sum
+	}
+	return false
+}
+
+// rewind reads the session at the position again from its first line.
+func (r *eventReader) rewind() { r.lines, r.place, r.marks = 0, 0, landmarks{} }
 
 // answerLines is how many lines before a cursor are searched for the other blocks of an
 // answer.
@@ -235,6 +237,26 @@ func said(e store.Entry) (message.Message, store.Entry) {
 func interruptNote(m *message.User) bool {
 	text := m.Text()
 	return text == "[Request interrupted by user]" || text == "[Request interrupted by user for tool use]"
+}
+
+// quietPoll is the longest pause between two reads of a conversation in which nothing
+// happens. Prompts are looked for in all conversations together, and what they cause is
+// announced, so only turns without a prompt that another process runs wait for it, if
+// the store announces nothing.
+const quietPoll = 5 * time.Minute
+
+// pause returns how long to wait for an announcement before the next read.
+func (r *eventReader) pause(moved time.Time) time.Duration {
+	if r.busy == nil || r.busy() {
+		return r.poll
+	}
+	return quietPause(r.poll, time.Since(moved))
+}
+
+// quietPause grows with the time in which nothing has happened, so nothing is noticed
+// later than after a tenth of that.
+func quietPause(poll, quiet time.Duration) time.Duration {
+	return max(poll, min(quiet/10, quietPoll))
 }
 
 // waitFor waits for a change of the store or of the live text, at most for the time

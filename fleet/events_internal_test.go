@@ -28,7 +28,7 @@ func TestLiveBehindCursor(t *testing.T) {
 	say(`{"type":"user","uuid":"1","message":{"role":"user","content":"hello"}}`,
 		`{"type":"assistant","uuid":"2","message":{"id":"m1","role":"assistant","content":[{"type":"thinking","thinking":"Let me see."}]}}`)
 	var got []string
-	r := &eventReader{records: f.records, key: "ada", at: position{session, 2}, yield: func(e ConversationEvent, err error) bool {
+	r := &eventReader{records: f.records, key: "ada", at: position{session: session, lines: 2}, yield: func(e ConversationEvent, err error) bool {
 		got = append(got, fmt.Sprintf("live %t, block %d, %v", e.Live, e.Block, err))
 		return true
 	}}

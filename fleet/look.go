@@ -13,7 +13,7 @@ import (
 // have ended.
 func (l *lookout) look(ctx context.Context) error {
 	known := l.roster.knownPrompts()
-	newer := make(map[string]bool)
+	newer, busy := make(map[string]bool), make(map[string]bool)
 	for p, err := range l.records.pending(ctx, "") {
 		if err != nil {
 			return err
@@ -31,8 +31,13 @@ func (l *lookout) look(ctx context.Context) error {
 			}
 		}
 		l.roster.mu.Unlock()
+		busy[keyAt(p.name)] = true
 		delete(known, p.name)
 	}
+	for name := range known {
+		busy[keyAt(name)] = true
+	}
+	l.announce(busy)
 	freed, left := l.freed(ctx), l.newer.prompts(newer)
 	l.roster.mu.Lock()
 	defer l.roster.mu.Unlock()
@@ -52,6 +57,21 @@ func (l *lookout) look(ctx context.Context) error {
 	l.roster.waitlist.Reconsider(time.Now())
 	l.roster.schedule()
 	return nil
+}
+
+// announce lets the readers of conversations read what their prompts cause in other
+// processes, which the store may not announce.
+func (l *lookout) announce(busy map[string]bool) {
+	l.roster.mu.Lock()
+	for key := range busy {
+		if c := l.roster.active[key]; key == "" || c != nil && c.Awake {
+			delete(busy, key) // what happens here is announced
+		}
+	}
+	l.roster.mu.Unlock()
+	for key := range busy {
+		l.store.announce(place(key))
+	}
 }
 
 // poll looks for prompts that other processes have accepted, until the end.

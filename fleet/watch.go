@@ -65,6 +65,13 @@ func (r *roster) unhold(c *conversation) {
 	r.forget(c)
 }
 
+// busy reports whether a conversation runs here, or has prompts as far as is known here.
+func (r *roster) busy(c *conversation) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return c.Awake || len(c.waiting) > 0
+}
+
 // news passes messages and the ends of prompts on to listeners in this process and, by
 // Options.Live, in others.
 type news struct {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -19,6 +20,12 @@ type eventLog struct {
 	book logStore
 	// touched is called after each change.
 	touched func(key string)
+	// wrote is called after each write. Nil: nothing is.
+	wrote     func(key string)
+	elsewhere chan struct{} // one slot: another server has written
+	// older reads events of the log from before a number, at most some of them. Nil:
+	// nothing is older than what is in memory.
+	older func(ctx context.Context, key string, before int64, limit int) ([]logEvent, error)
 
 	// exists reports whether the conversation exists. It is asked after the first
 	// write.
@@ -40,11 +47,13 @@ type eventLog struct {
 	prompts   map[string]api.Prompt       // the last state of each that is kept or has not ended
 	unended   []string                    // the ids of those that have not ended, the oldest first
 	approvals map[string]api.ApprovalNote // likewise
-	cursors   map[string]int64            // the events of messages, by their cursors, from begin on
+	cursors   map[string]int64            // the events of messages, by their places, from begin on
 	begin     string                      // the cursor of the last message that is older than what is kept, and was read
 	unloaded  int                         // events whose messages have not been read yet
 	writingOn liveText
-	results   []string // the ids of the last results; everything said before them is in the log
+	results   []string                // the ids of the last results; everything said before them is in the log
+	again     context.CancelCauseFunc // ends the current reading of messages
+	recalling sync.Mutex              // one at a time
 
 	refs int // guarded by logs.mu
 	stop context.CancelFunc
@@ -57,12 +66,14 @@ const (
 	keepEvents = 10_000
 	keepBytes  = 64 << 20
 	keepFrames = 64 // encoded frames of the newest events
+
+	loadEvents = 160 // read when a log is opened, enough for a screen; older ones are recalled when they are needed
 )
 
 func newEventLog(key string, book logStore, exists func(context.Context, string) (bool, error), touched func(string)) *eventLog {
 	return &eventLog{
 		key: key, book: book, exists: exists, touched: touched, first: 1,
-		writing: make(chan struct{}, 1), ready: make(chan struct{}), changed: make(chan struct{}), done: make(chan struct{}),
+		writing: make(chan struct{}, 1), elsewhere: make(chan struct{}, 1), ready: make(chan struct{}), changed: make(chan struct{}), done: make(chan struct{}),
 		prompts: make(map[string]api.Prompt), approvals: make(map[string]api.ApprovalNote), cursors: make(map[string]int64),
 	}
 }
@@ -76,21 +87,24 @@ func (l *eventLog) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var stored []storedEvent
-	kept := max(0, h.Segments-keepEvents/segmentSize)
-	begin, err := l.book.lastMessage(ctx, l.key, kept)
-	if err != nil {
-		return err
-	}
-	for i := kept; i < h.Segments; i++ {
-		events, err := l.book.segment(ctx, l.key, i)
+	stored, kept := h.Events, h.Segments
+	for len(stored) < loadEvents && kept > 0 {
+		kept--
+		events, err := l.book.segment(ctx, l.key, kept)
 		if err != nil {
 			return err
 		}
-		stored = append(stored, events...)
+		stored = append(events, stored...)
 	}
-	stored = append(stored, h.Events...)
-	old, err := l.book.oldPrompts(ctx, l.key, h.openBefore(stored), kept)
+	past, stored := stored[:max(0, len(stored)-loadEvents)], stored[max(0, len(stored)-loadEvents):]
+	begin := lastCursor(past)
+	if begin == "" {
+		if begin, err = l.book.lastMessage(ctx, l.key, kept); err != nil {
+			return err
+		}
+	}
+	open := h.openAfter(slices.DeleteFunc(slices.Clone(past), func(e storedEvent) bool { return e.Seq < h.First }))
+	old, err := l.book.oldPrompts(ctx, l.key, unmentioned(open, stored), past, kept)
 	if err != nil {
 		return err
 	}
@@ -102,7 +116,7 @@ func (l *eventLog) load(ctx context.Context) error {
 	} else {
 		l.first = h.First
 	}
-	for _, id := range h.Open { // their events may be older than those in memory
+	for _, id := range open { // their events may be older than those in memory
 		p, ok := old[id]
 		if !ok {
 			p = api.Prompt{ID: id, State: api.PromptQueued}
@@ -125,7 +139,7 @@ func (l *eventLog) add(e logEvent) {
 	}
 	switch e.Type {
 	case api.EventMessage:
-		l.cursors[e.cursor] = e.Seq
+		l.cursors[e.place()] = e.Seq
 		if e.Message == nil {
 			l.unloaded++
 		}
@@ -174,15 +188,8 @@ func (l *eventLog) forget(e *logEvent) {
 // passed notes that a message was read whose event is no longer in memory. Messages are
 // read in order, so the next reading begins after it. The caller has the lock.
 func (l *eventLog) passed(cursor string) {
-	delete(l.cursors, cursor)
+	delete(l.cursors, fleet.Cursor(cursor).ID())
 	l.begin = cursor
-}
-
-// beginning returns the cursor after which to read messages.
-func (l *eventLog) beginning() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.begin
 }
 
 // size estimates how many bytes an event takes.
@@ -304,6 +311,9 @@ func (l *eventLog) commit(next logHead, revision int64, events []logEvent) {
 	l.wake()
 	l.mu.Unlock()
 	l.touched(l.key)
+	if l.wrote != nil {
+		l.wrote(l.key)
+	}
 }
 
 // refresh takes over what other processes have written since.
@@ -369,7 +379,7 @@ func (l *eventLog) takeOver(h logHead, revision int64, stored []storedEvent, kno
 func (l *eventLog) fill(cursor string, message []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	seq, known := l.cursors[cursor]
+	seq, known := l.cursors[fleet.Cursor(cursor).ID()]
 	i := seq - l.first
 	if known && i < 0 {
 		l.passed(cursor)
@@ -466,29 +476,4 @@ func (l *eventLog) messages(q api.MessageQuery) (events []logEvent, more bool) {
 	}
 	slices.Reverse(events)
 	return events, more
-}
-
-func (l *eventLog) tail(before int64, limit int) Tail {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	t := Tail{Last: l.first + int64(len(l.events)) - 1}
-	end := len(l.events)
-	if before > 0 {
-		end = int(min(max(0, before-l.first), int64(end)))
-	}
-	begin := max(0, end-max(0, limit))
-	t.More = begin > 0
-	t.Events = make([]api.Event, 0, end-begin)
-	for i := begin; i < end; i++ {
-		t.Events = append(t.Events, l.events[i].Event)
-	}
-	return t
-}
-
-// Tail is the end of a conversation's kept events, or of those before a given event. It
-// costs the same however long the conversation is.
-type Tail struct {
-	Events []api.Event // the oldest first
-	Last   int64       // the number of the conversation's last event; Follow continues there
-	More   bool        // there are older events
 }

@@ -73,8 +73,8 @@ func TestLogForgetsMessages(t *testing.T) {
 	for i := 1; i <= keepEvents+more; i++ {
 		l.add(said(i, "hello"))
 	}
-	if len(l.cursors) != keepEvents || l.beginning() != fmt.Sprint("at ", more) {
-		t.Errorf("%d messages are known, reading begins at %q", len(l.cursors), l.beginning())
+	if len(l.cursors) != keepEvents || l.begin != fmt.Sprint("at ", more) {
+		t.Errorf("%d messages are known, reading begins at %q", len(l.cursors), l.begin)
 	}
 
 	l = newEventLog("ada/1", logStore{}, always, func(string) {})
@@ -88,8 +88,8 @@ func TestLogForgetsMessages(t *testing.T) {
 		}
 		l.fill(cursor, []byte("hello"))
 	}
-	if len(l.cursors) != keepEvents || l.beginning() != fmt.Sprint("at ", more) || l.unloaded != 0 {
-		t.Errorf("%d messages are known, reading begins at %q, %d are not loaded", len(l.cursors), l.beginning(), l.unloaded)
+	if len(l.cursors) != keepEvents || l.begin != fmt.Sprint("at ", more) || l.unloaded != 0 {
+		t.Errorf("%d messages are known, reading begins at %q, %d are not loaded", len(l.cursors), l.begin, l.unloaded)
 	}
 }
 

@@ -12,11 +12,11 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Watched conversations in which nothing happens are read rarely. Events that another
-// server writes still arrive in time.
-func TestQuietConversationsAreReadRarely(t *testing.T) {
+// Watched conversations in which nothing happens cost almost no reads, however many they
+// are. Events that another server writes still arrive in time.
+func TestQuietConversationsAreNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const conversations = 5
+		const conversations = 20
 		db := store.Memory()
 		records := &countingStore{Records: db}
 		gate := func(o *fleet.Options) { o.Gate = &approval.Options{} }
@@ -43,11 +43,11 @@ func TestQuietConversationsAreReadRarely(t *testing.T) {
 				}
 			}()
 		}
-		<-time.After(10 * time.Minute)
+		<-time.After(time.Hour)
 		before := records.heads.Load()
-		<-time.After(10 * time.Minute)
-		if n := records.heads.Load() - before; n > conversations*41 {
-			t.Errorf("%d reads in ten minutes", n)
+		<-time.After(time.Hour)
+		if n := records.heads.Load() - before; n > conversations*12 {
+			t.Errorf("%d reads in an hour", n)
 		}
 		other, err := serve.New(r.fleet, serve.Options{Records: db, Project: "p", Presets: r.options.Presets, Logger: r.options.Logger})
 		if err != nil {
@@ -62,7 +62,7 @@ func TestQuietConversationsAreReadRarely(t *testing.T) {
 		if _, err := other.Service().Change(t.Context(), ada, id, api.Change{Title: &title}, ""); err != nil {
 			t.Fatal(err)
 		}
-		if e := <-heard; e.Changed.Title != title || time.Since(begun) > 16*time.Second {
+		if e := <-heard; e.Changed.Title != title || time.Since(begun) > 5*time.Second {
 			t.Errorf("%+v came after %s", e.Changed, time.Since(begun))
 		}
 	})

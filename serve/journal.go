@@ -57,6 +57,9 @@ func (j *journal) noteApproval(ctx context.Context, q *approval.Question, by tim
 		return err
 	}
 	defer release()
+	if err := l.recallApproval(ctx, q); err != nil {
+		return err
+	}
 	l.awaitCall(ctx, q, by)
 	return l.noteApproval(ctx, q)
 }

@@ -132,6 +132,11 @@ func (s *logs) lookAgain(ctx context.Context, l *eventLog) error {
 // accepted. The watcher has missed any that was asked and settled between two of its
 // looks.
 func (s *logs) noteQuestions(ctx context.Context, l *eventLog, prompt string) error {
+	if !l.remembers(prompt) {
+		if err := l.recallAll(ctx); err != nil {
+			return err
+		}
+	}
 	since := l.accepted(prompt).Add(-clockSkew)
 	for q, err := range s.fleet.Approvals().List(ctx, approval.Filter{Conversation: l.key}) {
 		if err == nil && q.Asked.After(since) {
@@ -161,6 +166,13 @@ func (l *eventLog) accepted(prompt string) time.Time {
 		return time.Now()
 	}
 	return l.events[0].At
+}
+
+// remembers reports whether the acceptance of a prompt is in memory.
+func (l *eventLog) remembers(prompt string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.events, func(e logEvent) bool { return e.Type == api.EventPrompt && e.Prompt.ID == prompt })
 }
 
 // unsettled returns the approvals whose end the log does not have.

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/serve/api"
 )
@@ -15,6 +16,9 @@ type logEvent struct {
 	frame  *frame // shared by all readers of a new event, nil otherwise
 	before string // of live text: the model's previous message
 }
+
+// place identifies the message of an event in the transcript.
+func (e *logEvent) place() string { return fleet.Cursor(e.cursor).ID() }
 
 // frame is an encoded event. It is made once, however many clients read the
 // conversation.

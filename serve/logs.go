@@ -21,6 +21,7 @@ type logs struct {
 	fleet  fleet.Conversations
 	book   logStore
 	feed   *feed
+	pulse  *pulse
 	logger *slog.Logger
 	work   sync.WaitGroup
 
@@ -33,7 +34,9 @@ type logs struct {
 }
 
 func newLogs(ctx context.Context, f fleet.Conversations, book logStore, hub *feed, logger *slog.Logger) *logs {
-	return &logs{ctx: ctx, fleet: f, book: book, feed: hub, logger: logger, open: make(map[string]*eventLog), watched: make(map[string]bool), erasing: make(map[string]bool), doing: make(map[string]chan struct{})}
+	s := &logs{ctx: ctx, fleet: f, book: book, feed: hub, logger: logger, open: make(map[string]*eventLog), watched: make(map[string]bool), erasing: make(map[string]bool), doing: make(map[string]chan struct{})}
+	s.pulse = newPulse(book.records, book.project, logger, s.compare)
+	return s
 }
 
 // exists reports whether a conversation exists: it was begun here and is not being
@@ -91,6 +94,7 @@ func (s *logs) use(ctx context.Context, key string) (*eventLog, func(), error) {
 	l := s.open[key]
 	if l == nil {
 		l = newEventLog(key, s.book, s.exists, s.feed.touch)
+		l.wrote, l.older = s.pulse.mark, (&reader{s.fleet, s.book}).before
 		ctx, cancel := context.WithCancel(s.ctx)
 		l.stop = cancel
 		s.open[key] = l
@@ -137,9 +141,25 @@ func (s *logs) drop(key string) {
 		s.forget(l)
 	}
 	s.mu.Unlock()
+	s.pulse.mark(key)
 	if l != nil {
 		l.end(wasDeleted)
 		<-l.done
+	}
+}
+
+// compare lets the logs that other servers have written be compared with the store: all
+// of them if sums is nil.
+func (s *logs) compare(sums []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, l := range s.open {
+		if sums == nil || slices.Contains(sums, pulseSum(key)) {
+			select {
+			case l.elsewhere <- struct{}{}:
+			default:
+			}
+		}
 	}
 }
 
@@ -182,6 +202,10 @@ func (s *logs) keep(ctx context.Context, l *eventLog) {
 		if ctx.Err() != nil {
 			return
 		}
+		if err == nil { // there is more to read
+			attempt = -1
+			continue
+		}
 		if overWith(err) { // no prompt was sent yet, or the conversation is deleted
 			readied()
 		} else {
@@ -192,10 +216,11 @@ func (s *logs) keep(ctx context.Context, l *eventLog) {
 }
 
 // How often a log in use is compared with the store: every second while something
-// happens, and less and less often while it is quiet.
+// happens, and less and less often while it is quiet. Other servers tell by the pulse
+// when they have written it.
 const (
 	elsewhereEvery = time.Second
-	elsewhereQuiet = 15 * time.Second
+	elsewhereQuiet = 5 * time.Minute
 )
 
 // lookPause returns how long to wait before the next look at a log that has been quiet
@@ -211,9 +236,9 @@ func lookPause(quiet time.Duration) time.Duration {
 func (s *logs) lookElsewhere(ctx context.Context, l *eventLog) {
 	moved := time.Now()
 	for ctx.Err() == nil {
-		if waitTurn(ctx, l.nextChange(), lookPause(time.Since(moved))) {
+		if waitNews(ctx, l.elsewhere, l.nextChange(), lookPause(time.Since(moved))) {
 			moved = time.Now()
-			waitTurn(ctx, nil, elsewhereEvery)
+			waitTurn(ctx, l.elsewhere, elsewhereEvery)
 		}
 		before := l.lastSeq()
 		if err := l.refresh(ctx); err != nil {
@@ -224,6 +249,7 @@ func (s *logs) lookElsewhere(ctx context.Context, l *eventLog) {
 		}
 		if l.lastSeq() > before {
 			moved = time.Now()
+			l.readAgain()
 		}
 		if l.lastSeq() > before && len(l.open()) > 0 || len(l.undecided()) > 0 {
 			s.keepWatch(l.key)
@@ -231,10 +257,30 @@ func (s *logs) lookElsewhere(ctx context.Context, l *eventLog) {
 	}
 }
 
+// waitNews waits until another server has written a log, or for its next change, or for
+// a time. It reports whether there was a change that is not known to be elsewhere.
+func waitNews(ctx context.Context, elsewhere, changed <-chan struct{}, atMost time.Duration) bool {
+	t := time.NewTimer(atMost)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-elsewhere:
+	case <-changed:
+		return true
+	case <-t.C:
+	}
+	return false
+}
+
 // read records messages until something fails.
 func (s *logs) read(ctx context.Context, l *eventLog, readied func()) error {
 	l.readyIfWhole(readied)
+	ctx, again := l.reading(ctx)
+	defer again()
 	for e, err := range s.fleet.Events(ctx, l.key, fleet.Cursor(l.beginning())) {
+		if errors.Is(err, errReadAgain) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -268,7 +314,7 @@ func (s *logs) note(ctx context.Context, l *eventLog, e fleet.ConversationEvent)
 	}
 	cursor := string(e.Cursor)
 	err := l.append(ctx, func(h *logHead) []logEvent {
-		if _, known := l.cursors[cursor]; known {
+		if _, known := l.cursors[e.Cursor.ID()]; known {
 			return nil
 		}
 		h.Context = h.Context.heard(&e)

@@ -132,23 +132,18 @@ func (h *logHead) openAfter(events []storedEvent) []string {
 	return open
 }
 
-// openBefore returns the open prompts that are not mentioned in events, which include
-// those of the head.
-func (h *logHead) openBefore(events []storedEvent) []string {
-	return slices.DeleteFunc(slices.Clone(h.Open), func(id string) bool {
+// unmentioned returns the prompts that no event is about.
+func unmentioned(ids []string, events []storedEvent) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		return slices.ContainsFunc(events, func(e storedEvent) bool { return e.Type == api.EventPrompt && e.Prompt.ID == id })
 	})
 }
 
-// oldPrompts returns the states of prompts as of the segments before one. It reads as
-// few segments as it can, the newest first.
-func (b logStore) oldPrompts(ctx context.Context, key string, ids []string, before int) (map[string]api.Prompt, error) {
+// oldPrompts returns the states of prompts as of some events and of the segments before
+// them. It reads as few segments as it can, the newest first.
+func (b logStore) oldPrompts(ctx context.Context, key string, ids []string, events []storedEvent, before int) (map[string]api.Prompt, error) {
 	found := make(map[string]api.Prompt)
-	for i := before - 1; i >= 0 && len(found) < len(ids); i-- {
-		events, err := b.segment(ctx, key, i)
-		if err != nil {
-			return nil, err
-		}
+	for i := before - 1; ; i-- {
 		for _, e := range slices.Backward(events) {
 			if e.Type != api.EventPrompt || !slices.Contains(ids, e.Prompt.ID) {
 				continue
@@ -157,8 +152,14 @@ func (b logStore) oldPrompts(ctx context.Context, key string, ids []string, befo
 				found[e.Prompt.ID] = *e.Prompt
 			}
 		}
+		if i < 0 || len(found) == len(ids) {
+			return found, nil
+		}
+		var err error
+		if events, err = b.segment(ctx, key, i); err != nil {
+			return nil, err
+		}
 	}
-	return found, nil
 }
 
 // size estimates how many bytes the events of a head take.
@@ -187,11 +188,20 @@ func (b logStore) lastMessage(ctx context.Context, key string, before int) (stri
 		if err != nil {
 			return "", err
 		}
-		for _, e := range slices.Backward(events) {
-			if e.Type == api.EventMessage {
-				return e.Cursor, nil
-			}
+		if cursor := lastCursor(events); cursor != "" {
+			return cursor, nil
 		}
 	}
 	return "", nil
+}
+
+// lastCursor returns the cursor of the last message among events, empty if there is
+// none.
+func lastCursor(events []storedEvent) string {
+	for _, e := range slices.Backward(events) {
+		if e.Type == api.EventMessage {
+			return e.Cursor
+		}
+	}
+	return ""
 }

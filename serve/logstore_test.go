@@ -17,6 +17,7 @@ import (
 func openLog(t *testing.T, db store.Records) *eventLog {
 	t.Helper()
 	l := newEventLog("ada/1", logStore{db, "p"}, always, func(string) {})
+	l.older = (&reader{nil, l.book}).before
 	if err := l.load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -37,6 +38,9 @@ func noteEvent(t *testing.T, l *eventLog, e api.Event) {
 // dense checks that a log has all events up to a number.
 func dense(t *testing.T, l *eventLog, last int64) {
 	t.Helper()
+	if err := l.recallAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	var got, want []int64
 	for _, e := range l.events {
 		got = append(got, e.Seq)

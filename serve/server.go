@@ -88,6 +88,7 @@ func (s *Server) start() error {
 		return err
 	}
 	s.work.Go(func() { s.service.journal.watchApprovals(s.ctx) })
+	s.work.Go(func() { s.service.logs.pulse.run(s.ctx) })
 	s.work.Go(func() { s.service.recovery.recoverAll(s.ctx) })
 	s.work.Go(func() { s.service.recovery.recoverForks(s.ctx) })
 	s.work.Go(func() { s.service.recovery.forgetOften(s.ctx) })

@@ -77,15 +77,15 @@ func (r *reader) texts(ctx context.Context, key string, after fleet.Cursor, even
 	defer cancel()
 	places := make(map[string]int)
 	for i := range events {
-		places[events[i].cursor] = i
+		places[events[i].place()] = i
 	}
 	for e, err := range r.fleet.Events(ctx, key, after) {
 		if err != nil {
 			return nil, err
 		}
-		if i, ok := places[string(e.Cursor)]; ok && !e.Live {
+		if i, ok := places[e.Cursor.ID()]; ok && !e.Live {
 			events[i].Message = []byte(e.Entry)
-			delete(places, string(e.Cursor))
+			delete(places, e.Cursor.ID())
 		}
 		if len(places) == 0 {
 			break

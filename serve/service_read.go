@@ -59,6 +59,9 @@ func (s *Service) Log(ctx context.Context, u api.User, id string) ([]api.Event, 
 		return nil, 0, problemOf(err)
 	}
 	defer release()
+	if err := l.recallAll(ctx); err != nil {
+		return nil, 0, problemOf(err)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	events := make([]api.Event, len(l.events))
@@ -95,6 +98,11 @@ func (s *Service) follow(ctx context.Context, u api.User, id string, after int64
 	l, release, err := s.logs.use(ctx, n.Key)
 	if err != nil {
 		return nil, problemOf(err)
+	}
+	if last := l.lastSeq(); after < last && last-after <= keepEvents {
+		if err := l.recall(ctx, after+1); err != nil && ctx.Err() == nil {
+			s.opts.Logger.Warn("serve: a reader must load a conversation again", "conversation", n.Key, "error", err)
+		}
 	}
 	stop := context.AfterFunc(ctx, release) // the caller may never begin the loop
 	return func(yield func(logEvent) bool) {
@@ -202,7 +210,7 @@ func (s *Service) Sessions(ctx context.Context, u api.User, preset string) (api.
 }
 
 // Tail returns the last events of a conversation before a number, or the last of all if
-// before is 0: at most limit of them. It may be called by several goroutines.
+// before is 0: at most limit of them. Older ones than those in memory come from the store. It may be called by several goroutines.
 func (s *Service) Tail(ctx context.Context, u api.User, id string, before int64, limit int) (Tail, error) {
 	n, err := s.conversations.act(ctx, u, id, api.Viewer)
 	if err != nil {
@@ -213,7 +221,11 @@ func (s *Service) Tail(ctx context.Context, u api.User, id string, before int64,
 		return Tail{}, problemOf(err)
 	}
 	defer release()
-	return l.tail(before, limit), nil
+	tail, err := l.tail(ctx, before, limit)
+	if err != nil {
+		return Tail{}, problemOf(err)
+	}
+	return tail, nil
 }
 
 // Usage sums up the cost of the turns in the user's conversations, or in all

@@ -145,15 +145,11 @@ func (p *page) conversation(q *request) error {
 		return err
 	}
 	before, _ := strconv.ParseInt(q.URL.Query().Get("before"), 10, 64) // anything else: the end
-	t, seq, err := p.lately(q, &c, before)
+	t, tail, err := p.lately(q, &c, before)
 	if err != nil {
 		return err
 	}
 	pending, err := p.service.Approvals(q.Context(), q.user, api.ApprovalQuery{State: api.ApprovalPending, Conversation: id, Limit: maxCards})
-	if err != nil {
-		return err
-	}
-	prompts, err := p.service.Prompts(q.Context(), q.user, id)
 	if err != nil {
 		return err
 	}
@@ -164,7 +160,7 @@ func (p *page) conversation(q *request) error {
 	t.link("/c/" + url.PathEscape(id) + "/call/")
 	c.Title = line(c.Title)
 	c.Reason, _ = show.Text(c.Reason, maxReason)
-	view := conversationView{Conversation: c, Queue: queue(prompts), Seq: seq, NewID: uuid.New(), May: q.user.Role.Covers(api.Operator)}
+	view := conversationView{Conversation: c, Queue: queue(tail.Prompts), Seq: tail.Last, NewID: uuid.New(), May: q.user.Role.Covers(api.Operator)}
 	view.Steer = c.State == api.Running || c.State == api.Waiting
 	view.Interrupt = view.Steer || c.State == api.Deferred
 	view.Busy = view.Interrupt || c.State == api.Starting
@@ -189,11 +185,11 @@ func (p *page) conversation(q *request) error {
 
 // lately returns the last items of a conversation, or of the part before an event. It
 // reads no more of a long conversation than of a short one.
-func (p *page) lately(q *request, c *api.Conversation, before int64) (*timeline, int64, error) {
+func (p *page) lately(q *request, c *api.Conversation, before int64) (*timeline, *serve.Tail, error) {
 	for events := maxItems + maxItems/2; ; events *= 4 {
 		tail, err := p.service.Tail(q.Context(), q.user, c.ID, max(0, before), events)
 		if err != nil {
-			return nil, 0, err
+			return nil, nil, err
 		}
 		t := newTimeline(c.Dir, tail.Events)
 		if len(t.items) < maxItems && tail.More {
@@ -206,7 +202,7 @@ func (p *page) lately(q *request, c *api.Conversation, before int64) (*timeline,
 			t.earlier = t.items[0].Seq
 		}
 		t.render()
-		return t, tail.Last, nil
+		return t, &tail, nil
 	}
 }
 

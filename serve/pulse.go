@@ -1,0 +1,169 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// pulse lets the servers that share a store learn which logs the others have written,
+// with one read for all conversations together, however many are watched. It is a hint
+// where to look: a server that dies before it has given one is noticed later, because
+// logs are also compared with the store now and then.
+type pulse struct {
+	records store.Records
+	at      store.RecordKey
+	logger  *slog.Logger
+	// heard is called with the sums of the logs that others have written; nil means
+	// that it may be any.
+	heard func(sums []string)
+
+	mu      sync.Mutex
+	written map[string]bool // sums of logs that the others do not know about
+	kick    chan struct{}   // one slot: there are some
+
+	note     pulseNote // as last read or written; only beat uses it
+	revision int64
+	begun    bool
+}
+
+// pulseNote is the record of the pulse. It holds no names, so that nothing is left in
+// it of a conversation that is deleted.
+type pulseNote struct {
+	Last    int64         `json:"last"`
+	Written []pulseMark   `json:"written"` // the newest last, each log once
+	Unknown jsonx.Unknown `json:",embed"`
+}
+
+type pulseMark struct {
+	Sum string `json:"sum"`
+	N   int64  `json:"n"`
+}
+
+// How often servers look at the pulse, how soon after a write they give it, and how many
+// logs it remembers.
+const (
+	pulseEvery = 2 * time.Second
+	pulsePause = 500 * time.Millisecond
+	pulseKeeps = 500
+)
+
+// kindPulse is the kind of the record of the pulse, of which a project has one.
+const kindPulse = "serve-pulse"
+
+func newPulse(records store.Records, project string, logger *slog.Logger, heard func([]string)) *pulse {
+	return &pulse{
+		records: records, at: store.RecordKey{Project: project, Kind: kindPulse, Name: "logs"}, logger: logger, heard: heard,
+		written: make(map[string]bool), kick: make(chan struct{}, 1),
+	}
+}
+
+// pulseSum identifies a log in the pulse.
+func pulseSum(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:8])
+}
+
+// mark makes the other servers look at a log, soon.
+func (p *pulse) mark(key string) {
+	p.mu.Lock()
+	p.written[pulseSum(key)] = true
+	p.mu.Unlock()
+	select {
+	case p.kick <- struct{}{}:
+	default:
+	}
+}
+
+// run exchanges what was written until ctx ends.
+func (p *pulse) run(ctx context.Context) {
+	for failed := false; ctx.Err() == nil; {
+		err := p.beat(ctx)
+		if err != nil && !failed && ctx.Err() == nil {
+			p.logger.Warn("serve: what other servers write cannot be noticed in time", "error", err)
+		}
+		failed = err != nil
+		if waitTurn(ctx, p.kick, pulseEvery) {
+			waitTurn(ctx, nil, pulsePause)
+		}
+	}
+}
+
+// beat takes over what the others have told, and tells them what was written here.
+func (p *pulse) beat(ctx context.Context) error {
+	p.mu.Lock()
+	mine := slices.Sorted(maps.Keys(p.written))
+	clear(p.written)
+	p.mu.Unlock()
+	err := p.exchange(ctx, mine)
+	if err != nil {
+		p.mu.Lock()
+		for _, sum := range mine {
+			p.written[sum] = true
+		}
+		p.mu.Unlock()
+	}
+	return err
+}
+
+func (p *pulse) exchange(ctx context.Context, mine []string) error {
+	for {
+		note, revision, err := getRecord[pulseNote](ctx, p.records, p.at)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if p.begun && revision != p.revision {
+			if news := note.since(p.note.Last); news == nil || len(news) > 0 {
+				p.heard(news)
+			}
+		}
+		p.note, p.revision, p.begun = note, revision, true
+		if len(mine) == 0 {
+			return nil
+		}
+		note = note.with(mine)
+		revision, err = putRecord(ctx, p.records, p.at, &note, revision)
+		if err == nil {
+			p.note, p.revision = note, revision
+		}
+		if !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+}
+
+// with returns the note with more logs that were written.
+func (n *pulseNote) with(sums []string) pulseNote {
+	next := *n
+	next.Last++
+	next.Written = slices.DeleteFunc(slices.Clone(n.Written), func(m pulseMark) bool { return slices.Contains(sums, m.Sum) })
+	for _, sum := range sums {
+		next.Written = append(next.Written, pulseMark{sum, next.Last})
+	}
+	next.Written = slices.Clone(next.Written[max(0, len(next.Written)-pulseKeeps):])
+	return next
+}
+
+// since returns the logs that were written after a number, nil if some of them may have
+// been forgotten.
+func (n *pulseNote) since(last int64) []string {
+	if n.Last < last || len(n.Written) >= pulseKeeps && n.Written[0].N > last {
+		return nil
+	}
+	news := []string{}
+	for _, m := range n.Written {
+		if m.N > last {
+			news = append(news, m.Sum)
+		}
+	}
+	return news
+}
