@@ -4,12 +4,13 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strings"
 	"testing"
 )
 
 // These tests use nothing of this module: they ask the system for what the module's files
 // rely on. Linux and NTFS keep it. Wine 8.0 does not: for the first one the standard library
-// is changed, the second one is in the table, and other tests fail there for its reason.
+// is changed, the others are in the table, and more tests fail there for their reasons.
 
 // inRoot returns an open folder with a file in it, and the file, open as a reader has it.
 func inRoot(t *testing.T) (*os.Root, *os.File) {
@@ -71,5 +72,30 @@ func TestOpenFileIsReplaced(t *testing.T) {
 	}
 	if text, err := r.ReadFile("file"); err != nil || string(text) != "new text" {
 		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// A file has attributes however long its path is, if it is named from its folder. Windows
+// takes paths of 32,767 characters.
+func TestLongPaths(t *testing.T) {
+	r, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { r.Close() }()
+	name := strings.Repeat("x", 100)
+	for length := 0; length < 6000; length += len(name) + 1 {
+		if err := r.Mkdir(name, 0o700); err != nil {
+			t.Fatalf("below %d characters: %v", length, err)
+		}
+		if _, err := r.Lstat(name); err != nil {
+			t.Fatalf("below %d characters: %v", length, err)
+		}
+		below, err := r.OpenRoot(name)
+		if err != nil {
+			t.Fatalf("below %d characters: %v", length, err)
+		}
+		r.Close()
+		r = below
 	}
 }

@@ -16,8 +16,10 @@ func exceptions() []exception {
 		{"internal/demo", "TestSmall", "there is no go command", false},
 		{"internal/private", "TestBelow", "access lists are kept as modes, and nothing inherits them", false},
 		{"internal/proc", "TestCloseWriteEndsBlockedWrite", "CancelIoEx does not end a write that blocks", true},
+		{"internal/test/wine", "TestLongPaths", "paths are those of Linux, of at most 4,095 bytes", false},
 		{"internal/test/wine", "TestOpenFileIsReplaced", "a file that is open is not replaced", false},
 		{"sandbox", "TestBridge", "there are no Unix sockets", false},
 		{"store", "TestFiles/Records/many_change_it,_nothing_is_lost", "a file that is open is not replaced", false},
+		{"workspace", "TestDeepFolders", "paths are those of Linux, of at most 4,095 bytes", false},
 	}
 }
