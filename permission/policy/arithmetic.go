@@ -1,17 +1,19 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// arithmetic reads expressions. The shell evaluates the value of a variable in
+// arithmetic reads expressions, and returns why they may run something; empty if
+// they cannot. The shell evaluates the value of a variable in
 // an expression again, and runs the substitutions in its subscripts; so every
 // variable must be known to hold a number. Variables that the text does not
 // assign count as numbers: they come from the environment.
-func (s *script) arithmetic(list ...syntax.ArithmExpr) {
+func (k *knowledge) arithmetic(list ...syntax.ArithmExpr) (why string) {
 	for _, x := range list {
 		if x == nil {
 			continue
@@ -19,51 +21,54 @@ func (s *script) arithmetic(list ...syntax.ArithmExpr) {
 		syntax.Walk(x, func(node syntax.Node) bool {
 			switch n := node.(type) {
 			case *syntax.CmdSubst:
-				if !s.printsNumber(n) {
-					s.fail("arithmetic with what a command prints")
+				if why == "" && !k.printsNumber(n) {
+					why = "arithmetic with what a command prints"
 				}
 				return false
 			case *syntax.ParamExp:
-				s.counts(n)
+				why = cmp.Or(why, k.counts(n))
 				return false
 			case *syntax.SglQuoted:
-				s.expression(n.Value)
+				why = cmp.Or(why, k.expression(n.Value))
 			case *syntax.Lit:
-				s.expression(n.Value)
+				why = cmp.Or(why, k.expression(n.Value))
 			}
 			return true
 		})
 	}
+	return why
 }
 
-func (s *script) counts(p *syntax.ParamExp) {
+func (k *knowledge) counts(p *syntax.ParamExp) (why string) {
 	plain := p.Param != nil && !p.Excl && p.Exp == nil && p.Repl == nil && p.Names == 0 && p.Slice == nil
 	switch {
 	case p.Length:
-	case !plain || !s.numeric(p.Param.Value):
-		s.fail("arithmetic with a value that is not known before it runs")
+	case !plain || !k.numeric(p.Param.Value):
+		return "arithmetic with a value that is not known before it runs"
 	case p.Index != nil:
-		s.arithmetic(p.Index)
+		return k.arithmetic(p.Index)
 	}
+	return ""
 }
 
 var identifier = lazily(`[A-Za-z_][A-Za-z0-9_]*`)
 
 // expression reads a text of an expression.
-func (s *script) expression(text string) {
+func (k *knowledge) expression(text string) (why string) {
 	if strings.ContainsAny(text, "$`\\") {
-		s.fail("an expression in quotes")
+		return "an expression in quotes"
 	}
 	for _, name := range identifier.compile().FindAllString(text, -1) {
-		if !s.numeric(name) {
-			s.fail("arithmetic with %s, whose value is not known before it runs", name)
+		if !k.numeric(name) {
+			return "arithmetic with " + name + ", whose value is not known before it runs"
 		}
 	}
+	return ""
 }
 
 // numeric reports whether a variable holds numbers only, or nothing.
-func (s *script) numeric(name string) bool {
-	return name != "" && !strings.ContainsAny(name[:1], "0123456789@*") && !s.texts[name] && !shellText.MatchString(name)
+func (k *knowledge) numeric(name string) bool {
+	return name != "" && !strings.ContainsAny(name[:1], "0123456789@*") && !k.texts[name] && !shellText.MatchString(name)
 }
 
 // shellText are the variables that the shell itself fills with text.
@@ -72,11 +77,11 @@ var shellText = lazily(`^(_|REPLY|MAPFILE|OPTARG|FUNCNAME|DIRSTACK|COPROC|PWD|OL
 var digits = lazily(`^[-+]?[0-9]*$`)
 
 // isNumber reports whether a word is always a number.
-func (s *script) isNumber(w *syntax.Word) bool {
-	return w == nil || s.areNumbers(w.Parts)
+func (k *knowledge) isNumber(w *syntax.Word) bool {
+	return w == nil || k.areNumbers(w.Parts)
 }
 
-func (s *script) areNumbers(parts []syntax.WordPart) bool {
+func (k *knowledge) areNumbers(parts []syntax.WordPart) bool {
 	for _, part := range parts {
 		ok := false
 		switch p := part.(type) {
@@ -85,18 +90,18 @@ func (s *script) areNumbers(parts []syntax.WordPart) bool {
 		case *syntax.SglQuoted:
 			ok = digits.MatchString(p.Value)
 		case *syntax.DblQuoted:
-			ok = s.areNumbers(p.Parts)
+			ok = k.areNumbers(p.Parts)
 		case *syntax.ArithmExp:
 			ok = true
 		case *syntax.BraceExp:
 			ok = true
 			for _, elem := range p.Elems {
-				ok = ok && s.areNumbers(elem.Parts)
+				ok = ok && k.areNumbers(elem.Parts)
 			}
 		case *syntax.ParamExp:
 			ok = p.Length || p.Param != nil && p.Exp == nil && p.Repl == nil && !p.Excl && counted.MatchString(p.Param.Value)
 		case *syntax.CmdSubst:
-			ok = s.printsNumber(p)
+			ok = k.printsNumber(p)
 		}
 		if !ok {
 			return false
@@ -114,7 +119,7 @@ var (
 
 // printsNumber reports whether a substitution is known to print numbers, by the
 // last command of its pipe.
-func (s *script) printsNumber(c *syntax.CmdSubst) bool {
+func (k *knowledge) printsNumber(c *syntax.CmdSubst) bool {
 	if len(c.Stmts) != 1 {
 		return false
 	}
@@ -134,5 +139,5 @@ func (s *script) printsNumber(c *syntax.CmdSubst) bool {
 		return false
 	}
 	words := expander{}.words(call.Args)
-	return numberCommand.MatchString(strings.Join(words, " ")) && !slices.Contains(s.functions, words[0])
+	return numberCommand.MatchString(strings.Join(words, " ")) && !slices.Contains(k.functions, words[0])
 }

@@ -57,57 +57,57 @@ func gdb(words []string, args bool) (commands []string) {
 var consoleCode = lazily(`(?i)\b(edit|load_extension|writefile|readfile)\s*\(|\bprogram\b|\bsystem\b|\bnew-session\b|(^|\n)\s*[.\\!]\w*\s.*\|`)
 
 // console reads the arguments of a console, and the commands on its input.
-func (s *script) console(name string, words []string, in input) {
+func (c *calls) console(name string, words []string, in input) {
 	at := slices.IndexFunc(consoles, func(c console) bool { return listed(c.names, name) })
 	if at < 0 {
 		return
 	}
-	c := consoles[at]
-	if in.file != "" && c.plain != nil {
-		s.runFile(in.file)
+	plain := consoles[at].plain
+	if in.file != "" && plain != nil {
+		c.runFile(in.file)
 	}
 	if len(words) == 2 && words[1] == "--version" {
 		return
 	}
 	if at := slices.IndexFunc(words, func(w string) bool { return w == "--args" || w == "-args" }); name == "gdb" && at > 0 {
-		s.command(words[at+1:], in)
+		c.command(words[at+1:], in)
 		words = append(words[:1:1], gdb(words[1:at], at+1 < len(words))...)
 	} else if name == "gdb" {
 		words = append(words[:1:1], gdb(words[1:], false)...)
 	}
-	if c.plain == nil {
-		reads := s.piped > 0 || in.other || in.file != "" || len(in.texts) > 0
+	if plain == nil {
+		reads := c.piped > 0 || in.other || in.file != "" || len(in.texts) > 0
 		if reads || listed(" ex ed red ", name) || slices.ContainsFunc(words[1:], func(w string) bool { return !static(w) || strings.IndexByte("-+!", (w + " ")[0]) >= 0 }) {
-			s.fail("%s runs what it is told", name)
+			c.fail("%s runs what it is told", name)
 		}
 		return
 	}
 	told := slices.Concat(words[1:], in.texts)
-	if s.piped > 0 {
+	if c.piped > 0 {
 		told = append(told, string(anyText))
 	}
 	for _, text := range told {
-		if whollyUnknown(text) && s.piped == 0 && name != "gdb" || listed(" psql mysql mariadb ", name) && strings.HasPrefix(text, "-") && static(text) {
+		if whollyUnknown(text) && c.piped == 0 && name != "gdb" || listed(" psql mysql mariadb ", name) && strings.HasPrefix(text, "-") && static(text) {
 			continue // the address of a database, and options
 		}
-		if !static(text) || consoleCode.MatchString(text) || slices.ContainsFunc(strings.Split(text, "\n"), func(line string) bool { return !c.plain.MatchString(line) }) {
-			s.fail("%s may start what it is told", name)
+		if !static(text) || consoleCode.MatchString(text) || slices.ContainsFunc(strings.Split(text, "\n"), func(line string) bool { return !plain.MatchString(line) }) {
+			c.fail("%s may start what it is told", name)
 		}
 	}
 }
 
 // git reads the programs that git runs by itself: hooks, and those that its
 // settings name.
-func (s *script) git(words []string) {
-	s.ran = append(s.ran, ".gitconfig", "config", ".gitattributes", gitHook)
+func (c *calls) git(words []string) {
+	c.ran = append(c.ran, ".gitconfig", "config", ".gitattributes", gitHook)
 	for i, word := range words[1:] {
 		if !strings.HasPrefix(word, "-") && static(word) {
-			s.ran = append(s.ran, "git-"+word)
+			c.ran = append(c.ran, "git-"+word)
 		}
 		if strings.HasPrefix(word, "--config-env") || strings.Contains(strings.ToLower(word), "help.autocorrect") {
-			s.fail("git is told to run another command")
+			c.fail("git is told to run another command")
 		}
-		s.hooks = s.hooks || hooksSetting.MatchString(word)
+		c.hooks = c.hooks || hooksSetting.MatchString(word)
 		name, value, joined := strings.Cut(word, "=")
 		if lower := strings.ToLower(name); !strings.HasPrefix(lower, "alias.") {
 			continue
@@ -115,16 +115,16 @@ func (s *script) git(words []string) {
 		if !joined && i+2 < len(words) {
 			value = words[i+2]
 		}
-		s.alias(value)
+		c.alias(value)
 	}
 	if slices.Contains(words, "config") && slices.ContainsFunc(words, renamesSection.MatchString) {
-		s.fail("git is told to make a section of its settings another one")
+		c.fail("git is told to make a section of its settings another one")
 	}
 	if i := slices.Index(words, "for-each-repo"); i > 0 {
-		s.eachRepo(words[i+1:])
+		c.eachRepo(words[i+1:])
 	}
 	if i := slices.Index(words, "subtree"); i > 0 && slices.Contains(words[i:], "push") {
-		s.commands = append(s.commands, command{words: []string{"git", "push"}})
+		c.commands = append(c.commands, command{words: []string{"git", "push"}})
 	}
 }
 
@@ -133,13 +133,13 @@ var renamesSection = lazily(`^(--ren|rename-section$)`)
 
 // eachRepo reads the command that git runs in many repositories. The first word
 // may be a command, or the value of the option before it.
-func (s *script) eachRepo(words []string) {
+func (c *calls) eachRepo(words []string) {
 	seen := 0
 	for i, word := range words {
 		if strings.HasPrefix(word, "-") {
 			continue
 		}
-		if s.command(append([]string{"git"}, words[i:]...), input{}); seen > 0 {
+		if c.command(append([]string{"git"}, words[i:]...), input{}); seen > 0 {
 			return
 		}
 		seen++
@@ -151,24 +151,24 @@ func (s *script) eachRepo(words []string) {
 var hooksSetting = lazily(`(?i)hookspath|templatedir|^--template|^include(if\..*)?\.path`)
 
 // alias reads the expansion of an alias of git.
-func (s *script) alias(value string) {
+func (c *calls) alias(value string) {
 	if code, ok := strings.CutPrefix(value, "!"); ok {
-		s.certain(code)
+		c.certain(code)
 		return
 	}
 	if fields := strings.Fields(unquoted(value)); len(fields) > 0 {
-		s.command(append([]string{"git"}, fields...), input{})
+		c.command(append([]string{"git"}, fields...), input{})
 	}
 }
 
 // spelled refuses options that an expansion spells, for programs that run
 // something by an option: a text that prints an option itself, or keeps it in a
 // variable, could have written it out, so it hides something.
-func (s *script) spelled(args []*syntax.Word) {
+func (c *calls) spelled(args []*syntax.Word) {
 	name, _ := literalText(args[0])
 	name = base(name)
 	if lang, interprets := languageOf(name); interprets {
-		s.findsCode(name, lang, args[1:])
+		c.findsCode(name, lang, args[1:])
 		return
 	}
 	if !slices.ContainsFunc(running, func(r runningOption) bool { return r.how != runsAny && listed(r.programs, name) }) {
@@ -179,20 +179,20 @@ func (s *script) spelled(args []*syntax.Word) {
 			continue
 		}
 		if spells(w.Parts) {
-			s.fail("%s gets options that are not known before", name)
+			c.fail("%s gets options that are not known before", name)
 		}
 		if _, plain := literalText(w); plain {
 			continue
 		}
-		built := s.kept.hidden
-		e := expander{values: s.vars, wordReading: s.reading(), work: &s.left, obscure: func(variable string) { built = built || s.built[variable] }}
+		built := c.kept.hidden
+		e := expander{values: c.vars, wordReading: c.reading(), work: &c.left, obscure: func(variable string) { built = built || c.built[variable] }}
 		for _, value := range e.word(w) {
 			if built && (strings.IndexFunc(value, isUnknown) == 0 || strings.HasPrefix(value, "-") && !static(value)) {
-				s.fail("%s gets names that are not known before, and may be options", name)
+				c.fail("%s gets names that are not known before, and may be options", name)
 			}
 			for _, field := range strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == '\t' || r == '\n' }) {
-				if s.tellsToRun(name, field, args) {
-					s.fail("%s gets options that are not known before", name)
+				if c.tellsToRun(name, field, args) {
+					c.fail("%s gets options that are not known before", name)
 				}
 			}
 		}
@@ -201,17 +201,17 @@ func (s *script) spelled(args []*syntax.Word) {
 
 // findsCode refuses words that may become options with code for an interpreter:
 // names of files that the text has made.
-func (s *script) findsCode(name string, lang language, args []*syntax.Word) {
-	if len(s.kept.files) == 0 {
+func (c *calls) findsCode(name string, lang language, args []*syntax.Word) {
+	if len(c.kept.files) == 0 {
 		return
 	}
 	for _, w := range args {
 		if _, plain := literalText(w); plain {
 			continue
 		}
-		for _, value := range (expander{values: s.vars, wordReading: s.reading(), work: &s.left}).word(w) {
+		for _, value := range (expander{values: c.vars, wordReading: c.reading(), work: &c.left}).word(w) {
 			if strings.HasPrefix(value, "-") && lang.code.MatchString(value) {
-				s.fail("%s gets options that are not known before", name)
+				c.fail("%s gets options that are not known before", name)
 			}
 		}
 	}
@@ -230,9 +230,9 @@ func startsBy(name, word string) bool {
 
 // tellsToRun reports whether a word that comes from an expansion makes a program
 // run something: by itself if it is an option, else with the words around it.
-func (s *script) tellsToRun(name, field string, args []*syntax.Word) bool {
+func (c *calls) tellsToRun(name, field string, args []*syntax.Word) bool {
 	if strings.HasPrefix(field, "-") {
-		return s.runsArguments(name, []string{name, field})
+		return c.runsArguments(name, []string{name, field})
 	}
 	return slices.ContainsFunc(running, func(r runningOption) bool {
 		return r.how == runsScript && strings.Contains(field, "=") && listed(r.programs, name) && r.argument.MatchString(field) &&

@@ -6,7 +6,7 @@ import (
 )
 
 // evaluate reads a command of the shell that runs or evaluates its arguments.
-func (s *script) evaluate(name string, words []string) {
+func (c *calls) evaluate(name string, words []string) {
 	args := words[1:]
 	has := func(letters string) bool {
 		return slices.ContainsFunc(args, func(w string) bool {
@@ -19,77 +19,77 @@ func (s *script) evaluate(name string, words []string) {
 		if len(args) > 0 && args[0] == "--" {
 			args = args[1:]
 		}
-		s.certain(strings.Join(args, " "))
+		c.certain(strings.Join(args, " "))
 	case "source", ".":
-		s.source(name, args)
+		c.source(name, args)
 	case "trap":
-		s.trap(args)
+		c.trap(args)
 	case "alias", "hash":
 		if !known || has("p") && name == "hash" || slices.ContainsFunc(args, func(w string) bool { return strings.Contains(w, "=") }) {
-			s.fail("%s gives another name to a command", name)
+			c.fail("%s gives another name to a command", name)
 		}
 	case "complete", "compopt", "bind", "fc", "vared", "zle", "zmodload", "autoload", "functions", "sched", "zargs":
-		s.fail("%s runs what it is given", name)
+		c.fail("%s runs what it is given", name)
 	case "enable":
 		if has("f") || !known {
-			s.fail("enable loads a command")
+			c.fail("enable loads a command")
 		}
 	case "compgen":
 		if has("CFWXGV") || !known {
-			s.fail("compgen runs what it is given")
+			c.fail("compgen runs what it is given")
 		}
 	case "set":
 		if has("H") || slices.ContainsFunc(args, func(w string) bool { return strings.Contains(w, "hist") }) {
-			s.fail("set changes how the text is read")
+			c.fail("set changes how the text is read")
 		}
 	case "history":
 		if options, _, ok := getopt(name, args); !ok || hasLetter(options, "awrnps") {
-			s.fail("history keeps commands, or brings them back")
+			c.fail("history keeps commands, or brings them back")
 		}
 	case "shopt":
 		if !known || slices.ContainsFunc(args, func(w string) bool { return strings.Contains(w, "hist") }) {
-			s.fail("shopt changes how the text is read")
+			c.fail("shopt changes how the text is read")
 		}
 	case "crontab":
 		if len(args) == 0 || args[0] != "-l" {
-			s.fail("crontab plans commands")
+			c.fail("crontab plans commands")
 		}
 	case "print":
 		if has("Pz") || !known {
-			s.fail("print expands what it is given")
+			c.fail("print expands what it is given")
 		}
 	case "let":
 		for _, w := range args {
 			if !static(w) {
-				s.fail("let of an expression that is not known before it runs")
+				c.fail("let of an expression that is not known before it runs")
 			}
-			s.expression(w)
+			c.refuse(c.expression(w))
 		}
 	default:
-		s.evaluateNames(name, args)
+		c.evaluateNames(name, args)
 	}
 }
 
 // source reads the arguments of source. Its option -p, which bash has since 5.3,
 // names the directories in which it looks for the file.
-func (s *script) source(name string, args []string) {
+func (c *calls) source(name string, args []string) {
 	options, rest, ok := getopt(name, args)
 	if len(rest) == 0 && !ok {
-		s.fail("%s gets options that are not known before it runs", name)
+		c.fail("%s gets options that are not known before it runs", name)
 	}
 	if len(rest) == 0 {
 		return
 	}
-	s.runFile(rest[0])
+	c.runFile(rest[0])
 	for _, o := range options {
 		for dir := range strings.SplitSeq(o.value, ":") {
-			s.runFile(dir + "/" + rest[0])
+			c.runFile(dir + "/" + rest[0])
 		}
 	}
 }
 
 // trap reads the command of a trap.
-func (s *script) trap(args []string) {
+func (c *calls) trap(args []string) {
 	for len(args) > 0 && (args[0] == "--" || args[0] == "-l" || args[0] == "-p") {
 		if args[0] != "--" {
 			return
@@ -97,33 +97,33 @@ func (s *script) trap(args []string) {
 		args = args[1:]
 	}
 	if len(args) > 1 && args[0] != "-" {
-		s.certain(args[0])
+		c.certain(args[0])
 	} else if len(args) == 1 && !static(args[0]) {
-		s.fail("trap of what is not known before it runs")
+		c.fail("trap of what is not known before it runs")
 	}
 }
 
 // evaluateNames reads the commands that take names of variables. The subscript
 // of a name is code.
-func (s *script) evaluateNames(name string, args []string) {
+func (c *calls) evaluateNames(name string, args []string) {
 	switch name {
 	case "test", "[":
-		s.testWords(args)
+		c.testWords(args)
 		return
 	case "declare", "typeset", "local", "export", "readonly":
-		s.declarations(name, args)
+		c.declarations(name, args)
 		return
 	}
 	options, _, _ := getopt(name, args)
 	names, _, ok := filled(name, args)
 	if hasLetter(options, "C") {
-		s.fail("%s runs a command", name)
+		c.fail("%s runs a command", name)
 	}
 	if !ok && (len(options) > 0 || !printsFormat(name, args)) || slices.ContainsFunc(names, badName) {
-		s.fail("%s fills a name that is not known before it runs", name)
+		c.fail("%s fills a name that is not known before it runs", name)
 	}
 	if slices.ContainsFunc(names, decides) {
-		s.fail("%s fills a variable that is run", name)
+		c.fail("%s fills a variable that is run", name)
 	}
 }
 
@@ -141,29 +141,29 @@ func badName(word string) bool {
 // declarations reads the arguments of declare and similar commands. Their
 // options -i and -n turn values into code, and the elements of an array are
 // expanded even in quotes.
-func (s *script) declarations(name string, args []string) {
+func (c *calls) declarations(name string, args []string) {
 	options, rest, ok := getopt(name, args)
 	switch {
 	case !ok && (len(rest) == 0 || strings.HasPrefix(rest[0], "-")):
-		s.fail("%s gets options that are not known before it runs", name)
+		c.fail("%s gets options that are not known before it runs", name)
 	case hasLetter(options, "in") && name != "export" && name != "readonly":
-		s.fail("%s -i and -n make code of values", name)
+		c.fail("%s -i and -n make code of values", name)
 	}
 	arrays := hasLetter(options, "aA")
 	for _, word := range rest {
 		variable, value, _ := strings.Cut(word, "=")
 		variable = strings.TrimSuffix(variable, "+")
 		if !named.MatchString(word) || !static(variable) || strings.ContainsRune(word, anyWords) || evaluates(variable) {
-			s.fail("%s of a name that is not known before it runs", name)
+			c.fail("%s of a name that is not known before it runs", name)
 		}
-		if (arrays || s.arrays[variable] || shellArray.MatchString(variable)) && (strings.HasPrefix(value, "(") || strings.IndexFunc(value, isUnknown) == 0) {
-			s.fail("%s expands the elements of an array", name)
+		if (arrays || c.arrays[variable] || shellArray.MatchString(variable)) && (strings.HasPrefix(value, "(") || strings.IndexFunc(value, isUnknown) == 0) {
+			c.fail("%s expands the elements of an array", name)
 		}
 		if renaming.MatchString(variable) {
-			s.fail("%s is assigned to", variable)
+			c.fail("%s is assigned to", variable)
 		}
 		if strings.Contains(word, "=") { // in quotes, where the parser does not see an assignment
-			s.set(variable, value)
+			c.set(variable, value)
 		}
 	}
 }
@@ -173,13 +173,13 @@ var shellArray = lazily(`^(DIRSTACK|FUNCNAME|GROUPS|PIPESTATUS|MAPFILE|COPROC|BA
 
 // testWords reads the arguments of test. Only the name after -v is evaluated;
 // but an unquoted word may contain such a question.
-func (s *script) testWords(args []string) {
+func (c *calls) testWords(args []string) {
 	for i, w := range args {
 		if strings.ContainsRune(w, anyWords) || strings.Contains(w, "[") && strings.ContainsAny(w, "$`") {
-			s.fail("test of what is not known before it runs")
+			c.fail("test of what is not known before it runs")
 		}
 		if (w == "-v" || w == "-R") && i+1 < len(args) && (!named.MatchString(args[i+1]) || evaluates(args[i+1]) || !static(args[i+1])) {
-			s.fail("test of a name that is not known before it runs")
+			c.fail("test of a name that is not known before it runs")
 		}
 	}
 }

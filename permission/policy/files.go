@@ -6,12 +6,12 @@ import (
 )
 
 // name records the words of a command that may name files, and the directories
-// that it enters.
-func (s *script) name(words []string) {
+// that it enters. A pipe hands it the names in lists.
+func (f *findings) name(words, lists []string) {
 	if len(words) == 0 {
 		return
 	}
-	program, at := s.program(words)
+	program, at := programOf(words)
 	writes := slices.ContainsFunc(words, func(w string) bool { return listed(writers, base(w)) }) ||
 		program == "find" && slices.ContainsFunc(words, findWrites.MatchString)
 	opens := listed(readers, program) || listed(changers, program)
@@ -24,43 +24,43 @@ func (s *script) name(words []string) {
 			operand := i > at && !strings.HasPrefix(word, "-")
 			built := listed(compilers, program) && strings.IndexFunc(word, isUnknown) > 0 // its name is new, and has the beginning in the text
 			file := shellFile{word, writes || output, opens && operand || output && !built, listed(creators, program)}
-			s.files = append(s.files, file)
+			f.files = append(f.files, file)
 			for _, name := range decoded(program, words, i) {
 				file.name = name
-				s.files = append(s.files, file)
+				f.files = append(f.files, file)
 			}
 			if _, value, ok := strings.Cut(word, "="); ok && (output || program == "dd") {
-				s.files = append(s.files, shellFile{name: value, writes: writes || output, opens: true})
+				f.files = append(f.files, shellFile{name: value, writes: writes || output, opens: true})
 			}
 			if at := strings.IndexFunc(word, isSpreadOrText); at == 0 || at > 0 && word[0] == '-' {
-				s.blind = s.blind || writes
+				f.blind = f.blind || writes
 				if output {
-					s.files = append(s.files, shellFile{name: word[at:], writes: true, opens: true})
+					f.files = append(f.files, shellFile{name: word[at:], writes: true, opens: true})
 				}
 			}
 		}
 		if m := directoryOption.FindStringSubmatch(word); m != nil && m[1] != "" {
-			s.enter(m[1])
+			f.enter(m[1])
 		} else if m != nil && i+1 < len(words) {
-			s.enter(words[i+1])
+			f.enter(words[i+1])
 		}
 	}
 	if slices.ContainsFunc(words, func(w string) bool { return listOption(program).MatchString(w) }) {
-		s.files = append(s.files, shellFile{name: string(anyText), writes: writes, opens: true})
+		f.files = append(f.files, shellFile{name: string(anyText), writes: writes, opens: true})
 	}
-	s.search(words)
+	f.search(words, lists)
 	switch base(words[0]) {
 	case "cd", "pushd", "builtin", "command":
 		for _, word := range words[1:] {
-			s.enter(word)
+			f.enter(word)
 		}
 		if len(words) == 1 {
-			s.enter("~")
+			f.enter("~")
 		}
 	case "popd":
-		s.enter(string(anyText))
+		f.enter(string(anyText))
 	case "ln", "cp", "link", "mv", "rsync":
-		s.link(words)
+		f.link(words)
 	}
 }
 
@@ -87,9 +87,9 @@ var (
 	elsewhere = lazily(`^[\w.@` + string(anyText) + `-]+:`)
 )
 
-// program returns the program that a command comes down to, and its position:
+// programOf returns the program that a command comes down to, and its position:
 // the one that a starter starts, if its operands are files.
-func (s *script) program(words []string) (name string, at int) {
+func programOf(words []string) (name string, at int) {
 	name = base(words[0])
 	if _, starts := starters[name]; !starts {
 		return name, 0
@@ -138,37 +138,37 @@ func listOption(program string) *expression {
 }
 
 // enter records a directory that commands may run in.
-func (s *script) enter(dir string) {
+func (f *findings) enter(dir string) {
 	if dir == "-" {
 		dir = string(anyText)
 	}
-	if len(s.dirs) < maxValues {
-		s.dirs = append(s.dirs, dir)
+	if len(f.dirs) < maxValues {
+		f.dirs = append(f.dirs, dir)
 	}
 }
 
 // mention records a value that may be the name of a file.
-func (s *script) mention(value string, writes bool) {
+func (f *findings) mention(value string, writes bool) {
 	if static(value) {
-		s.files = append(s.files, shellFile{name: value, writes: writes})
+		f.files = append(f.files, shellFile{name: value, writes: writes})
 	}
 }
 
 // writes records the files that a command makes. An unknown program may make
 // every file it names.
-func (s *script) writes(name string, words []string, open bool) {
+func (f *findings) writes(name string, words []string, open bool) {
 	known := isPlain(name) || special(name) || name == "gdb" || loader.MatchString(name)
-	s.output(name, words)
+	f.output(name, words)
 	switch {
 	case listed(" gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd uncompress ", name):
 		for _, word := range words[1:] {
-			s.make(unpacked.compile().ReplaceAllString(word, ""))
+			f.make(unpacked.compile().ReplaceAllString(word, ""))
 		}
 		return
 	case listed(makers, name), open && !known && !strings.HasPrefix(words[0], "./"):
 	case name == "find" && slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-fprint") || strings.HasPrefix(w, "-fls") }):
 	case listed(" tar bsdtar cpio rename ", name) && slices.ContainsFunc(words, renamed.MatchString):
-		s.pieces = true
+		f.pieces = true
 		return
 	default:
 		return
@@ -176,13 +176,13 @@ func (s *script) writes(name string, words []string, open bool) {
 	if name == "split" && slices.ContainsFunc(words, splitFilter.MatchString) {
 		return // a program gets the pieces
 	}
-	s.pieces = s.pieces || strings.HasSuffix(name, "split")
+	f.pieces = f.pieces || strings.HasSuffix(name, "split")
 	for i, word := range words[1:] {
 		if strings.ContainsAny(word, " \n") && !listed(makers, name) || name == "rsync" && remoteShell.MatchString(words[i]) {
 			continue // a text, or a program
 		}
 		for _, p := range meanings(word, false) {
-			s.make(p)
+			f.make(p)
 		}
 	}
 }

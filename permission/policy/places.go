@@ -42,7 +42,7 @@ type link struct {
 
 // link records the links that a command makes. It does not matter which operand
 // is the link.
-func (s *script) link(words []string) {
+func (f *findings) link(words []string) {
 	if base(words[0]) != "ln" && !slices.ContainsFunc(words, symbolic.MatchString) {
 		return
 	}
@@ -52,8 +52,8 @@ func (s *script) link(words []string) {
 		if len(targets) == 0 {
 			targets = names // ln -s target makes a link of that name
 		}
-		if len(s.links) < maxValues {
-			s.links = append(s.links, link{name[strings.LastIndexByte(name, '/')+1:], targets})
+		if len(f.links) < maxValues {
+			f.links = append(f.links, link{name[strings.LastIndexByte(name, '/')+1:], targets})
 		}
 	}
 }

@@ -5,39 +5,57 @@ import (
 	"strings"
 )
 
+// calls reads simple commands: what a program does with its words, and what it
+// starts in turn. It knows nothing of syntax; a text goes back to the script.
+type calls struct {
+	findings
+	*knowledge
+	piping
+	nested func(text string) // reads a script inside a command
+}
+
+// piping describes what the pipes before a command hand to it.
+type piping struct {
+	piped  int      // how many pipes lead here
+	lists  []string // names that a pipe hands on; nil if they are unknown
+	told   bool     // input from a pipe comes from the text itself
+	formed bool     // and in another form
+	echoed []string // the words that come by the pipe, unless they are formed
+}
+
 // run reads a simple command: the program, and everything it starts.
-func (s *script) run(words []string, in input) {
-	if s.unread != "" || len(words) == 0 || !s.spend(costOfCall+len(strings.Join(words, " "))) {
+func (c *calls) run(words []string, in input) {
+	if c.unread != "" || len(words) == 0 || !c.spend(costOfCall+len(strings.Join(words, " "))) {
 		return
 	}
 	name := base(words[0])
 	if namesDescriptor(words[0]) {
-		s.fail("%s is whatever a process has opened", words[0])
+		c.fail("%s is whatever a process has opened", words[0])
 		return
 	}
 	open := !isPlain(name) && !listed(evaluators, name)
-	if s.runsArguments(name, words) {
+	if c.runsArguments(name, words) {
 		open = true
 	}
 	if name == "xargs" || name == "gxargs" {
 		words = append(slices.Clone(words), string(anyWords))
 	}
-	s.commands = append(s.commands, command{words, open})
-	s.ran = append(s.ran, name)
+	c.commands = append(c.commands, command{words, open})
+	c.ran = append(c.ran, name)
 	if sub, ok := strings.CutPrefix(name, "git-"); ok { // a command of git as a program
-		s.commands = append(s.commands, command{append([]string{"git", sub}, words[1:]...), open})
+		c.commands = append(c.commands, command{append([]string{"git", sub}, words[1:]...), open})
 	}
 	if strings.Contains(words[0], "/") && !strings.HasPrefix(words[0], "/usr/") && !strings.HasPrefix(words[0], "/bin/") {
-		s.scripts = true
+		c.scripts = true
 	}
-	s.loads(name)
-	s.writes(name, words, open)
-	s.dispatch(words, in)
+	c.loads(name)
+	c.writes(name, words, open)
+	c.dispatch(words, in)
 	if !open {
 		return
 	}
 	for _, text := range in.texts {
-		s.commandLine(text)
+		c.commandLine(text)
 	}
 	if _, ok := languageOf(name); ok {
 		return // its arguments are read, and those of its script are data
@@ -45,17 +63,17 @@ func (s *script) run(words []string, in input) {
 	_, starts := starters[name]
 	plain := isPlain(name)
 	for i, word := range words[1:] {
-		if s.unread != "" || !s.spend(8) {
+		if c.unread != "" || !c.spend(8) {
 			return
 		}
 		if special(base(word)) && (starts || word != ".") { // a directory
-			s.maybe(starts || runsCodeOf(words[i+1:]), func() { s.dispatch(words[i+1:], in) })
+			c.maybe(starts || runsCodeOf(words[i+1:]), func() { c.dispatch(words[i+1:], in) })
 		}
 		if strings.ContainsAny(word, " \t\n;|&<>$`'\"\\") {
-			s.maybe(!starts && !plain && i > 0 && commandOption.MatchString(words[i]), func() { s.dispatchText(word) })
+			c.maybe(!starts && !plain && i > 0 && commandOption.MatchString(words[i]), func() { c.dispatchText(word) })
 		}
 		if m := joinedCommand.FindStringSubmatch(word); m != nil && !starts && !plain {
-			s.maybe(true, func() { s.dispatchText(m[1]) })
+			c.maybe(true, func() { c.dispatchText(m[1]) })
 		}
 	}
 }
@@ -91,44 +109,35 @@ func namesDescriptor(word string) bool {
 // of a process, wherever these are.
 var descriptor = lazily(`^([0-9]+|stdin|stdout|stderr|exe)$`)
 
-// maybe reads what a program may run. Unless it certainly runs it, unreadable
-// parts do not count.
-func (s *script) maybe(sure bool, read func()) {
-	before, files, dirs := s.unread, len(s.files), len(s.dirs)
-	if read(); !sure && s.left >= 0 {
-		s.unread, s.files, s.dirs = before, s.files[:files], s.dirs[:dirs]
-	}
-}
-
-func (s *script) dispatchText(text string) {
-	if static(text) && s.spend(len(text)) {
-		s.read(text)
+func (c *calls) dispatchText(text string) {
+	if static(text) && c.spend(len(text)) {
+		c.nested(text)
 	}
 }
 
 // dispatch reads a command by the meaning of its first word.
-func (s *script) dispatch(words []string, in input) {
+func (c *calls) dispatch(words []string, in input) {
 	name := base(words[0])
-	if !s.spend(len(words) * 8) {
+	if !c.spend(len(words) * 8) {
 		return
 	}
 	switch st, starts := starters[name]; {
 	case listed(shells, name):
-		s.shell(words, in)
+		c.shell(words, in)
 	case listed(otherShells, name):
-		s.fail("%s has a language of its own", name)
+		c.fail("%s has a language of its own", name)
 	case listed(evaluators, name):
-		s.evaluate(name, words)
+		c.evaluate(name, words)
 	case starts:
-		s.start(st, words, in)
+		c.start(st, words, in)
 	default:
 		if lang, ok := languageOf(name); ok {
-			s.ran = append(s.ran, languageSources...)
-			s.interpret(lang, words, in)
+			c.ran = append(c.ran, languageSources...)
+			c.interpret(lang, words, in)
 		} else if loader.MatchString(name) {
-			s.start(starter{}, words, in)
+			c.start(starter{}, words, in)
 		} else {
-			s.tool(name, words, in)
+			c.tool(name, words, in)
 		}
 	}
 }
@@ -141,63 +150,63 @@ var loader = lazily(`^ld(-linux[-\w]*|-musl[-\w]*)?\.so(\.\d+)?$`)
 var languageSources = []string{"*.py", "*.pth", "*.js", "*.cjs", "*.mjs", "*.pm", "*.pl", "*.rb"}
 
 // tool reads the special cases of a few programs.
-func (s *script) tool(name string, words []string, in input) {
+func (c *calls) tool(name string, words []string, in input) {
 	switch name {
 	case "find", "fd", "fdfind":
-		s.executes(name, words, in)
+		c.executes(name, words, in)
 	case "go":
 		for i, word := range words {
 			if word == "run" || word == "test" || word == "generate" {
-				s.ran = append(s.ran, "*.go")
+				c.ran = append(c.ran, "*.go")
 				for _, file := range words[i+1:] {
-					s.ran = append(s.ran, base(file))
+					c.ran = append(c.ran, base(file))
 				}
 			}
 		}
 	case "gcc", "g++", "cc", "c++", "clang", "clang++", "rustc", "ld", "as", "javac", "swiftc", "kotlinc":
-		s.compile(words)
+		c.compile(words)
 	case "run-parts":
-		s.fail("run-parts runs all that is in a directory")
+		c.fail("run-parts runs all that is in a directory")
 	case "npx", "pnpx":
-		s.scriptOptions(words)
+		c.scriptOptions(words)
 	case "cmake", "make", "gmake", "ninja", "npm", "pnpm", "yarn", "just", "task", "rake", "docker", "podman":
-		s.ran = append(s.ran, "Makefile", "makefile", "GNUmakefile", "package.json", "build.ninja", "justfile", "Taskfile.yml", "Rakefile", "CMakeLists.txt", ".npmrc", "*.c", "*.cc", "*.cpp", "*.mk", "*.js", "*.go")
-		s.scripts = true
+		c.ran = append(c.ran, "Makefile", "makefile", "GNUmakefile", "package.json", "build.ninja", "justfile", "Taskfile.yml", "Rakefile", "CMakeLists.txt", ".npmrc", "*.c", "*.cc", "*.cpp", "*.mk", "*.js", "*.go")
+		c.scripts = true
 		if at := slices.Index(words, "--"); name == "cmake" && at > 0 && slices.Contains(words[:at], "--build") {
-			s.command(append([]string{"make"}, words[at+1:]...), in) // its arguments, or those of a similar program
+			c.command(append([]string{"make"}, words[at+1:]...), in) // its arguments, or those of a similar program
 		}
 		if listed(" npm pnpm yarn ", name) && slices.ContainsFunc(words, func(w string) bool { return w == "exec" || w == "x" || w == "dlx" }) {
-			s.scriptOptions(words)
+			c.scriptOptions(words)
 		}
 		for i, word := range words {
 			m := makefile.FindStringSubmatch(word)
 			if m != nil && m[1] != "" {
-				s.runFile(m[1])
+				c.runFile(m[1])
 			} else if m != nil && i+1 < len(words) {
-				s.runFile(words[i+1])
+				c.runFile(words[i+1])
 			}
 		}
 	case "patch":
-		s.patch(words, in)
+		c.patch(words, in, c.piped > 0 && c.told)
 	case "git":
-		s.git(words)
+		c.git(words)
 		if slices.Contains(words, "apply") || slices.Contains(words, "am") {
-			s.patch(words, in)
+			c.patch(words, in, c.piped > 0 && c.told)
 		}
 	default:
-		s.console(name, words, in)
+		c.console(name, words, in)
 	}
 }
 
 // executes reads the commands that find and similar programs start with the
 // names they find.
-func (s *script) executes(name string, words []string, in input) {
+func (c *calls) executes(name string, words []string, in input) {
 	for i, word := range words[1:] {
 		m := execution(name).FindStringSubmatch(word)
 		if m == nil {
 			continue
 		}
-		if s.unread != "" || !s.spend(8*(len(words)-i)) {
+		if c.unread != "" || !c.spend(8*(len(words)-i)) {
 			return
 		}
 		inner := slices.Clone(words[i+2:])
@@ -211,11 +220,11 @@ func (s *script) executes(name string, words []string, in input) {
 		}
 		if name != "find" { // without a placeholder, names come at the end
 			inner = append(inner, "{}")
-			if slices.ContainsFunc(s.kept.files, func(f string) bool { return startsBy(base(inner[0]), f) }) {
-				s.fail("%s gets options that are not known before", inner[0])
+			if slices.ContainsFunc(c.kept.files, func(f string) bool { return startsBy(base(inner[0]), f) }) {
+				c.fail("%s gets options that are not known before", inner[0])
 			}
 		}
-		s.command(inner, in)
+		c.command(inner, in)
 	}
 }
 
@@ -224,15 +233,15 @@ var foundName = lazily(`\{(/|//|\.|/\.)?\}`)
 
 // compile reads the sources of a compiler: a program built from a source that
 // the text has written counts as written itself.
-func (s *script) compile(words []string) {
+func (c *calls) compile(words []string) {
 	for _, word := range words[1:] {
 		switch {
 		case word == "-" || strings.HasPrefix(word, "-B"):
-			s.fail("%s compiles what it reads, or by what it is told", words[0])
+			c.fail("%s compiles what it reads, or by what it is told", words[0])
 		case strings.HasPrefix(word, "@"):
-			s.runFile(word[1:])
+			c.runFile(word[1:])
 		case !strings.HasPrefix(word, "-"):
-			s.ran = append(s.ran, base(word))
+			c.ran = append(c.ran, base(word))
 		}
 	}
 }
@@ -255,17 +264,17 @@ var (
 var makefile = lazily(`(?s)^(?:-[A-Za-z0-9]*f|--fi(?:le?)?(?:=|$)|--ma(?:k(?:e(?:f(?:i(?:le?)?)?)?)?)?(?:=|$))(.*)$`)
 
 // start reads the command that a starter starts.
-func (s *script) start(st starter, words []string, in input) {
+func (c *calls) start(st starter, words []string, in input) {
 	name := base(words[0])
 	if name == "command" && len(words) > 1 && strings.Trim(words[1], "-pvV") == "" && strings.ContainsAny(words[1], "vV") {
 		return // it only shows where a command is
 	}
 	if st.script {
-		s.scriptOptions(words)
+		c.scriptOptions(words)
 	}
 	if options, _, _ := getopt(name, words[1:]); name == "exec" && hasLetter(options, "a") {
 		for _, o := range options {
-			s.given([]string{o.value}) // the name of a script, for itself
+			c.given([]string{o.value}) // the name of a script, for itself
 		}
 	}
 	own := st.own
@@ -273,38 +282,38 @@ func (s *script) start(st starter, words []string, in input) {
 	for i := 1; i < len(words); i++ {
 		switch word := words[i]; {
 		case strings.ContainsFunc(word, isSpread):
-			s.fail("%s starts what is not known before", name)
+			c.fail("%s starts what is not known before", name)
 			return
 		case name == "env" && splitString.MatchString(word) && (!static(word) || i+1 < len(words) && !static(words[i+1]) || strings.ContainsAny(strings.Join(words[i:], " "), `\$'"`)):
-			s.fail("env splits a text in its own way")
+			c.fail("env splits a text in its own way")
 			return
 		case name == "env" && splitString.MatchString(word):
-			s.commandLine(splitString.compile().ReplaceAllString(word, ""))
+			c.commandLine(splitString.compile().ReplaceAllString(word, ""))
 		case strings.HasPrefix(word, "--") && len(word) > 2:
 			loose = loose || !strings.Contains(word, "=")
 		case len(word) > 1 && word[0] == '-':
 			if takesNext(st.values, word) {
 				i++
 				if i < len(words) && strings.ContainsFunc(words[i], isSpread) {
-					s.fail("%s starts what is not known before", name)
+					c.fail("%s starts what is not known before", name)
 				}
 			}
 		case named.MatchString(word) && strings.Contains(word, "="):
 			variable, value, _ := strings.Cut(word, "=")
-			s.set(variable, value)
+			c.set(variable, value)
 		case own > 0:
 			own--
 			loose = loose || !static(word)
 		default:
 			if loose && !allStatic(words[i:min(i+3, len(words))]) {
-				s.fail("%s starts what is not known before", name)
+				c.fail("%s starts what is not known before", name)
 			}
-			s.started(st, words, i, in)
+			c.started(st, words, i, in)
 			return
 		}
 	}
 	if st.shell && !slices.ContainsFunc(words[1:], func(w string) bool { return w == "-l" || w == "-v" || w == "-c" || w == "-V" || w == "--version" }) {
-		s.stdin(name, in)
+		c.stdin(name, in)
 	}
 }
 
@@ -316,14 +325,14 @@ func takesNext(values, word string) bool {
 }
 
 // scriptOptions reads the scripts that options such as -c of su take.
-func (s *script) scriptOptions(words []string) {
+func (c *calls) scriptOptions(words []string) {
 	for i, word := range words[1:] {
 		if scriptOption.MatchString(word) && i+2 < len(words) {
-			s.certain(words[i+2])
+			c.certain(words[i+2])
 		} else if m := joinedScript.FindStringSubmatch(word); m != nil {
-			s.certain(m[1])
+			c.certain(m[1])
 		} else if !static(word) && strings.HasPrefix(word, "-") {
-			s.fail("an option of %s that is not known before", words[0])
+			c.fail("an option of %s that is not known before", words[0])
 		}
 	}
 }
@@ -344,23 +353,23 @@ func isSpread(r rune) bool { return isUnknown(r) && r != anyText }
 var splitString = lazily(`^(-[a-zA-Z0]*S|--s[a-z-]*=?)`)
 
 // certain reads a text that is certainly a script.
-func (s *script) certain(text string) {
+func (c *calls) certain(text string) {
 	if !static(text) {
-		s.fail("a script that is not known before it runs")
+		c.fail("a script that is not known before it runs")
 		return
 	}
-	s.read(text)
+	c.nested(text)
 }
 
 // started reads the command at position i of a starter's words.
-func (s *script) started(st starter, words []string, i int, in input) {
+func (c *calls) started(st starter, words []string, i int, in input) {
 	inner := words[i:]
 	if !static(inner[0]) {
-		s.fail("%s starts what is not known before", base(words[0]))
+		c.fail("%s starts what is not known before", base(words[0]))
 		return
 	}
-	if name := base(inner[0]); base(words[0]) == "xargs" && (s.told && s.mayRun(name) || slices.ContainsFunc(s.kept.returned(), func(w string) bool { return startsBy(name, w) })) {
-		s.fail("%s gets options that are not known before", name)
+	if name := base(inner[0]); base(words[0]) == "xargs" && (c.told && c.mayRun(name) || slices.ContainsFunc(c.kept.returned(), func(w string) bool { return startsBy(name, w) })) {
+		c.fail("%s gets options that are not known before", name)
 	}
 	if mark := replaced(words[:i]); mark != "" {
 		inner = slices.Clone(inner)
@@ -369,24 +378,24 @@ func (s *script) started(st starter, words []string, i int, in input) {
 		}
 	}
 	if strings.Contains(inner[0], "{}") {
-		s.fail("%s starts what it reads", base(words[0]))
+		c.fail("%s starts what it reads", base(words[0]))
 	}
 	if st.shell {
 		text := strings.Join(inner, " ")
 		if strings.ContainsAny(text, " \t\n;|&<>$`'\"\\*?[") {
-			s.maybe(listed(shellStarters, base(words[0])), func() { s.dispatchText(text) })
+			c.maybe(listed(shellStarters, base(words[0])), func() { c.dispatchText(text) })
 		}
 		if !static(text) && !strings.Contains(inner[0], "/") && base(words[0]) != "sudo" && base(words[0]) != "doas" {
-			s.fail("a script that is not known before it runs")
+			c.fail("a script that is not known before it runs")
 		}
 	}
-	s.command(inner, in)
+	c.command(inner, in)
 }
 
 // mayRun reports whether input from a pipe may make a program run something.
-func (s *script) mayRun(name string) bool {
+func (p *piping) mayRun(name string) bool {
 	return slices.ContainsFunc(running, func(r runningOption) bool {
-		return r.how != runsAny && listed(r.programs, name) && (s.formed || slices.ContainsFunc(s.echoed, func(w string) bool {
+		return r.how != runsAny && listed(r.programs, name) && (p.formed || slices.ContainsFunc(p.echoed, func(w string) bool {
 			return !plainLine.MatchString(w) || slices.ContainsFunc(strings.Fields(w), r.argument.MatchString)
 		}))
 	})
@@ -425,31 +434,31 @@ func replaced(words []string) string {
 var replaceOption = lazily(`^--` + abbreviated("replace", 1) + `(=|$)`)
 
 // command reads a command that another one starts.
-func (s *script) command(words []string, in input) {
+func (c *calls) command(words []string, in input) {
 	if len(words) == 0 {
 		return
 	}
 	if !static(words[0]) || strings.Contains(words[0], "{}") {
-		s.fail("a command that is not known before it runs")
+		c.fail("a command that is not known before it runs")
 		return
 	}
-	if s.inner++; s.inner > maxInner {
-		s.fail("too many commands that start others")
+	if c.inner++; c.inner > maxInner {
+		c.fail("too many commands that start others")
 		return
 	}
-	s.run(words, in)
-	s.inner--
+	c.run(words, in)
+	c.inner--
 }
 
 // shell reads the arguments of a shell.
-func (s *script) shell(words []string, in input) {
+func (c *calls) shell(words []string, in input) {
 	code, stdin, talks := false, false, false
 	i := 1
 options:
 	for ; i < len(words); i++ {
 		switch w := words[i]; {
 		case !static(w):
-			s.fail("a shell whose arguments are not known before it runs")
+			c.fail("a shell whose arguments are not known before it runs")
 			return
 		case w == "--version" || w == "--help":
 			return
@@ -458,7 +467,7 @@ options:
 			break options
 		case w == "--rcfile" || w == "--init-file":
 			if i++; i < len(words) {
-				s.runFile(words[i])
+				c.runFile(words[i])
 			}
 		case strings.HasPrefix(w, "--"):
 		case len(w) > 1 && (w[0] == '-' || w[0] == '+'):
@@ -467,40 +476,40 @@ options:
 			talks = talks || strings.ContainsAny(w, "iH")
 			for range strings.Count(w, "o") + strings.Count(w, "O") { // each takes a word
 				if i++; i < len(words) {
-					s.option(words[i])
+					c.option(words[i])
 				}
 			}
 		default:
 			break options
 		}
 	}
-	s.ran = append(s.ran, ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".inputrc")
+	c.ran = append(c.ran, ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".inputrc")
 	switch {
 	case code && i < len(words):
-		s.given(words[i+1:])
-		s.certain(words[i])
+		c.given(words[i+1:])
+		c.certain(words[i])
 	case code:
 	case stdin && i < len(words):
-		s.given(words[i:])
-		s.stdin(words[0], in)
+		c.given(words[i:])
+		c.stdin(words[0], in)
 	case i < len(words) && !stdin && !isStdin(words[i]):
-		s.runFile(words[i])
+		c.runFile(words[i])
 	case talks: // it expands words from its history
-		s.fail("%s is told what to do by what it reads", words[0])
+		c.fail("%s is told what to do by what it reads", words[0])
 	default:
-		s.stdin(words[0], in)
+		c.stdin(words[0], in)
 	}
 }
 
 // given records the arguments of a script.
-func (s *script) given(words []string) {
+func (c *calls) given(words []string) {
 	if len(words) == 0 {
 		return
 	}
-	l := learner{script: s}
-	before := s.size()
+	l := learner{knowledge: c.knowledge, bounds: &c.bounds}
+	before := c.size()
 	l.arguments(words)
-	s.later = s.later || s.size() > before
+	c.later = c.later || c.size() > before
 }
 
 func isStdin(path string) bool {
@@ -508,31 +517,31 @@ func isStdin(path string) bool {
 }
 
 // stdin reads the input of a shell: a here-document, or else something unknown.
-func (s *script) stdin(name string, in input) {
+func (c *calls) stdin(name string, in input) {
 	if in.other || len(in.texts) == 0 && in.file == "" {
-		s.fail("%s runs what it reads", name)
+		c.fail("%s runs what it reads", name)
 		return
 	}
 	if in.file != "" {
-		s.runFile(in.file)
+		c.runFile(in.file)
 	}
 	for _, text := range in.texts {
-		s.certain(text)
+		c.certain(text)
 	}
 }
 
 // interpret reads the arguments of an interpreter.
-func (s *script) interpret(lang language, words []string, in input) {
+func (c *calls) interpret(lang language, words []string, in input) {
 	name := base(words[0])
 	check := func(code string) {
-		if !s.spend(4*len(code) + costOfText) {
+		if !c.spend(4*len(code) + costOfText) {
 			return
 		}
 		if !static(code) || lang.starts == nil || lang.starts(code) {
-			s.fail("code for %s that may start anything", name)
+			c.fail("code for %s that may start anything", name)
 		}
 		if awkWrites.MatchString(code) && listed(languages[0].names, name) {
-			s.pieces, s.blind = true, true
+			c.pieces, c.blind = true, true
 		}
 	}
 	have := false
@@ -557,15 +566,15 @@ func (s *script) interpret(lang language, words []string, in input) {
 			last := w[len(w)-1]
 			switch {
 			case lang.options != nil && !lang.options.MatchString(w):
-				s.fail("an option of %s that may start anything", name)
+				c.fail("an option of %s that may start anything", name)
 			case strings.IndexByte(lang.file, last) >= 0 && w[1] != '-':
 				have = true
 				if i++; i < len(words) {
-					s.runFile(words[i])
+					c.runFile(words[i])
 				}
 			case w == "-m" && strings.Contains(lang.values, "m"):
 				if i+1 < len(words) && (!static(words[i+1]) || codeModule.MatchString(words[i+1])) {
-					s.fail("a module that runs code")
+					c.fail("a module that runs code")
 				}
 				return
 			case len(w) == 2 && strings.IndexByte(lang.values, last) >= 0:
@@ -577,17 +586,17 @@ func (s *script) interpret(lang language, words []string, in input) {
 		case !have && isStdin(w):
 			i = len(words) // the rest are arguments of what it reads
 		case !have && w != "--":
-			s.runFile(w)
+			c.runFile(w)
 			return
 		case name == "perl" && (!static(w) || strings.Contains(w, "|")):
-			s.fail("perl opens names that end with a bar as commands")
+			c.fail("perl opens names that end with a bar as commands")
 		}
 	}
 	if have || slices.Contains(words, "--test") && listed(" node nodejs ", name) {
 		return
 	}
 	if in.other || len(in.texts) == 0 {
-		s.stdin(name, in)
+		c.stdin(name, in)
 		return
 	}
 	for _, text := range in.texts {

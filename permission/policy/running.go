@@ -204,7 +204,7 @@ var running = []runningOption{
 // runsArguments reports whether an otherwise plain program runs one of its
 // arguments, and reads those that it certainly runs. Unknown parts of those
 // make the command unreadable.
-func (s *script) runsArguments(name string, words []string) bool {
+func (c *calls) runsArguments(name string, words []string) bool {
 	runs, how := false, runsAny
 	type found struct {
 		option runningOption
@@ -216,7 +216,7 @@ func (s *script) runsArguments(name string, words []string) bool {
 		if !listed(r.programs, name) || r.only != "" && !slices.Contains(words, r.only) {
 			continue
 		}
-		if !s.spend(16 * len(words)) {
+		if !c.spend(16 * len(words)) {
 			return true // the command is denied
 		}
 		for i, w := range words[1:] {
@@ -229,34 +229,22 @@ func (s *script) runsArguments(name string, words []string) bool {
 			}
 		}
 	}
-	s.knowArguments(name, words, how)
+	c.knowArguments(name, words, how)
 	if name == "split" && runs {
-		s.namePieces(words)
+		c.namePieces(words)
 	}
 	for _, f := range list {
-		if s.unread != "" || !s.spend(costOfText/4) {
+		if c.unread != "" || !c.spend(costOfText/4) {
 			break
 		}
-		s.runs(name, f.option, f.match, words[f.at:])
+		c.runs(name, f.option, f.match, words[f.at:])
 	}
 	return runs
 }
 
-// namePieces records the names that split puts into FILE for its filter: they
-// begin with its last operand, or with x.
-func (s *script) namePieces(words []string) {
-	for _, prefix := range append(operands(words), "x") {
-		if value := prefix + string(anyName); !slices.Contains(s.vars["FILE"], value) && len(s.vars["FILE"]) < maxValues {
-			s.vars["FILE"] = append(s.vars["FILE"], value)
-			s.held++
-			s.later = true
-		}
-	}
-}
-
 // knowArguments makes a command with unknown arguments unreadable.
-func (s *script) knowArguments(name string, words []string, how runsHow) {
-	if how == runsAny || s.unread != "" {
+func (c *calls) knowArguments(name string, words []string, how runsHow) {
+	if how == runsAny || c.unread != "" {
 		return
 	}
 	started := len(words) // the command that find starts is read as a command
@@ -265,11 +253,11 @@ func (s *script) knowArguments(name string, words []string, how runsHow) {
 	}
 	for i, w := range words[1:] {
 		if !static(w) || how == runsKnown && strings.ContainsAny(w, "$`") && !listed(" find fd fdfind ", name) {
-			s.fail("%s runs what is not known before", name)
+			c.fail("%s runs what is not known before", name)
 		}
 		for _, piece := range pieces(w) {
 			if how == runsKnown && i < started && !strings.HasPrefix(piece, "-") && base(piece) != "" { // others are read
-				s.ran = append(s.ran, base(piece))
+				c.ran = append(c.ran, base(piece))
 			}
 		}
 	}
@@ -277,12 +265,12 @@ func (s *script) knowArguments(name string, words []string, how runsHow) {
 
 // runs reads what an option certainly runs: m is the option, and rest are the
 // words after it.
-func (s *script) runs(name string, r runningOption, m, rest []string) {
+func (c *calls) runs(name string, r runningOption, m, rest []string) {
 	switch r.how {
 	case runsScript:
-		line := s.certainLine
+		line := c.certainLine
 		if shellSetting.MatchString(m[0]) {
-			line = s.shellLine
+			line = c.shellLine
 		}
 		if len(m) > 1 && m[1] != "" {
 			line(m[1])
@@ -291,27 +279,27 @@ func (s *script) runs(name string, r runningOption, m, rest []string) {
 		}
 	case runsRest:
 		if len(rest) == 1 && strings.ContainsAny(rest[0], " \t\n;|&<>$`'\"\\*?[") {
-			s.certain(rest[0])
+			c.certain(rest[0])
 			return
 		}
-		s.certainWords(rest)
+		c.certainWords(rest)
 	case runsSetting:
-		s.setting(name, m, rest)
+		c.setting(name, m, rest)
 	case runsCode:
-		s.fail("%s runs code that is not read", name)
+		c.fail("%s runs code that is not read", name)
 	}
 }
 
 // certainWords reads words that contain a command, after options and words that
 // belong to the program which runs it.
-func (s *script) certainWords(words []string) {
+func (c *calls) certainWords(words []string) {
 	for i, w := range words {
 		if !static(w) {
-			s.fail("a command that is not known before it runs")
+			c.fail("a command that is not known before it runs")
 			return
 		}
 		if special(base(w)) && w != "." {
-			s.command(words[i:], input{})
+			c.command(words[i:], input{})
 			return
 		}
 	}
@@ -323,44 +311,44 @@ var commandSetting = lazily(`(?i)(editor|pager|cmd|command|helper|program|fsmoni
 
 // gitSettings reads a setting: the next word for -c, and for config a name and a
 // value.
-func (s *script) gitSettings(m, rest []string) {
+func (c *calls) gitSettings(m, rest []string) {
 	if m[0] != "config" {
 		if len(m) > 1 && m[1] != "" {
 			rest = []string{m[1]}
 		}
 		if len(rest) > 0 {
 			key, value, _ := strings.Cut(rest[0], "=")
-			s.gitSetting(key, value)
+			c.gitSetting(key, value)
 		}
 		return
 	}
 	names := operands(append([]string{""}, rest...))
 	for i, key := range names {
 		if strings.Contains(key, ".") && i+1 < len(names) {
-			s.gitSetting(key, names[i+1])
+			c.gitSetting(key, names[i+1])
 			return
 		}
 	}
 }
 
-func (s *script) gitSetting(key, value string) {
+func (c *calls) gitSetting(key, value string) {
 	if strings.Contains(key+"="+value, "ext::") || strings.EqualFold(key, "protocol.ext.allow") {
-		s.fail("git runs a remote of its own kind, ext::")
+		c.fail("git runs a remote of its own kind, ext::")
 	}
 	if value == "" || !commandSetting.MatchString(key) {
 		return
 	}
 	if strings.EqualFold(key, "sequence.editor") {
-		s.sequenceEditor(value)
+		c.sequenceEditor(value)
 	}
-	s.certainLine(strings.TrimPrefix(value, "!"))
+	c.certainLine(strings.TrimPrefix(value, "!"))
 }
 
 // certainLine reads a text that a program certainly runs, with arguments of its
 // own after it. It may be a value with a name in front.
-func (s *script) certainLine(text string) {
+func (c *calls) certainLine(text string) {
 	if name, value, ok := strings.Cut(text, "="); ok && settingName.MatchString(name) {
-		s.certainLine(value)
+		c.certainLine(value)
 		return
 	}
 	words := strings.Fields(text)
@@ -368,18 +356,18 @@ func (s *script) certainLine(text string) {
 		return
 	}
 	if !plainLine.MatchString(text) || runsCodeOf(words) || listed(otherShells, base(words[0])) || len(words) > 1 && special(base(words[1])) {
-		s.certain(text)
+		c.certain(text)
 		return
 	}
-	s.commands = append(s.commands, command{words, true})
+	c.commands = append(c.commands, command{words, true})
 	for _, w := range words {
 		if !strings.HasPrefix(w, "-") {
-			s.ran = append(s.ran, base(w))
+			c.ran = append(c.ran, base(w))
 		}
 	}
-	s.scripts = true
+	c.scripts = true
 	if takesOver(words) {
-		s.fail("%s runs what it is given", words[0])
+		c.fail("%s runs what it is given", words[0])
 	}
 }
 
@@ -391,9 +379,9 @@ var (
 
 // sequenceEditor reads the editor of a list of commits, which may put commands
 // into it.
-func (s *script) sequenceEditor(value string) {
+func (c *calls) sequenceEditor(value string) {
 	if !todoEditor.MatchString(value) {
-		s.fail("an editor that may put commands into the list of a rebase")
+		c.fail("an editor that may put commands into the list of a rebase")
 	}
 }
 

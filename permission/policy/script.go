@@ -1,69 +1,16 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Bounds on reading. A command beyond them cannot be read.
-const (
-	maxScript  = 128 << 10 // bytes of a command
-	maxNesting = 200       // brackets and keywords inside each other
-	maxInner   = 12        // scripts inside scripts
-	maxWork    = 228 << 10 // bytes of words that are read beyond those of the text, including inner scripts
-	costOfText = 512       // the cost of each inner script beyond its bytes
-	costOfCall = 320       // the cost of each command
-)
-
-// script lists what a text for the shell may run, as far as that can be known
-// before it runs: a flat list of simple commands, from wherever in the text
-// they come, and of the words that may name files.
+// script reads a text for the shell: its syntax, and by calls the commands in it.
 type script struct {
-	commands []command
-	files    []shellFile
-	dirs     []string // that commands may run in: the targets of cd and its kin
-	links    []link   // that commands make
-	homes    []string // other values of HOME
-	lists    []string // names that a pipe hands on; nil if they are unknown
-	texted   []string // here-documents, which may list files
-	blind    bool     // a program that writes is given an unknown name
-	// unread is why the text cannot be understood before it runs; empty if it
-	// can.
-	unread string
-
-	made, ran []string // names of files that are written, and of those that run
-	patches   []string // names of files that are applied as patches
-	pieces    bool     // files with unknown names are written
-	scripts   bool     // a script is run by its name
-	hooks     bool     // git is told where to find the programs that it runs by itself
-	obscured  bool     // a program is given an assembled value, and may take it for a file
-	piped     int      // how many pipes lead here
-	told      bool     // input from a pipe comes from the text itself
-	formed    bool     // and in another form
-	echoed    []string // the words that come by the pipe, unless they are formed
-	inner     int      // how many scripts enclose this one
-	left      int      // of maxWork
-	learned   bool     // the effects of the text itself on variables are known
-	*knowledge
-}
-
-// command is a simple command: a program and its arguments.
-type command struct {
-	words []string
-	// open reports that the program may run its arguments, or read them as
-	// code: every one of its words may begin a command.
-	open bool
-}
-
-// shellFile is a word of a command that may name a file.
-type shellFile struct {
-	name   string
-	writes bool // as far as the command is known
-	opens  bool // certainly: an unknown word may be this file
-	makes  bool // the command only creates it, and does not read it
+	calls
+	learned bool // the effects of the text itself on variables are known
 }
 
 // readScript reads a text for the shell. The effects of an inner script on
@@ -71,7 +18,7 @@ type shellFile struct {
 func readScript(text string) *script {
 	k, left := newKnowledge(), maxWork+len(text)
 	for range learnings {
-		s := &script{left: left, knowledge: k}
+		s := newScript(k, left)
 		s.guarded(text)
 		if left = s.left; s.unread != "" || !k.later {
 			s.settle()
@@ -79,8 +26,14 @@ func readScript(text string) *script {
 		}
 		k.later = false
 	}
-	s := &script{left: left, knowledge: k}
+	s := newScript(k, left)
 	s.fail("scripts that change variables again and again")
+	return s
+}
+
+func newScript(k *knowledge, left int) *script {
+	s := &script{calls: calls{findings: findings{bounds: bounds{left: left}}, knowledge: k}}
+	s.nested = s.read
 	return s
 }
 
@@ -92,21 +45,6 @@ func (s *script) guarded(text string) {
 		}
 	}()
 	s.read(text)
-}
-
-// fail records that the text cannot be read, and why.
-func (s *script) fail(format string, args ...any) {
-	if s.unread == "" {
-		s.unread = fmt.Sprintf(format, args...)
-	}
-}
-
-// spend reports whether there is work left for n bytes.
-func (s *script) spend(n int) bool {
-	if s.left -= n + 1; s.left < 0 {
-		s.fail("too much to read")
-	}
-	return s.left >= 0
 }
 
 // The parser reads two things differently from bash: a backslash at the end of
@@ -232,12 +170,12 @@ var keywords = map[string]int{"if": 1, "while": 1, "until": 1, "for": 1, "case":
 // words or looked for in the file system.
 var zshExpansion = lazily(`\$[=~^]+[A-Za-z_]`)
 
-// zsh refuses words that hold such an expansion.
-func (s *script) zsh(w *syntax.Word) {
-	text := ""
+// zshReads returns why zsh reads a word differently; empty if it does not.
+func zshReads(w *syntax.Word) (why string) {
 	if evaluatesSubscript(w.Parts) {
-		s.fail("a subscript in quotes, which zsh evaluates")
+		return "a subscript in quotes, which zsh evaluates"
 	}
+	text := ""
 	for _, part := range w.Parts {
 		if lit, ok := part.(*syntax.Lit); ok {
 			text += lit.Value
@@ -246,8 +184,9 @@ func (s *script) zsh(w *syntax.Word) {
 		}
 	}
 	if zshExpansion.MatchString(text) {
-		s.fail("%s, which zsh expands", text)
+		return text + ", which zsh expands"
 	}
+	return ""
 }
 
 // evaluatesSubscript reports whether a variable is followed by text that zsh takes
@@ -300,12 +239,12 @@ func (s *script) walk(node syntax.Node) {
 			s.iterates(n)
 		case *syntax.ArrayElem:
 			if n.Index != nil {
-				s.arithmetic(n.Index)
+				s.refuse(s.arithmetic(n.Index))
 			}
 		case *syntax.ParamExp:
 			s.param(n)
 		case *syntax.Word:
-			s.zsh(n)
+			s.refuse(zshReads(n))
 		case *syntax.CmdSubst, *syntax.ProcSubst:
 			s.searches(n)
 		case *syntax.ExtGlob:
@@ -313,15 +252,15 @@ func (s *script) walk(node syntax.Node) {
 			// run.
 			s.fail("the pattern (%s)", n.Pattern.Value)
 		case *syntax.ArithmExp:
-			s.arithmetic(n.X)
+			s.refuse(s.arithmetic(n.X))
 		case *syntax.ArithmCmd:
-			s.arithmetic(n.X)
+			s.refuse(s.arithmetic(n.X))
 		case *syntax.LetClause:
 			for _, x := range n.Exprs {
-				s.arithmetic(x)
+				s.refuse(s.arithmetic(x))
 			}
 		case *syntax.CStyleLoop:
-			s.arithmetic(n.Init, n.Cond, n.Post)
+			s.refuse(s.arithmetic(n.Init, n.Cond, n.Post))
 		case *syntax.UnaryTest:
 			s.unaryTest(n)
 		case *syntax.BinaryTest:
@@ -343,21 +282,19 @@ func (s *script) pipe(n *syntax.BinaryCmd) {
 	if !s.spend(8 * (to - from)) {
 		return
 	}
-	told := s.told
+	before, sent := s.piping, s.commands[from:to]
 	_, returns := s.reading().returns(n, &s.left)
-	s.told = told || returns || slices.ContainsFunc(s.commands[from:to], func(c command) bool { return s.reading().echoes(c.words) })
-	lists, formed, echoed := s.lists, s.formed, s.echoed
-	s.formed = formed || s.told && slices.ContainsFunc(s.commands[from:to], func(c command) bool {
+	s.told = before.told || returns || slices.ContainsFunc(sent, func(c command) bool { return s.reading().echoes(c.words) })
+	s.formed = before.formed || s.told && slices.ContainsFunc(sent, func(c command) bool {
 		return base(c.words[0]) != "echo" || !allStatic(c.words) || slices.Contains(c.words, "-e")
 	})
-	s.lists, s.echoed = listedBy(s.commands[from:to]), nil
-	for _, c := range s.commands[from:to] {
+	s.lists, s.echoed = listedBy(sent), nil
+	for _, c := range sent {
 		s.echoed = append(s.echoed, c.words[1:]...)
 	}
 	s.piped++
 	s.walk(n.Y)
-	s.piped--
-	s.told, s.lists, s.formed, s.echoed = told, lists, formed, echoed
+	s.piping = before
 	if slices.ContainsFunc(s.commands[to:], func(c command) bool { return c.open }) {
 		for i := range s.commands[from:to] {
 			s.commands[from+i].open = true
@@ -427,59 +364,19 @@ func (s *script) statement(stmt *syntax.Stmt) {
 	if below {
 		names = append([]string{path}, files.arguments(call.Args[1:])...)
 	}
-	s.name(names)
+	s.name(names, s.lists)
 	if (s.told || len(in.texts) > 0) && listed(" xargs gxargs parallel ", base(program)) && (s.formed || joinsMark(names)) {
 		writes := slices.ContainsFunc(names, func(w string) bool { return listed(writers, base(w)) })
 		s.files = append(s.files, shellFile{name: string(anyText), writes: writes, opens: true})
 	}
 	s.spelled(call.Args)
-	e := expander{single: s.oneWord(program)}
+	e := expander{single: s.oneWord(program, &s.left)}
 	words := e.words(call.Args)
 	if below {
 		words = append([]string{path}, e.words(call.Args[1:])...)
 	}
 	s.run(words, in)
 }
-
-// belowDirectory reads the path of a program below a directory that is unknown
-// but certainly one word, such as $HOME/go/bin/goimports.
-func (s *script) belowDirectory(w *syntax.Word) (path string, ok bool) {
-	parts := w.Parts
-	if quoted, ok := parts[0].(*syntax.DblQuoted); ok && len(quoted.Parts) > 0 {
-		parts = slices.Concat(quoted.Parts, parts[1:])
-	}
-	switch p := parts[0].(type) {
-	case *syntax.ParamExp:
-		if p.Param == nil || !directoryVariable.MatchString(p.Param.Value) || p.Excl || p.Length || p.Exp != nil || p.Repl != nil || p.Slice != nil || p.Index != nil || p.Names != 0 {
-			return "", false
-		}
-		if name := p.Param.Value; len(s.vars[name]) > 1 || len(s.vars[name]) == 1 && !listed(" HOME PWD ", name) {
-			return "", false // the text assigns it
-		}
-	case *syntax.CmdSubst:
-		if len(p.Stmts) != 1 || len(p.Stmts[0].Redirs) > 0 {
-			return "", false
-		}
-		call, simple := p.Stmts[0].Cmd.(*syntax.CallExpr)
-		if !simple || len(call.Args) == 0 || len(call.Assigns) > 0 || s.texts["PATH"] || !directoryCommand.MatchString(strings.Join(expander{}.words(call.Args), " ")) || slices.Contains(s.functions, call.Args[0].Lit()) {
-			return "", false
-		}
-	default:
-		return "", false
-	}
-	rest := expander{}.parts(parts[1:], false)
-	if len(rest) != 1 || !static(rest[0]) || !strings.HasPrefix(rest[0], "/") || base(rest[0]) == "" || strings.Contains(rest[0], "..") {
-		return "", false
-	}
-	return "~" + rest[0], true
-}
-
-var (
-	// directoryVariable are variables of the environment that hold a directory.
-	directoryVariable = lazily(`^(HOME|PWD|GOPATH|GOBIN|GOROOT|CARGO_HOME|VIRTUAL_ENV|JAVA_HOME|PNPM_HOME|XDG_\w+_HOME)$`)
-	// directoryCommand are commands that print one.
-	directoryCommand = lazily(`^(pwd|go env (GOPATH|GOBIN|GOROOT)|git rev-parse --show-toplevel|npm (bin|root|prefix)|brew --prefix)$`)
-)
 
 // obscure records that a program is given an unknown value that the text
 // assembles. Programs that print their arguments do not count.
@@ -492,61 +389,6 @@ func (s *script) obscure(stmt *syntax.Stmt) func(variable string) {
 		return nil
 	}
 	return func(variable string) { s.obscured = s.obscured || variable == "" || s.built[variable] }
-}
-
-// oneWord returns a function that reports which expansions outside quotes are
-// harmless for a program; nil: none.
-func (s *script) oneWord(program string) func(syntax.WordPart) bool {
-	switch {
-	case program == "test" || program == "[":
-		return s.harmless
-	case program == "ssh":
-		return s.isFound
-	case listed(evaluators, program):
-		return s.isCount
-	}
-	return nil
-}
-
-// harmless reports whether an expansion cannot contain a question for test: it
-// is a number, comes from the environment or has values without brackets.
-func (s *script) harmless(part syntax.WordPart) bool {
-	switch p := part.(type) {
-	case *syntax.CmdSubst:
-		return s.printsNumber(p)
-	case *syntax.ParamExp:
-		if p.Param == nil || p.Excl || p.Exp != nil || p.Repl != nil || p.Index != nil {
-			return false
-		}
-		name := p.Param.Value
-		return s.numeric(name) || !slices.ContainsFunc(s.vars[name], func(v string) bool { return !static(v) || strings.Contains(v, "[") }) && len(s.vars[name]) > 0
-	}
-	return false
-}
-
-// isCount reports whether an expansion is a number, or empty.
-func (s *script) isCount(part syntax.WordPart) bool {
-	switch p := part.(type) {
-	case *syntax.CmdSubst:
-		return s.printsNumber(p)
-	case *syntax.ParamExp:
-		return s.areNumbers([]syntax.WordPart{part}) || p.Param != nil && !p.Excl && p.Exp == nil && p.Repl == nil && p.Index == nil && s.numeric(p.Param.Value)
-	}
-	return false
-}
-
-// isFound reports whether an expansion is found by a command, or is a variable of
-// the environment: a host, and not an option that the text has assembled.
-func (s *script) isFound(part syntax.WordPart) bool {
-	switch p := part.(type) {
-	case *syntax.CmdSubst:
-		kept, _ := s.reading().returns(p, &s.left)
-		return !kept && !s.reading().printsItself(p, &s.left) && !(s.tellsFiles && readsFile(p))
-	case *syntax.ParamExp:
-		plain := p.Param != nil && !p.Excl && p.Exp == nil && p.Repl == nil && p.Index == nil && p.Slice == nil
-		return plain && len(s.vars[p.Param.Value]) == 0 && !shellFilled.MatchString(p.Param.Value) && !strings.ContainsAny(p.Param.Value[:1], "0123456789@*")
-	}
-	return false
 }
 
 // plainBraces reports whether only braces are expanded in a word.

@@ -8,9 +8,9 @@ import (
 )
 
 // search records the files that a command finds and hands to another program:
-// find with an action, and xargs. Known about them is where the search begins,
+// find with an action, and xargs with the names in lists. Known about them is where the search begins,
 // and sometimes the form of their names.
-func (s *script) search(words []string) {
+func (f *findings) search(words, lists []string) {
 	switch base(words[0]) {
 	case "fd", "fdfind":
 		at := slices.IndexFunc(words, fdExecution.MatchString)
@@ -21,7 +21,7 @@ func (s *script) search(words []string) {
 		if m := fdExecution.FindStringSubmatch(words[at]); m[1] != "" {
 			inner = append([]string{m[1]}, inner...)
 		}
-		s.handed(inner, fdFound(words[1:at]), false)
+		f.handed(inner, fdFound(words[1:at]), false)
 	case "find":
 		at := slices.IndexFunc(words, func(w string) bool { return findExecution.MatchString(w) || findWrites.MatchString(w) })
 		if at < 0 {
@@ -29,16 +29,16 @@ func (s *script) search(words []string) {
 		}
 		inner := words[at+1:]
 		deletes := slices.ContainsFunc(words, func(w string) bool { return w == "-delete" })
-		s.handed(inner, append(found(words[:at]), lookedFor(words[:at])...), deletes)
+		f.handed(inner, append(found(words[:at]), lookedFor(words[:at])...), deletes)
 	case "xargs", "gxargs":
 		at := slices.IndexFunc(words[1:], func(w string) bool {
 			return listed(readers, base(w)) || listed(changers, base(w)) || listed(shells, base(w))
 		})
 		if at < 0 {
-			s.handed(words[1:], s.lists, false)
+			f.handed(words[1:], lists, false)
 			return
 		}
-		names := s.lists
+		names := lists
 		if names == nil {
 			names = []string{string(anyText)}
 		}
@@ -46,22 +46,22 @@ func (s *script) search(words []string) {
 		if mark := replaced(words[:at+1]); mark != "" {
 			for _, word := range inner[1:] {
 				if strings.Contains(word, mark) && word != mark {
-					s.handed(inner, []string{strings.ReplaceAll(word, mark, string(anyText))}, false)
+					f.handed(inner, []string{strings.ReplaceAll(word, mark, string(anyText))}, false)
 				}
 			}
 		}
-		s.handed(inner, names, false)
+		f.handed(inner, names, false)
 	}
 }
 
 // searches records the names that find looks for in a part of the text whose output
 // goes to other commands.
-func (s *script) searches(node syntax.Node) {
+func (f *findings) searches(node syntax.Node) {
 	syntax.Walk(node, func(node syntax.Node) bool {
-		if call, ok := node.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() == "find" && s.spend(costOfCall/4) {
-			s.handed(nil, lookedFor(expander{}.words(call.Args)), false)
+		if call, ok := node.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() == "find" && f.spend(costOfCall/4) {
+			f.handed(nil, lookedFor(expander{}.words(call.Args)), false)
 		}
-		return s.unread == ""
+		return f.unread == ""
 	})
 }
 
@@ -79,7 +79,7 @@ func onlyPrints(node syntax.Node, work *int) bool {
 }
 
 // handed records the files that a program is started with.
-func (s *script) handed(inner, names []string, deletes bool) {
+func (f *findings) handed(inner, names []string, deletes bool) {
 	does := func(list string) bool {
 		return slices.ContainsFunc(inner, func(w string) bool { return listed(list, base(w)) })
 	}
@@ -88,7 +88,7 @@ func (s *script) handed(inner, names []string, deletes bool) {
 		// For a program that may not open it, only names count, not where they are
 		// searched.
 		if opens || !strings.ContainsFunc(name, isSpreadOrText) && strings.Trim(base(name), string([]rune{anyName, anyPart})) != "" {
-			s.files = append(s.files, shellFile{name: name, writes: deletes || does(writers), opens: opens})
+			f.files = append(f.files, shellFile{name: name, writes: deletes || does(writers), opens: opens})
 		}
 	}
 }

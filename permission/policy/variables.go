@@ -11,27 +11,6 @@ import (
 // one may be made of another.
 const learnings = 4
 
-// knowledge holds what is known about the variables of a text, and about
-// everything that changes how the shell reads words. It only grows.
-type knowledge struct {
-	vars                 map[string][]string // possible values of variables
-	texts                map[string]bool     // variables that may hold more than numbers
-	arrays               map[string]bool     // variables that may be arrays
-	built                map[string]bool     // variables that the text assembles in more ways than are tried
-	held                 int                 // the number of their values
-	functions            []string
-	vague                bool // operators may behave unusually
-	anyCase              bool // wildcards may fit letters of the other case
-	dots                 bool // an option of the shell may make * stand for dots
-	tellsFiles, tellsAll bool // the text writes its own words into files, or reads from itself
-	later                bool // more became known after the text was read
-	kept                 keeping
-}
-
-func newKnowledge() *knowledge {
-	return &knowledge{vars: map[string][]string{"HOME": {"~"}, "PWD": {"~+"}, "OLDPWD": {"~-"}}, texts: make(map[string]bool), arrays: make(map[string]bool), built: make(map[string]bool)}
-}
-
 // learn records the possible values of the variables of a text. The order of
 // texts does not matter: every value counts everywhere.
 func (s *script) learn(file *syntax.File, text string) {
@@ -42,7 +21,7 @@ func (s *script) learn(file *syntax.File, text string) {
 		s.learned = true
 	}()
 	for n := range learnings {
-		l := learner{script: s, fed: make(map[*syntax.CallExpr]bool), local: make(map[*syntax.Assign]bool)}
+		l := learner{knowledge: s.knowledge, bounds: &s.bounds, fed: make(map[*syntax.CallExpr]bool), local: make(map[*syntax.Assign]bool)}
 		kept := s.kept.size()
 		syntax.Walk(file, l.visit)
 		if len(l.changed) == 0 && s.kept.size() == kept || s.unread != "" {
@@ -56,30 +35,6 @@ func (s *script) learn(file *syntax.File, text string) {
 	}
 }
 
-// reading returns how the shell reads words, as far as that is known.
-func (k *knowledge) reading() wordReading {
-	return wordReading{lists: k.arrays, vague: k.vague, split: k.vars["IFS"], written: k.tellsFiles, functions: k.functions, paths: k.texts["PATH"], moved: k.texts["TMPDIR"], kept: &k.kept, fromItself: k.tellsAll}
-}
-
-// option records the effect of an option of the shell.
-func (k *knowledge) option(name string) {
-	name = strings.ToLower(name)
-	k.dots = k.dots || strings.Contains(name, "glob")
-	k.anyCase = k.anyCase || strings.Contains(name, "caseglob")
-	k.vague = k.vague || strings.Contains(name, "match") || strings.Contains(name, "compat")
-}
-
-// size grows with what is known.
-func (k *knowledge) size() int {
-	n := k.held + len(k.functions) + len(k.texts) + len(k.arrays) + len(k.built) + k.kept.size()
-	for _, is := range [...]bool{k.vague, k.anyCase, k.dots, k.tellsFiles, k.tellsAll} {
-		if is {
-			n++
-		}
-	}
-	return n
-}
-
 // note records a property of a variable.
 func note(set map[string]bool, name string, is bool) {
 	if is {
@@ -89,7 +44,8 @@ func note(set map[string]bool, name string, is bool) {
 
 // learner reads a text once.
 type learner struct {
-	*script
+	*knowledge
+	*bounds
 	changed []string                  // variables that may hold more than was known before
 	fed     map[*syntax.CallExpr]bool // commands that may read words of the text
 	local   map[*syntax.Assign]bool   // assignments for one command of the shell, which does not split words
@@ -338,7 +294,7 @@ func (s *script) assign(a *syntax.Assign) {
 		return
 	}
 	if a.Index != nil {
-		s.arithmetic(a.Index)
+		s.refuse(s.arithmetic(a.Index))
 	}
 	s.variable(a, false)
 	e := expander{values: s.vars, wordReading: s.reading()}
@@ -361,27 +317,6 @@ func (s *script) assign(a *syntax.Assign) {
 	}
 }
 
-// Variables that shells and programs run, or read as code.
-var (
-	// An assignment to these gives a command another name.
-	renaming = lazily(`^(BASH_ALIASES|BASH_CMDS|aliases|galiases|saliases|functions|commands|nameddirs)$`)
-	// An assignment to these is an expression, whose subscripts are code.
-	counting = lazily(`^(S?RANDOM|SECONDS|LINENO|OPTIND|HISTCMD|BASHPID|BASH_SUBSHELL|EPOCH\w+|FUNCNEST)$`)
-	// These are expanded like a word, and their substitutions run.
-	prompts = lazily(`^(PS[0-4]|PROMPT[0-9]?|RPROMPT|RPS1|ENV|BASH_ENV|ZDOTDIR|NULLCMD|READNULLCMD)$`)
-	// These load code, or settings that name commands.
-	loading = lazily(`^(PERL5(OPT|DB|LIB)|PERLLIB|RUBYLIB|PYTHON(STARTUP|INSPECT|BREAKPOINT|HOME|USERBASE)|LUA_INIT\w*|MAKEFILES|COMPILER_PATH|GCC_EXEC_PREFIX|APT_CONFIG|TCLLIBPATH|BASH_LOADABLES_PATH|LD_\w+|DYLD_\w+|GIT_CONFIG|GIT_CONFIG_(GLOBAL|SYSTEM|COUNT|PARAMETERS|KEY_\d+|VALUE_\d+)|GIT_(EXEC_PATH|TEMPLATE_DIR)|MAILPATH|LESSKEY\w*)$`)
-	// These hold options of programs, of which a few are known to be harmless.
-	optional       = lazily(`^(NODE_OPTIONS|RUBYOPT|LESS|MORE|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS)$`)
-	harmlessOption = lazily(`^((--(max-old-space-size=\d+|no-warnings|no-deprecation|enable-source-maps|experimental-vm-modules|unhandled-rejections=\w+)|-[A-Zacefijmnqrsuvwx]+|-W\w*|-X\w*)( |$))*$`)
-	// These are commands.
-	commandVariable = lazily(`^(GIT_)?(EDITOR|PAGER|ASKPASS)$|^(GIT_(SSH|SSH_COMMAND|EXTERNAL_DIFF|PROXY_COMMAND)|GOAUTH|VISUAL|FCEDIT|BROWSER|MANPAGER|SYSTEMD_(PAGER|EDITOR)|DELTA_PAGER|BAT_PAGER|GH_(EDITOR|PAGER|BROWSER)|LESSOPEN|LESSCLOSE|PROMPT_COMMAND|(SSH|SUDO)_ASKPASS|RSYNC_RSH|CVS_RSH|SVN_(EDITOR|SSH|MERGE)|HGEDITOR|HGMERGE|HG|KUBE_EDITOR|KUBECTL_EXTERNAL_DIFF|HOMEBREW_(EDITOR|BROWSER)|(CARGO_BUILD_)?(RUSTC|RUSTDOC|RUSTC_WRAPPER|RUSTC_WORKSPACE_WRAPPER)|CARGO_TARGET_\w+_(RUNNER|LINKER)|CMAKE_\w+_LAUNCHER|TAR_LONGLINK_100|FZF_DEFAULT_COMMAND|SHELL|MAKE|TERMINAL|DPKG_\w+|NPM_CONFIG_(SHELL|SCRIPT_SHELL|EDITOR)|npm_config_(shell|script_shell|editor))$`)
-	// These are options by which programs run something.
-	runningFlag = lazily(`(?i)(^|\s|-)-?(toolexec|exec|vettool|wrapper|plugin|javaagent|agentlib|agentpath|XX:On\w*Error|require|import|loader|eval|init-hook|preview|bind|checkpoint-action|to-command|use-compress-program|extld|specs)\b`)
-	// These hold commands, or options of programs that run something.
-	commanding = lazily(`^(PROMPT_COMMAND|VISUAL|BROWSER|FCEDIT|CC|CXX|LD|AR|TERMINAL)$|^(GIT|LD|DYLD|BASH)_|EDITOR|PAGER|SHELL$|COMMAND|CMD|EXEC|RSH|SSH|ASKPASS|OPTIONS|OPTS?$|FLAGS$|WRAPPER|LESSOPEN|LESSCLOSE|STARTUP|PROGRAM|VIEWER|DIFF$|(?i:npm_config_)`)
-)
-
 // variable reads the value of a variable that may run.
 func (s *script) variable(a *syntax.Assign, prefix bool) {
 	if a.Name == nil {
@@ -403,16 +338,6 @@ func (s *script) variable(a *syntax.Assign, prefix bool) {
 	}
 }
 
-// decides reports whether the value of a variable is run, or decides what runs.
-func decides(name string) bool {
-	for _, kind := range []*expression{renaming, prompts, loading, optional, commandVariable, counting} {
-		if kind.MatchString(name) {
-			return true
-		}
-	}
-	return false
-}
-
 // iterates reads the values that a loop gives to its variable.
 func (s *script) iterates(n *syntax.WordIter) {
 	if !decides(n.Name.Value) {
@@ -425,59 +350,6 @@ func (s *script) iterates(n *syntax.WordIter) {
 	}
 	if len(n.Items) == 0 || renaming.MatchString(n.Name.Value) {
 		s.fail("a loop fills %s, which is run", n.Name.Value)
-	}
-}
-
-// set reads the value of a variable.
-func (s *script) set(name, value string) {
-	switch {
-	case counting.MatchString(name):
-		if !digits.MatchString(value) {
-			s.fail("%s evaluates what is assigned to it", name)
-		}
-	case loading.MatchString(name) && value != "/dev/null":
-		s.fail("%s decides what other programs run", name)
-	case optional.MatchString(name):
-		if !static(value) || !harmlessOption.MatchString(value) {
-			s.fail("%s decides what other programs run", name)
-		}
-	case prompts.MatchString(name):
-		if !static(value) || strings.ContainsAny(value, "$`") {
-			s.fail("%s is expanded by the shell", name)
-		}
-		s.ran = append(s.ran, base(value))
-	case name == "GIT_SEQUENCE_EDITOR":
-		s.sequenceEditor(value)
-		s.certainLine(value)
-	case compilerFlags.MatchString(name) && !runningFlag.MatchString(value):
-		s.command(append([]string{"rustc"}, strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == 0x1f })...), input{})
-	case cargoAlias.MatchString(name):
-		s.command(append([]string{"cargo"}, strings.Fields(value)...), input{})
-	case shellSetting.MatchString(name) && static(value):
-		s.shellLine(value)
-	case commandVariable.MatchString(name):
-		s.commandLine(value)
-		if value = strings.TrimLeft(value, "|-!"); value != "" && (static(value) || !whollyUnknown(value)) {
-			s.certainLine(value)
-		}
-	case commanding.MatchString(name):
-		if static(value) && (runningFlag.MatchString(value) || strings.ContainsAny(value, "$`")) {
-			s.fail("%s holds a command that is not known before it runs", name)
-		}
-		s.commandLine(value)
-	}
-}
-
-// commandLine reads a text that a program may run.
-func (s *script) commandLine(text string) {
-	words := pieces(text)
-	if len(words) == 0 || !s.spend(len(text)) {
-		return
-	}
-	s.ran = append(s.ran, base(words[0]))
-	s.commands = append(s.commands, command{words, true})
-	if static(text) && strings.ContainsAny(text, " \t\n;|&<>$`'\"\\") {
-		s.maybe(false, func() { s.read(text) })
 	}
 }
 
@@ -520,10 +392,10 @@ func declared(e expander, d *syntax.DeclClause) []string {
 // param reads the parts of a variable's expansion that the shell evaluates.
 func (s *script) param(p *syntax.ParamExp) {
 	if p.Index != nil {
-		s.arithmetic(p.Index)
+		s.refuse(s.arithmetic(p.Index))
 	}
 	if p.Slice != nil {
-		s.arithmetic(p.Slice.Offset, p.Slice.Length)
+		s.refuse(s.arithmetic(p.Slice.Offset, p.Slice.Length))
 	}
 	if p.Excl && p.Names == 0 && p.Param != nil && !s.numeric(p.Param.Value) {
 		s.fail("${!%s} is the value of another variable", p.Param.Value)
@@ -565,7 +437,7 @@ func (s *script) binaryTest(t *syntax.BinaryTest) {
 	case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
 		for _, x := range []syntax.TestExpr{t.X, t.Y} {
 			if w, ok := x.(*syntax.Word); ok {
-				s.arithmetic(w)
+				s.refuse(s.arithmetic(w))
 			}
 		}
 	}

@@ -9,26 +9,26 @@ import (
 // program: as a hook, as a file of settings, by a patch.
 
 // settle refuses files that are both written and run.
-func (s *script) settle() {
-	for _, name := range s.patches {
-		if slices.Contains(s.made, name) {
-			s.pieces = true // it may write any file
+func (f *findings) settle() {
+	for _, name := range f.patches {
+		if slices.Contains(f.made, name) {
+			f.pieces = true // it may write any file
 		}
 	}
-	made := make(map[string]bool, len(s.made))
-	for _, name := range s.made {
+	made := make(map[string]bool, len(f.made))
+	for _, name := range f.made {
 		made[name] = true
 	}
-	for _, name := range s.ran {
-		if made[name] || s.pieces && s.scripts {
-			s.fail("%s is written and run", name)
+	for _, name := range f.ran {
+		if made[name] || f.pieces && f.scripts {
+			f.fail("%s is written and run", name)
 		}
 	}
-	if s.left < 0 {
-		s.fail("too much to read")
+	if f.left < 0 {
+		f.fail("too much to read")
 	}
-	if s.hooks && (len(s.made) > 0 || s.pieces || slices.ContainsFunc(s.commands, makesFiles)) {
-		s.fail("git is told where its hooks are, and files are written")
+	if f.hooks && (len(f.made) > 0 || f.pieces || slices.ContainsFunc(f.commands, makesFiles)) {
+		f.fail("git is told where its hooks are, and files are written")
 	}
 }
 
@@ -41,17 +41,17 @@ func makesFiles(c command) bool {
 }
 
 // make records a file that is written.
-func (s *script) make(path string) {
+func (f *findings) make(path string) {
 	if strings.HasSuffix(path, "/") {
 		return // a directory
 	}
-	s.pieces = s.pieces || !static(base(path))
-	s.made = append(s.made, base(path))
+	f.pieces = f.pieces || !static(base(path))
+	f.made = append(f.made, base(path))
 	if strings.Contains(path, "hooks/") || hookName.MatchString(base(path)) {
-		s.made = append(s.made, gitHook)
+		f.made = append(f.made, gitHook)
 	}
 	if ext := source.compile().FindString(path); ext != "" {
-		s.made = append(s.made, "*"+ext)
+		f.made = append(f.made, "*"+ext)
 	}
 }
 
@@ -68,15 +68,15 @@ var source = lazily(`\.(go|c|cc|cpp|h|rs|py|pth|js|cjs|mjs|ts|pm|pl|rb|mk)$`)
 
 // runFile records a file that is run as a script, which must not be a pipe or
 // something that only the shell knows.
-func (s *script) runFile(path string) {
+func (f *findings) runFile(path string) {
 	switch {
 	case !static(path):
-		s.fail("the name of a script is not known before it runs")
+		f.fail("the name of a script is not known before it runs")
 	case path == "-" || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/"):
-		s.fail("a script that comes from %s", path)
+		f.fail("a script that comes from %s", path)
 	}
-	s.ran = append(s.ran, base(path))
-	s.scripts = true
+	f.ran = append(f.ran, base(path))
+	f.scripts = true
 }
 
 // loaded are the files that programs run, or that hold settings which name
@@ -93,10 +93,10 @@ var loaded = []struct{ programs, files string }{
 }
 
 // loads records the files that a program runs merely because they exist.
-func (s *script) loads(name string) {
+func (f *findings) loads(name string) {
 	for _, l := range loaded {
 		if listed(l.programs, name) {
-			s.ran = append(s.ran, strings.Fields(l.files)...)
+			f.ran = append(f.ran, strings.Fields(l.files)...)
 		}
 	}
 }
@@ -108,16 +108,16 @@ var unpacked = lazily(`\.(gz|xz|bz2|zst|lz|lzma|Z|tgz)$`)
 const compilers = " go gcc g++ cc c++ clang clang++ ld as rustc cargo javac swiftc kotlinc emcc protoc cmake tsc wasm-pack dotnet buf nim zig ghc ocaml "
 
 // output records the file that an option such as -o names.
-func (s *script) output(name string, words []string) {
+func (f *findings) output(name string, words []string) {
 	if listed(compilers, name) {
 		return
 	}
 	for i, word := range words[1:] {
 		m := namedOutput.FindStringSubmatch(word)
 		if m != nil && m[1] != "" {
-			s.make(m[1])
+			f.make(m[1])
 		} else if m != nil && i+2 < len(words) {
-			s.make(words[i+2])
+			f.make(words[i+2])
 		}
 	}
 }
@@ -128,26 +128,26 @@ var namedOutput = lazily(`^(?:-[a-zA-Z]*o|-O|--` + abbreviated("output", 1) + `(
 var patchTarget = lazily(`(?m)^(?:\+\+\+|---|\*\*\*|Index:|rename to|copy to|diff --git \S+) +([^\t\n]+)`)
 
 // patch records the files that a patch changes: those that its text names. A
-// patch that the text assembles may change any file.
-func (s *script) patch(words []string, in input) {
-	if s.piped > 0 && s.told || in.other {
-		s.pieces = true
+// patch that the text assembles (told) may change any file.
+func (f *findings) patch(words []string, in input, told bool) {
+	if told || in.other {
+		f.pieces = true
 	}
 	for _, text := range in.texts {
 		found := patchTarget.compile().FindAllStringSubmatch(text, -1)
 		if len(found) == 0 || !static(text) {
-			s.pieces = true
+			f.pieces = true
 		}
 		for _, m := range found {
-			s.make(strings.TrimSpace(m[1]))
+			f.make(strings.TrimSpace(m[1]))
 		}
 	}
 	for _, name := range append(slices.Clone(words[1:]), in.file) {
 		for _, p := range meanings(name, false) {
-			s.patches = append(s.patches, base(p))
+			f.patches = append(f.patches, base(p))
 		}
 		if strings.HasPrefix(name, "/dev/") || strings.HasPrefix(name, "/proc/") {
-			s.pieces = true
+			f.pieces = true
 		}
 	}
 }
