@@ -86,11 +86,8 @@ func (t *Turn) allowAnswer() error {
 // afford ends the turn of a session that has cost more than it may.
 func (t *Turn) afford() error {
 	most := t.s.opts.MaxBudgetUSD
-	t.s.mu.Lock()
-	cost := t.s.cost
-	t.s.mu.Unlock()
 	t.mu.Lock()
-	cost += t.spent
+	cost := t.s.spent() + t.spent
 	t.mu.Unlock()
 	if most == 0 || cost < most {
 		return nil
@@ -186,7 +183,7 @@ func (a *Answer) line(b message.Block, aborted bool) error {
 	}
 	use, ok := b.(*message.ToolUseBlock)
 	if sub := a.t.sub; sub != nil {
-		return a.t.subagentLine(m, use, a.usage)
+		return a.t.sub.say(m, use, a.usage)
 	}
 	if ok {
 		if server, tool, mcp := splitMCP(use.Name); mcp {
@@ -255,7 +252,7 @@ func (a *Answer) end() {
 	}
 	for _, m := range a.lines {
 		m.StopReason = reason
-		a.t.s.mirrorMessage(m, "")
+		a.t.s.mirror.message(m, "")
 	}
 	a.event(&message.StreamEvent{EventType: message.EventMessageDelta, Delta: &message.Delta{StopReason: reason}, Usage: &a.usage})
 	a.event(&message.StreamEvent{EventType: message.EventMessageStop})

@@ -40,8 +40,8 @@ func (d dispatcher) Request(ctx context.Context, in *peer.Incoming) {
 }
 
 // perform runs the operation of a request. After is to follow the answer.
-func (s *session) perform(ctx context.Context, in *peer.Incoming) (result json.RawMessage, after func(), fail *wire.ReplyError) {
-	op := s.operation(in.Subtype)
+func (d dispatcher) perform(ctx context.Context, in *peer.Incoming) (result json.RawMessage, after func(), fail *wire.ReplyError) {
+	op := d.operation(in.Subtype)
 	if op == nil {
 		return nil, nil, &wire.ReplyError{Message: "Unsupported control request subtype: " + in.Subtype, Code: "unsupported_request"}
 	}
@@ -49,7 +49,7 @@ func (s *session) perform(ctx context.Context, in *peer.Incoming) (result json.R
 	// does not.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })()
+	defer context.AfterFunc(d.ctx, func() { cancel(context.Cause(d.ctx)) })()
 	value, err := op(ctx, in)
 	if next, ok := value.(*then); ok {
 		value, after = next.payload, next.do
@@ -68,11 +68,11 @@ func (s *session) perform(ctx context.Context, in *peer.Incoming) (result json.R
 
 // nameless serves a request without an id, as the CLI does: its answer has none
 // either.
-func (s *session) nameless(f wire.Frame) {
+func (d dispatcher) nameless(f wire.Frame) {
 	body := json.RawMessage(f.Member("request"))
-	p := s.enter()
-	s.serving.Go(func() {
-		defer s.inOrder(p)()
+	p := d.enter()
+	d.serving.Go(func() {
+		defer d.inOrder(p)()
 		in := &peer.Incoming{Request: wire.Request{Subtype: jsonx.Text(jsonx.Member(body, "subtype")), Body: body}}
 		var result json.RawMessage
 		var after func()
@@ -81,20 +81,20 @@ func (s *session) nameless(f wire.Frame) {
 		fail := &wire.ReplyError{Message: "the handler gave no answer"}
 		defer func() {
 			if v := recover(); v != nil {
-				s.log.Error("panic in a request handler", "subtype", in.Subtype, "panic", v, "stack", string(debug.Stack()))
+				d.log.Error("panic in a request handler", "subtype", in.Subtype, "panic", v, "stack", string(debug.Stack()))
 				fail = &wire.ReplyError{Message: "the handler panicked"}
 			}
-			s.answerNameless(result, fail)
+			d.answerNameless(result, fail)
 			if after != nil && fail == nil {
 				after()
 			}
 		}()
-		result, after, fail = s.perform(s.ctx, in)
+		result, after, fail = d.perform(d.ctx, in)
 	})
 }
 
 // answerNameless writes the answer to a request without an id.
-func (s *session) answerNameless(result json.RawMessage, fail *wire.ReplyError) {
+func (d dispatcher) answerNameless(result json.RawMessage, fail *wire.ReplyError) {
 	reply := struct {
 		Subtype  string          `json:"subtype"`
 		Response json.RawMessage `json:"response,omitzero"`
@@ -106,7 +106,7 @@ func (s *session) answerNameless(result json.RawMessage, fail *wire.ReplyError) 
 	}
 	line, err := jsonx.Marshal(map[string]any{"type": wire.TypeResponse, "response": reply})
 	if err == nil {
-		_ = s.write(line) // a broken stream ends the session by itself
+		_ = d.write(line) // a broken stream ends the session by itself
 	}
 }
 
@@ -125,35 +125,35 @@ type then struct {
 type served func(ctx context.Context, in *peer.Incoming) (any, error)
 
 // operation returns what serves a subtype, nil for an unknown one.
-func (s *session) operation(subtype string) served {
-	if op := s.opts.Operations[subtype]; op != nil {
+func (d dispatcher) operation(subtype string) served {
+	if op := d.opts.Operations[subtype]; op != nil {
 		return func(ctx context.Context, in *peer.Incoming) (any, error) { return op(ctx, in.Body) }
 	}
 	switch subtype {
 	case "initialize":
-		return s.initialize
+		return d.initialize
 	case "interrupt":
-		return s.interrupt
+		return d.interrupt
 	case "set_permission_mode":
-		return s.changeMode
+		return d.changeMode
 	case "set_model":
-		return s.changeModel
+		return d.changeModel
 	case "cancel_async_message":
-		return s.cancelQueued
+		return d.cancelQueued
 	case "rewind_files":
-		return s.rewind
+		return d.rewind
 	case "stop_task":
-		return s.stopTask
+		return d.stopTask
 	case "end_session":
 		return func(context.Context, *peer.Incoming) (any, error) {
-			return &then{struct{}{}, func() { s.cancel(errEnded) }}, nil
+			return &then{struct{}{}, func() { d.cancel(errEnded) }}, nil
 		}
 	}
-	return s.query(subtype)
+	return d.query(subtype)
 }
 
 // query serves what changes nothing, or nothing that an agent sees.
-func (s *session) query(subtype string) served {
+func (d dispatcher) query(subtype string) served {
 	give := func(f func(request []byte) any) served {
 		return func(_ context.Context, in *peer.Incoming) (any, error) { return f(in.Body), nil }
 	}
@@ -163,36 +163,36 @@ func (s *session) query(subtype string) served {
 	case "background_tasks":
 		return give(func([]byte) any { return struct{}{} })
 	case "mcp_message":
-		return give(func(request []byte) any { s.servers.receive(request); return nil })
+		return give(func(request []byte) any { d.servers.receive(request); return nil })
 	case "mcp_status":
-		return give(func([]byte) any { return map[string]any{"mcpServers": s.servers.status()} })
+		return give(func([]byte) any { return map[string]any{"mcpServers": d.servers.status()} })
 	case "mcp_set_servers":
-		return give(func(request []byte) any { return s.servers.setServers(request) })
+		return give(func(request []byte) any { return d.servers.setServers(request) })
 	case "get_settings":
 		return give(func([]byte) any {
-			return control.Settings{Effective: json.RawMessage("{}"), Sources: []control.SettingsSource{}, Applied: control.AppliedSettings{Model: s.modelName()}}
+			return control.Settings{Effective: json.RawMessage("{}"), Sources: []control.SettingsSource{}, Applied: control.AppliedSettings{Model: d.modelName()}}
 		})
 	case "get_binary_version":
-		return give(func([]byte) any { return control.BinaryVersion{Version: s.info().CLIVersion} })
+		return give(func([]byte) any { return control.BinaryVersion{Version: d.info().CLIVersion} })
 	case "get_context_usage":
-		return give(func([]byte) any { return s.contextUsage() })
+		return give(func([]byte) any { return d.contextUsage() })
 	case "get_usage":
-		return give(func([]byte) any { return s.sessionUsage() })
+		return give(func([]byte) any { return d.sessionUsage() })
 	case "get_session_cost":
 		return give(func([]byte) any {
-			return control.SessionCost{Text: fmt.Sprintf("Total cost: $%.4f", s.sessionUsage().Session.TotalCostUSD)}
+			return control.SessionCost{Text: fmt.Sprintf("Total cost: $%.4f", d.sessionUsage().Session.TotalCostUSD)}
 		})
 	case "list_models":
-		return give(func([]byte) any { return map[string]any{"models": s.info().Models} })
+		return give(func([]byte) any { return map[string]any{"models": d.info().Models} })
 	case "list_permission_rules":
-		return give(func([]byte) any { return s.permissionRules() })
+		return give(func([]byte) any { return d.rights.permissionRules() })
 	}
 	return nil
 }
 
 // initialize opens the session. It may come again: the hooks of the last one
 // count.
-func (s *session) initialize(_ context.Context, in *peer.Incoming) (any, error) {
+func (d dispatcher) initialize(_ context.Context, in *peer.Incoming) (any, error) {
 	hooks, err := newHookSet(in.Body)
 	if err != nil {
 		return nil, err
@@ -201,17 +201,18 @@ func (s *session) initialize(_ context.Context, in *peer.Incoming) (any, error) 
 	if err := jsonx.Unmarshal(in.Body, &req); err != nil {
 		return nil, err
 	}
-	agents := s.knownAgents(slices.Collect(maps.Keys(req.Agents)))
-	s.mu.Lock()
-	s.hooks, s.agents = hooks, agents
-	s.forward = s.forward || req.ForwardSubagentText
+	agents := d.knownAgents(slices.Collect(maps.Keys(req.Agents)))
+	d.mu.Lock()
+	d.agents = agents
+	d.forward = d.forward || req.ForwardSubagentText
 	if len(req.JSONSchema) > 0 {
-		s.schema = req.JSONSchema
+		d.schema = req.JSONSchema
 	}
-	s.mu.Unlock()
-	s.servers.add(req.SDKMCPServers)
-	s.finish()
-	info := s.info()
+	d.mu.Unlock()
+	d.hooks.replace(hooks)
+	d.servers.add(req.SDKMCPServers)
+	d.finish()
+	info := d.info()
 	if len(hooks) > 0 {
 		info.HooksApplied = new(true)
 	}
@@ -243,7 +244,7 @@ func (s *session) info() *control.Info {
 	if info.Account == (control.Account{}) {
 		info.Account.TokenSource = "none"
 	}
-	info.PermissionMode, info.HookOnFailureSupported = s.mode, true
+	info.PermissionMode, info.HookOnFailureSupported = s.rights.current(), true
 	info.Activity = message.ActivityIdle
 	if s.turn != nil {
 		info.Activity = message.ActivityRunning
@@ -259,19 +260,19 @@ func (s *session) info() *control.Info {
 // Other prompts that wait stay, unless they are to be cancelled too. What the
 // client has sent after the request is not meant. The receipt goes out before
 // the result.
-func (s *session) interrupt(_ context.Context, in *peer.Incoming) (any, error) {
+func (d dispatcher) interrupt(_ context.Context, in *peer.Incoming) (any, error) {
 	var req struct {
 		CancelQueued bool `json:"cancel_queued"`
 	}
 	_ = jsonx.Unmarshal(in.Body, &req)
-	s.stopTasks(errInterrupted, func(*subagent) bool { return true })
-	s.mu.Lock()
-	t := s.turn
+	d.tasks.stop(errInterrupted, func(*subagent) bool { return true })
+	d.mu.Lock()
+	t := d.turn
 	if t != nil && t.prompts[0].isBehind() {
 		t = nil
 	}
 	var waiting, behind []*queued
-	for _, q := range s.queue {
+	for _, q := range d.queue {
 		if q.isBehind() {
 			behind = append(behind, q)
 		} else {
@@ -281,14 +282,14 @@ func (s *session) interrupt(_ context.Context, in *peer.Incoming) (any, error) {
 	var next *queued // whose turn has not begun
 	switch {
 	case req.CancelQueued:
-		s.queue = behind
-	case s.turn == nil && len(waiting) > 0:
+		d.queue = behind
+	case d.turn == nil && len(waiting) > 0:
 		next = waiting[0]
 	}
 	receipt := control.Interrupted{StillQueued: []string{}}
-	s.mu.Unlock()
+	d.mu.Unlock()
 	for _, q := range waiting {
-		s.await(q.announced) // the CLI names no prompt before it announces that it is queued
+		d.await(q.announced) // the CLI names no prompt before it announces that it is queued
 		switch {
 		case q.UUID == "":
 		case req.CancelQueued:
@@ -300,11 +301,11 @@ func (s *session) interrupt(_ context.Context, in *peer.Incoming) (any, error) {
 	return &then{receipt, func() {
 		if req.CancelQueued {
 			for _, q := range waiting {
-				s.lifecycle(q, message.CommandCancelled)
+				d.lifecycle(q, message.CommandCancelled)
 			}
 		}
 		if next != nil {
-			t = s.interruptNext(next)
+			t = d.interruptNext(next)
 		}
 		if t != nil {
 			t.interrupt()
@@ -314,37 +315,37 @@ func (s *session) interrupt(_ context.Context, in *peer.Incoming) (any, error) {
 
 // interruptNext marks a prompt so that its turn ends as it begins. It returns
 // the turn if it has begun by now.
-func (s *session) interruptNext(q *queued) *Turn {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (d dispatcher) interruptNext(q *queued) *Turn {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	q.interrupted = true
-	if s.turn != nil && s.turn.prompts[0] == q {
-		return s.turn
+	if d.turn != nil && d.turn.prompts[0] == q {
+		return d.turn
 	}
 	return nil
 }
 
 // cancelQueued takes a prompt out of the queue.
-func (s *session) cancelQueued(_ context.Context, in *peer.Incoming) (any, error) {
+func (d dispatcher) cancelQueued(_ context.Context, in *peer.Incoming) (any, error) {
 	var req struct {
 		ID string `json:"message_uuid"`
 	}
 	_ = jsonx.Unmarshal(in.Body, &req)
-	s.mu.Lock()
+	d.mu.Lock()
 	var found *queued
-	if i := slices.IndexFunc(s.queue, func(q *queued) bool { return q.UUID == req.ID && req.ID != "" }); i >= 0 {
-		found = s.queue[i]
-		s.queue = slices.Delete(slices.Clone(s.queue), i, i+1)
+	if i := slices.IndexFunc(d.queue, func(q *queued) bool { return q.UUID == req.ID && req.ID != "" }); i >= 0 {
+		found = d.queue[i]
+		d.queue = slices.Delete(slices.Clone(d.queue), i, i+1)
 	}
-	s.mu.Unlock()
+	d.mu.Unlock()
 	if found != nil { // the CLI reports this before its reply
-		s.await(found.announced)
-		s.lifecycle(found, message.CommandCancelled)
+		d.await(found.announced)
+		d.lifecycle(found, message.CommandCancelled)
 	}
 	return map[string]bool{"cancelled": found != nil}, nil
 }
 
-func (s *session) changeMode(_ context.Context, in *peer.Incoming) (any, error) {
+func (d dispatcher) changeMode(_ context.Context, in *peer.Incoming) (any, error) {
 	var req struct {
 		Mode permission.Mode `json:"mode"`
 	}
@@ -352,14 +353,14 @@ func (s *session) changeMode(_ context.Context, in *peer.Incoming) (any, error) 
 	switch {
 	case !req.Mode.Valid():
 		return nil, &OperationError{"Cannot set permission mode: must be one of acceptEdits, auto, bypassPermissions, default, dontAsk, plan", "invalid_mode"}
-	case !s.mayEnter(req.Mode):
+	case !d.rights.mayEnter(req.Mode):
 		return nil, &OperationError{"Cannot set permission mode to bypassPermissions: the session was not launched for it", "bypass_not_launched"}
 	}
-	return &then{map[string]any{"mode": req.Mode}, func() { s.setMode(req.Mode) }}, nil
+	return &then{map[string]any{"mode": req.Mode}, func() { d.rights.enter(req.Mode) }}, nil
 }
 
 // changeModel takes any name; none, null and "default" are the first one.
-func (s *session) changeModel(_ context.Context, in *peer.Incoming) (any, error) {
+func (d dispatcher) changeModel(_ context.Context, in *peer.Incoming) (any, error) {
 	var req struct {
 		Model any `json:"model"`
 	}
@@ -371,26 +372,26 @@ func (s *session) changeModel(_ context.Context, in *peer.Incoming) (any, error)
 	case isText && strings.TrimSpace(name) == "":
 		return nil, &OperationError{"set_model: no such model", "catalog_unknown"}
 	case !isText || name == "default":
-		name = s.opts.Model
+		name = d.opts.Model
 		fill(&name, "scripted")
 	}
-	s.mu.Lock()
-	changed := s.model != name
-	s.model = name
-	s.mu.Unlock()
+	d.mu.Lock()
+	changed := d.model != name
+	d.model = name
+	d.mu.Unlock()
 	if changed {
-		_ = s.emit(&message.User{Content: message.Content{message.Text("<local-command-stdout>Set model to `" + name + "`</local-command-stdout>")}, Plain: true, IsReplay: true, Timestamp: time.Now().UTC()})
+		_ = d.emit(&message.User{Content: message.Content{message.Text("<local-command-stdout>Set model to `" + name + "`</local-command-stdout>")}, Plain: true, IsReplay: true, Timestamp: time.Now().UTC()})
 	}
 	return map[string]string{"model": name}, nil
 }
 
-func (s *session) rewind(ctx context.Context, in *peer.Incoming) (any, error) {
+func (d dispatcher) rewind(ctx context.Context, in *peer.Incoming) (any, error) {
 	var req struct {
 		ID     string `json:"user_message_id"`
 		DryRun bool   `json:"dry_run"`
 	}
 	_ = jsonx.Unmarshal(in.Body, &req)
-	r, ok := s.agent.(Rewinder)
+	r, ok := d.agent.(Rewinder)
 	if !ok {
 		return nil, errors.New("file rewinding is not enabled")
 	}
@@ -401,11 +402,48 @@ func (s *session) rewind(ctx context.Context, in *peer.Incoming) (any, error) {
 	return done, nil
 }
 
-// interrupt ends the turn for the client.
-func (t *Turn) interrupt() { t.cancel(errInterrupted) }
-
 func (s *session) modelName() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.model
+}
+
+// stopTask serves stop_task. An unknown id is not an error.
+func (d dispatcher) stopTask(_ context.Context, in *peer.Incoming) (any, error) {
+	var req struct {
+		ID string `json:"task_id"`
+	}
+	_ = jsonx.Unmarshal(in.Body, &req)
+	d.tasks.stop(errStopped, func(sub *subagent) bool { return sub.ID == req.ID })
+	return struct{}{}, nil
+}
+
+// initMessage returns the message that begins a turn.
+func (s *session) initMessage(ids []string) *message.Init {
+	m := s.opts.Init
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m.Header = message.Header{SessionID: s.id}
+	m.Model, m.PermissionMode = s.model, s.rights.current()
+	fill(&m.Version, s.opts.Info.CLIVersion)
+	fill(&m.Version, defaultVersion)
+	fill(&m.Cwd, s.opts.Cwd)
+	fill(&m.OriginalCwd, m.Cwd)
+	fill(&m.APIKeySource, "none")
+	fill(&m.OutputStyle, "default")
+	if m.Tools == nil {
+		m.Tools = []string{}
+	}
+	m.MCPServers = append([]message.InitMCPServer{}, m.MCPServers...)
+	m.MCPServers = append(m.MCPServers, s.servers.listed()...)
+	m.Tools = append(append([]string{}, m.Tools...), s.servers.tools()...)
+	m.Prompts = ids
+	return &m
+}
+
+// fill sets a text that is empty.
+func fill(dst *string, value string) {
+	if *dst == "" {
+		*dst = value
+	}
 }

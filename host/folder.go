@@ -11,20 +11,20 @@ import (
 // outside returns the folder of a file that a tool wants to read or write, if
 // it lies outside of the session's folders: then the CLI asks, whatever the
 // tool does. Links are not followed.
-func (s *session) outside(c *Call) (folder string, is bool) {
+func (r *rights) outside(c *Call) (folder string, is bool) {
 	path := argument(c.input)
-	if path == "" || s.opts.Cwd == "" || !slices.Contains(readTools, c.Name) && !slices.Contains(editTools, c.Name) {
+	if path == "" || r.cwd == "" || !slices.Contains(readTools, c.Name) && !slices.Contains(editTools, c.Name) {
 		return "", false
 	}
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(s.opts.Cwd, path)
+		path = filepath.Join(r.cwd, path)
 	}
-	s.mu.Lock()
-	folders := append([]string{s.opts.Cwd}, s.folders...)
-	s.mu.Unlock()
+	r.mu.Lock()
+	folders := append([]string{r.cwd}, r.folders...)
+	r.mu.Unlock()
 	if slices.ContainsFunc(folders, func(folder string) bool {
 		if !filepath.IsAbs(folder) {
-			folder = filepath.Join(s.opts.Cwd, folder)
+			folder = filepath.Join(r.cwd, folder)
 		}
 		return within(folder, path)
 	}) {
@@ -58,11 +58,4 @@ func askOutside(req *permission.Request, folder string, mode permission.Mode) {
 	// A path that begins at the root has two slashes in a rule.
 	rule := "/" + filepath.ToSlash(filepath.Join(folder, "**"))
 	req.Suggestions = []permission.Update{permission.AllowRule("Read", rule, permission.ToSession)}
-}
-
-// editFolders changes the folders of the session besides its working directory.
-func (s *session) editFolders(edit func([]string) []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.folders = edit(slices.Clone(s.folders))
 }

@@ -73,16 +73,30 @@ func fitting(pattern string) func(string) bool {
 	return fits
 }
 
+// hooks are the callbacks of the client, and the door to it.
+type hooks struct {
+	call func(ctx context.Context, c peer.Call) (json.RawMessage, error)
+
+	mu  sync.Mutex
+	set hookSet
+}
+
+func (h *hooks) replace(set hookSet) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.set = set
+}
+
 // matching returns the callbacks for an event. An event without a subject, such as
 // Stop, is for all of them, whatever their matchers say.
-func (s *session) matching(event hook.Event, subject string) []registered {
+func (h *hooks) matching(event hook.Event, subject string) []registered {
 	if info, known := event.Info(); known && info.Subject == "" {
 		subject = ""
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	var found []registered
-	for _, r := range s.hooks[event] {
+	for _, r := range h.set[event] {
 		if subject == "" || r.match(subject) {
 			found = append(found, r)
 		}
@@ -90,8 +104,8 @@ func (s *session) matching(event hook.Event, subject string) []registered {
 	return found
 }
 
-func (s *session) listens(event hook.Event, subject string) bool {
-	return len(s.matching(event, subject)) > 0
+func (h *hooks) listens(event hook.Event, subject string) bool {
+	return len(h.matching(event, subject)) > 0
 }
 
 // HookOutcome is the combined answer of the client's hooks to an event.
@@ -133,38 +147,15 @@ type hookCall struct {
 	extra     any    // encodes as the members that the event adds
 }
 
-// Fire calls the client's hooks for an event and passes their messages on to the
-// client. Matchers are compared with the subject, which is the tool's name for
-// tool events; without a subject, matchers are ignored. The input encodes as an
-// object with the members that the event adds to those of all events.
-//
-// Blocked is set if a hook did not answer in time at an event where the CLI
-// does not continue without it, or if its answer is about another event.
-func (t *Turn) Fire(ctx context.Context, event hook.Event, subject string, input any) (HookOutcome, error) {
-	out, err := t.fireAndEmit(ctx, hookCall{event: event, subject: subject, extra: input})
-	if out.closed != "" {
-		out.Blocked, out.Reason = true, out.closed
-	}
-	return out, err
-}
-
-func (t *Turn) fireAndEmit(ctx context.Context, c hookCall) (HookOutcome, error) {
-	out, err := t.s.fire(ctx, t, c)
-	for _, n := range out.notices {
-		_ = t.s.emit(n)
-	}
-	return out, err
-}
-
 // fire calls the hooks, all at once but in their order, and puts their answers together. The
 // error means that the context has ended, or that the input cannot be encoded.
-func (s *session) fire(ctx context.Context, t *Turn, c hookCall) (HookOutcome, error) {
+func (h *hooks) fire(ctx context.Context, base hook.Base, c hookCall) (HookOutcome, error) {
 	var out HookOutcome
-	callbacks := s.matching(c.event, c.subject)
+	callbacks := h.matching(c.event, c.subject)
 	if len(callbacks) == 0 {
 		return out, nil
 	}
-	input, err := s.hookInput(t, c)
+	input, err := c.input(base)
 	if err != nil {
 		return out, err
 	}
@@ -178,7 +169,7 @@ func (s *session) fire(ctx context.Context, t *Turn, c hookCall) (HookOutcome, e
 		next := sync.OnceFunc(func() { close(written) })
 		all.Go(func() {
 			defer next()
-			replies[i] = s.callHook(ctx, cb, c, input, next)
+			replies[i] = h.ask(ctx, cb, c, input, next)
 		})
 		<-written
 	}
@@ -192,19 +183,8 @@ func (s *session) fire(ctx context.Context, t *Turn, c hookCall) (HookOutcome, e
 	return out, nil
 }
 
-// hookInput is the input of an event: what all have, then what it adds.
-func (s *session) hookInput(t *Turn, c hookCall) (json.RawMessage, error) {
-	base := hook.Base{
-		SessionID: s.sessionID(), Cwd: s.opts.Cwd, PromptID: t.id,
-		PermissionMode: s.permissionMode(), HookEventName: c.event,
-		AgentID: t.Subagent().ID, AgentType: t.Subagent().Type,
-	}
-	if t.repeating.Load() {
-		base.PromptID = ""
-	}
-	if c.event == hook.EventSubagentStart {
-		base.PermissionMode = "" // the CLI does not say it here
-	}
+// input is the input of an event: what all have, then what it adds.
+func (c hookCall) input(base hook.Base) (json.RawMessage, error) {
 	head, err := jsonx.Marshal(base)
 	if err != nil {
 		return nil, err
@@ -222,10 +202,10 @@ func (s *session) hookInput(t *Turn, c hookCall) (json.RawMessage, error) {
 	return append(append(bytes.TrimSuffix(head, []byte("}")), ','), tail[1:]...), nil
 }
 
-// callHook asks one callback, and calls written when the request is.
-func (s *session) callHook(ctx context.Context, cb registered, c hookCall, input json.RawMessage, written func()) hookReply {
+// ask asks one callback, and calls written when the request is.
+func (h *hooks) ask(ctx context.Context, cb registered, c hookCall, input json.RawMessage, written func()) hookReply {
 	r := hookReply{id: cb.id, block: cb.block}
-	payload, err := s.call(ctx, peer.Call{
+	payload, err := h.call(ctx, peer.Call{
 		Subtype: "hook_callback", Timeout: cb.timeout, OnWritten: written, AwaitCancelNotice: true, // the turn continues when the client knows
 		Payload: struct {
 			ID        string          `json:"callback_id"`

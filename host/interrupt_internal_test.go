@@ -45,7 +45,7 @@ func TestInterruptBeforeTurn(t *testing.T) {
 					s.serving.Wait() // the client knows that it waits
 				}
 				send("a", "u1")
-				reply, err := s.interrupt(t.Context(), &peer.Incoming{Request: wire.Request{Body: []byte(`{"subtype":"interrupt"}`)}})
+				reply, err := dispatcher{s}.interrupt(t.Context(), &peer.Incoming{Request: wire.Request{Body: []byte(`{"subtype":"interrupt"}`)}})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -303,19 +303,6 @@ func unwrap(payload json.RawMessage) (json.RawMessage, error) {
 	}
 }
 
-// CallMCP sends a request to an MCP server in the client and returns its result.
-func (t *Turn) CallMCP(ctx context.Context, name, method string, params any) (json.RawMessage, error) {
-	sv := t.s.servers.find(name)
-	if sv == nil {
-		return nil, fmt.Errorf("host: the client has no MCP server %q", name)
-	}
-	return sv.request(ctx, t.s, method, params)
-}
-
-// MCPTools returns the tools of the MCP servers in the client, by the names
-// that [Turn.UseTool] accepts.
-func (t *Turn) MCPTools() []string { return t.s.servers.tools() }
-
 // readOnly reports whether a server declares one of its tools read-only. The CLI
 // runs such tools concurrently, but asks about them anyway.
 func (v *servers) readOnly(full string) bool {

@@ -14,30 +14,34 @@ import (
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
 )
 
 // mirror repeats to the client what the CLI would have written to its
 // transcripts: frames of their own, in the order of each file, and those of a
 // turn before its result.
 type mirror struct {
+	to, cwd, id, version string // to is empty: nothing is repeated
+	write                func(line []byte) error
+
 	mu   sync.Mutex
 	last map[string]string // the last line of a chain, by file
 	ends string            // the call whose result ended a turn last
 }
 
 // endsWith notes the call whose result is about to end a turn.
-func (m *mirror) endsWith(call string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.ends = call
+func (r *mirror) endsWith(call string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ends = call
 }
 
 // isEnd reports whether a message has the result that ended a turn.
-func (m *mirror) isEnd(msg message.Message) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (r *mirror) isEnd(msg message.Message) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	u, ok := msg.(*message.User)
-	return ok && m.ends != "" && slices.ContainsFunc(u.ToolResults(), func(r *message.ToolResultBlock) bool { return r.ToolUseID == m.ends })
+	return ok && r.ends != "" && slices.ContainsFunc(u.ToolResults(), func(b *message.ToolResultBlock) bool { return b.ToolUseID == r.ends })
 }
 
 // mirroredLine is a line of a conversation in a transcript.
@@ -75,9 +79,9 @@ type mirrorFrame struct {
 	Entries  []json.RawMessage `json:"entries"`
 }
 
-// mirrorMessage repeats a line of the conversation, or of a subagent's.
-func (s *session) mirrorMessage(m message.Message, agent string) {
-	if s.opts.MirrorTo == "" {
+// message repeats a line of the conversation, or of a subagent's.
+func (r *mirror) message(m message.Message, agent string) {
+	if r.to == "" {
 		return
 	}
 	switch m := m.(type) {
@@ -97,77 +101,77 @@ func (s *session) mirrorMessage(m message.Message, agent string) {
 	if err != nil {
 		return // and so it is not sent
 	}
-	s.mirrorLine(mirroredLine{
+	r.line(mirroredLine{
 		IsSidechain: agent != "", AgentID: agent, Type: jsonx.Text(jsonx.Member(encoded, "type")),
 		Message: jsonx.Member(encoded, "message"), ToolResult: jsonx.Member(encoded, "tool_use_result"), UUID: h.UUID,
-		EndsTurn: s.mirror.isEnd(m),
+		EndsTurn: r.isEnd(m),
 	})
 }
 
-// mirrorContext repeats what hooks add to a prompt.
-func (s *session) mirrorContext(texts []string) {
-	if s.opts.MirrorTo == "" || len(texts) == 0 {
+// context repeats what hooks add to a prompt.
+func (r *mirror) context(texts []string) {
+	if r.to == "" || len(texts) == 0 {
 		return
 	}
-	s.mirrorLine(mirroredLine{Type: "attachment", UUID: uuid.New(), Attachment: map[string]any{
+	r.line(mirroredLine{Type: "attachment", UUID: uuid.New(), Attachment: map[string]any{
 		"type": "hook_additional_context", "content": texts,
 		"hookName": "UserPromptSubmit", "toolUseID": "UserPromptSubmit", "hookEvent": "UserPromptSubmit",
 	}})
 }
 
-// mirrorDeferral repeats the line by which a session that is resumed knows the
+// deferral repeats the line by which a session that is resumed knows the
 // call that a hook deferred.
-func (s *session) mirrorDeferral(call *message.ToolUseBlock) {
-	if s.opts.MirrorTo == "" {
+func (r *mirror) deferral(call *message.ToolUseBlock, mode permission.Mode) {
+	if r.to == "" {
 		return
 	}
-	s.mirrorLine(mirroredLine{Type: "attachment", UUID: uuid.New(), Attachment: map[string]any{
+	r.line(mirroredLine{Type: "attachment", UUID: uuid.New(), Attachment: map[string]any{
 		"type": "hook_deferred_tool", "toolUseID": call.ID, "toolName": call.Name, "toolInput": call.Input,
-		"hookName": "PreToolUse:" + call.Name, "hookEvent": "PreToolUse", "permissionMode": s.permissionMode(),
+		"hookName": "PreToolUse:" + call.Name, "hookEvent": "PreToolUse", "permissionMode": mode,
 	}})
 }
 
-// mirrorAgent repeats the note by which a transcript knows whose it is.
-func (s *session) mirrorAgent(sub *subagent) {
-	if s.opts.MirrorTo == "" {
+// agent repeats the note by which a transcript knows whose it is.
+func (r *mirror) agent(sub *subagent) {
+	if r.to == "" {
 		return
 	}
 	note := mirroredAgent{Kind: "agent_metadata", Type: sub.Type, Description: sub.Description, ToolUseID: sub.ToolUseID}
 	if parent := sub.parent.sub; parent != nil {
 		note.Parent = parent.ID
 	}
-	s.mirrorEntries(s.transcriptFile(sub.ID), note)
+	r.entries(r.file(sub.ID), note)
 }
 
-// mirrorLine repeats a line that continues the one before it.
-func (s *session) mirrorLine(line mirroredLine) {
+// line repeats a line that continues the one before it.
+func (r *mirror) line(line mirroredLine) {
 	line.Timestamp = time.Now().UTC().Truncate(time.Millisecond)
 	line.UserType, line.Entrypoint = "external", "sdk-go"
-	line.Cwd, line.SessionID, line.Version = s.opts.Cwd, s.sessionID(), s.opts.Info.CLIVersion
-	file := s.transcriptFile(line.AgentID)
-	s.mirror.mu.Lock()
-	defer s.mirror.mu.Unlock()
-	if parent := s.mirror.last[file]; parent != "" {
+	line.Cwd, line.SessionID, line.Version = r.cwd, r.id, r.version
+	file := r.file(line.AgentID)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if parent := r.last[file]; parent != "" {
 		line.ParentUUID = &parent
 	}
-	if s.mirror.last == nil {
-		s.mirror.last = make(map[string]string)
+	if r.last == nil {
+		r.last = make(map[string]string)
 	}
-	s.mirror.last[file] = line.UUID
-	s.mirrorEntries(file, line)
+	r.last[file] = line.UUID
+	r.entries(file, line)
 }
 
-// transcriptFile is where the CLI would keep a transcript.
-func (s *session) transcriptFile(agent string) string {
-	path := filepath.Join(s.opts.MirrorTo, transcript.ProjectName(cmp.Or(s.opts.Cwd, "/")), s.sessionID())
+// file is where the CLI would keep a transcript.
+func (r *mirror) file(agent string) string {
+	path := filepath.Join(r.to, transcript.ProjectName(cmp.Or(r.cwd, "/")), r.id)
 	if agent != "" {
 		path = filepath.Join(path, "subagents", "agent-"+agent)
 	}
 	return path + ".jsonl"
 }
 
-// mirrorEntries writes a frame.
-func (s *session) mirrorEntries(file string, entries ...any) {
+// entries writes a frame.
+func (r *mirror) entries(file string, entries ...any) {
 	f := mirrorFrame{Type: wire.TypeMirror, FilePath: file}
 	for _, e := range entries {
 		line, err := jsonx.Marshal(e)
@@ -177,13 +181,13 @@ func (s *session) mirrorEntries(file string, entries ...any) {
 		f.Entries = append(f.Entries, line)
 	}
 	if line, err := jsonx.Marshal(f); err == nil {
-		_ = s.write(line) // a broken stream ends the session by itself
+		_ = r.write(line) // a broken stream ends the session by itself
 	}
 }
 
-// mirrorPrompts repeats the prompts of a turn, with their way through the queue.
-func (s *session) mirrorPrompts(t *Turn) {
-	if s.opts.MirrorTo == "" {
+// prompts repeats the prompts of a turn, with their way through the queue.
+func (r *mirror) prompts(t *Turn) {
+	if r.to == "" {
 		return
 	}
 	for _, q := range t.prompts {
@@ -191,25 +195,25 @@ func (s *session) mirrorPrompts(t *Turn) {
 			continue
 		}
 		for _, op := range []string{"enqueue", "dequeue"} {
-			s.mirrorEntries(s.transcriptFile(""), map[string]any{
-				"type": "queue-operation", "operation": op, "timestamp": time.Now().UTC(), "sessionId": s.sessionID(),
+			r.entries(r.file(""), map[string]any{
+				"type": "queue-operation", "operation": op, "timestamp": time.Now().UTC(), "sessionId": r.id,
 			})
 		}
-		s.mirrorMessage(&message.User{Header: message.Header{UUID: q.UUID}, Content: q.Content, Plain: q.Plain}, "")
+		r.message(&message.User{Header: message.Header{UUID: q.UUID}, Content: q.Content, Plain: q.Plain}, "")
 	}
 }
 
-// mirrorResult repeats what the CLI writes after the result of a turn.
-func (s *session) mirrorResult(t *Turn) {
-	if s.opts.MirrorTo == "" {
+// result repeats what the CLI writes after the result of a turn.
+func (r *mirror) result(t *Turn) {
+	if r.to == "" {
 		return
 	}
-	file := s.transcriptFile("")
-	s.mirror.mu.Lock()
-	leaf := s.mirror.last[file]
-	s.mirror.mu.Unlock()
-	s.mirrorEntries(file, map[string]any{
-		"type": "last-prompt", "lastPrompt": shortened(t.Text()), "leafUuid": leaf, "sessionId": s.sessionID(),
+	file := r.file("")
+	r.mu.Lock()
+	leaf := r.last[file]
+	r.mu.Unlock()
+	r.entries(file, map[string]any{
+		"type": "last-prompt", "lastPrompt": shortened(t.Text()), "leafUuid": leaf, "sessionId": r.id,
 	})
 }
 
@@ -223,15 +227,31 @@ func shortened(text string) string {
 	return text
 }
 
-// mirrorEnd repeats what the CLI writes when it exits.
-func (s *session) mirrorEnd() {
-	if s.opts.MirrorTo == "" {
+// end repeats what the CLI writes when it exits.
+func (r *mirror) end(costUSD float64) {
+	if r.to == "" {
 		return
 	}
-	s.mu.Lock()
-	cost := s.cost
-	s.mu.Unlock()
-	s.mirrorEntries(s.transcriptFile(""), map[string]any{
-		"type": "cost-state", "sessionId": s.sessionID(), "totalCostUSD": cost,
+	r.entries(r.file(""), map[string]any{
+		"type": "cost-state", "sessionId": r.id, "totalCostUSD": costUSD,
 	})
+}
+
+// takenIn repeats a prompt that a turn has taken in. The CLI writes it as
+// an attachment, and before it that the prompt has left the queue.
+func (r *mirror) takenIn(q *queued) {
+	if r.to == "" {
+		return
+	}
+	now := time.Now().UTC()
+	delivery := uuid.New()
+	r.entries(r.file(""),
+		map[string]any{"type": "queue-operation", "operation": "enqueue", "timestamp": now, "sessionId": r.id},
+		map[string]any{
+			"type": "queue-operation", "operation": "remove", "timestamp": now, "sessionId": r.id,
+			"reason": "absorbed_mid_turn", "commandUuid": q.UUID, "deliveryId": delivery,
+		})
+	r.line(mirroredLine{Type: "attachment", UUID: uuid.New(), Attachment: map[string]any{
+		"type": "queued_command", "prompt": q.Content, "source_uuid": q.UUID, "delivery_id": delivery, "commandMode": "prompt", "timestamp": now,
+	}})
 }

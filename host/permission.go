@@ -6,11 +6,9 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/jsonx"
-	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -24,8 +22,9 @@ var askingTools = []string{"AskUserQuestion", "ExitPlanMode"}
 // permit decides on a call: rules and mode first, then the client. The refusal
 // is the text that the model reads if the call may not run, empty if it may. The
 // error is that of a turn that is over.
-func (t *Turn) permit(ctx context.Context, c *Call, pre *HookOutcome) (refusal string, err error) {
-	switch t.local(ctx, c, pre) {
+func (e execution) permit(ctx context.Context, pre *HookOutcome) (refusal string, err error) {
+	t, c := e.t, e.c
+	switch e.local(ctx, pre) {
 	case permission.BehaviorAllow:
 		return "", nil
 	case permission.BehaviorDeny:
@@ -33,16 +32,16 @@ func (t *Turn) permit(ctx context.Context, c *Call, pre *HookOutcome) (refusal s
 	}
 	req := c.question(pre)
 	fill(&req.AgentID, t.Subagent().ID)
-	if folder, is := t.s.outside(c); is && pre.Decision != hook.PermissionAsk {
-		askOutside(req, folder, t.s.permissionMode())
+	if folder, is := t.s.rights.outside(c); is && pre.Decision != hook.PermissionAsk {
+		askOutside(req, folder, t.s.rights.current())
 	}
-	if t.s.permissionMode() == permission.ModeDontAsk || !t.s.opts.PromptTool && !t.s.listens(hook.EventPermissionRequest, c.Name) {
-		m := unasked(req, t.s.permissionMode())
+	if t.s.rights.current() == permission.ModeDontAsk || !t.s.opts.PromptTool && !t.s.hooks.listens(hook.EventPermissionRequest, c.Name) {
+		m := unasked(req, t.s.rights.current())
 		return m.Message, t.s.emit(m)
 	}
 	d, err := t.Ask(ctx, req)
 	if errors.Is(context.Cause(ctx), errInterrupted) {
-		t.denied(c) // a question that an interruption ends counts as refused
+		e.denied() // a question that an interruption ends counts as refused
 		return "", errInterrupted
 	}
 	if err != nil {
@@ -50,7 +49,7 @@ func (t *Turn) permit(ctx context.Context, c *Call, pre *HookOutcome) (refusal s
 	}
 	if d.Behavior() != permission.BehaviorAllow {
 		if d.Interrupts() {
-			t.denied(c)
+			e.denied()
 			t.cancel(errInterrupted)
 			return "", errInterrupted
 		}
@@ -61,13 +60,14 @@ func (t *Turn) permit(ctx context.Context, c *Call, pre *HookOutcome) (refusal s
 			c.input = raw
 		}
 	}
-	t.s.apply(d.Updates())
+	t.s.rights.apply(d.Updates())
 	return "", nil
 }
 
 // local decides without the client as far as it can; ask means that it cannot.
-func (t *Turn) local(ctx context.Context, c *Call, pre *HookOutcome) permission.Behavior {
-	rule, mode := t.s.ruled(ctx, c), t.s.permissionMode()
+func (e execution) local(ctx context.Context, pre *HookOutcome) permission.Behavior {
+	t, c := e.t, e.c
+	rule, mode := t.s.rights.ruled(ctx, c), t.s.rights.current()
 	switch {
 	case rule == permission.BehaviorDeny:
 		return permission.BehaviorDeny
@@ -80,7 +80,7 @@ func (t *Turn) local(ctx context.Context, c *Call, pre *HookOutcome) permission.
 	case mode == permission.ModeBypassPermissions:
 		return permission.BehaviorAllow
 	}
-	_, outside := t.s.outside(c)
+	_, outside := t.s.rights.outside(c)
 	if !outside && (c.ReadOnly || mode == permission.ModeAcceptEdits && slices.Contains(editTools, c.Name)) {
 		return permission.BehaviorAllow
 	}
@@ -161,93 +161,8 @@ func suggestions(c *Call) []permission.Update {
 // invalidDecision is the text that the model reads if the client's answer is not
 // valid.
 const invalidDecision = "The client's permission callback returned an invalid result: " +
+
 	"it must allow, or deny with a message."
-
-// Ask asks the client for permission, and its PermissionRequest hooks at the
-// same time: the first answer counts, and the other question is withdrawn. An
-// answer that is not a decision denies. The error means that there was no
-// answer, or that the client answered with an error, whatever its hooks would
-// say.
-func (t *Turn) Ask(ctx context.Context, req *permission.Request) (permission.Decision, error) {
-	t.s.state(message.ActivityRequiresAction)
-	defer t.s.state(message.ActivityRunning)
-	type answer struct {
-		d     permission.Decision
-		err   error
-		final bool // of the client itself: also its error counts
-	}
-	ctx, withdraw := context.WithCancel(ctx)
-	defer withdraw()
-	answers := make(chan answer, 2)
-	waiting := 0
-	asked := make(chan struct{})
-	if t.s.opts.PromptTool {
-		waiting++
-		go func() {
-			told := sync.OnceFunc(func() { close(asked) })
-			defer told()
-			d, err := t.s.canUseTool(ctx, req, told)
-			answers <- answer{d, err, true}
-		}()
-	} else {
-		close(asked)
-	}
-	if t.s.listens(hook.EventPermissionRequest, req.ToolName) {
-		waiting++
-		go func() {
-			select { // the client sees the question first
-			case <-asked:
-			case <-ctx.Done():
-			}
-			d, err := t.askHooks(ctx, req)
-			answers <- answer{d: d, err: err}
-		}()
-	}
-	last := answer{d: permission.Deny("Nobody could be asked for permission.")}
-	for range waiting {
-		a := <-answers
-		switch {
-		case a.final:
-			return a.d, a.err
-		case a.err == nil && a.d.Behavior() != "":
-			if t.s.opts.PromptTool { // the turn continues when the client knows
-				withdraw()
-				<-answers
-			}
-			return a.d, nil
-		}
-		if a.err != nil {
-			last = a
-		}
-	}
-	return last.d, last.err
-}
-
-// askHooks asks the PermissionRequest hooks; Pass if they have no opinion.
-func (t *Turn) askHooks(ctx context.Context, req *permission.Request) (permission.Decision, error) {
-	out, err := t.fireAndEmit(ctx, hookCall{
-		event: hook.EventPermissionRequest, subject: req.ToolName, toolUseID: req.ToolUseID,
-		extra: struct {
-			ToolName    string              `json:"tool_name"`
-			ToolInput   json.RawMessage     `json:"tool_input"`
-			Suggestions []permission.Update `json:"permission_suggestions,omitzero"`
-		}{req.ToolName, req.Input, req.Suggestions},
-	})
-	return out.Permission, err
-}
-
-// canUseTool asks the client. It waits as long as the turn lasts: a person may
-// have to answer.
-func (s *session) canUseTool(ctx context.Context, req *permission.Request, written func()) (permission.Decision, error) {
-	payload, err := s.call(ctx, peer.Call{Subtype: "can_use_tool", Payload: req, OnWritten: written, AwaitCancelNotice: true})
-	if refused, ok := errors.AsType[*peer.RefusedError](err); ok {
-		return permission.Decision{}, refused.Reply
-	}
-	if err != nil {
-		return permission.Decision{}, err
-	}
-	return readDecision(payload), nil
-}
 
 // readDecision checks a reply as the CLI does: anything but a decision denies, as
 // does a denial without a message.

@@ -1,11 +1,14 @@
 package host
 
 import (
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -71,65 +74,86 @@ func (t *Turn) account(r *message.Result) {
 	defer s.mu.Unlock()
 	r.PermissionDenials = append(r.PermissionDenials, s.denials...)
 	s.denials = nil
-	r.SubagentStats = s.stats
-	r.SubagentStats.ByType = maps.Clone(s.stats.ByType)
-	s.cost += t.spent
-	s.use(t.usage, t.spent)
+	r.SubagentStats = s.tasks.stats
+	r.SubagentStats.ByType = maps.Clone(s.tasks.stats.ByType)
+	s.add(s.model, t.usage, t.spent)
 	r.TotalCostUSD, r.ModelUsage = s.cost, maps.Clone(s.usage)
 	r.ResultIndex = new(s.results)
 	r.QueuedTurnCount = len(s.queue)
 	s.results++
 }
 
-// use adds tokens to those of the model. The caller holds the lock.
-func (s *session) use(tokens message.Usage, costUSD float64) {
+// ledger adds up what a session has used, by the model that used it. The lock of
+// the session guards it.
+type ledger struct {
+	cost  float64
+	usage map[string]message.ModelUsage
+}
+
+// add adds costs, and tokens to those of the model.
+func (l *ledger) add(model string, tokens message.Usage, costUSD float64) {
+	l.cost += costUSD
 	if !used(tokens) && costUSD == 0 {
 		return
 	}
-	u := s.usage[s.model]
+	u := l.usage[model]
 	u.InputTokens += tokens.InputTokens
 	u.OutputTokens += tokens.OutputTokens
 	u.CacheReadInputTokens += tokens.CacheReadInputTokens
 	u.CacheCreationInputTokens += tokens.CacheCreationInputTokens
 	u.CostUSD += costUSD
 	u.ContextWindow = window
-	s.usage[s.model] = u
+	l.usage[model] = u
+}
+
+// spent returns what the session has cost.
+func (s *session) spent() float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cost
 }
 
 // spend adds what a subagent uses: to the session, not to a turn.
 func (s *session) spend(tokens message.Usage, costUSD float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cost += costUSD
-	s.use(tokens, costUSD)
+	s.add(s.model, tokens, costUSD)
 }
 
-// initMessage returns the message that begins a turn.
-func (s *session) initMessage(ids []string) *message.Init {
-	m := s.opts.Init
+// sessionUsage is the answer to get_usage.
+func (s *session) sessionUsage() control.UsageReport {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m.Header = message.Header{SessionID: s.id}
-	m.Model, m.PermissionMode = s.model, s.mode
-	fill(&m.Version, s.opts.Info.CLIVersion)
-	fill(&m.Version, defaultVersion)
-	fill(&m.Cwd, s.opts.Cwd)
-	fill(&m.OriginalCwd, m.Cwd)
-	fill(&m.APIKeySource, "none")
-	fill(&m.OutputStyle, "default")
-	if m.Tools == nil {
-		m.Tools = []string{}
+	elapsed := time.Since(s.began).Milliseconds()
+	u := control.UsageReport{Session: control.SessionUsage{
+		TotalCostUSD: s.cost, TotalAPIDurationMS: elapsed, TotalDurationMS: elapsed,
+		ModelUsage: make(map[string]json.RawMessage),
+	}}
+	for model, used := range s.usage {
+		if raw, err := jsonx.Marshal(used); err == nil {
+			u.Session.ModelUsage[model] = raw
+		}
 	}
-	m.MCPServers = append([]message.InitMCPServer{}, m.MCPServers...)
-	m.MCPServers = append(m.MCPServers, s.servers.listed()...)
-	m.Tools = append(append([]string{}, m.Tools...), s.servers.tools()...)
-	m.Prompts = ids
-	return &m
+	return u
 }
 
-// fill sets a text that is empty.
-func fill(dst *string, value string) {
-	if *dst == "" {
-		*dst = value
+// window is how many tokens the context of every model has.
+const window = 200_000
+
+// contextUsage is the answer to get_context_usage.
+func (s *session) contextUsage() control.ContextUsage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	used := 0
+	for _, u := range s.usage {
+		used += u.InputTokens + u.OutputTokens
+	}
+	return control.ContextUsage{
+		Categories: []control.ContextCategory{
+			{ID: "messages", Name: "Messages", Tokens: used, Kind: "used"},
+			{ID: "free", Name: "Free space", Tokens: max(window-used, 0), Kind: "free"},
+		},
+		TotalTokens: used, MaxTokens: window, RawMaxTokens: window,
+		Percentage: float64(used) * 100 / window, Model: s.model, MemoryFiles: []control.MemoryFile{},
 	}
 }

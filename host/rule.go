@@ -6,7 +6,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/permission/policy"
@@ -116,15 +118,41 @@ func policyKnows(r permission.Rule) bool {
 	return err == nil
 }
 
+// rights are what the tools of a session may do: its mode, rules and folders.
+type rights struct {
+	cwd    string
+	bypass bool                    // the mode without questions may be entered
+	tell   func(m permission.Mode) // is called when the mode has changed
+
+	mu      sync.Mutex
+	mode    permission.Mode
+	rules   []ruling
+	folders []string // besides the working directory
+}
+
+func (r *rights) current() permission.Mode {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mode
+}
+
+// enter changes the mode.
+func (r *rights) enter(m permission.Mode) {
+	r.mu.Lock()
+	r.mode = m
+	r.mu.Unlock()
+	r.tell(m)
+}
+
 // ruled returns what the rules say about a call: a denial goes before a question,
 // a question before an allowance. Empty: nothing.
-func (s *session) ruled(ctx context.Context, c *Call) permission.Behavior {
+func (r *rights) ruled(ctx context.Context, c *Call) permission.Behavior {
 	req := c.Request
-	req.ToolName, req.Input, req.ToolUseID, req.Cwd = c.Name, c.input, c.ID, s.opts.Cwd
-	s.mu.Lock()
-	rules := s.rules
-	s.mu.Unlock()
-	of := func(b permission.Behavior) ruleSet { return newRuleSet(rules, b, s.opts.Cwd) }
+	req.ToolName, req.Input, req.ToolUseID, req.Cwd = c.Name, c.input, c.ID, r.cwd
+	r.mu.Lock()
+	rules := r.rules
+	r.mu.Unlock()
+	of := func(b permission.Behavior) ruleSet { return newRuleSet(rules, b, r.cwd) }
 	switch {
 	case of(permission.BehaviorDeny).catches(ctx, &req):
 		return permission.BehaviorDeny
@@ -166,33 +194,28 @@ func wild(pattern, text string) bool {
 
 // apply makes the changes that come with an allowed call. Updates of a shape
 // that is not known are dropped silently, as the CLI does.
-func (s *session) apply(updates []permission.Update) {
+func (r *rights) apply(updates []permission.Update) {
 	for _, u := range updates {
-		switch u.Type {
-		case permission.UpdateSetMode:
-			if s.mayEnter(u.Mode) {
-				s.setMode(u.Mode)
-			}
-		case permission.UpdateAddRules:
-			s.editRules(func(rs []ruling) []ruling { return append(rs, rulings(u)...) })
-		case permission.UpdateReplaceRules:
-			s.editRules(func(rs []ruling) []ruling {
-				kept := slices.DeleteFunc(rs, func(r ruling) bool {
-					return r.behavior == u.Behavior && r.destination == destination(u)
-				})
-				return append(kept, rulings(u)...)
-			})
-		case permission.UpdateAddDirectories:
-			s.editFolders(func(all []string) []string { return append(all, u.Directories...) })
-		case permission.UpdateRemoveDirectories:
-			s.editFolders(func(all []string) []string {
-				return slices.DeleteFunc(all, func(dir string) bool { return slices.Contains(u.Directories, dir) })
-			})
-		case permission.UpdateRemoveRules:
-			s.editRules(func(rs []ruling) []ruling {
-				return slices.DeleteFunc(rs, func(r ruling) bool { return slices.Contains(rulings(u), r) })
-			})
+		if u.Type == permission.UpdateSetMode && r.mayEnter(u.Mode) {
+			r.enter(u.Mode)
 		}
+		r.mu.Lock()
+		switch rules, folders := slices.Clone(r.rules), slices.Clone(r.folders); u.Type {
+		case permission.UpdateAddRules:
+			r.rules = append(rules, rulings(u)...)
+		case permission.UpdateReplaceRules:
+			kept := slices.DeleteFunc(rules, func(r ruling) bool {
+				return r.behavior == u.Behavior && r.destination == destination(u)
+			})
+			r.rules = append(kept, rulings(u)...)
+		case permission.UpdateRemoveRules:
+			r.rules = slices.DeleteFunc(rules, func(r ruling) bool { return slices.Contains(rulings(u), r) })
+		case permission.UpdateAddDirectories:
+			r.folders = append(folders, u.Directories...)
+		case permission.UpdateRemoveDirectories:
+			r.folders = slices.DeleteFunc(folders, func(dir string) bool { return slices.Contains(u.Directories, dir) })
+		}
+		r.mu.Unlock()
 	}
 }
 
@@ -215,12 +238,24 @@ func destination(u permission.Update) permission.Destination {
 
 // mayEnter reports whether the client may choose a mode. The one without
 // questions must have been allowed at the start.
-func (s *session) mayEnter(m permission.Mode) bool {
-	return m.Valid() && (m != permission.ModeBypassPermissions || s.opts.AllowBypass || s.permissionMode() == m)
+func (r *rights) mayEnter(m permission.Mode) bool {
+	return m.Valid() && (m != permission.ModeBypassPermissions || r.bypass || r.current() == m)
 }
 
-func (s *session) editRules(edit func([]ruling) []ruling) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.rules = edit(slices.Clone(s.rules))
+// permissionRules is the answer to list_permission_rules.
+func (r *rights) permissionRules() control.PermissionRules {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := control.PermissionRules{Rules: []json.RawMessage{}, WorkspaceDirectories: []string{}, OriginalCwd: r.cwd}
+	for _, rule := range r.rules {
+		raw, err := jsonx.Marshal(struct {
+			Behavior string `json:"behavior"`
+			Tool     string `json:"toolName"`
+			Content  string `json:"ruleContent,omitzero"`
+		}{string(rule.behavior), rule.ToolName, rule.RuleContent})
+		if err == nil {
+			all.Rules = append(all.Rules, raw)
+		}
+	}
+	return all
 }

@@ -2,12 +2,14 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -26,6 +28,7 @@ import (
 // turns, each request of the client has its own.
 type session struct {
 	agent  Agent
+	id     string
 	opts   Options
 	log    *slog.Logger
 	reader *ndjson.Reader
@@ -42,25 +45,19 @@ type session struct {
 	wake       chan struct{} // one slot: the queue has changed
 	servers    *servers
 	mirror     mirror
+	hooks      hooks
+	rights     rights
 
 	mu         sync.Mutex
-	id         string
 	model      string
-	mode       permission.Mode
-	rules      []ruling
-	folders    []string // besides the working directory
-	hooks      hookSet
 	schema     json.RawMessage
 	queue      []*queued
 	announced  chan struct{}   // of the last prompt
 	served     <-chan struct{} // of the last request
 	places     map[wire.ID]place
 	seen       map[string]bool
-	aside      message.Content // messages that asked for no answer
-	agents     map[string]bool // the types that can be started
-	tasks      []*subagent     // at work in the background
-	ending     int             // of those that were, not yet queued to be answered
-	stats      message.SubagentStats
+	aside      message.Content            // messages that asked for no answer
+	agents     map[string]bool            // the types that can be started
 	denials    []message.PermissionDenial // of subagents, not yet in a result
 	inputEnded bool
 	forward    bool // the text of subagents
@@ -69,40 +66,10 @@ type session struct {
 	results    int
 	lastFailed bool
 	does       message.Activity // what the client was told last
-	cost       float64
-	usage      map[string]message.ModelUsage
 	readErr    error
+	tasks      tasks
+	ledger
 }
-
-// queued is a prompt that waits.
-type queued struct {
-	*message.User
-	ended     *subagent       // it is about the end of this one
-	continues *Unfinished     // it continues this turn
-	during    bool            // came while a turn ran
-	announced chan struct{}   // closed when the client was told that it waits
-	served    <-chan struct{} // closed when the requests that were read before it are served; nil: there were none
-
-	interrupted bool // before its turn began
-}
-
-// isBehind reports whether the prompt was read after the request that is being served.
-// To a CLI that reads line by line it is not there yet.
-func (q *queued) isBehind() bool {
-	if q.served == nil {
-		return false
-	}
-	select {
-	case <-q.served:
-		return false
-	default:
-		return true
-	}
-}
-
-// isNotification reports whether the prompt came from no client: it announces the
-// end of a subagent.
-func (q *queued) isNotification() bool { return q.ended != nil }
 
 // errEnded is the cause of a session that the client asked to end.
 var errEnded = errors.New("the client ended the session")
@@ -112,7 +79,7 @@ func newSession(ctx context.Context, rw io.ReadWriter, agent Agent, opts *Option
 		agent: agent, began: time.Now(),
 		input: make(chan struct{}), wake: make(chan struct{}, 1),
 		places: make(map[wire.ID]place),
-		seen:   make(map[string]bool), usage: make(map[string]message.ModelUsage),
+		seen:   make(map[string]bool), ledger: ledger{usage: make(map[string]message.ModelUsage)},
 	}
 	if opts != nil {
 		s.opts = *opts
@@ -121,22 +88,17 @@ func newSession(ctx context.Context, rw io.ReadWriter, agent Agent, opts *Option
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.id, s.model, s.mode = s.opts.SessionID, s.opts.Model, s.opts.Mode
-	if s.id == "" {
-		s.id = uuid.New()
-	}
-	if s.model == "" {
-		s.model = "scripted"
-	}
-	if s.mode == "" {
-		s.mode = permission.ModeDefault
-	}
+	s.id, s.model = cmp.Or(s.opts.SessionID, uuid.New()), cmp.Or(s.opts.Model, "scripted")
 	s.schema, s.forward = s.opts.JSONSchema, s.opts.ForwardSubagentText
-	s.agents = s.knownAgents(nil)
-	s.rules = startRules(&s.opts)
-	s.folders = s.opts.Init.AdditionalDirectories
+	s.agents, s.tasks.s, s.hooks.call = s.knownAgents(nil), s, s.call
+	s.rights = rights{
+		cwd: s.opts.Cwd, bypass: s.opts.AllowBypass, mode: cmp.Or(s.opts.Mode, permission.ModeDefault),
+		rules: startRules(&s.opts), folders: s.opts.Init.AdditionalDirectories,
+		tell: func(m permission.Mode) { _ = s.emit(&message.Status{PermissionMode: m}) }, // a broken stream ends the session by itself
+	}
+	s.mirror = mirror{to: s.opts.MirrorTo, cwd: s.opts.Cwd, id: s.id, version: s.opts.Info.CLIVersion, write: s.write}
 	if s.opts.Leaf != "" {
-		s.mirror.last = map[string]string{s.transcriptFile(""): s.opts.Leaf}
+		s.mirror.last = map[string]string{s.mirror.file(""): s.opts.Leaf}
 	}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	s.reader = ndjson.NewReader(rw)
@@ -160,7 +122,7 @@ func unlimited() peer.Limits {
 func (s *session) serve() error {
 	defer s.background.Wait()
 	defer s.cancel(nil)
-	defer s.mirrorEnd()
+	defer func() { s.mirror.end(s.spent()) }()
 	defer s.peer.Close(errEnded)
 	s.servers.set(s.opts.SDKServers)
 	s.peer.Serve(s.reader, s.ended)
@@ -254,16 +216,11 @@ func (s *session) runNext() bool {
 	return true
 }
 
-func merges(q *queued) bool { return q.during && q.UUID != "" && asksModel(q.User) }
-
-// asksModel reports whether a message wants an answer.
-func asksModel(m *message.User) bool { return m.ShouldQuery == nil || *m.ShouldQuery }
-
 // emit writes a message and repeats it in the transcript.
 func (s *session) emit(m message.Message) error {
 	err := s.emitOnly(m)
 	if message.SubagentOf(m).ToolUseID == "" { // Turn.Emit has repeated the others
-		s.mirrorMessage(m, "")
+		s.mirror.message(m, "")
 	}
 	return err
 }
@@ -276,7 +233,7 @@ func (s *session) emitOnly(m message.Message) error {
 			h.UUID = uuid.New()
 		}
 		if h.SessionID == "" {
-			h.SessionID = s.sessionID()
+			h.SessionID = s.id
 		}
 	}
 	line, err := jsonx.Marshal(m)
@@ -300,26 +257,6 @@ func (s *session) write(line []byte) error {
 func (s *session) call(ctx context.Context, c peer.Call) (json.RawMessage, error) {
 	reply, err := s.peer.Call(ctx, c)
 	return reply.Payload, err
-}
-
-func (s *session) sessionID() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.id
-}
-
-func (s *session) permissionMode() permission.Mode {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.mode
-}
-
-// setMode changes the mode and tells the client.
-func (s *session) setMode(m permission.Mode) {
-	s.mu.Lock()
-	s.mode = m
-	s.mu.Unlock()
-	_ = s.emit(&message.Status{PermissionMode: m}) // a broken stream ends the session by itself
 }
 
 // state tells the client what the session does, if that has changed and the
@@ -496,4 +433,127 @@ func (d dispatcher) Fault(line []byte, err error) {
 		return
 	}
 	d.cancel(fmt.Errorf("%w: %w", ErrLine, err))
+}
+
+// wakeRunner wakes the goroutine that runs turns.
+func (s *session) wakeRunner() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// working reports whether an agent is at work in the background, or has ended
+// and is not yet answered.
+func (s *session) working() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tasks.atWork() || slices.ContainsFunc(s.queue, (*queued).isNotification)
+}
+
+// acknowledge gives the end of a subagent a silent turn of its own. Another
+// subagent, which ended after it, is answered in the turn that follows, and there
+// the agent learns about both.
+func (s *session) acknowledge(q *queued) {
+	t := newTurn(s, []*queued{q})
+	defer t.cancel(nil)
+	s.state(message.ActivityRunning)
+	_ = s.emit(s.initMessage(nil))
+	r := t.result(nil)
+	r.NumTurns, r.TerminalReason, r.StopReason = 0, "", ""
+	_ = s.emit(r)
+}
+
+// run plays a whole turn.
+func (s *session) run(t *Turn) {
+	defer t.cancel(nil)
+	for _, q := range t.prompts {
+		s.await(q.announced)
+	}
+	s.state(message.ActivityRunning)
+	for _, q := range t.prompts {
+		s.lifecycle(q, message.CommandStarted)
+	}
+	err := t.play(t.ctx)
+	if s.ctx.Err() != nil { // ended from outside: no result
+		return
+	}
+	t.replay()
+	final := message.CommandCompleted
+	r := t.result(err)
+	switch r.TerminalReason {
+	case message.EndAbortedStreaming, message.EndAbortedTools, message.EndBudgetExhausted, message.EndStructuredOutputAttempts:
+		final = message.CommandCancelled
+	}
+	// What the client does upon the result comes after the last line about it.
+	finished := make(chan struct{})
+	defer close(finished)
+	s.mu.Lock()
+	s.turn, s.finishing = nil, finished
+	s.lastFailed = r.Failed()
+	ended := s.inputEnded
+	s.mu.Unlock()
+	if ended { // nothing is said at the end before everything is
+		s.tasks.await()
+	}
+	for _, q := range t.others() { // the CLI reports this before the result
+		s.lifecycle(q, final)
+	}
+	_ = s.emit(r)
+	s.mirror.result(t)
+	for _, q := range t.prompts {
+		s.lifecycle(q, final)
+	}
+	if !s.working() {
+		s.state(message.ActivityIdle)
+	}
+}
+
+// finish begins the turn that is unfinished. The client's hooks are known.
+func (s *session) finish() {
+	u := s.opts.Unfinished
+	if u == nil {
+		return
+	}
+	announced := make(chan struct{})
+	close(announced)
+	id := u.Prompt
+	if u.Deferred {
+		id = uuid.New()
+	}
+	s.mu.Lock()
+	s.opts.Unfinished = nil // initialize may come again
+	s.seen[u.Prompt] = true
+	s.queue = append(s.queue, &queued{
+		User:      &message.User{Header: message.Header{UUID: id}, Content: u.Content},
+		continues: u, announced: announced,
+	})
+	s.mu.Unlock()
+	s.wakeRunner()
+}
+
+// forwards reports whether the client wants the text of subagents.
+func (s *session) forwards() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.forward
+}
+
+// agentTypes are the types of agents that can be started.
+func (s *session) agentTypes() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.agents))
+}
+
+// knownAgents are those of the CLI, of the host's options and of the client.
+func (s *session) knownAgents(defined []string) map[string]bool {
+	known := make(map[string]bool)
+	for _, a := range s.opts.Info.Agents {
+		known[a.Name] = true
+	}
+	for _, name := range slices.Concat(builtInAgents, s.opts.Init.Agents, defined) {
+		known[name] = true
+	}
+	return known
 }

@@ -6,13 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
@@ -27,6 +25,7 @@ type subagent struct {
 	input      agentInput
 	run        string
 	parent     *Turn
+	turn       *Turn // its own
 	depth      int
 	background bool
 	began      time.Time
@@ -50,48 +49,8 @@ type agentInput struct {
 // errStopped is the cause of a subagent that the client stopped.
 var errStopped = fmt.Errorf("%w: stopped by the client", ErrOver)
 
-// Subagent returns the subagent that this turn belongs to, or the zero value
-// for the main conversation.
-func (t *Turn) Subagent() message.Subagent {
-	if t.sub == nil {
-		return message.Subagent{}
-	}
-	return t.sub.Subagent
-}
-
-// RunSubagent does what the tool Agent does: it lets agent work on its own
-// prompt and returns its last text. Call it from the RunFunc of that tool, with
-// the id of the call and its input.
-//
-// The agent gets a Turn whose messages, hooks and questions name the subagent.
-// As in the CLI, it works in the background, unless the input contains
-// "run_in_background": false or a subagent starts it. In the background,
-// RunSubagent returns at once, and the end of the work starts a turn whose prompt
-// announces it; an interrupt by the client ends it.
-func (t *Turn) RunSubagent(ctx context.Context, callID string, input json.RawMessage, agent Agent) (ToolOutput, error) {
-	sub, err := t.newSubagent(callID, input)
-	if err != nil {
-		return ToolOutput{}, err
-	}
-	own := t.subturn(ctx, sub)
-	t.s.spawned(sub)
-	t.s.mirrorAgent(sub)
-	_ = t.s.emit(sub.started())
-	out, err := t.s.fire(ctx, own, hookCall{event: hook.EventSubagentStart, subject: sub.Type})
-	if err != nil {
-		own.never(err)
-		return ToolOutput{}, err
-	}
-	own.note(out.Context...)
-	if !sub.background {
-		return t.wait(own, agent)
-	}
-	t.s.background.Go(func() { own.inBackground(agent) })
-	return sub.launched(t.Model()), nil
-}
-
 // newSubagent reads the input of the tool.
-func (t *Turn) newSubagent(callID string, input json.RawMessage) (*subagent, error) {
+func newSubagent(t *Turn, callID string, input json.RawMessage) (*subagent, error) {
 	sub := &subagent{parent: t, depth: 1, began: time.Now(), done: make(chan struct{})}
 	in := &sub.input
 	if err := jsonx.Unmarshal(input, in); err != nil {
@@ -112,8 +71,9 @@ func (t *Turn) newSubagent(callID string, input json.RawMessage) (*subagent, err
 	return sub, nil
 }
 
-// subturn is the turn in which a subagent works.
-func (t *Turn) subturn(ctx context.Context, sub *subagent) *Turn {
+// begin gives the subagent a turn to work in.
+func (sub *subagent) begin(ctx context.Context) *Turn {
+	t := sub.parent
 	prompt := message.NewUser(message.Text(sub.input.Prompt))
 	own := newTurn(t.s, []*queued{{User: prompt}})
 	own.id, own.sub = t.id, sub
@@ -121,65 +81,66 @@ func (t *Turn) subturn(ctx context.Context, sub *subagent) *Turn {
 		own.cancel(nil)
 		own.ctx, own.cancel = ctx, t.cancel // who ends one ends both
 	}
-	sub.cancel = own.cancel
+	sub.turn, sub.cancel = own, own.cancel
 	return own
 }
 
 // never ends a subagent that does not begin.
-func (t *Turn) never(err error) {
-	defer close(t.sub.done)
-	t.s.failed(t.sub, err)
-	if t.sub.background {
-		t.cancel(nil)
-		t.s.endTask(t.sub)
-		t.s.settle()
+func (sub *subagent) never(err error) {
+	defer close(sub.done)
+	tasks := &sub.turn.s.tasks
+	tasks.failed(sub, err)
+	if sub.background {
+		sub.cancel(nil)
+		tasks.end(sub)
+		tasks.settle()
 	}
 }
 
 // wait runs a subagent while the agent that started it waits.
-func (t *Turn) wait(own *Turn, agent Agent) (ToolOutput, error) {
-	sub := own.sub
+func (sub *subagent) wait(agent Agent) (ToolOutput, error) {
+	own := sub.turn
 	defer close(sub.done)
 	if sub.depth == 1 {
 		_ = own.say(&message.User{Content: message.Content{message.Text(sub.input.Prompt)}})
 	}
-	if err := own.work(agent); err != nil {
+	if err := sub.work(agent); err != nil {
 		return ToolOutput{}, err
 	}
-	return sub.report(own.lastText(), t.Model()), nil
+	return sub.report(own.lastText(), own.Model()), nil
 }
 
 // inBackground runs a subagent beside the turn that started it.
-func (t *Turn) inBackground(agent Agent) {
-	sub := t.sub
+func (sub *subagent) inBackground(agent Agent) {
+	t := sub.turn
 	defer close(sub.done)
 	defer t.cancel(nil)
-	err := t.work(agent)
+	err := sub.work(agent)
 	if t.s.ctx.Err() != nil {
 		return
 	}
-	t.s.endTask(sub)
+	t.s.tasks.end(sub)
 	cause := context.Cause(t.ctx)
 	if cause != nil {
 		_ = t.say(&message.User{Content: message.Content{message.Text("[Request interrupted by user]")}})
 	}
 	if errors.Is(cause, errInterrupted) {
-		t.s.settle()
+		t.s.tasks.settle()
 		return // its outcome is no longer wanted
 	}
-	t.s.notify(sub, outcomeOf(err, t.lastText()))
+	t.s.tasks.notify(sub, outcomeOf(err, t.lastText()))
 }
 
 // work runs the agent until it has finished, and returns how it ended.
-func (t *Turn) work(agent Agent) error {
-	sub := t.sub
+func (sub *subagent) work(agent Agent) error {
+	t := sub.turn
 	for {
 		err := t.guarded(t.ctx, agent)
 		if t.ctx.Err() != nil {
-			return t.s.killed(t)
+			return t.s.tasks.killed(t)
 		}
 		if err != nil && !errors.Is(err, ErrOver) {
-			t.s.failed(sub, err)
+			t.s.tasks.failed(sub, err)
 			return err
 		}
 		again := false
@@ -187,10 +148,10 @@ func (t *Turn) work(agent Agent) error {
 			again, _ = t.stopping(t.ctx) // an error is the end of the context
 		}
 		if t.ctx.Err() != nil {
-			return t.s.killed(t)
+			return t.s.tasks.killed(t)
 		}
 		if !again {
-			t.s.completed(sub, t.lastText())
+			t.s.tasks.completed(sub, t.lastText())
 			return nil
 		}
 	}
@@ -213,19 +174,19 @@ func (sub *subagent) sign(m message.Message, forward bool) bool {
 	return !ok || sub.background || forward || len(a.ToolUses()) > 0
 }
 
-// subagentLine sends a block of a subagent. As in the CLI, the client learns
+// say sends a block of the subagent. As in the CLI, the client learns
 // before or after a tool call what the agent does.
-func (t *Turn) subagentLine(m *message.Assistant, use *message.ToolUseBlock, u message.Usage) error {
+func (sub *subagent) say(m *message.Assistant, use *message.ToolUseBlock, u message.Usage) error {
 	if use == nil {
-		return t.Emit(m)
+		return sub.turn.Emit(m)
 	}
-	progress := t.sub.progress(use)
+	progress := sub.progress(use)
 	progress.Usage.TotalTokens += u.OutputTokens
 	progress.Usage.TotalTokens = max(progress.Usage.TotalTokens, u.InputTokens+u.OutputTokens)
-	if t.sub.background {
-		return errors.Join(t.Emit(m), t.s.emit(progress))
+	if sub.background {
+		return errors.Join(sub.turn.Emit(m), sub.turn.s.emit(progress))
 	}
-	return errors.Join(t.s.emit(progress), t.Emit(m))
+	return errors.Join(sub.turn.s.emit(progress), sub.turn.Emit(m))
 }
 
 // spend counts what an answer of the subagent has used: the input of each
@@ -236,12 +197,6 @@ func (sub *subagent) spend(u message.Usage) {
 	sub.last = u
 	sub.tokens.InputTokens = u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens
 	sub.tokens.OutputTokens += u.OutputTokens
-}
-
-func (t *Turn) lastText() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.text
 }
 
 // taskUsage returns the subagent's usage so far.
@@ -320,30 +275,4 @@ func agentOutput(text string, result map[string]any) ToolOutput {
 		out.Result = raw
 	}
 	return out
-}
-
-// forwards reports whether the client wants the text of subagents.
-func (s *session) forwards() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.forward
-}
-
-// agentTypes are the types of agents that can be started.
-func (s *session) agentTypes() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.agents))
-}
-
-// knownAgents are those of the CLI, of the host's options and of the client.
-func (s *session) knownAgents(defined []string) map[string]bool {
-	known := make(map[string]bool)
-	for _, a := range s.opts.Info.Agents {
-		known[a.Name] = true
-	}
-	for _, name := range slices.Concat(builtInAgents, s.opts.Init.Agents, defined) {
-		known[name] = true
-	}
-	return known
 }

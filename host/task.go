@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/claude-agent-go/claude/internal/jsonx"
-	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -27,10 +25,20 @@ func outcomeOf(err error, text string) outcome {
 	return outcome{message.TaskCompleted, text}
 }
 
+// tasks are the subagents of a session, and those among them that work in the
+// background. The lock of the session guards them: a subagent is on the list,
+// ending or queued to be answered, and never none of these.
+type tasks struct {
+	s      *session
+	list   []*subagent // at work in the background
+	ending int         // of those that were, not yet queued to be answered
+	stats  message.SubagentStats
+}
+
 // spawned counts a subagent, and lists it if it works in the background.
-func (s *session) spawned(sub *subagent) {
-	s.mu.Lock()
-	st := &s.stats
+func (w *tasks) spawned(sub *subagent) {
+	w.s.mu.Lock()
+	st := &w.stats
 	st.Spawned++
 	switch b := sub.input.Background; {
 	case b == nil:
@@ -49,21 +57,21 @@ func (s *session) spawned(sub *subagent) {
 		st.SpawnedBySubagents++
 	}
 	if !sub.background {
-		s.mu.Unlock()
+		w.s.mu.Unlock()
 		return
 	}
 	st.StartedInBackground++
-	s.tasks = append(s.tasks, sub)
-	list := s.taskList()
-	s.mu.Unlock()
-	_ = s.emit(list)
+	w.list = append(w.list, sub)
+	list := w.message()
+	w.s.mu.Unlock()
+	_ = w.s.emit(list)
 }
 
-// taskList is the message that lists what works in the background. The caller
+// message is the message that lists what works in the background. The caller
 // holds the lock.
-func (s *session) taskList() *message.BackgroundTasks {
+func (w *tasks) message() *message.BackgroundTasks {
 	m := &message.BackgroundTasks{Tasks: []message.BackgroundTask{}}
-	for _, sub := range s.tasks {
+	for _, sub := range w.list {
 		m.Tasks = append(m.Tasks, message.BackgroundTask{
 			TaskID: sub.ID, RunID: sub.run, TaskType: agentTask, SubagentType: sub.Type, Description: sub.Description,
 		})
@@ -71,12 +79,12 @@ func (s *session) taskList() *message.BackgroundTasks {
 	return m
 }
 
-// runningTasks are the agents in the background as hooks see them.
-func (s *session) runningTasks() []hookTask {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// running are the agents in the background as hooks see them.
+func (w *tasks) running() []hookTask {
+	w.s.mu.Lock()
+	defer w.s.mu.Unlock()
 	tasks := []hookTask{}
-	for _, sub := range s.tasks {
+	for _, sub := range w.list {
 		tasks = append(tasks, hookTask{sub.ID, "subagent", "running", sub.Description, sub.Type})
 	}
 	return tasks
@@ -91,155 +99,116 @@ type hookTask struct {
 }
 
 // completed reports that a subagent is done.
-func (s *session) completed(sub *subagent, text string) {
-	s.count(func(st *message.SubagentStats) { st.Completed++ })
-	s.tell(sub, message.TaskPatch{Status: message.TaskCompleted}, &message.TaskNotification{
+func (w *tasks) completed(sub *subagent, text string) {
+	w.count(func(st *message.SubagentStats) { st.Completed++ })
+	w.tell(sub, message.TaskPatch{Status: message.TaskCompleted}, &message.TaskNotification{
 		Status: message.TaskCompleted, Summary: text, Usage: sub.taskUsage(),
 	})
 }
 
 // failed reports that a subagent could not do its work.
-func (s *session) failed(sub *subagent, err error) {
-	s.count(func(st *message.SubagentStats) { st.Failed++ })
-	s.tell(sub, message.TaskPatch{Status: message.TaskFailed, Error: err.Error()}, &message.TaskNotification{
+func (w *tasks) failed(sub *subagent, err error) {
+	w.count(func(st *message.SubagentStats) { st.Failed++ })
+	w.tell(sub, message.TaskPatch{Status: message.TaskFailed, Error: err.Error()}, &message.TaskNotification{
 		Status: message.TaskFailed, Summary: err.Error(),
 	})
 }
 
 // killed reports that a subagent was stopped, and returns why.
-func (s *session) killed(t *Turn) error {
+func (w *tasks) killed(t *Turn) error {
 	cause := context.Cause(t.ctx)
-	if s.ctx.Err() != nil {
+	if w.s.ctx.Err() != nil {
 		return cause
 	}
-	s.count(func(st *message.SubagentStats) { st.Killed.User++ })
-	s.tell(t.sub, message.TaskPatch{Status: "killed"}, &message.TaskNotification{
+	w.count(func(st *message.SubagentStats) { st.Killed.User++ })
+	w.tell(t.sub, message.TaskPatch{Status: "killed"}, &message.TaskNotification{
 		Status: message.TaskStopped, Summary: t.sub.Description,
 	})
 	return cause
 }
 
-func (s *session) count(add func(*message.SubagentStats)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	add(&s.stats)
+func (w *tasks) count(add func(*message.SubagentStats)) {
+	w.s.mu.Lock()
+	defer w.s.mu.Unlock()
+	add(&w.stats)
 }
 
 // tell sends the two messages that end a task.
-func (s *session) tell(sub *subagent, patch message.TaskPatch, m *message.TaskNotification) {
+func (w *tasks) tell(sub *subagent, patch message.TaskPatch, m *message.TaskNotification) {
 	patch.EndTime = time.Now().UnixMilli()
-	_ = s.emit(&message.TaskUpdated{TaskID: sub.ID, RunID: sub.run, Patch: patch})
+	_ = w.s.emit(&message.TaskUpdated{TaskID: sub.ID, RunID: sub.run, Patch: patch})
 	m.TaskID, m.RunID, m.ToolUseID = sub.ID, sub.run, sub.ToolUseID
-	_ = s.emit(m)
+	_ = w.s.emit(m)
 }
 
-// endTask takes a subagent off the list of what works in the background.
-func (s *session) endTask(sub *subagent) {
-	s.mu.Lock()
-	s.tasks = slices.DeleteFunc(s.tasks, func(other *subagent) bool { return other == sub })
-	s.ending++ // until it is answered, or the answer is no longer wanted
-	list := s.taskList()
-	s.mu.Unlock()
-	_ = s.emit(list)
+// end takes a subagent off the list of what works in the background.
+func (w *tasks) end(sub *subagent) {
+	w.s.mu.Lock()
+	w.list = slices.DeleteFunc(w.list, func(other *subagent) bool { return other == sub })
+	w.ending++ // until it is answered, or the answer is no longer wanted
+	list := w.message()
+	w.s.mu.Unlock()
+	_ = w.s.emit(list)
 }
 
 // notify queues the turn that answers the end of a subagent.
-func (s *session) notify(sub *subagent, o outcome) {
+func (w *tasks) notify(sub *subagent, o outcome) {
 	text := "<task-notification>\n<task-id>" + sub.ID + "</task-id>\n<tool-use-id>" + sub.ToolUseID + "</tool-use-id>\n" +
 		"<status>" + string(o.status) + "</status>\n<summary>Agent \"" + sub.Description + "\": " + string(o.status) + "</summary>\n" +
 		"<result>" + o.text + "</result>\n</task-notification>"
 	m := message.NewUser(message.Text(text))
 	m.IsSynthetic = true
-	s.mu.Lock()
-	s.ending--
-	s.queue = append(s.queue, &queued{User: m, ended: sub})
-	s.mu.Unlock()
-	s.wakeRunner()
+	w.s.mu.Lock()
+	w.ending--
+	w.s.queue = append(w.s.queue, &queued{User: m, ended: sub})
+	w.s.mu.Unlock()
+	w.s.wakeRunner()
 }
 
 // settle reports that the session is idle, if the last of its agents has ended
 // without a turn that would answer it.
-func (s *session) settle() {
-	s.mu.Lock()
-	s.ending--
-	busy := s.turn != nil || len(s.queue) > 0
-	s.mu.Unlock()
-	if !busy && !s.working() {
-		s.state(message.ActivityIdle)
+func (w *tasks) settle() {
+	w.s.mu.Lock()
+	w.ending--
+	busy := w.s.turn != nil || len(w.s.queue) > 0
+	w.s.mu.Unlock()
+	if !busy && !w.s.working() {
+		w.s.state(message.ActivityIdle)
 	}
-	s.wakeRunner()
-}
-
-// wakeRunner wakes the goroutine that runs turns.
-func (s *session) wakeRunner() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
-// working reports whether an agent is at work in the background, or has ended
-// and is not yet answered.
-func (s *session) working() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.atWork() || slices.ContainsFunc(s.queue, (*queued).isNotification)
+	w.s.wakeRunner()
 }
 
 // atWork is working without what waits to be answered. The caller holds the
 // lock.
-func (s *session) atWork() bool { return len(s.tasks) > 0 || s.ending > 0 }
+func (w *tasks) atWork() bool { return len(w.list) > 0 || w.ending > 0 }
 
-// awaitTasks waits until no agent is at work in the background.
-func (s *session) awaitTasks() {
+// await waits until no agent is at work in the background.
+func (w *tasks) await() {
 	for {
-		s.mu.Lock()
-		tasks := slices.Clone(s.tasks)
-		s.mu.Unlock()
+		w.s.mu.Lock()
+		tasks := slices.Clone(w.list)
+		w.s.mu.Unlock()
 		if len(tasks) == 0 {
 			return
 		}
 		for _, sub := range tasks {
-			s.await(sub.done)
+			w.s.await(sub.done)
 		}
-		if s.ctx.Err() != nil {
+		if w.s.ctx.Err() != nil {
 			return
 		}
 	}
 }
 
-// stopTasks ends agents in the background and waits until that was told.
-func (s *session) stopTasks(cause error, which func(*subagent) bool) {
-	s.mu.Lock()
-	tasks := slices.Clone(s.tasks)
-	s.mu.Unlock()
+// stop ends agents in the background and waits until that was told.
+func (w *tasks) stop(cause error, which func(*subagent) bool) {
+	w.s.mu.Lock()
+	tasks := slices.Clone(w.list)
+	w.s.mu.Unlock()
 	for _, sub := range tasks {
 		if which(sub) {
 			sub.cancel(cause)
-			s.await(sub.done)
+			w.s.await(sub.done)
 		}
 	}
-}
-
-// stopTask serves stop_task. An unknown id is not an error.
-func (s *session) stopTask(_ context.Context, in *peer.Incoming) (any, error) {
-	var req struct {
-		ID string `json:"task_id"`
-	}
-	_ = jsonx.Unmarshal(in.Body, &req)
-	s.stopTasks(errStopped, func(sub *subagent) bool { return sub.ID == req.ID })
-	return struct{}{}, nil
-}
-
-// acknowledge gives the end of a subagent a silent turn of its own. Another
-// subagent, which ended after it, is answered in the turn that follows, and there
-// the agent learns about both.
-func (s *session) acknowledge(q *queued) {
-	t := newTurn(s, []*queued{q})
-	defer t.cancel(nil)
-	s.state(message.ActivityRunning)
-	_ = s.emit(s.initMessage(nil))
-	r := t.result(nil)
-	r.NumTurns, r.TerminalReason, r.StopReason = 0, "", ""
-	_ = s.emit(r)
 }

@@ -116,18 +116,18 @@ func (t *Turn) use(ctx context.Context, calls []*Call) ([]ToolOutput, error) {
 	var together sync.WaitGroup
 	for i, c := range calls {
 		if c.ReadOnly || c.Run == nil && t.s.servers.readOnly(c.Name) {
-			together.Go(func() { outputs[i], errs[i] = t.useOne(ctx, c) })
+			together.Go(func() { outputs[i], errs[i] = execution{t, c}.useOne(ctx) })
 			continue
 		}
 		together.Wait()
-		outputs[i], errs[i] = t.useOne(ctx, c)
+		outputs[i], errs[i] = execution{t, c}.useOne(ctx)
 	}
 	together.Wait()
 	if errors.Is(context.Cause(ctx), errInterrupted) {
 		return outputs, t.interrupted(true)
 	}
 	if err := errors.Join(errs...); errors.Is(err, errDeferred) {
-		t.s.mirrorDeferral(t.deferred)
+		t.s.mirror.deferral(t.deferred, t.s.rights.current())
 		return outputs, t.over(ending{reason: message.EndToolDeferred})
 	} else if err != nil {
 		return outputs, err
@@ -135,8 +135,15 @@ func (t *Turn) use(ctx context.Context, calls []*Call) ([]ToolOutput, error) {
 	return outputs, t.batch(ctx, calls, outputs)
 }
 
+// execution is a call on its way through hooks, permission and tool.
+type execution struct {
+	t *Turn
+	c *Call
+}
+
 // useOne runs one call and sends its result.
-func (t *Turn) useOne(ctx context.Context, c *Call) (ToolOutput, error) {
+func (e execution) useOne(ctx context.Context) (ToolOutput, error) {
+	t, c := e.t, e.c
 	if t.isOver() {
 		return ToolOutput{}, errInterrupted
 	}
@@ -144,7 +151,7 @@ func (t *Turn) useOne(ctx context.Context, c *Call) (ToolOutput, error) {
 	var after HookOutcome
 	err := context.Cause(ctx) // nothing begins after the end
 	if err == nil {
-		out, after, err = t.execute(ctx, c)
+		out, after, err = e.execute(ctx)
 	}
 	if errors.Is(context.Cause(ctx), errInterrupted) {
 		out = failure(rejected)
@@ -185,7 +192,8 @@ func (c *Call) fields() toolFields { return toolFields{c.Name, c.input, c.ID} }
 
 // execute asks the hooks and the client, and runs the tool if none objects. The
 // outcome is that of the hooks after it.
-func (t *Turn) execute(ctx context.Context, c *Call) (ToolOutput, HookOutcome, error) {
+func (e execution) execute(ctx context.Context) (ToolOutput, HookOutcome, error) {
+	t, c := e.t, e.c
 	pre, err := t.fireAndEmit(ctx, hookCall{event: hook.EventPreToolUse, subject: c.Name, toolUseID: c.ID, extra: c.fields()})
 	if err != nil {
 		return ToolOutput{}, HookOutcome{}, err
@@ -197,12 +205,12 @@ func (t *Turn) execute(ctx context.Context, c *Call) (ToolOutput, HookOutcome, e
 	stopped := HookOutcome{Stopped: pre.Stopped}
 	switch {
 	case pre.closed != "" && pre.denied:
-		t.denied(c)
+		e.denied()
 		return denial(pre.closed), stopped, nil
 	case pre.closed != "":
 		return failure(pre.closed), stopped, nil
 	case pre.Decision == hook.PermissionDeny || pre.Blocked:
-		t.denied(c)
+		e.denied()
 		return denial("PreToolUse:" + c.Name + " hook error: " + pre.reason()), stopped, nil
 	case pre.Decision == hook.PermissionDefer:
 		t.mu.Lock()
@@ -211,21 +219,22 @@ func (t *Turn) execute(ctx context.Context, c *Call) (ToolOutput, HookOutcome, e
 		t.mu.Unlock()
 		return ToolOutput{}, HookOutcome{}, errDeferred
 	}
-	refusal, err := t.permit(ctx, c, &pre)
+	refusal, err := e.permit(ctx, &pre)
 	if err != nil {
 		return ToolOutput{}, HookOutcome{}, err
 	}
 	if refusal != "" {
-		t.denied(c)
+		e.denied()
 		return denial(refusal), stopped, nil
 	}
-	out, post, err := t.perform(ctx, c)
+	out, post, err := e.perform(ctx)
 	post.Stopped = post.Stopped || pre.Stopped
 	return out, post, err
 }
 
 // perform runs the tool and the hooks after it.
-func (t *Turn) perform(ctx context.Context, c *Call) (ToolOutput, HookOutcome, error) {
+func (e execution) perform(ctx context.Context) (ToolOutput, HookOutcome, error) {
+	t, c := e.t, e.c
 	run := c.Run
 	if run == nil {
 		run = t.s.servers.runner(c)
@@ -234,7 +243,7 @@ func (t *Turn) perform(ctx context.Context, c *Call) (ToolOutput, HookOutcome, e
 		return ToolOutput{}, HookOutcome{}, context.Cause(ctx)
 	}
 	began := time.Now()
-	out, err := t.runSafely(ctx, c, run)
+	out, err := e.runSafely(ctx, run)
 	if ctx.Err() != nil {
 		return out, HookOutcome{}, nil
 	}
@@ -259,7 +268,7 @@ func (t *Turn) perform(ctx context.Context, c *Call) (ToolOutput, HookOutcome, e
 			DurationMS int64           `json:"duration_ms"`
 		}{c.fields(), out.response(), elapsed}
 	}
-	post, err := t.s.fire(ctx, t, call)
+	post, err := t.fire(ctx, call)
 	if err != nil {
 		return out, post, err
 	}
@@ -275,7 +284,8 @@ func (t *Turn) perform(ctx context.Context, c *Call) (ToolOutput, HookOutcome, e
 
 // runSafely runs the tool and returns a panic as its error: calls that change
 // nothing run in goroutines of their own, where a panic would end the process.
-func (t *Turn) runSafely(ctx context.Context, c *Call, run RunFunc) (out ToolOutput, err error) {
+func (e execution) runSafely(ctx context.Context, run RunFunc) (out ToolOutput, err error) {
+	t, c := e.t, e.c
 	defer func() {
 		if v := recover(); v != nil {
 			t.s.log.Error("panic in a tool", "tool", c.Name, "panic", v, "stack", string(debug.Stack()))
@@ -298,7 +308,8 @@ func (o ToolOutput) response() json.RawMessage {
 }
 
 // denied adds a call to those that the result lists as denied.
-func (t *Turn) denied(c *Call) {
+func (e execution) denied() {
+	t, c := e.t, e.c
 	d := message.PermissionDenial{ToolName: c.Name, ToolUseID: c.ID, ToolInput: c.input}
 	if t.sub != nil { // the next result has it, whatever turn that ends
 		t.s.mu.Lock()
@@ -343,4 +354,35 @@ func (t *Turn) cutOr(ctx context.Context, err error) error {
 		return t.interrupted(true)
 	}
 	return err
+}
+
+// RunSubagent does what the tool Agent does: it lets agent work on its own
+// prompt and returns its last text. Call it from the RunFunc of that tool, with
+// the id of the call and its input.
+//
+// The agent gets a Turn whose messages, hooks and questions name the subagent.
+// As in the CLI, it works in the background, unless the input contains
+// "run_in_background": false or a subagent starts it. In the background,
+// RunSubagent returns at once, and the end of the work starts a turn whose prompt
+// announces it; an interrupt by the client ends it.
+func (t *Turn) RunSubagent(ctx context.Context, callID string, input json.RawMessage, agent Agent) (ToolOutput, error) {
+	sub, err := newSubagent(t, callID, input)
+	if err != nil {
+		return ToolOutput{}, err
+	}
+	own := sub.begin(ctx)
+	t.s.tasks.spawned(sub)
+	t.s.mirror.agent(sub)
+	_ = t.s.emit(sub.started())
+	out, err := own.fire(ctx, hookCall{event: hook.EventSubagentStart, subject: sub.Type})
+	if err != nil {
+		sub.never(err)
+		return ToolOutput{}, err
+	}
+	own.note(out.Context...)
+	if !sub.background {
+		return sub.wait(agent)
+	}
+	t.s.background.Go(func() { sub.inBackground(agent) })
+	return sub.launched(t.Model()), nil
 }

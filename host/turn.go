@@ -102,7 +102,7 @@ func (t *Turn) Model() string {
 }
 
 // SessionID returns the id of the conversation.
-func (t *Turn) SessionID() string { return t.s.sessionID() }
+func (t *Turn) SessionID() string { return t.s.id }
 
 // JSONSchema returns the schema that a structured answer must fit, or nil if
 // none is wanted; see [Turn.SetStructuredOutput].
@@ -152,7 +152,7 @@ func (t *Turn) EditResult(edit func(*message.Result)) {
 func (t *Turn) Emit(m message.Message) error {
 	if t.sub != nil {
 		sent := t.sub.sign(m, t.s.forwards())
-		t.s.mirrorMessage(m, t.sub.ID)
+		t.s.mirror.message(m, t.sub.ID)
 		if !sent {
 			return nil
 		}
@@ -237,51 +237,6 @@ func (t *Turn) ids() []string {
 	return ids
 }
 
-// run plays a whole turn.
-func (s *session) run(t *Turn) {
-	defer t.cancel(nil)
-	for _, q := range t.prompts {
-		s.await(q.announced)
-	}
-	s.state(message.ActivityRunning)
-	for _, q := range t.prompts {
-		s.lifecycle(q, message.CommandStarted)
-	}
-	err := t.play(t.ctx)
-	if s.ctx.Err() != nil { // ended from outside: no result
-		return
-	}
-	t.replay()
-	final := message.CommandCompleted
-	r := t.result(err)
-	switch r.TerminalReason {
-	case message.EndAbortedStreaming, message.EndAbortedTools, message.EndBudgetExhausted, message.EndStructuredOutputAttempts:
-		final = message.CommandCancelled
-	}
-	// What the client does upon the result comes after the last line about it.
-	finished := make(chan struct{})
-	defer close(finished)
-	s.mu.Lock()
-	s.turn, s.finishing = nil, finished
-	s.lastFailed = r.Failed()
-	ended := s.inputEnded
-	s.mu.Unlock()
-	if ended { // nothing is said at the end before everything is
-		s.awaitTasks()
-	}
-	for _, q := range t.others() { // the CLI reports this before the result
-		s.lifecycle(q, final)
-	}
-	_ = s.emit(r)
-	s.mirrorResult(t)
-	for _, q := range t.prompts {
-		s.lifecycle(q, final)
-	}
-	if !s.working() {
-		s.state(message.ActivityIdle)
-	}
-}
-
 // play runs the turn up to its result.
 func (t *Turn) play(ctx context.Context) error {
 	s := t.s
@@ -300,8 +255,8 @@ func (t *Turn) play(ctx context.Context) error {
 	if err != nil || blocked {
 		return err
 	}
-	s.mirrorPrompts(t)
-	s.mirrorContext(t.Notes())
+	s.mirror.prompts(t)
+	s.mirror.context(t.Notes())
 	if t.prompts[0].isNotification() || t.Unfinished() != nil {
 		return t.converse(ctx)
 	}
@@ -381,7 +336,7 @@ func (t *Turn) guarded(ctx context.Context, agent Agent) (err error) {
 
 // submit asks the hooks about the prompt. Their notices are sent after init.
 func (t *Turn) submit(ctx context.Context) (notices []message.Message, blocked bool, err error) {
-	out, err := t.s.fire(ctx, t, hookCall{
+	out, err := t.fire(ctx, hookCall{
 		event: hook.EventUserPromptSubmit,
 		extra: struct {
 			Prompt string `json:"prompt"`
@@ -423,14 +378,14 @@ func (t *Turn) stopping(ctx context.Context) (again bool, err error) {
 		Crons      []json.RawMessage `json:"session_crons"`
 	}{Active: t.objected, Last: t.text}
 	t.mu.Unlock()
-	extra.Tasks = t.s.runningTasks()
+	extra.Tasks = t.s.tasks.running()
 	call := hookCall{event: hook.EventStop}
 	if t.sub != nil {
 		call.event, call.subject = hook.EventSubagentStop, t.sub.Type
 		extra.Transcript = new(string) // nothing is written down
 	}
 	call.extra = extra
-	out, err := t.s.fire(ctx, t, call)
+	out, err := t.fire(ctx, call)
 	if ctx.Err() != nil {
 		return false, t.cut(ctx)
 	}
@@ -454,4 +409,22 @@ func (t *Turn) stopping(ctx context.Context) (again bool, err error) {
 	t.objected = true
 	t.mu.Unlock()
 	return true, nil
+}
+
+// interrupt ends the turn for the client.
+func (t *Turn) interrupt() { t.cancel(errInterrupted) }
+
+// Subagent returns the subagent that this turn belongs to, or the zero value
+// for the main conversation.
+func (t *Turn) Subagent() message.Subagent {
+	if t.sub == nil {
+		return message.Subagent{}
+	}
+	return t.sub.Subagent
+}
+
+func (t *Turn) lastText() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text
 }

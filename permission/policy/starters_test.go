@@ -14,7 +14,7 @@ func TestStarters(t *testing.T) {
 	deny := policy.MustRules("Bash(rm:*)").Deny("no")
 	for _, command := range []string{
 		`timeout -k1s 5 "$(echo rm)" victim`, `env -uC "$(echo rm)" victim`, `timeout --signal KILL 5 "$(echo rm)" victim`, `bash -Oc extglob '$(echo r)m victim'`, `script -q /dev/null -c "$(echo rm) victim"`,
-		`x=s; printf 'r""m victim' > $x$y; sh s`, `env cp /bin/r[m] q; ./q victim`, `sort -os <<< 'r""m victim'; sh s`, `find /bin/ -name 'r[m]' -exec cp {} q ';'; ./q victim`,
+		`x=s; printf 'r""m victim' > $x$y; sh s`, `printf 'r""m victim' > s$y; sh s1`, `env cp /bin/r[m] q; ./q victim`, `sort -os <<< 'r""m victim'; sh s`, `find /bin/ -name 'r[m]' -exec cp {} q ';'; ./q victim`,
 		`perl -pe 's/x/$x[system q(r).q(m victim)]/' f`, `perl -Xe 'system "r"."m victim"'`, `awk 'BEGIN{x=/"/; c="r" "m victim"; print|c; y="/"}'`, `python3 -c "import uuid; uuid._get_command_stdout('r'+'m','victim')"`,
 		`python3 - x <<< 'import os; os.system("r"+"m victim")'`, `perl - x <<< 'system "r"."m victim"'`,
 		`node -e 'let k="getBuiltinMod".concat("ule"); process[k]'`, `sed --expr='1e $(echo r)m victim' p`, `vim -es -c '!$(echo r)m victim'`, `git -c alias.q='!$(echo r)m' q victim`, `declare 'x=a[$(r""m victim)]'; echo $((x))`,
