@@ -4,6 +4,9 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -142,5 +145,25 @@ func TestInfoStates(t *testing.T) {
 		if (info.Stuck == "no disk" && info.Cause == CLIFailed) != (c.state == Stuck) {
 			t.Errorf("%s: %+v", name, info)
 		}
+	}
+}
+
+// Only the journals of a deleted session are removed from a folder that others use.
+func TestRemoveJournals(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"one-1.journal", "one-2.journal", "two-1.journal", "one.journal", "onemore-1.journal", "one-1.txt"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(removeJournals(dir, "one"), removeJournals(filepath.Join(dir, "missing"), "one")); err != nil {
+		t.Error(err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	for i := range left {
+		left[i] = filepath.Base(left[i])
+	}
+	if want := []string{"one-1.txt", "one.journal", "onemore-1.journal", "two-1.journal"}; err != nil || !slices.Equal(left, want) {
+		t.Errorf("left are %q, %v", left, err)
 	}
 }
