@@ -48,6 +48,9 @@ func contentOf(raw []byte) (message.Content, error) {
 			return nil, badRequest.because("a block of the content is neither text nor an image nor a document")
 		}
 	}
+	if err := checkAttached(content); err != nil {
+		return nil, err
+	}
 	return content, nil
 }
 

@@ -123,17 +123,20 @@ func filled(a *api.Approval, values url.Values) (json.RawMessage, error) {
 }
 
 func (p *page) create(q *request) error {
-	if err := q.ParseForm(); err != nil {
+	sent, err := readPrompt(q)
+	if err != nil {
 		return err
 	}
-	preset := q.PostForm.Get("preset")
-	own := func(name string) string { return strings.TrimSpace(q.PostForm.Get(name + " " + preset)) } // each preset has fields of its own
+	preset := sent.Get("preset")
+	own := func(name string) string { return strings.TrimSpace(sent.Get(name + " " + preset)) } // each preset has fields of its own
 	var content json.RawMessage
-	if text := q.PostForm.Get("prompt"); text != "" {
-		content = api.Text(text)
+	if sent.Get("prompt") != "" || len(sent.files) > 0 {
+		if content, err = sent.content(); err != nil {
+			return err
+		}
 	}
 	c, err := p.service.Create(q.Context(), q.user, api.NewConversation{
-		Preset: preset, Content: content, Dir: own("dir"), Model: own("model"), Mode: own("mode"), Shared: q.PostForm.Get("shared") != "",
+		Preset: preset, Content: content, Dir: own("dir"), Model: own("model"), Mode: own("mode"), Shared: sent.Get("shared") != "",
 	})
 	if err != nil {
 		return err
@@ -145,23 +148,20 @@ func (p *page) create(q *request) error {
 func (q *request) to() string { return "/c/" + url.PathEscape(q.PathValue("id")) }
 
 func (p *page) prompt(q *request) error {
-	if err := q.ParseForm(); err != nil {
+	sent, err := readPrompt(q)
+	if err != nil {
 		return err
 	}
-	text := q.PostForm.Get("prompt")
-	if strings.TrimSpace(text) == "" {
-		return bad("The prompt is empty.")
-	}
-	delivery := api.Delivery(q.PostForm.Get("delivery"))
+	delivery := api.Delivery(sent.Get("delivery"))
 	if delivery != "" && delivery != api.DeliveryQueue && delivery != api.DeliverySteer {
 		return bad("The form names no way to deliver the prompt. Load the page again.")
 	}
-	content, err := jsonx.Marshal(text)
+	content, err := sent.content()
 	if err != nil {
 		return err
 	}
 	// The id comes from the form, so that a second tap does not send the prompt twice.
-	if _, err := p.service.Send(q.Context(), q.user, q.PathValue("id"), api.NewPrompt{ID: q.PostForm.Get("id"), Content: content, Delivery: delivery}); err != nil {
+	if _, err := p.service.Send(q.Context(), q.user, q.PathValue("id"), api.NewPrompt{ID: sent.Get("id"), Content: content, Delivery: delivery}); err != nil {
 		return err
 	}
 	if delivery == api.DeliverySteer {

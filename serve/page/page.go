@@ -49,32 +49,33 @@ func New(s *serve.Service) (serve.Page, error) {
 // routes returns the paths for people who are logged in.
 func (p *page) routes() map[string]func(*request) error {
 	return map[string]func(*request) error{
-		"GET /{$}":               p.inbox,
-		"GET /a/{id}":            p.approval,
-		"POST /a/{id}":           p.decide,
-		"GET /a/{id}/full":       p.full,
-		"GET /h":                 p.history,
-		"GET /new":               p.newConversation,
-		"POST /new":              p.create,
-		"GET /cost":              p.cost,
-		"GET /logins":            p.logins,
-		"POST /logins/{id}/end":  p.endLogin,
-		"POST /s/{id}":           p.session,
-		"GET /c/{id}":            p.conversation,
-		"GET /c/{id}/changes":    p.changes,
-		"GET /c/{id}/call/{use}": p.call,
-		"POST /c/{id}/prompt":    p.prompt,
-		"POST /c/{id}/take-back": p.takeBack,
-		"POST /c/{id}/interrupt": p.interrupt,
-		"POST /c/{id}/release":   p.release,
-		"POST /c/{id}/retry":     p.retry,
-		"POST /c/{id}/rewind":    p.rewind,
-		"POST /c/{id}/fork":      p.fork,
-		"POST /c/{id}/choose":    p.choose,
-		"POST /c/{id}/delete":    p.remove,
-		"POST /c/{id}/read":      p.read,
-		"GET /{anything...}":     p.nothing,
-		"POST /{anything...}":    p.nothing,
+		"GET /{$}":                   p.inbox,
+		"GET /a/{id}":                p.approval,
+		"POST /a/{id}":               p.decide,
+		"GET /a/{id}/full":           p.full,
+		"GET /h":                     p.history,
+		"GET /new":                   p.newConversation,
+		"POST /new":                  p.create,
+		"GET /cost":                  p.cost,
+		"GET /logins":                p.logins,
+		"POST /logins/{id}/end":      p.endLogin,
+		"POST /s/{id}":               p.session,
+		"GET /c/{id}":                p.conversation,
+		"GET /c/{id}/changes":        p.changes,
+		"GET /c/{id}/call/{use}":     p.call,
+		"GET /c/{id}/file/{seq}/{n}": p.file,
+		"POST /c/{id}/prompt":        p.prompt,
+		"POST /c/{id}/take-back":     p.takeBack,
+		"POST /c/{id}/interrupt":     p.interrupt,
+		"POST /c/{id}/release":       p.release,
+		"POST /c/{id}/retry":         p.retry,
+		"POST /c/{id}/rewind":        p.rewind,
+		"POST /c/{id}/fork":          p.fork,
+		"POST /c/{id}/choose":        p.choose,
+		"POST /c/{id}/delete":        p.remove,
+		"POST /c/{id}/read":          p.read,
+		"GET /{anything...}":         p.nothing,
+		"POST /{anything...}":        p.nothing,
 	}
 }
 
@@ -197,6 +198,9 @@ func (p *page) problem(q *request, err error) {
 	}
 	view := problemView{Title: line(problem.Title), Successor: problem.Successor, Conversation: problem.Conversation}
 	view.Detail, _ = show.Text(problem.Detail, maxReason)
+	if r, ok := errors.AsType[*refused](err); ok {
+		view.Typed = r.typed
+	}
 	if problem.Approval != nil {
 		card := newCard(problem.Approval, q.user, "", q.URL.Path)
 		view.Card = &card
@@ -209,6 +213,7 @@ func (p *page) problem(q *request, err error) {
 
 type problemView struct {
 	Title, Detail, Successor, Conversation string
+	Typed                                  string // what somebody has typed, and was not taken
 	Card                                   *card
 }
 

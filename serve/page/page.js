@@ -111,7 +111,7 @@
     if (types) hush();
   }
   // A prompt that was typed and not sent stays, even if the conversation takes none.
-  const unsent = node => node.matches("form.prompt") && node.elements.prompt.value.trim() !== "";
+  const unsent = node => node.matches("form.prompt") && (node.elements.prompt.value.trim() !== "" || attach.has(node));
   // choices shows what is chosen now in lists that are sent at once, and keeps the focus
   // in them: they show the current values.
   function choices(old, fresh) {
@@ -332,7 +332,7 @@
   // Forms are sent from here, so that the screen stays. What did not arrive is
   // said, and can be sent again.
   async function send(form, button) {
-    const unsent = form.querySelector(".unsent"), data = new URLSearchParams(new FormData(form, button));
+    const unsent = form.querySelector(".unsent"), given = new FormData(form, button), data = form.enctype === "multipart/form-data" ? given : new URLSearchParams(given);
     const fail = text => { if (unsent) { unsent.textContent = text; unsent.hidden = false; } else flash(text); say("urgent", text); };
     if (form.ariaBusy === "true") return;
     form.ariaBusy = "true";
@@ -352,7 +352,7 @@
       }
       form.dataset.sent = "";
       if (form.matches("form.prompt")) { // ready for the next one at once
-        form.reset(); form.elements.id.value = crypto.randomUUID?.() ?? "";
+        form.reset(); attach.clear(form); form.elements.id.value = crypto.randomUUID?.() ?? "";
         form.ariaBusy = null; button.disabled = false;
         toBottom();
       }
@@ -378,11 +378,31 @@
   });
   document.addEventListener("change", e => {
     if ("now" in e.target.dataset) e.target.form.requestSubmit();
+    if (e.target.matches("input[type=file]")) attach.add(e.target.form, [...e.target.files], refuse);
     if (e.target.id === "failed-only") $("timeline").classList.toggle("only-failed", e.target.checked);
     if (e.target.id === "keys-on") kept.set("keys", e.target.checked ? "on" : "off");
   });
   document.addEventListener("keydown", e => {
     if (e.key === "Enter" && !e.shiftKey && !e.isComposing && e.target.matches?.("form.prompt textarea") && !matchMedia("(pointer: coarse)").matches) { e.preventDefault(); e.target.form.requestSubmit($("send")); }
+  });
+
+  // Files that are pasted or dropped become attachments of the prompt.
+  const refuse = text => say("urgent", text);
+  document.addEventListener("paste", e => {
+    const files = [...e.clipboardData?.files ?? []], form = attach.formOf(e.target);
+    if (!files.length || !form) return;
+    e.preventDefault();
+    attach.add(form, files, refuse);
+  });
+  const brings = e => e.dataTransfer?.types.includes("Files") && attach.formOf(main);
+  document.addEventListener("dragover", e => { const form = brings(e); if (form) { e.preventDefault(); form.classList.add("drop"); } });
+  document.addEventListener("dragleave", e => { if (!e.relatedTarget) attach.formOf(main)?.classList.remove("drop"); });
+  document.addEventListener("drop", e => {
+    const form = brings(e);
+    if (!form) return;
+    e.preventDefault();
+    form.classList.remove("drop");
+    attach.add(form, [...e.dataTransfer.files], refuse);
   });
 
   // Menus and settings.

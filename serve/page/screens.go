@@ -45,6 +45,9 @@ func (p *page) functions() template.FuncMap {
 		"entry":  entryType,
 		"preset": presetText,
 
+		"mostFiles": func() int { return serve.MaxAttached },
+		"mostBytes": func() int { return serve.MaxAttachedBytes },
+
 		"version": version,
 		"browser": browserName,
 		"choices": func(p api.PresetInfo) []control { return choicesOf(new(api.Conversation), &p) },
@@ -157,7 +160,7 @@ func (p *page) conversation(q *request) error {
 	if err != nil {
 		return err
 	}
-	t.link("/c/" + url.PathEscape(id) + "/call/")
+	t.link("/c/" + url.PathEscape(id))
 	c.Title = line(c.Title)
 	c.Reason, _ = show.Text(c.Reason, maxReason)
 	view := conversationView{Conversation: c, Queue: queue(tail.Prompts), Seq: tail.Last, NewID: uuid.New(), May: q.user.Role.Covers(api.Operator)}

@@ -31,6 +31,7 @@ type item struct {
 	markdown     string
 	Bad          bool
 	Tool         *toolRow
+	Files        []attached
 	Prompt       string // the id of a prompt of the main conversation
 	Rewind       string // where to restore files to what they were before it; empty: nothing to restore
 }
@@ -148,8 +149,8 @@ func (t *timeline) message(e *api.Event, key string) {
 		for _, result := range m.ToolResults() {
 			t.result(e, m, result)
 		}
-		if text := m.Text(); text != "" {
-			it := &item{Key: key, Kind: "prompt", At: e.At, Agent: agentOf(m)}
+		if text, files := m.Text(), attachedTo(m); text != "" || len(files) > 0 {
+			it := &item{Key: key, Kind: "prompt", At: e.At, Agent: agentOf(m), Files: files}
 			it.By = line(t.prompts[m.UUID].By)
 			if it.Agent == "" && !m.IsSynthetic {
 				it.Prompt = m.UUID
@@ -303,11 +304,17 @@ func (t *timeline) offerRewind(to string) {
 	}
 }
 
-// link links calls that are not shown in full to all of their text.
+// link links calls that are not shown in full to all of their text, and files to what
+// is in them. The addresses begin with that of the conversation.
 func (t *timeline) link(to string) {
 	for id, row := range t.tools {
 		if row.Rest != "" || row.InputRest != "" {
-			row.Full = to + url.PathEscape(id)
+			row.Full = to + "/call/" + url.PathEscape(id)
+		}
+	}
+	for _, it := range t.items {
+		for i := range it.Files {
+			it.Files[i].At = fmt.Sprintf("%s/file/%d/%d", to, it.Seq, i)
 		}
 	}
 }

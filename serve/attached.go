@@ -1,0 +1,67 @@
+package serve
+
+import (
+	"encoding/base64"
+	"slices"
+
+	"github.com/claude-agent-go/claude/internal/show"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// What a prompt may have attached. A prompt is a record of the store until its turn has
+// ended, and a record has at most a mebibyte; base64 makes four bytes of three.
+const (
+	// MaxAttached is how many images and documents a prompt may have.
+	MaxAttached = 10
+	// MaxAttachedBytes is how many bytes they may have together.
+	MaxAttachedBytes = 700 << 10
+)
+
+// ImageTypes returns the media types of the images that a prompt may have.
+func ImageTypes() []string { return []string{"image/png", "image/jpeg", "image/gif", "image/webp"} }
+
+// checkAttached refuses images and documents that no turn could use: too many, too
+// large, or of a kind that the model does not read.
+func checkAttached(content message.Content) error {
+	count, bytes := 0, 0
+	for _, block := range content {
+		var source *message.Source
+		kinds := []string{"application/pdf", "text/plain"}
+		switch b := block.(type) {
+		case *message.ImageBlock:
+			source, kinds = &b.Source, ImageTypes()
+		case *message.DocumentBlock:
+			source = &b.Source
+		default:
+			continue
+		}
+		count++
+		n, err := attachedSize(source)
+		if err != nil {
+			return err
+		}
+		bytes += n
+		if n > 0 && !slices.Contains(kinds, source.MediaType) {
+			return badRequest.because("the media type %q of an attachment cannot be used: images are PNG, JPEG, GIF or WebP, and documents PDF or plain text", source.MediaType)
+		}
+	}
+	switch {
+	case count > MaxAttached:
+		return tooLarge.because("the prompt has %d attachments, and may have %d", count, MaxAttached)
+	case bytes > MaxAttachedBytes:
+		return tooLarge.because("the attachments of the prompt have %s together, and may have %s", show.Bytes(int64(bytes)), show.Bytes(MaxAttachedBytes))
+	}
+	return nil
+}
+
+// attachedSize returns how many bytes a source holds itself.
+func attachedSize(s *message.Source) (int, error) {
+	if s.Type == message.SourceBase64 {
+		n, err := base64.StdEncoding.Decode(make([]byte, base64.StdEncoding.DecodedLen(len(s.Data))), []byte(s.Data))
+		if err != nil || n == 0 {
+			return 0, badRequest.because("an attachment is empty, or not valid base64")
+		}
+		return n, nil
+	}
+	return len(s.Data), nil
+}
