@@ -16,7 +16,7 @@ type RunInput struct {
 	// ThreadID is the id of a conversation, or any other text, which then names
 	// a conversation of the user.
 	ThreadID string `json:"threadId"`
-	RunID    string `json:"runId"`
+	RunID    string `json:"runId"` // an id of the client for this run
 	// Messages are the conversation as the client knows it. Only the newest
 	// message of the user counts: the server knows the rest.
 	Messages []RunMessage `json:"messages"`
@@ -26,16 +26,16 @@ type RunInput struct {
 
 // RunMessage is a message of a client of AG-UI.
 type RunMessage struct {
-	ID      string          `json:"id"`
-	Role    string          `json:"role"`
+	ID      string          `json:"id"`               // its id in the client
+	Role    string          `json:"role"`             // who said it: user, assistant and others of AG-UI
 	Content json.RawMessage `json:"content,omitzero"` // a text, or parts
 }
 
 // ResumeEntry answers one interrupt.
 type ResumeEntry struct {
-	InterruptID string          `json:"interruptId"`
-	Status      string          `json:"status"`
-	Payload     json.RawMessage `json:"payload,omitzero"`
+	InterruptID string          `json:"interruptId"`      // the id of the interrupt
+	Status      string          `json:"status"`           // whether it is answered or given up
+	Payload     json.RawMessage `json:"payload,omitzero"` // the answer, by the responseSchema of the interrupt
 }
 
 // UnmarshalJSON takes the members that it knows.
@@ -55,20 +55,20 @@ func (RunInput) JSONSchema() json.RawMessage {
 
 // RunEvent is an event of AG-UI. Which members it has depends on its type.
 type RunEvent struct {
-	Type string `json:"type"`
+	Type string `json:"type"` // the type of the event in AG-UI
 
-	ThreadID        string `json:"threadId,omitzero"`
-	RunID           string `json:"runId,omitzero"`
-	ProtocolVersion string `json:"protocolVersion,omitzero"`
+	ThreadID        string `json:"threadId,omitzero"`        // the thread
+	RunID           string `json:"runId,omitzero"`           // the run
+	ProtocolVersion string `json:"protocolVersion,omitzero"` // the version of AG-UI
 
-	MessageID string `json:"messageId,omitzero"`
-	Role      string `json:"role,omitzero"`
-	Delta     string `json:"delta,omitzero"`
+	MessageID string `json:"messageId,omitzero"` // the message that it belongs to
+	Role      string `json:"role,omitzero"`      // whose message it is
+	Delta     string `json:"delta,omitzero"`     // more text, or more of the arguments of a call
 
-	ToolCallID      string  `json:"toolCallId,omitzero"`
-	ToolCallName    string  `json:"toolCallName,omitzero"`
-	ParentMessageID string  `json:"parentMessageId,omitzero"`
-	Content         *string `json:"content,omitempty"`
+	ToolCallID      string  `json:"toolCallId,omitzero"`      // the tool call that it belongs to
+	ToolCallName    string  `json:"toolCallName,omitzero"`    // the name of the tool
+	ParentMessageID string  `json:"parentMessageId,omitzero"` // the message that makes the call
+	Content         *string `json:"content,omitempty"`        // the result of a tool call
 
 	// SubagentRunID and ParentToolCallID are both the tool call that started a
 	// subagent. Name and Description describe it, and Result is its answer.
@@ -92,31 +92,31 @@ type RunEvent struct {
 	Message string `json:"message,omitzero"`
 	Code    string `json:"code,omitzero"`
 
-	Outcome  *RunOutcome    `json:"outcome,omitempty"`
-	Usage    []RunUsage     `json:"usage,omitempty"`
-	Metadata map[string]any `json:"metadata,omitempty"`
+	Outcome  *RunOutcome    `json:"outcome,omitempty"`  // why the run has ended
+	Usage    []RunUsage     `json:"usage,omitempty"`    // what the run has used, by model
+	Metadata map[string]any `json:"metadata,omitempty"` // facts beyond the protocol
 }
 
 // RunSaid is a message in a snapshot.
 type RunSaid struct {
-	ID         string    `json:"id"`
-	Role       string    `json:"role"`
-	Content    string    `json:"content"`
-	ToolCallID string    `json:"toolCallId,omitzero"`
-	ToolCalls  []RunCall `json:"toolCalls,omitempty"`
+	ID         string    `json:"id"`                  // its id
+	Role       string    `json:"role"`                // user, assistant or tool
+	Content    string    `json:"content"`             // its text
+	ToolCallID string    `json:"toolCallId,omitzero"` // the call whose result it is
+	ToolCalls  []RunCall `json:"toolCalls,omitempty"` // the calls that it makes
 }
 
 // RunCall is a tool call in a snapshot.
 type RunCall struct {
-	ID       string      `json:"id"`
-	Type     string      `json:"type"`
-	Function RunFunction `json:"function"`
+	ID       string      `json:"id"`       // the id of the call
+	Type     string      `json:"type"`     // always function
+	Function RunFunction `json:"function"` // what is called
 }
 
 // RunFunction is the tool that is called, and its input.
 type RunFunction struct {
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
+	Name      string `json:"name"`      // the name of the tool
+	Arguments string `json:"arguments"` // its input as JSON
 }
 
 // RunState is the state of the agent, as AG-UI calls it.
@@ -127,16 +127,16 @@ type RunState struct {
 
 // RunTodo is one entry of the model's list.
 type RunTodo struct {
-	Text   string `json:"text"`
+	Text   string `json:"text"`            // what is to be done
 	Active string `json:"active,omitzero"` // the text to show while it is being done
-	Status string `json:"status"`
+	Status string `json:"status"`          // pending, in_progress or completed
 }
 
 // RunOutcome is why a run has ended: success, interrupt or cancelled; for a subagent,
 // success or suspended.
 type RunOutcome struct {
-	Type       string      `json:"type"`
-	Interrupts []Interrupt `json:"interrupts,omitempty"`
+	Type       string      `json:"type"`                 // how it ended
+	Interrupts []Interrupt `json:"interrupts,omitempty"` // what a person has to answer
 }
 
 // Interrupt is an approval in AG-UI. A run ends with the pending interrupts, and the
@@ -146,13 +146,13 @@ type Interrupt struct {
 	// ID names the approval, the input that is shown, and the place in the log
 	// at which the run has ended.
 	ID     string `json:"id"`
-	Reason string `json:"reason" enum:"tool_call,input_required"`
+	Reason string `json:"reason" enum:"tool_call,input_required"` // whether a call or an answer is asked for
 	// Message sums up the question in one line.
 	Message    string `json:"message,omitzero"`
-	ToolCallID string `json:"toolCallId,omitzero"`
+	ToolCallID string `json:"toolCallId,omitzero"` // the call that it is about
 	// ResponseSchema describes the payload of an answer.
 	ResponseSchema json.RawMessage `json:"responseSchema,omitzero"`
-	ExpiresAt      *time.Time      `json:"expiresAt,omitempty"`
+	ExpiresAt      *time.Time      `json:"expiresAt,omitempty"` // when it can no longer be answered; missing: never
 	// Metadata has the [api.Approval], as "approval".
 	Metadata map[string]any `json:"metadata,omitempty"`
 }
@@ -160,10 +160,10 @@ type Interrupt struct {
 // RunUsage counts what a model has used. InputTokens includes those read from the
 // cache.
 type RunUsage struct {
-	Provider    string `json:"provider"`
-	Model       string `json:"model"`
-	Input       int64  `json:"inputTokens"`
-	Output      int64  `json:"outputTokens"`
-	CachedInput int64  `json:"cachedInputTokens,omitzero"`
-	CacheWrite  int64  `json:"cacheWriteInputTokens,omitzero"`
+	Provider    string `json:"provider"`                       // who runs the model
+	Model       string `json:"model"`                          // the model
+	Input       int64  `json:"inputTokens"`                    // tokens read
+	Output      int64  `json:"outputTokens"`                   // tokens written
+	CachedInput int64  `json:"cachedInputTokens,omitzero"`     // tokens read from the cache
+	CacheWrite  int64  `json:"cacheWriteInputTokens,omitzero"` // tokens written to the cache
 }

@@ -11,9 +11,8 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/internal/jsonx"
-	"github.com/claude-agent-go/claude/internal/schema"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/openapi"
 )
 
 // The parts of an OpenAPI document that the server uses.
@@ -21,18 +20,22 @@ type (
 	apiDocument struct {
 		OpenAPI string                             `json:"openapi"`
 		Info    apiInfo                            `json:"info"`
+		Servers []map[string]string                `json:"servers"`
 		Paths   map[string]map[string]apiOperation `json:"paths"`
 		Parts   apiParts                           `json:"components"`
 	}
 	apiInfo struct {
-		Title   string `json:"title"`
-		Version string `json:"version"`
+		Title       string            `json:"title"`
+		Description string            `json:"description"`
+		Version     string            `json:"version"`
+		License     map[string]string `json:"license"`
 	}
 	apiParts struct {
-		Schemas         map[string]json.RawMessage   `json:"schemas"`
+		Schemas         openapi.Schemas              `json:"schemas"`
 		SecuritySchemes map[string]map[string]string `json:"securitySchemes"`
 	}
 	apiOperation struct {
+		ID          string                `json:"operationId"`
 		Summary     string                `json:"summary"`
 		Role        api.Role              `json:"x-role,omitzero"`
 		Security    []map[string][]string `json:"security"`
@@ -41,11 +44,11 @@ type (
 		Responses   map[string]apiReply   `json:"responses"`
 	}
 	apiParameter struct {
-		Name        string         `json:"name"`
-		In          string         `json:"in"`
-		Description string         `json:"description,omitzero"`
-		Required    bool           `json:"required,omitzero"`
-		Schema      map[string]any `json:"schema"`
+		Name        string          `json:"name"`
+		In          string          `json:"in"`
+		Description string          `json:"description,omitzero"`
+		Required    bool            `json:"required,omitzero"`
+		Schema      *openapi.Schema `json:"schema"`
 	}
 	apiBody struct {
 		Required bool                  `json:"required"`
@@ -56,26 +59,33 @@ type (
 		Content     map[string]apiContent `json:"content,omitempty"`
 	}
 	apiContent struct {
-		Schema map[string]string `json:"schema"`
+		Schema *openapi.Schema `json:"schema"`
 	}
 )
 
-// openAPI describes the routes.
-func openAPI(table []route) ([]byte, error) {
+// openAPI describes the routes of a server whose cookie has a name.
+func openAPI(table []route, cookie string) ([]byte, error) {
 	doc := apiDocument{
-		OpenAPI: "3.1.0", Info: apiInfo{"claudectl serve", claude.Version},
-		Paths: make(map[string]map[string]apiOperation),
-		Parts: apiParts{Schemas: make(map[string]json.RawMessage), SecuritySchemes: map[string]map[string]string{
-			"bearer": {"type": "http", "scheme": "bearer"},
-			"cookie": {"type": "apiKey", "in": "cookie", "name": "claude-serve"},
+		OpenAPI: "3.1.0", Info: apiInfo{
+			Title: "claudectl serve", Version: claude.Version, License: map[string]string{"name": "MIT", "identifier": "MIT"},
+			Description: "Conversations with Claude Code. x-role is the least role that an operation needs.",
+		},
+		Servers: []map[string]string{{"url": "/", "description": "The server that this document comes from"}},
+		Paths:   make(map[string]map[string]apiOperation),
+		Parts: apiParts{Schemas: make(openapi.Schemas), SecuritySchemes: map[string]map[string]string{
+			"bearer": {"type": "http", "scheme": "bearer", "description": "A token from POST /v1/tokens or claudectl serve token"},
+			"cookie": {"type": "apiKey", "in": "cookie", "name": cookie, "description": "The cookie of a browser, from POST /v1/login"},
 		}},
 	}
-	problem, err := doc.refer(reflect.TypeFor[api.Problem]())
-	if err != nil {
-		return nil, err
+	for i := range table { // first, because they are stricter
+		if table[i].body != nil {
+			if _, err := doc.Parts.Schemas.Request(table[i].body); err != nil {
+				return nil, fmt.Errorf("claude: serve: %s %s: %w", table[i].method, table[i].path, err)
+			}
+		}
 	}
 	for i := range table {
-		op, err := doc.operation(&table[i], problem)
+		op, err := doc.operation(&table[i])
 		if err != nil {
 			return nil, fmt.Errorf("claude: serve: %s %s: %w", table[i].method, table[i].path, err)
 		}
@@ -91,46 +101,43 @@ func openAPI(table []route) ([]byte, error) {
 
 var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
 
-func (d *apiDocument) operation(rt *route, problem map[string]string) (apiOperation, error) {
-	op := apiOperation{Summary: rt.about, Role: rt.least, Security: []map[string][]string{}, Responses: make(map[string]apiReply)}
+// pathParameters describe the parameters in paths.
+func pathParameters() map[string]string {
+	return map[string]string{"id": "the id of what the path names", "prompt": "the id of the prompt", "preset": "the name of the preset"}
+}
+
+func (d *apiDocument) operation(rt *route) (apiOperation, error) {
+	op := apiOperation{ID: rt.id, Summary: rt.about, Role: rt.least, Security: []map[string][]string{}, Responses: make(map[string]apiReply)}
 	if rt.least != "" {
 		op.Security = []map[string][]string{{"bearer": {}}, {"cookie": {}}}
 	}
+	text := &openapi.Schema{Type: "string"}
 	for _, found := range pathParameter.FindAllStringSubmatch(rt.path, -1) {
-		op.Parameters = append(op.Parameters, apiParameter{Name: found[1], In: "path", Required: true, Schema: map[string]any{"type": "string"}})
+		op.Parameters = append(op.Parameters, apiParameter{Name: found[1], In: "path", Description: pathParameters()[found[1]], Required: true, Schema: text})
 	}
 	for _, p := range rt.query {
-		shape := map[string]any{"type": "string"}
-		if len(p.enum) > 0 {
-			shape["enum"] = p.enum
-		}
+		shape := &openapi.Schema{Type: cmp.Or(p.shape.kind, "string"), Format: p.shape.format, Enum: p.enum}
 		op.Parameters = append(op.Parameters, apiParameter{Name: p.name, In: "query", Description: p.about, Schema: shape})
 	}
 	if rt.once {
-		op.Parameters = append(op.Parameters, apiParameter{
-			Name: "Idempotency-Key", In: "header", Description: "repeats the answer if it was sent before", Schema: map[string]any{"type": "string"},
-		})
+		op.Parameters = append(op.Parameters, apiParameter{Name: "Idempotency-Key", In: "header", Description: "repeats the answer if it was sent before", Schema: text})
 	}
 	if rt.body != nil {
-		ref, err := d.refer(rt.body)
+		shape, err := d.Parts.Schemas.Request(rt.body)
 		if err != nil {
 			return op, err
 		}
-		op.RequestBody = &apiBody{true, map[string]apiContent{"application/json": {ref}}}
+		op.RequestBody = &apiBody{true, map[string]apiContent{"application/json": {shape}}}
 	}
-	good := apiReply{Description: http.StatusText(rt.status)}
-	if rt.reply != nil {
-		ref, err := d.refer(rt.reply)
-		if err != nil {
-			return op, err
-		}
-		kind := cmp.Or(rt.kind, "application/json")
-		if rt.stream {
-			kind, good.Description = "text/event-stream", "Events; the data of each is this"
-		}
-		good.Content = map[string]apiContent{kind: {ref}}
+	good, err := d.reply(rt)
+	if err != nil {
+		return op, err
 	}
 	op.Responses[strconv.Itoa(rt.status)] = good
+	problem, err := d.Parts.Schemas.Reply(reflect.TypeFor[api.Problem]())
+	if err != nil {
+		return op, err
+	}
 	for _, k := range rt.allProblems() {
 		status := strconv.Itoa(k.status)
 		reply := apiReply{Description: k.title, Content: map[string]apiContent{"application/problem+json": {problem}}}
@@ -140,6 +147,34 @@ func (d *apiDocument) operation(rt *route, problem map[string]string) (apiOperat
 		op.Responses[status] = reply
 	}
 	return op, nil
+}
+
+// reply describes the answer of a route to a request that it grants.
+func (d *apiDocument) reply(rt *route) (apiReply, error) {
+	good := apiReply{Description: http.StatusText(rt.status)}
+	if rt.reply == nil {
+		return good, nil
+	}
+	shape, err := d.Parts.Schemas.Reply(rt.reply)
+	if err != nil {
+		return good, err
+	}
+	kind := cmp.Or(rt.kind, "application/json")
+	if rt.stream {
+		kind, good.Description = "text/event-stream", "Server-sent events; the data of each is this"
+		if rt.reply == reflect.TypeFor[api.Event]() {
+			types, err := openapi.Dictionary()
+			if err != nil {
+				return good, err
+			}
+			good.Description += ". The event is its type:"
+			for _, v := range types["EventType"].Values {
+				good.Description += "\n- " + v.Value + ": " + v.About
+			}
+		}
+	}
+	good.Content = map[string]apiContent{kind: {shape}}
+	return good, nil
 }
 
 // allProblems returns every problem that a request to the route may meet.
@@ -161,35 +196,4 @@ func (rt *route) allProblems() []problemKind {
 		all = append(all, busyKey, keyReused)
 	}
 	return append(all, rt.problems...)
-}
-
-// refer adds the schema of a type to the document, with the schemas that it consists
-// of, and returns a reference to it.
-func (d *apiDocument) refer(t reflect.Type) (map[string]string, error) {
-	name := schemaName(t)
-	if _, ok := d.Parts.Schemas[name]; !ok {
-		s, err := schema.For(t)
-		if err != nil {
-			return nil, err
-		}
-		if !jsonx.Valid(s.JSON()) {
-			return nil, fmt.Errorf("the schema of %s is not JSON", t)
-		}
-		d.Parts.Schemas[name] = s.JSON()
-	}
-	return map[string]string{"$ref": "#/components/schemas/" + name}, nil
-}
-
-// schemaName returns the name of a type in the document: ConversationList for a list of
-// conversations.
-func schemaName(t reflect.Type) string {
-	name := t.Name()
-	if name == "" {
-		return "Any"
-	}
-	if list, inner, ok := strings.Cut(name, "["); ok {
-		inner = strings.TrimSuffix(inner, "]")
-		return inner[strings.LastIndex(inner, ".")+1:] + list
-	}
-	return name
 }

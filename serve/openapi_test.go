@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -107,5 +108,65 @@ func TestOpenAPI(t *testing.T) {
 				t.Errorf("%s %s needs %q", method, path, op.Role)
 			}
 		}
+	}
+}
+
+// Generators of clients stumble over schemas that are just true, operations without an
+// id, and a cookie that has another name; people over members without a description.
+func TestOpenAPIForGenerators(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, store.Memory(), func(o *serve.Options) { o.Port = 8080 })
+	var doc struct {
+		Servers []struct{ URL string }
+		Paths   map[string]map[string]struct{ OperationID string }
+		Parts   struct {
+			Schemas         map[string]json.RawMessage
+			SecuritySchemes map[string]struct{ Name string }
+		} `json:"components"`
+	}
+	if err := json.Unmarshal((&client{rig: r}).do("GET", "/openapi.json", nil).body, &doc); err != nil {
+		t.Fatal(err)
+	}
+	if got := doc.Parts.SecuritySchemes["cookie"].Name; got != "claude-serve-8080" {
+		t.Errorf("the cookie is %q", got)
+	}
+	if len(doc.Servers) != 1 || doc.Servers[0].URL != "/" {
+		t.Errorf("the servers are %+v", doc.Servers)
+	}
+	seen := make(map[string]bool)
+	for path, methods := range doc.Paths {
+		for method, op := range methods {
+			if op.OperationID == "" || seen[op.OperationID] {
+				t.Errorf("%s %s has the id %q, like another or like none", method, path, op.OperationID)
+			}
+			seen[op.OperationID] = true
+		}
+	}
+	members := 0
+	for name, raw := range doc.Parts.Schemas {
+		var one struct {
+			Description string
+			Properties  map[string]map[string]any
+		}
+		if err := json.Unmarshal(raw, &one); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if one.Description == "" {
+			t.Errorf("%s has no description", name)
+		}
+		for member, schema := range one.Properties {
+			if members++; schema["description"] == nil {
+				t.Errorf("%s.%s has no description", name, member)
+			}
+			for _, inner := range []string{"items", "additionalProperties"} {
+				if _, simply := schema[inner].(bool); simply {
+					t.Errorf("%s.%s: %s is just true or false", name, member, inner)
+				}
+			}
+		}
+	}
+	if members < 200 {
+		t.Errorf("the document has only %d members", members)
 	}
 }

@@ -14,7 +14,9 @@ import (
 // test of all roles against all endpoints are derived from the table of routes.
 type route struct {
 	method, path string
-	about        string
+	// id names the operation, for generated clients.
+	id    string
+	about string
 	// least is the role that it needs, empty if it needs no login.
 	least api.Role
 	// body and reply are the types of the JSON in the request and in the answer, nil
@@ -39,10 +41,20 @@ type route struct {
 type parameter struct {
 	name, about string
 	enum        []string
+	// shape is the type in the OpenAPI document, a text if it is empty.
+	shape parameterShape
 }
 
+// parameterShape is the type of a parameter.
+type parameterShape struct{ kind, format string }
+
 var (
-	limitQuery  = parameter{name: "limit", about: "how many items: 50, at most 200"}
+	aNumber = parameterShape{kind: "integer", format: "int64"}
+	aDay    = parameterShape{kind: "string", format: "date"}
+)
+
+var (
+	limitQuery  = parameter{name: "limit", about: "how many items: 50, at most 200", shape: aNumber}
 	promptQuery = parameter{name: "prompt", about: "only those of a prompt, by its id"}
 	cursorQuery = parameter{name: "cursor", about: "the next of the previous page"}
 )
@@ -55,11 +67,11 @@ func routes() []route {
 func serverRoutes() []route {
 	return []route{
 		{
-			method: "GET", path: "/healthz", about: "Says that the server lives.", status: http.StatusNoContent,
+			method: "GET", path: "/healthz", id: "getHealth", about: "Says that the server lives.", status: http.StatusNoContent,
 			handle: func(c *call) error { return nil },
 		},
 		{
-			method: "GET", path: "/openapi.json", about: "Returns this document.", status: http.StatusOK, reply: reflect.TypeFor[any](),
+			method: "GET", path: "/openapi.json", id: "getDocument", about: "Returns this document.", status: http.StatusOK, reply: reflect.TypeFor[any](),
 			handle: func(c *call) error {
 				document, err := c.s.openAPI()
 				if err != nil {
@@ -69,61 +81,61 @@ func serverRoutes() []route {
 			},
 		},
 		{
-			method: "GET", path: "/v1/server", about: "Returns the versions of server and CLI, the user, presets and limits.",
+			method: "GET", path: "/v1/server", id: "getServer", about: "Returns the versions of server and CLI, the user, presets and limits.",
 			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.ServerInfo](),
 			handle: func(c *call) error { return c.answer(c.service().Info(c.ctx(), c.user)) },
 		},
 		{
-			method: "POST", path: "/v1/login", about: "Logs in with a token and sets a cookie.",
+			method: "POST", path: "/v1/login", id: "logIn", about: "Logs in with a token and sets a cookie.",
 			status: http.StatusNoContent, body: reflect.TypeFor[api.LoginRequest](), problems: []problemKind{limited},
 			handle: func(c *call) error {
 				return c.service().Login(c.w, c.r, c.body.(*api.LoginRequest).Token)
 			},
 		},
 		{
-			method: "DELETE", path: "/v1/login", about: "Logs out.", status: http.StatusNoContent,
+			method: "DELETE", path: "/v1/login", id: "logOut", about: "Logs out.", status: http.StatusNoContent,
 			handle: func(c *call) error { return c.service().Logout(c.w, c.r) },
 		},
 		{
-			method: "GET", path: "/v1/logins", about: "Lists the browsers in which you are logged in, with your role or a lesser one. Admins see those of everybody.",
+			method: "GET", path: "/v1/logins", id: "listLogins", about: "Lists the browsers in which you are logged in, with your role or a lesser one. Admins see those of everybody.",
 			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.LoginInfo]](),
 			handle: func(c *call) error { return c.answer(c.service().Logins(c.ctx(), c.user)) },
 		},
 		{
-			method: "DELETE", path: "/v1/logins/{id}", about: "Ends a login: its browser is asked to log in again.", least: api.Viewer, status: http.StatusNoContent,
+			method: "DELETE", path: "/v1/logins/{id}", id: "endLogin", about: "Ends a login: its browser is asked to log in again.", least: api.Viewer, status: http.StatusNoContent,
 			handle: func(c *call) error { return c.service().EndLogin(c.ctx(), c.user, c.id()) },
 		},
 		{
-			method: "GET", path: "/v1/tokens", about: "Lists the bearer tokens.",
+			method: "GET", path: "/v1/tokens", id: "listTokens", about: "Lists the bearer tokens.",
 			least: api.Admin, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.TokenInfo]](),
 			handle: func(c *call) error { return c.answer(c.service().Tokens(c.ctx(), c.user)) },
 		},
 		{
-			method: "POST", path: "/v1/tokens", about: "Makes a bearer token. Its secret is shown only once and kept nowhere, so an Idempotency-Key is refused.",
+			method: "POST", path: "/v1/tokens", id: "createToken", about: "Makes a bearer token. Its secret is shown only once and kept nowhere, so an Idempotency-Key is refused.",
 			least: api.Admin, status: http.StatusCreated, body: reflect.TypeFor[api.NewToken](), reply: reflect.TypeFor[api.CreatedToken](),
 			handle: (*call).issueToken,
 		},
 		{
-			method: "DELETE", path: "/v1/tokens/{id}", about: "Revokes a bearer token.", least: api.Admin, status: http.StatusNoContent,
+			method: "DELETE", path: "/v1/tokens/{id}", id: "revokeToken", about: "Revokes a bearer token.", least: api.Admin, status: http.StatusNoContent,
 			handle: func(c *call) error { return c.service().RevokeToken(c.ctx(), c.user, c.id()) },
 		},
 		{
-			method: "GET", path: "/v1/usage", about: "Sums up what turns have cost, also those of conversations that are deleted, and lists what is over budget.",
+			method: "GET", path: "/v1/usage", id: "getUsage", about: "Sums up what turns have cost, also those of conversations that are deleted, and lists what is over budget.",
 			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.Usage](),
 			query: []parameter{
-				{name: "from", about: "the first day, 2006-01-02"}, {name: "to", about: "the day after the last"},
+				{name: "from", about: "the first day, 2006-01-02", shape: aDay}, {name: "to", about: "the day after the last", shape: aDay},
 				{name: "by", about: "what to group by, separated by commas: day, user, preset, model"},
 			},
 			handle: (*call).usage,
 		},
 		{
-			method: "GET", path: "/v1/sessions", about: "Lists sessions of the CLI on the server's disk.",
+			method: "GET", path: "/v1/sessions", id: "listSessions", about: "Lists sessions of the CLI on the server's disk.",
 			least: api.Admin, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.SessionInfo]](), problems: []problemKind{unknownPreset, unsupported},
 			query:  []parameter{{name: "preset", about: "below the roots of this preset; missing: of any"}},
 			handle: func(c *call) error { return c.answer(c.service().Sessions(c.ctx(), c.user, c.query("preset"))) },
 		},
 		{
-			method: "GET", path: "/v1/feed", about: "Streams hints about all conversations, after the approvals that wait.",
+			method: "GET", path: "/v1/feed", id: "followFeed", about: "Streams hints about all conversations, after the approvals that wait.",
 			least: api.Viewer, status: http.StatusOK, stream: true, reply: reflect.TypeFor[api.Event](), handle: (*call).feed,
 		},
 	}
@@ -136,7 +148,7 @@ func conversationRoutes() []route {
 	const one = oneConversation
 	return []route{
 		{
-			method: "GET", path: "/v1/conversations", about: "Lists conversations, the newest first.",
+			method: "GET", path: "/v1/conversations", id: "listConversations", about: "Lists conversations, the newest first.",
 			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.Conversation]](),
 			query: []parameter{
 				{name: "state", about: "only those in this state", enum: []string{"idle", "queued", "starting", "running", "waiting", "deferred", "failed", "ended"}},
@@ -147,18 +159,18 @@ func conversationRoutes() []route {
 			handle: (*call).conversations,
 		},
 		{
-			method: "POST", path: "/v1/conversations", about: "Begins a conversation, or continues or copies what is there.", once: true,
+			method: "POST", path: "/v1/conversations", id: "createConversation", about: "Begins a conversation, or continues or copies what is there.", once: true,
 			least: api.Operator, status: http.StatusCreated, body: reflect.TypeFor[api.NewConversation](), reply: reflect.TypeFor[api.Conversation](),
 			problems: []problemKind{notFound, unknownPreset, outside, modeRefused, modelRefused, full, budget, leased, resumed, sessionOpen, sessionDeleted, deleting, unusable, unsupported, cliMissing, cliFailed},
 			handle:   (*call).create,
 		},
 		{
-			method: "GET", path: one, about: "Returns a conversation.",
+			method: "GET", path: one, id: "getConversation", about: "Returns a conversation.",
 			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.Conversation](),
 			handle: func(c *call) error { return c.conversation(c.service().Conversation(c.ctx(), c.user, c.id())) },
 		},
 		{
-			method: "PATCH", path: one, about: "Changes a conversation. If-Match may name the ETag that the change is based on.",
+			method: "PATCH", path: one, id: "changeConversation", about: "Changes a conversation. If-Match may name the ETag that the change is based on.",
 			least: api.Operator, status: http.StatusOK, body: reflect.TypeFor[api.Change](), reply: reflect.TypeFor[api.Conversation](),
 			problems: []problemKind{precondition, unknownPreset, modeRefused, modelRefused, leased, busy, unsupported},
 			handle: func(c *call) error {
@@ -166,41 +178,41 @@ func conversationRoutes() []route {
 			},
 		},
 		{
-			method: "DELETE", path: one, about: "Deletes a conversation and everything that was said in it.",
+			method: "DELETE", path: one, id: "deleteConversation", about: "Deletes a conversation and everything that was said in it.",
 			least: api.Operator, status: http.StatusNoContent, problems: []problemKind{leased, unsupported},
 			handle: func(c *call) error { return c.service().Delete(c.ctx(), c.user, c.id()) },
 		},
 		{
-			method: "GET", path: one + "/messages", about: "Returns messages: the newest page, or the one before or after a number.",
+			method: "GET", path: one + "/messages", id: "listMessages", about: "Returns messages: the newest page, or the one before or after a number.",
 			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.Message]](),
 			query: []parameter{
-				{name: "before", about: "messages before this number"}, {name: "after", about: "messages after this number"},
+				{name: "before", about: "messages before this number", shape: aNumber}, {name: "after", about: "messages after this number", shape: aNumber},
 				{name: "html", about: "1: with safe markup"}, limitQuery,
 			},
 			handle: (*call).messages,
 		},
 		{
-			method: "POST", path: one + "/read", about: "Notes how far you have read.",
+			method: "POST", path: one + "/read", id: "markRead", about: "Notes how far you have read.",
 			least: api.Viewer, status: http.StatusNoContent, body: reflect.TypeFor[api.ReadMark](),
 			handle: func(c *call) error { return c.service().MarkRead(c.ctx(), c.user, c.id(), *c.body.(*api.ReadMark)) },
 		},
 		{
-			method: "GET", path: one + "/changes", about: "Returns the edits of files, as the CLI reports them.",
+			method: "GET", path: one + "/changes", id: "getChanges", about: "Returns the edits of files, as the CLI reports them.",
 			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.Changes](), query: []parameter{promptQuery},
 			handle: func(c *call) error {
 				return c.answer(c.service().Changes(c.ctx(), c.user, c.id(), c.query("prompt")))
 			},
 		},
 		{
-			method: "GET", path: one + "/changes.patch", about: "Returns the edits of files as a patch for git apply.",
+			method: "GET", path: one + "/changes.patch", id: "getPatch", about: "Returns the edits of files as a patch for git apply.",
 			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[string](), query: []parameter{promptQuery}, kind: "text/x-diff",
 			handle: (*call).patch,
 		},
 		{
-			method: "GET", path: one + "/events", about: "Streams events after the header Last-Event-ID or a number, and then what happens.",
+			method: "GET", path: one + "/events", id: "followConversation", about: "Streams events after the header Last-Event-ID or a number, and then what happens.",
 			least: api.Viewer, status: http.StatusOK, stream: true, reply: reflect.TypeFor[api.Event](),
 			query: []parameter{
-				{name: "after", about: "events after this number; 0: all"}, {name: "html", about: "1: with safe markup"},
+				{name: "after", about: "events after this number; 0: all", shape: aNumber}, {name: "html", about: "1: with safe markup"},
 				{name: "feed", about: "1: with the hints of /v1/feed"},
 			},
 			handle: (*call).events,
@@ -212,45 +224,45 @@ func promptRoutes() []route {
 	const one = oneConversation
 	return []route{
 		{
-			method: "GET", path: one + "/prompts", about: "Lists the prompts that have not ended.",
+			method: "GET", path: one + "/prompts", id: "listPrompts", about: "Lists the prompts that have not ended.",
 			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.Prompt]](), handle: (*call).prompts,
 		},
 		{
-			method: "POST", path: one + "/prompts", about: "Sends a prompt.", once: true,
+			method: "POST", path: one + "/prompts", id: "sendPrompt", about: "Sends a prompt.", once: true,
 			least: api.Operator, status: http.StatusAccepted, body: reflect.TypeFor[api.NewPrompt](), reply: reflect.TypeFor[api.Prompt](),
 			problems: []problemKind{full, budget, stuckHere, ended, cliMissing, cliFailed}, handle: (*call).send,
 		},
 		{
-			method: "GET", path: one + "/prompts/{prompt}", about: "Returns how a prompt stands.",
+			method: "GET", path: one + "/prompts/{prompt}", id: "getPrompt", about: "Returns how a prompt stands.",
 			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.Prompt](),
 			handle: func(c *call) error {
 				return c.answer(c.service().Prompt(c.ctx(), c.user, c.id(), c.r.PathValue("prompt")))
 			},
 		},
 		{
-			method: "DELETE", path: one + "/prompts/{prompt}", about: "Takes back a prompt that has not begun.",
+			method: "DELETE", path: one + "/prompts/{prompt}", id: "cancelPrompt", about: "Takes back a prompt that has not begun.",
 			least: api.Operator, status: http.StatusNoContent, problems: []problemKind{begun},
 			handle: func(c *call) error {
 				return c.service().CancelPrompt(c.ctx(), c.user, c.id(), c.r.PathValue("prompt"))
 			},
 		},
 		{
-			method: "POST", path: one + "/interrupt", about: "Stops the turn, or withdraws the question that it waits for.", once: true,
+			method: "POST", path: one + "/interrupt", id: "interrupt", about: "Stops the turn, or withdraws the question that it waits for.", once: true,
 			least: api.Operator, status: http.StatusAccepted, problems: []problemKind{idle, leased},
 			handle: func(c *call) error { return c.service().Interrupt(c.ctx(), c.user, c.id()) },
 		},
 		{
-			method: "POST", path: one + "/release", about: "Declines the questions that hold a process, so that it is free for others when the turn is over.", once: true,
+			method: "POST", path: one + "/release", id: "release", about: "Declines the questions that hold a process, so that it is free for others when the turn is over.", once: true,
 			least: api.Operator, status: http.StatusAccepted, problems: []problemKind{idle},
 			handle: func(c *call) error { return c.service().Release(c.ctx(), c.user, c.id()) },
 		},
 		{
-			method: "POST", path: one + "/rewind", about: "Restores the files that the agent has edited since a prompt, or says what that would change.", once: true,
+			method: "POST", path: one + "/rewind", id: "rewind", about: "Restores the files that the agent has edited since a prompt, or says what that would change.", once: true,
 			least: api.Operator, status: http.StatusOK, body: reflect.TypeFor[api.RewindRequest](), reply: reflect.TypeFor[api.Rewound](),
 			problems: []problemKind{busy, noCheckpoint, takenBack, leased, full, stuckHere, cliFailed, unsupported}, handle: (*call).rewind,
 		},
 		{
-			method: "POST", path: one + "/retry", about: "Lets a conversation that has failed try again.", once: true,
+			method: "POST", path: one + "/retry", id: "retry", about: "Lets a conversation that has failed try again.", once: true,
 			least: api.Operator, status: http.StatusAccepted,
 			handle: func(c *call) error { return c.service().Retry(c.ctx(), c.user, c.id()) },
 		},
@@ -260,7 +272,7 @@ func promptRoutes() []route {
 func approvalRoutes() []route {
 	return []route{
 		{
-			method: "GET", path: "/v1/approvals", about: "Lists approvals, the newest first.",
+			method: "GET", path: "/v1/approvals", id: "listApprovals", about: "Lists approvals, the newest first.",
 			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.Approval]](),
 			query: []parameter{
 				{name: "state", about: "only those in this state", enum: []string{"pending", "allowed", "denied", "answered", "expired", "withdrawn"}},
@@ -273,12 +285,12 @@ func approvalRoutes() []route {
 			handle: (*call).approvals,
 		},
 		{
-			method: "GET", path: "/v1/approvals/{id}", about: "Returns an approval.",
+			method: "GET", path: "/v1/approvals/{id}", id: "getApproval", about: "Returns an approval.",
 			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.Approval](),
 			handle: func(c *call) error { return c.answer(c.service().Approval(c.ctx(), c.user, c.id())) },
 		},
 		{
-			method: "POST", path: "/v1/approvals/{id}/decision", about: "Decides an approval. Repeating the same decision changes nothing.", once: true,
+			method: "POST", path: "/v1/approvals/{id}/decision", id: "decide", about: "Decides an approval. Repeating the same decision changes nothing.", once: true,
 			least: api.Approver, status: http.StatusOK, body: reflect.TypeFor[api.Decision](), reply: reflect.TypeFor[api.Approval](),
 			problems: []problemKind{alreadyDecided, inputChanged, gone},
 			handle: func(c *call) error {
@@ -293,7 +305,7 @@ func approvalRoutes() []route {
 // aguiRoutes are the routes of AG-UI, the protocol between agents and user interfaces.
 func aguiRoutes() []route {
 	return []route{{
-		method: "POST", path: "/ag-ui/{preset}", about: "Runs an agent by AG-UI 1.0: sends the newest message of the user, or answers interrupts.",
+		method: "POST", path: "/ag-ui/{preset}", id: "runAgent", about: "Runs an agent by AG-UI 1.0: sends the newest message of the user, or answers interrupts.",
 		least: api.Operator, status: http.StatusOK, stream: true, body: reflect.TypeFor[RunInput](), reply: reflect.TypeFor[RunEvent](),
 		problems: []problemKind{unknownPreset, limited, full, budget, stuckHere, ended, deleting, cliMissing, cliFailed}, handle: (*call).runAgent,
 	}}
@@ -303,7 +315,7 @@ func aguiRoutes() []route {
 func (s *Server) route() error {
 	table := routes()
 	// Made on demand: few servers are asked for it, and it takes half of the time to start.
-	s.openAPI = sync.OnceValues(func() ([]byte, error) { return openAPI(table) })
+	s.openAPI = sync.OnceValues(func() ([]byte, error) { return openAPI(table, s.service.access.cookieName()) })
 	for i := range table {
 		h, err := s.endpoint(&table[i])
 		if err != nil {

@@ -31,21 +31,21 @@ const (
 
 // Approval is a question to people: a tool call, a plan or a form.
 type Approval struct {
-	ID           string       `json:"id"`
-	Conversation string       `json:"conversation"`
-	Kind         ApprovalKind `json:"kind"`
-	Tool         string       `json:"tool"`
+	ID           string       `json:"id"`           // its id
+	Conversation string       `json:"conversation"` // the id of the conversation that asks
+	Kind         ApprovalKind `json:"kind"`         // what is asked
+	Tool         string       `json:"tool"`         // the name of the tool
 	// ToolUseID is the id of the call in the messages.
 	ToolUseID string `json:"tool_use_id,omitzero"`
 	// Title is the question in one line.
 	Title string `json:"title"`
 	// Reason explains why a person is asked.
 	Reason string          `json:"reason,omitzero"`
-	Input  json.RawMessage `json:"input"`
+	Input  json.RawMessage `json:"input"` // the input of the tool call
 	// Digest identifies the input. A decision repeats it, so that only the input
 	// that was shown can run.
 	Digest string `json:"digest"`
-	Dir    string `json:"dir,omitzero"`
+	Dir    string `json:"dir,omitzero"` // the working directory of the conversation
 	// Diff shows what an edit would change, as a unified diff.
 	Diff string `json:"diff,omitzero"`
 	// Plan is the text of a plan, and PlanPath its file.
@@ -64,12 +64,12 @@ type Approval struct {
 	HoldsProcess bool `json:"holds_process"`
 	// Deferred is true if no process waits.
 	Deferred bool      `json:"deferred"`
-	AskedAt  time.Time `json:"asked_at"`
+	AskedAt  time.Time `json:"asked_at"` // when the question was asked
 	// ExpiresAt is when it can no longer be decided; missing: never.
 	ExpiresAt time.Time     `json:"expires_at,omitzero"`
-	State     ApprovalState `json:"state"`
-	DecidedBy string        `json:"decided_by,omitzero"`
-	DecidedAt time.Time     `json:"decided_at,omitzero"`
+	State     ApprovalState `json:"state"`               // how it stands
+	DecidedBy string        `json:"decided_by,omitzero"` // the user who decided
+	DecidedAt time.Time     `json:"decided_at,omitzero"` // when it was decided
 	// Rule is the remembered rule that decided, instead of a person.
 	Rule string `json:"rule,omitzero"`
 	// Message is the text that the model read with a refusal.
@@ -89,17 +89,17 @@ type Approval struct {
 
 // Question is something that the agent wants to know.
 type Question struct {
-	Question    string   `json:"question"`
-	Header      string   `json:"header,omitzero"`
-	MultiSelect bool     `json:"multi_select"`
-	Options     []Option `json:"options"`
+	Question    string   `json:"question"`        // the question
+	Header      string   `json:"header,omitzero"` // a heading of a few words
+	MultiSelect bool     `json:"multi_select"`    // whether several options may be chosen
+	Options     []Option `json:"options"`         // the answers to choose from
 }
 
 // Option is an answer to choose.
 type Option struct {
-	Label       string `json:"label"`
-	Description string `json:"description,omitzero"`
-	Preview     string `json:"preview,omitzero"`
+	Label       string `json:"label"`                // its text, which an answer repeats
+	Description string `json:"description,omitzero"` // an explanation
+	Preview     string `json:"preview,omitzero"`     // what choosing it would look like
 }
 
 // ApprovalQuery selects approvals.
@@ -127,7 +127,7 @@ const (
 
 // Decision decides an approval.
 type Decision struct {
-	Decision DecisionKind `json:"decision" enum:"allow,deny,answer"`
+	Decision DecisionKind `json:"decision" enum:"allow,deny,answer"` // what is decided
 	// Digest is the digest of the input that the person saw.
 	Digest string `json:"digest"`
 	// Message is the text that the model reads with a refusal.
@@ -147,9 +147,9 @@ type Decision struct {
 // QuestionAnswer answers one question, which it names by index: with labels of options,
 // or with a text.
 type QuestionAnswer struct {
-	Question int      `json:"question"`
-	Choose   []string `json:"choose,omitempty"`
-	Write    string   `json:"write,omitzero"`
+	Question int      `json:"question"`         // the index of the question, from 0
+	Choose   []string `json:"choose,omitempty"` // labels of options
+	Write    string   `json:"write,omitzero"`   // a text of your own
 }
 
 // Outcome is how an approval has ended.

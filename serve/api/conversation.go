@@ -8,8 +8,8 @@ import (
 // List is a page of a list. Next is the cursor of the next page, empty on the
 // last.
 type List[T any] struct {
-	Items []T    `json:"items"`
-	Next  string `json:"next,omitzero"`
+	Items []T    `json:"items"`         // the items of this page
+	Next  string `json:"next,omitzero"` // the cursor of the next page
 }
 
 // State is the state of a conversation.
@@ -29,13 +29,13 @@ const (
 
 // Conversation is a conversation as its users see it.
 type Conversation struct {
-	ID     string `json:"id"`
-	Title  string `json:"title"`
-	Preset string `json:"preset,omitzero"`
-	Owner  string `json:"owner,omitzero"`
+	ID     string `json:"id"`              // its id in paths
+	Title  string `json:"title"`           // its title in lists
+	Preset string `json:"preset,omitzero"` // the name of its preset
+	Owner  string `json:"owner,omitzero"`  // the user who began it
 	// Shared conversations are visible to all users.
 	Shared bool  `json:"shared"`
-	State  State `json:"state"`
+	State  State `json:"state"` // what it is doing
 	// Reason explains why a conversation has failed, and what to do; or why its
 	// prompts wait, if its budget is spent.
 	Reason string `json:"reason,omitzero"`
@@ -46,14 +46,14 @@ type Conversation struct {
 	Pending int `json:"pending"`
 	// Queued counts the prompts without an answer.
 	Queued int      `json:"queued"`
-	Model  string   `json:"model,omitzero"`
-	Mode   string   `json:"mode,omitzero"`
-	Dir    string   `json:"dir,omitzero"`
-	Labels []string `json:"labels"`
+	Model  string   `json:"model,omitzero"` // the chosen model; empty: the preset's own
+	Mode   string   `json:"mode,omitzero"`  // the chosen permission mode; empty: the preset's own
+	Dir    string   `json:"dir,omitzero"`   // its working directory on the server
+	Labels []string `json:"labels"`         // words to find it by
 	// Archived conversations are left out of lists, and take no prompts.
 	Archived bool    `json:"archived"`
-	CostUSD  float64 `json:"cost_usd"`
-	Turns    int     `json:"turns"`
+	CostUSD  float64 `json:"cost_usd"` // what its turns have cost so far
+	Turns    int     `json:"turns"`    // how many turns have ended
 	// Context is how full the context is. Missing: unknown, because no turn has ended
 	// yet, or because there is no answer yet after a compaction.
 	Context *ContextUse `json:"context,omitzero"`
@@ -62,7 +62,7 @@ type Conversation struct {
 	// Unread is true if something has happened since the requesting user read it;
 	// see ReadMark.
 	Unread  bool      `json:"unread"`
-	Created time.Time `json:"created"`
+	Created time.Time `json:"created"` // when it was begun
 	// Session is the id of the CLI's session.
 	Session string `json:"session,omitzero"`
 	// ForkOf is the conversation that this one began as a copy of.
@@ -76,7 +76,7 @@ type Conversation struct {
 type ContextUse struct {
 	// Model is the model that answered, and Window the size of its context.
 	Model  string `json:"model"`
-	Tokens int64  `json:"tokens"`
+	Tokens int64  `json:"tokens"` // what the model read, in tokens
 	Window int64  `json:"window"`
 	// Percent is Tokens as a share of Window, rounded, but at least 1.
 	Percent int `json:"percent"`
@@ -102,20 +102,20 @@ type ConversationQuery struct {
 
 // NewConversation asks for a conversation.
 type NewConversation struct {
-	Preset string `json:"preset"`
+	Preset string `json:"preset"` // the name of a preset
 	// Content is the first prompt: a text, or a list of blocks, as in NewPrompt.
 	// Without it the conversation is empty, and begins with the first prompt that is
 	// sent to it.
 	Content json.RawMessage `json:"content,omitzero"`
 	// Title is the title in lists. Empty: the beginning of the first prompt.
 	Title string `json:"title,omitzero"`
-	Model string `json:"model,omitzero"`
-	Mode  string `json:"mode,omitzero"`
+	Model string `json:"model,omitzero"` // the model, one that the preset offers; empty: the preset's own
+	Mode  string `json:"mode,omitzero"`  // the permission mode, one that the preset offers; empty: the preset's own
 	// Dir is the working directory: below one of the preset's roots. Empty: the
 	// first of them.
 	Dir    string   `json:"dir,omitzero"`
-	Labels []string `json:"labels,omitempty"`
-	Shared bool     `json:"shared,omitzero"`
+	Labels []string `json:"labels,omitempty"` // words to find it by
+	Shared bool     `json:"shared,omitzero"`  // whether all users see it
 	// Resume continues a session that the CLI has kept on the server's disk, by its
 	// id, in the session's directory. Later messages are not written to that disk.
 	// It needs the role admin, as the list of these sessions does.
@@ -126,7 +126,7 @@ type NewConversation struct {
 
 // ForkFrom names the conversation or session to copy.
 type ForkFrom struct {
-	Conversation string `json:"conversation,omitzero"`
+	Conversation string `json:"conversation,omitzero"` // the id of the conversation
 	// Session is the id of a session on the server's disk. It needs the role
 	// admin.
 	Session string `json:"session,omitzero"`
@@ -136,19 +136,19 @@ type ForkFrom struct {
 
 // Change changes a conversation. Missing members stay unchanged.
 type Change struct {
-	Title    *string   `json:"title,omitempty"`
-	Archived *bool     `json:"archived,omitempty"`
-	Shared   *bool     `json:"shared,omitempty"`
-	Labels   *[]string `json:"labels,omitempty"`
-	Model    *string   `json:"model,omitempty"`
-	Mode     *string   `json:"mode,omitempty"`
+	Title    *string   `json:"title,omitempty"`    // its title in lists
+	Archived *bool     `json:"archived,omitempty"` // whether it has ended: see Conversation
+	Shared   *bool     `json:"shared,omitempty"`   // whether all users see it
+	Labels   *[]string `json:"labels,omitempty"`   // all its labels
+	Model    *string   `json:"model,omitempty"`    // the model, one that the preset offers; empty: the preset's own
+	Mode     *string   `json:"mode,omitempty"`     // the permission mode, one that the preset offers; empty: the preset's own
 }
 
 // Message is a message of a conversation.
 type Message struct {
 	// Seq is the number of its event.
 	Seq int64     `json:"seq"`
-	At  time.Time `json:"at"`
+	At  time.Time `json:"at"` // when it was said
 	// Message is the line of the CLI's transcript, unchanged.
 	Message json.RawMessage `json:"message"`
 	// HTML is safe markup for it, if it was asked for and there is a page.
@@ -184,5 +184,5 @@ type Rewound struct {
 	Removed int `json:"removed"`
 	// SkippedLinks counts the symbolic links that were left alone.
 	SkippedLinks int  `json:"skipped_links,omitzero"`
-	DryRun       bool `json:"dry_run"`
+	DryRun       bool `json:"dry_run"` // whether nothing was changed
 }

@@ -34,54 +34,54 @@ const (
 // the event, its Seq the id, and the rest the data.
 type Event struct {
 	Type EventType `json:"-"`
-	Seq  int64     `json:"seq,omitzero"`
-	At   time.Time `json:"at,omitzero"`
+	Seq  int64     `json:"seq,omitzero"` // its number in the conversation, from 1 and without gaps
+	At   time.Time `json:"at,omitzero"`  // when it happened
 
-	Changed  *Changed        `json:"changed,omitzero"`
-	Prompt   *Prompt         `json:"prompt,omitzero"`
-	Turn     *Turn           `json:"turn,omitzero"`
-	Message  json.RawMessage `json:"message,omitzero"` // the line of the CLI's transcript
-	HTML     string          `json:"html,omitzero"`    // with html=1
-	Approval *ApprovalNote   `json:"approval,omitzero"`
-	Notice   *Notice         `json:"notice,omitzero"`
+	Changed  *Changed        `json:"changed,omitzero"`  // the new values
+	Prompt   *Prompt         `json:"prompt,omitzero"`   // the prompt as it stood
+	Turn     *Turn           `json:"turn,omitzero"`     // how a prompt ended
+	Message  json.RawMessage `json:"message,omitzero"`  // the line of the CLI's transcript
+	HTML     string          `json:"html,omitzero"`     // with html=1
+	Approval *ApprovalNote   `json:"approval,omitzero"` // the approval as it stood
+	Notice   *Notice         `json:"notice,omitzero"`   // who did what
 
-	Partial []Block    `json:"blocks,omitempty"`
-	Delta   *Delta     `json:"delta,omitzero"`
-	Hint    *Hint      `json:"hint,omitzero"`
-	Pending []Approval `json:"approvals,omitzero"`
-	Reason  string     `json:"reason,omitzero"` // of a reset or a bye
+	Partial []Block    `json:"blocks,omitempty"`   // the open blocks
+	Delta   *Delta     `json:"delta,omitzero"`     // more text of a block
+	Hint    *Hint      `json:"hint,omitzero"`      // which conversation has changed
+	Pending []Approval `json:"approvals,omitzero"` // the approvals that wait
+	Reason  string     `json:"reason,omitzero"`    // of a reset or a bye
 }
 
 // Changed holds the new values after a change to a conversation.
 type Changed struct {
-	By       string   `json:"by"`
-	Title    string   `json:"title"`
-	Labels   []string `json:"labels"`
-	Archived bool     `json:"archived"`
-	Shared   bool     `json:"shared"`
-	Model    string   `json:"model,omitzero"`
-	Mode     string   `json:"mode,omitzero"`
+	By       string   `json:"by"`             // the user who changed it
+	Title    string   `json:"title"`          // its title
+	Labels   []string `json:"labels"`         // its labels
+	Archived bool     `json:"archived"`       // whether it has ended
+	Shared   bool     `json:"shared"`         // whether all users see it
+	Model    string   `json:"model,omitzero"` // the model; empty: the preset's own
+	Mode     string   `json:"mode,omitzero"`  // the permission mode; empty: the preset's own
 }
 
 // ApprovalNote is the state of an approval when its event was made. The approval itself
 // has the rest.
 type ApprovalNote struct {
-	ID        string        `json:"id"`
-	Kind      ApprovalKind  `json:"kind"`
-	Tool      string        `json:"tool"`
-	ToolUseID string        `json:"tool_use_id"`
-	Title     string        `json:"title"`
-	State     ApprovalState `json:"state"`
-	Outcome   Outcome       `json:"outcome,omitzero"`
-	DecidedBy string        `json:"decided_by,omitzero"`
-	DecidedAt time.Time     `json:"decided_at,omitzero"`
+	ID        string        `json:"id"`                  // the id of the approval
+	Kind      ApprovalKind  `json:"kind"`                // what is asked
+	Tool      string        `json:"tool"`                // the name of the tool
+	ToolUseID string        `json:"tool_use_id"`         // the id of the call in the messages
+	Title     string        `json:"title"`               // the question in one line
+	State     ApprovalState `json:"state"`               // how the approval stood
+	Outcome   Outcome       `json:"outcome,omitzero"`    // how the call ended, once that is known
+	DecidedBy string        `json:"decided_by,omitzero"` // the user who decided
+	DecidedAt time.Time     `json:"decided_at,omitzero"` // when it was decided
 }
 
 // Notice records who did what, and from where.
 type Notice struct {
-	Text    string `json:"text"`
-	User    string `json:"user,omitzero"`
-	Address string `json:"address,omitzero"`
+	Text    string `json:"text"`             // what was done
+	User    string `json:"user,omitzero"`    // the user who did it
+	Address string `json:"address,omitzero"` // where the request came from
 	// Rewind names the prompt to which restoring files was requested or done.
 	Rewind *RewindNote `json:"rewind,omitzero"`
 }
@@ -90,7 +90,7 @@ type Notice struct {
 type RewindNote struct {
 	ID      string `json:"id"`      // of the rewind
 	Message string `json:"message"` // the prompt to which the files return
-	Done    bool   `json:"done"`
+	Done    bool   `json:"done"`    // whether this step is the last
 }
 
 // BlockKind is the kind of a block of a message.
@@ -107,28 +107,28 @@ type Block struct {
 	// Message is the id of the model's message, and Block the index in it.
 	Message string    `json:"message"`
 	Block   int       `json:"block"`
-	Kind    BlockKind `json:"kind"`
-	Text    string    `json:"text"`
+	Kind    BlockKind `json:"kind"` // text or thinking
+	Text    string    `json:"text"` // the text so far
 }
 
 // Delta is more text of a block. It is applied only if Offset is the length of
 // the text so far, as JavaScript counts it: in units of UTF-16. Otherwise connect
 // again.
 type Delta struct {
-	Message string    `json:"message"`
-	Block   int       `json:"block"`
-	Kind    BlockKind `json:"kind"`
-	Offset  int       `json:"offset"`
-	Text    string    `json:"text"`
+	Message string    `json:"message"` // the id of the model's message
+	Block   int       `json:"block"`   // the index of the block in the message
+	Kind    BlockKind `json:"kind"`    // text or thinking
+	Offset  int       `json:"offset"`  // where the text goes
+	Text    string    `json:"text"`    // the text to append
 }
 
 // Hint announces that something has changed in a conversation: load it again.
 // Only the newest of each conversation is sent.
 type Hint struct {
-	Conversation string `json:"conversation"`
-	State        State  `json:"state"`
-	Pending      int    `json:"pending"`
-	Seq          int64  `json:"seq"`
+	Conversation string `json:"conversation"` // the id of the conversation
+	State        State  `json:"state"`        // what it is doing
+	Pending      int    `json:"pending"`      // how many approvals wait for a person
+	Seq          int64  `json:"seq"`          // the number of its last event
 	// Gone is true if it was deleted, or the user may no longer see it.
 	Gone bool `json:"gone,omitzero"`
 }

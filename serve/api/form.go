@@ -29,21 +29,21 @@ const (
 
 // FormField is a field of a form.
 type FormField struct {
-	Name        string `json:"name"`
-	Title       string `json:"title"`
-	Description string `json:"description,omitzero"`
+	Name        string `json:"name"`                 // its name in the input of an answer
+	Title       string `json:"title"`                // its label
+	Description string `json:"description,omitzero"` // an explanation
 	// Kind is the kind of value: choice is one of the options, choices a list of
 	// them.
 	Kind FieldKind `json:"kind" enum:"text,number,integer,boolean,choice,choices"`
 	// Format restricts a text: email, uri, date or date-time.
 	Format   string          `json:"format,omitzero"`
-	Required bool            `json:"required"`
-	Default  json.RawMessage `json:"default,omitzero"`
-	Options  []FormOption    `json:"options,omitempty"`
+	Required bool            `json:"required"`          // whether an answer must have it
+	Default  json.RawMessage `json:"default,omitzero"`  // the value to begin with
+	Options  []FormOption    `json:"options,omitempty"` // what to choose from
 }
 
 // FormOption is something to choose.
 type FormOption struct {
-	Value string `json:"value"`
-	Title string `json:"title"`
+	Value string `json:"value"` // its value in an answer
+	Title string `json:"title"` // its label
 }

@@ -6,11 +6,11 @@ package api
 type Problem struct {
 	// Type is a relative address, such as /problems/not-found.
 	Type   string `json:"type"`
-	Title  string `json:"title"`
-	Status int    `json:"status"`
+	Title  string `json:"title"`  // the kind of problem in a few words
+	Status int    `json:"status"` // the status of the answer
 	// Detail explains what is wrong with this request, and what to do.
 	Detail   string `json:"detail,omitzero"`
-	Instance string `json:"instance,omitzero"`
+	Instance string `json:"instance,omitzero"` // the path of the request
 
 	// Errors are the faults of a request's body.
 	Errors []Fault `json:"errors,omitempty"`
@@ -33,7 +33,7 @@ type Problem struct {
 type Fault struct {
 	// Pointer is a JSON pointer to the faulty member; empty is the whole.
 	Pointer string `json:"pointer"`
-	Detail  string `json:"detail"`
+	Detail  string `json:"detail"` // what is wrong with it
 }
 
 // Error describes the problem.

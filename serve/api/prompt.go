@@ -30,8 +30,8 @@ const (
 
 // Prompt is a prompt of a conversation.
 type Prompt struct {
-	ID    string      `json:"id"`
-	State PromptState `json:"state" enum:"queued,running,waiting,stuck,answered,failed,cancelled,expired"`
+	ID    string      `json:"id"`                                                                          // its id, a UUID
+	State PromptState `json:"state" enum:"queued,running,waiting,stuck,answered,failed,cancelled,expired"` // how it stands
 	// By is the user who sent it.
 	By string `json:"by,omitzero"`
 	// Text is its text, truncated if it is very long.
@@ -79,13 +79,13 @@ const (
 
 // Turn is the end of a prompt, and its cost.
 type Turn struct {
-	Prompt string      `json:"prompt"`
-	State  PromptState `json:"state" enum:"answered,failed,cancelled,expired"`
-	Error  string      `json:"error,omitzero"`
+	Prompt string      `json:"prompt"`                                         // the id of the prompt
+	State  PromptState `json:"state" enum:"answered,failed,cancelled,expired"` // how it ended
+	Error  string      `json:"error,omitzero"`                                 // why it failed
 	// CostUSD and Models cover everything that the prompt used, even if it waited for a
 	// person in between and ran in several processes.
 	CostUSD float64               `json:"cost_usd"`
-	Millis  int64                 `json:"duration_ms,omitzero"`
+	Millis  int64                 `json:"duration_ms,omitzero"` // how long it took, in milliseconds
 	Models  map[string]ModelUsage `json:"models,omitempty"`
 	// PartOf is the prompt whose turn took this one in, because it was sent to
 	// steer that turn. It is not a turn of its own and has no cost: the other
@@ -93,25 +93,25 @@ type Turn struct {
 	PartOf string `json:"part_of,omitzero"`
 	// OverBudget is true if the CLI ended the turn because its budget was spent.
 	OverBudget bool      `json:"over_budget,omitzero"`
-	Ended      time.Time `json:"ended"`
+	Ended      time.Time `json:"ended"` // when it ended
 }
 
 // ModelUsage is a model's usage in a turn, in the words of the CLI.
 type ModelUsage struct {
-	InputTokens                         int     `json:"inputTokens"`
-	OutputTokens                        int     `json:"outputTokens"`
-	ThinkingTokens                      int     `json:"thinkingTokens,omitzero"`
-	CacheReadInputTokens                int     `json:"cacheReadInputTokens"`
-	CacheCreationInputTokens            int     `json:"cacheCreationInputTokens"`
-	CacheCreationEphemeral5mInputTokens int     `json:"cacheCreationEphemeral5mInputTokens,omitzero"`
-	CacheCreationEphemeral1hInputTokens int     `json:"cacheCreationEphemeral1hInputTokens,omitzero"`
-	WebSearchRequests                   int     `json:"webSearchRequests"`
-	CostUSD                             float64 `json:"costUSD"`
-	ContextWindow                       int     `json:"contextWindow"`
-	MaxOutputTokens                     int     `json:"maxOutputTokens"`
-	CanonicalModel                      string  `json:"canonicalModel,omitzero"`
-	Provider                            string  `json:"provider,omitzero"`
-	CostBasis                           string  `json:"costBasis,omitzero"`
+	InputTokens                         int     `json:"inputTokens"`                                  // read, not counting the cache
+	OutputTokens                        int     `json:"outputTokens"`                                 // written
+	ThinkingTokens                      int     `json:"thinkingTokens,omitzero"`                      // written while thinking
+	CacheReadInputTokens                int     `json:"cacheReadInputTokens"`                         // read from the cache
+	CacheCreationInputTokens            int     `json:"cacheCreationInputTokens"`                     // written to the cache
+	CacheCreationEphemeral5mInputTokens int     `json:"cacheCreationEphemeral5mInputTokens,omitzero"` // written to the cache for five minutes
+	CacheCreationEphemeral1hInputTokens int     `json:"cacheCreationEphemeral1hInputTokens,omitzero"` // written to the cache for an hour
+	WebSearchRequests                   int     `json:"webSearchRequests"`                            // searches on the web
+	CostUSD                             float64 `json:"costUSD"`                                      // what it cost
+	ContextWindow                       int     `json:"contextWindow"`                                // tokens that fit into its context
+	MaxOutputTokens                     int     `json:"maxOutputTokens"`                              // tokens that an answer may have
+	CanonicalModel                      string  `json:"canonicalModel,omitzero"`                      // the model's name without an alias
+	Provider                            string  `json:"provider,omitzero"`                            // who runs the model
+	CostBasis                           string  `json:"costBasis,omitzero"`                           // what the cost was computed from
 }
 
 // Text returns the content of a prompt that is nothing but a text.

@@ -4,24 +4,24 @@ import "time"
 
 // ServerInfo describes the server to a client before it begins.
 type ServerInfo struct {
-	Version string `json:"version"`
+	Version string `json:"version"` // the version of the server
 	// CLI is the version of the CLI that conversations run on; missing: not known.
 	CLI      string       `json:"cli,omitzero"`
-	User     User         `json:"user"`
-	Presets  []PresetInfo `json:"presets"`
-	Limits   Limits       `json:"limits"`
-	Features []string     `json:"features"`
+	User     User         `json:"user"`     // the user who asks
+	Presets  []PresetInfo `json:"presets"`  // the kinds of conversations to begin
+	Limits   Limits       `json:"limits"`   // the sizes that it accepts
+	Features []string     `json:"features"` // what this server can do beyond the basics
 }
 
 // PresetInfo describes a preset to users.
 type PresetInfo struct {
-	Name        string   `json:"name"`
-	Description string   `json:"description,omitzero"`
-	Model       string   `json:"model,omitzero"`
-	Models      []string `json:"models"`
-	Mode        string   `json:"mode,omitzero"`
-	Modes       []string `json:"modes"`
-	Roots       []string `json:"roots"`
+	Name        string   `json:"name"`                 // its name in requests
+	Description string   `json:"description,omitzero"` // its purpose
+	Model       string   `json:"model,omitzero"`       // its model; empty: the CLI's default
+	Models      []string `json:"models"`               // other models to choose from
+	Mode        string   `json:"mode,omitzero"`        // its permission mode; empty: the CLI's default
+	Modes       []string `json:"modes"`                // other permission modes to choose from
+	Roots       []string `json:"roots"`                // the directories in which its conversations may work; the first is the default
 	// DailyUSD is the most that its conversations may cost in a day; missing: no
 	// limit.
 	DailyUSD float64 `json:"daily_usd,omitzero"`
@@ -41,10 +41,10 @@ type Limits struct {
 
 // SessionInfo is a session of the CLI on the server's disk.
 type SessionInfo struct {
-	ID       string    `json:"id"`
-	Title    string    `json:"title"`
-	Dir      string    `json:"dir,omitzero"`
-	Modified time.Time `json:"modified"`
+	ID       string    `json:"id"`           // its id, a UUID
+	Title    string    `json:"title"`        // its title, or how it begins
+	Dir      string    `json:"dir,omitzero"` // its working directory
+	Modified time.Time `json:"modified"`     // when it was last written
 	// Presets are the presets whose roots contain the directory: any of them can resume
 	// the session.
 	Presets []string `json:"presets"`
@@ -54,13 +54,13 @@ type SessionInfo struct {
 
 // TokenInfo is a bearer token, without its secret.
 type TokenInfo struct {
-	ID      string    `json:"id"`
-	Name    string    `json:"name"`
-	User    string    `json:"user"`
-	Role    Role      `json:"role" enum:"viewer,approver,operator,admin"`
-	Created time.Time `json:"created"`
-	By      string    `json:"by,omitzero"`
-	Expires time.Time `json:"expires,omitzero"`
+	ID      string    `json:"id"`                                         // its id
+	Name    string    `json:"name"`                                       // its purpose
+	User    string    `json:"user"`                                       // the user as whom it acts
+	Role    Role      `json:"role" enum:"viewer,approver,operator,admin"` // the role that it has
+	Created time.Time `json:"created"`                                    // when it was made
+	By      string    `json:"by,omitzero"`                                // the user who made it
+	Expires time.Time `json:"expires,omitzero"`                           // when it stops working; missing: never
 }
 
 // NewToken asks for a bearer token.
@@ -69,7 +69,7 @@ type NewToken struct {
 	Name string `json:"name"`
 	// User is the user as whom it acts. Empty: the user who asks.
 	User string `json:"user,omitzero"`
-	Role Role   `json:"role" enum:"viewer,approver,operator,admin"`
+	Role Role   `json:"role" enum:"viewer,approver,operator,admin"` // the role that it has
 	// Expires is when it stops working. Missing: never.
 	Expires *time.Time `json:"expires,omitempty"`
 }
@@ -77,7 +77,7 @@ type NewToken struct {
 // CreatedToken is a new token. Its secret is shown only once.
 type CreatedToken struct {
 	TokenInfo
-	Secret string `json:"secret"`
+	Secret string `json:"secret"` // the text of the token: keep it
 }
 
 // LoginRequest logs in.
@@ -88,10 +88,10 @@ type LoginRequest struct {
 
 // LoginInfo is a browser in which a user is logged in.
 type LoginInfo struct {
-	ID      string    `json:"id"`
-	User    string    `json:"user"`
-	Role    Role      `json:"role" enum:"viewer,approver,operator,admin"`
-	Created time.Time `json:"created"`
+	ID      string    `json:"id"`                                         // its id
+	User    string    `json:"user"`                                       // the user who is logged in
+	Role    Role      `json:"role" enum:"viewer,approver,operator,admin"` // the role that it has
+	Created time.Time `json:"created"`                                    // when it was made
 	// Expires is when it ends unless it is used earlier.
 	Expires time.Time `json:"expires"`
 	// Address is the address that it was made from.

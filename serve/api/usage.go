@@ -4,8 +4,8 @@ import "time"
 
 // Usage is the total cost of turns.
 type Usage struct {
-	Items []UsageRow `json:"items"`
-	Total UsageRow   `json:"total"`
+	Items []UsageRow `json:"items"` // a sum for each group
+	Total UsageRow   `json:"total"` // the sum of all
 	// OverBudget are turns that ended because they were over budget, the newest first
 	// and at most 100. Those of deleted conversations are not among them, and each
 	// conversation has only its last 20 of a day, and its last 100.
@@ -18,12 +18,12 @@ type Usage struct {
 // OverBudget is a turn that the CLI ended because it had spent Options.MaxBudgetUSD of
 // the preset.
 type OverBudget struct {
-	Conversation string    `json:"conversation"`
-	Title        string    `json:"title"`
-	User         string    `json:"user,omitzero"`
-	Preset       string    `json:"preset,omitzero"`
-	Prompt       string    `json:"prompt"`
-	Ended        time.Time `json:"ended"`
+	Conversation string    `json:"conversation"`    // the id of the conversation
+	Title        string    `json:"title"`           // the title of the conversation
+	User         string    `json:"user,omitzero"`   // the owner of the conversation
+	Preset       string    `json:"preset,omitzero"` // the preset of the conversation
+	Prompt       string    `json:"prompt"`          // the id of the prompt
+	Ended        time.Time `json:"ended"`           // when the turn ended
 	// CostUSD is the cost of the turn.
 	CostUSD float64 `json:"cost_usd"`
 }
@@ -32,12 +32,12 @@ type OverBudget struct {
 // budget of the day is spent. Its prompts are kept, and run once it may cost more, or
 // on the next day.
 type Held struct {
-	Conversation string  `json:"conversation"`
-	Title        string  `json:"title"`
-	User         string  `json:"user,omitzero"`
-	Preset       string  `json:"preset,omitzero"`
-	Queued       int     `json:"queued"` // prompts that wait
-	CostUSD      float64 `json:"cost_usd"`
+	Conversation string  `json:"conversation"`    // the id of the conversation
+	Title        string  `json:"title"`           // its title
+	User         string  `json:"user,omitzero"`   // its owner
+	Preset       string  `json:"preset,omitzero"` // its preset
+	Queued       int     `json:"queued"`          // prompts that wait
+	CostUSD      float64 `json:"cost_usd"`        // what it has cost
 	// BudgetUSD is the most that it may cost, or that may be spent in a day if that
 	// is why it waits. Missing: the server's limits are not valid.
 	BudgetUSD float64 `json:"budget_usd,omitzero"`
@@ -45,15 +45,15 @@ type Held struct {
 
 // UsageRow is one sum. The members by which it was not grouped are empty.
 type UsageRow struct {
-	Day     string  `json:"day,omitzero"` // 2006-01-02, in UTC
-	User    string  `json:"user,omitzero"`
-	Preset  string  `json:"preset,omitzero"`
-	Model   string  `json:"model,omitzero"`
-	Turns   int     `json:"turns"`
-	CostUSD float64 `json:"cost_usd"`
-	Input   int64   `json:"input_tokens"`
-	Output  int64   `json:"output_tokens"`
-	Cached  int64   `json:"cached_tokens"`
+	Day     string  `json:"day,omitzero"`    // 2006-01-02, in UTC
+	User    string  `json:"user,omitzero"`   // the owner of the conversations
+	Preset  string  `json:"preset,omitzero"` // the preset
+	Model   string  `json:"model,omitzero"`  // the model
+	Turns   int     `json:"turns"`           // how many turns
+	CostUSD float64 `json:"cost_usd"`        // what the turns cost
+	Input   int64   `json:"input_tokens"`    // tokens read, without the cache
+	Output  int64   `json:"output_tokens"`   // tokens written
+	Cached  int64   `json:"cached_tokens"`   // tokens read from the cache
 }
 
 // UsageQuery selects and groups turns.

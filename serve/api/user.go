@@ -29,7 +29,7 @@ func Roles() []Role { return []Role{Viewer, Approver, Operator, Admin} }
 type User struct {
 	// Name is the user's name in conversations, decisions and notices.
 	Name string `json:"name"`
-	Role Role   `json:"role"`
+	Role Role   `json:"role"` // what the user may do
 	// Address is where the request comes from, for notices. The server sets it.
 	Address string `json:"-"`
 	// Login is the id of the login whose cookie the request has, empty if it has none.
