@@ -193,7 +193,7 @@ func TestWaits(t *testing.T) {
 			t.Errorf("attempt %d waits %v", attempt, got)
 		}
 	}
-	for quiet, want := range map[time.Duration]time.Duration{0: time.Second, 10 * time.Second: time.Second, 50 * time.Second: 5 * time.Second, time.Hour: 15 * time.Second} {
+	for quiet, want := range map[time.Duration]time.Duration{0: time.Second, 10 * time.Second: time.Second, 50 * time.Second: 5 * time.Second, 10 * time.Minute: time.Minute, 50 * time.Minute: 5 * time.Minute, 10 * time.Hour: 5 * time.Minute} {
 		if got := lookPause(quiet); got != want {
 			t.Errorf("after %v of quiet it waits %v", quiet, got)
 		}
