@@ -26,6 +26,35 @@ func (s *Service) Approvals(ctx context.Context, u api.User, q api.ApprovalQuery
 	return cut(all, q.Limit, q.Cursor, func(a *api.Approval) string { return a.AskedAt.UTC().Format(cursorTime) + " " + a.ID })
 }
 
+// Inbox holds the pending approvals of a user.
+type Inbox struct {
+	Items []api.Approval // that the query selects, the oldest first
+	Total int            // all that are pending
+}
+
+// Inbox returns the pending approvals of the conversations that the user may see,
+// however many they are. The query selects among them by its Conversation, Kind, Preset
+// and Text.
+func (s *Service) Inbox(ctx context.Context, u api.User, q api.ApprovalQuery) (Inbox, error) {
+	if err := need(u, api.Viewer); err != nil {
+		return Inbox{}, err
+	}
+	all, err := s.answers.approvals(ctx, u, api.ApprovalQuery{State: api.ApprovalPending})
+	if err != nil {
+		return Inbox{}, problemOf(err)
+	}
+	in := Inbox{Items: all, Total: len(all)}
+	q.State, q.Limit, q.Cursor = "", 0, ""
+	if q != (api.ApprovalQuery{}) {
+		q.State = api.ApprovalPending
+		if in.Items, err = s.answers.approvals(ctx, u, q); err != nil {
+			return Inbox{}, problemOf(err)
+		}
+	}
+	slices.Reverse(in.Items)
+	return in, nil
+}
+
 // Approval returns an approval.
 func (s *Service) Approval(ctx context.Context, u api.User, id string) (api.Approval, error) {
 	q, err := s.answers.question(ctx, u, id, api.Viewer)

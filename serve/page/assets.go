@@ -31,6 +31,9 @@ var markdownJS string
 //go:embed attach.js
 var attachJS string
 
+//go:embed several.js
+var severalJS string
+
 // icon is the icon of the page, and iconDot its variant while an approval is pending.
 const (
 	icon    = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#2b5fd9"/><path d="M9 11l5 5-5 5M16 22h8" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"/></svg>`
@@ -54,7 +57,7 @@ func packAssets() (*assets, error) {
 	a := &assets{make(map[string]asset)}
 	for name, f := range map[string]asset{
 		"page.css":     {kind: "text/css; charset=utf-8", content: []byte(show.Style + pageCSS)},
-		"page.js":      {kind: "text/javascript; charset=utf-8", content: []byte(markdownJS + attachJS + pageJS)},
+		"page.js":      {kind: "text/javascript; charset=utf-8", content: []byte(markdownJS + attachJS + severalJS + pageJS)},
 		"icon.svg":     {kind: "image/svg+xml", content: []byte(icon)},
 		"icon-dot.svg": {kind: "image/svg+xml", content: []byte(iconDot)},
 	} {

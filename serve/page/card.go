@@ -50,6 +50,7 @@ type card struct {
 	Rules   []rule // the suggestions
 	Cut     bool   // a part of what the decision is about is not shown
 	Alone   bool   // on a screen of its own
+	Pick    *pick  // to decide it with others; nil: it is decided on its own
 	// MayRelease is true if it holds a process that the user may release.
 	MayRelease bool
 }

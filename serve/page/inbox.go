@@ -3,7 +3,6 @@ package page
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -50,9 +49,10 @@ type kindChoice struct {
 }
 
 type inboxView struct {
-	Cards   []card
+	Groups  []group
 	Waiting int    // pending approvals, including those that the filter hides
-	More    bool   // more are pending than were counted
+	Found   int    // those that the filter selects
+	Page    pager  // through them
 	Filter  filter // of the cards
 	Presets []api.PresetInfo
 	Live    []api.Conversation // that are working now
@@ -65,10 +65,6 @@ type inboxView struct {
 // inbox shows the pending approvals. With a filter it shows nothing else: the
 // conversations that work or have news have a search of their own.
 func (p *page) inbox(q *request) error {
-	pending, err := p.service.Approvals(q.Context(), q.user, api.ApprovalQuery{State: api.ApprovalPending, Limit: maxCards})
-	if err != nil {
-		return err
-	}
 	all, err := p.service.Overview(q.Context(), q.user, time.Now())
 	if err != nil {
 		return err
@@ -77,28 +73,25 @@ func (p *page) inbox(q *request) error {
 	if err != nil {
 		return err
 	}
-	view := inboxView{
-		Waiting: len(pending.Items), More: pending.Next != "", Filter: filterOf(q.URL.Query()), Presets: info.Presets,
-		Begin: len(all.Conversations) == 0, Today: show.Money(all.SpentUSD),
+	view := inboxView{Filter: filterOf(q.URL.Query()), Presets: info.Presets, Begin: len(all.Conversations) == 0, Today: show.Money(all.SpentUSD)}
+	pending, err := p.service.Inbox(q.Context(), q.user, api.ApprovalQuery{Text: view.Filter.Text, Preset: view.Filter.Preset, Kind: view.Filter.Kind})
+	if err != nil {
+		return err
 	}
-	if view.Filter.On() {
-		pending, err = p.service.Approvals(q.Context(), q.user, api.ApprovalQuery{
-			State: api.ApprovalPending, Limit: maxCards, Text: view.Filter.Text, Preset: view.Filter.Preset, Kind: view.Filter.Kind,
-		})
-		if err != nil {
-			return err
-		}
-	} else {
+	if !view.Filter.On() {
 		view.rows(all.Conversations)
 	}
 	titles := make(map[string]string)
 	for i := range all.Conversations {
 		titles[all.Conversations[i].ID] = all.Conversations[i].Title
 	}
-	for i := range slices.Backward(pending.Items) { // the oldest first
-		a := &pending.Items[i]
-		view.Cards = append(view.Cards, newCard(a, q.user, titles[a.Conversation], view.Filter.address()))
-	}
+	view.Waiting, view.Found = pending.Total, len(pending.Items)
+	view.Page = newPager(q.URL.Query().Get("page"), view.Found, view.Filter.address())
+	view.Groups = groupCards(byConversation(pending.Items)[view.Page.from:view.Page.to], func(a *api.Approval) card {
+		c := newCard(a, q.user, titles[a.Conversation], view.Page.Here)
+		c.Pick = pickOf(a)
+		return c
+	})
 	return p.render(q, http.StatusOK, frame{Title: "Inbox", Screen: "inbox", Waiting: view.Waiting, Stream: "/v1/feed", Body: view})
 }
 

@@ -50,6 +50,7 @@ func New(s *serve.Service) (serve.Page, error) {
 func (p *page) routes() map[string]func(*request) error {
 	return map[string]func(*request) error{
 		"GET /{$}":                   p.inbox,
+		"POST /decide":               p.several,
 		"GET /a/{id}":                p.approval,
 		"POST /a/{id}":               p.decide,
 		"GET /a/{id}/full":           p.full,
@@ -130,11 +131,11 @@ type frame struct {
 func (p *page) render(q *request, status int, f frame) error {
 	f.User, f.Now = q.user, time.Now().UTC()
 	if f.Screen != "inbox" { // the inbox has counted them already
-		list, err := p.service.Approvals(q.Context(), q.user, api.ApprovalQuery{State: api.ApprovalPending, Limit: maxCards})
+		pending, err := p.service.Inbox(q.Context(), q.user, api.ApprovalQuery{})
 		if err != nil {
 			return err
 		}
-		f.Waiting = len(list.Items)
+		f.Waiting = pending.Total
 	}
 	f.Notice = notices[q.URL.Query().Get("did")]
 	return p.write(q.w, status, f)

@@ -386,6 +386,17 @@
     if (e.key === "Enter" && !e.shiftKey && !e.isComposing && e.target.matches?.("form.prompt textarea") && !matchMedia("(pointer: coarse)").matches) { e.preventDefault(); e.target.form.requestSubmit($("send")); }
   });
 
+  // Several decisions at once.
+  several(async (form, data) => {
+    try {
+      const reply = await fetch(form.action, { method: "POST", body: data }), doc = parse(await reply.text());
+      if (reply.status === 401) { loggedOut(); return; }
+      const text = reply.ok || reply.redirected ? doc.querySelector(".flash")?.textContent : [doc.querySelector("h1")?.textContent, doc.querySelector(".problem p")?.textContent].filter(Boolean).join(". ");
+      if (text) { flash(text); say("urgent", text); }
+      await update();
+    } catch { flash("Not sent: there is no connection. Nothing was decided, as far as is known here."); }
+  }, text => { flash(text); say("urgent", text); });
+
   // Files that are pasted or dropped become attachments of the prompt.
   const refuse = text => say("urgent", text);
   document.addEventListener("paste", e => {
