@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -27,7 +28,9 @@ func TestOptionsInAnotherRoot(t *testing.T) {
 		},
 	}
 	for _, row := range claude.OptionRows() {
-		samples[row.Field] = sample(t, row)
+		if samples[row.Field] = sample(t, row); row.Field == "ProjectConfigRoot" && !need.UnixPaths.Here() {
+			delete(samples, row.Field) // its sample is refused there
+		}
 	}
 	placed := 0
 	for name, o := range samples {

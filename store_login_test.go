@@ -9,6 +9,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/internal/test/harness"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -73,10 +74,8 @@ func TestSentinelBorrowsNoConfig(t *testing.T) {
 			}
 		}
 	}
-	link := user // with another name, where the system has links
-	if other := filepath.Join(own, "link"); os.Symlink(user, other) == nil {
-		link = other
-	}
+	link := filepath.Join(own, "link")
+	linked := os.Symlink(user, link)
 	const sentinel = "ANTHROPIC_API_KEY=sk-ant-api03-egress-AAAA"
 	for name, c := range map[string]struct {
 		env    []string
@@ -92,6 +91,12 @@ func TestSentinelBorrowsNoConfig(t *testing.T) {
 		"a sentinel of another home": {[]string{"HOME=" + own, "USERPROFILE=" + own, sentinel}, false, "none"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "a link" {
+				need.Symlinks.Test(t)
+				if linked != nil {
+					t.Fatal(linked)
+				}
+			}
 			o := claude.Options{Env: c.env, Logger: harness.Logger(t)}
 			if c.stored {
 				o.Store = &claude.StoreOptions{Store: store.Memory(), Project: "p", Journal: t.TempDir()}
