@@ -54,6 +54,7 @@ func (p *page) routes() map[string]func(*request) error {
 		"GET /a/{id}":                p.approval,
 		"POST /a/{id}":               p.decide,
 		"GET /a/{id}/full":           p.full,
+		"GET /sidebar":               p.sidebar,
 		"GET /h":                     p.history,
 		"GET /new":                   p.newConversation,
 		"POST /new":                  p.create,

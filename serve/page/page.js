@@ -284,7 +284,28 @@
     ping: () => {},
     synced: () => {},
   };
-  for (const name of ["conversation", "prompt", "approval", "notice", "hint", "pending"]) listeners[name] = update;
+  for (const name of ["conversation", "prompt", "approval", "notice", "hint", "pending"]) listeners[name] = () => { update(); side(); };
+
+  // The conversations beside a wide screen: loaded on their own, and again when one of
+  // them has changed, but not more often than every two seconds.
+  const wide = matchMedia("(min-width: 70rem)");
+  let sideTimer = 0, sideAt = -1e9;
+  function side() {
+    if (!$("sidebar") || !wide.matches || sideTimer || document.hidden) return;
+    sideTimer = setTimeout(async () => {
+      sideAt = performance.now();
+      try {
+        const reply = await fetch("/sidebar"), doc = parse(await reply.text()), nav = $("sidebar");
+        if (!reply.ok || doc.documentElement.dataset.screen !== "sidebar" || doc.body.dataset.user !== body.dataset.user) return;
+        const here = location.pathname.split("/").slice(0, 3).join("/"), focus = nav.contains(document.activeElement) && document.activeElement.getAttribute("href");
+        for (const a of doc.querySelectorAll("a")) if (a.getAttribute("href") === here) a.setAttribute("aria-current", "page");
+        nav.replaceChildren(...document.adoptNode(doc.body).childNodes);
+        nav.hidden = false;
+        if (focus) all("a", nav).find(a => a.getAttribute("href") === focus)?.focus({ preventScroll: true });
+      } catch { /* the next change loads it */ } finally { sideTimer = 0; }
+    }, Math.max(0, 2000 - (performance.now() - sideAt)));
+  }
+  wide.addEventListener("change", side);
 
   // The stream: one in each tab, none while the tab is hidden.
   let source = null, heard = 0, attempts = 0, timer = 0;
@@ -511,5 +532,6 @@
   draft.bring();
   if (root.dataset.screen === "conversation") toBottom();
   seen();
+  side();
   connect();
 })();

@@ -1,0 +1,32 @@
+package page_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude/serve/api"
+)
+
+// The sidebar has the conversations that a user may see, those that wait for a person
+// first.
+func TestSidebar(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	waits := r.begin("shop-api", "Clean up")
+	r.pending(1)
+	quiet := r.begin("shop-api", "hello")
+	r.settled(quiet)
+	private, err := r.server.Service().Create(t.Context(), ada, api.NewConversation{Preset: "shop-api", Title: "private"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, body := get(t, r.client(ada), r.http.URL+"/sidebar")
+	first, second := strings.Index(body, `href="`+waits+`"`), strings.Index(body, `href="`+quiet+`"`)
+	if status != http.StatusOK || first < 0 || second < first || !strings.Contains(body, private.ID) {
+		t.Errorf("%d, %d, %d: %s", status, first, second, body)
+	}
+	if _, body := get(t, r.client(api.User{Name: "eve", Role: api.Viewer}), r.http.URL+"/sidebar"); strings.Contains(body, private.ID) || !strings.Contains(body, quiet) {
+		t.Errorf("somebody else sees %s", body)
+	}
+}
