@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
@@ -62,6 +63,28 @@ func forever(ctx context.Context) (host.ToolOutput, error) {
 
 func ungated(o *fleet.Options) { o.Gate = nil }
 
+// atOnce lets n calls be asked about at once: a session denies those above its limit, and
+// a store that takes a moment for each record keeps all of them waiting.
+func atOnce(n int) func(*fleet.Options) {
+	return func(o *fleet.Options) {
+		ungated(o)
+		usual := o.Session
+		o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
+			opts, err := usual(ctx, key)
+			opts.Limits.Callbacks = n
+			return opts, err
+		}
+		slow := &interceptor{Fleet: o.Store}
+		slow.set(func(k store.RecordKey, _ []byte) error {
+			if k.Kind == "calls" {
+				<-time.After(time.Millisecond)
+			}
+			return nil
+		}, nil)
+		o.Store = slow
+	}
+}
+
 // However many calls are lost at once, and whatever their ids look like, the model is
 // told and the prompt is answered.
 func TestManyLostCalls(t *testing.T) {
@@ -72,11 +95,11 @@ func TestManyLostCalls(t *testing.T) {
 				var m *machine
 				var began atomic.Int32
 				cli := losingCLI(&m, &began, n, "Read", forever)
-				m = start(t, db, cli, ungated)
+				m = start(t, db, cli, atOnce(n))
 				id := send(t, m.fleet, "ada", "work")
 				<-time.After(5 * time.Second)
 				crash(t, m)
-				m = start(t, db, cli, ungated)
+				m = start(t, db, cli, atOnce(n))
 				defer closeFleet(t, m.fleet)
 				<-time.After(5 * time.Minute)
 				if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered || int(began.Load()) != n {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/claude-agent-go/claude/store"
@@ -66,6 +67,7 @@ func (s *strict) check(ctx context.Context, c store.RecordChange, f store.Fence)
 	if !f.IsZero() {
 		return
 	}
+	ctx = context.WithoutCancel(ctx) // a fleet that closes in between has done nothing wrong
 	old, next := make(map[string]any), make(map[string]any)
 	r, err := s.MemoryStore.GetRecord(ctx, c.Key)
 	if err == nil {
@@ -85,6 +87,34 @@ func (s *strict) check(ctx context.Context, c store.RecordChange, f store.Fence)
 	if !usersMay(c.Key.Kind, c.Drop, c.Revision == 0, old, next) {
 		s.report(fmt.Sprintf("%s %s, drop %v, is changed from %v to %v", c.Key.Kind, c.Key.Name, c.Drop, old, next))
 	}
+}
+
+// endsSoon is a context that has ended when it is asked for the second time.
+type endsSoon struct {
+	context.Context
+	asked int
+}
+
+func (c *endsSoon) Err() error {
+	if c.asked++; c.asked > 1 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// An old outcome may go without a fence, even when the fleet that removes it closes.
+func TestStrictKnowsTheOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &strict{MemoryStore: store.Memory(), report: func(what string) { t.Errorf("without a fence: %s", what) }}
+		k := store.RecordKey{Project: "p", Kind: "outcome", Name: "c/ada/1"}
+		revision, err := s.MemoryStore.PutRecord(t.Context(), k, fmt.Appendf(nil, `{"status":"answered","ended":%q}`, time.Now().Format(time.RFC3339)), 0, store.Fence{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		drop := store.RecordChange{Key: k, Revision: revision, Drop: true}
+		<-time.After(6 * time.Minute)
+		s.check(&endsSoon{Context: t.Context()}, drop, store.Fence{})
+	})
 }
 
 // isOld reports whether a record is one that is removed when it is old enough, without
