@@ -56,47 +56,47 @@ func (e *panicError) Error() string { return fmt.Sprintf("the callback panicked:
 
 // callback returns the callback that serves a request, nil for an unknown
 // subtype. It only looks at the request; user code runs later.
-func (s *Session) callback(in *peer.Incoming) *callback {
+func (r *callbacks) callback(in *peer.Incoming) *callback {
 	switch in.Subtype {
 	case "can_use_tool":
-		return s.permissionCallback(in)
+		return r.permissionCallback(in)
 	case "hook_callback":
-		return s.hookCallback(in)
+		return r.hookCallback(in)
 	case "mcp_message":
-		return s.mcp.callback(in)
+		return r.mcp.callback(in)
 	case "elicitation":
-		return s.elicitationCallback(in)
+		return r.elicitationCallback(in)
 	case "request_user_dialog":
-		return s.dialogCallback(in)
+		return r.dialogCallback(in)
 	}
-	return s.requestCallback(in)
+	return r.requestCallback(in)
 }
 
 // invoke runs a callback and sends its answer. If the callback fails, panics,
 // ends its goroutine or takes too long, its failure policy answers instead. The
 // first answer counts; an answer that comes later is dropped.
-func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
+func (r *callbacks) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 	t := TraceCallback{Subtype: in.Subtype, Name: cb.name, RequestID: in.ID.String(), ToolUseID: cb.toolUse}
 	if !cb.chained {
-		s.trace.callbackStarted(t)
-		ctx = s.trace.context(ctx, t)
+		r.trace.callbackStarted(t)
+		ctx = r.trace.context(ctx, t)
 	}
 	begin := time.Now()
 	if cb.races != "" {
-		defer s.running.race.enter(cb.races, func() {
+		defer r.race.enter(cb.races, func() {
 			in.CancelContext(errDecided)
 			in.Reply(json.RawMessage(noOpinion)) // the CLI awaits no opinion any more
 		})()
 	}
 	if cb.timeout > 0 {
-		s.running.deadlines.add(begin, in, cb)
-		defer s.running.deadlines.done(cb)
+		r.deadlines.add(begin, in, cb)
+		defer r.deadlines.done(cb)
 	}
 	var reply json.RawMessage
 	err := errGoexit // unless run returns or panics
 	defer func() {
 		if v := recover(); v != nil {
-			s.log.Error("panic in a callback", "subtype", in.Subtype, "name", cb.name, "panic", v, "stack", string(debug.Stack()))
+			r.log.Error("panic in a callback", "subtype", in.Subtype, "name", cb.name, "panic", v, "stack", string(debug.Stack()))
 			err = &panicError{v}
 		}
 		switch cause := context.Cause(ctx); {
@@ -106,66 +106,66 @@ func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 			reply, err = json.RawMessage(noOpinion), nil
 		}
 		t.Err = err
-		if s.trace != nil || s.log.Enabled(ctx, slog.LevelDebug) { // the clock also costs
+		if r.trace != nil || r.log.Enabled(ctx, slog.LevelDebug) { // the clock also costs
 			t.Duration = time.Since(begin)
 		}
-		s.settle(ctx, in, cb, reply, t)
+		r.settle(ctx, in, cb, reply, t)
 	}()
 	reply, err = cb.call.run(ctx)
 }
 
 // expire answers for a callback that has run out of time.
-func (s *Session) expire(cb *callback) {
+func (r *callbacks) expire(cb *callback) {
 	in := cb.in
 	err := fmt.Errorf("the callback %w after %v", ErrTimeout, cb.timeout)
 	late := in.Pending()
 	in.CancelContext(err) // before the write, which may take its time
 	if late {             // even if the callback itself answers first, when its context ends
-		s.log.Warn("callback timed out", "subtype", in.Subtype, "name", cb.name, "request_id", in.ID.String(), "timeout", cb.timeout)
+		r.log.Warn("callback timed out", "subtype", in.Subtype, "name", cb.name, "request_id", in.ID.String(), "timeout", cb.timeout)
 	}
-	s.failed(in, cb, err)
+	r.failed(in, cb, err)
 }
 
 // settle sends the answer of a callback that has ended.
-func (s *Session) settle(ctx context.Context, in *peer.Incoming, cb *callback, reply json.RawMessage, t TraceCallback) {
+func (r *callbacks) settle(ctx context.Context, in *peer.Incoming, cb *callback, reply json.RawMessage, t TraceCallback) {
 	answered := false
 	if t.Err == nil {
 		t.Reply = reply
 	}
 	if cb.chained && t.Err != nil {
-		s.trace.callbackStarted(t) // of the whole
+		r.trace.callbackStarted(t) // of the whole
 	}
 	if !cb.chained || t.Err != nil {
-		s.trace.callbackDone(t) // first: an answer may be the end of the session
+		r.trace.callbackDone(t) // first: an answer may be the end of the session
 	}
 	if t.Err != nil {
-		answered = s.failed(in, cb, t.Err)
+		answered = r.failed(in, cb, t.Err)
 		level := slog.LevelWarn
 		if ctx.Err() != nil {
 			level = slog.LevelDebug // withdrawn, closed, or logged at its timeout
 		}
-		s.log.Log(ctx, level, "callback failed", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "error", t.Err)
+		r.log.Log(ctx, level, "callback failed", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "error", t.Err)
 	} else {
-		answered = s.reply(in, cb, reply)
-		if s.log.Enabled(ctx, slog.LevelDebug) { // asked first: the arguments would be allocated anyway
-			s.log.Debug("callback done", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "duration", t.Duration)
+		answered = r.reply(in, cb, reply)
+		if r.log.Enabled(ctx, slog.LevelDebug) { // asked first: the arguments would be allocated anyway
+			r.log.Debug("callback done", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "duration", t.Duration)
 		}
 	}
 	if !answered {
-		s.log.Debug("answer of a callback came too late", "request_id", t.RequestID)
+		r.log.Debug("answer of a callback came too late", "request_id", t.RequestID)
 	}
 }
 
 // reply sends the answer of a callback and reports whether it was the first.
-func (s *Session) reply(in *peer.Incoming, cb *callback, payload json.RawMessage) bool {
-	if cb.decides == "" || !s.plan.races {
+func (r *callbacks) reply(in *peer.Incoming, cb *callback, payload json.RawMessage) bool {
+	if cb.decides == "" || !r.plan.races {
 		return in.Reply(payload)
 	}
 	// Recorded before the reply: right after it the CLI may ask once more, which
 	// makes the call undecided again.
-	overtaken := s.running.race.decide(cb.decides)
+	overtaken := r.race.decide(cb.decides)
 	if !in.Reply(payload) {
-		s.running.race.ask(cb.decides) // withdrawn: nothing was decided
+		r.race.ask(cb.decides) // withdrawn: nothing was decided
 		return false
 	}
 	for _, h := range overtaken {
@@ -175,9 +175,9 @@ func (s *Session) reply(in *peer.Incoming, cb *callback, payload json.RawMessage
 }
 
 // failed answers for a callback that has no answer of its own.
-func (s *Session) failed(in *peer.Incoming, cb *callback, err error) bool {
+func (r *callbacks) failed(in *peer.Incoming, cb *callback, err error) bool {
 	if answer := cb.call.fail(err); answer != nil {
-		return s.reply(in, cb, answer)
+		return r.reply(in, cb, answer)
 	}
 	return in.Fail(&wire.ReplyError{Message: err.Error()})
 }
@@ -206,14 +206,14 @@ func unreadable(err error) error {
 type RequestFunc func(ctx context.Context, request json.RawMessage) (reply any, err error)
 
 // requestCallback serves a request that Options.Requests knows, nil for others.
-func (s *Session) requestCallback(in *peer.Incoming) *callback {
-	f, known := s.opts.Requests[in.Subtype]
+func (r *callbacks) requestCallback(in *peer.Incoming) *callback {
+	f, known := r.opts.Requests[in.Subtype]
 	if !known {
 		return nil
 	}
 	return &callback{
 		name:    in.Subtype,
-		timeout: s.opts.Timeouts.callback(),
+		timeout: r.opts.Timeouts.callback(),
 		call: runFunc(func(ctx context.Context) (json.RawMessage, error) {
 			reply, err := f(ctx, json.RawMessage(in.Body))
 			if err != nil || reply == nil {
@@ -326,64 +326,5 @@ func (d *deadlines) stop() {
 	d.over = true
 	if d.timer != nil {
 		d.timer.Stop()
-	}
-}
-
-// Accept sees the CLI's requests as they arrive. Some requests only come from a
-// CLI that has taken our handshake, and confirm it; ordinary messages never do.
-func (d dispatcher) Accept(req wire.Request) (aside bool) {
-	d.noteActivity()
-	if d.store.mirror != nil {
-		d.store.mirror.Hurry() // what it asks about, and may do next, is on its way to the store
-	}
-	switch req.Subtype {
-	case "mcp_message":
-		d.mcp.accept(req)
-		if d.plan.resumes {
-			return false // the servers were on the command line, too
-		}
-	case "hook_callback":
-		aside = d.running.roll.accept(d.plan.chain, req)
-	case "can_use_tool":
-	default:
-		return false
-	}
-	d.mu.Lock()
-	first := d.life.state < StateRunning && !d.start.confirmed
-	d.start.confirmed = d.start.confirmed || first
-	d.mu.Unlock()
-	if first {
-		d.log.Debug("handshake confirmed by a request", "subtype", req.Subtype)
-		d.inbox.Ready()
-		d.setState(StateRunning)
-		d.peer.Open()
-	}
-	return aside
-}
-
-// settled is called when a request of the CLI awaits nothing more.
-func (s *Session) settled() {
-	s.noteActivity()
-	s.endInput()
-}
-
-// Request answers a request of the CLI outside the reader's goroutine.
-func (d dispatcher) Request(ctx context.Context, in *peer.Incoming) {
-	if cb := d.callback(in); cb != nil {
-		d.invoke(ctx, in, cb)
-		return
-	}
-	d.log.Warn("request of an unknown kind refused", "subtype", in.Subtype, "request_id", in.ID.String())
-	in.Fail(&wire.ReplyError{
-		Message: "Unsupported control request subtype: " + in.Subtype,
-		Code:    "unsupported_request",
-	})
-}
-
-// Refuse answers a request for which there is no room, as if its callback had
-// failed.
-func (d dispatcher) Refuse(in *peer.Incoming) {
-	if cb := d.callback(in); cb != nil {
-		d.failed(in, cb, errCapacity)
 	}
 }

@@ -20,20 +20,20 @@ func (q question) fail(error) json.RawMessage { return json.RawMessage(q.unanswe
 // elicitationCallback passes on a question from an MCP server. A question
 // without an answer, for whatever reason, is declined: the server and
 // the session continue without it.
-func (s *Session) elicitationCallback(in *peer.Incoming) *callback {
+func (r *callbacks) elicitationCallback(in *peer.Incoming) *callback {
 	e := &control.Elicitation{RequestID: in.ID.String()}
 	decodeErr := jsonx.Unmarshal(in.Body, e)
 	return &callback{
 		name:    e.ServerName,
-		timeout: s.opts.Timeouts.Callback,
+		timeout: r.opts.Timeouts.Callback,
 		call: question{`{"action":"decline"}`, func(ctx context.Context) (json.RawMessage, error) {
 			switch {
 			case decodeErr != nil:
 				return nil, decodeErr
-			case s.opts.OnElicitation == nil:
+			case r.opts.OnElicitation == nil:
 				return jsonx.Marshal(control.Decline())
 			}
-			answer, err := s.opts.OnElicitation(ctx, e)
+			answer, err := r.opts.OnElicitation(ctx, e)
 			if err != nil {
 				return nil, err
 			}
@@ -44,20 +44,20 @@ func (s *Session) elicitationCallback(in *peer.Incoming) *callback {
 
 // dialogCallback shows a dialog of the CLI. A dialog that cannot be shown is
 // cancelled; an error reply would leave it open.
-func (s *Session) dialogCallback(in *peer.Incoming) *callback {
+func (r *callbacks) dialogCallback(in *peer.Incoming) *callback {
 	d := &control.Dialog{RequestID: in.ID.String()}
 	decodeErr := jsonx.Unmarshal(in.Body, d)
 	return &callback{
 		name:    d.Kind,
-		timeout: s.opts.Timeouts.Callback,
+		timeout: r.opts.Timeouts.Callback,
 		call: question{`{"behavior":"cancelled"}`, func(ctx context.Context) (json.RawMessage, error) {
 			switch {
 			case decodeErr != nil:
 				return nil, decodeErr
-			case s.opts.OnUserDialog == nil:
+			case r.opts.OnUserDialog == nil:
 				return jsonx.Marshal(control.CancelDialog())
 			}
-			answer, err := s.opts.OnUserDialog(ctx, d)
+			answer, err := r.opts.OnUserDialog(ctx, d)
 			if err != nil {
 				return nil, err
 			}

@@ -15,7 +15,7 @@ import (
 // hookCall is a call of one of the user's hooks.
 type hookCall struct {
 	callback callback // how the session runs it
-	session  *Session
+	by       *callbacks
 	in       *peer.Incoming
 	hook     hook.Hook
 	body     hookBody
@@ -23,8 +23,8 @@ type hookCall struct {
 	known    bool // the hook is one of the session's
 }
 
-func (s *Session) hookCallback(in *peer.Incoming) *callback {
-	c := &hookCall{session: s, in: in}
+func (r *callbacks) hookCallback(in *peer.Incoming) *callback {
+	c := &hookCall{by: r, in: in}
 	c.unread = c.body.decode(in.Body)
 	if c.unread != nil && in.Reparse() {
 		c.unread = c.body.decode(in.Body)
@@ -33,28 +33,28 @@ func (s *Session) hookCallback(in *peer.Incoming) *callback {
 		c.unread = errors.Join(c.body.missing(), c.unread)
 	}
 	if c.unread != nil {
-		s.diagnose(in.Body, c.unread)
+		r.diagnose(in.Body, c.unread)
 	}
 	if jsonx.Mismatch(c.unread) && !lacks(c.unread) {
 		c.unread = nil // what is left can be judged
 	}
-	if ch := s.plan.chain; ch != nil {
+	if ch := r.plan.chain; ch != nil {
 		if ch.id == c.body.CallbackID {
-			return s.chainCallback(in, c.body, c.unread)
+			return r.chainCallback(in, c.body, c.unread)
 		}
 		if h, ok := ch.matchers[c.body.CallbackID]; ok {
-			return s.matcherCallback(in, h, c.unread)
+			return r.matcherCallback(in, h, c.unread)
 		}
 	}
-	c.hook, c.known = s.plan.hooks[c.body.CallbackID]
+	c.hook, c.known = r.plan.hooks[c.body.CallbackID]
 	if !c.known {
 		var input struct {
 			Event hook.Event `json:"hook_event_name"`
 		}
 		_ = jsonx.Unmarshal(c.body.Input, &input) // an input that cannot be read names no event
-		c.hook = s.opts.strictest(s.opts.Hooks, input.Event)
+		c.hook = r.opts.strictest(r.opts.Hooks, input.Event)
 	}
-	c.callback = callback{call: c, name: string(c.hook.Event), timeout: s.opts.hookTimeout(c.hook), toolUse: c.body.ToolUseID}
+	c.callback = callback{call: c, name: string(c.hook.Event), timeout: hookTimeout(r.opts, c.hook), toolUse: c.body.ToolUseID}
 	if c.hook.Event == hook.EventPermissionRequest {
 		c.callback.races = c.body.ToolUseID
 	}
@@ -74,7 +74,7 @@ func (c *hookCall) run(ctx context.Context) (json.RawMessage, error) {
 	}
 	reply, err := hook.Encode(out)
 	if err == nil && c.hook.Event == hook.EventPreToolUse {
-		err = c.session.checkRewrite(ctx, reply)
+		err = c.by.rewrites(ctx, reply)
 	}
 	if err == nil && c.hook.Event == hook.EventPermissionRequest {
 		return c.guarded(ctx, reply)
@@ -93,12 +93,12 @@ func (c *hookCall) fail(err error) json.RawMessage {
 	if lacks(err) {
 		return nil
 	}
-	return c.session.hookFailure(c.hook, err)
+	return c.by.hookFailure(c.hook, err)
 }
 
 // hookFailure returns the reply for a hook that has failed.
-func (s *Session) hookFailure(h hook.Hook, err error) json.RawMessage {
-	policy := s.opts.HookFailure
+func (r *callbacks) hookFailure(h hook.Hook, err error) json.RawMessage {
+	policy := r.opts.HookFailure
 	if _, returned := errors.AsType[*returnedError](err); policy == 0 && !returned && h.Event.Gate() {
 		policy = hook.FailClosed // no policy was chosen
 	}

@@ -16,25 +16,25 @@ import (
 // permissionCall asks the user's permission callback.
 type permissionCall struct {
 	callback callback // how the session runs it
-	session  *Session
+	by       *callbacks
 	in       *peer.Incoming
 	req      permission.Request
 	unread   error
 }
 
-func (s *Session) permissionCallback(in *peer.Incoming) *callback {
-	c := &permissionCall{session: s, in: in, req: permission.Request{RequestID: in.ID.String()}}
+func (r *callbacks) permissionCallback(in *peer.Incoming) *callback {
+	c := &permissionCall{by: r, in: in, req: permission.Request{RequestID: in.ID.String()}}
 	c.unread = readable(&c.req, c.req.UnmarshalJSON(in.Body))
 	if c.unread != nil && in.Reparse() {
 		c.unread = readable(&c.req, c.req.UnmarshalJSON(in.Body))
 	}
 	if c.unread != nil {
-		s.diagnose(in.Body, c.unread)
+		r.diagnose(in.Body, c.unread)
 	}
-	if s.plan.races {
-		s.running.race.ask(c.req.ToolUseID)
+	if r.plan.races {
+		r.race.ask(c.req.ToolUseID)
 	}
-	c.callback = callback{call: c, name: c.req.ToolName, timeout: s.opts.Timeouts.Callback, decides: c.req.ToolUseID, toolUse: c.req.ToolUseID}
+	c.callback = callback{call: c, name: c.req.ToolName, timeout: r.opts.Timeouts.Callback, decides: c.req.ToolUseID, toolUse: c.req.ToolUseID}
 	return &c.callback
 }
 
@@ -42,7 +42,7 @@ func (c *permissionCall) run(ctx context.Context) (json.RawMessage, error) {
 	if c.unread != nil {
 		return nil, unreadable(c.unread)
 	}
-	ask := c.session.opts.CanUseTool
+	ask := c.by.opts.CanUseTool
 	if ask == nil {
 		return nil, errNobody
 	}

@@ -50,7 +50,7 @@ const chainID = "hook_chain"
 // joinHooks registers the PreToolUse hooks: several hooks, or a guard that may
 // have to look again, as a chain; a single hook as itself.
 func (p *plan) joinHooks(o *Options) {
-	again := o.changesLater() && slices.ContainsFunc(p.before, func(r registration) bool { return r.hook.Stage == hook.StageGuard })
+	again := changesLater(o) && slices.ContainsFunc(p.before, func(r registration) bool { return r.hook.Stage == hook.StageGuard })
 	switch {
 	case len(p.before) == 0:
 		return
@@ -64,7 +64,7 @@ func (p *plan) joinHooks(o *Options) {
 	entry, limit, blocks := hook.Hook{Event: hook.EventPreToolUse, Matcher: first.hook.Matcher}, time.Duration(0), false
 	for _, r := range p.before {
 		if blocks = blocks || r.blocks; limit < noLimit {
-			if t := o.hookTimeout(r.hook); t > 0 {
+			if t := hookTimeout(o, r.hook); t > 0 {
 				limit += maxLooks * t
 			} else {
 				limit = noLimit
@@ -87,19 +87,19 @@ func (p *plan) joinHooks(o *Options) {
 
 // changesLater reports whether something may change the input of a call after its
 // PreToolUse hooks.
-func (o *Options) changesLater() bool {
+func changesLater(o *Options) bool {
 	return o.CanUseTool != nil || slices.ContainsFunc(o.Hooks, func(h hook.Hook) bool { return h.Event == hook.EventPermissionRequest })
 }
 
 // hookTimeout returns how long a hook may take; without limit if 0 or negative.
-func (o *Options) hookTimeout(h hook.Hook) time.Duration {
+func hookTimeout(o *Options, h hook.Hook) time.Duration {
 	return cmp.Or(h.Timeout, o.Timeouts.callback())
 }
 
 // chainCall is a call of the hooks of a chain about one tool call.
 type chainCall struct {
 	callback callback
-	session  *Session
+	by       *callbacks
 	in       *peer.Incoming
 	body     hookBody
 	unread   error
@@ -118,10 +118,16 @@ type look struct {
 	changed bool // it has changed the input
 }
 
-func (s *Session) chainCallback(in *peer.Incoming, body hookBody, unread error) *callback {
-	c := &chainCall{session: s, in: in, body: body, unread: unread, looks: make([]look, len(s.plan.chain.links))}
-	c.round, c.input = s.running.roll.take(in.ID), jsonx.Member(body.Input, "tool_input")
+func (r *callbacks) chainCallback(in *peer.Incoming, body hookBody, unread error) *callback {
+	c := &chainCall{by: r, in: in, body: body, unread: unread, looks: make([]look, len(r.plan.chain.links))}
+	c.round, c.input = r.roll.take(in.ID), jsonx.Member(body.Input, "tool_input")
 	c.callback = callback{call: c, name: string(hook.EventPreToolUse), toolUse: body.ToolUseID, chained: true}
+	return &c.callback
+}
+
+func (r *callbacks) matcherCallback(in *peer.Incoming, h hook.Hook, unread error) *callback {
+	c := &matcherCall{by: r, hook: h, round: r.roll.take(in.ID), unread: unread}
+	c.callback = callback{call: c, name: string(hook.EventPreToolUse), timeout: rollPatience, chained: true}
 	return &c.callback
 }
 
@@ -155,8 +161,8 @@ func (c *chainCall) run(ctx context.Context) (json.RawMessage, error) {
 
 // askAll asks the selected hooks that fit the tool, in their order.
 func (c *chainCall) askAll(ctx context.Context, selected func(i int, h *hook.Hook) bool) error {
-	for i := range c.session.plan.chain.links {
-		l := &c.session.plan.chain.links[i]
+	for i := range c.by.plan.chain.links {
+		l := &c.by.plan.chain.links[i]
 		if !c.fits(l) || !selected(i, &l.hook) {
 			continue
 		}
@@ -202,12 +208,12 @@ func (c *chainCall) deny(reason string) {
 // ask asks one hook about the current input. An error means that the answers
 // are no longer awaited.
 func (c *chainCall) ask(ctx context.Context, i int) error {
-	l := &c.session.plan.chain.links[i]
+	l := &c.by.plan.chain.links[i]
 	raw, err := c.inputFor(l)
 	if err != nil {
 		return err
 	}
-	answer := c.session.askHook(ctx, c.in, c.callback.name, c.body.ToolUseID, l.hook, raw)
+	answer := c.by.askHook(ctx, c.in, c.callback.name, c.body.ToolUseID, l.hook, raw)
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
@@ -265,38 +271,38 @@ func (c *chainCall) severalForms() bool {
 
 // askHook runs a hook for a request and returns its answer, or the meaning of its
 // failure.
-func (s *Session) askHook(ctx context.Context, in *peer.Incoming, name, toolUse string, h hook.Hook, input json.RawMessage) hookAnswer {
+func (r *callbacks) askHook(ctx context.Context, in *peer.Incoming, name, toolUse string, h hook.Hook, input json.RawMessage) hookAnswer {
 	t := TraceCallback{Subtype: in.Subtype, Name: name, RequestID: in.ID.String(), ToolUseID: toolUse}
-	s.trace.callbackStarted(t)
+	r.trace.callbackStarted(t)
 	begin := time.Now()
-	reply, err := s.callHook(s.trace.context(ctx, t), t, h, input)
+	reply, err := r.callHook(r.trace.context(ctx, t), t, h, input)
 	var answer hookAnswer
 	if err == nil {
 		if answer, err = readAnswer(reply); err == nil {
-			err = s.checkRewrite(ctx, reply)
+			err = r.rewrites(ctx, reply)
 		}
 	}
 	if t.Err, t.Duration = err, time.Since(begin); err == nil {
 		t.Reply = reply
 	}
-	s.trace.callbackDone(t)
+	r.trace.callbackDone(t)
 	if err == nil {
-		s.log.Debug("callback done", "subtype", t.Subtype, "name", t.Name, "request_id", t.RequestID, "duration", t.Duration)
+		r.log.Debug("callback done", "subtype", t.Subtype, "name", t.Name, "request_id", t.RequestID, "duration", t.Duration)
 		return answer
 	}
 	level := slog.LevelWarn
 	if ctx.Err() != nil {
 		level = slog.LevelDebug // withdrawn or closed
 	}
-	s.log.Log(ctx, level, "callback failed", "subtype", t.Subtype, "name", t.Name, "request_id", t.RequestID, "error", err)
-	answer, _ = readAnswer(s.hookFailure(h, err)) // our own, so it can be read
+	r.log.Log(ctx, level, "callback failed", "subtype", t.Subtype, "name", t.Name, "request_id", t.RequestID, "error", err)
+	answer, _ = readAnswer(r.hookFailure(h, err)) // our own, so it can be read
 	return answer
 }
 
 // callHook runs the function of a hook in a goroutine of its own, because it may
 // ignore its timeout, panic, or end its goroutine.
-func (s *Session) callHook(ctx context.Context, t TraceCallback, h hook.Hook, input json.RawMessage) (json.RawMessage, error) {
-	if limit := s.opts.hookTimeout(h); limit > 0 {
+func (r *callbacks) callHook(ctx context.Context, t TraceCallback, h hook.Hook, input json.RawMessage) (json.RawMessage, error) {
+	if limit := hookTimeout(r.opts, h); limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("the callback %w after %v", ErrTimeout, limit))
 		defer cancel()
@@ -307,28 +313,28 @@ func (s *Session) callHook(ctx context.Context, t TraceCallback, h hook.Hook, in
 	}
 	done := make(chan result, 1)
 	go func() {
-		r := result{err: errGoexit} // unless the hook returns or panics
+		got := result{err: errGoexit} // unless the hook returns or panics
 		defer func() {
 			if v := recover(); v != nil {
-				s.log.Error("panic in a callback", "subtype", t.Subtype, "name", t.Name, "panic", v, "stack", string(debug.Stack()))
-				r = result{err: &panicError{v}}
+				r.log.Error("panic in a callback", "subtype", t.Subtype, "name", t.Name, "panic", v, "stack", string(debug.Stack()))
+				got = result{err: &panicError{v}}
 			}
-			done <- r
+			done <- got
 		}()
 		out, err := h.Func(ctx, input, t.ToolUseID)
 		if err != nil {
-			r = result{err: &returnedError{err}}
+			got = result{err: &returnedError{err}}
 			return
 		}
 		reply, err := hook.Encode(out)
-		r = result{reply, err}
+		got = result{reply, err}
 	}()
 	select {
-	case r := <-done:
+	case got := <-done:
 		if cause := context.Cause(ctx); errors.Is(cause, ErrTimeout) {
 			return nil, cause // whatever it returned, it came too late
 		}
-		return r.reply, r.err
+		return got.reply, got.err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -356,7 +362,7 @@ func (c *chainCall) reply(ctx context.Context) (json.RawMessage, error) {
 	}
 	reply, err := all.encode()
 	if err == nil {
-		err = c.session.checkRewrite(ctx, reply)
+		err = c.by.rewrites(ctx, reply)
 	}
 	return reply, err
 }
@@ -368,10 +374,10 @@ func (c *chainCall) fail(err error) json.RawMessage {
 		return nil
 	}
 	var hooks []hook.Hook
-	for _, l := range c.session.plan.chain.links {
+	for _, l := range c.by.plan.chain.links {
 		if c.unread != nil || c.fits(&l) {
 			hooks = append(hooks, l.hook)
 		}
 	}
-	return c.session.hookFailure(c.session.opts.strictest(hooks, hook.EventPreToolUse), err)
+	return c.by.hookFailure(c.by.opts.strictest(hooks, hook.EventPreToolUse), err)
 }

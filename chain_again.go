@@ -66,7 +66,7 @@ func (j *judgedCalls) get(toolUse string) (judgedCall, bool) {
 
 // remember records who judges a call whose input may change later.
 func (c *chainCall) remember() {
-	ch := c.session.plan.chain
+	ch := c.by.plan.chain
 	if !ch.again || c.body.ToolUseID == "" {
 		return
 	}
@@ -79,7 +79,7 @@ func (c *chainCall) remember() {
 	if len(call.guards) > 0 {
 		call.input, _ = withMember(c.body.Input, "tool_input", json.RawMessage("null")) // it was read before
 	}
-	c.session.running.judged.put(c.body.ToolUseID, call)
+	c.by.judged.put(c.body.ToolUseID, call)
 }
 
 // change is an input that changed after the guards judged the call.
@@ -90,17 +90,17 @@ type change struct {
 
 // judgedOr returns the call as it was judged. If that is not known, every guard whose
 // matcher may fit judges it.
-func (s *Session) judgedOr(ch change) judgedCall {
-	if call, ok := s.running.judged.get(ch.toolUse); ok {
+func (r *callbacks) judgedOr(ch change) judgedCall {
+	if call, ok := r.judged.get(ch.toolUse); ok {
 		return call
 	}
 	var call judgedCall
-	for _, l := range s.plan.chain.links {
+	for _, l := range r.plan.chain.links {
 		if fits, err := matcher.Compile(l.hook.Matcher); l.hook.Stage == hook.StageGuard && (err != nil || fits(ch.tool)) {
 			call.guards = append(call.guards, l.hook)
 		}
 	}
-	base := hook.Base{SessionID: s.ID(), Cwd: s.opts.Cwd, HookEventName: hook.EventPreToolUse}
+	base := hook.Base{SessionID: r.sessionID(), Cwd: r.opts.Cwd, HookEventName: hook.EventPreToolUse}
 	call.input, _ = jsonx.Marshal(struct { // texts always encode
 		hook.Base
 		Tool    string `json:"tool_name"`
@@ -111,8 +111,8 @@ func (s *Session) judgedOr(ch change) judgedCall {
 
 // objection asks guards about an input that changed after they judged the call. It
 // returns a denial, or the zero Decision.
-func (s *Session) objection(ctx context.Context, in *peer.Incoming, ch change) (permission.Decision, error) {
-	call := s.judgedOr(ch)
+func (r *callbacks) objection(ctx context.Context, in *peer.Incoming, ch change) (permission.Decision, error) {
+	call := r.judgedOr(ch)
 	if len(call.guards) == 0 {
 		return permission.Decision{}, nil
 	}
@@ -127,7 +127,7 @@ func (s *Session) objection(ctx context.Context, in *peer.Incoming, ch change) (
 		return permission.Decision{}, err
 	}
 	for _, h := range call.guards {
-		a := s.askHook(ctx, in, string(hook.EventPreToolUse), ch.toolUse, h, input)
+		a := r.askHook(ctx, in, string(hook.EventPreToolUse), ch.toolUse, h, input)
 		switch {
 		case ctx.Err() != nil:
 			return permission.Decision{}, context.Cause(ctx)
@@ -145,18 +145,18 @@ func (s *Session) objection(ctx context.Context, in *peer.Incoming, ch change) (
 // changes reports whether guards have to look at the input in an answer. The CLI takes
 // an empty input for the one it had; TestRealEmptyInputIsTheOneItHad measures that for
 // a PermissionRequest hook. The permission callback cannot give an empty one.
-func (s *Session) changes(updated, had json.RawMessage) bool {
-	return s.plan.chain != nil && s.plan.chain.again && jsonx.Present(updated) && !sameJSON(updated, json.RawMessage("{}")) && !sameJSON(updated, had)
+func (r *callbacks) changes(updated, had json.RawMessage) bool {
+	return r.plan.chain != nil && r.plan.chain.again && jsonx.Present(updated) && !sameJSON(updated, json.RawMessage("{}")) && !sameJSON(updated, had)
 }
 
 // guarded returns the answer of the permission callback, unless guards object to
 // the input in it.
 func (c *permissionCall) guarded(ctx context.Context, reply json.RawMessage) (json.RawMessage, error) {
 	updated := jsonx.Member(reply, "updatedInput")
-	if !c.session.changes(updated, c.req.Input) {
+	if !c.by.changes(updated, c.req.Input) {
 		return reply, nil
 	}
-	no, err := c.session.objection(ctx, c.in, change{c.req.ToolName, c.req.ToolUseID, updated})
+	no, err := c.by.objection(ctx, c.in, change{c.req.ToolName, c.req.ToolUseID, updated})
 	if err != nil {
 		return nil, err
 	}
@@ -170,11 +170,11 @@ func (c *permissionCall) guarded(ctx context.Context, reply json.RawMessage) (js
 // input in it.
 func (c *hookCall) guarded(ctx context.Context, reply json.RawMessage) (json.RawMessage, error) {
 	updated := jsonx.Member(jsonx.Member(jsonx.Member(reply, "hookSpecificOutput"), "decision"), "updatedInput")
-	if !c.session.changes(updated, jsonx.Member(c.body.Input, "tool_input")) {
+	if !c.by.changes(updated, jsonx.Member(c.body.Input, "tool_input")) {
 		return reply, nil
 	}
 	tool := jsonx.Text(jsonx.Member(c.body.Input, "tool_name"))
-	no, err := c.session.objection(ctx, c.in, change{tool, c.body.ToolUseID, updated})
+	no, err := c.by.objection(ctx, c.in, change{tool, c.body.ToolUseID, updated})
 	if err != nil {
 		return nil, err
 	}

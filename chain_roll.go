@@ -9,7 +9,6 @@ import (
 
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/matcher"
-	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
@@ -118,16 +117,10 @@ var (
 // matcherCall answers the request of a matcher.
 type matcherCall struct {
 	callback callback
-	session  *Session
+	by       *callbacks
 	hook     hook.Hook // how it fails
 	round    *round
 	unread   error
-}
-
-func (s *Session) matcherCallback(in *peer.Incoming, h hook.Hook, unread error) *callback {
-	c := &matcherCall{session: s, hook: h, round: s.running.roll.take(in.ID), unread: unread}
-	c.callback = callback{call: c, name: string(hook.EventPreToolUse), timeout: rollPatience, chained: true}
-	return &c.callback
 }
 
 func (c *matcherCall) run(ctx context.Context) (json.RawMessage, error) {
@@ -142,7 +135,7 @@ func (c *matcherCall) run(ctx context.Context) (json.RawMessage, error) {
 	select {
 	case <-c.round.complete:
 	case <-ctx.Done():
-		c.session.running.roll.drop(c.round)
+		c.by.roll.drop(c.round)
 		return nil, context.Cause(ctx)
 	}
 	switch {
@@ -158,7 +151,7 @@ func (c *matcherCall) fail(err error) json.RawMessage {
 	if lacks(err) {
 		return nil
 	}
-	return c.session.hookFailure(c.hook, err)
+	return c.by.hookFailure(c.hook, err)
 }
 
 // registerMatchers registers a callback for each matcher of a chain.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/ndjson"
@@ -292,4 +293,28 @@ func (s *Session) Close() error {
 		return s.life.cause
 	}
 	return nil
+}
+
+// strayOutput returns the kept output, and the rest of a line that was cut by
+// the end of the output.
+func (s *Session) strayOutput() string {
+	s.odd.mu.Lock()
+	lines := append([]string(nil), s.odd.stray...)
+	s.odd.mu.Unlock()
+	select {
+	case <-s.life.outputEnd:
+		if cut, ok := errors.AsType[*ndjson.TruncatedError](s.life.outputErr); ok && !s.start.messageSeen.Load() {
+			lines = append(lines, s.odd.head(cut.Head, maxStray/4))
+		}
+	default:
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+// noResult is ErrNoResult with the CLI's output that is not JSON.
+func (s *Session) noResult() error {
+	if output := s.strayOutput(); output != "" {
+		return fmt.Errorf("%w: it wrote: %s", ErrNoResult, output)
+	}
+	return ErrNoResult
 }

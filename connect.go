@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/control"
-	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/internal/wire"
@@ -39,10 +37,10 @@ func connect(ctx context.Context, opts *Options, use use) (*Session, error) {
 		if s.plan.oneWay {
 			return s, nil
 		}
-		if err = s.handshake(ctx); err == nil {
+		if err = (opening{s}).handshake(ctx); err == nil {
 			return s, nil
 		}
-		flag := s.refusedFlag()
+		flag := opening{s}.refusedFlag()
 		if flag == "" {
 			return nil, err
 		}
@@ -50,9 +48,13 @@ func connect(ctx context.Context, opts *Options, use use) (*Session, error) {
 	}
 }
 
+// opening is the session until its CLI has shown that it runs, or why it does
+// not.
+type opening struct{ *Session }
+
 // handshake introduces us to the CLI and waits until the CLI has answered, or
 // has shown by a request of its own that it took the introduction.
-func (s *Session) handshake(ctx context.Context) error {
+func (s opening) handshake(ctx context.Context) error {
 	s.setState(StateInitializing)
 	answered := make(chan error, 1)
 	go func() { answered <- s.initialize() }()
@@ -89,12 +91,12 @@ func (s *Session) handshake(ctx context.Context) error {
 }
 
 // probed keeps waiting while a silent CLI is asked for its version.
-func (s *Session) probed(ctx context.Context, answered <-chan error, timeout <-chan time.Time) error {
+func (s opening) probed(ctx context.Context, answered <-chan error, timeout <-chan time.Time) error {
 	asking, cancel := context.WithCancel(ctx)
 	probe, ended := make(chan string, 1), make(chan struct{})
 	go func() {
 		defer close(ended)
-		probe <- s.probeVersion(asking)
+		probe <- s.cli.probe(asking)
 	}()
 	defer func() { cancel(); <-ended }()
 	for {
@@ -115,14 +117,14 @@ func (s *Session) probed(ctx context.Context, answered <-chan error, timeout <-c
 
 // isConfirmed reports whether a request of the CLI has shown that it took the
 // handshake.
-func (s *Session) isConfirmed() bool {
+func (s opening) isConfirmed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.start.confirmed
 }
 
 // unanswered returns the error for a handshake without a reply.
-func (s *Session) unanswered() error {
+func (s opening) unanswered() error {
 	if s.isConfirmed() {
 		s.lacksCapabilities("it was not answered, but confirmed by a request")
 		return nil
@@ -132,7 +134,7 @@ func (s *Session) unanswered() error {
 
 // initialize sends initialize and takes its reply, whenever it comes: a late
 // error still fails the session.
-func (s *Session) initialize() error {
+func (s opening) initialize() error {
 	s.trace.begin()
 	begin := time.Now()
 	reply, err := s.peer.Call(context.Background(), peer.Call{Subtype: "initialize", Payload: s.plan.init, BeforeOpen: true})
@@ -152,7 +154,7 @@ func (s *Session) initialize() error {
 
 // initialized reads the reply leniently: older CLIs report less, or other
 // things.
-func (s *Session) initialized(reply wire.Response) {
+func (s opening) initialized(reply wire.Response) {
 	info := new(control.Info)
 	if err := jsonx.Unmarshal(reply.Payload, info); err != nil {
 		info = new(control.Info)
@@ -186,14 +188,14 @@ func uncapable(reply []byte) string {
 }
 
 // lacksCapabilities warns, once, that the CLI's capabilities are unknown.
-func (s *Session) lacksCapabilities(why string) {
+func (s opening) lacksCapabilities(why string) {
 	s.start.warned.Do(func() {
 		s.log.Warn("initialize: the capabilities of the CLI are unknown, features may be limited", "reason", why)
 	})
 }
 
 // exitedEarly returns the error for a CLI that exited before its reply.
-func (s *Session) exitedEarly(err error) error {
+func (s opening) exitedEarly(err error) error {
 	exit, ok := errors.AsType[*ProcessError](s.life.cause)
 	if !ok {
 		if s.life.cause != nil {
@@ -209,7 +211,7 @@ func (s *Session) exitedEarly(err error) error {
 
 // refused explains the exit of a CLI that would not start with these options.
 // It returns nil for any other exit.
-func (s *Session) refused(exit *ProcessError) error {
+func (s opening) refused(exit *ProcessError) error {
 	if err := s.unknownFlag(exit); err != nil {
 		return err
 	}
@@ -232,7 +234,7 @@ func saidNoSession(exit *ProcessError) bool {
 // unknownFlag explains the exit of a CLI that does not know one of its flags: one
 // that this package sets means that the CLI is too old, one of ExtraArgs is the
 // user's. It returns nil for any other exit.
-func (s *Session) unknownFlag(exit *ProcessError) error {
+func (s opening) unknownFlag(exit *ProcessError) error {
 	flag, said := s.flagComplaint(exit)
 	switch {
 	case said == "":
@@ -240,7 +242,7 @@ func (s *Session) unknownFlag(exit *ProcessError) error {
 	case hasFlag(s.opts.ExtraArgs, flag):
 		return &OptionError{"ExtraArgs", "the CLI does not know " + flag + ": " + strings.TrimSpace(said)}
 	case flag == awaitFlag && s.opts.resumes() && s.opts.mustBeAsked("") != nil:
-		return s.opts.unguarded(s.opts.mustBeAsked(""), s.cliVersion(context.Background()))
+		return s.opts.unguarded(s.opts.mustBeAsked(""), s.cli.version(context.Background()))
 	case hasFlag(s.plan.args, flag):
 		return s.startError(ErrUnsupportedVersion, fmt.Errorf("%s does not know %s, %s does: %w", s.foundVersion(context.Background()), flag, flagSince(flag), exit))
 	}
@@ -249,7 +251,7 @@ func (s *Session) unknownFlag(exit *ProcessError) error {
 
 // flagComplaint finds the flag that a CLI did not know and the complaint about it; ""
 // if the CLI exited for another reason.
-func (s *Session) flagComplaint(exit *ProcessError) (flag, said string) {
+func (s opening) flagComplaint(exit *ProcessError) (flag, said string) {
 	if s.start.messageSeen.Load() { // a CLI that has said something has taken its flags
 		return "", ""
 	}
@@ -287,7 +289,7 @@ func hasFlag(args []string, flag string) bool {
 	})
 }
 
-func (s *Session) startError(reason, err error) *StartError {
+func (s opening) startError(reason, err error) *StartError {
 	output := strings.TrimSpace(strings.TrimSpace(stderrTail(s.conn)) + "\n" + s.strayOutput())
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -336,7 +338,7 @@ func (p *plan) askForEchoes(o *Options, use use) {
 
 // refusedFlag returns the dispensable flag that made the CLI exit because it
 // does not know it; "" if the exit had another cause.
-func (s *Session) refusedFlag() string {
+func (s opening) refusedFlag() string {
 	exit, ok := errors.AsType[*ProcessError](s.life.cause)
 	if !ok {
 		return ""
@@ -363,9 +365,6 @@ var (
 	sinceDefer = since{has: "2.1.89"}
 )
 
-// resumes reports whether the session continues an earlier one.
-func (o *Options) resumes() bool { return o.Resume != "" || o.Continue }
-
 // awaitHandshake makes a CLI that resumes a session wait for the handshake. A CLI
 // too old for that is refused if a hook could be bypassed. If its version is
 // unknown, it gets the flag, and the exit of one that is too old shows.
@@ -388,28 +387,4 @@ func (p *plan) awaitHandshake(o *Options, use use) error {
 		p.dispensable = append(p.dispensable, awaitFlag)
 	}
 	return nil
-}
-
-// mustBeAsked returns a hook that must not be bypassed, nil if no hook is of that
-// kind: one that fails closed, or one at a gate whose failure policy was never
-// set. The permission callback is not among them: the command line announces it,
-// so the CLI asks it at any time.
-func (o *Options) mustBeAsked(version string) *hook.Hook {
-	for i := range o.Hooks {
-		h := &o.Hooks[i]
-		if o.failsClosed(*h) || o.undecided(*h) && h.Event.Gate() && !sinceDefer.missing(version) {
-			return h
-		}
-	}
-	return nil
-}
-
-// unguarded is the error of a CLI that would bypass a hook.
-func (o *Options) unguarded(h *hook.Hook, version string) error {
-	field := "Resume"
-	if o.Continue {
-		field = "Continue"
-	}
-	return &OptionError{field, fmt.Sprintf("with a hook of %s the CLI must be %s or newer, this one is %s: older ones may continue with a tool call before the hook is registered",
-		h.Event, sinceAwait.has, cmp.Or(version, "older"))}
 }

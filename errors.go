@@ -302,7 +302,7 @@ const (
 
 // nearby names existing sessions of the working directory, for a user who asked
 // for one that does not exist. A directory that cannot be read has no sessions.
-func (s *Session) nearby() []string {
+func (s opening) nearby() []string {
 	if s.opts.Transport != nil { // a CLI that may keep its sessions anywhere
 		return nil
 	}
@@ -320,7 +320,7 @@ func (s *Session) nearby() []string {
 		if err != nil {
 			break
 		}
-		title := []rune(s.hidden().Hide(info.Title))
+		title := []rune(s.odd.hidden().Hide(info.Title))
 		if len(title) > nearbyTitle {
 			title = append(title[:nearbyTitle-1], '…')
 		}

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -65,7 +66,7 @@ func newPlan(o *Options, oneShot bool) (*plan, error) {
 	if p.sessionID == "" && !p.resumes {
 		p.sessionID = uuid.New() // known before the first turn
 	}
-	if p.settings, err = o.settings(); err != nil {
+	if p.settings, err = settingsOf(o); err != nil {
 		return nil, err
 	}
 	p.args = o.args(p)
@@ -235,7 +236,7 @@ func setIn(env []string, name string) bool {
 }
 
 // registerHooks puts the hooks into the handshake, under ids.
-func (o *Options) registerHooks(p *plan) {
+func registerHooks(o *Options, p *plan) {
 	for i, h := range o.Hooks {
 		p.addHook(registration{fmt.Sprintf("hook_%d", i), h, o.blocks(h)})
 	}
@@ -344,4 +345,28 @@ func collectSecrets(value any, telling bool, found map[string]bool) {
 			}
 		}
 	}
+}
+
+// mustBeAsked returns a hook that must not be bypassed, nil if no hook is of that
+// kind: one that fails closed, or one at a gate whose failure policy was never
+// set. The permission callback is not among them: the command line announces it,
+// so the CLI asks it at any time.
+func (o *Options) mustBeAsked(version string) *hook.Hook {
+	for i := range o.Hooks {
+		h := &o.Hooks[i]
+		if o.failsClosed(*h) || o.undecided(*h) && h.Event.Gate() && !sinceDefer.missing(version) {
+			return h
+		}
+	}
+	return nil
+}
+
+// unguarded is the error of a CLI that would bypass a hook.
+func (o *Options) unguarded(h *hook.Hook, version string) error {
+	field := "Resume"
+	if o.Continue {
+		field = "Continue"
+	}
+	return &OptionError{field, fmt.Sprintf("with a hook of %s the CLI must be %s or newer, this one is %s: older ones may continue with a tool call before the hook is registered",
+		h.Event, sinceAwait.has, cmp.Or(version, "older"))}
 }

@@ -72,7 +72,7 @@ func (s *Session) Control(ctx context.Context, subtype string, payload, reply an
 
 // operate performs an operation that the CLI knows.
 func (s *Session) operate(ctx context.Context, op string, payload any, timeout time.Duration, reply any) error {
-	if err := s.checkOperation(ctx, op); err != nil {
+	if err := s.cli.checkOperation(ctx, op); err != nil {
 		return s.unsent(ctx, op, err)
 	}
 	return s.perform(ctx, op, payload, timeout, reply)

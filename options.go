@@ -552,3 +552,9 @@ var neededEnv = [...]string{
 	"CLAUDE_CODE_MAX_RETRIES", "API_TIMEOUT_MS",
 	"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR",
 }
+
+// resumes reports whether the session continues an earlier one.
+func (o *Options) resumes() bool { return o.Resume != "" || o.Continue }
+
+// fromStore reports whether the session is to be resumed from a store.
+func (o *Options) fromStore() bool { return o.Store != nil && o.resumes() }

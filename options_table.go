@@ -162,18 +162,18 @@ var optionTable = [...]option{
 	{field: "PermissionPrompts", at: func(o *Options) any { return &o.PermissionPrompts }, flag: "--permission-prompts", since: late,
 		choices: []string{string(PermissionPromptsHost), string(PermissionPromptsNone)}},
 	// Before the user's hooks: what is refused here need not be noted there.
-	{field: "Subagents.AtOnce", at: func(o *Options) any { return &o.Subagents.AtOnce }, callback: true, handshake: (*Options).registerAgentLimits,
+	{field: "Subagents.AtOnce", at: func(o *Options) any { return &o.Subagents.AtOnce }, callback: true, handshake: registerAgentLimits,
 		env: func(o *Options) (string, string) {
 			return "CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", strconv.Itoa(o.Subagents.AtOnce)
 		}},
-	{field: "Subagents.Depth", at: func(o *Options) any { return &o.Subagents.Depth }, callback: true, handshake: (*Options).registerAgentLimits,
+	{field: "Subagents.Depth", at: func(o *Options) any { return &o.Subagents.Depth }, callback: true, handshake: registerAgentLimits,
 		env: func(o *Options) (string, string) {
 			return "CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", strconv.Itoa(o.Subagents.Depth)
 		}},
-	{field: "Subagents.Total", at: func(o *Options) any { return &o.Subagents.Total }, callback: true, handshake: (*Options).registerAgentLimits},
+	{field: "Subagents.Total", at: func(o *Options) any { return &o.Subagents.Total }, callback: true, handshake: registerAgentLimits},
 	{field: "Subagents.Started", at: func(o *Options) any { return &o.Subagents.Started }, local: true},
 	{field: "Hooks", at: func(o *Options) any { return &o.Hooks }, since: since{has: "1.0.85"},
-		handshake: func(o *Options, p *plan) { o.registerHooks(p) }},
+		handshake: registerHooks},
 	{field: "HookFailure", at: func(o *Options) any { return &o.HookFailure }, with: "Hooks"},
 	{field: "OnElicitation", at: func(o *Options) any { return &o.OnElicitation }, local: true, callback: true},
 	{field: "OnUserDialog", at: func(o *Options) any { return &o.OnUserDialog }, with: "DialogKinds", callback: true},

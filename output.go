@@ -131,7 +131,7 @@ func decodeOutput[T any](output json.RawMessage, answer *T) error {
 const outputOnArgv = 8 << 10
 
 // checkOutput refuses a schema that the CLI would refuse, or worse, ignore.
-func (o *Options) checkOutput() *OptionError {
+func checkOutput(o *Options) *OptionError {
 	if o.OutputSchema == nil {
 		return nil
 	}

@@ -78,7 +78,7 @@ func NewPool(ctx context.Context, opts *Options, pool PoolOptions) (*Pool, error
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	if err := o.shareable(); err != nil {
+	if err := shareable(o); err != nil {
 		return nil, err
 	}
 	p := &Pool{opts: o, size: max(pool.Size, 1), maxIdle: pool.MaxIdle}
@@ -93,7 +93,7 @@ func NewPool(ctx context.Context, opts *Options, pool PoolOptions) (*Pool, error
 }
 
 // shareable refuses options that only one session can have.
-func (o *Options) shareable() error {
+func shareable(o *Options) error {
 	switch {
 	case o.SessionID != "":
 		return &OptionError{"SessionID", "names one session, a pool has many"}

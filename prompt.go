@@ -33,7 +33,7 @@ func (s *Session) SendMessage(ctx context.Context, m *message.User) (id string, 
 	own := *m
 	own.Raw = nil
 	if own.ClientComposed {
-		if err := s.checkVerbatim(ctx); err != nil {
+		if err := s.cli.checkVerbatim(ctx); err != nil {
 			return "", err
 		}
 	}

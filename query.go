@@ -125,7 +125,7 @@ func (q *query) end(ctx context.Context) error {
 		return &ProcessError{Stderr: stderrTail(s.conn), Err: errors.Join(s.noResult(), q.sendErr)}
 	}
 	if exit, ok := errors.AsType[*ProcessError](s.life.cause); ok {
-		if err := s.refused(exit); err != nil {
+		if err := (opening{s}).refused(exit); err != nil {
 			return err
 		}
 		own := *exit // others may hold the original
@@ -133,12 +133,4 @@ func (q *query) end(ctx context.Context) error {
 		return &own
 	}
 	return s.life.cause
-}
-
-// noResult is ErrNoResult with the CLI's output that is not JSON.
-func (s *Session) noResult() error {
-	if output := s.strayOutput(); output != "" {
-		return fmt.Errorf("%w: it wrote: %s", ErrNoResult, output)
-	}
-	return ErrNoResult
 }

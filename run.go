@@ -90,7 +90,7 @@ func (s *Session) decode(it *inbox.Item) message.Message {
 		}
 	}
 	if err != nil {
-		s.diagnose(it.Frame.Line, err)
+		s.odd.diagnose(it.Frame.Line, err)
 	}
 	s.noteRetry(m)
 	return m

@@ -171,8 +171,8 @@ func deniesFiles(sandbox map[string]any) bool {
 	return len(files) > 0
 }
 
-// settings returns the object for --settings, nil for none.
-func (o *Options) settings() (json.RawMessage, error) {
+// settingsOf returns the object for --settings, nil for none.
+func settingsOf(o *Options) (json.RawMessage, error) {
 	if o.Settings == nil && o.Sandbox == nil {
 		return nil, nil
 	}
@@ -195,7 +195,7 @@ func (o *Options) settings() (json.RawMessage, error) {
 }
 
 // checkSettings refuses settings that cannot be passed on.
-func (o *Options) checkSettings() *OptionError {
+func checkSettings(o *Options) *OptionError {
 	if o.SettingsFile != "" && (o.Settings != nil || o.Sandbox != nil) {
 		return &OptionError{"SettingsFile", "excludes Settings and Sandbox: the CLI takes one set"}
 	}

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -34,12 +35,13 @@ import (
 // for each running callback, and one for its Trace. The first two are gone
 // when Close has returned; all of them are gone when Wait has.
 type Session struct {
-	opts   *Options
-	plan   *plan
-	log    *slog.Logger
-	hidden func() *secret.Set // the secrets that this session knows of
+	opts *Options
+	plan *plan
+	log  *slog.Logger
 
 	conn  Conn
+	cli   program
+	odd   oddLines
 	peer  *peer.Peer
 	inbox *inbox.Inbox
 	trace *tracer
@@ -89,9 +91,7 @@ type handshake struct {
 	// Under the session's lock:
 	confirmed    bool // a request of the CLI proved that it took the handshake
 	info         *control.Info
-	askedVersion *string         // the version, if an old CLI was asked for it
 	earlyResult  *message.Result // an error result outside any turn
-	stray        []string        // the end of its output that is not JSON
 	toolsChecked bool            // the names in the options were compared with its tools
 }
 
@@ -101,7 +101,6 @@ type conversation struct {
 	id       string
 	commands []control.Command // as last changed by the CLI, nil if it has not
 	inTurn   bool
-	badLines int
 }
 
 // outgoing holds what a session knows of the prompts it sends.
@@ -117,8 +116,17 @@ type oneShot struct {
 	inputEnd sync.Once // the end of stdin
 }
 
-// callbacks holds what running callbacks share.
+// callbacks runs the callbacks of the user, and holds what those that run share.
 type callbacks struct {
+	opts      *Options
+	plan      *plan
+	log       *slog.Logger
+	trace     *tracer
+	mcp       *mcpHub
+	sessionID func() string
+	diagnose  func(line []byte, err error)
+	rewrites  func(ctx context.Context, reply json.RawMessage) error // see [program.checkRewrite]
+
 	race      permissionRace
 	deadlines deadlines
 	roll      roll
@@ -160,7 +168,7 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 		return nil, err
 	}
 	o.warn()
-	if err := o.findStored(ctx); err != nil {
+	if err := findStored(ctx, o); err != nil {
 		return nil, err
 	}
 	p, err := newPlan(o, use.onePrompt)
@@ -168,7 +176,7 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 		return nil, err
 	}
 	if p.oneWay {
-		if err := o.checkInstalled(p); err != nil {
+		if err := checkInstalled(o, p); err != nil {
 			return nil, err
 		}
 	}
@@ -180,6 +188,7 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 	}
 	s := newSession(o, p, use)
 	s.trace = newTracer(o.Trace, o.Logger) // its goroutine ends with the session
+	s.odd.trace, s.running.trace = s.trace, s.trace
 	s.trace.starting(ctx, p, s.conversation.id)
 	if err := s.launch(ctx); err != nil {
 		s.trace.end(err)
@@ -189,6 +198,7 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 	ctx = context.WithValue(ctx, sessionKey{}, s)
 	ctx = permission.WithHome(ctx, restore.Home(s.plan.env))
 	s.mcp = newMCPHub(ctx, s, p.inside)
+	s.running.mcp = s.mcp
 	w := ndjson.NewWriter(s.conn)
 	w.OnWrite = s.trace.writes()
 	w.OnBroken = s.inputBroken
@@ -201,7 +211,7 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 		OnLine:        s.trace.reads(),
 		Classify:      wire.Classify,
 		HoldUntilOpen: !p.oneWay,
-		Cancels:       s.readsCancels,
+		Cancels:       s.cli.readsCancels,
 		OnSettled:     s.settled,
 		EchoesReplies: p.echoes || o.ReplayUserMessages,
 	})
@@ -224,11 +234,6 @@ func newSession(o *Options, p *plan, use use) *Session {
 			ladderEnd: make(chan struct{}),
 			done:      make(chan struct{}),
 		},
-		hidden: sync.OnceValue(func() *secret.Set {
-			secrets := secret.FromEnv(p.env)
-			secrets.AddValues(p.secrets()...)
-			return secrets
-		}),
 		start:        handshake{settled: make(chan struct{})},
 		conversation: conversation{id: p.sessionID},
 		oneShot:      oneShot{on: use.onePrompt},
@@ -239,7 +244,14 @@ func newSession(o *Options, p *plan, use use) *Session {
 	}
 	s.prompts.held.always = p.silent
 	s.inbox.HideEchoes, s.inbox.HideStates = p.echoes, !o.readsStates()
-	s.running.deadlines.expire = s.expire
+	s.cli = program{opts: o, plan: p, log: o.Logger, info: s.Info, settled: s.start.settled}
+	s.odd = oddLines{log: o.Logger, starting: s.starting, hidden: sync.OnceValue(func() *secret.Set {
+		secrets := secret.FromEnv(p.env)
+		secrets.AddValues(p.secrets()...)
+		return secrets
+	})}
+	s.running = callbacks{opts: o, plan: p, log: o.Logger, sessionID: s.ID, diagnose: s.odd.diagnose, rewrites: s.cli.checkRewrite}
+	s.running.deadlines.expire = s.running.expire
 	return s
 }
 
@@ -261,7 +273,7 @@ func (s *Session) launch(ctx context.Context) (err error) {
 	if s.strict() {
 		s.inbox.Mark = s.store.mirror.Count
 	}
-	if err := errors.Join(s.restore(ctx), s.countAgents(ctx)); err != nil {
+	if err := errors.Join(s.restore(ctx), s.plan.countAgents(ctx, s.opts)); err != nil {
 		return err
 	}
 	s.conn, err = startCLI(ctx, s.opts, s.plan)
@@ -424,7 +436,7 @@ func (s *Session) note(f wire.Frame) {
 	switch {
 	case f.Type == "system" && f.Subtype == "init":
 		s.conversation.inTurn, s.start.earlyResult = true, nil
-		s.checkTools(f.Line)
+		s.start.toolsChecked = s.start.toolsChecked || checkTools(s.opts, f.Line)
 		if id := f.Text("session_id"); id != "" {
 			s.conversation.id = id
 		}
@@ -458,7 +470,7 @@ func (d dispatcher) Fault(line []byte, err error) {
 	if d.store.mirror != nil && wire.IsMirror(line) {
 		d.store.mirror.Lose(err)
 	}
-	d.diagnose(line, err)
+	d.odd.diagnose(line, err)
 }
 
 // endInput closes stdin of a one-shot session once nothing needs it any more:
@@ -606,4 +618,72 @@ func (l *activityLog) note(s *Session) Activity {
 	}
 	a.Since = l.since
 	return a
+}
+
+// settled is called when a request of the CLI awaits nothing more.
+func (s *Session) settled() {
+	s.noteActivity()
+	s.endInput()
+}
+
+// Accept sees the CLI's requests as they arrive. Some requests only come from a
+// CLI that has taken our handshake, and confirm it; ordinary messages never do.
+func (d dispatcher) Accept(req wire.Request) (aside bool) {
+	d.noteActivity()
+	if d.store.mirror != nil {
+		d.store.mirror.Hurry() // what it asks about, and may do next, is on its way to the store
+	}
+	switch req.Subtype {
+	case "mcp_message":
+		d.mcp.accept(req)
+		if d.plan.resumes {
+			return false // the servers were on the command line, too
+		}
+	case "hook_callback":
+		aside = d.running.roll.accept(d.plan.chain, req)
+	case "can_use_tool":
+	default:
+		return false
+	}
+	d.mu.Lock()
+	first := d.life.state < StateRunning && !d.start.confirmed
+	d.start.confirmed = d.start.confirmed || first
+	d.mu.Unlock()
+	if first {
+		d.log.Debug("handshake confirmed by a request", "subtype", req.Subtype)
+		d.inbox.Ready()
+		d.setState(StateRunning)
+		d.peer.Open()
+	}
+	return aside
+}
+
+// Request answers a request of the CLI outside the reader's goroutine.
+func (d dispatcher) Request(ctx context.Context, in *peer.Incoming) {
+	if cb := d.running.callback(in); cb != nil {
+		d.running.invoke(ctx, in, cb)
+		return
+	}
+	d.log.Warn("request of an unknown kind refused", "subtype", in.Subtype, "request_id", in.ID.String())
+	in.Fail(&wire.ReplyError{
+		Message: "Unsupported control request subtype: " + in.Subtype,
+		Code:    "unsupported_request",
+	})
+}
+
+// Refuse answers a request for which there is no room, as if its callback had
+// failed.
+func (d dispatcher) Refuse(in *peer.Incoming) {
+	if cb := d.running.callback(in); cb != nil {
+		d.running.failed(in, cb, errCapacity)
+	}
+}
+
+// starting reports whether the CLI has not yet shown that it runs: by the
+// handshake, or by a message if there is none.
+func (s *Session) starting() bool {
+	if s.plan.oneWay {
+		return !s.start.messageSeen.Load()
+	}
+	return s.State() < StateRunning
 }

@@ -120,7 +120,7 @@ func (o StoreOptions) withDefaults() *StoreOptions {
 }
 
 // checkStore refuses a store that cannot be used.
-func (o *Options) checkStore() *OptionError {
+func checkStore(o *Options) *OptionError {
 	s := o.Store
 	if s == nil {
 		return nil
@@ -330,18 +330,15 @@ func (s *Session) lastFlush() error {
 	return s.store.mirror.Close(ctx)
 }
 
-// fromStore reports whether the session is to be resumed from a store.
-func (o *Options) fromStore() bool { return o.Store != nil && o.resumes() }
-
 // findStored resolves options for a session in a store to one id. The CLI cannot
 // continue "the last one": it sees only the session it is given. The id of a
 // fork is chosen here, so that its lease can be taken before it starts.
-func (o *Options) findStored(ctx context.Context) error {
+func findStored(ctx context.Context, o *Options) error {
 	if !o.fromStore() {
 		return nil
 	}
 	if o.Continue {
-		id, err := o.source().Latest(ctx)
+		id, err := sourceOf(o).Latest(ctx)
 		if errors.Is(err, errors.ErrUnsupported) {
 			return &OptionError{"Continue", "needs a store that lists its sessions"}
 		}
@@ -356,7 +353,7 @@ func (o *Options) findStored(ctx context.Context) error {
 	return nil
 }
 
-func (o *Options) source() restore.Source {
+func sourceOf(o *Options) restore.Source {
 	return restore.Source{Store: o.Store.Store, Project: o.Store.Project}
 }
 
@@ -404,7 +401,7 @@ func (s *Session) restore(ctx context.Context) error {
 	}
 	defer root.Close()
 	if s.opts.fromStore() {
-		if err := s.opts.source().Write(ctx, root, projectFolder(s.opts.Cwd), s.opts.Resume); err != nil {
+		if err := sourceOf(s.opts).Write(ctx, root, projectFolder(s.opts.Cwd), s.opts.Resume); err != nil {
 			return storedError(ctx, err)
 		}
 	}

@@ -48,7 +48,7 @@ const agentTools = "Agent|Task"
 
 // registerAgentLimits adds the hooks that count agents. Several rows of the table of
 // options ask for it.
-func (o *Options) registerAgentLimits(p *plan) {
+func registerAgentLimits(o *Options, p *plan) {
 	if limits := o.Subagents; p.agents != nil || limits.AtOnce == 0 && limits.Depth == 0 && limits.Total == 0 {
 		return
 	}
@@ -94,7 +94,7 @@ func refusal(reason string) (*hook.PreToolUseOutput, error) {
 // itself: it knows better than hooks which of them run, and how deep.
 func limitsAgents(ctx context.Context) bool {
 	s := SessionFrom(ctx)
-	return s != nil && sinceAgentLimits.known(s.cliVersion(ctx))
+	return s != nil && sinceAgentLimits.known(s.cli.version(ctx))
 }
 
 // agentCounter counts the agents of a session. A call of the tool that was released
@@ -234,9 +234,8 @@ func (c *agentCounter) add(n int) {
 
 // countAgents counts the agents that a session from the store has started before:
 // each has a transcript of its own.
-func (s *Session) countAgents(ctx context.Context) error {
-	o := s.opts
-	if s.plan.agents == nil || o.Subagents.Total == 0 || o.Store == nil || o.Resume == "" {
+func (p *plan) countAgents(ctx context.Context, o *Options) error {
+	if p.agents == nil || o.Subagents.Total == 0 || o.Store == nil || o.Resume == "" {
 		return nil
 	}
 	n := 0
@@ -248,7 +247,7 @@ func (s *Session) countAgents(ctx context.Context) error {
 			n++
 		}
 	}
-	s.plan.agents.add(n)
+	p.agents.add(n)
 	return nil
 }
 

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/claude-agent-go/claude/internal/ndjson"
 	"github.com/claude-agent-go/claude/internal/secret"
 	"github.com/claude-agent-go/claude/internal/wire"
 )
@@ -432,25 +431,38 @@ const (
 	maxStray = 4 << 10
 )
 
+// oddLines reports the lines of the CLI that cannot be read, and keeps those of
+// its start.
+type oddLines struct {
+	log      *slog.Logger
+	trace    *tracer
+	hidden   func() *secret.Set // the secrets that this session knows of
+	starting func() bool        // see [Session.starting]
+
+	mu    sync.Mutex
+	count int
+	stray []string // the end of the output that is not JSON
+}
+
 // diagnose reports a line that is not a frame, or a frame that is odd.
-func (s *Session) diagnose(line []byte, err error) {
-	s.mu.Lock()
-	s.conversation.badLines++
-	n := s.conversation.badLines
-	s.mu.Unlock()
-	if s.log.Enabled(context.Background(), slog.LevelError) {
-		s.log.Error("bad line from the CLI", "error", err, "count", n, "bytes", len(line), "head", s.head(line, maxHead))
+func (l *oddLines) diagnose(line []byte, err error) {
+	l.mu.Lock()
+	l.count++
+	n := l.count
+	l.mu.Unlock()
+	if l.log.Enabled(context.Background(), slog.LevelError) {
+		l.log.Error("bad line from the CLI", "error", err, "count", n, "bytes", len(line), "head", l.head(line, maxHead))
 	}
-	if _, missing := errors.AsType[*wire.MissingError](err); !missing {
-		s.keepStray(line)
+	if _, missing := errors.AsType[*wire.MissingError](err); !missing && l.starting() {
+		l.keep(line)
 	}
-	s.trace.diagnostic(Diagnostic{Err: err, Line: line, Count: n})
+	l.trace.diagnostic(Diagnostic{Err: err, Line: line, Count: n})
 }
 
 // head returns the beginning of a line that cannot be read, without secrets, at
 // most n bytes.
-func (s *Session) head(line []byte, n int) string {
-	hide := s.hidden()
+func (l *oddLines) head(line []byte, n int) string {
+	hide := l.hidden()
 	cut := min(len(line), headWindow+hide.Longest())
 	// With a quote behind it, an unterminated value is found as well.
 	text := strings.TrimSuffix(hide.Hide(string(line[:cut])+`"`), `"`)
@@ -460,46 +472,18 @@ func (s *Session) head(line []byte, n int) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// keepStray keeps the end of a starting CLI's output that is not JSON: mostly
+// keep keeps the end of a starting CLI's output that is not JSON: mostly
 // it gives the reason why the CLI does not start.
-func (s *Session) keepStray(line []byte) {
-	if !s.starting() {
-		return
-	}
-	text := s.head(line, maxStray/4)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.start.stray = append(s.start.stray, text)
+func (l *oddLines) keep(line []byte) {
+	text := l.head(line, maxStray/4)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stray = append(l.stray, text)
 	size := 0
-	for i := len(s.start.stray) - 1; i >= 0; i-- {
-		if size += len(s.start.stray[i]) + 1; size > maxStray {
-			s.start.stray = append([]string(nil), s.start.stray[i+1:]...)
+	for i := len(l.stray) - 1; i >= 0; i-- {
+		if size += len(l.stray[i]) + 1; size > maxStray {
+			l.stray = append([]string(nil), l.stray[i+1:]...)
 			break
 		}
 	}
-}
-
-// starting reports whether the CLI has not yet shown that it runs: by the
-// handshake, or by a message if there is none.
-func (s *Session) starting() bool {
-	if s.plan.oneWay {
-		return !s.start.messageSeen.Load()
-	}
-	return s.State() < StateRunning
-}
-
-// strayOutput returns the kept output, and the rest of a line that was cut by
-// the end of the output.
-func (s *Session) strayOutput() string {
-	s.mu.Lock()
-	lines := append([]string(nil), s.start.stray...)
-	s.mu.Unlock()
-	select {
-	case <-s.life.outputEnd:
-		if cut, ok := errors.AsType[*ndjson.TruncatedError](s.life.outputErr); ok && !s.start.messageSeen.Load() {
-			lines = append(lines, s.head(cut.Head, maxStray/4))
-		}
-	default:
-	}
-	return strings.TrimSpace(strings.Join(lines, "\n"))
 }

@@ -32,11 +32,11 @@ func (o *Options) validate() error {
 			return &OptionError{r.field, problem}
 		}
 	}
-	for _, check := range []func() *OptionError{
-		o.checkConflicts, o.checkRules, o.checkAsking, o.checkSession, o.checkEntries, o.checkHooks,
-		o.MCPServers.check, o.checkOutput, o.checkAgents, o.checkSettings, o.checkStore,
+	for _, check := range [...]func(*Options) *OptionError{
+		checkConflicts, checkRules, checkAsking, checkSession, checkEntries, checkHooks,
+		func(o *Options) *OptionError { return o.MCPServers.check() }, checkOutput, checkAgents, checkSettings, checkStore,
 	} {
-		if err := check(); err != nil {
+		if err := check(o); err != nil {
 			return err
 		}
 	}
@@ -137,7 +137,7 @@ func words[S ~string](values ...S) []string {
 	return list
 }
 
-func (o *Options) checkConflicts() *OptionError {
+func checkConflicts(o *Options) *OptionError {
 	switch {
 	case o.SystemPrompt.Preset && (o.SystemPrompt.Text != "" || o.SystemPrompt.Sections != nil):
 		return &OptionError{"SystemPrompt", "both Preset and Text are set"}
@@ -158,7 +158,7 @@ func (o *Options) checkConflicts() *OptionError {
 	return nil
 }
 
-func (o *Options) checkSession() *OptionError {
+func checkSession(o *Options) *OptionError {
 	resumes := o.Resume != "" || o.Continue
 	switch {
 	case o.Resume != "" && o.Continue:
@@ -182,7 +182,7 @@ func (o *Options) checkSession() *OptionError {
 }
 
 // checkEntries refuses entries of lists that the CLI or the system would misread.
-func (o *Options) checkEntries() *OptionError {
+func checkEntries(o *Options) *OptionError {
 	for _, dir := range o.AddDirs {
 		if dir == "" {
 			return &OptionError{"AddDirs", "contains an empty path"}
@@ -196,7 +196,7 @@ func (o *Options) checkEntries() *OptionError {
 	return nil
 }
 
-func (o *Options) checkHooks() *OptionError {
+func checkHooks(o *Options) *OptionError {
 	for i, h := range o.Hooks {
 		field := fmt.Sprintf("Hooks[%d]", i)
 		switch {
@@ -207,7 +207,7 @@ func (o *Options) checkHooks() *OptionError {
 		case h.Timeout < 0 && h.Timeout != NoTimeout:
 			return &OptionError{field, "has a negative timeout"}
 		}
-		if wrong := cmp.Or(checkMatcher(h), o.checkOrder(h)); wrong != "" {
+		if wrong := cmp.Or(checkMatcher(h), checkOrder(o, h)); wrong != "" {
 			return &OptionError{field, wrong}
 		}
 	}
@@ -216,7 +216,7 @@ func (o *Options) checkHooks() *OptionError {
 
 // checkOrder refuses a hook that could never be asked at the right time: one
 // with a stage that its event does not have, or a guard that guards nothing.
-func (o *Options) checkOrder(h hook.Hook) string {
+func checkOrder(o *Options, h hook.Hook) string {
 	if h.Event != hook.EventPreToolUse {
 		if h.Stage != hook.StageHook {
 			return fmt.Sprintf("has a stage: only %s hooks are asked in stages", hook.EventPreToolUse)
@@ -252,7 +252,7 @@ var mcpTool = regexp.MustCompile(`^mcp__.+__.+$`)
 
 // checkAgents refuses agents, skills and plugins that the CLI would drop or
 // misread.
-func (o *Options) checkAgents() *OptionError {
+func checkAgents(o *Options) *OptionError {
 	for _, name := range slices.Sorted(maps.Keys(o.Agents)) {
 		field := fmt.Sprintf("Agents[%q]", name)
 		switch agent := o.Agents[name]; {
@@ -324,7 +324,7 @@ func checkSkill(name string) string {
 // debug level.
 
 // checkAsking refuses two options where one would silently replace the other.
-func (o *Options) checkAsking() *OptionError {
+func checkAsking(o *Options) *OptionError {
 	switch {
 	case o.PermissionPromptTool != "" && o.CanUseTool != nil:
 		return &OptionError{"PermissionPromptTool", "would be asked instead of CanUseTool: set one of them"}
@@ -357,7 +357,7 @@ func (o *Options) checkAsking() *OptionError {
 
 // checkRules refuses rules that the CLI would misread. The CLI reads them as
 // one list: a missing parenthesis swallows the rules that follow.
-func (o *Options) checkRules() *OptionError {
+func checkRules(o *Options) *OptionError {
 	for _, list := range []struct {
 		field string
 		rules []string
@@ -373,7 +373,7 @@ func (o *Options) checkRules() *OptionError {
 			if why := neverApplies(parsed); why != "" {
 				return &OptionError{list.field, fmt.Sprintf("the CLI never applies %q: %s", rule, why)}
 			}
-			if meant := o.meantFromRoot(parsed); meant != "" {
+			if meant := meantFromRoot(o, parsed); meant != "" {
 				return &OptionError{list.field, fmt.Sprintf("%q is about a file of the working directory: write %s for %s",
 					rule, permission.Rule{ToolName: parsed.ToolName, RuleContent: "/" + meant}, meant)}
 			}
@@ -394,7 +394,7 @@ func (o *Options) checkRules() *OptionError {
 // CLI resolves against its working directory, if its first name exists at the
 // root of the file system and not in the working directory. It returns "" for
 // any other rule.
-func (o *Options) meantFromRoot(r permission.Rule) string {
+func meantFromRoot(o *Options, r permission.Rule) string {
 	path, ok := strings.CutPrefix(r.RuleContent, "/")
 	first, _, _ := strings.Cut(path, "/")
 	if !ok || first == "" || strings.ContainsAny(first, "*?[") || r.ToolName != "Read" && r.ToolName != "Edit" {
@@ -530,7 +530,7 @@ func coversTool(rule string) bool {
 // toolNames returns the tools that the options mention: names, and matchers
 // that are regular expressions. Patterns of rules, such as mcp__*, are left
 // out.
-func (o *Options) toolNames() (names []string, patterns []*regexp.Regexp) {
+func toolNames(o *Options) (names []string, patterns []*regexp.Regexp) {
 	add := func(name string) {
 		if name != "" && !strings.Contains(name, "*") && !slices.Contains(names, name) && !builtIn(name) {
 			names = append(names, name)
@@ -565,18 +565,14 @@ func (o *Options) toolNames() (names []string, patterns []*regexp.Regexp) {
 // checkTools compares the names in the options with the tools that the CLI
 // lists, and logs once which of them are missing. While a server of MCP tools
 // is not connected, it waits for the next list.
-func (s *Session) checkTools(line []byte) {
-	if s.start.toolsChecked {
-		return
-	}
-	names, patterns := s.opts.toolNames()
+func checkTools(o *Options, line []byte) (done bool) {
+	names, patterns := toolNames(o)
 	var init message.Init
 	if len(names)+len(patterns) > 0 && jsonx.Unmarshal(line, &init) != nil {
-		return
+		return false
 	}
-	pending := slices.ContainsFunc(init.MCPServers, func(m message.InitMCPServer) bool { return m.Status == "pending" })
-	if s.start.toolsChecked = !pending; pending {
-		return
+	if slices.ContainsFunc(init.MCPServers, func(m message.InitMCPServer) bool { return m.Status == "pending" }) {
+		return false
 	}
 	known := slices.Concat(init.Tools, permission.BuiltInTools())
 	var unknown, nearest []string
@@ -593,8 +589,9 @@ func (s *Session) checkTools(line []byte) {
 		}
 	}
 	if len(unknown) > 0 {
-		s.log.Warn("options name tools that the CLI does not have", "names", unknown, "nearest", nearest)
+		o.Logger.Warn("options name tools that the CLI does not have", "names", unknown, "nearest", nearest)
 	}
+	return true
 }
 
 // problemOf returns the text of an error, "" for nil.

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/claude-agent-go/claude/control"
@@ -79,7 +81,7 @@ func tooOld(version, needed string) bool {
 }
 
 // checkFeatures refuses a CLI that would silently ignore options.
-func (s *Session) checkFeatures(ctx context.Context) error {
+func (s opening) checkFeatures(ctx context.Context) error {
 	if applied := s.Info().ManagedSettingsApplied; s.opts.ManagedSettings != nil && (applied == nil || !*applied) {
 		return s.startError(ErrUnsupportedVersion, fmt.Errorf("%s did not apply the ManagedSettings, %s does", s.foundVersion(ctx), newest))
 	}
@@ -88,14 +90,14 @@ func (s *Session) checkFeatures(ctx context.Context) error {
 		if r.since.always() || !r.ignored() { // the CLI has refused a flag that it does not know
 			continue
 		}
-		if version := s.cliVersion(ctx); r.since.fails(r.field, version) {
+		if version := s.cli.version(ctx); r.since.fails(r.field, version) {
 			return s.startError(ErrUnsupportedVersion, r.tooOld(version))
 		}
 	}
 	if len(s.opts.Hooks) == 0 {
 		return nil
 	}
-	version := s.cliVersion(ctx)
+	version := s.cli.version(ctx)
 	for _, h := range s.opts.Hooks {
 		// A CLI that does not know an event accepts its hooks and never calls
 		// them.
@@ -114,7 +116,7 @@ func (s *Session) checkFeatures(ctx context.Context) error {
 // checkInstalled does the same for a query without a handshake, by the
 // installed version, if that is known without starting anything. Such a query
 // has all its options on the command line.
-func (o *Options) checkInstalled(p *plan) error {
+func checkInstalled(o *Options, p *plan) error {
 	if o.Transport != nil {
 		return nil
 	}
@@ -161,7 +163,7 @@ func (r *option) tooOld(version string) error {
 // some only the CLI sees: an answer it cannot read, or a line that was too long
 // for us. Without the CLI's support, those failures would let through what the
 // hook is meant to stop.
-func (s *Session) checkFailClosed(ctx context.Context, info *control.Info) error {
+func (s opening) checkFailClosed(ctx context.Context, info *control.Info) error {
 	missing := info.HooksApplied != nil && !*info.HooksApplied
 	if missing {
 		s.log.Warn("the CLI did not register the hooks")
@@ -183,27 +185,27 @@ func (s *Session) checkFailClosed(ctx context.Context, info *control.Info) error
 }
 
 // foundVersion names the CLI in an error.
-func (s *Session) foundVersion(ctx context.Context) string {
-	if version := s.cliVersion(ctx); version != "" {
+func (s opening) foundVersion(ctx context.Context) string {
+	if version := s.cli.version(ctx); version != "" {
 		return "the version found, " + version + ","
 	}
 	return "the CLI found"
 }
 
-// probeVersion asks the executable for its version; "" if it does not tell. No
+// probe asks the executable for its version; "" if it does not tell. No
 // process is left when it returns.
-func (s *Session) probeVersion(ctx context.Context) string {
-	if version := s.packageVersion(); version != "" {
+func (c *program) probe(ctx context.Context) string {
+	if version := c.installed(); version != "" {
 		return version
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeBound)
 	defer cancel()
 	p, err := proc.Start(ctx, &proc.Command{
-		Path: s.opts.CLIPath, Args: []string{"--version"}, Env: s.plan.env, Dir: s.opts.Cwd, Log: s.log,
+		Path: c.opts.CLIPath, Args: []string{"--version"}, Env: c.plan.env, Dir: c.opts.Cwd, Log: c.log,
 		Term: probeTerm, Drain: probeTerm,
 	})
 	if err != nil {
-		s.log.Warn("version check failed", "error", err)
+		c.log.Warn("version check failed", "error", err)
 		return ""
 	}
 	_ = p.CloseWrite()
@@ -220,7 +222,7 @@ func (s *Session) probeVersion(ctx context.Context) string {
 	}
 	_ = p.Stop()
 	if version == "" {
-		s.log.Warn("version check inconclusive")
+		c.log.Warn("version check inconclusive")
 	}
 	return version
 }
@@ -236,18 +238,18 @@ func operationSince(op string) since {
 // readsCancels reports whether the CLI can be told that a reply is no longer
 // awaited. Old CLIs exit at a line that they do not know. They do not name
 // their version either, so a CLI that names none is never told.
-func (s *Session) readsCancels() bool {
-	version := s.Info().CLIVersion
+func (c *program) readsCancels() bool {
+	version := c.info().CLIVersion
 	return version != "" && !late.missing(version)
 }
 
 // checkOperation refuses an operation that the CLI would never answer.
-func (s *Session) checkOperation(ctx context.Context, op string) error {
+func (c *program) checkOperation(ctx context.Context, op string) error {
 	f := operationSince(op)
 	if f.always() {
 		return nil
 	}
-	if version := s.cliVersion(ctx); f.missing(version) {
+	if version := c.version(ctx); f.missing(version) {
 		return &ControlError{Op: op, Message: fmt.Sprintf("version %s does not know it, %s does", version, f.has), Err: ErrUnsupportedVersion}
 	}
 	return nil
@@ -255,8 +257,8 @@ func (s *Session) checkOperation(ctx context.Context, op string) error {
 
 // checkVerbatim refuses a message marked as verbatim if the CLI would still
 // look for mentions and commands in it.
-func (s *Session) checkVerbatim(ctx context.Context) error {
-	if version := s.cliVersion(ctx); sinceVerbatim.fails(checkedVerbatim, version) {
+func (c *program) checkVerbatim(ctx context.Context) error {
+	if version := c.version(ctx); sinceVerbatim.fails(checkedVerbatim, version) {
 		return fmt.Errorf("claude: send prompt: %s ignores ClientComposed, %s does not: %w", describeVersion(version), sinceVerbatim.has, ErrUnsupportedVersion)
 	}
 	return nil
@@ -279,7 +281,7 @@ func rewriteSince(decision string) since {
 
 // checkRewrite refuses the reply of a PreToolUse hook that changes an input if
 // the CLI would run the tool with the original one.
-func (s *Session) checkRewrite(ctx context.Context, reply json.RawMessage) error {
+func (c *program) checkRewrite(ctx context.Context, reply json.RawMessage) error {
 	part := jsonx.Member(reply, "hookSpecificOutput")
 	if !jsonx.Present(jsonx.Member(part, "updatedInput")) {
 		return nil
@@ -289,11 +291,11 @@ func (s *Session) checkRewrite(ctx context.Context, reply json.RawMessage) error
 		return nil
 	}
 	select {
-	case <-s.start.settled: // a hook may be asked before the reply to initialize is read
+	case <-c.settled: // a hook may be asked before the reply to initialize is read
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if version := s.cliVersion(ctx); f.fails(checkedRewrite, version) {
+	if version := c.version(ctx); f.fails(checkedRewrite, version) {
 		return fmt.Errorf("%s does not use the changed input of this hook, %s does: %w", describeVersion(version), f.has, ErrUnsupportedVersion)
 	}
 	return nil
@@ -301,36 +303,48 @@ func (s *Session) checkRewrite(ctx context.Context, reply json.RawMessage) error
 
 // warnOfPrompt logs that an old CLI uses its own prompt in place of an empty
 // one. It is not worth starting a process to ask for the version.
-func (s *Session) warnOfPrompt() {
+func (s opening) warnOfPrompt() {
 	if !s.opts.SystemPrompt.empty() {
 		return
 	}
 	version := s.Info().CLIVersion
 	if version == "" && s.opts.Transport == nil {
-		version = s.packageVersion()
+		version = s.cli.installed()
 	}
 	if sinceEmptyPrompt.missing(version) {
 		s.log.Warn("this CLI uses the prompt of Claude Code, although SystemPrompt is empty", "version", version)
 	}
 }
 
-// cliVersion returns the version of the CLI, "" if it cannot be found out. A
+// program is the CLI of a session, and what is known of its version.
+type program struct {
+	opts    *Options
+	plan    *plan
+	log     *slog.Logger
+	info    func() *control.Info
+	settled <-chan struct{} // closed when info is final
+
+	mu    sync.Mutex
+	asked *string // the version, if an old CLI was asked for it
+}
+
+// version returns the version of the CLI, "" if it cannot be found out. A
 // CLI that does not name it in the handshake is old, and is asked once.
-func (s *Session) cliVersion(ctx context.Context) string {
-	if version := s.Info().CLIVersion; version != "" || s.opts.Transport != nil {
+func (c *program) version(ctx context.Context) string {
+	if version := c.info().CLIVersion; version != "" || c.opts.Transport != nil {
 		return version
 	}
-	s.mu.Lock()
-	known := s.start.askedVersion
-	s.mu.Unlock()
+	c.mu.Lock()
+	known := c.asked
+	c.mu.Unlock()
 	if known != nil {
 		return *known
 	}
-	version := s.probeVersion(ctx)
+	version := c.probe(ctx)
 	if ctx.Err() == nil {
-		s.mu.Lock()
-		s.start.askedVersion = &version
-		s.mu.Unlock()
+		c.mu.Lock()
+		c.asked = &version
+		c.mu.Unlock()
 	}
 	return version
 }
@@ -353,8 +367,8 @@ func (o *Options) InstalledVersion() string {
 	return installedVersion(o.CLIPath, env)
 }
 
-// packageVersion returns installedVersion for the session's CLI.
-func (s *Session) packageVersion() string { return installedVersion(s.opts.CLIPath, s.plan.env) }
+// installed returns installedVersion for this CLI.
+func (c *program) installed() string { return installedVersion(c.opts.CLIPath, c.plan.env) }
 
 // installedVersion returns the version in the package that the executable came
 // with, or in its name, "" if neither has one. It saves starting the CLI, which
