@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/hook"
-	"github.com/claude-agent-go/claude/internal/matcher"
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
@@ -152,27 +151,4 @@ func (c *matcherCall) fail(err error) json.RawMessage {
 		return nil
 	}
 	return c.by.hookFailure(c.hook, err)
-}
-
-// registerMatchers registers a callback for each matcher of a chain.
-func (p *plan) registerMatchers(o *Options, c *chain, limit time.Duration) {
-	c.matchers = make(map[string]hook.Hook)
-	ids, hooks := make(map[string]string), make(map[string][]hook.Hook)
-	var order []string
-	for _, r := range p.before {
-		l := link{hook: r.hook}
-		if m := r.hook.Matcher; !matcher.All(m) {
-			if ids[m] == "" {
-				ids[m] = r.id
-				order = append(order, m)
-			}
-			l.id, hooks[m] = ids[m], append(hooks[m], r.hook)
-		}
-		c.links = append(c.links, l)
-	}
-	for _, m := range order {
-		h := o.strictest(hooks[m], hook.EventPreToolUse)
-		c.matchers[ids[m]] = h
-		p.register(ids[m], hook.Hook{Event: hook.EventPreToolUse, Matcher: m, Timeout: limit}, o.blocks(h))
-	}
 }

@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"fmt"
 	"html/template"
 	"io"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/show"
 	"github.com/claude-agent-go/claude/internal/terminal"
 	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/serve/api"
 )
@@ -340,4 +342,106 @@ func (p *page) cost(q *request) error {
 		return cmp.Compare(b.CostUSD, a.CostUSD)
 	})
 	return p.render(q, http.StatusOK, frame{Title: "Cost", Screen: "cost", Body: view})
+}
+
+// call shows all of a tool call, whose row has room for only a part of its input and
+// output. It is plain text, so nothing in it is active, and invisible characters are
+// made visible.
+func (p *page) call(q *request) error {
+	events, _, err := p.service.Log(q.Context(), q.user, q.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	text, ok := wholeCall(events, q.PathValue("use"))
+	if !ok {
+		return p.nothing(q)
+	}
+	h := q.w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	_, _ = q.w.Write([]byte(terminal.Clean(text))) // the reader has gone
+	return nil
+}
+
+// wholeCall returns the input and the output of a call, false if there is no such call.
+func wholeCall(events []api.Event, id string) (string, bool) {
+	var out strings.Builder
+	for i := range events {
+		if events[i].Type != api.EventMessage || !strings.Contains(string(events[i].Message), id) {
+			continue
+		}
+		m, _ := message.Decode(events[i].Message) // an unreadable message is not shown
+		switch m := m.(type) {
+		case *message.Assistant:
+			for _, block := range m.Content {
+				if use, ok := block.(*message.ToolUseBlock); ok && use.ID == id {
+					fmt.Fprintf(&out, "%s\n\n%s\n", use.Name, pretty(use.Input))
+				}
+			}
+		case *message.User:
+			for _, r := range m.ToolResults() {
+				if r.ToolUseID == id {
+					fmt.Fprintf(&out, "\n----------\n\n%s\n", r.Content.Text())
+				}
+			}
+		}
+	}
+	return out.String(), out.Len() > 0
+}
+
+// session turns a session on the server's disk into a conversation, in the way that the
+// button names. If a conversation already has the session, it redirects there, so a
+// second tap does no harm.
+func (p *page) session(q *request) error {
+	if err := q.ParseForm(); err != nil {
+		return err
+	}
+	id := q.PathValue("id")
+	ask, did := api.NewConversation{Preset: q.PostForm.Get("preset")}, "resumed"
+	switch q.PostForm.Get("do") {
+	case "resume":
+		ask.Resume = id
+	case "fork":
+		ask.Fork, did = &api.ForkFrom{Session: id}, "copied"
+	default:
+		return bad("The form does not say whether to resume the session or to fork it. Load the page again.")
+	}
+	c, err := p.service.Create(q.Context(), q.user, ask)
+	if problem, ok := asProblem(err); ok && problem.Type == "/problems/resumed" && problem.Conversation != "" {
+		return p.done(q, "/c/"+url.PathEscape(problem.Conversation), "had")
+	}
+	if err != nil {
+		return err
+	}
+	return p.done(q, "/c/"+url.PathEscape(c.ID), did)
+}
+
+type loginsView struct {
+	Items []api.LoginInfo
+	// Others is true if there are logins of other users.
+	Others bool
+}
+
+// logins shows where the user is logged in, so that they can log out a lost or borrowed
+// browser.
+func (p *page) logins(q *request) error {
+	list, err := p.service.Logins(q.Context(), q.user)
+	if err != nil {
+		return err
+	}
+	view := loginsView{Items: list.Items}
+	for i := range view.Items {
+		l := &view.Items[i]
+		view.Others = view.Others || l.User != q.user.Name
+		l.User, l.Address, l.Browser = line(l.User), line(l.Address), line(l.Browser)
+	}
+	return p.render(q, http.StatusOK, frame{Title: "Logins", Screen: "logins", Body: view})
+}
+
+// endLogin logs a browser out.
+func (p *page) endLogin(q *request) error {
+	if err := p.service.EndLogin(q.Context(), q.user, q.PathValue("id")); err != nil {
+		return err
+	}
+	return p.done(q, "/logins", "logout")
 }

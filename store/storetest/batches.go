@@ -28,32 +28,6 @@ func batches() []contract {
 	}
 }
 
-// batcher is the store as one that makes several changes at once.
-func (s *subject) batcher() (store.RecordBatcher, store.Records) {
-	s.t.Helper()
-	r := s.Fleet
-	b := store.Batcher(r)
-	if b == nil {
-		s.t.Fatal("it makes no changes at once")
-	}
-	return b, r
-}
-
-func (s *subject) recordKey(name string) store.RecordKey {
-	return store.RecordKey{Project: s.project, Kind: "state", Name: name}
-}
-
-// wantsRecord wants a record to have a value; none if its revision is 0.
-func (s *subject) wantsRecord(name, value string, revision int64) {
-	s.t.Helper()
-	got, err := s.again().GetRecord(s.t.Context(), s.recordKey(name))
-	if revision == 0 {
-		s.wantsError(name, err, store.ErrNotFound)
-	} else if err != nil || string(got.Value) != value || got.Revision != revision {
-		s.t.Errorf("%s is %.20q of revision %d, %v; want %.20q of revision %d", name, got.Value, got.Revision, err, value, revision)
-	}
-}
-
 func changesMade(s *subject) {
 	b, r := s.batcher()
 	changed, dropped := s.put(r, s.recordKey("changed"), "1", 0), s.put(r, s.recordKey("dropped"), "1", 0)

@@ -21,17 +21,6 @@ func deletions() []contract {
 	}
 }
 
-// bad yields bad keys that Delete takes.
-func (s *subject) bad() func(func(store.Key) bool) {
-	return func(yield func(store.Key) bool) {
-		for _, k := range []store.Key{{}, {Project: "..", Session: s.session().Session}, {Project: s.project, Session: ".."}} {
-			if s.Fleet.Delete(s.t.Context(), k, store.Fence{}) == nil && !yield(k) {
-				return
-			}
-		}
-	}
-}
-
 func deletedStaysGone(s *subject) {
 	k := s.session()
 	s.append(k, line("a"))

@@ -1,10 +1,6 @@
 package storetest
 
-import (
-	"time"
-
-	"github.com/claude-agent-go/claude/store"
-)
+import "github.com/claude-agent-go/claude/store"
 
 // layouts are the promises of a store that writes the version of its layout beside its
 // data.
@@ -57,31 +53,4 @@ func layoutDamaged(s *subject) {
 		s.refused(s.again(), k, store.RecordKey{Project: s.project, Kind: "thing", Name: "a"}, store.ErrDamaged)
 	}
 	s.target.Layout(s.t, s.Fleet, "1")
-}
-
-// refused wants every method of a store refused.
-func (s *subject) refused(of store.Fleet, k store.Key, r store.RecordKey, want error) {
-	s.t.Helper()
-	ctx := s.t.Context()
-	wants := func(method string, err error) {
-		s.t.Helper()
-		s.wantsError(method, err, want)
-	}
-	wants("Append", of.Append(ctx, k, batch("", line("two"))))
-	wants("Load", lastError(store.Entries(ctx, of, k)))
-	wants("List", lastError(of.List(ctx, k.Project)))
-	wants("Subagents", lastError(of.Subagents(ctx, k.Project, k.Session)))
-	wants("Delete", of.Delete(ctx, k, store.Fence{}))
-	_, err := of.Acquire(ctx, k.Project, "lease", "owner", time.Minute)
-	wants("Acquire", err)
-	l := store.Lease{Fence: store.Fence{Project: k.Project, Name: "lease", Token: 1}, Owner: "owner", TTL: time.Minute}
-	wants("Renew", of.Renew(ctx, l))
-	wants("Release", of.Release(ctx, l))
-	_, err = of.GetRecord(ctx, r)
-	wants("GetRecord", err)
-	_, err = of.PutRecord(ctx, r, []byte("2"), 0, store.Fence{})
-	wants("PutRecord", err)
-	wants("DropRecord", of.DropRecord(ctx, r, 1, store.Fence{}))
-	wants("Scan", lastError(of.Scan(ctx, store.Folder{Project: r.Project, Kind: r.Kind}, "")))
-	wants("Scan", lastError(of.Scan(ctx, store.Folder{Project: r.Project, Kind: r.Kind, Name: "folder"}, "")))
 }

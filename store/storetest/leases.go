@@ -15,41 +15,6 @@ import (
 // short is a time to live that a test waits for.
 const short = 300 * time.Millisecond
 
-// leaser is the store, and as another process sees it.
-func (s *subject) leaser() (mine, other store.Leases) {
-	return s.Fleet, s.again()
-}
-
-// acquire wants a lease.
-func (s *subject) acquire(l store.Leases, owner string, ttl time.Duration) store.Lease {
-	s.t.Helper()
-	lease, err := l.Acquire(s.t.Context(), s.project, "conversation", owner, ttl)
-	if err != nil {
-		s.t.Fatalf("Acquire for %s: %v", owner, err)
-	}
-	return lease
-}
-
-// takeOver waits for a lease to expire and acquires it.
-func (s *subject) takeOver(l store.Leases, owner string) store.Lease {
-	s.t.Helper()
-	deadline := time.Now().Add(time.Minute) // a busy machine is slow
-	for {
-		lease, err := l.Acquire(s.t.Context(), s.project, "conversation", owner, time.Minute)
-		held, ok := errors.AsType[*store.HeldError](err)
-		if !ok {
-			if err != nil {
-				s.t.Fatal(err)
-			}
-			return lease
-		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("the lease does not expire: %v", err)
-		}
-		time.Sleep(min(held.For, short)) // as long as the store reports
-	}
-}
-
 func leases() []contract {
 	return []contract{
 		{"a lease excludes, and says whom", leaseExcludes},

@@ -11,16 +11,6 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// ids returns the sessions that a store lists.
-func (s *subject) ids(from store.Fleet, project string) []string {
-	s.t.Helper()
-	var out []string
-	for _, item := range collect(s.t, from.List(s.t.Context(), project)) {
-		out = append(out, item.Session)
-	}
-	return out
-}
-
 func listings() []contract {
 	return []contract{
 		{"sessions of the project, the last modified first", listNewestFirst},
@@ -28,15 +18,6 @@ func listings() []contract {
 		{"sub-agents are not sessions", listWithoutSubs},
 		{"many sessions", listMany},
 		{"bad projects and ended contexts", listRefused},
-	}
-}
-
-// tick waits until the clock of the store has moved on: times may be as coarse as
-// a millisecond.
-func (s *subject) tick() {
-	begin := time.Now()
-	for time.Since(begin) < 2*time.Millisecond {
-		time.Sleep(time.Millisecond)
 	}
 }
 

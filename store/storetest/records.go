@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strconv"
 	"sync"
@@ -12,19 +11,6 @@ import (
 
 	"github.com/claude-agent-go/claude/store"
 )
-
-// put changes a record and wants it to work.
-func (s *subject) put(r store.Records, k store.RecordKey, value string, revision int64) int64 {
-	s.t.Helper()
-	next, err := r.PutRecord(s.t.Context(), k, []byte(value), revision, store.Fence{})
-	if err != nil {
-		s.t.Fatalf("PutRecord %v: %v", k, err)
-	}
-	if next == 0 || next == revision {
-		s.t.Fatalf("PutRecord %v: revision %d after %d", k, next, revision)
-	}
-	return next
-}
 
 func records() []contract {
 	return []contract{
@@ -316,25 +302,6 @@ func clockRuns(s *subject) {
 	for two := one; !two.After(one); s.tick() { // it may tell whole seconds
 		if two, err = other.Now(s.t.Context()); err != nil || two.Before(one) || two.Sub(one) > time.Minute || time.Since(begin) > 10*time.Second {
 			s.t.Fatalf("%v, then %v, %v", one, two, err)
-		}
-	}
-}
-
-// sorted scans the records of a kind, wants these names in order, and yields them.
-func (s *subject) sorted(r store.Records, project, kind string, names []string) iter.Seq[store.Record] {
-	return func(yield func(store.Record) bool) {
-		slices.Sort(names)
-		got := collect(s.t, r.Scan(s.t.Context(), store.Folder{Project: project, Kind: kind}, ""))
-		if len(got) != len(names) {
-			s.t.Fatalf("%d records, want %d", len(got), len(names))
-		}
-		for i, rec := range got {
-			if rec.Key.Name != names[i] {
-				s.t.Fatalf("record %d is %s, want %s", i, rec.Key.Name, names[i])
-			}
-			if !yield(rec) {
-				return
-			}
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
@@ -189,4 +190,180 @@ func ended(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	return ctx
+}
+
+// batcher is the store as one that makes several changes at once.
+func (s *subject) batcher() (store.RecordBatcher, store.Records) {
+	s.t.Helper()
+	r := s.Fleet
+	b := store.Batcher(r)
+	if b == nil {
+		s.t.Fatal("it makes no changes at once")
+	}
+	return b, r
+}
+
+func (s *subject) recordKey(name string) store.RecordKey {
+	return store.RecordKey{Project: s.project, Kind: "state", Name: name}
+}
+
+// wantsRecord wants a record to have a value; none if its revision is 0.
+func (s *subject) wantsRecord(name, value string, revision int64) {
+	s.t.Helper()
+	got, err := s.again().GetRecord(s.t.Context(), s.recordKey(name))
+	if revision == 0 {
+		s.wantsError(name, err, store.ErrNotFound)
+	} else if err != nil || string(got.Value) != value || got.Revision != revision {
+		s.t.Errorf("%s is %.20q of revision %d, %v; want %.20q of revision %d", name, got.Value, got.Revision, err, value, revision)
+	}
+}
+
+// bad yields bad keys that Delete takes.
+func (s *subject) bad() func(func(store.Key) bool) {
+	return func(yield func(store.Key) bool) {
+		for _, k := range []store.Key{{}, {Project: "..", Session: s.session().Session}, {Project: s.project, Session: ".."}} {
+			if s.Fleet.Delete(s.t.Context(), k, store.Fence{}) == nil && !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// refused wants every method of a store refused.
+func (s *subject) refused(of store.Fleet, k store.Key, r store.RecordKey, want error) {
+	s.t.Helper()
+	ctx := s.t.Context()
+	wants := func(method string, err error) {
+		s.t.Helper()
+		s.wantsError(method, err, want)
+	}
+	wants("Append", of.Append(ctx, k, batch("", line("two"))))
+	wants("Load", lastError(store.Entries(ctx, of, k)))
+	wants("List", lastError(of.List(ctx, k.Project)))
+	wants("Subagents", lastError(of.Subagents(ctx, k.Project, k.Session)))
+	wants("Delete", of.Delete(ctx, k, store.Fence{}))
+	_, err := of.Acquire(ctx, k.Project, "lease", "owner", time.Minute)
+	wants("Acquire", err)
+	l := store.Lease{Fence: store.Fence{Project: k.Project, Name: "lease", Token: 1}, Owner: "owner", TTL: time.Minute}
+	wants("Renew", of.Renew(ctx, l))
+	wants("Release", of.Release(ctx, l))
+	_, err = of.GetRecord(ctx, r)
+	wants("GetRecord", err)
+	_, err = of.PutRecord(ctx, r, []byte("2"), 0, store.Fence{})
+	wants("PutRecord", err)
+	wants("DropRecord", of.DropRecord(ctx, r, 1, store.Fence{}))
+	wants("Scan", lastError(of.Scan(ctx, store.Folder{Project: r.Project, Kind: r.Kind}, "")))
+	wants("Scan", lastError(of.Scan(ctx, store.Folder{Project: r.Project, Kind: r.Kind, Name: "folder"}, "")))
+}
+
+// leaser is the store, and as another process sees it.
+func (s *subject) leaser() (mine, other store.Leases) {
+	return s.Fleet, s.again()
+}
+
+// acquire wants a lease.
+func (s *subject) acquire(l store.Leases, owner string, ttl time.Duration) store.Lease {
+	s.t.Helper()
+	lease, err := l.Acquire(s.t.Context(), s.project, "conversation", owner, ttl)
+	if err != nil {
+		s.t.Fatalf("Acquire for %s: %v", owner, err)
+	}
+	return lease
+}
+
+// takeOver waits for a lease to expire and acquires it.
+func (s *subject) takeOver(l store.Leases, owner string) store.Lease {
+	s.t.Helper()
+	deadline := time.Now().Add(time.Minute) // a busy machine is slow
+	for {
+		lease, err := l.Acquire(s.t.Context(), s.project, "conversation", owner, time.Minute)
+		held, ok := errors.AsType[*store.HeldError](err)
+		if !ok {
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			return lease
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("the lease does not expire: %v", err)
+		}
+		time.Sleep(min(held.For, short)) // as long as the store reports
+	}
+}
+
+// ids returns the sessions that a store lists.
+func (s *subject) ids(from store.Fleet, project string) []string {
+	s.t.Helper()
+	var out []string
+	for _, item := range collect(s.t, from.List(s.t.Context(), project)) {
+		out = append(out, item.Session)
+	}
+	return out
+}
+
+// tick waits until the clock of the store has moved on: times may be as coarse as
+// a millisecond.
+func (s *subject) tick() {
+	begin := time.Now()
+	for time.Since(begin) < 2*time.Millisecond {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// put changes a record and wants it to work.
+func (s *subject) put(r store.Records, k store.RecordKey, value string, revision int64) int64 {
+	s.t.Helper()
+	next, err := r.PutRecord(s.t.Context(), k, []byte(value), revision, store.Fence{})
+	if err != nil {
+		s.t.Fatalf("PutRecord %v: %v", k, err)
+	}
+	if next == 0 || next == revision {
+		s.t.Fatalf("PutRecord %v: revision %d after %d", k, next, revision)
+	}
+	return next
+}
+
+// sorted scans the records of a kind, wants these names in order, and yields them.
+func (s *subject) sorted(r store.Records, project, kind string, names []string) iter.Seq[store.Record] {
+	return func(yield func(store.Record) bool) {
+		slices.Sort(names)
+		got := collect(s.t, r.Scan(s.t.Context(), store.Folder{Project: project, Kind: kind}, ""))
+		if len(got) != len(names) {
+			s.t.Fatalf("%d records, want %d", len(got), len(names))
+		}
+		for i, rec := range got {
+			if rec.Key.Name != names[i] {
+				s.t.Fatalf("record %d is %s, want %s", i, rec.Key.Name, names[i])
+			}
+			if !yield(rec) {
+				return
+			}
+		}
+	}
+}
+
+// view views the records with some names, and in some folders. It asks again if the
+// store cannot answer now, and fails the test if it never does.
+func (s *subject) view(r store.Records, names, folders []string) []store.Record {
+	s.t.Helper()
+	var keys, below []store.RecordKey
+	for _, name := range names {
+		keys = append(keys, s.recordKey(name))
+	}
+	for _, name := range folders {
+		below = append(below, s.recordKey(name))
+	}
+	const most = 1000
+	for range most {
+		all, err := store.Viewer(r).ViewRecords(s.t.Context(), keys, below)
+		if errors.Is(err, errors.ErrUnsupported) {
+			continue
+		}
+		if err != nil {
+			s.t.Fatalf("ViewRecords: %v", err)
+		}
+		return all
+	}
+	s.t.Fatalf("the store did not answer %d times", most)
+	return nil
 }

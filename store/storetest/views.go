@@ -24,32 +24,6 @@ func views() []contract {
 	}
 }
 
-// view views the records with some names, and in some folders. It asks again if the
-// store cannot answer now, and fails the test if it never does.
-func (s *subject) view(r store.Records, names, folders []string) []store.Record {
-	s.t.Helper()
-	var keys, below []store.RecordKey
-	for _, name := range names {
-		keys = append(keys, s.recordKey(name))
-	}
-	for _, name := range folders {
-		below = append(below, s.recordKey(name))
-	}
-	const most = 1000
-	for range most {
-		all, err := store.Viewer(r).ViewRecords(s.t.Context(), keys, below)
-		if errors.Is(err, errors.ErrUnsupported) {
-			continue
-		}
-		if err != nil {
-			s.t.Fatalf("ViewRecords: %v", err)
-		}
-		return all
-	}
-	s.t.Fatalf("the store did not answer %d times", most)
-	return nil
-}
-
 func viewsAsked(s *subject) {
 	r := s.Fleet
 	for _, name := range []string{"a", "a/1", "a/1/x", "a/2", "a.b/1", "ab/1", "b/a/1", "c"} {
