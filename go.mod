@@ -20,6 +20,8 @@ require rsc.io/qr v0.2.0
 
 require github.com/coder/websocket v1.8.15
 
+require github.com/sergi/go-diff v1.4.0
+
 require (
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/segmentio/asm v1.1.3 // indirect

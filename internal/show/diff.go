@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/claude-agent-go/claude/internal/edit"
 	"github.com/claude-agent-go/claude/internal/jsonx"
@@ -19,13 +18,18 @@ type Diff struct {
 	Cut            bool // not all of it is here
 }
 
-// DiffLine is a line of a diff: kept, taken away or added. Text, Mark and Rest
-// together are the line; Mark is the part that differs from the line that it
-// replaces.
+// DiffLine is a line of a diff: kept, taken away or added.
 type DiffLine struct {
-	Sign, Class      string
-	Number           int // of the line, in the file after the change; 0 if unknown
-	Text, Mark, Rest string
+	Sign, Class string
+	Number      int // of the line, in the file after the change; 0 if unknown
+	Text        string
+	Parts       []DiffPart // of the text, if what differs from the line that it replaces is marked
+}
+
+// DiffPart is a part of a line.
+type DiffPart struct {
+	Text string
+	Mark bool // it differs
 }
 
 // Edit returns what a tool call changes in a file, nil for other tools. most is
@@ -159,32 +163,4 @@ func run(lines []DiffLine, class string) int {
 		n++
 	}
 	return n
-}
-
-// mark sets the parts in which two lines differ. Lines that have little in
-// common are left alone: there a mark would not help.
-func mark(a, b *DiffLine) {
-	s, t := a.Text, b.Text
-	begin := 0
-	for begin < min(len(s), len(t)) && s[begin] == t[begin] {
-		begin++
-	}
-	for begin > 0 && (begin < len(s) && !utf8.RuneStart(s[begin]) || begin < len(t) && !utf8.RuneStart(t[begin])) {
-		begin--
-	}
-	end := 0
-	for end < min(len(s), len(t))-begin && s[len(s)-1-end] == t[len(t)-1-end] {
-		end++
-	}
-	for end > 0 && (!utf8.RuneStart(s[len(s)-end]) || !utf8.RuneStart(t[len(t)-end])) {
-		end--
-	}
-	common := len(strings.TrimSpace(s[:begin])) + len(strings.TrimSpace(s[len(s)-end:]))
-	if common == 0 || 3*common < min(len(s), len(t)) {
-		return
-	}
-	for _, line := range []*DiffLine{a, b} {
-		whole := line.Text
-		line.Text, line.Mark, line.Rest = whole[:begin], whole[begin:len(whole)-end], whole[len(whole)-end:]
-	}
 }

@@ -19,11 +19,17 @@ func text(d *show.Diff) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "+%d -%d\n", d.Added, d.Removed)
 	for _, l := range d.Lines {
-		mark := ""
-		if l.Mark != "" {
-			mark = "[" + l.Mark + "]"
+		shown := l.Text
+		if l.Parts != nil {
+			shown = ""
 		}
-		fmt.Fprintf(&b, "%d%s%s%s%s\n", l.Number, l.Sign, l.Text, mark, l.Rest)
+		for _, part := range l.Parts {
+			if part.Mark {
+				part.Text = "[" + part.Text + "]"
+			}
+			shown += part.Text
+		}
+		fmt.Fprintf(&b, "%d%s%s\n", l.Number, l.Sign, shown)
 	}
 	return b.String()
 }
@@ -35,9 +41,12 @@ func TestDiff(t *testing.T) {
 		want string
 	}{
 		"edit":         {show.Edit("Edit", json.RawMessage(`{"file_path":"f","old_string":"return 1","new_string":"return 23"}`), 100), "+1 -1\n0-return [1]\n0+return [23]\n"},
-		"little alike": {show.Edit("Edit", json.RawMessage(`{"old_string":"abcdef","new_string":"abuvwxyz"}`), 100), "+1 -1\n0-ab[cdef]\n0+ab[uvwxyz]\n"},
+		"little alike": {show.Edit("Edit", json.RawMessage(`{"old_string":"abcdef","new_string":"abuvwxyz"}`), 100), "+1 -1\n0-abcdef\n0+abuvwxyz\n"},
+		"words":        {show.Edit("Edit", json.RawMessage(`{"old_string":"Run the tests with go test","new_string":"Run the linter with go vet"}`), 100), "+1 -1\n0-Run the [tests] with go [test]\n0+Run the [linter] with go [vet]\n"},
+		"added words":  {show.Edit("Edit", json.RawMessage(`{"old_string":"\treturn int(sum * 100)","new_string":"\treturn int(math.Round(sum * 100))"}`), 100), "+1 -1\n0-\treturn int(sum * 100)\n0+\treturn int([math.Round(]sum * 100)[)]\n"},
+		"many words":   {show.Edit("Edit", json.RawMessage(`{"old_string":"`+strings.Repeat("a ", 200)+`b","new_string":"`+strings.Repeat("a ", 200)+`c"}`), 10000), "+1 -1\n0-" + strings.Repeat("a ", 200) + "b\n0+" + strings.Repeat("a ", 200) + "c\n"},
 		"not alike":    {show.Edit("Edit", json.RawMessage(`{"old_string":"x1234567890","new_string":"xabcdefghij"}`), 100), "+1 -1\n0-x1234567890\n0+xabcdefghij\n"},
-		"characters":   {show.Edit("Edit", json.RawMessage(`{"old_string":"aaaé","new_string":"aaaè"}`), 100), "+1 -1\n0-aaa[é]\n0+aaa[è]\n"},
+		"characters":   {show.Edit("Edit", json.RawMessage(`{"old_string":"aaa é","new_string":"aaa è"}`), 100), "+1 -1\n0-aaa [é]\n0+aaa [è]\n"},
 		"cut":          {show.Edit("Write", json.RawMessage(`{"content":"ab\ncd\n"}`), 4), "+2 -0\n0+ab\n0+c\n0⋯ the rest is not shown\n"},
 		"other tool":   {show.Edit("Bash", json.RawMessage(`{}`), 4), "none"},
 		"bidi":         {show.Edit("Write", json.RawMessage(`{"content":"a\u202eb\u001b[1m"}`), 100), "+1 -0\n0+a\\u202eb\\x1b[1m\n"},
@@ -65,7 +74,11 @@ func FuzzUnified(f *testing.F) {
 			return
 		}
 		for _, l := range d.Lines {
-			if strings.ContainsAny(l.Text+l.Mark+l.Rest, "\n\x1b") {
+			whole := ""
+			for _, part := range l.Parts {
+				whole += part.Text
+			}
+			if strings.ContainsAny(l.Text, "\n\x1b") || l.Parts != nil && whole != l.Text {
 				t.Errorf("%q has the line %+v", in, l)
 			}
 		}

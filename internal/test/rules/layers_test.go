@@ -75,6 +75,7 @@ func thirdPartyHomes() map[string][]string {
 		"golang.org/x/text":                      {"internal/transcript"},
 		"mvdan.cc/sh/v3":                         {"permission/policy"},
 		"github.com/yuin/goldmark":               {"internal/markdown"},
+		"github.com/sergi/go-diff":               {"internal/show"},
 		"rsc.io/qr":                              {"cmd/claudectl"},
 		"github.com/coder/websocket":             {"serve"},
 	}
