@@ -68,7 +68,7 @@ func TestWholeWay(t *testing.T) {
 
 	// The inbox.
 	b.Load(t, r.http.URL+"/")
-	b.Wait(t, `document.querySelector(".card .diff mark")?.textContent === "sum * 100"`)
+	b.Wait(t, `document.querySelector(".card .diff mark")?.textContent === "math.Round("`)
 	b.Press("j")
 	b.Want(t, `document.querySelector(".card").classList.contains("here")`, true)
 	b.Wait(t, `performance.now() > 500`)
