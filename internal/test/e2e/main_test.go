@@ -10,11 +10,13 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/internal/test/leak"
 	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/sandbox"
 )
 
-// TestMain lets the test binary play other programs: a host that uses the SDK,
-// and an MCP server.
+// TestMain lets the test binary play other programs: a host that uses the SDK, an MCP
+// server, and the helper of a sandbox.
 func TestMain(m *testing.M) {
+	sandbox.Init()
 	switch os.Getenv("CLAUDE_TEST_ROLE") {
 	case "host":
 		playHost()
@@ -24,6 +26,8 @@ func TestMain(m *testing.M) {
 		playFleet()
 	case "mcp":
 		playMCP()
+	case "chain":
+		playChainWorker()
 	default:
 		os.Exit(leak.Main(m.Run))
 	}
