@@ -179,7 +179,7 @@ func TestRealWholeWay(t *testing.T) {
 	b.Press("Enter")
 	b.Wait(t, `document.querySelector(".card [data-key-a]")`)
 	b.Load(t, r.address+"/")
-	b.Wait(t, `document.querySelector(".card .diff mark")?.textContent === "sum * 100"`)
+	b.Wait(t, `document.querySelector(".card .diff mark")?.textContent === "math.Round("`)
 	if data, err := os.ReadFile(r.file()); err != nil || string(data) != before {
 		t.Errorf("the file was changed before the decision: %s, %v", data, err)
 	}
