@@ -1,9 +1,12 @@
 package fleet_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -122,4 +125,91 @@ func TestMistypedModelIsNotKept(t *testing.T) {
 			t.Errorf("it answers %q", got)
 		}
 	})
+}
+
+// choosing is a CLI that meets another choice while it hears about the first.
+type choosing struct {
+	claude.Transport
+	choose func() // before the CLI reads that a model is set
+}
+
+func (c *choosing) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
+	conn, err := c.Transport.Start(ctx, l)
+	return &choosingConn{Conn: conn, choose: c.choose}, err
+}
+
+type choosingConn struct {
+	claude.Conn
+	once   sync.Once
+	choose func()
+}
+
+func (c *choosingConn) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte(`"set_model"`)) {
+		c.once.Do(c.choose)
+	}
+	return c.Conn.Write(line)
+}
+
+// chooseElsewhere chooses a model as another process does, which finds no session.
+func chooseElsewhere(t *testing.T, db *store.MemoryStore, model string) {
+	t.Helper()
+	r, err := db.GetRecord(t.Context(), store.RecordKey{Project: "p", Kind: "conversation", Name: "c/ada"})
+	var rec map[string]any
+	if err == nil {
+		err = json.Unmarshal(r.Value, &rec)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec["model"] = model
+	value, err := json.Marshal(rec)
+	if err == nil {
+		_, err = db.PutRecord(t.Context(), r.Key, value, r.Revision, store.Fence{})
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A model that is chosen while the CLI is told about one that was chosen before, or while
+// that one is taken back because the CLI refuses it, is in force.
+func TestChosenWhileCatchingUp(t *testing.T) {
+	for _, first := range []string{"opus", "defualt"} {
+		t.Run(first, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db := store.Memory()
+				s := &interceptor{Fleet: db}
+				cli := &choosing{Transport: newScripted(), choose: func() { chooseElsewhere(t, db, "haiku") }}
+				slow := &slowStart{Transport: cli}
+				f := open(t, s, slow, nil)
+				defer closeFleet(t, f)
+				slow.meanwhile = func() error {
+					err := f.SetModel(t.Context(), "ada", first)
+					if first == "defualt" {
+						s.set(func(k store.RecordKey, _ []byte) error {
+							if k.Kind == "conversation" { // it is being taken back
+								s.set(nil, nil)
+								chooseElsewhere(t, db, "haiku")
+							}
+							return nil
+						}, nil)
+					}
+					return err
+				}
+				model := ""
+				for m, err := range f.Run(t.Context(), "ada", "hello") {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if init, ok := m.(*message.Init); ok {
+						model = init.Model
+					}
+				}
+				if info, err := f.Get(t.Context(), "ada"); err != nil || info.Model != "haiku" || model != "haiku" {
+					t.Errorf("it ran as %q, and %q is chosen, %v", model, info.Model, err)
+				}
+			})
+		})
+	}
 }

@@ -287,12 +287,20 @@ func TestDayBudgetUnknown(t *testing.T) {
 			}
 		}
 		release()
+		told := make(chan error, 1)
+		go func() {
+			_, err := result(f.RunPrompt(t.Context(), "ada", fleet.Prompt{ID: waits, Text: "two"}))
+			told <- err
+		}()
 		<-time.After(10 * time.Minute)
 		if o := outcome(t, f, "ada", waits); o.Status != fleet.Queued {
 			t.Errorf("it began: %+v", o)
 		}
 		down.Store(false)
 		<-time.After(10 * time.Minute)
+		if err := <-told; err != nil {
+			t.Errorf("a caller that waits for the answer: %v", err)
+		}
 		if o := outcome(t, f, "ada", waits); o.Status != fleet.Answered {
 			t.Errorf("it did not begin: %+v", o)
 		}

@@ -1,10 +1,12 @@
 package fleet
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
 
+	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -50,5 +52,54 @@ func TestLiveBehindCursor(t *testing.T) {
 	want := []string{"live true, block 1, <nil>", "live true, block 1, <nil>", "live false, block 1, <nil>"} // its beginning, its text, and stored
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// People see no lines that the CLI writes for the model alone.
+func TestMetaLinesAreNotShown(t *testing.T) {
+	line := func(meta string) store.Entry {
+		return store.Entry(`{"type":"user","uuid":"1",` + meta + `"message":{"role":"user","content":"hello"}}`)
+	}
+	for meta, shown := range map[string]bool{"": true, `"isMeta":false,`: true, `"isMeta":true,`: false} {
+		if m, e := said(line(meta)); (m != nil) != shown || (e != nil) != shown {
+			t.Errorf("with %s: %v", meta, m)
+		}
+	}
+}
+
+// Readers wake up when the whole answer of another process arrives.
+func TestLoadedAnswerIsHeard(t *testing.T) {
+	var l liveText
+	_, changed := l.now()
+	l.load(liveState{Run: "r", Number: 3, Answer: "m1"}, nil)
+	select {
+	case <-changed:
+	default:
+		t.Error("the readers still wait")
+	}
+	if u, _ := l.now(); u.answer != "m1" {
+		t.Errorf("%+v", u)
+	}
+}
+
+// A message of an earlier session of a conversation can be forked from. A message that none
+// has, and any other error, ends the search.
+func TestForkFromOlderSession(t *testing.T) {
+	const older, newer, to = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002", "00000000-0000-4000-8000-000000000003"
+	const first, second = "10000000-0000-4000-8000-000000000001", "10000000-0000-4000-8000-000000000002"
+	db := store.Memory()
+	f := assemble(t.Context(), Options{Store: db, Project: "p"})
+	for session, id := range map[string]string{older: first, newer: second} {
+		line := fmt.Sprintf(`{"type":"user","uuid":%q,"parentUuid":null,"sessionId":%q,"message":{"role":"user","content":"hello"}}`, id, session)
+		if err := db.Append(t.Context(), store.Key{Project: "p", Session: session}, store.Batch{Entries: []store.Entry{store.Entry(line)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rec := &record{Older: []string{older}, Session: newer}
+	if err := f.copier.forkSession(t.Context(), rec, first, to); err != nil {
+		t.Error(err)
+	}
+	if err := f.copier.forkSession(t.Context(), rec, "10000000-0000-4000-8000-000000000009", "00000000-0000-4000-8000-000000000004"); !errors.Is(err, history.ErrNotFound) {
+		t.Errorf("a message that no session has: %v", err)
 	}
 }

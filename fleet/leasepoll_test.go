@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,5 +59,34 @@ func TestAskingTakesNoSlot(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 		closeFleet(t, first)
+	})
+}
+
+// releasing is a store that announces leases which are given back.
+type releasing struct{ *notifying }
+
+func (r releasing) Release(ctx context.Context, l store.Lease) error {
+	err := r.notifying.Release(ctx, l)
+	if err == nil {
+		r.tell(store.Change{Lease: l.Name, Released: true})
+	}
+	return err
+}
+
+// A lease that is announced as given back is taken at once.
+func TestTakenUpWhenAnnounced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, busy, free := releasing{&notifying{MemoryStore: store.Memory()}}, newScripted(), newScripted()
+		busy.hold = make(chan struct{})
+		first := open(t, db, busy, func(o *fleet.Options) { o.Grace = time.Second })
+		send(t, first, "ada", "hello")
+		second := open(t, db, free, nil)
+		defer closeFleet(t, second)
+		<-time.After(11 * time.Second)
+		closeFleet(t, first)
+		synctest.Wait()
+		if n := free.started(); n != 1 {
+			t.Errorf("%d CLIs run", n)
+		}
 	})
 }

@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/fleet"
@@ -58,4 +60,28 @@ func TestTooOld(t *testing.T) {
 			closeFleet(t, f)
 		}
 	}
+}
+
+// A CLI whose options could not be read at the first prompt is looked at with the next.
+func TestTooOldLater(t *testing.T) {
+	opts := installed(t, "2.1.299")
+	synctest.Test(t, func(t *testing.T) {
+		var ready atomic.Bool
+		f := open(t, store.Memory(), nil, func(o *fleet.Options) {
+			o.Session = func(context.Context, string) (*claude.Options, error) {
+				if !ready.Load() {
+					return nil, errors.New("not yet")
+				}
+				return opts, nil
+			}
+		})
+		defer closeFleet(t, f)
+		if _, err := f.Send(t.Context(), "ada", fleet.Prompt{Text: "hello"}); err != nil {
+			t.Fatal(err)
+		}
+		ready.Store(true)
+		if _, err := f.Send(t.Context(), "bob", fleet.Prompt{Text: "hello"}); !errors.Is(err, claude.ErrUnsupportedVersion) {
+			t.Errorf("the second prompt: %v", err)
+		}
+	})
 }

@@ -7,10 +7,13 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
@@ -298,5 +301,63 @@ func TestSavedBeforeTheAnswer(t *testing.T) {
 			t.Error(err)
 		}
 		close(p.saving)
+	})
+}
+
+// watchedFiles are folders that note how many CLIs run whenever one is saved.
+type watchedFiles struct {
+	workspace.Provider
+	cli  *scripted
+	mu   sync.Mutex
+	live []int
+}
+
+type watchedDir struct {
+	workspace.Workdir
+	p *watchedFiles
+}
+
+func (p *watchedFiles) Open(ctx context.Context, key string) (workspace.Workdir, error) {
+	d, err := p.Provider.Open(ctx, key)
+	return watchedDir{d, p}, err
+}
+
+func (d watchedDir) Save(context.Context, store.Fence) error {
+	live, _ := d.p.cli.counts()
+	d.p.mu.Lock()
+	defer d.p.mu.Unlock()
+	d.p.live = append(d.p.live, live)
+	return nil
+}
+
+// The files are saved once more when the CLI has ended, which may write until then. Those of
+// a conversation that is being deleted are not saved.
+func TestSavedAtTheEnd(t *testing.T) {
+	root := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		cli := newScripted()
+		p := &watchedFiles{Provider: workspace.Folders(root), cli: cli}
+		f := open(t, store.Memory(), cli, func(o *fleet.Options) { o.Workspace = p })
+		defer closeFleet(t, f)
+		ask(t, f, "k", "one")
+		<-time.After(5 * time.Minute)
+		saves := func() []int {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return slices.Clone(p.live)
+		}
+		if got := saves(); len(got) == 0 || got[len(got)-1] != 0 {
+			t.Errorf("CLIs that ran when the files were saved: %d", got)
+		}
+		release := cli.pause()
+		defer release()
+		send(t, f, "k", "two")
+		before := len(saves())
+		if err := f.Delete(t.Context(), "k"); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(saves()); n != before {
+			t.Errorf("a conversation that was deleted was saved %d times", n-before)
+		}
 	})
 }
