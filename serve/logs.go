@@ -572,7 +572,7 @@ func (l *eventLog) advance(h *logHead, t *fleet.Ticket, unprompted fleet.Ledger)
 		return []logEvent{{Event: api.Event{Type: api.EventPrompt, Prompt: &p}}}
 	}
 	turn := &api.Turn{
-		Prompt: t.Prompt, State: api.PromptState(t.Status), Error: t.Error, Ended: t.Ended.UTC(), CostUSD: t.Cost.USD, Models: modelsOf(t.Cost.Models), PartOf: t.PartOf,
+		Prompt: t.Prompt, State: api.PromptState(t.Status), Error: t.Error, Ended: t.Ended.UTC(), CostUSD: t.Cost.USD, Models: modelsOf(t.Cost.Models), PartOf: t.PartOf, Output: t.Output,
 	}
 	if t.Result != nil {
 		turn.Millis, turn.OverBudget = t.Result.DurationMS, t.Result.Subtype == message.ResultErrorMaxBudget

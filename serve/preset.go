@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -42,6 +43,68 @@ type Preset struct {
 	// Options are the options of its sessions. Cwd, Model and PermissionMode
 	// are set by the server. Nil means the CLI's own defaults.
 	Options *claude.Options
+	// Adjust fits the options to one conversation and its owner: the key or the folder
+	// of a tenant, other tools, the schema of the answers. It changes o, a copy of
+	// Options that shares no list or map with it, before the server sets its own
+	// members. FileCheckpointing stays as Options has it, because users see it
+	// before they begin. Adjust is called each time a CLI starts for the conversation,
+	// from several goroutines at once. After an error the CLI does not start, and
+	// users read the error as the reason why the conversation is stuck. Nil: all
+	// conversations have the same options.
+	Adjust func(ctx context.Context, c PresetUse, o *claude.Options) error
+}
+
+// PresetUse is a conversation for which the options of its preset are made.
+type PresetUse struct {
+	// Key is its key in the fleet, and ID its id in the API.
+	Key, ID string
+	// Owner is the user who began it. Others may prompt it too, if it is shared.
+	Owner string
+	// Preset is the name of the preset.
+	Preset string
+	// Dir is the working directory.
+	Dir    string
+	Labels []string
+}
+
+// options makes the options of a conversation, whose working directory is known to be
+// allowed.
+func (p *Preset) options(ctx context.Context, n *note, dir string) (*claude.Options, error) {
+	own := detached(p.Options)
+	if p.Adjust != nil {
+		use := PresetUse{Key: n.Key, ID: idOf(n.Key), Owner: n.Owner, Preset: p.Name, Dir: dir, Labels: slices.Clone(n.Labels)}
+		if err := p.Adjust(ctx, use, own); err != nil {
+			return nil, fmt.Errorf("claude: serve: options of conversation %q: %w", n.Key, err)
+		}
+	}
+	// The note is stored before the first prompt. Later choices are in the fleet's
+	// record as well, which takes precedence.
+	own.Cwd, own.Model, own.PermissionMode = dir, cmp.Or(n.Model, p.Model), cmp.Or(permission.Mode(n.Mode), p.Mode)
+	own.FileCheckpointing = p.rewinds()
+	return own, nil
+}
+
+// detached returns a copy of options that shares no list or map with them.
+func detached(o *claude.Options) *claude.Options {
+	own := new(claude.Options)
+	if o == nil {
+		return own
+	}
+	*own = *o
+	for _, field := range reflect.ValueOf(own).Elem().Fields() {
+		switch {
+		case !field.CanSet():
+		case field.Kind() == reflect.Slice && !field.IsNil():
+			field.Set(reflect.AppendSlice(reflect.MakeSlice(field.Type(), 0, field.Len()), field))
+		case field.Kind() == reflect.Map && !field.IsNil():
+			all := reflect.MakeMapWithSize(field.Type(), field.Len())
+			for _, key := range field.MapKeys() {
+				all.SetMapIndex(key, field.MapIndex(key))
+			}
+			field.Set(all)
+		}
+	}
+	return own
 }
 
 // info describes the preset to users.
@@ -190,15 +253,7 @@ func Sessions(r store.Records, project string, presets []Preset, other func(ctx 
 		if err != nil {
 			return nil, err
 		}
-		var own claude.Options
-		if p.Options != nil {
-			own = *p.Options
-		}
-		// The note is stored before the first prompt. Later choices are in the fleet's
-		// record as well, which takes precedence.
-		own.Cwd, own.Model, own.PermissionMode = dir, cmp.Or(n.Model, p.Model), cmp.Or(permission.Mode(n.Mode), p.Mode)
-		own.Hooks = slices.Clone(own.Hooks)
-		return &own, nil
+		return p.options(ctx, &n, dir)
 	}, nil
 }
 

@@ -114,6 +114,8 @@ func (a *agent) reply(c *claudetest.ModelCall) claudetest.Reply {
 			`{"questions":[{"question":"Which colour?","header":"Colour","multiSelect":false,"options":[{"label":"Blue","description":""},{"label":"Red","description":""}]}]}`))
 	case "delegate":
 		return claudetest.UseTools(claudetest.ScriptedCall{ID: "toolu_todo", Name: "TodoWrite", Input: json.RawMessage(`{"todos":[{"content":"Look at it","status":"in_progress","activeForm":"Looking at it"}]}`)})
+	case "city":
+		return claudetest.Answer(map[string]any{"name": "Oslo"})
 	case "think":
 		return claudetest.Think("Let me see.", "Thought.")
 	case "fail":

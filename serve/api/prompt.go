@@ -87,6 +87,9 @@ type Turn struct {
 	CostUSD float64               `json:"cost_usd"`
 	Millis  int64                 `json:"duration_ms,omitzero"` // how long it took, in milliseconds
 	Models  map[string]ModelUsage `json:"models,omitempty"`
+	// Output is the structured answer, if the options of the conversation have a
+	// schema for answers.
+	Output json.RawMessage `json:"output,omitzero"`
 	// PartOf is the prompt whose turn took this one in, because it was sent to
 	// steer that turn. It is not a turn of its own and has no cost: the other
 	// prompt bears it.
