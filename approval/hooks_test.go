@@ -614,6 +614,7 @@ func TestSuggestions(t *testing.T) {
 			permission.AllowRule("Bash", "make:*", permission.ToSession), permission.AllowRule("Bash", "make all", permission.ToSession), permission.AllowRule("Bash", "", permission.ToSession),
 			permission.AllowRule("Bash", "go test", permission.ToSession), permission.DenyRule("Bash", "make all", permission.ToSession),
 		}, []string{"Bash(make all)", "Bash(make:*)"}},
+		{"Bash", `{"command":"make all"}`, []permission.Update{permission.DenyRule("Bash", "make:*", permission.ToSession)}, []string{"Bash(make all)"}},
 		{"WebFetch", `{"url":"https://go.dev/doc","prompt":"x"}`, nil, []string{"WebFetch(domain:go.dev)"}},
 		{"WebFetch", `{"url":"not a host"}`, nil, nil},
 		{"Edit", `{"file_path":"/repo/a.go","old_string":"a","new_string":"b"}`, nil, []string{"Edit(//repo/a.go)"}},

@@ -1,0 +1,65 @@
+package approval
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Rules are about paths below the directory in which the CLI was started, and below the one
+// in which it works now.
+func TestProjectDirs(t *testing.T) {
+	for _, c := range []struct {
+		project, cwd string
+		want         []string
+	}{
+		{"/p", "/p/sub", []string{"/p", "/p/sub"}},
+		{"/p", "/p", []string{"/p"}},
+		{"/p", "", []string{"/p"}},
+		{"", "/p", []string{"/p"}},
+		{"", "", []string{"."}},
+	} {
+		ctx := context.WithValue(t.Context(), projectKey{}, c.project)
+		in := new(hook.PreToolUseInput)
+		in.Cwd = c.cwd
+		if got := projectDirs(ctx, in); !slices.Equal(got, c.want) {
+			t.Errorf("%q, %q: %q, want %q", c.project, c.cwd, got, c.want)
+		}
+	}
+}
+
+// A question has no more of a plan than a record can hold.
+func TestLongPlan(t *testing.T) {
+	config := t.TempDir()
+	transcript := filepath.Join(config, "projects", "-work", "session.jsonl")
+	if err := restorePlan(transcript, "plan.md", strings.Repeat("x", maxPlan+1)); err != nil {
+		t.Fatal(err)
+	}
+	text, path := newestPlan(transcript)
+	if len(text) != maxPlan || filepath.Base(path) != "plan.md" {
+		t.Errorf("%d bytes of %s", len(text), path)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
+	}
+}
+
+// A call whose question was erased is over as well, and does not keep others from ending.
+func TestSettleRestOfErased(t *testing.T) {
+	g := NewGate(NewQuestions(store.Memory(), "p"), "ada", store.Fence{}, Options{})
+	for _, call := range []string{"toolu_1", "toolu_2"} {
+		g.follow(&Question{Tool: "Bash", ToolUseID: call})
+	}
+	err := g.SettleRest(t.Context(), func() (map[string]Outcome, error) {
+		return map[string]Outcome{"toolu_1": Ran, "toolu_2": Ran}, nil
+	})
+	if left := g.rest(); err != nil || len(left) != 0 {
+		t.Errorf("%q are left, %v", left, err)
+	}
+}
