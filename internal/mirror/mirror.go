@@ -372,12 +372,11 @@ func (m *Mirror) acknowledge(count uint64) {
 // be is given up at once.
 func (m *Mirror) failed(key store.Key, err error) {
 	m.cfg.Log.Warn("the store does not take a batch", "key", key.String(), "error", err)
-	_, badKey := errors.AsType[*store.KeyError](err)
 	m.work.Lock()
 	m.queue.err = err
 	m.spill()
 	m.work.Unlock()
-	if badKey || errors.Is(err, store.ErrInvalid) {
+	if errors.Is(err, store.ErrInvalid) { // as a bad key is
 		m.giveUp()
 	}
 }

@@ -138,32 +138,37 @@ func TestRefusedBatchEndsMirror(t *testing.T) {
 }
 
 // invalid is a store that never takes what it gets.
-type invalid struct{ store.Sessions }
+type invalid struct {
+	store.Sessions
+	err error
+}
 
-func (invalid) Append(context.Context, store.Key, store.Batch) error { return store.ErrInvalid }
+func (i invalid) Append(context.Context, store.Key, store.Batch) error { return i.err }
 
 // A batch that can never be stored is given up at once, and reported once, however often
 // it is tried.
 func TestInvalidBatchGivenUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cfg := config(invalid{store.Memory()}, t.TempDir())
-		var reports atomic.Int32
-		cfg.OnNotStored = func(store.Key, *store.NotStoredError) { reports.Add(1) }
-		m := New(cfg)
-		m.Start()
-		begin := time.Now()
-		m.Put(frame("", `{"uuid":"1"}`))
-		if err := m.Wait(t.Context(), 1); !errors.Is(err, store.ErrInvalid) || time.Since(begin) > 10*time.Second {
-			t.Errorf("Wait = %v after %v", err, time.Since(begin))
-		}
-		<-time.After(5 * maxPause)
-		if n := reports.Load(); n != 1 {
-			t.Errorf("it was reported %d times", n)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_ = m.Close(ctx) // reports the same
-	})
+	for _, why := range []error{store.ErrInvalid, &store.KeyError{Part: "sub", Value: "x", Reason: "too long"}} {
+		synctest.Test(t, func(t *testing.T) {
+			cfg := config(invalid{store.Memory(), why}, t.TempDir())
+			var reports atomic.Int32
+			cfg.OnNotStored = func(store.Key, *store.NotStoredError) { reports.Add(1) }
+			m := New(cfg)
+			m.Start()
+			begin := time.Now()
+			m.Put(frame("", `{"uuid":"1"}`))
+			if err := m.Wait(t.Context(), 1); !errors.Is(err, why) || time.Since(begin) > 10*time.Second {
+				t.Errorf("Wait = %v after %v", err, time.Since(begin))
+			}
+			<-time.After(5 * maxPause)
+			if n := reports.Load(); n != 1 {
+				t.Errorf("it was reported %d times", n)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_ = m.Close(ctx) // reports the same
+		})
+	}
 }
 
 // Closing a mirror releases its lease: the next owner need not wait.
