@@ -99,6 +99,13 @@ func (l *eventLog) undecided() []acceptance {
 // finishAccepting records the prompts, older than an age, that the fleet has accepted
 // for a process that died before it could record them itself.
 func (s *logs) finishAccepting(ctx context.Context, l *eventLog, age time.Duration) error {
+	for _, a := range l.undecided() {
+		// Its prompt may be older than the log's memory. Recorded again, its turn would
+		// count twice.
+		if err := l.recallSince(ctx, a.At); err != nil {
+			return err
+		}
+	}
 	all := l.undecided()
 	if len(all) == 0 {
 		return nil

@@ -248,6 +248,7 @@ func (er *eraser) eraseRest(ctx context.Context, key, by string) error {
 	if err := er.book.drop(ctx, key, by); err != nil {
 		return err
 	}
+	er.logs.pulse.mark(key) // only now do the readers at other servers see that it is gone
 	return er.notes.drop(ctx, key)
 }
 

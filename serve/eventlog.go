@@ -448,8 +448,9 @@ func (l *eventLog) mentions(id string) bool {
 	return false
 }
 
-// messages returns a page of the messages in memory, and whether there are more.
-func (l *eventLog) messages(q api.MessageQuery) (events []logEvent, more bool) {
+// messages returns a page of the messages in memory, whether there are more, and the
+// number of the first event in memory.
+func (l *eventLog) messages(q api.MessageQuery) (events []logEvent, more bool, first int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	limit := pageSize(q.Limit)
@@ -459,11 +460,11 @@ func (l *eventLog) messages(q api.MessageQuery) (events []logEvent, more bool) {
 				continue
 			}
 			if len(events) == limit {
-				return events, true
+				return events, true, l.first
 			}
 			events = append(events, e)
 		}
-		return events, false
+		return events, false, l.first
 	}
 	for _, e := range slices.Backward(l.events) {
 		if e.Type != api.EventMessage || e.Message == nil || q.Before > 0 && e.Seq >= q.Before {
@@ -475,5 +476,5 @@ func (l *eventLog) messages(q api.MessageQuery) (events []logEvent, more bool) {
 		events = append(events, e)
 	}
 	slices.Reverse(events)
-	return events, more
+	return events, more, l.first
 }

@@ -140,7 +140,9 @@ func (s *logs) noteQuestions(ctx context.Context, l *eventLog, prompt string) er
 	since := l.accepted(prompt).Add(-clockSkew)
 	for q, err := range s.fleet.Approvals().List(ctx, approval.Filter{Conversation: l.key}) {
 		if err == nil && q.Asked.After(since) {
-			err = l.noteApproval(ctx, &q)
+			if err = l.recallApproval(ctx, &q); err == nil { // otherwise it may be recorded twice
+				err = l.noteApproval(ctx, &q)
+			}
 		}
 		if err != nil {
 			return err

@@ -229,24 +229,36 @@ func lookPause(quiet time.Duration) time.Duration {
 	return max(elsewhereEvery, min(quiet/10, elsewhereQuiet))
 }
 
+// lookAfter is lookPause after a number of failed looks. Those may have missed what the
+// pulse told, so the next ones follow soon, however quiet the log is.
+func lookAfter(failed int, quiet time.Duration) time.Duration {
+	if failed == 0 {
+		return lookPause(quiet)
+	}
+	return min(lookPause(quiet), max(elsewhereEvery, backoff(failed)))
+}
+
 // lookElsewhere takes over what other processes write into a log while it is in use,
 // and watches over the prompts that they have accepted, because the other process may
 // die. Messages reach the log by themselves, so even a quiet log is compared soon after
 // one comes.
 func (s *logs) lookElsewhere(ctx context.Context, l *eventLog) {
-	moved := time.Now()
+	moved, failed := time.Now(), 0
 	for ctx.Err() == nil {
-		if waitNews(ctx, l.elsewhere, l.nextChange(), lookPause(time.Since(moved))) {
+		if waitNews(ctx, l.elsewhere, l.nextChange(), lookAfter(failed, time.Since(moved))) {
 			moved = time.Now()
 			waitTurn(ctx, l.elsewhere, elsewhereEvery)
 		}
 		before := l.lastSeq()
 		if err := l.refresh(ctx); err != nil {
-			if ctx.Err() == nil && !overWith(err) {
+			if overWith(err) {
+				failed = 0
+			} else if failed++; failed == 1 && ctx.Err() == nil {
 				s.logger.Warn("the log of a conversation cannot be read", "conversation", l.key, "error", err)
 			}
 			continue
 		}
+		failed = 0
 		if l.lastSeq() > before {
 			moved = time.Now()
 			l.readAgain()
@@ -275,11 +287,11 @@ func waitNews(ctx context.Context, elsewhere, changed <-chan struct{}, atMost ti
 // read records messages until something fails.
 func (s *logs) read(ctx context.Context, l *eventLog, readied func()) error {
 	l.readyIfWhole(readied)
-	ctx, again := l.reading(ctx)
-	defer again()
-	for e, err := range s.fleet.Events(ctx, l.key, fleet.Cursor(l.beginning())) {
-		if errors.Is(err, errReadAgain) {
-			return nil
+	reading, end := l.reading(ctx) // only the waiting for messages ends early, never a write
+	defer end()
+	for e, err := range s.fleet.Events(reading, l.key, fleet.Cursor(l.beginning())) {
+		if err != nil && errors.Is(context.Cause(reading), errReadAgain) {
+			return nil // whichever error the store makes of it
 		}
 		if err != nil {
 			return err

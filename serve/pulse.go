@@ -34,6 +34,7 @@ type pulse struct {
 	note     pulseNote // as last read or written; only beat uses it
 	revision int64
 	begun    bool
+	missed   bool // a look failed
 }
 
 // pulseNote is the record of the pulse. It holds no names, so that nothing is left in
@@ -98,6 +99,22 @@ func (p *pulse) run(ctx context.Context) {
 	}
 }
 
+// last reports to the others what was written before the server stopped. The caller has ended
+// run.
+func (p *pulse) last() {
+	p.mu.Lock()
+	none := len(p.written) == 0
+	p.mu.Unlock()
+	if none {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), pulseEvery)
+	defer cancel()
+	if err := p.beat(ctx); err != nil {
+		p.logger.Warn("serve: other servers will notice later what was written last", "error", err)
+	}
+}
+
 // beat takes over what the others have told, and tells them what was written here.
 func (p *pulse) beat(ctx context.Context) error {
 	p.mu.Lock()
@@ -119,9 +136,13 @@ func (p *pulse) exchange(ctx context.Context, mine []string) error {
 	for {
 		note, revision, err := getRecord[pulseNote](ctx, p.records, p.at)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			p.missed = true
 			return err
 		}
-		if p.begun && revision != p.revision {
+		switch {
+		case !p.begun && p.missed: // logs may have been opened since
+			p.heard(nil)
+		case p.begun && revision != p.revision:
 			if news := note.since(p.note.Last); news == nil || len(news) > 0 {
 				p.heard(news)
 			}

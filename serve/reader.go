@@ -13,28 +13,20 @@ type reader struct {
 	book  logStore
 }
 
-// messages returns a page of messages, from memory and, for older ones, from the store.
+// messages returns a page of messages, from memory and, for older ones, from the store,
+// and whether there are more in the direction of the query.
 func (r *reader) messages(ctx context.Context, l *eventLog, q api.MessageQuery) (events []logEvent, more bool, err error) {
 	limit := pageSize(q.Limit)
-	l.mu.Lock()
-	first := l.first
-	l.mu.Unlock()
-	if q.After > 0 && q.After < first-1 {
-		events, more, err = r.older(ctx, l.key, first, q, limit)
-		if err != nil || more || len(events) == limit {
-			return events, true, err
-		}
-		q.Limit = limit - len(events)
-		newer, more := l.messages(q)
-		return append(events, newer...), more, nil
-	}
-	events, more = l.messages(q)
+	events, more, first := l.messages(q)
 	switch {
+	case q.After > 0 && q.After < first-1:
+		old, moreOld, err := r.older(ctx, l.key, first, q, limit)
+		events = append(old, events...)
+		return events[:min(limit, len(events))], more || moreOld || len(events) > limit, err
 	case more || q.After > 0 || first <= 1:
 		return events, more, nil
-	case len(events) == limit:
-		return events, true, nil
 	}
+	// If the page is full, this only finds out whether there are more.
 	old, more, err := r.older(ctx, l.key, first, q, limit-len(events))
 	return append(old, events...), more, err
 }

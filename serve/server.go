@@ -122,6 +122,7 @@ func (s *Server) Close() error {
 	s.editors.close()
 	s.service.logs.close()
 	s.work.Wait()
+	s.service.logs.pulse.last()
 	return nil
 }
 

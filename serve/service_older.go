@@ -26,13 +26,15 @@ func (r *reader) older(ctx context.Context, key string, first int64, q api.Messa
 	// One message more than the page has, and the one before it, at whose cursor the
 	// reading begins.
 	var found []logEvent
-	for i := range head.Segments {
+	for i := range head.Segments + 1 {
 		if q.After == 0 { // the newest ones
-			i = head.Segments - 1 - i
+			i = head.Segments - i
 		}
-		stored, err := r.book.segment(ctx, key, i)
-		if err != nil {
-			return nil, false, err
+		stored := head.Events // a log is opened at its end, which may be within the head
+		if i < head.Segments {
+			if stored, err = r.book.segment(ctx, key, i); err != nil {
+				return nil, false, err
+			}
 		}
 		var some []logEvent
 		for j := range stored {

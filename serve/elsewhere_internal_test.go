@@ -1,0 +1,235 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// lonely is a fleet with one conversation. It reads what was said only when a reading
+// begins, as over a store that announces no changes.
+type lonely struct {
+	fleet.Conversations
+	mu      sync.Mutex
+	said    []string // cursors
+	asked   []approval.Question
+	prompts map[string]fleet.Ticket
+}
+
+func (f *lonely) Events(ctx context.Context, key string, after fleet.Cursor) iter.Seq2[fleet.ConversationEvent, error] {
+	return func(yield func(fleet.ConversationEvent, error) bool) {
+		f.mu.Lock()
+		now := transcript{cursors: f.said}
+		f.mu.Unlock()
+		for e, err := range now.Events(ctx, key, after) {
+			if !yield(e, err) {
+				return
+			}
+		}
+		<-ctx.Done()
+		yield(fleet.ConversationEvent{}, fmt.Errorf("the store: %w", ctx.Err()))
+	}
+}
+
+func (f *lonely) Prompt(_ context.Context, _, id string) (fleet.Ticket, error) {
+	if t, ok := f.prompts[id]; ok {
+		return t, nil
+	}
+	return fleet.Ticket{}, fleet.ErrUnknown
+}
+
+func (f *lonely) Get(context.Context, string) (fleet.ConversationInfo, error) {
+	return fleet.ConversationInfo{}, nil
+}
+
+func (f *lonely) Approvals() approval.Inbox { return lonelyInbox{questions: f.asked} }
+
+type lonelyInbox struct {
+	approval.Inbox
+	questions []approval.Question
+}
+
+func (in lonelyInbox) List(context.Context, approval.Filter) iter.Seq2[approval.Question, error] {
+	return func(yield func(approval.Question, error) bool) {
+		for _, q := range in.questions {
+			if !yield(q, nil) {
+				return
+			}
+		}
+	}
+}
+
+// mute is a store that does not answer for a while.
+type mute struct {
+	store.Records
+	broken atomic.Bool
+}
+
+func (s *mute) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+	if s.broken.Load() {
+		return store.Record{}, errors.New("the store does not answer")
+	}
+	return s.Records.GetRecord(ctx, k)
+}
+
+// A server that learns about an event while its store does not answer takes it over soon
+// after the store does, however long the conversation has been quiet, and complains
+// once.
+func TestToldWhileTheStoreIsSilent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db, key := store.Memory(), "ada/1"
+		broken := &mute{Records: db}
+		var log strings.Builder
+		s := newLogs(t.Context(), new(lonely), logStore{broken, "p"}, newFeed(), slog.New(slog.NewTextHandler(&log, nil)))
+		defer s.close()
+		other := openLog(t, db)
+		noteEvent(t, other, api.Event{Type: api.EventNotice, Notice: &api.Notice{}})
+		l, release, err := s.use(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer release()
+		<-time.After(24 * time.Hour)
+		broken.broken.Store(true)
+		noteEvent(t, other, api.Event{Type: api.EventNotice, Notice: &api.Notice{}})
+		s.compare([]string{pulseSum(key)})
+		<-time.After(time.Minute)
+		if n := l.lastSeq(); n != 1 {
+			t.Fatalf("%d events are known", n)
+		}
+		broken.broken.Store(false)
+		<-time.After(6 * time.Second)
+		if n := l.lastSeq(); n != 2 {
+			t.Errorf("%d events are known after the silence", n)
+		}
+		if n := strings.Count(log.String(), "cannot be read"); n != 1 {
+			t.Errorf("%d complaints\n%s", n, log.String())
+		}
+	})
+}
+
+// A message that another server has recorded is read at once, though the fleet would
+// look for it much later, and the reading that is given up for it is not a failure.
+func TestReadsAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db, key, f := store.Memory(), "ada/1", new(lonely)
+		var log strings.Builder
+		s := newLogs(t.Context(), f, logStore{db, "p"}, newFeed(), slog.New(slog.NewTextHandler(&log, nil)))
+		defer s.close()
+		other := openLog(t, db)
+		noteEvent(t, other, api.Event{Type: api.EventNotice, Notice: &api.Notice{}})
+		l, release, err := s.use(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer release()
+		for i := 2; i < 6; i++ {
+			<-time.After(time.Hour)
+			e := said(i, "text")
+			f.mu.Lock()
+			f.said = append(f.said, e.cursor)
+			f.mu.Unlock()
+			if err := other.append(t.Context(), func(*logHead) []logEvent { return []logEvent{e} }); err != nil {
+				t.Fatal(err)
+			}
+			s.compare([]string{pulseSum(key)})
+			<-time.After(100 * time.Millisecond)
+			if v := l.view(int64(i-1), new(seen), false); len(v.events) != 1 || string(v.events[0].Message) != "text "+e.cursor {
+				t.Errorf("event %d: %+v", i, v.events)
+			}
+		}
+		if log.Len() > 0 {
+			t.Error(log.String())
+		}
+	})
+}
+
+// A log that is opened at its end records nothing a second time that is older than its
+// memory: no question of the minute before a prompt, and no prompt whose sender died.
+func TestNothingTwiceAtTheEnd(t *testing.T) {
+	t.Parallel()
+	db := store.Memory()
+	asked := approval.Question{ID: "q", Conversation: "ada/1", Tool: "Bash", State: approval.Gone, Outcome: approval.Ran, Asked: time.Now().Add(-clockSkew / 2)}
+	f := &lonely{asked: []approval.Question{asked}, prompts: map[string]fleet.Ticket{"lost": {Prompt: "lost", Status: fleet.Answered}}}
+	s := &logs{ctx: t.Context(), fleet: f}
+	l := openLog(t, db)
+	if _, err := l.intend(t.Context(), api.Prompt{ID: "lost", State: api.PromptQueued}); err != nil { // and its sender dies
+		t.Fatal(err)
+	}
+	if err := s.finishAccepting(t.Context(), l, 0); err != nil || l.lastSeq() != 1 {
+		t.Fatalf("%d, %v", l.lastSeq(), err)
+	}
+	noteEvent(t, l, api.Event{Type: api.EventTurn, Turn: &api.Turn{Prompt: "lost", State: api.PromptAnswered}})
+	if err := l.noteApproval(t.Context(), &asked); err != nil {
+		t.Fatal(err)
+	}
+	noteEvent(t, l, api.Event{Type: api.EventPrompt, Prompt: &api.Prompt{ID: "next", State: api.PromptQueued}})
+	for range loadEvents - 1 {
+		noteEvent(t, l, api.Event{Type: api.EventNotice, Notice: &api.Notice{}})
+	}
+	last := l.lastSeq()
+	if l = openLog(t, db); l.first != 4 || l.events[0].Prompt == nil {
+		t.Fatalf("the memory begins at %d", l.first)
+	}
+	if err := s.noteQuestions(t.Context(), l, "next"); err != nil || l.lastSeq() != last {
+		t.Errorf("after the questions the last event is %d, want %d: %v", l.lastSeq(), last, err)
+	}
+	if l = openLog(t, db); len(l.undecided()) != 1 {
+		t.Fatalf("%+v", l.undecided())
+	}
+	if err := s.finishAccepting(t.Context(), l, 0); err != nil || l.lastSeq() != last {
+		t.Errorf("after the prompts the last event is %d, want %d: %v", l.lastSeq(), last, err)
+	}
+}
+
+// A server reports what it writes last before it ends, and one that could not
+// listen at first looks at everything.
+func TestPulseAtBothEnds(t *testing.T) {
+	t.Parallel()
+	db := &mute{Records: store.Memory()}
+	heard := make(map[string][]string)
+	newOne := func(name string) *pulse {
+		return newPulse(db, "p", slog.New(slog.DiscardHandler), func(sums []string) { heard[name] = append(heard[name], fmt.Sprint(sums == nil, sums)) })
+	}
+	one, two, late := newOne("one"), newOne("two"), newOne("late")
+	beat := func(p *pulse, fails bool) {
+		t.Helper()
+		if err := p.beat(t.Context()); (err != nil) != fails {
+			t.Fatal(err)
+		}
+	}
+	beat(two, false)
+	db.broken.Store(true)
+	one.mark("a")
+	beat(one, true)
+	beat(two, true)
+	beat(late, true)
+	db.broken.Store(false)
+	one.last()
+	one.last() // nothing is left to tell
+	for range 2 {
+		beat(two, false)
+		beat(late, false)
+	}
+	want := map[string][]string{"one": {"true []"}, "two": {"false [" + pulseSum("a") + "]"}, "late": {"true []"}}
+	if !maps.EqualFunc(heard, want, slices.Equal) {
+		t.Errorf("%v, want %v", heard, want)
+	}
+}
