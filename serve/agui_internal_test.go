@@ -130,8 +130,8 @@ func TestLateLineKeepsLiveText(t *testing.T) {
 	t.Parallel()
 	var text liveText
 	say := func(id, words string) {
-		text.take(&message.StreamEvent{EventType: message.EventMessageStart, MessageID: id})
-		text.take(&message.StreamEvent{EventType: message.EventBlockDelta, Delta: &message.Delta{Text: words}})
+		text.take(&message.StreamEvent{EventType: message.EventMessageStart, MessageID: id}, 0)
+		text.take(&message.StreamEvent{EventType: message.EventBlockDelta, Delta: &message.Delta{Text: words}}, 0)
 	}
 	say("m1", "first")
 	say("m2", "second")

@@ -39,8 +39,10 @@ func (t *liveText) before() string {
 	return t.past[len(t.past)-1]
 }
 
-// take takes a piece of the stream, and reports whether there is more to see.
-func (t *liveText) take(e *message.StreamEvent) bool {
+// take takes a piece of the stream that begins at an offset in its block, in bytes, and
+// reports whether there is more to see. A reading that begins again repeats the open
+// blocks from their beginning.
+func (t *liveText) take(e *message.StreamEvent, offset int) bool {
 	if e.ParentToolUseID != "" {
 		return false // of a subagent
 	}
@@ -66,7 +68,11 @@ func (t *liveText) take(e *message.StreamEvent) bool {
 		t.blocks = append(t.blocks, api.Block{Message: t.message, Block: e.Index, Kind: kind})
 		i = len(t.blocks) - 1
 	}
-	t.blocks[i].Text += text
+	repeated := max(0, len(t.blocks[i].Text)-offset)
+	if repeated >= len(text) {
+		return false
+	}
+	t.blocks[i].Text += text[repeated:]
 	return true
 }
 

@@ -22,14 +22,14 @@ func TestLiveText(t *testing.T) {
 	if news := live.news(&reader); len(news) != 0 {
 		t.Errorf("%+v", news)
 	}
-	live.take(piece("m", 0, "ä😀"))
+	live.take(piece("m", 0, "ä😀"), 0)
 	if news := live.news(&reader); len(news) != 1 || news[0].Type != api.EventPartial || news[0].Partial[0].Text != "ä😀" {
 		t.Errorf("%+v", news)
 	}
 	live.said([]byte(`{"type":"user","message":{"content":"the prompt, stored late"}}`))
-	live.take(piece("m", 0, "b"))
-	live.take(piece("m", 0, "c"))
-	live.take(piece("m", 1, "second"))
+	live.take(piece("m", 0, "b"), 6)
+	live.take(piece("m", 0, "c"), 7)
+	live.take(piece("m", 1, "second"), 0)
 	news := live.news(&reader)
 	if len(news) != 2 || *news[0].Delta != (api.Delta{Message: "m", Block: 0, Kind: "text", Offset: 3, Text: "bc"}) || *news[1].Delta != (api.Delta{Message: "m", Block: 1, Kind: "text", Offset: 0, Text: "second"}) {
 		t.Errorf("%+v", news)
@@ -41,20 +41,20 @@ func TestLiveText(t *testing.T) {
 		t.Errorf("%+v", news)
 	}
 	live.said([]byte(`{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"ä😀bc"}]}}`))
-	live.take(piece("m", 1, " more"))
-	if live.take(piece("m", 0, "late")) {
+	live.take(piece("m", 1, " more"), 6)
+	if live.take(piece("m", 0, "late"), 8) {
 		t.Error("a block that the transcript has is live")
 	}
 	if news := live.news(&late); len(news) != 1 || *news[0].Delta != (api.Delta{Message: "m", Block: 1, Kind: "text", Offset: 6, Text: " more"}) {
 		t.Errorf("%+v", news)
 	}
-	live.take(piece("n", 0, "next"))
+	live.take(piece("n", 0, "next"), 0)
 	if news := live.news(&late); len(news) != 1 || news[0].Type != api.EventPartial || len(news[0].Partial) != 1 || news[0].Partial[0].Message != "n" {
 		t.Errorf("%+v", news)
 	}
 	child := piece("x", 0, "of a subagent")
 	child.ParentToolUseID = "toolu_1"
-	if live.take(child) || len(live.blocks) != 1 {
+	if live.take(child, 0) || len(live.blocks) != 1 {
 		t.Errorf("%+v", live)
 	}
 }
@@ -70,5 +70,25 @@ func TestIDs(t *testing.T) {
 	}
 	if key := keyOf("a/b"); key != "" {
 		t.Errorf("an id with a slash is the key %s", key)
+	}
+}
+
+// A reading that begins again repeats the open blocks, in other pieces than before:
+// readers are sent only what is new.
+func TestLiveTextIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	const whole = "ä😀 and so on"
+	for again := range len(whole) + 1 {
+		for cut := range len(whole) + 1 {
+			var live liveText
+			var reader seen
+			live.take(piece("m", 0, whole[:again]), 0)
+			live.news(&reader)
+			live.take(piece("m", 0, whole[:cut]), 0)
+			live.take(piece("m", 0, whole[cut:]), cut)
+			if live.blocks[0].Text != whole {
+				t.Fatalf("%d bytes, then again %d and the rest: %q", again, cut, live.blocks[0].Text)
+			}
+		}
 	}
 }

@@ -309,7 +309,7 @@ func (s *logs) note(ctx context.Context, l *eventLog, e fleet.ConversationEvent)
 	if piece, ok := e.Message.(*message.StreamEvent); ok {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.writingOn.take(piece) {
+		if l.writingOn.take(piece, e.Offset) {
 			l.wake()
 		}
 		return nil

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -44,9 +43,9 @@ type Preset struct {
 	// are set by the server. Nil means the CLI's own defaults.
 	Options *claude.Options
 	// Adjust fits the options to one conversation and its owner: the key or the folder
-	// of a tenant, other tools, the schema of the answers. It changes o, a copy of
-	// Options that shares no list or map with it, before the server sets its own
-	// members. FileCheckpointing stays as Options has it, because users see it
+	// of a tenant, other tools, the schema of the answers. It changes o, a deep copy
+	// of Options, before the server sets its own members. Only what works rather than
+	// describes is shared: functions, stores, loggers, tool servers, a transport. FileCheckpointing stays as Options has it, because users see it
 	// before they begin. Adjust is called each time a CLI starts for the conversation,
 	// from several goroutines at once. After an error the CLI does not start, and
 	// users read the error as the reason why the conversation is stuck. Nil: all
@@ -70,7 +69,10 @@ type PresetUse struct {
 // options makes the options of a conversation, whose working directory is known to be
 // allowed.
 func (p *Preset) options(ctx context.Context, n *note, dir string) (*claude.Options, error) {
-	own := detached(p.Options)
+	own := new(claude.Options)
+	if p.Options != nil {
+		own = detached(p.Options)
+	}
 	if p.Adjust != nil {
 		use := PresetUse{Key: n.Key, ID: idOf(n.Key), Owner: n.Owner, Preset: p.Name, Dir: dir, Labels: slices.Clone(n.Labels)}
 		if err := p.Adjust(ctx, use, own); err != nil {
@@ -82,29 +84,6 @@ func (p *Preset) options(ctx context.Context, n *note, dir string) (*claude.Opti
 	own.Cwd, own.Model, own.PermissionMode = dir, cmp.Or(n.Model, p.Model), cmp.Or(permission.Mode(n.Mode), p.Mode)
 	own.FileCheckpointing = p.rewinds()
 	return own, nil
-}
-
-// detached returns a copy of options that shares no list or map with them.
-func detached(o *claude.Options) *claude.Options {
-	own := new(claude.Options)
-	if o == nil {
-		return own
-	}
-	*own = *o
-	for _, field := range reflect.ValueOf(own).Elem().Fields() {
-		switch {
-		case !field.CanSet():
-		case field.Kind() == reflect.Slice && !field.IsNil():
-			field.Set(reflect.AppendSlice(reflect.MakeSlice(field.Type(), 0, field.Len()), field))
-		case field.Kind() == reflect.Map && !field.IsNil():
-			all := reflect.MakeMapWithSize(field.Type(), field.Len())
-			for _, key := range field.MapKeys() {
-				all.SetMapIndex(key, field.MapIndex(key))
-			}
-			field.Set(all)
-		}
-	}
-	return own
 }
 
 // info describes the preset to users.
