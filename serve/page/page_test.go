@@ -53,7 +53,7 @@ func TestDecideWithForms(t *testing.T) {
 	path := r.begin("shop-api", "Fix the rounding")
 	a := r.pending(1)[0]
 	status, inbox := get(t, c, r.http.URL+"/")
-	for _, want := range []string{`action="/a/` + a.ID + `"`, a.Digest, "<mark>math.Round(sum * 100)</mark>", "Allow"} {
+	for _, want := range []string{`action="/a/` + a.ID + `"`, a.Digest, "<mark>math.Round(</mark>", "Allow"} {
 		if status != http.StatusOK || !strings.Contains(inbox, want) {
 			t.Errorf("%d: the inbox has no %q", status, want)
 		}
