@@ -8,6 +8,7 @@ const attach = (() => {
   const fieldOf = form => form?.querySelector("input[type=file][name=files]");
   const kept = new WeakMap(); // the files of a field
   const of = field => kept.get(field) ?? [];
+  const under = new WeakMap(); // the additions to a field that are under way, one after the other
 
   // shrink draws a large picture again, smaller, as a JPEG. That also leaves out where
   // it was taken.
@@ -53,9 +54,17 @@ const attach = (() => {
     text.required = !files.length;
   }
 
-  // add takes files into a form, and tells what it cannot take. It never touches the
-  // text.
-  async function add(form, more, fail) {
+  // add takes files into a form after those that came before them.
+  function add(form, more, fail) {
+    const field = fieldOf(form), mine = (under.get(field) ?? Promise.resolve()).then(() => take(form, more, fail)).finally(() => {
+      if (under.get(field) === mine) under.delete(field);
+    });
+    under.set(field, mine);
+    return mine;
+  }
+
+  // take takes files, and tells what it cannot take. It never touches the text.
+  async function take(form, more, fail) {
     const field = fieldOf(form), most = Number(field.dataset.most), bytes = Number(field.dataset.bytes), refused = [];
     let files = of(field);
     for (const file of more) {
@@ -74,7 +83,8 @@ const attach = (() => {
     if (refused.length) fail(why.textContent);
   }
   return {
-    add, has: form => of(fieldOf(form)).length > 0,
+    add, pending: form => under.get(fieldOf(form)), // a promise while pictures are made smaller
+    has: form => of(fieldOf(form)).length > 0,
     clear: form => { const field = fieldOf(form); if (field) show(field, []); },
     formOf: node => { const form = node.closest?.("form") ?? document.querySelector("form.prompt"); return fieldOf(form) ? form : null; },
   };

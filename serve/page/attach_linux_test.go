@@ -63,3 +63,28 @@ func TestAttachInBrowser(t *testing.T) {
 	}
 	complaints(t, r, b)
 }
+
+// A prompt that is sent while its pictures are still made smaller has all of them, and
+// what an office program copies is pasted as text.
+func TestAttachInAHurry(t *testing.T) {
+	r := newRig(t)
+	b := chromium.Open(t)
+	r.open(b)
+	path := r.begin("shop-api", "hello")
+	r.settled(path)
+	b.Load(t, r.http.URL+path)
+	b.Wait(t, `document.getElementById("prompt")`)
+	if got := b.Eval(t, `(() => { const given = new DataTransfer(); given.items.add(new File(["x"], "cells.png", { type: "image/png" })); given.setData("text/plain", "1"); given.setData("text/html", "<b>1</b>"); return document.getElementById("prompt").dispatchEvent(new ClipboardEvent("paste", { clipboardData: given, bubbles: true, cancelable: true })) })()`); got != true {
+		t.Error("the text of cells is not pasted")
+	}
+	b.Eval(t, `document.getElementById("prompt").value = "Look at these"`)
+	b.Eval(t, `new Promise(done => { const canvas = document.createElement("canvas"); canvas.width = canvas.height = 2000; canvas.getContext("2d").fillRect(9, 9, 99, 99); canvas.toBlob(picture => {
+		for (const name of ["one.png", "two.png"]) {
+			const given = new DataTransfer(); given.items.add(new File([picture], name, { type: "image/png" }));
+			document.getElementById("prompt").dispatchEvent(new ClipboardEvent("paste", { clipboardData: given, bubbles: true, cancelable: true }));
+		}
+		document.getElementById("send").click(); done(true) }) })`)
+	b.Wait(t, `document.querySelectorAll(".attached img").length === 2 && document.getElementById("prompt").value === ""`)
+	r.settled(path)
+	complaints(t, r, b)
+}

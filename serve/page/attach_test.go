@@ -64,7 +64,7 @@ func TestAttach(t *testing.T) {
 	if status, body := attach(t, c, r.http.URL+path+"/prompt", "Look at these", upload{"../../dot.png", dot}, upload{"plan \"x\"<b>.pdf", pdf}, upload{"page.html", []byte("<script>window.pwned=1</script>")}); status != http.StatusOK || !strings.Contains(body, "Sent.") {
 		t.Fatalf("%d %.500s", status, body)
 	}
-	r.settled(path)
+	r.ended(path, 2)
 	_, body := get(t, c, r.http.URL+path)
 	var found []string
 	for _, m := range regexp.MustCompile(path+`/file/\d+/\d`).FindAllString(body, -1) {

@@ -353,10 +353,12 @@
   // Forms are sent from here, so that the screen stays. What did not arrive is
   // said, and can be sent again.
   async function send(form, button) {
-    const unsent = form.querySelector(".unsent"), given = new FormData(form, button), data = form.enctype === "multipart/form-data" ? given : new URLSearchParams(given);
-    const fail = text => { if (unsent) { unsent.textContent = text; unsent.hidden = false; } else flash(text); say("urgent", text); };
     if (form.ariaBusy === "true") return;
     form.ariaBusy = "true";
+    const pending = attach.pending(form);
+    if (pending) await pending;
+    const unsent = form.querySelector(".unsent"), given = new FormData(form, button), data = form.enctype === "multipart/form-data" ? given : new URLSearchParams(given);
+    const fail = text => { if (unsent) { unsent.textContent = text; unsent.hidden = false; } else flash(text); say("urgent", text); };
     if (button) button.disabled = true;
     if (unsent) unsent.hidden = true;
     try {
@@ -391,6 +393,8 @@
   }
   document.addEventListener("submit", e => {
     const form = e.target, path = new URL(form.action, location.href).pathname;
+    const pending = path === "/new" && attach.pending(form);
+    if (pending) { e.preventDefault(); pending.then(() => form.requestSubmit(e.submitter)); return; }
     if (path === "/new") draft.keep(true);
     if (path === "/logout") draft.drop();
     if (form.method !== "post" || ["/login", "/logout", "/new"].includes(path) || "leaves" in form.dataset) return;
@@ -423,6 +427,7 @@
   document.addEventListener("paste", e => {
     const files = [...e.clipboardData?.files ?? []], form = attach.formOf(e.target);
     if (!files.length || !form) return;
+    if (["text/plain", "text/html"].every(type => e.clipboardData.types.includes(type))) return; // of an office program, with a picture of the text
     e.preventDefault();
     attach.add(form, files, refuse);
   });

@@ -96,6 +96,12 @@ func TestDecideWithForms(t *testing.T) {
 // that was taken back has ended too, while others may not have begun.
 func (r *rig) settled(path string) {
 	r.t.Helper()
+	r.ended(path, 1)
+}
+
+// ended waits until so many prompts of a conversation have ended and none is open.
+func (r *rig) ended(path string, prompts int) {
+	r.t.Helper()
 	follow, err := r.server.Service().Follow(r.t.Context(), ada, strings.TrimPrefix(path, "/c/"), 0)
 	if err != nil {
 		r.t.Fatal(err)
@@ -106,7 +112,8 @@ func (r *rig) settled(path string) {
 		case api.EventPrompt:
 			open[e.Prompt.ID] = true
 		case api.EventTurn:
-			if delete(open, e.Turn.Prompt); len(open) == 0 {
+			prompts--
+			if delete(open, e.Turn.Prompt); len(open) == 0 && prompts <= 0 {
 				return
 			}
 		}
