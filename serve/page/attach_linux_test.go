@@ -28,7 +28,7 @@ func TestAttachInBrowser(t *testing.T) {
 	r.open(b)
 	path := r.begin("shop-api", "hello")
 	r.settled(path)
-	for _, width := range []int{1280, 390} {
+	for n, width := range []int{1280, 390} {
 		b.Resize(width, 844, "light")
 		b.Load(t, r.http.URL+path)
 		b.Wait(t, `document.getElementById("prompt")`)
@@ -59,7 +59,7 @@ func TestAttachInBrowser(t *testing.T) {
 		if got := b.Eval(t, `document.documentElement.scrollWidth <= innerWidth`); got != true {
 			t.Errorf("at %d px the page is wider than the window", width)
 		}
-		r.settled(path)
+		r.ended(path, n+2)
 	}
 	complaints(t, r, b)
 }
@@ -85,6 +85,6 @@ func TestAttachInAHurry(t *testing.T) {
 		}
 		document.getElementById("send").click(); done(true) }) })`)
 	b.Wait(t, `document.querySelectorAll(".attached img").length === 2 && document.getElementById("prompt").value === ""`)
-	r.settled(path)
+	r.ended(path, 2)
 	complaints(t, r, b)
 }
