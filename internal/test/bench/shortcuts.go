@@ -41,7 +41,7 @@ func shortcuts() []shortcut {
 		{"results by hand", "message/fast.go", "case typeResult:", never, frame("turn"), 100_000},
 		{"requests by their first bytes", "internal/wire/classify.go", "toolCallRequest(line); ok", "toolCallRequest(nil); ok", frame("permission"), 150_000},
 		{"hook requests by hand", "callback_hook.go", "s.Start(raw)", "s.Start(nil)", frame("hook"), 150_000},
-		{"one timer for all callbacks", "callback.go", "s.running.deadlines.add(begin, in, cb)\n\t\tdefer s.running.deadlines.done(cb)",
+		{"one timer for all callbacks", "callback.go", "r.deadlines.add(begin, in, cb)\n\t\tdefer r.deadlines.done(cb)",
 			"var cancel context.CancelFunc\n\t\tctx, cancel = context.WithTimeoutCause(ctx, cb.timeout, ErrTimeout)\n\t\tdefer cancel()", frame("hook"), 150_000},
 		{"tool calls past the MCP SDK", "tool/conn.go", "c.direct(ctx, message); ok", "c.direct(ctx, nil); ok", frame("tool_call"), 60_000},
 		{"mirrored lines by hand", "internal/mirror/frame.go", "usualFrame(line)\n", "usualFrame(nil)\n", mirror, 100_000},
