@@ -211,11 +211,9 @@ func (p *Proxy) enter(pass *Pass) (leave func(), refused *answer) {
 		<-pass.slots
 		return nil, endedAnswer(errClosed)
 	}
-	p.active.Add(1)
 	return func() {
 		<-p.slots
 		<-pass.slots
-		p.active.Done()
 	}, nil
 }
 
@@ -250,19 +248,29 @@ type record struct {
 	attrs  []slog.Attr
 	status int
 	cause  error
+	done   func() // Close waits for it
 }
 
 // longest is how much of what a client sends is logged.
 const longest = 200
 
+// begin begins a record. [Proxy.Close] waits until it has been logged.
 func (p *Proxy) begin(what string, r *http.Request, subject string) *record {
-	return &record{began: time.Now(), what: what, attrs: []slog.Attr{
+	done := func() {}
+	p.mu.Lock()
+	if !p.closed { // else nothing waits any more, and the request is refused
+		p.active.Add(1)
+		done = p.active.Done
+	}
+	p.mu.Unlock()
+	return &record{began: time.Now(), what: what, done: done, attrs: []slog.Attr{
 		slog.String("method", r.Method[:min(len(r.Method), longest)]), slog.String("target", subject[:min(len(subject), longest)]),
 	}}
 }
 
 // end logs the record.
 func (p *Proxy) end(rec *record) {
+	defer rec.done()
 	attrs := rec.attrs
 	if rec.pass != nil {
 		attrs = append(attrs, slog.String("conversation", rec.pass.grant.Conversation.ID), slog.String("tenant", rec.pass.grant.Conversation.Tenant))

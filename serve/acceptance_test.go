@@ -28,11 +28,15 @@ func (c *cutOff) set(when func(store.RecordKey, []byte) bool) {
 	c.when = when
 }
 
-func (c *cutOff) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+// refuses asks when, one caller after the other: what it remembers needs no lock.
+func (c *cutOff) refuses(k store.RecordKey, value []byte) bool {
 	c.mu.Lock()
-	when := c.when
-	c.mu.Unlock()
-	if when != nil && when(k, value) {
+	defer c.mu.Unlock()
+	return c.when != nil && c.when(k, value)
+}
+
+func (c *cutOff) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+	if c.refuses(k, value) {
 		return 0, errors.New("the program is dead")
 	}
 	return c.Fleet.PutRecord(ctx, k, value, revision, f)

@@ -15,6 +15,7 @@ func (f *findings) name(words, lists []string) {
 	writes := slices.ContainsFunc(words, func(w string) bool { return listed(writers, base(w)) }) ||
 		program == "find" && slices.ContainsFunc(words, findWrites.MatchString)
 	opens := listed(readers, program) || listed(changers, program)
+	decoding := decodingOf(program, words)
 	for i, word := range words {
 		if i > 0 || strings.Contains(word, "/") {
 			if word = local(program, word); word == "" {
@@ -25,7 +26,7 @@ func (f *findings) name(words, lists []string) {
 			built := listed(compilers, program) && strings.IndexFunc(word, isUnknown) > 0 // its name is new, and has the beginning in the text
 			file := shellFile{word, writes || output, opens && operand || output && !built, listed(creators, program)}
 			f.files = append(f.files, file)
-			for _, name := range decoded(program, words, i) {
+			for _, name := range decoding.names(i) {
 				file.name = name
 				f.files = append(f.files, file)
 			}

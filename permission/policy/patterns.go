@@ -9,19 +9,33 @@ import (
 // Some programs look for files by patterns of their own, or decode names. Such
 // a word stands for more than its text.
 
-// decoded returns further names that a program makes of word i of a command.
-func decoded(program string, words []string, i int) []string {
-	word := words[i]
+// decoding finds the further names that a program makes of its words. What depends on
+// the whole command is found once: a command may have thousands of words.
+type decoding struct {
+	program string
+	words   []string
+	iglob   bool // an option asks for patterns that fit letters of the other case
+	icase   bool // the same, in git
+}
+
+func decodingOf(program string, words []string) decoding {
+	begins := func(option string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, option) })
+	}
+	return decoding{program, words, begins("--iglob"), begins("--icase")}
+}
+
+// names returns the further names of word i.
+func (d decoding) names(i int) []string {
+	program, words, word := d.program, d.words, d.words[i]
 	var names []string
-	add := func(patterns ...string) {
-		for _, p := range patterns {
-			if strings.ContainsAny(p, "*?[") {
-				name := ownPattern(p)
-				if slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "--iglob") }) {
-					name = withoutCase(name)
-				}
-				names = append(names, name)
+	add := func(p string) {
+		if strings.ContainsAny(p, "*?[") {
+			name := ownPattern(p)
+			if d.iglob {
+				name = withoutCase(name)
 			}
+			names = append(names, name)
 		}
 	}
 	if fileURL.MatchString(word) && strings.Contains(word, "%") || program == "curl" && strings.Contains(word, "%") {
@@ -38,8 +52,8 @@ func decoded(program string, words []string, i int) []string {
 			names = append(names, curlSet.compile().ReplaceAllString(word, string(anyText)))
 		}
 	case "git":
-		if i > 1 && !listed(messages+gitTexts, words[i-1]) && !gitPattern(words, i) {
-			names = append(names, pathspec(words, word)...)
+		if specs := d.pathspec(word); i > 1 && len(specs) > 0 && !listed(messages+gitTexts, words[i-1]) && !gitPattern(words, i) {
+			names = append(names, specs...)
 		}
 	case "grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "rsync":
 		if m := includeOption.FindStringSubmatch(word); m != nil && m[1] != "" {
@@ -78,8 +92,8 @@ var clusteredE = lazily(`^-[A-Za-z0-9]*[ef]`)
 
 // pathspec returns the names that a word stands for by git's own wildcards,
 // which also stand for dots and for slashes.
-func pathspec(words []string, word string) []string {
-	anyCase := slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "--icase") })
+func (d decoding) pathspec(word string) []string {
+	anyCase := d.icase
 	if m := pathMagic.FindStringSubmatch(word); m != nil {
 		anyCase = anyCase || strings.Contains(m[0], "icase")
 		word = word[len(m[0]):]

@@ -252,7 +252,10 @@ func (a *surroundings) absolute(p string) []string {
 	case strings.HasPrefix(p, string(anyText)), strings.HasPrefix(p, string(anyWords)):
 		return []string{string(anyText) + cleaned("/" + strings.TrimLeft(p, string(anyText)+string(anyWords)))[1:], p}
 	}
-	var all []string
+	if !spend(a.effort, len(bases)) {
+		return nil // the command is denied
+	}
+	all := make([]string, 0, len(bases))
 	for _, dir := range bases {
 		all = append(all, filepath.ToSlash(dir)+"/"+p)
 	}
