@@ -74,7 +74,7 @@ type StoreOptions struct {
 	// session that needs it makes a file in it, and removes the file when
 	// everything is stored; [store.ImportJournal] stores one that was left
 	// behind. Empty: the directory claude-journals in [os.UserCacheDir], or in
-	// [os.TempDir] if there is no such directory.
+	// [os.TempDir] where that does not exist.
 	Journal string
 	// Private leaves nothing of the session on this machine when it is over, even
 	// of a session that begins rather than resumes. The session always has the

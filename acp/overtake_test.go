@@ -13,7 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 )
 
-// sight is what an editor had seen of a call when it was asked about it.
+// sight records how much of a call an editor had seen when it was asked about it.
 type sight struct {
 	mu       sync.Mutex
 	text     int  // characters of text

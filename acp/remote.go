@@ -52,7 +52,7 @@ type RemoteServer interface {
 type Remote struct {
 	// Server is who runs the conversations.
 	Server RemoteServer
-	// Preset is what new sessions begin with. A session whose directory is below
+	// Preset names the preset of new sessions. A session whose directory is below
 	// none of its roots works in the first of them. Empty: the first preset that has
 	// the directory below one of its roots; without one, no session begins.
 	Preset string

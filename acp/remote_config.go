@@ -7,7 +7,7 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// remoteChoices is what can be chosen in a conversation of a server, and what is.
+// remoteChoices lists the choices of a conversation on a server, and the current ones.
 type remoteChoices struct {
 	preset      *api.PresetInfo
 	mode, model string
@@ -27,7 +27,7 @@ func (c remoteChoices) modes() []schema.SessionMode {
 	return out
 }
 
-// current is what is chosen, or what the preset chooses.
+// current returns the choice, or that of the preset.
 func (c remoteChoices) current(chosen, preset, other string) string {
 	return orName(chosen, orName(preset, other))
 }

@@ -16,7 +16,7 @@ type openPrompts struct {
 	foreign bool
 }
 
-// asking is what to do with a question.
+// asking is who is asked a question.
 type asking int
 
 const (

@@ -34,7 +34,7 @@ type Budget struct {
 
 // Balance is the state of the account of a conversation or a tenant.
 type Balance struct {
-	// Spent is what was spent in the period that began at Since.
+	// Spent is the spending of the period that began at Since.
 	Spent Amount    `json:"spent,omitzero"`
 	Since time.Time `json:"since,omitzero"`
 	// Total and Requests count from the beginning.
@@ -89,7 +89,7 @@ func (a Balance) held() (sum Amount) {
 	return sum
 }
 
-// verdict is what an account says about a request.
+// verdict is the decision of an account about a request.
 type verdict int
 
 const (

@@ -107,7 +107,7 @@ func dialFirst(ctx context.Context, addresses []netip.AddrPort) (net.Conn, error
 }
 
 // pipe copies both ways until both sides have ended, one has failed, or nothing came for
-// too long. first is what has been read of near already.
+// too long. first holds the bytes of near that were read already.
 func pipe(near net.Conn, first io.Reader, far net.Conn, idle time.Duration) (up, down int64) {
 	var last atomic.Int64
 	touch := func() {

@@ -58,7 +58,7 @@ func (c Credential) GoString() string { return c.String() }
 // LogValue returns what String does.
 func (c Credential) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// oauthBeta is what the API wants to see with OAuth tokens.
+// oauthBeta is the beta header that the API requires beside OAuth tokens.
 const oauthBeta = "oauth-2025-04-20"
 
 // set puts the credential into the header of a request.

@@ -112,7 +112,7 @@ func (x *exchange) foresee(ctx context.Context, limits []Budget) *answer {
 	return refusedAnswer(refused, err, limits)
 }
 
-// refusedAnswer is what a client reads if its accounts do not admit a request, nil if they do.
+// refusedAnswer returns the answer to a request that its accounts do not admit, nil if they do.
 func refusedAnswer(refused *refusal, err error, limits []Budget) *answer {
 	if err != nil {
 		return &answer{status: http.StatusServiceUnavailable, kind: kindInternal, text: "The proxy cannot count costs at this moment.", retry: time.Second, cause: err}
@@ -133,7 +133,7 @@ func refusedAnswer(refused *refusal, err error, limits []Budget) *answer {
 	return &answer{status: http.StatusPaymentRequired, kind: kindBilling, text: spentText(whose, refused.spent, limits[refused.account])}
 }
 
-// spentText is what the user reads when a budget is spent.
+// spentText tells the user that a budget is spent.
 func spentText(whose string, a Amount, l Budget) string {
 	var parts []string
 	if l.USD > 0 && a.USD >= l.USD {
@@ -306,7 +306,7 @@ func (x *exchange) settle(ctx context.Context) {
 	}
 }
 
-// cost is what the request has cost. What is not known counts as reserved.
+// cost returns the cost of the request. An unknown part counts as reserved.
 func (x *exchange) cost() Amount {
 	switch {
 	case !x.metered:

@@ -24,7 +24,7 @@ type Conversation struct {
 	Tenant string
 }
 
-// Grant is what a conversation is let do.
+// Grant lists the rights of a conversation.
 type Grant struct {
 	Conversation Conversation
 	Budget       Budget

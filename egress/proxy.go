@@ -240,7 +240,7 @@ func (p *Proxy) admit(ctx context.Context, candidates []string) (*Pass, *answer)
 	return pass, nil
 }
 
-// record is what is logged about a request.
+// record is the log entry of a request.
 type record struct {
 	began  time.Time
 	what   string

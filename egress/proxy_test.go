@@ -19,7 +19,7 @@ import (
 	"github.com/claude-agent-go/claude/egress"
 )
 
-// realKey is what no conversation may ever see.
+// realKey must never reach a conversation.
 const realKey = "sk-ant-api03-the-real-key-of-the-account"
 
 // fixture is a proxy before an API of the test's own.

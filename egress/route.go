@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// action is what happens to a request.
+// action is the fate of a request.
 type action int
 
 const (

@@ -16,8 +16,8 @@ const (
 	maxEvent = 1 << 20
 	// maxWhole is how long an answer may be that is not a stream.
 	maxWhole = 16 << 20
-	// bytesPerToken is what a token has at least, on average. It is used where the API
-	// has not said how many there were.
+	// bytesPerToken is the least size of an average token, for answers whose count the
+	// API did not send.
 	bytesPerToken = 4
 	// mostTokens is more than any answer has. A larger count is not believed.
 	mostTokens = 1 << 30
@@ -183,7 +183,7 @@ func (m *meter) spent() (u message.Usage, known bool) {
 	return u, true
 }
 
-// ask is what a request says about its cost.
+// ask holds the members of a request that decide about its cost.
 type ask struct {
 	Model     string `json:"model"`
 	MaxTokens int    `json:"max_tokens"`
@@ -235,12 +235,12 @@ func readAsk(body []byte) (a ask, err error) {
 	return a, nil
 }
 
-// usage is what an answer is expected to use at most.
+// usage returns the most that an answer is expected to use.
 func (a ask) usage() message.Usage {
 	return message.Usage{CacheCreationInputTokens: a.input, OutputTokens: a.MaxTokens, Speed: a.Speed}
 }
 
-// taken is what is paid if the answer had not begun. A stream begins with its first token,
+// taken returns the price if the answer had not begun. A stream begins with its first token,
 // but an answer that comes whole is written before it begins, and may be paid for in full.
 func (a ask) taken() message.Usage {
 	if !a.Stream {

@@ -17,7 +17,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// managed is what a conversation must look like.
+// managed is the expected state of a conversation.
 type managed struct {
 	title   string
 	labels  map[string]string

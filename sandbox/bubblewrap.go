@@ -57,7 +57,7 @@ const (
 	user      = 1000
 )
 
-// system is what every program needs, and nothing that belongs to a user. /etc is not
+// system lists the folders that every program needs; none belongs to a user. /etc is not
 // there as a whole: for a caller who is root its secrets would be readable inside.
 var system = []string{
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
@@ -114,7 +114,7 @@ func (b *Bubblewrap) args(in *inside) []string {
 	return append(args, in.command...)
 }
 
-// inside is what a sandbox has to hold for one launch.
+// inside lists the contents of a sandbox for one launch.
 type inside struct {
 	dir     string   // the working directory
 	mounts  []Mount  // what the launch needs

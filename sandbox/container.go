@@ -97,7 +97,7 @@ func remove(program, name string) error {
 	return nil
 }
 
-// containerPlan is what one container has to hold.
+// containerPlan lists the contents of one container.
 type containerPlan struct {
 	task   task
 	mounts []Mount

@@ -232,7 +232,7 @@ func (s *supervisor) input(child *proc.Process) error {
 // prompt. Then the other side has to wait.
 const maxBacklog = 64 << 20
 
-// backlog is what the CLI has not read yet.
+// backlog holds the input that the CLI has not read yet.
 type backlog struct {
 	mu      sync.Mutex
 	changed sync.Cond

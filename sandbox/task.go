@@ -18,7 +18,7 @@ import (
 //
 // Lines for the helper begin with a byte that no line of JSON begins with.
 
-// task is what a helper elsewhere has to start.
+// task describes the process that a helper starts on the other side.
 type task struct {
 	Path string   // the CLI there
 	Args []string // with filesMark for the folder of the files
@@ -65,7 +65,7 @@ func writeTask(w io.Writer, t task) error {
 	return err
 }
 
-// lineReader is what a task is read from.
+// lineReader is the source of a task.
 type lineReader interface {
 	io.Reader
 	ReadSlice(delim byte) ([]byte, error)

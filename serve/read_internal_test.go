@@ -31,9 +31,8 @@ func (f transcript) Events(_ context.Context, _ string, after fleet.Cursor) iter
 	}
 }
 
-// Every page of messages is what a reader of all of them would cut out of the list: in
-// both directions, with any bound and any number, wherever the memory begins and the
-// segments end. Pages follow each other without a gap or a repetition.
+// Every page of messages equals the same part of the whole list: in both directions,
+// with any bound and any number, wherever the memory begins and the segments end. Pages follow each other without a gap or a repetition.
 func TestPagesOfMessages(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
@@ -107,8 +106,8 @@ func TestPagesOfMessages(t *testing.T) {
 	}
 }
 
-// The tail of a log is what stands before a number, at most so much of it, and says
-// whether there is more.
+// The tail of a log has the last events before a number, up to a limit, and tells
+// whether there are more.
 func TestTailOfLog(t *testing.T) {
 	t.Parallel()
 	l := newEventLog("ada/1", logStore{}, always, func(string) {})

@@ -12,8 +12,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// leftovers are what a process may leave that is killed while a worktree is made, from its
-// first step to its last. Each is made of a whole worktree.
+// leftovers are the traces of a process that is killed while it makes a worktree, from the
+// first step to the last. Each is made of a whole worktree.
 var leftovers = []struct {
 	name string
 	cut  func(t *testing.T, repo, path, admin, branch string)

@@ -17,7 +17,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// gitState is what a snapshot of a worktree has besides its files. All names of objects
+// gitState is the part of a worktree's snapshot beside its files. All names of objects
 // are those of git.
 type gitState struct {
 	Base string `json:"base"` // the commit at which the branch began, which every machine has

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What a state needs in a new pack is what neither its base nor the packs of before have.
+// A new pack has the objects that neither the base nor an earlier pack has.
 func TestLacks(t *testing.T) {
 	packs := func(n int) (all []gitPack) {
 		for i := range n {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// index is what this machine knows about its folder: which snapshot it continues, and
-// which chunks its files had when they were last read. It is only a memory: without it
-// everything is read again.
+// index records which snapshot the folder on this machine continues, and which chunks
+// its files had when they were last read. It is only a cache: without it everything is
+// read again.
 type index struct {
 	// Revision is that of the head that the folder was last the same as.
 	Revision int64 `json:"revision"`

@@ -91,7 +91,7 @@ func (d *snapshotDir) save(ctx context.Context, fence store.Fence) error {
 // maxNamed is how many files a warning names.
 const maxNamed = 10
 
-// survey is what a folder holds.
+// survey lists the content of a folder.
 type survey struct {
 	entries []entry
 	text    []byte // the list of files

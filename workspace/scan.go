@@ -28,7 +28,7 @@ func (e *BoundError) Error() string {
 	return fmt.Sprintf("claude: workspace: more than %d %s at %s; %s", e.Limit, e.What, e.Path, advice)
 }
 
-// levels is what the bound that no option raises is of.
+// levels names the bound that no option raises.
 const levels = "levels of folders"
 
 // maxDepth is how many folders may be in one another: each is open while what is in it is

@@ -159,7 +159,7 @@ func decodeHead(r store.Record) (h head, err error) {
 	return h, nil
 }
 
-// manifest returns the files of a snapshot. Each chunk is what its name says.
+// manifest returns the files of a snapshot. Each chunk has been checked against its name.
 func (s *Snapshots) manifest(ctx context.Context, h head) ([]entry, error) {
 	var text []byte
 	for _, name := range h.Manifest {
@@ -215,7 +215,7 @@ func (s *Snapshots) Open(ctx context.Context, key string) (Workdir, error) {
 		if d.index.Revision != revision { // written from here, and what it names is not known
 			d.index = index{Revision: revision, By: h.By}
 		}
-		return d.opened(ctx) // nobody has saved since, or nobody ever has
+		return d.opened(ctx) // nothing was saved since, or ever
 	}
 	if revision == 0 {
 		if d.index.Revision != 0 { // it was saved once, and removed from another machine

@@ -20,7 +20,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// tree is what a folder holds: content by path, with a slash behind folders and the
+// tree is the content of a folder by path, with a slash behind folders and the
 // target of a link behind "-> ".
 type tree map[string]string
 
@@ -70,7 +70,7 @@ func write(t testing.TB, dir string, files map[string]string) {
 	}
 }
 
-// shared is what the workers of a test share.
+// shared is the state that the workers of a test have in common.
 type shared struct {
 	records *store.MemoryStore
 	blobs   Blobs

@@ -10,7 +10,7 @@ import (
 )
 
 // A lease that an attempt of our own may have acquired is waited for, until it must have
-// ended. One that has another owner, or of which there is no doubt, is held by another
+// ended. One that has another owner, or whose owner is certain, is held by another
 // mirror.
 func TestLeaseInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -111,7 +111,7 @@ func plainByte(b byte) bool {
 
 // exclusion returns the glob with which ripgrep leaves out all that a path with stars
 // fits, in whatever case if that is asked for: its globs heed the case. The path begins
-// with **/ or with a slash. It is not ok if there is no such glob.
+// with **/ or with a slash. Without such a glob it is not ok.
 func exclusion(path string, anyCase bool) (glob string, ok bool) {
 	for name := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
 		if name == "" || name == "." || name == ".." || name != "**" && strings.Contains(name, "**") {

@@ -22,13 +22,13 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// promptForm is what a form with a prompt was sent with.
+// promptForm holds the fields and files of a submitted prompt.
 type promptForm struct {
 	url.Values
 	files []promptFile
 }
 
-// promptFile is a file that somebody attached.
+// promptFile is an attached file.
 type promptFile struct {
 	name string
 	data []byte
@@ -117,7 +117,7 @@ func (f *promptForm) refuse(status int, title, detail string) error {
 	return &refused{Problem: &api.Problem{Title: title, Status: status, Detail: detail}, typed: f.Get("prompt")}
 }
 
-// refused is a problem of a form with a text that somebody has typed.
+// refused is a problem of a form that keeps the typed text.
 type refused struct {
 	*api.Problem
 	typed string
@@ -149,8 +149,8 @@ func (f *promptForm) content() (json.RawMessage, error) {
 	return jsonx.Marshal(content)
 }
 
-// block returns a file as a block of a prompt, nil if the model cannot read it. What
-// counts is what is in the file, not its name.
+// block returns a file as a block of a prompt, nil if the model cannot read it. The
+// content of the file decides, not its name.
 func (f *promptFile) block() message.Block {
 	kind, _, _ := mime.ParseMediaType(http.DetectContentType(f.data)) // it always has one
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
-// A conversation that nobody follows costs the same to open, however long it is. It is
+// A conversation without followers costs the same to open, however long it is. It is
 // compared with one that is long enough to fill a screen.
 func TestColdLoadDoesNotGrow(t *testing.T) {
 	lengths := []int{100, 100 + segment*long.Pick(4, 24)}

@@ -215,7 +215,7 @@ func (p *page) problem(q *request, err error) {
 
 type problemView struct {
 	Title, Detail, Successor, Conversation string
-	Typed                                  string // what somebody has typed, and was not taken
+	Typed                                  string // typed text that was refused
 	Card                                   *card
 }
 

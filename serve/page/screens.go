@@ -363,7 +363,7 @@ func (p *page) call(q *request) error {
 	return nil
 }
 
-// wholeCall returns the input and the output of a call, false if there is no such call.
+// wholeCall returns the input and the output of a call, and whether the events have it.
 func wholeCall(events []api.Event, id string) (string, bool) {
 	var out strings.Builder
 	for i := range events {

@@ -265,8 +265,8 @@ func (c *Conn) reject(f frame, problem *schema.Error) {
 	c.refuse(f.id, problem)
 }
 
-// refuse answers what could not be handled. Without an id the answer goes to
-// nobody in particular, as JSON-RPC wants it.
+// refuse answers what could not be handled. Without an id the answer has
+// the id null, as JSON-RPC wants it.
 func (c *Conn) refuse(id json.RawMessage, e *schema.Error) {
 	if id == nil {
 		id = json.RawMessage("null")

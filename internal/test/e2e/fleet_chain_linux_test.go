@@ -231,7 +231,7 @@ func TestRealWholeChain(t *testing.T) {
 		}
 		return f, func() { closeFleet(t, f); end() }
 	}
-	// state is what a machine finds that has never seen the conversation.
+	// state is found by a machine that has never seen the conversation.
 	state := func() (main, notes, log string) {
 		t.Helper()
 		files, err := worker().snapshots(t.Context())
