@@ -44,14 +44,6 @@ func (h *logHead) writable() error {
 	return beingDeleted()
 }
 
-// beingDeleted returns the problem of a request for a conversation that is being
-// deleted.
-func beingDeleted() *api.Problem {
-	p := deleting.because("nothing more is accepted for it: begin another conversation, or try again in a moment")
-	p.RetryAfter = 1
-	return p
-}
-
 // beginErasing closes a log. It fails if prepare does, which may set in the head how
 // the conversation is to be deleted.
 func (b logStore) beginErasing(ctx context.Context, key, by string, prepare func(h *logHead, now time.Time) error) error {

@@ -244,3 +244,6 @@ func PresetOf(ctx context.Context, r store.Records, project, key string) (string
 	n, _, err := noteStore{r, project}.load(ctx, key)
 	return n.Preset, err
 }
+
+// rewinds reports whether the files of its conversations can be restored.
+func (p *Preset) rewinds() bool { return p.Options != nil && p.Options.FileCheckpointing }

@@ -198,3 +198,11 @@ func write(p *api.Problem, w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(body)
 }
+
+// beingDeleted returns the problem of a request for a conversation that is being
+// deleted.
+func beingDeleted() *api.Problem {
+	p := deleting.because("nothing more is accepted for it: begin another conversation, or try again in a moment")
+	p.RetryAfter = 1
+	return p
+}

@@ -103,9 +103,6 @@ func (pr *prompter) checkRewind(ctx context.Context, n *note, r *api.RewindReque
 	return nil
 }
 
-// rewinds reports whether the files of its conversations can be restored.
-func (p *Preset) rewinds() bool { return p.Options != nil && p.Options.FileCheckpointing }
-
 // pathIn returns a path relative to a directory, if it is inside.
 func pathIn(dir, path string) string {
 	if rel, err := filepath.Rel(dir, path); err == nil && dir != "" && filepath.IsLocal(rel) {

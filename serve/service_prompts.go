@@ -3,11 +3,9 @@ package serve
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/uuid"
-	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
@@ -29,29 +27,6 @@ func (s *Service) Send(ctx context.Context, u api.User, id string, p api.NewProm
 		return api.Prompt{}, problemOf(err)
 	}
 	return out, nil
-}
-
-// contentOf reads the content of a prompt.
-func contentOf(raw []byte) (message.Content, error) {
-	var content message.Content
-	if err := content.UnmarshalJSON(raw); err != nil || len(content) == 0 {
-		return nil, badRequest.because("content must be a text that is not empty, or a list of blocks as in the Messages API")
-	}
-	for _, block := range content {
-		switch b := block.(type) {
-		case *message.TextBlock:
-			if strings.TrimSpace(b.Text) == "" {
-				return nil, badRequest.because("a text of the content is empty")
-			}
-		case *message.ImageBlock, *message.DocumentBlock:
-		default:
-			return nil, badRequest.because("a block of the content is neither text nor an image nor a document")
-		}
-	}
-	if err := checkAttached(content); err != nil {
-		return nil, err
-	}
-	return content, nil
 }
 
 // CancelPrompt removes a prompt that has not begun.

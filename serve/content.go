@@ -3,6 +3,7 @@ package serve
 import (
 	"encoding/base64"
 	"slices"
+	"strings"
 
 	"github.com/claude-agent-go/claude/internal/show"
 	"github.com/claude-agent-go/claude/message"
@@ -19,6 +20,29 @@ const (
 
 // ImageTypes returns the media types of the images that a prompt may have.
 func ImageTypes() []string { return []string{"image/png", "image/jpeg", "image/gif", "image/webp"} }
+
+// contentOf reads the content of a prompt.
+func contentOf(raw []byte) (message.Content, error) {
+	var content message.Content
+	if err := content.UnmarshalJSON(raw); err != nil || len(content) == 0 {
+		return nil, badRequest.because("content must be a text that is not empty, or a list of blocks as in the Messages API")
+	}
+	for _, block := range content {
+		switch b := block.(type) {
+		case *message.TextBlock:
+			if strings.TrimSpace(b.Text) == "" {
+				return nil, badRequest.because("a text of the content is empty")
+			}
+		case *message.ImageBlock, *message.DocumentBlock:
+		default:
+			return nil, badRequest.because("a block of the content is neither text nor an image nor a document")
+		}
+	}
+	if err := checkAttached(content); err != nil {
+		return nil, err
+	}
+	return content, nil
+}
 
 // checkAttached refuses images and documents that no turn could use: too many, too
 // large, or of a kind that the model does not read.
