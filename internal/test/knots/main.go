@@ -49,18 +49,10 @@ func run(ctx context.Context, out io.Writer, patterns []string, all bool) error 
 	modules := []string{"."}
 	if len(patterns) == 0 {
 		patterns = []string{"./..."}
-		nested, err := filepath.Glob("*/*/go.mod")
-		if err != nil {
+		var err error
+		if modules, err = moduleDirs("."); err != nil {
 			return err
 		}
-		flat, err := filepath.Glob("*/go.mod")
-		if err != nil {
-			return err
-		}
-		for _, file := range append(flat, nested...) {
-			modules = append(modules, filepath.Dir(file))
-		}
-		slices.Sort(modules)
 	}
 	var packages []shape
 	for _, dir := range modules {
@@ -72,6 +64,22 @@ func run(ctx context.Context, out io.Writer, patterns []string, all bool) error 
 	}
 	print(out, packages, all)
 	return nil
+}
+
+// moduleDirs returns the folders of all modules of a repository, in order.
+func moduleDirs(root string) ([]string, error) {
+	dirs := []string{root}
+	for _, depth := range []string{"*", filepath.Join("*", "*")} {
+		files, err := filepath.Glob(filepath.Join(root, depth, "go.mod"))
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			dirs = append(dirs, filepath.Dir(file))
+		}
+	}
+	slices.Sort(dirs)
+	return dirs, nil
 }
 
 // print writes the figures as tables, the largest first.
