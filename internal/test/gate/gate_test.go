@@ -236,3 +236,24 @@ func TestNoTests(t *testing.T) {
 		t.Errorf("the output does not say why:\n%s", &out)
 	}
 }
+
+// A test of the long level is skipped on the quick one, and must pass on its own. What has
+// failed on the quick level has failed.
+func TestBothLevels(t *testing.T) {
+	start, pass := [2]string{"start", ""}, [2]string{"pass", ""}
+	quick := func() *results {
+		return events(start, [2]string{"run", "TestLong"}, [2]string{"skip", "TestLong"}, [2]string{"run", "TestRaces"}, [2]string{"fail", "TestRaces"}, [2]string{"run", "TestOdd"}, [2]string{"skip", "TestOdd"}, [2]string{"fail", ""})
+	}
+	res := newResults()
+	res.add(quick())
+	res.of["p"] = run{quick: true}
+	res.add(events(start, [2]string{"run", "TestLong"}, [2]string{"pass", "TestLong"}, [2]string{"run", "TestRaces"}, [2]string{"pass", "TestRaces"}, pass))
+	for name, want := range map[string]string{"TestLong": "pass", "TestRaces": "fail", "TestOdd": "skip"} {
+		if got := res.outcome[testID{"p", name}]; got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	if !res.of["p"].quick {
+		t.Error("a failure of the quick level would be repeated on the long one")
+	}
+}

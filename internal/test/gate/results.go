@@ -106,8 +106,9 @@ func (res *results) settle(pkg string) {
 	}
 }
 
-// add adds what another command said. A package may run twice: what has failed once, or
-// never ended, does not pass any more.
+// add adds what another command said. A package may run twice, on the quick level and on
+// the long one: a test that was skipped first has passed when it passes then, but what has
+// failed once, or never ended, does not pass any more.
 func (res *results) add(other *results) {
 	bad := func(id testID, _ string) bool { return res.outcome[id] == "fail" || res.outcome[id] == "run" }
 	now := maps.Clone(other.outcome)
@@ -119,7 +120,11 @@ func (res *results) add(other *results) {
 	}
 	maps.Copy(res.outcome, now)
 	maps.Copy(res.took, other.took)
-	maps.Copy(res.of, other.of)
+	for pkg, r := range other.of {
+		if !slices.ContainsFunc(res.failed(), func(id testID) bool { return id.pkg == pkg }) {
+			res.of[pkg] = r // else that of the failure stays, which is repeated
+		}
+	}
 	res.ok = append(res.ok, other.ok...)
 	res.build = append(res.build, other.build...)
 	res.raced = res.raced || other.raced

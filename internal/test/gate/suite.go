@@ -21,15 +21,18 @@ import (
 // run is a go test command.
 type run struct {
 	dir      string   // of the module
+	quick    bool     // only the quick level
 	packages []string // patterns
 	flags    []string // for these packages, whenever their tests run
 	limits   []string // for the whole command only
 }
 
-// plain lists what is tested without the race detector, which makes computing
+// plain lists what is never tested with the race detector, which makes computing
 // several times slower and sees nothing where nothing is shared. These packages
 // start no goroutine and guard nothing; of a package that does, only some tests
-// are named.
+// are named. All others run with it on the quick level. Of the long level only the
+// packages of [starting] do: there the time is that of the CLI, and what happens is not
+// scripted.
 func plain() []plainTests {
 	return []plainTests{
 		{pkg: "internal/release"},    // it compresses programs and runs others; first, because it takes longest
@@ -116,27 +119,31 @@ func suite(ctx context.Context, root string) (lanes [][]run, err error) {
 		return nil, err
 	}
 	const vet = "-vet=off"
+	withCLI := run{dir: root, packages: starting(), flags: []string{vet, "-race"}, limits: []string{"-p=2", "-timeout=30m"}}
+	racing = slices.DeleteFunc(racing, func(pkg string) bool { return slices.Contains(withCLI.packages, pkg) })
 	whole := run{dir: root, flags: []string{vet}, limits: []string{"-p=2", "-timeout=20m"}}
 	parts := run{dir: root, flags: []string{vet}, limits: []string{"-p=1", "-timeout=20m"}}
 	var names []string
 	for _, p := range plain() {
 		pkg := "./" + p.pkg
-		if len(p.tests) > 0 {
-			parts.packages = append(parts.packages, pkg)
-			names = append(names, p.tests...)
+		switch {
+		case len(p.tests) == 0:
+			whole.packages = append(whole.packages, pkg)
+			racing = slices.DeleteFunc(racing, func(other string) bool { return other == pkg })
 			continue
+		case slices.Contains(withCLI.packages, pkg):
+			parts.packages = append(parts.packages, pkg)
 		}
-		whole.packages = append(whole.packages, pkg)
-		racing = slices.DeleteFunc(racing, func(other string) bool { return other == pkg })
+		names = append(names, p.tests...)
 	}
 	slices.SortStableFunc(racing, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
 	pattern := "^(" + strings.Join(names, "|") + ")$"
 	parts.limits = append(parts.limits, "-run="+pattern)
-	racing = slices.DeleteFunc(racing, func(pkg string) bool { return slices.Contains(starting(), pkg) })
+	withCLI.limits = append(withCLI.limits, "-skip="+pattern)
 	// Tests wait for processes and timers half of the time, so two packages at once keep two
 	// cores at work.
-	raced := run{dir: root, packages: racing, flags: []string{vet, "-race"}, limits: []string{"-p=2", "-timeout=30m", "-skip=" + pattern}}
-	withCLI := run{dir: root, packages: starting(), flags: raced.flags, limits: []string{"-p=2", "-timeout=30m", "-skip=" + pattern}}
+	raced := run{dir: root, quick: true, packages: racing, flags: withCLI.flags, limits: []string{"-p=2", "-timeout=20m", "-skip=" + pattern}}
+	thorough := run{dir: root, packages: racing, flags: []string{vet}, limits: []string{"-p=2", "-timeout=30m"}}
 	// Other modules have drivers of their own, and the race detector makes a
 	// database that is written in Go crawl.
 	mods, err := modules(root)
@@ -148,7 +155,7 @@ func suite(ctx context.Context, root string) (lanes [][]run, err error) {
 		others = append(others, run{dir: dir, packages: []string{"./..."}, flags: []string{vet}, limits: []string{"-timeout=20m"}})
 	}
 	// One after the other: side by side, tests of the real CLI and of browsers starve.
-	return [][]run{append([]run{raced, withCLI}, others...)}, nil
+	return [][]run{append([]run{raced, thorough, withCLI}, others...)}, nil
 }
 
 // rank is the place of a package among the slowest, or behind them all.
@@ -225,14 +232,22 @@ func (r run) String() string {
 	if len(r.packages) > 20 {
 		what = fmt.Sprintf("(%d packages)", len(r.packages))
 	}
-	return fmt.Sprintf("go -C %s test %s %s", r.dir, strings.Join(r.flags, " "), what)
+	level := long.Variable + "=1 "
+	if r.quick {
+		level = ""
+	}
+	return fmt.Sprintf("%sgo -C %s test %s %s", level, r.dir, strings.Join(r.flags, " "), what)
 }
 
-// environment is that of the tests, on the long level. A binary with the race detector
+// environment is that of the tests, on the long level unless quick. A binary with the race detector
 // takes a second to exit, so that it can finish its reports. A tenth of that is enough,
 // and hundreds of binaries run here, with those that tests start.
-func environment(environ []string) []string {
-	environ = append(environ, long.Variable+"=1")
+func environment(environ []string, quick bool) []string {
+	level := "1"
+	if quick {
+		level = ""
+	}
+	environ = append(environ, long.Variable+"="+level)
 	if slices.ContainsFunc(environ, func(entry string) bool { return strings.HasPrefix(entry, "GORACE=") }) {
 		return environ
 	}
@@ -245,7 +260,7 @@ func (r run) test(ctx context.Context, args ...string) *results {
 	cmd := exec.CommandContext(ctx, "go", "test", "-json", "-count=1")
 	cmd.Args = append(append(cmd.Args, r.flags...), args...)
 	cmd.Dir = r.dir
-	cmd.Env = environment(os.Environ())
+	cmd.Env = environment(os.Environ(), r.quick)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Stderr = &res.stderr

@@ -20,7 +20,8 @@ var root = filepath.Join("..", "..", "..")
 // arranged returns the suite of this module: listing its packages takes a while.
 var arranged = sync.OnceValues(func() ([][]run, error) { return suite(context.Background(), root) })
 
-// TestSuite sees that every package of every module is tested once.
+// TestSuite sees that every package of every module is tested once on the long level, and
+// on the quick level only with the race detector.
 func TestSuite(t *testing.T) {
 	lanes, err := arranged()
 	if err != nil {
@@ -28,6 +29,12 @@ func TestSuite(t *testing.T) {
 	}
 	times := make(map[string]int) // by the folder of a package, or of a module
 	for _, r := range slices.Concat(lanes...) {
+		if r.quick {
+			if !slices.Contains(r.flags, "-race") {
+				t.Errorf("%v finds nothing that the long level does not", r)
+			}
+			continue
+		}
 		some := slices.ContainsFunc(r.limits, func(limit string) bool { return strings.HasPrefix(limit, "-run=") })
 		for _, pkg := range r.packages {
 			if !some {
@@ -71,9 +78,12 @@ func TestEnvironment(t *testing.T) {
 		{{"A=b"}, {"A=b", "LONG_TESTS=1", "GORACE=atexit_sleep_ms=100"}},
 		{{"GORACE=halt_on_error=1", "A=b"}, {"GORACE=halt_on_error=1", "A=b", "LONG_TESTS=1"}},
 	} {
-		if got := environment(test[0]); !slices.Equal(got, test[1]) {
+		if got := environment(test[0], false); !slices.Equal(got, test[1]) {
 			t.Errorf("environment(%q) = %q, want %q", test[0], got, test[1])
 		}
+	}
+	if got := environment([]string{"LONG_TESTS=1", "GORACE=a"}, true); !slices.Equal(got, []string{"LONG_TESTS=1", "GORACE=a", "LONG_TESTS="}) {
+		t.Errorf("the quick level has %q", got)
 	}
 }
 
@@ -184,8 +194,11 @@ func TestPlainOnce(t *testing.T) {
 		for _, name := range p.tests {
 			times := 0
 			for _, r := range slices.Concat(lanes...) {
-				if slices.Contains(r.packages, "./"+p.pkg) && r.runs(name) {
-					times++
+				if !slices.Contains(r.packages, "./"+p.pkg) || !r.runs(name) {
+					continue
+				}
+				if times++; slices.Contains(r.flags, "-race") {
+					t.Errorf("%s of %s runs with the race detector", name, p.pkg)
 				}
 			}
 			if times != 1 {
