@@ -106,7 +106,7 @@ func TestPagesOfMessages(t *testing.T) {
 	}
 }
 
-// The tail of a log has the last events before a number, up to a limit, and tells
+// The tail of a log has the last events before a number, up to a limit, and reports
 // whether there are more.
 func TestTailOfLog(t *testing.T) {
 	t.Parallel()
