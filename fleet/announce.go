@@ -71,6 +71,17 @@ func (a *announcer) listenAt(at string) (t *topic, end func()) {
 	}
 }
 
+// followed reports whether any conversation has listeners.
+func (a *announcer) followed() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := len(a.topics)
+	if a.topics[outcomesPlace] != nil {
+		n--
+	}
+	return n > 0
+}
+
 // now returns how often the conversation has changed, and a channel that is
 // closed when it changes again.
 func (a *announcer) now(t *topic) (version uint64, changed <-chan struct{}) {

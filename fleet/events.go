@@ -240,9 +240,9 @@ func interruptNote(m *message.User) bool {
 }
 
 // quietPoll is the longest pause between two reads of a conversation in which nothing
-// happens. Prompts are looked for in all conversations together, and what they cause is
-// announced, so only turns without a prompt that another process runs wait for it, if
-// the store announces nothing.
+// happens. Prompts that wait and prompts that have ended are looked for in all
+// conversations together, and what they cause is announced. So only turns without a
+// prompt that another process runs wait for it, if the store announces nothing.
 const quietPoll = 5 * time.Minute
 
 // pause returns how long to wait for an announcement before the next read.

@@ -82,7 +82,7 @@ func newHouse(ctx context.Context, o Options) *house {
 	}
 	h.lookout = &lookout{
 		opts: &h.opts, ctx: h.ctx, store: h.store, inbox: h.inbox, newer: &h.newer, overdue: overdue, days: h.days, clock: &h.clock,
-		records: h.records, roster: h.roster, endings: h.endings, missed: make(chan struct{}, 1),
+		records: h.records, roster: h.roster, endings: h.endings, ended: endWatch{log: h.log, logger: o.Logger}, missed: make(chan struct{}, 1),
 	}
 	return h
 }

@@ -74,12 +74,13 @@ func (l *lookout) announce(busy map[string]bool) {
 	}
 }
 
-// poll looks for prompts that other processes have accepted, until the end.
+// poll looks for prompts that other processes have accepted or ended, until the end.
 func (l *lookout) poll() {
 	for waitFor(l.ctx, l.missed, nil, l.opts.Poll) {
 		if err := l.look(l.ctx); err != nil && l.ctx.Err() == nil {
 			l.opts.Logger.Warn("the store could not be looked at for prompts", "error", err)
 		}
+		l.lookForEnds()
 	}
 }
 

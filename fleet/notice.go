@@ -24,6 +24,7 @@ type lookout struct {
 	records *records
 	roster  *roster
 	endings *endings
+	ended   endWatch
 
 	missed chan struct{} // one slot: prompts may have come unnoticed
 }

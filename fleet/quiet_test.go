@@ -25,7 +25,9 @@ func (r *readCounter) Load(ctx context.Context, k store.Key, place store.Place) 
 }
 
 func (r *readCounter) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
-	r.n.Add(1)
+	if k.Kind == "conversation" {
+		r.n.Add(1)
+	}
 	return r.MemoryStore.GetRecord(ctx, k)
 }
 
@@ -70,6 +72,19 @@ func TestQuietConversationsAreNotRead(t *testing.T) {
 		<-heard
 		if d := time.Since(begun); d > 15*time.Second {
 			t.Errorf("the prompt was heard after %v", d)
+		}
+		<-time.After(2 * time.Hour)
+		for len(heard) > 0 {
+			<-heard
+		}
+		begun = time.Now()
+		ask(t, worker, "quiet3", "short") // it begins and ends between two looks
+		if d := time.Since(begun); d > time.Second {
+			t.Fatalf("the turn took %v", d)
+		}
+		<-heard
+		if d := time.Since(begun); d > 5*time.Second {
+			t.Errorf("the turn was heard after %v", d)
 		}
 	})
 }

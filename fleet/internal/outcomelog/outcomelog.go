@@ -377,6 +377,23 @@ func (l *Log) Begin(ctx context.Context) (at int64, err error) {
 	return 0, nil
 }
 
+// End returns the place behind the last entry. Marks that were not collected come there.
+func (l *Log) End(ctx context.Context) (at int64, err error) {
+	h, err := l.head(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for n := h.Page; ; n++ {
+		p, err := l.page(ctx, n)
+		if err != nil {
+			return 0, err
+		}
+		if !p.full() {
+			return n*pageSize + int64(len(p.Entries)), nil
+		}
+	}
+}
+
 // Read returns entries from a place on, at least one if there is any. The next place is
 // higher by their number.
 func (l *Log) Read(ctx context.Context, at int64) ([]Entry, error) {
