@@ -25,6 +25,14 @@ func (c Cursor) ID() string {
 	return session + ":" + lines
 }
 
+// Behind reports whether a cursor of a conversation stands behind another one in the same
+// session. It may be called from any goroutine.
+func (c Cursor) Behind(other Cursor) bool {
+	at, err := parseCursor(c)
+	before, otherErr := parseCursor(other)
+	return err == nil && otherErr == nil && at.session == before.session && at.lines > before.lines
+}
+
 // position is a decoded cursor: how many lines of a session were read.
 type position struct {
 	session string
@@ -106,8 +114,8 @@ func (l *landmarks) pass(line store.Entry, lines int, place store.Place) {
 	}
 }
 
-// for a position after some lines, near returns the last landmark from which all lines
-// that belong to the same answer can be read.
+// near returns the last landmark from which all lines can be read that belong to the same
+// answer as the position after some lines.
 func (l *landmarks) near(lines int) landmark {
 	if l.last.lines <= lines-answerLines {
 		return l.last

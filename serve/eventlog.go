@@ -23,9 +23,9 @@ type eventLog struct {
 	// wrote is called after each write. Nil: nothing is.
 	wrote     func(key string)
 	elsewhere chan struct{} // one slot: another server has written
-	// older reads events of the log from before a number, at most some of them. Nil:
-	// nothing is older than what is in memory.
-	older func(ctx context.Context, key string, before int64, limit int) ([]logEvent, error)
+	// older reads events of the log from before a number, at most some of them and so many
+	// bytes. Nil: nothing is older than what is in memory.
+	older func(ctx context.Context, key string, before int64, limit, bytes int) ([]logEvent, error)
 
 	// exists reports whether the conversation exists. It is asked after the first
 	// write.
@@ -53,7 +53,9 @@ type eventLog struct {
 	writingOn liveText
 	results   []string                // the ids of the last results; everything said before them is in the log
 	again     context.CancelCauseFunc // ends the current reading of messages
-	recalling sync.Mutex              // one at a time
+	recalling chan struct{}           // one slot: the right to bring events back
+	edge      int64                   // no event before this one can be brought back
+	unsent    []string                // prompts that were searched for and are not in the log
 
 	refs int // guarded by logs.mu
 	stop context.CancelFunc
@@ -73,7 +75,7 @@ const (
 func newEventLog(key string, book logStore, exists func(context.Context, string) (bool, error), touched func(string)) *eventLog {
 	return &eventLog{
 		key: key, book: book, exists: exists, touched: touched, first: 1,
-		writing: make(chan struct{}, 1), elsewhere: make(chan struct{}, 1), ready: make(chan struct{}), changed: make(chan struct{}), done: make(chan struct{}),
+		writing: make(chan struct{}, 1), elsewhere: make(chan struct{}, 1), ready: make(chan struct{}), changed: make(chan struct{}), done: make(chan struct{}), recalling: make(chan struct{}, 1),
 		prompts: make(map[string]api.Prompt), approvals: make(map[string]api.ApprovalNote), cursors: make(map[string]int64),
 	}
 }

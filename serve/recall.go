@@ -28,7 +28,7 @@ func (l *eventLog) tail(ctx context.Context, before int64, limit int) (Tail, err
 		first = min(first, before)
 	}
 	if missing := limit - len(t.Events); missing > 0 && first > 1 && l.older != nil {
-		old, err := l.older(ctx, l.key, first, missing)
+		old, err := l.older(ctx, l.key, first, missing, 0)
 		if err != nil {
 			return t, err
 		}
@@ -64,29 +64,49 @@ func (l *eventLog) tailInMemory(before int64, limit int) (Tail, int64) {
 	return t, l.first
 }
 
+// recallChunk is how many events are brought back at a time, the newest first, so that
+// nothing is read that the memory has no room for.
+const recallChunk = 1000
+
 // recall brings events back into memory, from a number on, but no more than a log keeps.
-// Those that cannot be read stay away.
+// Those that cannot be read stay away, and all before them.
 func (l *eventLog) recall(ctx context.Context, from int64) error {
 	if l.older == nil {
 		return nil
 	}
-	l.recalling.Lock()
-	defer l.recalling.Unlock()
-	l.mu.Lock()
-	first, room := l.first, int64(keepEvents-len(l.events))
-	l.mu.Unlock()
-	missing := min(first-max(1, from), room)
-	if missing <= 0 {
-		return nil
+	select {
+	case l.recalling <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	old, err := l.older(ctx, l.key, first, int(missing))
-	if err != nil {
-		return err
+	defer func() { <-l.recalling }()
+	for {
+		first, events, bytes := l.room(from)
+		if events <= 0 {
+			return nil
+		}
+		old, err := l.older(ctx, l.key, first, events, bytes)
+		if err != nil {
+			return err
+		}
+		l.mu.Lock()
+		if l.prepend(old); l.first > first-int64(events) {
+			l.edge = l.first
+		}
+		l.mu.Unlock()
 	}
+}
+
+// room returns the number of the first event in memory, and how many events and bytes
+// may come before it, from a number on.
+func (l *eventLog) room(from int64) (first int64, events, bytes int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.prepend(old)
-	return nil
+	bytes = keepBytes - l.bytes
+	if l.first <= l.edge || bytes < keepBytes/64 {
+		return l.first, 0, 0
+	}
+	return l.first, int(min(l.first-max(1, from), int64(keepEvents-len(l.events)), recallChunk)), bytes
 }
 
 // recallAll brings back all that a log keeps.
@@ -114,12 +134,35 @@ func (l *eventLog) recallApproval(ctx context.Context, q *approval.Question) err
 	return l.recallSince(ctx, q.Asked)
 }
 
-// knowsPrompt reports whether a prompt is in memory.
-func (l *eventLog) knowsPrompt(id string) bool {
+// sent returns a prompt as it was sent, or as far as the log knows it. A log that has
+// forgotten it is searched once.
+func (l *eventLog) sent(ctx context.Context, id string, ended bool) api.Prompt {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.prompts[id].By != ""
+	p, first := l.prompts[id], l.first
+	search := ended && p.By == "" && p.Text == "" && !slices.Contains(l.unsent, id) // those that have not ended are known
+	l.mu.Unlock()
+	if !search {
+		return p
+	}
+	walk, err := l.book.walk(ctx, l.key)
+	if err != nil {
+		return p
+	}
+	found, ok, err := walk.prompt(ctx, first, id)
+	if ok {
+		return found
+	}
+	if err == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.unsent = append(l.unsent[max(0, len(l.unsent)-keepUnsent+1):], id)
+	}
+	return p
 }
+
+// keepUnsent is how many prompts a log remembers that it does not have, because a program
+// has given them to the fleet itself.
+const keepUnsent = 1000
 
 // prepend takes older events into memory, as far as they adjoin those that are there, and
 // have their messages. The caller has the lock.
@@ -161,54 +204,31 @@ func (l *eventLog) prepend(old []logEvent) {
 }
 
 // before returns events of a log from before a number, at most limit of them, the oldest
-// first. It reads no more of a long log than of a short one.
-func (r *reader) before(ctx context.Context, key string, first int64, limit int) ([]logEvent, error) {
-	head, _, err := r.book.head(ctx, key)
+// first. It reads no more of a long log than of a short one. Messages that the transcript
+// has lost have no text, nor have the oldest if all take more bytes than the limit; 0 is
+// none.
+func (r *reader) before(ctx context.Context, key string, first int64, limit, bytes int) ([]logEvent, error) {
+	walk, err := r.book.walk(ctx, key)
 	if err != nil || limit <= 0 {
 		return nil, err
 	}
-	found := eventsBefore(head.Events, first)
-	last := func() (cursor string) { // of the last message before the wanted ones
-		for i := range max(0, len(found)-limit) {
-			if found[i].Type == api.EventMessage {
-				cursor = found[i].cursor
-			}
-		}
-		return cursor
-	}
-	for i := head.Segments - 1; i >= 0 && (len(found) < limit || last() == ""); i-- {
-		stored, err := r.book.segment(ctx, key, i)
+	var events []logEvent
+	after := "" // the last message before them
+	for stored, err := range walk.backward(ctx, first) {
 		if err != nil {
 			return nil, err
 		}
-		found = append(eventsBefore(stored, first), found...)
-	}
-	return r.fillIn(ctx, key, last(), found[max(0, len(found)-limit):])
-}
-
-// eventsBefore returns the events before a number.
-func eventsBefore(stored []storedEvent, first int64) []logEvent {
-	var events []logEvent
-	for i := range stored {
-		if stored[i].Seq < first {
-			events = append(events, stored[i].event())
+		begin := max(0, len(stored)-(limit-len(events)))
+		some := make([]logEvent, 0, len(stored)-begin+len(events))
+		for i := range stored[begin:] {
+			some = append(some, stored[begin+i].event())
+		}
+		events = append(some, events...)
+		if len(events) == limit {
+			if after = lastCursor(stored[:begin]); after != "" {
+				break
+			}
 		}
 	}
-	return events
-}
-
-// fillIn fills in the texts of the messages among events, behind a cursor.
-func (r *reader) fillIn(ctx context.Context, key, after string, events []logEvent) ([]logEvent, error) {
-	var messages []logEvent
-	var at []int
-	for i := range events {
-		if events[i].Type == api.EventMessage {
-			messages, at = append(messages, events[i]), append(at, i)
-		}
-	}
-	messages, err := r.texts(ctx, key, fleet.Cursor(after), messages)
-	for i := range messages {
-		events[at[i]] = messages[i]
-	}
-	return events, err
+	return events, r.texts(ctx, key, fleet.Cursor(after), events, bytes)
 }

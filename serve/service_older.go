@@ -2,96 +2,142 @@ package serve
 
 import (
 	"context"
-	"slices"
+	"errors"
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// olderWait limits how long reading messages that are no longer in memory may take.
-const olderWait = 30 * time.Second
+// How long the reading of messages that are no longer in memory may take, and how long
+// it may wait for the next of them before the rest counts as lost.
+const (
+	olderWait     = 30 * time.Second
+	olderPatience = 10 * time.Second
+)
 
 // older returns a page of stored messages from before the first event in memory, the
 // oldest first, and whether there are more in the direction of the query. Their texts
-// come from the transcript.
+// come from the transcript; a message that it has lost has none.
 func (r *reader) older(ctx context.Context, key string, first int64, q api.MessageQuery, limit int) (events []logEvent, more bool, err error) {
 	if q.Before > 0 {
 		first = min(first, q.Before)
 	}
-	head, _, err := r.book.head(ctx, key)
+	walk, err := r.book.walk(ctx, key)
 	if err != nil {
 		return nil, false, err
 	}
-	// One message more than the page has, and the one before it, at whose cursor the
+	// One message more than the page has tells whether there are more, and where the
 	// reading begins.
-	var found []logEvent
-	for i := range head.Segments + 1 {
-		if q.After == 0 { // the newest ones
-			i = head.Segments - i
-		}
-		stored := head.Events // a log is opened at its end, which may be within the head
-		if i < head.Segments {
-			if stored, err = r.book.segment(ctx, key, i); err != nil {
+	after := ""
+	if q.After > 0 {
+		for some, err := range walk.forward(ctx, q.After+1, first) {
+			if err != nil {
 				return nil, false, err
 			}
-		}
-		var some []logEvent
-		for j := range stored {
-			if stored[j].Type == api.EventMessage && stored[j].Seq < first {
-				some = append(some, stored[j].event())
+			if events = append(events, messagesOf(some)...); len(events) > limit {
+				break
 			}
 		}
-		if q.After == 0 {
-			found = append(some, found...)
-		} else {
-			found = append(found, some...)
+		more = len(events) > limit
+		events = events[:min(limit, len(events))]
+		if len(events) > 0 {
+			after, err = walk.lastMessage(ctx, q.After+1)
 		}
-		if wanted := slices.IndexFunc(found, func(e logEvent) bool { return e.Seq > q.After }); wanted >= 0 && len(found)-wanted > limit {
-			break
+	} else {
+		for some, err := range walk.backward(ctx, first) {
+			if err != nil {
+				return nil, false, err
+			}
+			if events = append(messagesOf(some), events...); len(events) > limit {
+				break
+			}
 		}
+		begin := max(0, len(events)-limit)
+		if more = begin > 0; more {
+			after = events[begin-1].cursor
+		}
+		events = events[begin:]
 	}
-	begin := max(0, len(found)-limit)
-	more = begin > 0
-	if q.After > 0 {
-		begin = slices.IndexFunc(found, func(e logEvent) bool { return e.Seq > q.After })
-		if begin < 0 {
-			return nil, false, nil
-		}
-		if more = len(found)-begin > limit; more {
-			found = found[:begin+limit]
-		}
+	if err != nil || len(events) == 0 {
+		return nil, more, err
 	}
-	after := fleet.Cursor("")
-	if begin > 0 {
-		after = fleet.Cursor(found[begin-1].cursor)
-	}
-	events, err = r.texts(ctx, key, after, found[begin:])
+	err = r.texts(ctx, key, fleet.Cursor(after), events, 0)
 	return events, more, err
 }
 
-// texts fills in the texts of messages, which the transcript has after a cursor.
-func (r *reader) texts(ctx context.Context, key string, after fleet.Cursor, events []logEvent) ([]logEvent, error) {
-	if len(events) == 0 {
-		return nil, nil
+// messagesOf returns the messages among stored events.
+func messagesOf(stored []storedEvent) (events []logEvent) {
+	for i := range stored {
+		if stored[i].Type == api.EventMessage {
+			events = append(events, stored[i].event())
+		}
+	}
+	return events
+}
+
+// errLost ends the reading of messages that the transcript does not have.
+var errLost = errors.New("the transcript does not have the message")
+
+// texts fills in the texts of the messages among events, which the transcript has after
+// a cursor. A message that the transcript has lost stays without one. So do the oldest,
+// if all together take more than some bytes; 0 is no limit.
+func (r *reader) texts(ctx context.Context, key string, after fleet.Cursor, events []logEvent, limit int) error {
+	missing := make(map[string]int)
+	var last fleet.Cursor
+	for i := range events {
+		if events[i].Type == api.EventMessage {
+			missing[events[i].place()], last = i, fleet.Cursor(events[i].cursor)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, olderWait)
 	defer cancel()
-	places := make(map[string]int)
-	for i := range events {
-		places[events[i].place()] = i
-	}
+	ctx, lose := context.WithCancelCause(ctx)
+	patience := time.AfterFunc(olderPatience, func() { lose(errLost) })
+	defer patience.Stop()
+	window := textWindow{events: events, limit: limit}
 	for e, err := range r.fleet.Events(ctx, key, after) {
 		if err != nil {
-			return nil, err
+			if errors.Is(context.Cause(ctx), errLost) {
+				return nil
+			}
+			return err
 		}
-		if i, ok := places[e.Cursor.ID()]; ok && !e.Live {
-			events[i].Message = []byte(e.Entry)
-			delete(places, e.Cursor.ID())
+		if e.Live {
+			continue
 		}
-		if len(places) == 0 {
+		if e.Cursor.Behind(last) {
+			break
+		}
+		patience.Reset(olderPatience)
+		if i, ok := missing[e.Cursor.ID()]; ok {
+			window.put(i, e.Entry)
+			delete(missing, e.Cursor.ID())
+		}
+		if len(missing) == 0 {
 			break
 		}
 	}
-	return events, nil
+	return nil
+}
+
+// textWindow gives events their texts, in order, and takes the oldest away again when all
+// together are too large.
+type textWindow struct {
+	events []logEvent
+	limit  int // of bytes; 0: none
+	bytes  int
+	oldest int
+}
+
+func (w *textWindow) put(i int, text []byte) {
+	w.events[i].Message = text
+	w.bytes += len(text)
+	for ; w.limit > 0 && w.bytes > w.limit && w.oldest < i; w.oldest++ {
+		w.bytes -= len(w.events[w.oldest].Message)
+		w.events[w.oldest].Message = nil
+	}
 }

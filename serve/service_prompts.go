@@ -55,12 +55,8 @@ func (s *Service) Prompt(ctx context.Context, u api.User, id, prompt string) (ap
 	out := api.Prompt{ID: t.Prompt}
 	takeTicket(&out, &t)
 	if l, release, err := s.logs.use(ctx, n.Key); err == nil {
-		if known := l.knowsPrompt(prompt); !known {
-			_ = l.recallAll(ctx) // without it, the sender and the text are missing
-		}
-		l.mu.Lock()
-		out.By, out.Text = l.prompts[prompt].By, l.prompts[prompt].Text
-		l.mu.Unlock()
+		sent := l.sent(ctx, prompt, t.Status.Done())
+		out.By, out.Text = sent.By, sent.Text
 		release()
 	}
 	return out, nil

@@ -31,6 +31,9 @@ func (s *Service) Messages(ctx context.Context, u api.User, id string, q api.Mes
 	}
 	for i := range events {
 		e := &events[i]
+		if e.Message == nil { // the transcript has lost it
+			continue
+		}
 		m := api.Message{Seq: e.Seq, At: e.At, Message: e.Message}
 		if q.HTML && s.page != nil {
 			m.HTML = s.page.HTML(&e.Event)
@@ -210,7 +213,8 @@ func (s *Service) Sessions(ctx context.Context, u api.User, preset string) (api.
 }
 
 // Tail returns the last events of a conversation before a number, or the last of all if
-// before is 0: at most limit of them. Older ones than those in memory come from the store. It may be called by several goroutines.
+// before is 0: at most limit of them. Older ones than those in memory come from the
+// store. It may be called by several goroutines.
 func (s *Service) Tail(ctx context.Context, u api.User, id string, before int64, limit int) (Tail, error) {
 	n, err := s.conversations.act(ctx, u, id, api.Viewer)
 	if err != nil {
