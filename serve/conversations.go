@@ -81,10 +81,15 @@ func (cs *conversations) look(ctx context.Context, n *note) (api.Conversation, e
 	return c, nil
 }
 
-// visible returns all conversations that the user may see and the query selects, and
-// calls read with the note and the head of the log of each. Conversations that are
-// being deleted are passed to read only.
-func (cs *conversations) visible(ctx context.Context, u api.User, q api.ConversationQuery, read func(*note, *logHead)) ([]api.Conversation, error) {
+// listed is a conversation of a list whose log has not been read.
+type listed struct {
+	note note
+	api.Conversation
+}
+
+// selected returns the conversations that the user may see and the query selects, the
+// newest first, also those that are being deleted. It reads no logs.
+func (cs *conversations) selected(ctx context.Context, u api.User, q api.ConversationQuery) ([]listed, error) {
 	pending, err := cs.pendingByConversation(ctx)
 	if err != nil {
 		return nil, err
@@ -96,48 +101,75 @@ func (cs *conversations) visible(ctx context.Context, u api.User, q api.Conversa
 		}
 		known[info.Key] = info
 	}
-	var all []api.Conversation
-	add := func(n *note) error {
+	var all []listed
+	add := func(n *note) {
 		if !n.visible(u) || !selectsNote(&q, n) {
-			return nil
+			return
 		}
 		c := n.conversation()
 		if info, ok := known[n.Key]; ok {
 			joinInfo(&c, &info, pending[n.Key])
 		}
-		if q.State != "" && q.State != c.State {
-			return nil
+		if q.State == "" || q.State == c.State {
+			all = append(all, listed{*n, c})
 		}
-		head, _, err := cs.book.head(ctx, n.Key)
-		if err != nil {
-			return err
-		}
-		read(n, &head)
-		c.LastSeq, c.Context = head.last(), head.Context.use()
-		c.Unread = n.unread(u, c.LastSeq)
-		if n.Deleted.IsZero() {
-			all = append(all, c)
-		}
-		return nil
 	}
 	for n, err := range cs.notes.each(ctx) {
-		if err == nil {
-			err = add(&n)
-		}
 		if err != nil {
 			return nil, err
 		}
+		add(&n)
 		delete(known, n.Key)
 	}
 	for key, info := range known { // not begun here
-		if err := add(&note{Key: key, Created: info.Created}); err != nil {
-			return nil, err
-		}
+		add(&note{Key: key, Created: info.Created})
 	}
-	slices.SortFunc(all, func(a, b api.Conversation) int {
+	slices.SortFunc(all, func(a, b listed) int {
 		return cmp.Or(b.Created.Compare(a.Created), strings.Compare(b.ID, a.ID))
 	})
 	return all, nil
+}
+
+// standing leaves out the conversations that are being deleted.
+func standing(all []listed) []listed {
+	return slices.DeleteFunc(all, func(c listed) bool { return !c.note.Deleted.IsZero() })
+}
+
+// read adds what the logs of conversations know, and calls seen with the note and the
+// head of each log.
+func (cs *conversations) read(ctx context.Context, u api.User, all []listed, seen func(*note, *logHead)) ([]api.Conversation, error) {
+	out := make([]api.Conversation, 0, len(all))
+	for i := range all {
+		n, c := &all[i].note, all[i].Conversation
+		head, _, err := cs.book.head(ctx, n.Key)
+		if err != nil {
+			return nil, err
+		}
+		seen(n, &head)
+		c.LastSeq, c.Context = head.last(), head.Context.use()
+		c.Unread = n.unread(u, c.LastSeq)
+		if n.Deleted.IsZero() {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// beside chooses conversations for the side of a screen: those in which an approval is
+// pending, then the newest, at most so many, and the one that is shown in any case.
+func beside(all []listed, shown string, limit int) []listed {
+	rank := func(c listed) int {
+		if c.Pending > 0 {
+			return 0
+		}
+		return 1
+	}
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b listed) int { return rank(a) - rank(b) })
+	if i := slices.IndexFunc(all, func(c listed) bool { return c.ID == shown }); i >= limit && limit > 0 {
+		all[limit-1] = all[i]
+	}
+	return all[:min(limit, len(all))]
 }
 
 // pendingByConversation counts the pending approvals, by the keys of their

@@ -98,11 +98,38 @@ func (s *Service) Conversations(ctx context.Context, u api.User, q api.Conversat
 	if err := need(u, api.Viewer); err != nil {
 		return none, err
 	}
-	all, err := s.conversations.visible(ctx, u, q, func(*note, *logHead) {})
+	all, err := s.conversations.selected(ctx, u, q)
 	if err != nil {
 		return none, problemOf(err)
 	}
-	return cut(all, q.Limit, q.Cursor, func(c *api.Conversation) string { return c.Created.UTC().Format(cursorTime) + " " + c.ID })
+	page, err := cut(standing(all), q.Limit, q.Cursor, func(c *listed) string { return c.Created.UTC().Format(cursorTime) + " " + c.ID })
+	if err != nil {
+		return none, err
+	}
+	items, err := s.conversations.read(ctx, u, page.Items, func(*note, *logHead) {})
+	if err != nil {
+		return none, problemOf(err)
+	}
+	return api.List[api.Conversation]{Items: items, Next: page.Next}, nil
+}
+
+// Beside lists at most limit conversations for the side of a screen that shows one of
+// them: those in which an approval is pending, then the newest, and the one that is shown
+// in any case. It also reports whether there are more. It may be called by several
+// goroutines.
+func (s *Service) Beside(ctx context.Context, u api.User, shown string, limit int) (items []api.Conversation, more bool, err error) {
+	if err := need(u, api.Viewer); err != nil {
+		return nil, false, err
+	}
+	all, err := s.conversations.selected(ctx, u, api.ConversationQuery{})
+	if err == nil {
+		all = standing(all)
+		items, err = s.conversations.read(ctx, u, beside(all, shown, limit), func(*note, *logHead) {})
+	}
+	if err != nil {
+		return nil, false, problemOf(err)
+	}
+	return items, len(all) > len(items), nil
 }
 
 // Overview holds the conversations of a user, and their cost.
@@ -124,14 +151,16 @@ func (s *Service) Overview(ctx context.Context, u api.User, since time.Time) (Ov
 			out.SpentUSD += d.CostUSD
 		}
 	})
-	all, err := s.conversations.visible(ctx, u, api.ConversationQuery{Archived: true}, sums.add)
+	all, err := s.conversations.selected(ctx, u, api.ConversationQuery{Archived: true})
+	if err == nil {
+		out.Conversations, err = s.conversations.read(ctx, u, all, sums.add)
+	}
 	if err == nil {
 		err = sums.addDeleted(ctx, s.opts.Records, s.opts.Project, firstDay(&q), func(n *note) bool { return n.visible(u) })
 	}
 	if err != nil {
 		return Overview{}, problemOf(err)
 	}
-	out.Conversations = all
 	return out, nil
 }
 

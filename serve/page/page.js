@@ -284,28 +284,42 @@
     ping: () => {},
     synced: () => {},
   };
-  for (const name of ["conversation", "prompt", "approval", "notice", "hint", "pending"]) listeners[name] = () => { update(); side(); };
+  for (const name of ["conversation", "prompt", "approval", "notice", "pending"]) listeners[name] = () => { update(); side(soon); };
+  listeners.hint = e => { update(); side(turned(e.hint) ? soon : later); };
 
-  // The conversations beside a wide screen: loaded on their own, and again when one of
-  // them has changed, but not more often than every two seconds.
-  const wide = matchMedia("(min-width: 70rem)");
-  let sideTimer = 0, sideAt = -1e9;
-  function side() {
-    if (!$("sidebar") || !wide.matches || sideTimer || document.hidden) return;
-    sideTimer = setTimeout(async () => {
-      sideAt = performance.now();
-      try {
-        const reply = await fetch("/sidebar"), doc = parse(await reply.text()), nav = $("sidebar");
-        if (!reply.ok || doc.documentElement.dataset.screen !== "sidebar" || doc.body.dataset.user !== body.dataset.user) return;
-        const here = location.pathname.split("/").slice(0, 3).join("/"), focus = nav.contains(document.activeElement) && document.activeElement.getAttribute("href");
-        for (const a of doc.querySelectorAll("a")) if (a.getAttribute("href") === here) a.setAttribute("aria-current", "page");
-        nav.replaceChildren(...document.adoptNode(doc.body).childNodes);
-        nav.hidden = false;
-        if (focus) all("a", nav).find(a => a.getAttribute("href") === focus)?.focus({ preventScroll: true });
-      } catch { /* the next change loads it */ } finally { sideTimer = 0; }
-    }, Math.max(0, 2000 - (performance.now() - sideAt)));
+  // The conversations beside a wide screen: loaded on their own, soon after the state of
+  // one has changed, and later after anything else, because each message makes a hint.
+  const wide = matchMedia("(min-width: 70rem)"), soon = 2000, later = 15000;
+  const states = new Map(); // of conversations, as the last hint told
+  let sideTimer = 0, sideDue = Infinity, sideAt = -1e9, sideBusy = false;
+  function turned(hint) {
+    const now = JSON.stringify([hint?.state, hint?.pending, hint?.gone]), before = states.get(hint?.conversation);
+    states.set(hint?.conversation, now);
+    return now !== before;
   }
-  wide.addEventListener("change", side);
+  function side(pause) {
+    const now = performance.now(), due = Math.max(now, sideAt + pause);
+    if (!$("sidebar") || !wide.matches || document.hidden || sideDue <= due) return;
+    clearTimeout(sideTimer);
+    sideDue = due;
+    sideTimer = setTimeout(() => { sideDue = Infinity; if (sideBusy) side(pause); else loadSide(); }, due - now);
+  }
+  async function loadSide() {
+    sideAt = performance.now();
+    sideBusy = true;
+    try {
+      const here = location.pathname.split("/").slice(0, 3).join("/");
+      const reply = await fetch("/sidebar?shown=" + here.slice("/c/".length)), doc = parse(await reply.text()), nav = $("sidebar");
+      if (!reply.ok || doc.documentElement.dataset.screen !== "sidebar" || doc.body.dataset.user !== body.dataset.user) return;
+      const focus = nav.contains(document.activeElement) && document.activeElement.getAttribute("href");
+      for (const a of doc.querySelectorAll("a")) if (a.getAttribute("href") === here) a.setAttribute("aria-current", "page");
+      nav.replaceChildren(...document.adoptNode(doc.body).childNodes);
+      nav.hidden = false;
+      if (focus) all("a", nav).find(a => a.getAttribute("href") === focus)?.focus({ preventScroll: true });
+    } catch { /* the next change loads it */ } finally { sideBusy = false; }
+  }
+  wide.addEventListener("change", () => side(soon));
+  if (!body.dataset.stream) setInterval(() => side(later), later); // nothing tells of changes
 
   // The stream: one in each tab, none while the tab is hidden.
   let source = null, heard = 0, attempts = 0, timer = 0;
@@ -537,6 +551,6 @@
   draft.bring();
   if (root.dataset.screen === "conversation") toBottom();
   seen();
-  side();
+  side(soon);
   connect();
 })();

@@ -1,7 +1,10 @@
 package page_test
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/claude-agent-go/claude/serve/api"
@@ -28,6 +31,25 @@ func TestSidebarInBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Wait(t, `document.getElementById("sidebar").textContent.includes("Renamed")`)
+	// Another title is not another state: the list is not loaded again at once.
+	var loads atomic.Int64
+	front := func(_ http.ResponseWriter, req *http.Request) bool {
+		if req.URL.Path == "/sidebar" {
+			loads.Add(1)
+		}
+		return false
+	}
+	r.front.Store(&front)
+	for i := range 4 {
+		title := fmt.Sprint("Again ", i)
+		if _, err := r.server.Service().Change(t.Context(), ada, strings.TrimPrefix(other, "/c/"), api.Change{Title: &title}, ""); err != nil {
+			t.Fatal(err)
+		}
+		b.Eval(t, `new Promise(done => setTimeout(done, 800))`)
+	}
+	if n := loads.Load(); n > 0 {
+		t.Errorf("the list was loaded %d times", n)
+	}
 	if found := b.Violations(t); len(found) > 0 {
 		t.Errorf("%v", found)
 	}

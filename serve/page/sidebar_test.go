@@ -27,6 +27,27 @@ func TestSidebar(t *testing.T) {
 		t.Errorf("%d, %d, %d: %s", status, first, second, body)
 	}
 	if _, body := get(t, r.client(api.User{Name: "eve", Role: api.Viewer}), r.http.URL+"/sidebar"); strings.Contains(body, private.ID) || !strings.Contains(body, quiet) {
-		t.Errorf("somebody else sees %s", body)
+		t.Errorf("another user sees %s", body)
+	}
+}
+
+// However many conversations are newer, the sidebar has those that wait for a person, and
+// the one that is shown.
+func TestSidebarOfManyConversations(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	shown := r.begin("shop-api", "hello")
+	r.settled(shown)
+	waits := r.begin("shop-api", "Clean up")
+	r.pending(1)
+	for range 45 {
+		if _, err := r.server.Service().Create(t.Context(), ada, api.NewConversation{Preset: "shop-api"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, body := get(t, r.client(ada), r.http.URL+"/sidebar?shown="+strings.TrimPrefix(shown, "/c/"))
+	links := strings.Split(body, `href="/c/`)[1:]
+	if len(links) != 40 || !strings.HasPrefix(links[0], strings.TrimPrefix(waits, "/c/")) || !strings.Contains(body, `href="`+shown+`"`) || !strings.Contains(body, "All conversations") {
+		t.Errorf("%d: %s", len(links), body)
 	}
 }
