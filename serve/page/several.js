@@ -1,14 +1,14 @@
 "use strict";
 // Several approvals of the same tool and shape are decided at once. The decision waits
-// for a moment in which it can be undone; it is sent from here, so one that is never
-// sent decides nothing.
+// for a moment in which it can be undone. The moment ends when the page is left or
+// hidden: a decision is neither lost nor sent hours later, when a phone wakes.
 const several = (send, flash) => {
   const form = document.getElementById("several");
   if (!form) return;
   const boxes = () => [...document.querySelectorAll("input[name=pick]")];
   const picked = form.querySelector(".picked"), every = document.getElementById("pick-all"), undo = document.getElementById("undo");
   const buttons = [...form.querySelectorAll("button[name=decision]")];
-  let timer = 0;
+  let timer = 0, decision = null; // what is sent when the moment is over
   function show() {
     const chosen = boxes().filter(b => b.checked), shape = chosen[0]?.dataset.shape, alike = boxes().filter(b => b.dataset.shape === shape);
     for (const b of boxes()) b.disabled = timer !== 0 || shape !== undefined && b.dataset.shape !== shape;
@@ -28,7 +28,16 @@ const several = (send, flash) => {
     for (const b of boxes()) b.checked = b.dataset.shape === shape;
     show();
   });
-  const stop = () => { clearTimeout(timer); timer = 0; show(); };
+  const stop = () => { clearTimeout(timer); timer = 0; decision = null; show(); };
+  function decide(leaving) {
+    const { data } = decision;
+    for (const b of boxes()) b.checked = false;
+    stop();
+    return send(form, data, leaving);
+  }
+  const leave = () => { if (decision) decide(true); };
+  addEventListener("pagehide", leave);
+  document.addEventListener("visibilitychange", () => { if (document.hidden) leave(); });
   undo.addEventListener("click", () => { stop(); flash("Undone: nothing was decided."); });
   form.addEventListener("submit", e => {
     e.preventDefault();
@@ -36,12 +45,14 @@ const several = (send, flash) => {
     if (timer) return;
     const verb = e.submitter?.value, values = boxes().filter(b => b.checked).map(b => b.value);
     if (!verb || !values.length) return;
-    timer = setTimeout(async () => {
-      const data = new URLSearchParams([["decision", verb], ["sure", "1"], ["back", form.elements.back.value], ...values.map(v => ["pick", v])]);
-      for (const b of boxes()) b.checked = false;
-      stop();
-      await send(form, data);
-    }, Number(form.dataset.moment ?? 5000));
+    const data = new URLSearchParams([["decision", verb], ["sure", "1"], ["back", form.elements.back.value], ...values.map(v => ["pick", v])]);
+    const moment = Number(form.dataset.moment ?? 5000);
+    decision = { data, due: Date.now() + moment };
+    timer = setTimeout(() => {
+      if (Date.now() - decision.due < 30000) { decide(false); return; }
+      stop(); // the machine slept: what was seen then may be long past
+      flash("Nothing was decided: the page was asleep. Decide again.");
+    }, moment);
     show();
     picked.textContent = `${verb === "allow" ? "Allows" : "Denies"} ${values.length} in a moment…`;
     undo.focus();
