@@ -169,7 +169,7 @@ func TestOldScreensReadFewSegments(t *testing.T) {
 	}
 }
 
-// endless is a fleet whose transcript goes on: a reader at its end waits.
+// endless is a fleet whose transcript may continue: a reader at its end waits.
 type endless struct {
 	transcript
 	lost string // a cursor that the transcript does not have
@@ -247,8 +247,8 @@ func TestRecallIsBoundedByBytes(t *testing.T) {
 	}
 }
 
-// A message that the transcript has lost, and all before it, stay away. That is no error,
-// keeps nobody waiting who has left, and is found out once.
+// A message that the transcript has lost, and all before it, stay away. The recall does
+// not fail, a client that leaves does not wait for it, and it is found out once.
 func TestRecallWithoutLostMessages(t *testing.T) {
 	for _, lost := range []int64{300, 4*segmentSize - loadEvents} { // the second is the last that is wanted
 		synctest.Test(t, func(t *testing.T) {

@@ -205,8 +205,8 @@ func (l *eventLog) prepend(old []logEvent) {
 
 // before returns events of a log from before a number, at most limit of them, the oldest
 // first. It reads no more of a long log than of a short one. Messages that the transcript
-// has lost have no text, nor have the oldest if all take more bytes than the limit; 0 is
-// none.
+// has lost have no text, nor have the oldest if all take more than some bytes; 0 means
+// that there is no limit.
 func (r *reader) before(ctx context.Context, key string, first int64, limit, bytes int) ([]logEvent, error) {
 	walk, err := r.book.walk(ctx, key)
 	if err != nil || limit <= 0 {

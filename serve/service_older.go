@@ -27,7 +27,7 @@ func (r *reader) older(ctx context.Context, key string, first int64, q api.Messa
 	if err != nil {
 		return nil, false, err
 	}
-	// One message more than the page has tells whether there are more, and where the
+	// One message more than the page has shows whether there are more, and where the
 	// reading begins.
 	after := ""
 	if q.After > 0 {
@@ -80,8 +80,8 @@ func messagesOf(stored []storedEvent) (events []logEvent) {
 var errLost = errors.New("the transcript does not have the message")
 
 // texts fills in the texts of the messages among events, which the transcript has after
-// a cursor. A message that the transcript has lost stays without one. So do the oldest,
-// if all together take more than some bytes; 0 is no limit.
+// a cursor. A message that the transcript has lost stays without one. If all together
+// take more bytes than the limit, the oldest also do; 0 means that there is no limit.
 func (r *reader) texts(ctx context.Context, key string, after fleet.Cursor, events []logEvent, limit int) error {
 	missing := make(map[string]int)
 	var last fleet.Cursor
