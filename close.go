@@ -130,6 +130,7 @@ func (s *Session) shutdown(cause error) {
 		s.mu.Unlock()
 		s.peer.Close(cause)
 		go s.runStopLadder(idle)
+		go s.killLate()
 	})
 }
 
@@ -161,6 +162,15 @@ func (s *Session) runStopLadder(idle bool) {
 	// whatever does not end by itself.
 	if !waited(s.life.exited, inputBound) && !waited(s.life.outputEnd, readBound) {
 		s.finish() // for a Conn that keeps none of its promises
+	}
+}
+
+// killLate kills a CLI that is still there when Timeouts.Kill is over, on whichever step
+// of the stop ladder that is.
+func (s *Session) killLate() {
+	if d := s.opts.Timeouts.Kill; d > 0 && !waited(s.life.exited, d) {
+		s.log.Warn("the CLI has not ended in time, killing it", "after", d)
+		s.kill()
 	}
 }
 

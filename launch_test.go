@@ -178,6 +178,7 @@ func silent() map[string]string {
 		"Timeouts.MCP":        "TestOwnTimeouts",
 		"Timeouts.Callback":   "TestOwnTimeouts",
 		"Timeouts.Close":      "TestChildThatIgnoresEverything",
+		"Timeouts.Kill":       "TestKillTimeout",
 		"Timeouts.Flush":      "TestStoreDownForGood",
 		"Limits.Line":         "TestRunWhoseResultIsLost",
 		"Limits.Unread":       "TestSlowReader",

@@ -348,6 +348,10 @@ type Timeouts struct {
 	// Close is how long the CLI may take to end by itself when the session is
 	// closed: 5 s. After that it is told to end.
 	Close time.Duration
+	// Kill is how long the CLI and what it has started may live on when the
+	// session is closed or fails; then all of it is killed. Zero: 5 s after the
+	// CLI was told to end, and what it leaves behind then has 2 s of its own.
+	Kill time.Duration
 	// Flush is how long the end of a session may wait for Options.Store to
 	// take what is left: 10 s. After that it stays in a journal.
 	Flush time.Duration

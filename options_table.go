@@ -325,6 +325,7 @@ var optionTable = [...]option{
 			return ""
 		}},
 	{field: "Timeouts.Close", at: func(o *Options) any { return &o.Timeouts.Close }, local: true, initial: 5 * time.Second},
+	{field: "Timeouts.Kill", at: func(o *Options) any { return &o.Timeouts.Kill }, local: true},
 	{field: "Timeouts.Flush", at: func(o *Options) any { return &o.Timeouts.Flush }, local: true, initial: 10 * time.Second},
 	{field: "Limits.Line", at: func(o *Options) any { return &o.Limits.Line }, local: true},
 	{field: "Limits.Unread", at: func(o *Options) any { return &o.Limits.Unread }, local: true},

@@ -24,9 +24,13 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// closing is how long a CLI may take to end by itself when its session closes:
-// an editor that is gone must not leave one behind.
-const closing = 2 * time.Second
+// closing is how long a CLI may take to end by itself when its session closes, and
+// killing is when it is killed: an editor that is gone must not leave one behind for
+// more than 5 s.
+const (
+	closing = 2 * time.Second
+	killing = 4 * time.Second
+)
 
 // Local is a [Backend] that starts a CLI on this machine for each session. The
 // zero value offers Claude Code as it is. It may serve any number of connections
@@ -272,6 +276,9 @@ func (l *Local) connect(ctx context.Context, e *Editor, o opening) (AgentSession
 	}
 	if opts.Timeouts.Close == 0 {
 		opts.Timeouts.Close = closing
+	}
+	if opts.Timeouts.Kill == 0 {
+		opts.Timeouts.Kill = killing
 	}
 	var err error
 	if opts.MCPServers, err = mcpServers(opts.MCPServers, o.servers); err != nil {

@@ -128,6 +128,13 @@ func (c *inProcess) Stop() error {
 	}
 }
 
+// Kill ends the CLI at once, whatever it ignores.
+func (c *inProcess) Kill() error {
+	c.cancel(killed())
+	c.sever()
+	return c.Stop()
+}
+
 func (c *inProcess) Wait() error {
 	<-c.done
 	if c.code != 0 {

@@ -146,6 +146,14 @@ func (c *recorded) Note() {
 	}
 }
 
+// Kill lets the Conn behind end the CLI at once. One that cannot stops it.
+func (c *recorded) Kill() error {
+	if k, ok := c.Conn.(interface{ Kill() error }); ok {
+		return k.Kill()
+	}
+	return c.Conn.Stop()
+}
+
 // StderrTail returns the end of what the CLI wrote to standard error, if the
 // Conn behind keeps it.
 func (c *recorded) StderrTail() string {

@@ -59,8 +59,10 @@ type noting struct {
 
 func (n noting) Start(context.Context, *claude.Launch) (claude.Conn, error) { return n, nil }
 func (n noting) Note()                                                      { *n.notes++ }
+func (n noting) Kill() error                                                { *n.notes += 10; return nil }
 
-// What a Conn does before the CLI is asked to end, it does behind a recording too.
+// What a Conn does before the CLI is asked to end, and how it kills it, it does behind a
+// recording too.
 func TestRecordPassesNoteOn(t *testing.T) {
 	notes := 0
 	for _, behind := range []claude.Transport{noting{ended{strings.NewReader("")}, &notes}, ended{strings.NewReader("")}} {
@@ -69,8 +71,11 @@ func TestRecordPassesNoteOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		conn.(interface{ Note() }).Note()
+		if err := conn.(interface{ Kill() error }).Kill(); err != nil {
+			t.Error(err)
+		}
 	}
-	if notes != 1 {
-		t.Errorf("noted %d times", notes)
+	if notes != 11 {
+		t.Errorf("noted %d times, and killed %d times", notes%10, notes/10)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"os"
 	"os/exec"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/claude-agent-go/claude"
@@ -20,88 +22,138 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 )
 
-// TestRealACP is an editor that starts the program with the real CLI, and is gone
-// in the middle of a turn: by closing its end, and with the program killed. No
-// process may be left, and the session must open again.
+// leftAfter is the promise of docs/acp.md: this long after its editor is gone, no process
+// of the agent is left.
+const leftAfter = 5 * time.Second
+
+// TestRealACP is an editor that starts the program with the real CLI, and is gone: by
+// closing its end, and with the program killed; while the CLI is idle, while it speaks,
+// and while it runs a command that would not end. No process may be left, and the session
+// must open again.
 func TestRealACP(t *testing.T) {
 	cli := realcli.Need(t, realcli.Version)
 	for _, end := range []string{"closed", "killed"} {
-		t.Run(end, func(t *testing.T) {
-			mark := leak.Processes(t)
-			model := claudetest.NewModel(claudetest.Say("hello"), claudetest.Say(strings.Repeat("word ", 500)).Chunks(5, 50*time.Millisecond))
-			base, err := model.Start()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer model.Close()
-			env, home := realcli.Env(t, base)
-			env = append(env, asProgram+"=1", mark)
-			record := filepath.Join(home, "session.ndjson")
-			said := make(chan struct{}, 1000)
-			start := func() (*exec.Cmd, *acptest.Driver) {
-				cmd := exec.CommandContext(t.Context(), os.Args[0], "acp", "--cli", cli, "--record", record)
-				cmd.Env, cmd.Dir = env, home
-				stdin, err1 := cmd.StdinPipe()
-				stdout, err2 := cmd.StdoutPipe()
-				if err1 != nil || err2 != nil {
-					t.Fatal(err1, err2)
-				}
-				begin := time.Now()
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
-				d := acptest.Connect(struct {
-					io.Reader
-					io.WriteCloser
-				}{stdout, stdin}, acptest.Setup{OnUpdate: func(_ schema.SessionID, up schema.SessionUpdate) {
-					if up.AgentMessageChunk != nil {
-						said <- struct{}{}
-					}
-				}})
-				if err := d.Call(t.Context(), schema.MethodAgentInitialize, schema.InitializeRequest{ProtocolVersion: 1}, nil); err != nil {
-					t.Fatal(err)
-				}
-				t.Logf("initialize answered %v after the start", time.Since(begin))
-				return cmd, d
-			}
-			cmd, d := start()
-			id := d.New(t, home)
-			if _, err := d.Prompt(t.Context(), id, "Hello."); err != nil {
-				t.Fatal(err)
-			}
-			<-said
-			go d.Prompt(t.Context(), id, "Go.")
-			<-said
-			begin := time.Now()
-			if end == "killed" {
-				cmd.Process.Signal(syscall.SIGKILL)
-			}
-			d.Close()
-			if err := cmd.Wait(); err != nil && end == "closed" {
-				t.Errorf("exit: %v", err)
-			}
-			for ; len(leak.MarkedBy(mark)) > 0; <-time.After(10 * time.Millisecond) {
-				if time.Since(begin) > time.Minute {
-					t.Fatalf("left after a minute: %q", leak.MarkedBy(mark))
-				}
-			}
-			t.Logf("nothing left after %v", time.Since(begin))
-			if _, err := os.Stat(record); err != nil {
-				t.Error(err)
-			}
-			cmd, d = start()
-			if err := d.Call(t.Context(), schema.MethodAgentSessionLoad, schema.LoadSessionRequest{SessionID: id, Cwd: home}, nil); err != nil {
-				t.Errorf("load: %v", err)
-			}
-			if text := d.Text(id); !strings.HasPrefix(text, "hello") {
-				t.Errorf("loaded %q, want what was said", text)
-			}
-			d.Close()
-			if err := cmd.Wait(); err != nil {
-				t.Errorf("exit: %v", err)
-			}
-		})
+		for _, does := range []string{"idle", "speaks", "runs a command"} {
+			t.Run(end+", "+does, func(t *testing.T) { goneEditor(t, cli, end == "killed", does) })
+		}
 	}
+}
+
+func goneEditor(t *testing.T, cli string, kills bool, does string) {
+	mark := leak.Processes(t)
+	second := claudetest.Say(strings.Repeat("word ", 500)).Chunks(5, 50*time.Millisecond)
+	if does == "runs a command" {
+		second = claudetest.UseTool("Bash", map[string]string{"command": "mkfifo never && echo runs > runs && cat never"})
+	}
+	model := claudetest.NewModel(claudetest.Say("hello"), second)
+	base, err := model.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	env, home := realcli.Env(t, base)
+	env = append(env, asProgram+"=1", mark)
+	record := filepath.Join(home, "session.ndjson")
+	said := make(chan struct{}, 1000)
+	start := func() (*exec.Cmd, *acptest.Driver) {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "acp", "--cli", cli, "--record", record)
+		cmd.Env, cmd.Dir = env, home
+		stdin, err1 := cmd.StdinPipe()
+		stdout, err2 := cmd.StdoutPipe()
+		if err1 != nil || err2 != nil {
+			t.Fatal(err1, err2)
+		}
+		begin := time.Now()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		d := acptest.Connect(struct {
+			io.Reader
+			io.WriteCloser
+		}{stdout, stdin}, acptest.Setup{
+			OnUpdate: func(_ schema.SessionID, up schema.SessionUpdate) {
+				if up.AgentMessageChunk != nil {
+					said <- struct{}{}
+				}
+			},
+			Permission: func(context.Context, *schema.RequestPermissionRequest) schema.PermissionOptionID { return "allow-once" },
+		})
+		if err := d.Call(t.Context(), schema.MethodAgentInitialize, schema.InitializeRequest{ProtocolVersion: 1}, nil); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("initialize answered %v after the start", time.Since(begin))
+		return cmd, d
+	}
+	cmd, d := start()
+	id := d.New(t, home)
+	if _, err := d.Prompt(t.Context(), id, "Hello."); err != nil {
+		t.Fatal(err)
+	}
+	<-said
+	if does != "idle" {
+		go d.Prompt(t.Context(), id, "Go.")
+	}
+	switch does {
+	case "speaks":
+		<-said
+	case "runs a command":
+		for begin := time.Now(); ; <-time.After(10 * time.Millisecond) {
+			if _, err := os.Stat(filepath.Join(home, "runs")); err == nil {
+				break
+			}
+			if time.Since(begin) > time.Minute {
+				t.Fatal("the command does not run")
+			}
+		}
+	}
+	left := leak.Outlive(mark)
+	if kills {
+		cmd.Process.Signal(syscall.SIGKILL)
+	}
+	d.Close()
+	if err := cmd.Wait(); err != nil && !kills {
+		t.Errorf("exit: %v", err)
+	}
+	took, err := left.Within(leftAfter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("nothing left after %v", took)
+	if _, err := os.Stat(record); err != nil {
+		t.Error(err)
+	}
+	cmd, d = start()
+	if err := d.Call(t.Context(), schema.MethodAgentSessionLoad, schema.LoadSessionRequest{SessionID: id, Cwd: home}, nil); err != nil {
+		t.Errorf("load: %v", err)
+	}
+	if text := d.Text(id); !strings.HasPrefix(text, "hello") {
+		t.Errorf("loaded %q, want what was said", text)
+	}
+	d.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("exit: %v", err)
+	}
+}
+
+// TestRecordingKilled ends a CLI that ignores everything in time, behind its recording.
+func TestRecordingKilled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli := claudetest.NewCLI(&claudetest.Script{IgnoreEOF: true, IgnoreTerm: true})
+		s, err := claude.Connect(t.Context(), &claude.Options{
+			Transport: recording{filepath.Join(t.TempDir(), "session.ndjson"), cli},
+			Timeouts:  claude.Timeouts{Close: time.Second, Kill: 2 * time.Second},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begin); took != 2*time.Second {
+			t.Errorf("closed after %v, want 2 s", took)
+		}
+	})
 }
 
 // TestRecordingClosed leaves no recording open after its session.

@@ -67,6 +67,14 @@ func (c *recordedConn) Note() {
 	}
 }
 
+// Kill ends the CLI at once, if it can be.
+func (c *recordedConn) Kill() error {
+	if k, ok := c.Conn.(interface{ Kill() error }); ok {
+		return k.Kill()
+	}
+	return c.Conn.Stop()
+}
+
 // StderrTail returns the end of the CLI's standard error.
 func (c *recordedConn) StderrTail() string {
 	if t, ok := c.Conn.(interface{ StderrTail() string }); ok {

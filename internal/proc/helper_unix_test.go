@@ -72,6 +72,13 @@ func systemHelper(mode string) bool {
 		os.NewFile(3, "ready").Close()
 		<-onTerm
 		fmt.Println("tidied up")
+	case "told": // reports SIGTERM and stays
+		onTerm := make(chan os.Signal, 1)
+		signal.Notify(onTerm, syscall.SIGTERM)
+		os.NewFile(3, "ready").Close()
+		<-onTerm
+		fmt.Println("told")
+		forever()
 	case "hold":
 		signal.Ignore(syscall.SIGTERM)
 		signal.Ignore(syscall.SIGPIPE)

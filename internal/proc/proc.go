@@ -236,8 +236,8 @@ func (p *Process) Signal(sig os.Signal) error {
 // does something; every call waits for it and returns its error.
 func (p *Process) Stop() error { return p.stop() }
 
-// Kill ends the child and its group at once, with SIGKILL. It returns when the
-// child has been reaped, as Stop does; a Stop that waits returns too.
+// Kill ends the child, its group and what it left behind at once, with SIGKILL. It
+// returns when the child has been reaped, as Stop does; a Stop that waits returns too.
 func (p *Process) Kill() error {
 	p.killed.Store(true)
 	if err := p.signal(groupKill); err != nil && !errors.Is(err, os.ErrProcessDone) {

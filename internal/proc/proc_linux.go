@@ -33,15 +33,15 @@ func awaitExit(pid int) bool {
 
 // endLeftovers ends the rest of the child's group, the processes that carry its
 // mark in whatever session, and the groups that such a process leads: SIGTERM, and
-// SIGKILL to the survivors when the patience is over. The child has exited and is
-// not collected, so the group is still its own. It reports false when something is
-// still left after the bound.
-func (g *group) endLeftovers(patience, bound time.Duration) bool {
+// SIGKILL to the survivors when the patience is over, or hurried reports that there
+// is no more of it. The child has exited and is not collected, so the group is still
+// its own. It reports false when something is still left after the bound.
+func (g *group) endLeftovers(patience, bound time.Duration, hurried func() bool) bool {
 	rest := leftovers{}
 	defer rest.release()
 	led := g.ledGroups() // before a leader is signalled: it may end first
 	g.noted.addTo(led)
-	return endBySignals(patience, bound, func(sig syscall.Signal) bool {
+	return endBySignals(patience, bound, hurried, func(sig syscall.Signal) bool {
 		return g.signalLeftovers(sig, led, rest) == 0 && rest.gone()
 	})
 }

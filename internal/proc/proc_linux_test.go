@@ -83,6 +83,26 @@ func TestStopSweepsAfterPoliteEnd(t *testing.T) {
 	}
 }
 
+// What a child leaves behind has no more patience than the child: Kill ends it too, when
+// the child itself has long exited.
+func TestKillHurriesLeftovers(t *testing.T) {
+	c := self(t, "leave", "told", string(inSession), string(withPipes))
+	c.Drain = time.Minute
+	p := start(t, c)
+	out := read(t, p)
+	pid := out.pid()
+	p.CloseWrite()
+	out.line() // now it has a minute
+	within(t, 20*time.Second, "Kill", func() {
+		if err := p.Kill(); err != nil {
+			t.Errorf("Kill: %v", err)
+		}
+	})
+	if alive(pid) {
+		t.Error("the grandchild is still there")
+	}
+}
+
 // A child that ends by itself, in good order, leaves nothing behind either.
 // Stop is not called, and nothing is waited for but the end.
 func TestOrderlyEndLeavesNothing(t *testing.T) {

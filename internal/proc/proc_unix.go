@@ -60,22 +60,27 @@ const (
 
 // endBySignals sends SIGTERM, waits for at most patience, and then sends SIGKILL
 // again and again until the bound is over. With no patience it begins with
-// SIGKILL. signal sends a signal to the leftovers, 0 for none, and reports
+// SIGKILL, and it continues with that when hurried reports that none is left.
+// signal sends a signal to the leftovers, 0 for none, and reports
 // whether there are none. The result is false when something is still left after
 // the bound.
-func endBySignals(patience, bound time.Duration, signal func(syscall.Signal) bool) bool {
-	with := func(sig syscall.Signal) func() bool { return func() bool { return signal(sig) } }
-	if patience > 0 {
+func endBySignals(patience, bound time.Duration, hurried func() bool, signal func(syscall.Signal) bool) bool {
+	if patience > 0 && !hurried() {
 		if signal(syscall.SIGTERM) {
 			return true
 		}
 		// A suspended process handles SIGTERM only when it is continued.
 		signal(syscall.SIGCONT)
-		if pollUntil(patience, with(0)) {
+		gone := false
+		pollUntil(patience, func() bool {
+			gone = signal(0)
+			return gone || hurried()
+		})
+		if gone {
 			return true
 		}
 	}
-	return pollUntil(bound, with(syscall.SIGKILL))
+	return pollUntil(bound, func() bool { return signal(syscall.SIGKILL) })
 }
 
 // pollUntil calls gone, once at least, until it reports true. It reports false when

@@ -97,7 +97,7 @@ func (g *group) signal(groupSignal) error {
 func (g *group) killHolders() { g.signal(groupKill) }
 
 // endLeftovers needs no patience: here nothing can be asked to end.
-func (g *group) endLeftovers(_, _ time.Duration) bool {
+func (g *group) endLeftovers(_, _ time.Duration, _ func() bool) bool {
 	g.signal(groupKill)
 	return true
 }

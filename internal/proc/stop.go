@@ -40,11 +40,7 @@ func (p *Process) collect() {
 // its shells and servers on the way out; one that was killed could not, CLIs up
 // to 2.1.0 do not, and a helper that was forgotten would live on for ever.
 func (p *Process) endLeftovers() {
-	patience := p.drain
-	if p.killed.Load() {
-		patience = 0
-	}
-	if !p.group.endLeftovers(patience, p.kill) {
+	if !p.group.endLeftovers(p.drain, p.kill, p.killed.Load) {
 		p.log.Error("processes of the child are still running after SIGKILL", "pid", p.PID())
 	}
 }
