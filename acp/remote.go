@@ -83,8 +83,8 @@ func (r *Remote) Initialize(ctx context.Context, _ *Editor) (*schema.InitializeR
 	}, nil
 }
 
-// Extensions offers none.
-func (r *Remote) Extensions() Extensions { return Extensions{} }
+// Extensions offers to steer turns.
+func (r *Remote) Extensions() Extensions { return Extensions{Steering: true} }
 
 // Authenticate refuses: the server knows the user by the connection.
 func (r *Remote) Authenticate(context.Context, *Editor, schema.AuthMethodID) error {

@@ -19,11 +19,12 @@ import (
 // it. What a test does not expect is not implemented.
 type scriptedServer struct {
 	acp.RemoteServer
-	shared bool
-	send   func(ctx context.Context, p api.NewPrompt) error
-	cancel func(prompt string) error
-	decide func(d api.Decision) error
-	cut    func() error // why nothing can be read
+	shared  bool
+	send    func(ctx context.Context, p api.NewPrompt) error
+	cancel  func(prompt string) error
+	decide  func(d api.Decision) error
+	stopped func()       // is called when the turn is interrupted
+	cut     func() error // why nothing can be read
 
 	mu          sync.Mutex
 	changed     chan struct{}
@@ -115,6 +116,9 @@ func (s *scriptedServer) Interrupt(context.Context, string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.interrupted++
+	if s.stopped != nil {
+		s.stopped()
+	}
 	return nil
 }
 

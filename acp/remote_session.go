@@ -43,19 +43,31 @@ type remoteSession struct {
 	mu          sync.Mutex
 	mode, model string
 	title       string
-	own         map[string]*ownPrompt
+	own         map[string]*ownPrompt // that have not ended
+	turn        *remoteTurn           // that runs, else nil
+	moved       chan struct{}         // closed when an own prompt has come further; nil: no one waits
 	prompts     openPrompts
 	failed      error // why nothing is followed any more
 }
 
-// ownPrompt is a prompt of this editor.
+// ownPrompt is a prompt of this editor, or a message that steers one.
 type ownPrompt struct {
+	id    string
 	state api.PromptState
 	sent  bool           // the server has it
+	asked chan struct{}  // closed when the server has answered whether it takes it
 	ended chan remoteEnd // has room for one
 }
 
-// remoteEnd is how a prompt ended.
+func newOwnPrompt() *ownPrompt {
+	return &ownPrompt{id: uuid.New(), state: api.PromptQueued, asked: make(chan struct{}), ended: make(chan remoteEnd, 1)}
+}
+
+// runs reports whether its turn runs, or waits for a person.
+func (p *ownPrompt) runs() bool { return p.state == api.PromptRunning || p.state == api.PromptWaiting }
+
+// remoteEnd is how a prompt ended. The zero value is the end of a message that steers
+// nothing: it was refused or taken back.
 type remoteEnd struct {
 	turn *api.Turn
 	err  error
@@ -206,6 +218,7 @@ func (s *remoteSession) prompted(p *api.Prompt) {
 		return
 	}
 	own.state = p.State
+	s.wake()
 	if p.State == api.PromptStuck {
 		delete(s.own, p.ID)
 		own.ended <- remoteEnd{err: errorf(schema.ErrorCodeInternalError, "the conversation is stuck: %s; retry on the server, or delete the prompt there", p.Error)}
@@ -225,49 +238,51 @@ func (s *remoteSession) usage() []schema.SessionUpdate {
 	}}}
 }
 
-// Prompt sends a prompt and waits for the end of its turn. An editor that is gone
-// leaves the turn to the server.
+// Prompt sends a prompt and waits for the end of its turn, and of what was given to it
+// meanwhile. An editor that is gone leaves the turn to the server.
 func (s *remoteSession) Prompt(ctx context.Context, req *schema.PromptRequest) (*schema.PromptResponse, error) {
-	blocks, err := contentOf(req.Prompt)
-	if err != nil {
-		return nil, err
-	}
-	content, err := jsonx.Marshal(message.Content(blocks))
+	content, err := remoteContent(req.Prompt)
 	if err != nil {
 		return nil, err
 	}
 	s.follow()
-	id := uuid.New()
-	own := &ownPrompt{state: api.PromptQueued, ended: make(chan remoteEnd, 1)}
+	own := newOwnPrompt()
+	turn := &remoteTurn{prompts: []*ownPrompt{own}}
 	s.mu.Lock()
 	failed := s.failed
 	if failed == nil {
-		s.own[id] = own
+		s.own[own.id], s.turn = own, turn
 	}
 	s.mu.Unlock()
 	if failed != nil {
 		return nil, errorf(schema.ErrorCodeInternalError, "the conversation is not followed any more: %v; open the session again with session/load", failed)
 	}
+	defer s.endTurn(turn)
 	sending, stop := outlive(ctx)
-	_, err = s.server.Send(sending, string(s.id), api.NewPrompt{ID: id, Content: content})
+	_, err = s.server.Send(sending, string(s.id), api.NewPrompt{ID: own.id, Content: content})
 	stop()
 	if _, refused := errors.AsType[*api.Problem](err); err != nil && (refused || ctx.Err() == nil) {
-		s.forget(id)
 		return nil, problem(err)
 	}
 	s.mu.Lock()
 	own.sent = err == nil
 	s.mu.Unlock()
-	select {
-	case end := <-own.ended:
+	if end, ok := s.await(ctx, turn); ok {
 		return promptResponse(end)
-	case <-ctx.Done():
 	}
 	if !errors.Is(context.Cause(ctx), rpc.ErrClosed) {
-		s.cancel(context.WithoutCancel(ctx), id, own)
+		s.cancel(context.WithoutCancel(ctx), turn)
 	}
-	s.forget(id)
 	return &schema.PromptResponse{StopReason: schema.StopReasonCancelled}, nil
+}
+
+// remoteContent is a prompt in the words of the server.
+func remoteContent(prompt []schema.ContentBlock) ([]byte, error) {
+	blocks, err := contentOf(prompt)
+	if err != nil {
+		return nil, err
+	}
+	return jsonx.Marshal(message.Content(blocks))
 }
 
 // outlive returns a context for a prompt that is on its way to the server: cut off, it
@@ -287,44 +302,6 @@ func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 		cancel()
 	})
 	return sending, func() { stop(); cancel() }
-}
-
-func (s *remoteSession) forget(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.own, id)
-}
-
-// cancel stops a prompt, and nothing else: one that waits is taken back, and only one
-// that runs is interrupted. It waits for the end for a while.
-func (s *remoteSession) cancel(ctx context.Context, id string, own *ownPrompt) {
-	ctx, stop := context.WithTimeout(ctx, reaching)
-	defer stop()
-	s.mu.Lock()
-	runs := own.state == api.PromptRunning || own.state == api.PromptWaiting
-	s.mu.Unlock()
-	var err error
-	if !runs {
-		if err = s.server.CancelPrompt(ctx, string(s.id), id); hasBegun(err) {
-			// The events lag behind. If it has ended too, the turn that runs is another.
-			var p api.Prompt
-			p, err = s.server.Prompt(ctx, string(s.id), id)
-			runs = err == nil && (p.State == api.PromptRunning || p.State == api.PromptWaiting)
-		}
-	}
-	if runs {
-		err = s.server.Interrupt(ctx, string(s.id))
-	}
-	if err != nil {
-		s.log.Warn("acp: a prompt was not cancelled", "session", s.id, "error", err)
-	}
-	patience := time.NewTimer(stopping)
-	defer patience.Stop()
-	select {
-	case <-own.ended:
-	case <-patience.C:
-	case <-s.ctx.Done():
-	}
 }
 
 // hasBegun reports whether a prompt was not taken back because it has begun.
@@ -347,11 +324,6 @@ func promptResponse(end remoteEnd) (*schema.PromptResponse, error) {
 		return nil, errorf(schema.ErrorCodeInternalError, "the turn ended because nobody decided about a call in time: send the prompt again")
 	}
 	return nil, errorf(schema.ErrorCodeInternalError, "the turn failed: %s", end.turn.Error)
-}
-
-// Steer is not offered.
-func (s *remoteSession) Steer(context.Context, []schema.ContentBlock) error {
-	return errors.ErrUnsupported
 }
 
 // SetMode changes the permission mode for everybody in the conversation.

@@ -113,7 +113,8 @@ func (f *Fleet) Prompt(ctx context.Context, key, id string) (t Ticket, err error
 // When it returns nil, no CLI gets the prompt again; that includes one that was
 // cancelled before. If its turn waits at a deferred call, the call is refused, and the
 // model reads so when the conversation next wakes. Prompts that its turn has taken in
-// are cancelled with it. For any other prompt that has begun it returns [ErrBegun];
+// are cancelled with it. One that steers and that the CLI of this process has, but has not
+// begun, is withdrawn from it. For any other prompt that has begun it returns [ErrBegun];
 // interrupt that one instead. After any other error the prompt may have been cancelled:
 // call Cancel again, or ask [Fleet.Prompt].
 func (f *Fleet) Cancel(ctx context.Context, key, id string) (err error) {
@@ -139,6 +140,9 @@ func (f *Fleet) Cancel(ctx context.Context, key, id string) (err error) {
 		stuckHere := rec.Stuck != nil && rec.Stuck.Prompt == id
 		if p.Cancelled.IsZero() {
 			if p.Sent && !stuckHere {
+				if p.Steer && f.roster.withdraw(ctx, key, id) {
+					continue // now it has not begun
+				}
 				return &ConversationError{key, ErrBegun}
 			}
 			err := f.records.markCancelled(ctx, p)

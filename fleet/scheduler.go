@@ -30,6 +30,7 @@ type conversation struct {
 	more     chan struct{} // one slot: a prompt has come, which may steer the turn
 
 	session     *claude.Session // while a CLI runs
+	withdraw    withdrawal      // while a CLI runs
 	starting    bool            // a CLI is being started
 	own         choices         // of the options with which it was started
 	turn        *turn           // what it works on while it is awake
@@ -253,7 +254,7 @@ func (r *roster) leave(c *conversation, again time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	close(c.left)
-	c.Awake, c.left, c.session, c.token = false, nil, nil, 0
+	c.Awake, c.left, c.session, c.withdraw, c.token = false, nil, nil, nil, 0
 	delete(r.seated, c)
 	r.tally(0, -1)
 	if again >= 0 {

@@ -155,16 +155,56 @@ func (w *worker) takeBack(ctx context.Context, session *claude.Session, s *steer
 	s.mu.Lock()
 	given := maps.Clone(s.given)
 	s.mu.Unlock()
-	for id, p := range given {
-		if back, err := session.CancelPrompt(ctx, id); err != nil || !back {
-			continue // the turn has it
-		}
-		s.forget(id)
-		p.Sent, p.Begun = false, p.Begun-1
-		if err := w.records.update(ctx, p, w.lease.Fence); err != nil {
-			w.opts.Logger.Warn("a prompt that was taken back counts as sent", "conversation", w.c.key, "prompt", id, "error", err)
-		}
+	for _, p := range given {
+		w.takeBackOne(ctx, session, s, p, w.lease.Fence)
 	}
+}
+
+// takeBackOne withdraws a prompt that the CLI has not begun, and reports whether that is
+// recorded. The caller has the token.
+func (w *worker) takeBackOne(ctx context.Context, session *claude.Session, s *steered, p *queued, fence store.Fence) bool {
+	if back, err := session.CancelPrompt(ctx, p.ID); err != nil || !back {
+		return false // the turn has it
+	}
+	s.forget(p.ID)
+	p.Sent, p.Begun = false, p.Begun-1
+	if err := w.records.update(ctx, p, fence); err != nil {
+		w.opts.Logger.Warn("a prompt that was taken back counts as sent", "conversation", w.c.key, "prompt", p.ID, "error", err)
+		return false
+	}
+	return true
+}
+
+// withdrawal takes a prompt back that a CLI was given to steer its turn and has not begun.
+// It reports whether it has: the prompt then waits, and this CLI does not get it again.
+// Any goroutine may call it.
+type withdrawal func(ctx context.Context, id string) bool
+
+// withdrawal returns how to take back what a CLI is given under the lease of now.
+func (w *worker) withdrawal(session *claude.Session, s *steered) withdrawal {
+	fence := w.lease.Fence
+	return func(ctx context.Context, id string) bool {
+		if s.busy.take(ctx) != nil {
+			return false
+		}
+		defer s.busy.give()
+		s.mu.Lock()
+		p := s.given[id]
+		s.mu.Unlock()
+		return p != nil && w.takeBackOne(ctx, session, s, p, fence)
+	}
+}
+
+// withdraw takes a prompt back from the CLI of a conversation that runs here. It reports
+// whether it has.
+func (r *roster) withdraw(ctx context.Context, key, id string) bool {
+	r.mu.Lock()
+	var take withdrawal
+	if c := r.active[key]; c != nil {
+		take = c.withdraw
+	}
+	r.mu.Unlock()
+	return take != nil && take(ctx, id)
 }
 
 // passOn shows the messages of a turn to the watchers of prompts that it has taken in.

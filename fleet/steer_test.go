@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -331,6 +332,42 @@ func TestSteerTakenBackThreeTimes(t *testing.T) {
 		if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.Answered || !strings.HasSuffix(o.Text, "and vet") {
 			t.Errorf("the prompt that steers: %+v", o)
 		}
+	})
+}
+
+// A prompt that the CLI was given to steer its turn can be cancelled as long as the CLI has
+// not begun it. The turn continues without it, and the next one that steers is given.
+func TestSteerCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli, tool, answers := newSteerable(), make(chan struct{}), make(chan struct{})
+		cli.set(tool, answers)
+		f := open(t, store.Memory(), cli, cli.allow)
+		defer closeFleet(t, f)
+		first := send(t, f, "ada", "tool")
+		synctest.Wait()
+		gone := steer(t, f, "and vet")
+		if o := outcome(t, f, "ada", gone); o.Status != fleet.Running {
+			t.Fatalf("the CLI was not given it: %+v", o)
+		}
+		if err := f.Cancel(t.Context(), "ada", gone); err != nil {
+			t.Fatal(err)
+		}
+		if o := outcome(t, f, "ada", gone); o.Status != fleet.Cancelled {
+			t.Errorf("it was cancelled: %+v", o)
+		}
+		more := steer(t, f, "and lint")
+		close(tool)
+		synctest.Wait()
+		if err := f.Cancel(t.Context(), "ada", more); !errors.Is(err, fleet.ErrBegun) {
+			t.Errorf("one that the turn has taken in: %v", err)
+		}
+		close(answers)
+		<-time.After(time.Second)
+		answered(t, f, first, "heard tool, and lint")
+		if o := answered(t, f, more, "heard tool, and lint"); o.PartOf != first {
+			t.Errorf("part of %q", o.PartOf)
+		}
+		sameStrings(t, "the history", promptsOf(t, f), "tool", "and lint")
 	})
 }
 

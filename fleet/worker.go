@@ -77,6 +77,7 @@ func (w *worker) connect(ctx context.Context, s step) error {
 	w.session, w.spent, w.heard, w.closed = session, new(message.Spending), "", make(chan struct{})
 	w.roster.mu.Lock()
 	w.c.session, w.c.own, w.c.starting = session, w.own, false
+	w.c.withdraw = w.withdrawal(session, given)
 	w.roster.mu.Unlock()
 	go w.watch(session, w.gate, w.closed)
 	return w.catchUp(ctx, had.Mode, had.Model)
@@ -274,7 +275,7 @@ func (w *worker) close() error {
 	w.session, w.steered = nil, nil
 	w.decline()
 	w.roster.mu.Lock()
-	w.c.session = nil
+	w.c.session, w.c.withdraw = nil, nil
 	w.roster.mu.Unlock()
 	if w.gate != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), parkBound)
