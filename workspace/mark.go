@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/claude-agent-go/claude/internal/durable"
 	"github.com/claude-agent-go/claude/internal/filelock"
@@ -27,7 +26,7 @@ type mark struct {
 	root *os.Root
 	file *os.File
 	name string
-	sync func(*os.File) error
+	w    *Worktrees
 	// begun is the commit in the mark; "" if nothing was made. The mark stays until it is "".
 	begun string
 }
@@ -47,8 +46,8 @@ func (w *Worktrees) hold(ctx context.Context, path string) (*mark, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &mark{root: root, name: filepath.Base(markPath(path)), sync: w.sync}
-	if err := m.lock(ctx, w.o.Timeout); err != nil {
+	m := &mark{root: root, name: filepath.Base(markPath(path)), w: w}
+	if err := m.lock(ctx); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
 	text, err := io.ReadAll(io.LimitReader(m.file, 1000))
@@ -60,7 +59,8 @@ func (w *Worktrees) hold(ctx context.Context, path string) (*mark, error) {
 }
 
 // lock makes the file if need be, and locks it.
-func (m *mark) lock(ctx context.Context, bound time.Duration) error {
+func (m *mark) lock(ctx context.Context) error {
+	bound := m.w.o.Timeout
 	ctx, cancel := context.WithTimeoutCause(ctx, bound, fmt.Errorf("%w after %v", store.ErrBusy, bound))
 	defer cancel()
 	for {
@@ -96,10 +96,18 @@ func wholeCommit(text string) string {
 }
 
 // begin notes the commit at which a branch will begin. When it returns without an error,
-// the note survives a power loss.
-func (m *mark) begin(commit string) error {
+// the note survives a power loss. A sync that was not waited for keeps the mark locked until
+// the disk replies, because it holds the file.
+func (m *mark) begin(ctx context.Context, commit string) error {
+	ctx, cancel := context.WithTimeout(ctx, m.w.o.Timeout)
+	defer cancel()
 	_, err := m.file.WriteAt([]byte(commit+"\n"), 0)
-	if err := firstError(err, m.file.Truncate(int64(len(commit)+1)), m.sync(m.file), durable.Dir(m.root.Name())); err != nil {
+	if err := firstError(err, m.file.Truncate(int64(len(commit)+1))); err != nil {
+		return err
+	}
+	dir := m.root.Name()
+	err = m.w.syncs.wait(ctx, m.name, func(string) error { return firstError(m.w.sync(m.file), durable.Dir(dir)) })
+	if err != nil {
 		return err
 	}
 	m.begun = commit

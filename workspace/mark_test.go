@@ -15,7 +15,7 @@ import (
 // has noted stays until it is taken back.
 func TestMark(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "root", "tree")
-	w := &Worktrees{o: WorktreeOptions{Timeout: time.Minute}, sync: (*os.File).Sync}
+	w := &Worktrees{o: WorktreeOptions{Timeout: time.Minute}, sync: (*os.File).Sync, syncs: make(syncs, 1)}
 	impatient := &Worktrees{o: WorktreeOptions{Timeout: 20 * time.Millisecond}, sync: w.sync} // real time: it has to end, and nothing else ends it
 	for _, tt := range []struct{ note, found string }{{"", ""}, {strings.Repeat("a", 40), strings.Repeat("a", 40)}, {"", ""}} {
 		first, err := w.hold(t.Context(), path)
@@ -34,7 +34,7 @@ func TestMark(t *testing.T) {
 			next <- m
 		}()
 		if tt.note != "" {
-			if err := first.begin(tt.note); err != nil {
+			if err := first.begin(t.Context(), tt.note); err != nil {
 				t.Fatal(err)
 			}
 		}

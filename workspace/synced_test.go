@@ -3,11 +3,15 @@ package workspace
 import (
 	"context"
 	"errors"
+	"os"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -51,3 +55,80 @@ func TestDiskThatHangs(t *testing.T) {
 		wantTree(t, "when the disk replies", open(t, w, "k").Path(), old)
 	})
 }
+
+// A disk that hangs stops neither the other worktrees of the process, nor longer than Timeout
+// the one that waits for it.
+func TestHangingDiskStopsNoOtherWorktree(t *testing.T) {
+	long.Test(t, "needs git")
+	c := newClones(t, committed)
+	a, b := c.machine(), c.machine()
+	d := open(t, c.on(a), "k")
+	work(t, d)
+	save(t, d)
+	want := seen(t, d)
+	synctest.Test(t, func(t *testing.T) {
+		reply := make(chan struct{})
+		s := c.on(b, func(o *SnapshotOptions) {
+			o.Timeout = time.Minute
+			o.sync = func(dir string) error {
+				if dir == o.Worktrees.common {
+					<-reply
+				}
+				return nil
+			}
+		})
+		w := s.Worktrees
+		w.o.Timeout = time.Minute
+		w.sync = func(f *os.File) error {
+			if strings.Contains(f.Name(), nameOf("stuck")) {
+				<-reply
+			}
+			return nil
+		}
+		open(t, w, "old")
+		var all sync.WaitGroup
+		hang := func(key string, p Provider) {
+			all.Go(func() {
+				start := time.Now()
+				if _, err := p.Open(t.Context(), key); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
+					t.Errorf("%s: %v after %v", key, err, time.Since(start))
+				}
+			})
+		}
+		hang("k", s)     // while a restored worktree is synced
+		hang("stuck", w) // while the mark of a new one is
+		synctest.Wait()
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		if _, err := w.Open(ctx, "new"); err != nil {
+			t.Errorf("a new worktree: %v", err)
+		}
+		if err := w.Remove(ctx, "old", store.Fence{}); err != nil {
+			t.Errorf("removal: %v", err)
+		}
+		if waited := time.Since(start); waited != 0 {
+			t.Errorf("they waited %v", waited)
+		}
+		// Who waits for a turn does not wait longer than its context.
+		if err := w.changes.take(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for what, err := range map[string]error{
+			"a new worktree": second(w.Open(ctx, "later")), "removal": w.Remove(ctx, "new", store.Fence{}), "a restore": second(s.Open(ctx, "k")),
+		} {
+			if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 30*time.Second {
+				t.Errorf("%s behind another: %v after %v", what, err, time.Since(start))
+			}
+		}
+		w.changes.end()
+		all.Wait()
+		close(reply)
+		for _, key := range []string{"stuck", "new", "later"} {
+			open(t, w, key)
+		}
+		wantSeen(t, "when the disk replies", open(t, s, "k"), want)
+	})
+}
+
+func second(_ Workdir, err error) error { return err }

@@ -33,7 +33,7 @@ func (d *WorktreeDir) prepare(ctx context.Context, s, last *gitState, by *Snapsh
 	if err != nil {
 		return err
 	}
-	if err := firstError(d.w.takeBack(m, d.Path(), d.branch), m.close()); err != nil {
+	if err := firstError(d.w.takeBack(ctx, m, d.Path(), d.branch), m.close()); err != nil {
 		return err
 	}
 	has, err := d.w.resolve(ctx, nil, s.Base+"^{commit}", s.Tip+"^{commit}", s.Head+"^{commit}", firstNot(s.Staged, s.Base)+"^{tree}")
@@ -155,8 +155,10 @@ func (w *Worktrees) dropUnsaved(ctx context.Context, branch string) error {
 
 // plant makes an empty folder a worktree, with HEAD and git's index as they were saved.
 func (d *WorktreeDir) plant(ctx context.Context, fresh string, s *gitState, by *Snapshots) error {
-	d.w.changes.Lock()
-	defer d.w.changes.Unlock()
+	if err := d.w.changes.take(ctx); err != nil {
+		return err
+	}
+	defer d.w.changes.end()
 	err := by.do("make a worktree", func() error {
 		_, err := d.w.git(ctx, d.w.o.Repo, "worktree", "add", "--quiet", "--no-checkout", "--detach", fresh, s.Head)
 		return err
@@ -189,32 +191,37 @@ func (d *WorktreeDir) plant(ctx context.Context, fresh string, s *gitState, by *
 // adopt lets the repository know that a worktree was renamed and what its branch is, and
 // forgets those that it replaces.
 func (d *WorktreeDir) adopt(ctx context.Context, fresh string, s *gitState, by *Snapshots) error {
-	d.w.changes.Lock()
-	defer d.w.changes.Unlock()
 	admin, err := d.w.admin(fresh)
 	if err != nil {
 		return err
 	}
-	for _, part := range []struct {
-		what string
-		do   func() error
-	}{
-		{"set the branch", func() error {
-			_, err := d.w.git(ctx, d.w.o.Repo, "update-ref", "refs/heads/"+d.branch, s.Tip)
-			return err
-		}},
-		{"set the base", func() error { return d.w.config(ctx, d.w.baseName(d.branch), s.Base) }},
-		{"name the worktree", func() error {
-			return writeWhole(filepath.Join(admin, "gitdir"), []byte(filepath.ToSlash(filepath.Join(d.Path(), gitDir))+"\n"))
-		}},
-		{"sync the repository", func() error { return by.syncs.wait(ctx, d.w.common, by.sync) }},
-		{"forget older worktrees", func() error { d.w.dropAdmins(d.Path(), admin); d.w.dropFresh(d.Path()); return nil }},
-	} {
-		if err := by.do(part.what, part.do); err != nil {
-			return err
-		}
+	err = d.w.changes.run(ctx, func() error { return d.name(ctx, admin, s, by) })
+	if err == nil { // not in the turn: a disk that hangs must not stop the other worktrees
+		err = by.do("sync the repository", func() error { return by.syncs.wait(ctx, d.w.common, by.sync) })
 	}
-	return nil
+	if err != nil {
+		return err
+	}
+	return d.w.changes.run(ctx, func() error {
+		return by.do("forget older worktrees", func() error { d.w.dropAdmins(d.Path(), admin); d.w.dropFresh(d.Path()); return nil })
+	})
+}
+
+// name gives a worktree its branch and its path in the repository.
+func (d *WorktreeDir) name(ctx context.Context, admin string, s *gitState, by *Snapshots) error {
+	err := by.do("set the branch", func() error {
+		_, err := d.w.git(ctx, d.w.o.Repo, "update-ref", "refs/heads/"+d.branch, s.Tip)
+		return err
+	})
+	if err == nil {
+		err = by.do("set the base", func() error { return d.w.config(ctx, d.w.baseName(d.branch), s.Base) })
+	}
+	if err == nil {
+		err = by.do("name the worktree", func() error {
+			return writeWhole(filepath.Join(admin, "gitdir"), []byte(filepath.ToSlash(filepath.Join(d.Path(), gitDir))+"\n"))
+		})
+	}
+	return err
 }
 
 // dropAdmins removes what git has noted of a worktree, except one.

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/private"
@@ -32,8 +31,8 @@ type WorktreeOptions struct {
 	Prefix string
 	// KeepBranches lets Remove keep the branch of a conversation, as its result.
 	KeepBranches bool
-	// Timeout limits each call of git, and the wait for another process that opens or
-	// removes the same worktree: 2 minutes.
+	// Timeout limits each call of git, the wait for another process that opens or removes
+	// the same worktree, and the wait for the disk: 2 minutes.
 	Timeout time.Duration
 }
 
@@ -49,12 +48,13 @@ type WorktreeOptions struct {
 type Worktrees struct {
 	o      WorktreeOptions
 	common string // the folder of git that all worktrees share
-	// changes is held while worktrees are made and removed, after the lock on the mark: git
+	// changes is taken while git makes and removes worktrees, after the lock on the mark: git
 	// fails where it finds the configuration locked.
-	changes sync.Mutex
+	changes turn
 	// pause waits before a try that found the configuration locked by another process.
 	pause func(ctx context.Context) error
 	sync  func(*os.File) error
+	syncs syncs
 }
 
 // ErrBranchExists means that the branch of a conversation is there without its worktree:
@@ -85,7 +85,7 @@ func NewWorktrees(ctx context.Context, o WorktreeOptions) (*Worktrees, error) {
 	}
 	o.Base, o.Prefix = cmp.Or(o.Base, "HEAD"), cmp.Or(o.Prefix, "claude/")
 	o.Timeout = cmp.Or(o.Timeout, 2*time.Minute)
-	w := &Worktrees{o: o, pause: pauseForLock, sync: (*os.File).Sync}
+	w := &Worktrees{o: o, changes: newTurn(), pause: pauseForLock, sync: (*os.File).Sync, syncs: make(syncs, maxSyncs)}
 	if w.common, err = w.git(ctx, o.Repo, "rev-parse", "--git-common-dir"); err != nil {
 		return nil, bad("Repo", err)
 	}
@@ -136,7 +136,7 @@ func (w *Worktrees) open(ctx context.Context, opened *WorktreeDir) (d *WorktreeD
 			d = nil
 		}
 	}()
-	if err := w.takeBack(m, path, branch); err != nil {
+	if err := w.takeBack(ctx, m, path, branch); err != nil {
 		return nil, err
 	}
 	d = opened
@@ -155,10 +155,9 @@ func (w *Worktrees) open(ctx context.Context, opened *WorktreeDir) (d *WorktreeD
 	return d, w.make(ctx, m, path, branch, d.base)
 }
 
-// make makes a worktree on a new branch.
+// make makes a worktree on a new branch. It waits for the disk before its turn: a disk that
+// hangs must not stop the other worktrees.
 func (w *Worktrees) make(ctx context.Context, m *mark, path, branch, base string) error {
-	w.changes.Lock()
-	defer w.changes.Unlock()
 	exists, err := w.exists(ctx, branch)
 	if err != nil {
 		return err
@@ -166,9 +165,14 @@ func (w *Worktrees) make(ctx context.Context, m *mark, path, branch, base string
 	if exists {
 		return fmt.Errorf("%s: %w", branch, ErrBranchExists)
 	}
-	if err := m.begin(base); err != nil {
+	if err := m.begin(ctx, base); err != nil {
 		return err
 	}
+	if err := w.changes.take(ctx); err != nil {
+		m.begun = "" // nothing was made
+		return err
+	}
+	defer w.changes.end()
 	if err = w.config(ctx, w.baseName(branch), base); err == nil {
 		_, err = w.git(ctx, w.o.Repo, "worktree", "add", "--quiet", "-b", branch, path, base)
 	}
@@ -181,12 +185,14 @@ func (w *Worktrees) make(ctx context.Context, m *mark, path, branch, base string
 
 // takeBack removes what a process has left that was killed while it made the worktree. Open
 // has never returned it, so nothing but git has written there.
-func (w *Worktrees) takeBack(m *mark, path, branch string) error {
+func (w *Worktrees) takeBack(ctx context.Context, m *mark, path, branch string) error {
 	if m.begun == "" {
 		return nil
 	}
-	w.changes.Lock()
-	defer w.changes.Unlock()
+	if err := w.changes.take(ctx); err != nil {
+		return err
+	}
+	defer w.changes.end()
 	return w.undo(m, path, branch)
 }
 
@@ -270,8 +276,10 @@ func (w *Worktrees) drop(ctx context.Context, key string, keep bool) (err error)
 		return err
 	}
 	defer func() { err = firstError(err, m.close()) }()
-	w.changes.Lock()
-	defer w.changes.Unlock()
+	if err := w.changes.take(ctx); err != nil {
+		return err
+	}
+	defer w.changes.end()
 	if err := w.dropFiles(path); err != nil {
 		return err
 	}
