@@ -28,6 +28,9 @@ type gitState struct {
 	// Staged is the tree of git's index. Empty: there is none, as in a merge with conflicts.
 	Staged string    `json:"staged,omitzero"`
 	Packs  []gitPack `json:"packs,omitzero"` // together, everything above that Base does not have
+	// Unread are files that git tracks and that could not be read: they arrive as Staged, or
+	// else Head, has them.
+	Unread []string `json:"unread,omitzero"`
 }
 
 // gitPack is a pack of git. It is complete together with Base and those before it.

@@ -54,7 +54,7 @@ func (d *snapshotDir) replace(ctx context.Context, h head, revision int64) error
 	}
 	var x index
 	if err == nil {
-		x, err = d.fill(ctx, fresh, entries)
+		x, err = d.fill(ctx, fresh, entries, state)
 	}
 	if err == nil {
 		err = d.s.do("sync the fresh folder", func() error { return d.s.syncs.wait(ctx, fresh, d.s.sync) })
@@ -107,8 +107,8 @@ func (d *snapshotDir) unsaved(ctx context.Context, restored string) bool {
 	return len(now.entries) > 0 && now.index.Manifest != d.index.Manifest && now.index.Manifest != restored
 }
 
-// fill writes the files of a snapshot into an empty folder.
-func (d *snapshotDir) fill(ctx context.Context, path string, entries []entry) (index, error) {
+// fill writes the files of a snapshot into an empty folder. state is that of a worktree.
+func (d *snapshotDir) fill(ctx context.Context, path string, entries []entry, state *gitState) (index, error) {
 	x := index{Files: make(map[string]indexedFile)}
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -127,6 +127,11 @@ func (d *snapshotDir) fill(ctx context.Context, path string, entries []entry) (i
 		}
 		if err := d.write(ctx, root, e, objects); err != nil {
 			return x, fmt.Errorf("%s: %w", e.name(), err)
+		}
+	}
+	if state != nil {
+		if err := d.tree.fillUnread(ctx, path, state.Unread, d.s); err != nil {
+			return x, err
 		}
 	}
 	for _, e := range slices.Backward(entries) { // the innermost first: a folder may forbid what its files need

@@ -49,6 +49,7 @@ func (d *snapshotDir) save(ctx context.Context, fence store.Fence) error {
 		if next.Git, err = d.tree.state(ctx, d.index.Git, &p, d.s.MaxBytes-now.bytes); err != nil {
 			return err
 		}
+		next.Git.Unread = now.lost
 	}
 	if d.index.Revision != 0 && next.Manifest == d.index.Manifest && next.Git.equal(d.index.Git) {
 		next.Revision, next.By, next.Trying = d.index.Revision, d.index.By, d.index.Trying
@@ -98,6 +99,7 @@ type survey struct {
 	bytes   int64
 	index   index    // without a revision
 	unread  []string // files and folders that may not be read, which the list leaves out
+	lost    []string // the files among them that git tracks
 }
 
 // survey reads the folder, as far as the index does not know it, and puts its chunks.
@@ -108,14 +110,18 @@ func (d *snapshotDir) survey(ctx context.Context, p *putter) (now survey, err er
 	}
 	defer root.Close()
 	var objects map[string]string
+	var tracks tracked
 	if d.tree != nil {
-		if objects, err = d.tree.objects(ctx); err != nil {
+		if objects, err = d.tree.objects(ctx); err == nil && len(d.s.Ignore) > 0 {
+			tracks, err = d.tree.tracked(ctx)
+		}
+		if err != nil {
 			return now, err
 		}
 	}
 	looked := time.Now().UnixNano()
-	list := scan{ignore: d.s.ignore, maxFiles: d.s.MaxFiles, maxBytes: d.s.MaxBytes}
-	if err := list.walk(ctx, root, ""); err != nil {
+	list := scan{ignore: d.s.ignore, tracked: tracks, maxFiles: d.s.MaxFiles, maxBytes: d.s.MaxBytes}
+	if err := list.walk(ctx, root, "", false); err != nil {
 		return now, err
 	}
 	now.index = index{Files: make(map[string]indexedFile, len(list.found)), Written: looked}
@@ -134,6 +140,15 @@ func (d *snapshotDir) survey(ctx context.Context, p *putter) (now survey, err er
 			now.index.Files[f.name()] = indexedFile{f.stamp, f.Chunks, f.Object}
 		}
 		now.entries = append(now.entries, f.entry)
+	}
+	if d.tree != nil && len(now.unread) > 0 {
+		if tracks == nil {
+			tracks, err = d.tree.tracked(ctx)
+		}
+		if err != nil {
+			return now, err
+		}
+		now.lost = tracks.in(now.unread)
 	}
 	now.text, err = encodeManifest(now.entries)
 	now.index.Manifest = digest(now.text)

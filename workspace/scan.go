@@ -53,6 +53,7 @@ type stamp struct {
 // targets of links, but no file.
 type scan struct {
 	ignore   ignoreList
+	tracked  tracked // is never ignored
 	maxFiles int
 	maxBytes int64
 
@@ -62,7 +63,8 @@ type scan struct {
 	unread []string
 }
 
-func (s *scan) walk(ctx context.Context, root *os.Root, below string) error {
+// walk lists a folder. In an ignored one only what git tracks counts.
+func (s *scan) walk(ctx context.Context, root *os.Root, below string, ignored bool) error {
 	dir, err := root.Open(".")
 	if errors.Is(err, fs.ErrPermission) && below != "" {
 		s.unread = append(s.unread, below)
@@ -77,14 +79,14 @@ func (s *scan) walk(ctx context.Context, root *os.Root, below string) error {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if err := s.add(ctx, root, name, path.Join(below, name)); err != nil {
+		if err := s.add(ctx, root, name, path.Join(below, name), ignored); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *scan) add(ctx context.Context, root *os.Root, name, at string) error {
+func (s *scan) add(ctx context.Context, root *os.Root, name, at string, ignored bool) error {
 	info, err := root.Lstat(name)
 	if errors.Is(err, fs.ErrPermission) {
 		s.unread = append(s.unread, at)
@@ -97,8 +99,9 @@ func (s *scan) add(ctx context.Context, root *os.Root, name, at string) error {
 		return err
 	}
 	kind := info.Mode().Type()
+	ignored = ignored || s.ignore.ignores(at, kind == fs.ModeDir)
 	switch {
-	case s.ignore.ignores(at, kind == fs.ModeDir), kind&^(fs.ModeDir|fs.ModeSymlink) != 0, kind == 0 && name == ".git":
+	case ignored && !s.tracked.has(at), kind&^(fs.ModeDir|fs.ModeSymlink) != 0, kind == 0 && name == ".git":
 		return nil
 	case strings.ContainsRune(name, '/'), name == "", name == ".":
 		return fmt.Errorf("claude: workspace: the file system has the name %q", name)
@@ -145,7 +148,7 @@ func (s *scan) add(ctx context.Context, root *os.Root, name, at string) error {
 	if now, err := sub.Lstat("."); err != nil || !os.SameFile(info, now) {
 		return fmt.Errorf("claude: workspace: %s was replaced while it was read: %w", at, ErrChanging)
 	}
-	return s.walk(ctx, sub, at)
+	return s.walk(ctx, sub, at, ignored)
 }
 
 func firstError(errs ...error) error {

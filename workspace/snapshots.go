@@ -35,7 +35,8 @@ type SnapshotOptions struct {
 	// if Collect is given all of these.
 	Blobs Blobs
 	// Ignore are patterns of paths that are left out, like lines of a .gitignore file:
-	// "node_modules/", "*.o", "/build", "!keep.o".
+	// "node_modules/", "*.o", "/build", "!keep.o". As with git, files that a worktree tracks
+	// are never left out.
 	Ignore []string
 	// MaxFiles is how many files, folders and links a snapshot may have: 100,000. MaxBytes
 	// is how many bytes its files may have together: 1 GiB. A folder beyond them is not
