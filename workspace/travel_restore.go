@@ -56,13 +56,18 @@ func (d *WorktreeDir) prepare(ctx context.Context, s, last *gitState, by *Snapsh
 
 // unpack adds a pack to the repository. Git checks it.
 func (d *WorktreeDir) unpack(ctx context.Context, pack gitPack, by *Snapshots) error {
+	ctx, patience, cancel := d.w.patient(ctx)
+	defer cancel()
 	r, w := io.Pipe()
 	read := make(chan error, 1)
 	go func() {
 		var err error
 		for _, name := range pack.Chunks {
 			var data []byte
-			if data, err = by.chunk(ctx, name); err == nil {
+			patience.rest()
+			data, err = by.chunk(ctx, name)
+			patience.git()
+			if err == nil {
 				_, err = w.Write(data)
 			}
 			if err != nil {
@@ -72,7 +77,7 @@ func (d *WorktreeDir) unpack(ctx context.Context, pack gitPack, by *Snapshots) e
 		read <- err
 		w.CloseWithError(err)
 	}()
-	_, err := d.w.gitFed(ctx, d.w.o.Repo, nil, r, "index-pack", "--stdin")
+	_, err := runGit(ctx, d.w.o.Repo, nil, r, "index-pack", "--stdin")
 	r.Close() // ends the goroutine, if git has read no further
 	if failed := <-read; failed != nil && !errors.Is(failed, io.ErrClosedPipe) {
 		return failed // which git only knows as an early end
@@ -244,6 +249,7 @@ func (w *Worktrees) dropFresh(path string) {
 
 // objectReader reads blobs of a repository, in the order of a list of files.
 type objectReader struct {
+	ctx  context.Context
 	cmd  *exec.Cmd
 	out  *bufio.Reader
 	said bytes.Buffer
@@ -265,7 +271,7 @@ func (d *WorktreeDir) reader(ctx context.Context, entries []entry) (*objectReade
 		return nil, fmt.Errorf("claude: workspace: list of files: an object in a plain folder: %w", store.ErrDamaged)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	r := &objectReader{cmd: gitCommand(ctx, d.w.o.Repo, nil, []string{"cat-file", "--batch", "--buffer"}), end: cancel}
+	r := &objectReader{ctx: ctx, cmd: gitCommand(ctx, d.w.o.Repo, nil, []string{"cat-file", "--batch", "--buffer"}), end: cancel}
 	r.cmd.Stdin, r.cmd.Stderr = strings.NewReader(names.String()), &r.said
 	out, err := r.cmd.StdoutPipe()
 	if err == nil {
@@ -283,7 +289,7 @@ func (d *WorktreeDir) reader(ctx context.Context, entries []entry) (*objectReade
 func (r *objectReader) copyNext(w io.Writer, size int64) error {
 	about, err := r.out.ReadString('\n')
 	if err != nil {
-		return gitError([]string{"cat-file"}, err, r.said.String())
+		return gitError(r.ctx, []string{"cat-file"}, err, r.said.String())
 	}
 	var name, kind string
 	var has int64

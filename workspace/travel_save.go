@@ -72,8 +72,8 @@ func (d *WorktreeDir) state(ctx context.Context, last *gitState, p *putter, limi
 			return s, nil
 		}
 		pack, err := d.pack(ctx, env, lacks, s, p, limit)
-		if err != nil && len(keep) > 0 && ctx.Err() == nil {
-			last = nil // an object of before may be gone: one pack of everything
+		if len(keep) > 0 && helpsToRepack(err) {
+			last = nil
 			continue
 		}
 		if err != nil {
@@ -82,6 +82,16 @@ func (d *WorktreeDir) state(ctx context.Context, last *gitState, p *putter, limi
 		s.Packs = append(keep[:len(keep):len(keep)], pack)
 		return s, nil
 	}
+}
+
+// helpsToRepack reports whether one pack of everything may succeed where a pack on top of
+// others has failed: git may lack an object of before, and packs of commits that were given
+// up since take up room. It does not make up for a slow network or a store that fails: there
+// is even more to send.
+func helpsToRepack(err error) bool {
+	_, failed := errors.AsType[*exec.ExitError](err)
+	_, large := errors.AsType[*BoundError](err)
+	return failed || large
 }
 
 func firstNot(texts ...string) string {
@@ -154,7 +164,7 @@ func (d *WorktreeDir) pack(ctx context.Context, env, objects []string, s *gitSta
 			fmt.Fprintln(&revisions, "^"+o)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, d.w.o.Timeout)
+	ctx, patience, cancel := d.w.patient(ctx)
 	defer cancel()
 	args := []string{"pack-objects", "--revs", "--stdout", "-q", "--delta-base-offset"}
 	cmd := gitCommand(ctx, d.w.o.Repo, env, args)
@@ -165,19 +175,32 @@ func (d *WorktreeDir) pack(ctx context.Context, env, objects []string, s *gitSta
 		err = cmd.Start()
 	}
 	if err != nil {
-		return gitPack{}, gitError(args, err, "")
+		return gitPack{}, gitError(ctx, args, err, "")
 	}
 	pack := gitPack{Objects: objects}
-	pack.Chunks, pack.Size, err = p.stream(ctx, out, limit)
+	pack.Chunks, pack.Size, err = p.stream(ctx, patientReader{out, patience}, limit)
 	if err != nil {
 		cancel()
 		_ = cmd.Wait()
 		return gitPack{}, err
 	}
+	patience.git()
 	if err := cmd.Wait(); err != nil {
-		return gitPack{}, gitError(args, err, said.String())
+		return gitPack{}, gitError(ctx, args, err, said.String())
 	}
 	return pack, nil
+}
+
+// patientReader reads what git writes.
+type patientReader struct {
+	r io.Reader
+	*patience
+}
+
+func (r patientReader) Read(b []byte) (int, error) {
+	r.git()
+	defer r.rest()
+	return r.r.Read(b)
 }
 
 // stream puts the chunks of what a reader has, at most limit bytes.

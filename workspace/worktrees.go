@@ -31,7 +31,8 @@ type WorktreeOptions struct {
 	Prefix string
 	// KeepBranches lets Remove keep the branch of a conversation, as its result.
 	KeepBranches bool
-	// Timeout limits each call of git, the wait for another process that opens or removes
+	// Timeout limits each call of git, but not the transfer of commits as long as git does
+	// its part, the wait for another process that opens or removes
 	// the same worktree, and the wait for the disk: 2 minutes.
 	Timeout time.Duration
 }
@@ -53,6 +54,7 @@ type Worktrees struct {
 	changes turn
 	// pause waits before a try that found the configuration locked by another process.
 	pause func(ctx context.Context) error
+	alarm func(time.Duration, func()) alarm
 	sync  func(*os.File) error
 	syncs syncs
 }
@@ -85,7 +87,7 @@ func NewWorktrees(ctx context.Context, o WorktreeOptions) (*Worktrees, error) {
 	}
 	o.Base, o.Prefix = cmp.Or(o.Base, "HEAD"), cmp.Or(o.Prefix, "claude/")
 	o.Timeout = cmp.Or(o.Timeout, 2*time.Minute)
-	w := &Worktrees{o: o, changes: newTurn(), pause: pauseForLock, sync: (*os.File).Sync, syncs: make(syncs, maxSyncs)}
+	w := &Worktrees{o: o, changes: newTurn(), pause: pauseForLock, alarm: timeAlarm, sync: (*os.File).Sync, syncs: make(syncs, maxSyncs)}
 	if w.common, err = w.git(ctx, o.Repo, "rev-parse", "--git-common-dir"); err != nil {
 		return nil, bad("Repo", err)
 	}
@@ -383,11 +385,16 @@ func (w *Worktrees) gitWith(ctx context.Context, dir string, env []string, args 
 func (w *Worktrees) gitFed(ctx context.Context, dir string, env []string, in io.Reader, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.o.Timeout)
 	defer cancel()
+	return runGit(ctx, dir, env, in, args...)
+}
+
+// runGit runs git until the context ends.
+func runGit(ctx context.Context, dir string, env []string, in io.Reader, args ...string) ([]byte, error) {
 	cmd := gitCommand(ctx, dir, env, args)
 	var out, said bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, &said
 	if err := cmd.Run(); err != nil {
-		return nil, gitError(args, err, said.String())
+		return nil, gitError(ctx, args, err, said.String())
 	}
 	return out.Bytes(), nil
 }
@@ -408,7 +415,11 @@ func gitCommand(ctx context.Context, dir string, env, args []string) *exec.Cmd {
 	return cmd
 }
 
-func gitError(args []string, err error, said string) error {
+// gitError is why a git failed. One that the context has ended reports only the signal.
+func gitError(ctx context.Context, args []string, err error, said string) error {
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
 	text := strings.TrimSpace(said)
 	return fmt.Errorf("git %s: %w: %s", args[0], err, text[:min(len(text), 500)])
 }
