@@ -295,12 +295,12 @@ func (w *Worktrees) drop(ctx context.Context, key string, keep bool) (err error)
 	if err != nil {
 		return err
 	}
-	if exists {
-		if _, err := w.git(ctx, w.o.Repo, "branch", "-D", "--quiet", "--end-of-options", branch); err != nil {
+	if exists { // git branch refuses one that a worktree of another root has checked out
+		if _, err := w.git(ctx, w.o.Repo, "update-ref", "-d", "refs/heads/"+branch); err != nil {
 			return err
 		}
 	}
-	_ = w.config(ctx, "--unset-all", w.baseName(branch)) // git drops it with the branch
+	_ = w.config(ctx, "--remove-section", "branch."+branch) // it may be gone
 	return w.dropUnsaved(ctx, branch)
 }
 

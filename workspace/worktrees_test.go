@@ -347,3 +347,30 @@ func TestPatchOfSubmodules(t *testing.T) {
 		t.Errorf("the patch is %s", got)
 	}
 }
+
+// A conversation is removed although another root of the clone has its branch: that of a
+// process which ran it before.
+func TestRemoveBesideAnotherRoot(t *testing.T) {
+	long.Test(t, "needs git")
+	c := newClones(t, committed)
+	first := c.machine()
+	second := machine{first.repo, t.TempDir()}
+	d := open(t, c.on(first), "k").(*WorktreeDir)
+	work(t, d)
+	save(t, d)
+	want := seen(t, d)
+	wantSeen(t, "the second root", open(t, c.on(second), "k"), want)
+	if err := c.on(second).Remove(t.Context(), "k", store.Fence{}); err != nil {
+		t.Fatal(err)
+	}
+	if left := git(t, first.repo, "branch", "--list", "claude/*") + git(t, first.repo, "config", "--list", "--local"); strings.Contains(left, "claude/") {
+		t.Errorf("left: %s", left)
+	}
+	if left, _ := os.ReadDir(second.root); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+	anew := open(t, c.on(first), "k")
+	if got := git(t, anew.Path(), "status", "--porcelain") + git(t, anew.Path(), "log", "--format=%s"); got != "first" {
+		t.Errorf("the first root has %s", got)
+	}
+}
