@@ -135,8 +135,8 @@ func (s *Snapshots) splitGit(ctx context.Context, all []entry) (files []entry, s
 	if state == nil {
 		return nil, nil, damaged("it is missing")
 	}
-	for _, name := range []string{state.Base, state.Tip, state.Head, state.Staged} {
-		if !isObjectName(name) && (name != "" || state.Staged != "") {
+	for _, name := range []string{state.Base, state.Tip, state.Head, firstNot(state.Staged, state.Head)} {
+		if !isObjectName(name) {
 			return nil, nil, damaged(fmt.Sprintf("%q is not an object", name))
 		}
 	}

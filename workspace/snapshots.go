@@ -209,8 +209,11 @@ func (s *Snapshots) Open(ctx context.Context, key string) (Workdir, error) {
 	if missing == nil && !info.IsDir() {
 		return nil, fmt.Errorf("claude: workspace: %s is not a folder", d.path)
 	}
-	if revision != 0 && h.Git != (d.tree != nil) {
-		return nil, fmt.Errorf("claude: workspace: the snapshot of %q is one of a worktree: %v, and SnapshotOptions.Worktrees is set: %v", key, h.Git, d.tree != nil)
+	switch {
+	case revision != 0 && h.Git && d.tree == nil:
+		return nil, fmt.Errorf("claude: workspace: the snapshot of %q is of a worktree: set SnapshotOptions.Worktrees", key)
+	case revision != 0 && !h.Git && d.tree != nil:
+		return nil, fmt.Errorf("claude: workspace: the snapshot of %q is of a plain folder: leave SnapshotOptions.Worktrees empty", key)
 	}
 	if missing == nil && d.index.continues(h, revision) {
 		if d.index.Revision != revision { // written from here, and what it names is not known
@@ -245,12 +248,11 @@ func (d *snapshotDir) opened(ctx context.Context) (Workdir, error) {
 	if d.tree == nil {
 		return d, nil
 	}
-	w, err := d.tree.w.Open(ctx, d.key)
+	tree, err := d.tree.w.openKey(ctx, d.key)
 	if err != nil {
 		return nil, err
 	}
-	d.tree = w.(*WorktreeDir)
-	d.tree.snapshots = d
+	d.tree, tree.snapshots = tree, d
 	return d.tree, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -116,7 +117,7 @@ func (d *WorktreeDir) keepCommits(ctx context.Context, s, last *gitState, by *Sn
 		if _, err := d.w.git(ctx, d.w.o.Repo, "config", "--get", d.w.baseName(d.branch)); err != nil && i == 0 {
 			return fmt.Errorf("%s: %w", d.branch, ErrBranchExists) // it never was one of a conversation
 		}
-		kept := d.branch + unsavedBranch + commit[:12]
+		kept := d.branch + unsavedBranch + commit[:unsavedDigits]
 		if _, err := d.w.git(ctx, d.w.o.Repo, "update-ref", "refs/heads/"+kept, commit); err != nil {
 			return err
 		}
@@ -125,8 +126,20 @@ func (d *WorktreeDir) keepCommits(ctx context.Context, s, last *gitState, by *Sn
 	return nil
 }
 
-// unsavedBranch follows the name of a branch in that of commits which were never saved.
-const unsavedBranch = "-unsaved-"
+// The name of a branch for commits which were never saved is that of the conversation's
+// branch, unsavedBranch, and that many digits of the commit.
+const (
+	unsavedBranch = "-unsaved-"
+	unsavedDigits = 12
+)
+
+// isUnsaved reports whether a branch has commits of another one that were never saved. The
+// branch of another conversation may begin in the same way, but ends with more digits.
+func isUnsaved(name, branch string) bool {
+	digits, ok := strings.CutPrefix(name, branch+unsavedBranch)
+	_, err := hex.DecodeString(digits)
+	return ok && err == nil && len(digits) == unsavedDigits
+}
 
 // lost reports whether a commit is in none of the known ones.
 func (d *WorktreeDir) lost(ctx context.Context, commit string, known []string) (bool, error) {
@@ -151,6 +164,9 @@ func (d *WorktreeDir) lost(ctx context.Context, commit string, known []string) (
 func (w *Worktrees) dropUnsaved(ctx context.Context, branch string) error {
 	out, err := w.git(ctx, w.o.Repo, "for-each-ref", "--format=%(refname)", "refs/heads/"+branch+unsavedBranch+"*")
 	for ref := range strings.FieldsSeq(out) {
+		if !isUnsaved(strings.TrimPrefix(ref, "refs/heads/"), branch) {
+			continue
+		}
 		if _, failed := w.git(ctx, w.o.Repo, "update-ref", "-d", ref); failed != nil {
 			err = errors.Join(err, failed)
 		}
@@ -175,15 +191,7 @@ func (d *WorktreeDir) plant(ctx context.Context, fresh string, s *gitState, by *
 	if err != nil {
 		return err
 	}
-	err = by.do("fill the index of git", func() error {
-		var err error
-		for _, tree := range []string{firstNot(s.Staged, s.Head), s.Base} { // git refuses some trees that can be committed
-			if _, err = d.w.gitWith(ctx, fresh, env, "read-tree", tree); err == nil || ctx.Err() != nil {
-				break
-			}
-		}
-		return err
-	})
+	err = by.do("fill the index of git", func() error { return d.fillIndex(ctx, fresh, env, s, by) })
 	if err != nil || s.Detached {
 		return err
 	}
@@ -191,6 +199,24 @@ func (d *WorktreeDir) plant(ctx context.Context, fresh string, s *gitState, by *
 		_, err := d.w.gitWith(ctx, fresh, env, "symbolic-ref", "HEAD", "refs/heads/"+d.branch)
 		return err
 	})
+}
+
+// fillIndex fills git's index with what was staged. Git refuses some trees, for example for
+// a name that this system cannot have. What is closest to HEAD comes next: all that is
+// between them looks staged, as if it had been taken back.
+func (d *WorktreeDir) fillIndex(ctx context.Context, fresh string, env []string, s *gitState, by *Snapshots) error {
+	var refused error
+	for _, tree := range slices.Compact([]string{firstNot(s.Staged, s.Head), s.Head, s.Base}) {
+		_, err := d.w.gitWith(ctx, fresh, env, "read-tree", tree)
+		if err == nil && refused != nil {
+			by.Logger.Warn("git refuses what was staged in a worktree, or its last commit: what git shows as staged is not Claude's work", "path", d.Path(), "filled with", tree, "error", refused)
+		}
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		refused = firstError(refused, err)
+	}
+	return refused
 }
 
 // adopt lets the repository know that a worktree was renamed and what its branch is, and
@@ -245,6 +271,8 @@ func (w *Worktrees) dropFresh(path string) {
 	for _, admin := range found {
 		_ = removeAll(admin)
 	}
+	begin := "-" + filepath.Base(path) + freshly // git does not let names begin with a dot
+	w.dropNameless(func(name string) bool { return strings.HasPrefix(name, begin) })
 }
 
 // objectReader reads blobs of a repository, in the order of a list of files.
@@ -289,6 +317,7 @@ func (d *WorktreeDir) reader(ctx context.Context, entries []entry) (*objectReade
 func (r *objectReader) copyNext(w io.Writer, size int64) error {
 	about, err := r.out.ReadString('\n')
 	if err != nil {
+		_ = r.cmd.Wait() // until then said is still written to
 		return gitError(r.ctx, []string{"cat-file"}, err, r.said.String())
 	}
 	var name, kind string

@@ -395,11 +395,11 @@ func TestWorktreesThatCannotTravel(t *testing.T) {
 		t.Error("their branch was changed")
 	}
 	git(t, b.repo, "branch", "-D", d.Branch())
-	if _, err := c.worker(t, t.TempDir()).Open(t.Context(), "k"); err == nil || !strings.Contains(err.Error(), "Worktrees") {
+	if _, err := c.worker(t, t.TempDir()).Open(t.Context(), "k"); err == nil || !strings.Contains(err.Error(), "set SnapshotOptions.Worktrees") {
 		t.Errorf("opened as a plain folder: %v", err)
 	}
 	save(t, open(t, c.worker(t, t.TempDir()), "plain"))
-	if _, err := c.on(b).Open(t.Context(), "plain"); err == nil || !strings.Contains(err.Error(), "Worktrees") {
+	if _, err := c.on(b).Open(t.Context(), "plain"); err == nil || !strings.Contains(err.Error(), "leave SnapshotOptions.Worktrees empty") {
 		t.Errorf("a plain folder opened as a worktree: %v", err)
 	}
 	write(t, d.Path(), map[string]string{"large": strings.Repeat("x", 1000)})

@@ -120,6 +120,14 @@ func (w *Worktrees) Open(ctx context.Context, key string) (Workdir, error) {
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
+	d, err := w.openKey(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+func (w *Worktrees) openKey(ctx context.Context, key string) (*WorktreeDir, error) {
 	d, err := w.open(ctx, w.dir(key))
 	if err != nil {
 		return nil, fmt.Errorf("claude: workspace: conversation %q: %w", key, named(err))
@@ -239,7 +247,10 @@ func (w *Worktrees) undo(m *mark, path, branch string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), w.o.Timeout)
 	defer cancel()
 	_ = w.dropFiles(path)
-	w.dropNameless(path)
+	w.dropNameless(func(name string) bool {
+		number, ok := strings.CutPrefix(name, filepath.Base(path)) // git adds one if the name is taken
+		return ok && strings.Trim(number, "0123456789") == ""
+	})
 	_, _ = w.git(ctx, w.o.Repo, "update-ref", "-d", "refs/heads/"+branch, m.begun)
 	_ = w.config(ctx, "--unset-all", w.baseName(branch))
 	if _, err := os.Lstat(path); err == nil {
@@ -249,10 +260,15 @@ func (w *Worktrees) undo(m *mark, path, branch string) error {
 	return nil
 }
 
-// dropNameless removes what git has noted of a worktree before it knew where that is.
-func (w *Worktrees) dropNameless(path string) {
-	found, _ := filepath.Glob(filepath.Join(w.common, "worktrees", filepath.Base(path)+"*")) // git adds numbers
-	for _, admin := range found {
+// dropNameless removes what git has noted of worktrees before it knew where they are, in
+// folders with names that fit.
+func (w *Worktrees) dropNameless(fits func(name string) bool) {
+	entries, _ := os.ReadDir(filepath.Join(w.common, "worktrees"))
+	for _, e := range entries {
+		if !fits(e.Name()) {
+			continue
+		}
+		admin := filepath.Join(w.common, "worktrees", e.Name())
 		if _, err := os.Lstat(filepath.Join(admin, "gitdir")); errors.Is(err, fs.ErrNotExist) {
 			_ = removeAll(admin)
 		}
