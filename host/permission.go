@@ -161,7 +161,6 @@ func suggestions(c *Call) []permission.Update {
 // invalidDecision is the text that the model reads if the client's answer is not
 // valid.
 const invalidDecision = "The client's permission callback returned an invalid result: " +
-
 	"it must allow, or deny with a message."
 
 // readDecision checks a reply as the CLI does: anything but a decision denies, as

@@ -8,8 +8,8 @@ import (
 )
 
 // search records the files that a command finds and hands to another program:
-// find with an action, and xargs with the names in lists. Known about them is where the search begins,
-// and sometimes the form of their names.
+// find with an action, and xargs with the names in lists. Where the search begins is known,
+// and sometimes the form of the names.
 func (f *findings) search(words, lists []string) {
 	switch base(words[0]) {
 	case "fd", "fdfind":
