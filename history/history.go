@@ -126,7 +126,8 @@ func find(r *os.Root, id string) ([]place, error) {
 	return found, nil
 }
 
-// with opens the configuration directory and finds a session there.
+// with opens the configuration directory and finds a session there. The first place is the
+// copy that stands for the session.
 func (h *History) with(id string, do func(r *os.Root, found []place) error) error {
 	if !uuid.Valid(id) { // first, so that nothing is touched for it
 		return fmt.Errorf("claude: history: %q %w", id, ErrInvalidID)
@@ -143,5 +144,6 @@ func (h *History) with(id string, do func(r *os.Root, found []place) error) erro
 	if err != nil {
 		return err
 	}
+	shownFirst(r, found)
 	return do(r, found)
 }

@@ -122,14 +122,14 @@ func (h *History) List(ctx context.Context, q Query) iter.Seq2[SessionInfo, erro
 // list yields the sessions that the query selects.
 func list(ctx context.Context, r *os.Root, found []place, q Query, yield func(SessionInfo, error) bool) error {
 	seen := make(map[string]bool, len(found))
+	var before passed
 	if q.After != (Position{}) {
 		next, _ := slices.BinarySearchFunc(found, q.After, func(p place, after Position) int {
 			return cmp.Or(p.at().compare(after), -1) // the place itself was listed
 		})
-		seen = settled(r, found[:next], found[next:])
-		found = found[next:]
+		before, found = passedBy(found[:next], found[next:]), found[next:]
 	}
-	passed, listed := 0, 0
+	skipped, listed := 0, 0
 	for s := range scan(r, found) {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
@@ -138,11 +138,11 @@ func list(ctx context.Context, r *os.Root, found []place, q Query, yield func(Se
 			continue // nothing to show, or not readable: the others still count
 		}
 		seen[s.info.ID] = true
-		if !q.wants(&s.info) {
+		if !q.wants(&s.info) || before.shown(r, s.info.ID) {
 			continue
 		}
-		if passed < q.Offset {
-			passed++
+		if skipped < q.Offset {
+			skipped++
 			continue
 		}
 		listed++
@@ -151,27 +151,6 @@ func list(ctx context.Context, r *os.Root, found []place, q Query, yield func(Se
 		}
 	}
 	return nil
-}
-
-// settled returns the sessions of earlier places that have another copy among the later
-// ones, which does not count. A copy stands for its session only if it can be shown, so
-// these few are read.
-func settled(r *os.Root, earlier, later []place) map[string]bool {
-	again := make(map[string]bool, len(later))
-	for _, p := range later {
-		again[p.id] = true
-	}
-	seen := make(map[string]bool, len(later))
-	var e edges
-	for _, p := range earlier {
-		if !again[p.id] || seen[p.id] {
-			continue
-		}
-		if _, err := e.read(r, p); err == nil {
-			seen[p.id] = true
-		}
-	}
-	return seen
 }
 
 // wants reports whether a session passes the filters.
