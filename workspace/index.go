@@ -25,6 +25,9 @@ type index struct {
 	// Written is when the files were looked at. A file that was changed so shortly before
 	// may have been changed again within the same tick of its times.
 	Written int64 `json:"written"`
+	// Synced is when the last sync of the folder, and of the repository of a worktree, began.
+	// 0: not known.
+	Synced int64 `json:"synced,omitzero"`
 }
 
 type indexedFile struct {
@@ -37,6 +40,14 @@ type indexedFile struct {
 // machine wrote without learning of it.
 func (x *index) continues(h head, revision int64) bool {
 	return x.Revision == revision && x.By == h.By || h.By != "" && h.By == x.Trying
+}
+
+// synced returns when the last sync began; the zero time if that is not known.
+func (x *index) synced() time.Time {
+	if x.Synced == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, x.Synced)
 }
 
 // tick is the coarsest that times of files are: of FAT.

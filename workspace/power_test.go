@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/claude-agent-go/claude/internal/durable"
 	"github.com/claude-agent-go/claude/store"
@@ -22,11 +23,11 @@ type disk struct {
 }
 
 func (d *disk) options(o *SnapshotOptions) {
-	o.sync = func(dir string) error {
+	o.sync = func(dir string, since time.Time) error {
 		return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 			if err == nil && e.Type().IsRegular() {
 				var info os.FileInfo
-				if info, err = e.Info(); err == nil {
+				if info, err = e.Info(); err == nil && !info.ModTime().Before(since.Add(-time.Minute)) { // as Tree may do
 					d.safe = append(d.safe, info)
 				}
 			}

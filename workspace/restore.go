@@ -24,6 +24,7 @@ func (d *snapshotDir) restore(ctx context.Context, h head, revision int64) error
 }
 
 func (d *snapshotDir) replace(ctx context.Context, h head, revision int64) error {
+	began := time.Now()
 	entries, err := d.s.manifest(ctx, h)
 	if err != nil {
 		return err
@@ -57,7 +58,7 @@ func (d *snapshotDir) replace(ctx context.Context, h head, revision int64) error
 		x, err = d.fill(ctx, fresh, entries, state)
 	}
 	if err == nil {
-		err = d.s.do("sync the fresh folder", func() error { return d.s.syncs.wait(ctx, fresh, d.s.sync) })
+		err = d.s.do("sync the fresh folder", func() error { return d.s.onDisk(ctx, fresh, time.Time{}) })
 	}
 	if err == nil {
 		err = d.s.step("move the old folder away")
@@ -86,7 +87,7 @@ func (d *snapshotDir) replace(ctx context.Context, h head, revision int64) error
 		}
 		return err
 	}
-	x.Revision, x.By, x.Manifest, x.Git = revision, h.By, digest(text), state
+	x.Revision, x.By, x.Manifest, x.Git, x.Synced = revision, h.By, digest(text), state, began.UnixNano()
 	d.writeIndex(x)
 	if !unsaved && d.s.step("remove the old folder") == nil {
 		_ = removeAll(old) // or the next Open does

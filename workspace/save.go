@@ -52,18 +52,20 @@ func (d *snapshotDir) save(ctx context.Context, fence store.Fence) error {
 		next.Git.Unread = now.lost
 	}
 	if d.index.Revision != 0 && next.Manifest == d.index.Manifest && next.Git.equal(d.index.Git) {
-		next.Revision, next.By, next.Trying = d.index.Revision, d.index.By, d.index.Trying
+		next.Revision, next.By, next.Trying, next.Synced = d.index.Revision, d.index.By, d.index.Trying, d.index.Synced
 		d.writeIndex(next)
 		return nil // it is the current one
 	}
 	// The folder counts as what is saved from now on: it must also be on this disk.
-	if err := d.s.syncs.wait(ctx, d.path, d.s.sync); err != nil {
+	since := d.index.synced()
+	next.Synced = time.Now().UnixNano()
+	if err := d.s.onDisk(ctx, d.path, since); err != nil {
 		return err
 	}
 	h := head{Format: formatPlain, Key: d.key, Files: len(now.entries), Bytes: now.bytes, Saved: time.Now().UTC(), By: d.by}
 	text := now.text
 	if d.tree != nil {
-		if err := d.s.syncs.wait(ctx, d.tree.w.common, d.s.sync); err != nil { // the commits
+		if err := d.s.onDisk(ctx, d.tree.w.common, since); err != nil { // the commits
 			return err
 		}
 		h.Format, h.Git = formatGit, true

@@ -52,8 +52,9 @@ type SnapshotOptions struct {
 	// step is called before each change to files, records and chunks, and its error ends
 	// the work there: tests put a crash at every step.
 	step func(what string) error
-	// sync makes sure that everything in a folder is on disk: tests look when it is called.
-	sync func(dir string) error
+	// sync makes sure that what may have changed in a folder since a time is on disk: tests
+	// look when it is called.
+	sync func(dir string, since time.Time) error
 }
 
 // Snapshots is a [Provider] of folders that travel. It may be used from several

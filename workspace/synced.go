@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // syncs are the syncs under way. A sync cannot be given up: on a disk that hangs, each keeps
@@ -31,4 +32,10 @@ func (s syncs) wait(ctx context.Context, path string, sync func(path string) err
 	case <-ctx.Done():
 		return fmt.Errorf("sync %s: the disk has not replied: %w", path, context.Cause(ctx))
 	}
+}
+
+// onDisk waits until what may have changed in a folder since a time is on the disk. The zero
+// time stands for everything: what a process has left that was killed may be old.
+func (s *Snapshots) onDisk(ctx context.Context, path string, since time.Time) error {
+	return s.syncs.wait(ctx, path, func(path string) error { return s.sync(path, since) })
 }

@@ -29,7 +29,7 @@ func TestDiskThatHangs(t *testing.T) {
 		reply, begun := make(chan struct{}), new(atomic.Int32)
 		w := s.worker(t, t.TempDir(), func(o *SnapshotOptions) {
 			o.Timeout = time.Minute
-			o.sync = func(string) error {
+			o.sync = func(string, time.Time) error {
 				begun.Add(1)
 				<-reply
 				return nil
@@ -70,7 +70,7 @@ func TestHangingDiskStopsNoOtherWorktree(t *testing.T) {
 		reply := make(chan struct{})
 		s := c.on(b, func(o *SnapshotOptions) {
 			o.Timeout = time.Minute
-			o.sync = func(dir string) error {
+			o.sync = func(dir string, _ time.Time) error {
 				if dir == o.Worktrees.common {
 					<-reply
 				}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/claude-agent-go/claude/store"
 )
@@ -228,7 +229,7 @@ func (d *WorktreeDir) adopt(ctx context.Context, fresh string, s *gitState, by *
 	}
 	err = d.w.changes.run(ctx, func() error { return d.name(ctx, admin, s, by) })
 	if err == nil { // not in the turn: a disk that hangs must not stop the other worktrees
-		err = by.do("sync the repository", func() error { return by.syncs.wait(ctx, d.w.common, by.sync) })
+		err = by.do("sync the repository", func() error { return by.onDisk(ctx, d.w.common, time.Time{}) })
 	}
 	if err != nil {
 		return err

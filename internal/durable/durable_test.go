@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/claude-agent-go/claude/internal/durable"
 )
@@ -16,12 +17,13 @@ func TestDurable(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("text"), 0o000); err != nil {
 		t.Fatal(err)
 	}
-	for name, sync := range map[string]func(string) error{"Dir": durable.Dir, "Tree": durable.Tree} {
+	tree := func(dir string) error { return durable.Tree(dir, time.Time{}) }
+	for name, sync := range map[string]func(string) error{"Dir": durable.Dir, "Tree": tree} {
 		if err := sync(dir); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := durable.Tree(filepath.Join(dir, "missing")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := tree(filepath.Join(dir, "missing")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Tree of nothing: %v", err)
 	}
 }
