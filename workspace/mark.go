@@ -27,6 +27,7 @@ type mark struct {
 	file *os.File
 	name string
 	w    *Worktrees
+	free func() // frees a lock that does not end with the file
 	// begun is the commit in the mark; "" if nothing was made. The mark stays until it is "".
 	begun string
 }
@@ -52,6 +53,7 @@ func (w *Worktrees) hold(ctx context.Context, path string) (*mark, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(m.file, 1000))
 	if err != nil {
+		m.free()
 		return nil, errors.Join(err, m.file.Close(), root.Close())
 	}
 	m.begun = wholeCommit(string(text))
@@ -68,22 +70,36 @@ func (m *mark) lock(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := filelock.Lock(ctx, f); err != nil {
+		free, err := m.w.lockMark(ctx, f)
+		if err != nil {
 			return errors.Join(fmt.Errorf("lock %s: %w", m.name, err), f.Close())
 		}
 		// The last holder of the lock may have removed the file.
 		mine, err := f.Stat()
-		if err != nil {
-			return errors.Join(err, f.Close())
+		if err == nil {
+			if there, err := m.root.Lstat(m.name); err == nil && os.SameFile(mine, there) {
+				m.file, m.free = f, free
+				return nil
+			}
 		}
-		if there, err := m.root.Lstat(m.name); err == nil && os.SameFile(mine, there) {
-			m.file = f
-			return nil
-		}
-		if err := errors.Join(f.Close(), context.Cause(ctx)); err != nil {
+		free()
+		if err := errors.Join(err, f.Close(), context.Cause(ctx)); err != nil {
 			return err
 		}
 	}
+}
+
+// lockMark locks the file of a mark. What it returns frees a lock that does not end with the
+// file.
+func (w *Worktrees) lockMark(ctx context.Context, f *os.File) (free func(), err error) {
+	err = w.lock(ctx, f)
+	if !errors.Is(err, filelock.ErrUnsupported) {
+		return func() {}, err
+	}
+	w.isAlone.Do(func() {
+		w.o.Logger.Warn("the file system of worktrees has no locks: only one process may use their root", "root", w.o.Root)
+	})
+	return w.alone.lock(ctx, filepath.Base(f.Name()))
 }
 
 // wholeCommit returns the commit that a mark names, or "" if its writer was cut off.
@@ -122,5 +138,6 @@ func (m *mark) close() error {
 			err = nil
 		}
 	}
+	defer m.free()
 	return errors.Join(err, m.file.Close(), m.root.Close())
 }

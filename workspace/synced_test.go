@@ -132,3 +132,46 @@ func TestHangingDiskStopsNoOtherWorktree(t *testing.T) {
 }
 
 func second(_ Workdir, err error) error { return err }
+
+// A save syncs what has changed since the last sync began, and everything if that is not
+// known. A save without changes syncs nothing, and moves no time.
+func TestSyncSince(t *testing.T) {
+	s := newShared(t)
+	type call struct {
+		dir   string
+		since time.Time
+	}
+	var calls []call
+	root := t.TempDir()
+	on := func(root string) *Snapshots {
+		return s.worker(t, root, func(o *SnapshotOptions) {
+			o.sync = func(dir string, since time.Time) error { calls = append(calls, call{dir, since}); return nil }
+		})
+	}
+	want := func(what string, n int, from, to time.Time) {
+		t.Helper()
+		if len(calls) != n || n > 0 && (calls[0].since.Before(from) || calls[0].since.After(to)) {
+			t.Errorf("%s: it syncs %v, want %d since %v to %v", what, calls, n, from, to)
+		}
+		calls = nil
+	}
+	d := open(t, on(root), "k")
+	write(t, d.Path(), map[string]string{"f": "1"})
+	began := time.Now().Truncate(time.Nanosecond)
+	save(t, d)
+	ended := time.Now()
+	want("the first save", 1, time.Time{}, time.Time{})
+	save(t, d)
+	want("no change", 0, time.Time{}, time.Time{})
+	write(t, d.Path(), map[string]string{"f": "22"})
+	save(t, d)
+	want("a change", 1, began, ended)
+	other := t.TempDir()
+	began = time.Now().Truncate(time.Nanosecond)
+	d = open(t, on(other), "k")
+	ended = time.Now()
+	want("a restore", 1, time.Time{}, time.Time{})
+	write(t, d.Path(), map[string]string{"f": "333"})
+	save(t, open(t, on(other), "k")) // the next process
+	want("a save after a restore", 1, began, ended)
+}

@@ -8,12 +8,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/filelock"
 	"github.com/claude-agent-go/claude/internal/private"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -23,7 +26,8 @@ import (
 type WorktreeOptions struct {
 	// Repo is the repository, bare or with files. It is only read, and gets branches.
 	Repo string
-	// Root is where the worktrees are. It must not be inside Repo.
+	// Root is where the worktrees are. It must not be inside Repo. Processes may share it if
+	// its file system has locks; on one without them, it must belong to one [Worktrees].
 	Root string
 	// Base is the commit on which new branches begin. Empty: HEAD of Repo.
 	Base string
@@ -35,6 +39,8 @@ type WorktreeOptions struct {
 	// its part, the wait for another process that opens or removes
 	// the same worktree, and the wait for the disk: 2 minutes.
 	Timeout time.Duration
+	// Logger logs once if the file system has no locks. Nil: slog.Default().
+	Logger *slog.Logger
 }
 
 // Worktrees is a [Provider] of git worktrees, one for each conversation, on a branch of
@@ -57,6 +63,10 @@ type Worktrees struct {
 	alarm func(time.Duration, func()) alarm
 	sync  func(*os.File) error
 	syncs syncs
+	// lock locks a mark against other processes. Without such locks, alone does within this one.
+	lock    func(context.Context, *os.File) error
+	alone   aloneLocks
+	isAlone sync.Once
 }
 
 // ErrBranchExists means that the branch of a conversation is there without its worktree:
@@ -87,7 +97,10 @@ func NewWorktrees(ctx context.Context, o WorktreeOptions) (*Worktrees, error) {
 	}
 	o.Base, o.Prefix = cmp.Or(o.Base, "HEAD"), cmp.Or(o.Prefix, "claude/")
 	o.Timeout = cmp.Or(o.Timeout, 2*time.Minute)
-	w := &Worktrees{o: o, changes: newTurn(), pause: pauseForLock, alarm: timeAlarm, sync: (*os.File).Sync, syncs: make(syncs, maxSyncs)}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	w := &Worktrees{o: o, changes: newTurn(), pause: pauseForLock, alarm: timeAlarm, sync: (*os.File).Sync, syncs: make(syncs, maxSyncs), lock: filelock.Lock}
 	if w.common, err = w.git(ctx, o.Repo, "rev-parse", "--git-common-dir"); err != nil {
 		return nil, bad("Repo", err)
 	}
