@@ -110,7 +110,7 @@ func TestHangingDiskStopsNoOtherWorktree(t *testing.T) {
 		if waited := time.Since(start); waited != 0 {
 			t.Errorf("they waited %v", waited)
 		}
-		// Who waits for a turn does not wait longer than its context.
+		// The wait for a turn ends with the context.
 		if err := w.changes.take(ctx); err != nil {
 			t.Fatal(err)
 		}
