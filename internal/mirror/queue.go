@@ -91,7 +91,7 @@ func (q *queue) whole() error {
 		n += len(e)
 	}
 	if n != b.bytes {
-		return fmt.Errorf("the journal cannot be read: %w: %s was changed by somebody else", store.ErrDamaged, q.journal.Path())
+		return fmt.Errorf("the journal cannot be read: %w: %s was changed from outside", store.ErrDamaged, q.journal.Path())
 	}
 	b.batch.Entries = entries
 	return nil
