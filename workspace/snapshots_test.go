@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -596,66 +595,6 @@ func TestIgnore(t *testing.T) {
 			t.Errorf("%q is ignored: %v", name, got)
 		}
 	}
-}
-
-// Blobs of every kind keep the contract.
-func TestBlobs(t *testing.T) {
-	for name, b := range map[string]Blobs{"files": FileBlobs(t.TempDir()), "store": StoreBlobs(store.Memory(), "p")} {
-		t.Run(name, func(t *testing.T) {
-			ctx := t.Context()
-			one, two := digest([]byte("one")), digest([]byte("two"))
-			future := time.Now().Add(3 * freshFor)
-			if _, err := b.Get(ctx, one); !errors.Is(err, store.ErrNotFound) {
-				t.Errorf("Get of nothing: %v", err)
-			}
-			if err := b.Delete(ctx, one, future); err != nil {
-				t.Errorf("Delete of nothing: %v", err)
-			}
-			if got := names(t, b.List(ctx, future)); len(got) > 0 {
-				t.Errorf("List of nothing: %q", got)
-			}
-			for _, text := range []string{"one", "two", "one"} {
-				if err := b.Put(ctx, digest([]byte(text)), []byte(text)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if got, err := b.Get(ctx, one); err != nil || string(got) != "one" {
-				t.Errorf("Get = %q, %v", got, err)
-			}
-			if got := names(t, b.List(ctx, time.Now().Add(-time.Minute))); len(got) > 0 {
-				t.Errorf("old ones: %q", got)
-			}
-			if got := names(t, b.List(ctx, future)); len(got) != 2 {
-				t.Errorf("all: %q", got)
-			}
-			if err := b.Delete(ctx, one, time.Now().Add(-time.Minute)); err != nil {
-				t.Error(err)
-			}
-			if _, err := b.Get(ctx, one); err != nil {
-				t.Errorf("a new one was deleted: %v", err)
-			}
-			if err := b.Delete(ctx, one, future); err != nil {
-				t.Error(err)
-			}
-			if _, err := b.Get(ctx, one); !errors.Is(err, store.ErrNotFound) {
-				t.Errorf("an old one is still there: %v", err)
-			}
-			if got := names(t, b.List(ctx, future)); !slices.Equal(got, []string{two}) {
-				t.Errorf("left: %q", got)
-			}
-		})
-	}
-}
-
-func names(t *testing.T, list iter.Seq2[string, error]) (all []string) {
-	t.Helper()
-	for name, err := range list {
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, name)
-	}
-	return all
 }
 
 func TestCollect(t *testing.T) {

@@ -26,6 +26,11 @@
 // no head lists. It does no harm, but takes up space until the session is
 // deleted.
 //
+// # Working files
+//
+// [NewBlobs] keeps the contents of working folders in a bucket, for the snapshots of
+// package workspace. The records that name them may be in any store.
+//
 // # Time and leases
 //
 // The clock is the server's, in whole seconds, so a lease may last a second

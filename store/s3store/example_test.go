@@ -3,13 +3,16 @@ package s3store_test
 import (
 	"context"
 	"fmt"
+	"log"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/s3store"
+	"github.com/claude-agent-go/claude/workspace"
 )
 
 // The answer is in the bucket when Ask returns, and any machine can continue the
@@ -27,4 +30,26 @@ func Example() {
 		return
 	}
 	fmt.Println(res.Text, res.SessionID)
+}
+
+// snapshots gives conversations folders whose contents are in a bucket.
+func snapshots(client *s3.Client, db store.Records) (*workspace.Snapshots, error) {
+	return workspace.NewSnapshots(workspace.SnapshotOptions{
+		Root:    "/var/lib/agents/folders",
+		Records: db, Project: "chat", // the store and the project of the fleet
+		Blobs: s3store.NewBlobs(client, "agents", "folders/"),
+	})
+}
+
+// The store of the conversations may be another one than the bucket.
+func ExampleNewBlobs() {
+	client := s3.New(s3.Options{
+		Region:      "eu-central-1",
+		Credentials: aws.NewCredentialsCache(credentials.NewStaticCredentialsProvider("id", "key", "")),
+	})
+	files, err := snapshots(client, store.Files("/var/lib/agents/store"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	_ = files // fleet.Options.Workspace
 }

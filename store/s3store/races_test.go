@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,15 +38,24 @@ type s3server struct {
 	lose   int // the reply to which of its writes is lost
 	writes int
 	wish   func(*http.Request) // looks at every request
+
+	behind atomic.Int64 // how far the times of objects lie behind
 }
+
+// Now makes the server the source of the times of its objects.
+func (s *s3server) Now() time.Time { return time.Now().Add(-time.Duration(s.behind.Load())) }
+
+// Since is the rest of that source.
+func (s *s3server) Since(t time.Time) time.Duration { return s.Now().Sub(t) }
 
 func newServer(t testing.TB) *s3server {
 	t.Helper()
-	backend := s3mem.New()
+	s := new(s3server)
+	backend := s3mem.New(s3mem.WithTimeSource(s))
 	if err := backend.CreateBucket("agents"); err != nil {
 		t.Fatal(err)
 	}
-	s := &s3server{handler: gofakes3.New(backend, gofakes3.WithLogger(gofakes3.StdLog(log.New(io.Discard, "", 0)))).Server()}
+	s.handler = gofakes3.New(backend, gofakes3.WithLogger(gofakes3.StdLog(log.New(io.Discard, "", 0)))).Server()
 	srv := httptest.NewUnstartedServer(s)
 	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
 	srv.Start()
