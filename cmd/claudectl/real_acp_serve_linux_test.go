@@ -26,16 +26,20 @@ import (
 // that needs an end.
 type realServer struct {
 	url, token string
-	dir        string // where its conversations work
+	home, dir  string // dir is where its conversations are begun
 	env        []string
 }
 
-func newRealServer(t *testing.T) *realServer {
+// firstCall is the command of the story that is asked about first.
+const firstCall = "echo one >> ran.txt"
+
+// newRealServer starts it. The first call of the model is that command.
+func newRealServer(t *testing.T, first string, prepare func(dir string), args ...string) *realServer {
 	t.Helper()
 	realcli.Needs(t, "2.1.325", "a fleet")
 	cli, mark := realcli.Need(t, realcli.Tested()), leak.Processes(t)
 	model := claudetest.NewModel(
-		claudetest.Say("I will. ").With(claudetest.UseTool("Bash", map[string]string{"command": "echo one >> ran.txt"})), claudetest.Say("One is done."),
+		claudetest.Say("I will. ").With(claudetest.UseTool("Bash", map[string]string{"command": first})), claudetest.Say("One is done."),
 		claudetest.Say("I will. ").With(claudetest.UseTool("Bash", map[string]string{"command": "echo two >> ran.txt"})), claudetest.Say("Two is done."),
 		claudetest.Say(strings.Repeat("word ", 2000)).Chunks(5, 20*time.Millisecond))
 	base, err := model.Start()
@@ -44,13 +48,16 @@ func newRealServer(t *testing.T) *realServer {
 	}
 	t.Cleanup(func() { model.Close() })
 	env, home := realcli.Env(t, base)
-	s := &realServer{dir: filepath.Join(home, "project"), env: append(env, mark, "USER=ada")}
+	s := &realServer{home: home, dir: filepath.Join(home, "project"), env: append(env, mark, "USER=ada")}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	if prepare != nil {
+		prepare(s.dir)
+	}
 	presets, db := filepath.Join(home, "presets.json"), filepath.Join(home, "store")
 	write(t, presets, `{"presets":[{"name":"shop","roots":["`+s.dir+`"]}]}`, os.FileMode(0o600))
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), built(t), "--json", "serve", "--store", db, "--presets", presets, "--cli", cli)
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), built(t), append([]string{"--json", "serve", "--store", db, "--presets", presets, "--cli", cli}, args...)...)
 	cmd.Env, cmd.Dir, cmd.WaitDelay = s.env, home, 10*time.Second
 	var problems bytes.Buffer
 	cmd.Stderr = &problems
@@ -163,7 +170,7 @@ func (b *bridge) begin(t *testing.T, id schema.SessionID, text string) <-chan sc
 // prompts, is asked, and is killed while it is asked. The next one loads the
 // conversation, is asked again, and the call runs once.
 func TestRealACPConnect(t *testing.T) {
-	s := newRealServer(t)
+	s := newRealServer(t, firstCall, nil)
 	one := s.bridge(t)
 	id := one.New(t, s.dir)
 	ended := one.begin(t, id, "Do one.")
@@ -215,7 +222,7 @@ func TestRealACPConnect(t *testing.T) {
 // TestRealACPSocket is an editor on the protocol's own library, whose own WebSocket
 // talks to a server with the real CLI: the same story.
 func TestRealACPSocket(t *testing.T) {
-	s := newRealServer(t)
+	s := newRealServer(t, firstCall, nil)
 	library := acpLibrary.Path(npm.Need(t, acpLibrary), "")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

@@ -62,6 +62,8 @@ func (p *servePlace) dir(c *console) (string, error) {
 type serveStart struct {
 	servePlace
 	serveEgress
+	serveSandbox
+	serveWorkspace
 	Presets string        `placeholder:"FILE" complete:"file" help:"A JSON file with the presets that users can choose. Default: one preset for the current directory."`
 	Listen  string        `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Where to listen. Port 0 is any free one. unix:/PATH is a socket for a proxy."`
 	Live    int           `placeholder:"N" help:"How many CLIs may run at once. Default: twice the number of cores."`
@@ -106,6 +108,12 @@ With --egress the CLIs get a made-up key each, and a proxy in the server has the
 from its environment. What conversations spend is counted there, even if a CLI is killed.
 Commands reach no hosts through it but those of --egress-host.
 
+With --sandbox bubblewrap each CLI and its commands see the system's programs and their
+working directory, nothing else of the machine, and reach only the proxy. With
+--workspace worktrees each conversation works on a branch of its own, claude/NAME, of the
+repository that is the root of its preset; with --workspace folders it begins in an empty
+folder. Both are removed with the conversation, the branch too.
+
 The server listens on this machine only, unless it has a certificate or stands behind a proxy.
 With --listen unix:/run/agents/serve.sock --behind-proxy --host agents.example.com it
 listens on a socket that only its own user may open, for a proxy on this machine. All
@@ -135,9 +143,16 @@ func (s *serveStart) Run(c *console) error {
 	if err != nil {
 		return &failure{exitFormat, err}
 	}
+	if err := s.serveSandbox.apply(setup.presets, s.Demo, proxy != nil); err != nil {
+		return err
+	}
+	folders, err := s.serveWorkspace.open(ctx, setup, s.Project, sessions)
+	if err != nil {
+		return err
+	}
 	f, err := fleet.Open(ctx, fleet.Options{
 		Store: setup.store, Project: s.Project, Session: sessions, MaxLive: s.live(), Journal: setup.journal, Logger: logger,
-		Gate: &approval.Options{Needs: setup.needs, Patience: s.Hold}, Egress: proxy,
+		Gate: &approval.Options{Needs: setup.needs, Patience: s.Hold}, Egress: proxy, Workspace: folders,
 	})
 	if err != nil {
 		return err
@@ -371,7 +386,9 @@ func (s *serveStart) user(c *console) string {
 // serveSetup holds the parts of a server.
 type serveSetup struct {
 	store   store.Fleet
+	dir     string // of the store; empty in the demo, which keeps nothing
 	journal string
+	folders *openFolders
 	presets []serve.Preset
 	home    string // what people see as ~
 	needs   needsFunc
@@ -399,8 +416,12 @@ func (s *serveStart) setup(c *console) (*serveSetup, error) {
 	presets.of = func(ctx context.Context) (string, error) {
 		return serve.PresetOf(ctx, db, s.Project, approval.ConversationOf(ctx))
 	}
+	folders := new(openFolders)
+	if s.Workspace != "" {
+		presets.folder = func(ctx context.Context) string { return folders.of(approval.ConversationOf(ctx)) }
+	}
 	return &serveSetup{
-		store: db, journal: filepath.Join(dir, "journal"), presets: presets.all, needs: presets.needs,
+		dir: dir, folders: folders, store: db, journal: filepath.Join(dir, "journal"), presets: presets.all, needs: presets.needs,
 		about: fmt.Sprintf("%d presets from %s", len(presets.all), dir), end: func() {},
 	}, nil
 }

@@ -51,6 +51,9 @@ type servePresets struct {
 	rules map[string]*policy.Rules // what a preset allows, by its name
 	// of finds the preset of the conversation that a call is made in.
 	of func(ctx context.Context) (name string, err error)
+	// folder finds the folder of that conversation, if each has its own. Nil: they work in
+	// the roots of their presets.
+	folder func(ctx context.Context) string
 }
 
 // presets reads the file, or makes a preset for the current directory.
@@ -230,7 +233,7 @@ func (p *servePresets) needs(ctx context.Context, in *hook.PreToolUseInput) (str
 	if err != nil || rules == nil {
 		return "its preset is not known", true
 	}
-	root := p.rootOf(name, in.Cwd)
+	root := p.rootOf(ctx, name, in.Cwd)
 	if root == "" {
 		return "it is outside of the directories of its preset", true
 	}
@@ -241,9 +244,18 @@ func (p *servePresets) needs(ctx context.Context, in *hook.PreToolUseInput) (str
 	return "", false
 }
 
-// rootOf returns the directory of a preset in which the CLI works, empty if that is in
-// none of them. Rules are about files there, wherever the server was started.
-func (p *servePresets) rootOf(name, cwd string) string {
+// rootOf returns the directory of a preset in which the CLI works, or the conversation's
+// own folder, empty if the CLI is in none of them. Rules are about files there, wherever
+// the server was started.
+func (p *servePresets) rootOf(ctx context.Context, name, cwd string) string {
+	if p.folder != nil {
+		dir := p.folder(ctx)
+		own := serve.Preset{Roots: []string{dir}}
+		if real, err := filepath.EvalSymlinks(dir); dir != "" && err == nil && own.Contains(cwd) {
+			return real
+		}
+		return ""
+	}
 	for i := range p.all {
 		for _, root := range p.all[i].Roots {
 			one := serve.Preset{Roots: []string{root}}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/workspace"
+)
+
+// serveWorkspace is the flag that gives the conversations of a server folders of their own.
+type serveWorkspace struct {
+	Workspace string `enum:",folders,worktrees" default:"" placeholder:"KIND" help:"Give each conversation a folder of its own: folders, which are empty at first, or worktrees of the git repository that it was begun in."`
+}
+
+// The kinds of folders.
+const (
+	plainFolders = "folders"
+	gitWorktrees = "worktrees"
+)
+
+// sessionFunc makes the options of a conversation.
+type sessionFunc = func(ctx context.Context, key string) (*claude.Options, error)
+
+// open returns what gives conversations their folders, nil without the flag.
+func (s *serveWorkspace) open(ctx context.Context, setup *serveSetup, project string, sessions sessionFunc) (workspace.Provider, error) {
+	if s.Workspace == "" {
+		return nil, nil
+	}
+	if setup.dir == "" {
+		return nil, &failure{exitUsage, errors.New("--workspace: the simulated agent of --demo has a folder")}
+	}
+	root := filepath.Join(setup.dir, workFolder, project, s.Workspace)
+	if s.Workspace == plainFolders {
+		return &ownFolders{opener: workspace.Folders(root), paths: setup.folders}, nil
+	}
+	trees, err := newRootTrees(ctx, setup.presets, root, sessions)
+	if err != nil {
+		return nil, &failure{exitUsage, fmt.Errorf("--workspace worktrees: %w", err)}
+	}
+	return &ownFolders{opener: trees, paths: setup.folders}, nil
+}
+
+// workFolder has the folders, in the directory of the store. A project does not begin with
+// a dot.
+const workFolder = ".work"
+
+// openFolders are the folders of the conversations that are awake, by their keys.
+type openFolders struct{ paths sync.Map }
+
+// of returns the folder of a conversation, "" if it is not awake.
+func (o *openFolders) of(key string) string {
+	path, _ := o.paths.Load(key)
+	text, _ := path.(string)
+	return text
+}
+
+// ownFolders is a provider that notes which folders are open.
+type ownFolders struct {
+	opener workspace.Provider
+	paths  *openFolders
+}
+
+// Open implements [workspace.Provider].
+func (f *ownFolders) Open(ctx context.Context, key string) (workspace.Workdir, error) {
+	d, err := f.opener.Open(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	f.paths.paths.Store(key, d.Path())
+	return &ownFolder{d, f.paths, key}, nil
+}
+
+// Remove implements [workspace.Provider].
+func (f *ownFolders) Remove(ctx context.Context, key string, fence store.Fence) error {
+	return f.opener.Remove(ctx, key, fence)
+}
+
+// ownFolder is an open folder that is noted.
+type ownFolder struct {
+	workspace.Workdir
+	open *openFolders
+	key  string
+}
+
+// Close implements [workspace.Workdir].
+func (f *ownFolder) Close() error {
+	f.open.paths.Delete(f.key)
+	return f.Workdir.Close()
+}
+
+// rootTrees gives each conversation a worktree of the repository that it was begun in: the
+// root of its preset.
+type rootTrees struct {
+	sessions sessionFunc
+	roots    []serve.Preset // one for each root, only with that
+	trees    []*workspace.Worktrees
+}
+
+// newRootTrees refuses roots that are not in a repository.
+func newRootTrees(ctx context.Context, presets []serve.Preset, dir string, sessions sessionFunc) (*rootTrees, error) {
+	r := &rootTrees{sessions: sessions}
+	seen := make(map[string]bool)
+	for i := range presets {
+		for _, root := range presets[i].Roots {
+			real, err := filepath.EvalSymlinks(root)
+			if err != nil || seen[real] {
+				if err != nil {
+					return nil, fmt.Errorf("preset %q: %w", presets[i].Name, err)
+				}
+				continue
+			}
+			seen[real] = true
+			sum := sha256.Sum256([]byte(real))
+			trees, err := workspace.NewWorktrees(ctx, workspace.WorktreeOptions{Repo: real, Root: filepath.Join(dir, hex.EncodeToString(sum[:8]))})
+			if err != nil {
+				return nil, fmt.Errorf("preset %q: the root %s: %w", presets[i].Name, root, err)
+			}
+			r.roots, r.trees = append(r.roots, serve.Preset{Roots: []string{real}}), append(r.trees, trees)
+		}
+	}
+	return r, nil
+}
+
+// Open implements [workspace.Provider].
+func (r *rootTrees) Open(ctx context.Context, key string) (workspace.Workdir, error) {
+	o, err := r.sessions(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	best := -1 // the innermost root counts
+	for i := range r.roots {
+		if r.roots[i].Contains(o.Cwd) && (best < 0 || len(r.roots[i].Roots[0]) > len(r.roots[best].Roots[0])) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return nil, fmt.Errorf("%s is in no root of a preset", o.Cwd)
+	}
+	return r.trees[best].Open(ctx, key)
+}
+
+// Remove implements [workspace.Provider]. The conversation may be gone already, and with
+// it where it was begun.
+func (r *rootTrees) Remove(ctx context.Context, key string, fence store.Fence) error {
+	var all error
+	for _, trees := range r.trees {
+		all = errors.Join(all, trees.Remove(ctx, key, fence))
+	}
+	return all
+}
