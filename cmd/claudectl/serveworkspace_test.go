@@ -13,6 +13,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/permission/policy"
 	"github.com/claude-agent-go/claude/sandbox"
 	"github.com/claude-agent-go/claude/serve"
@@ -46,6 +47,7 @@ func repositoryIn(t *testing.T, dir, file string) {
 // Each conversation works on a branch of the repository that it was begun in, and neither
 // is left when it is deleted.
 func TestServeWorktrees(t *testing.T) {
+	long.Test(t, "needs git")
 	home := t.TempDir()
 	outer, inner := filepath.Join(home, "outer"), filepath.Join(home, "outer", "inner")
 	repositoryIn(t, inner, "inner.txt")
@@ -101,6 +103,11 @@ func TestServeWorktrees(t *testing.T) {
 	if _, err := files.Open(t.Context(), "gone"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a conversation that is not known: %v", err)
 	}
+	setup.presets = append(setup.presets, serve.Preset{Name: "plain", Roots: []string{t.TempDir()}})
+	_, err = (&serveWorkspace{Workspace: gitWorktrees}).open(t.Context(), setup, "p", sessions)
+	if refused, ok := errors.AsType[*failure](err); !ok || refused.code != exitUsage || !strings.Contains(err.Error(), `preset "plain"`) || !strings.Contains(err.Error(), "not a git repository") {
+		t.Errorf("a root that is not a repository: %v", err)
+	}
 }
 
 // Conversations with the same key in two projects of a store have folders of their own,
@@ -129,7 +136,7 @@ func TestServeFolders(t *testing.T) {
 
 	root := t.TempDir()
 	p := &servePresets{rules: make(map[string]*policy.Rules)}
-	text := `{"presets":[{"name":"shop","roots":["` + filepath.ToSlash(root) + `"],"allowed_tools":["Write(/out/**)"]}]}`
+	text := `{"presets":[{"name":"shop","roots":["` + filepath.ToSlash(root) + `"],"allowed_tools":["Edit(/out/**)"]}]}`
 	if err := p.parse(&console{}, "", []byte(text)); err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +212,6 @@ func TestServeElsewhereRefuses(t *testing.T) {
 		code       exitCode
 		want       []string
 	}{
-		{"--workspace=worktrees", os.Getenv("PATH"), exitUsage, []string{"--workspace worktrees", `preset "shop"`, "not a git repository"}},
 		{"--workspace=folders --demo", os.Getenv("PATH"), exitUsage, []string{"--demo"}},
 		{"--workspace=elsewhere", os.Getenv("PATH"), exitUsage, []string{"folders", "worktrees"}},
 		{"--sandbox=bubblewrap", os.Getenv("PATH"), exitUsage, []string{"--egress"}},

@@ -19,9 +19,11 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/npm"
 	"github.com/claude-agent-go/claude/internal/test/officialsdk"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
+	"github.com/claude-agent-go/claude/sandbox"
 )
 
 func TestMain(m *testing.M) {
+	sandbox.Init()
 	if os.Getenv(playVariable) != "" { // this program is also the fake CLI
 		if err := play(); err != nil {
 			fmt.Fprintln(os.Stderr, err)

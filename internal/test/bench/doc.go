@@ -34,6 +34,9 @@
 // The page of "claudectl serve" is loaded from a process that has just started,
 // and its streams are read by a process of many readers.
 //
+// Worktrees are opened beside git itself, folders are saved, and a CLI is started
+// over an ssh server on loopback, which is this program's own.
+//
 // The real CLI runs in an environment of its own, with a scripted model on
 // loopback. Our share is the time for which the CLI waits for us, and the
 // processor time beyond that of the same dialogue by hand.

@@ -11,9 +11,12 @@ import (
 	"regexp"
 	"runtime/pprof"
 	"time"
+
+	"github.com/claude-agent-go/claude/sandbox"
 )
 
 func main() {
+	sandbox.Init() // this program is also the helper on another machine
 	if os.Getenv(playVariable) != "" {
 		if err := play(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -34,7 +37,7 @@ var errMissed = errors.New("not every goal is met")
 
 func run(ctx context.Context) (err error) {
 	asJSON := flag.Bool("json", false, "print one JSON object for each case")
-	only := flag.String("only", "", "measure only this part: sessions, cli, history, stores, fleet, nats, serve, acp, egress or telemetry")
+	only := flag.String("only", "", "measure only this part: sessions, cli, history, stores, fleet, nats, serve, acp, egress, elsewhere or telemetry")
 	cases := flag.String("run", "", "measure only the cases whose name matches this expression")
 	quick := flag.Bool("quick", false, "measure less, and do not judge")
 	write := flag.String("write", "", "write the page to this file; with -only, only that part of it")

@@ -35,6 +35,7 @@ func parts() []part {
 		{"serve", "Serving", "the page and its streams", false, serveGroups(), serveGoals(), serveMethod},
 		{"acp", "Editors", "agents for editors", false, acpGroups(), acpGoals(), acpMethod},
 		{"egress", "The egress proxy", "the egress proxy", false, egressGroups(), egressGoals(), egressMethod},
+		{"elsewhere", "Elsewhere", "work elsewhere", false, elsewhereGroups(), elsewhereGoals(), elsewhereMethod},
 		{"telemetry", "Telemetry", "sessions that are observed", false, telemetryGroups(), telemetryGoals(), telemetryMethod},
 	}
 }

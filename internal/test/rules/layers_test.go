@@ -37,7 +37,7 @@ func separateLayers() map[string][]string {
 		"internal/release":              {"internal/release/platform"},
 		"internal/test/acpscenes":       {"claudetest"},
 		"internal/test/cputime":         nil,
-		"internal/test/bench":           {".", "acp", "acp/acptest", "acp/schema", "claudetest", "egress", "fleet", "history", "hook", "internal/proc", "internal/test/cputime", "internal/test/npm", "internal/test/officialsdk", "internal/test/realcli", "internal/uuid", "message", "permission", "serve", "serve/api", "serve/page", "store", "tool"},
+		"internal/test/bench":           {".", "acp", "acp/acptest", "acp/schema", "claudetest", "egress", "fleet", "history", "hook", "internal/proc", "internal/test/cputime", "internal/test/npm", "internal/test/officialsdk", "internal/test/realcli", "internal/uuid", "message", "permission", "sandbox", "serve", "serve/api", "serve/page", "store", "tool", "workspace"},
 		"internal/test/browser":         {"internal/test/long", "internal/test/npm"},
 		"internal/test/conformance":     nil,
 		"internal/test/chaos":           {".", "claudetest", "internal/ndjson", "internal/test/harness", "internal/test/realcli", "internal/wire", "permission"},
