@@ -1,12 +1,15 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/base64"
 	"slices"
 	"strings"
 
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/show"
 	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // What a prompt may have attached. A prompt is a record of the store until its turn has
@@ -41,7 +44,34 @@ func contentOf(raw []byte) (message.Content, error) {
 	if err := checkAttached(content); err != nil {
 		return nil, err
 	}
+	data, err := jsonx.Marshal(content)
+	if err != nil {
+		return nil, badRequest.because("the content cannot be stored: %v", err)
+	}
+	if len(data) > maxContent {
+		return nil, tooLarge.because("the prompt takes %s in the store, where quotes and line breaks count twice, and may take %s", show.Bytes(int64(len(data))), show.Bytes(maxContent))
+	}
 	return content, nil
+}
+
+// maxContent is how many bytes a prompt may have as it is stored, with room for the rest
+// of its record.
+const maxContent = store.MaxRecord - 32<<10
+
+// nameOf names a prompt by its text, or by its first attachment if it has no text.
+func nameOf(content message.Content) string {
+	if text := content.Text(); strings.TrimSpace(text) != "" {
+		return text
+	}
+	for _, block := range content {
+		switch b := block.(type) {
+		case *message.ImageBlock:
+			return "Picture"
+		case *message.DocumentBlock:
+			return cmp.Or(strings.TrimSpace(b.Title), "Document")
+		}
+	}
+	return ""
 }
 
 // checkAttached refuses images and documents that no turn could use: too many, too

@@ -167,7 +167,7 @@ func (cr *creator) newNote(ctx context.Context, u api.User, c *creation) (note, 
 		return note{}, err
 	}
 	return note{
-		Key: tenantOf(u.Name) + "/" + cmp.Or(c.id, uuid.New()), Owner: u.Name, Preset: p.Name, Title: cmp.Or(c.Title, firstLine(c.content.Text())),
+		Key: tenantOf(u.Name) + "/" + cmp.Or(c.id, uuid.New()), Owner: u.Name, Preset: p.Name, Title: cmp.Or(c.Title, firstLine(nameOf(c.content))),
 		Dir: dir, Shared: c.Shared, Labels: c.Labels, Model: c.Model, Mode: c.Mode,
 	}, nil
 }

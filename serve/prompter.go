@@ -145,6 +145,9 @@ func textOf(p *fleet.Prompt) string {
 			text = strings.TrimPrefix(text+"\n"+b.Text, "\n")
 		}
 	}
+	if text == "" {
+		text = nameOf(p.Content)
+	}
 	if len(text) > maxPromptText {
 		text = strings.ToValidUTF8(text[:maxPromptText], "") + "…"
 	}

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/show"
@@ -106,27 +105,34 @@ func (f *promptForm) check() error {
 // unread is the error of a form that ends before it should.
 func (f *promptForm) unread(err error) error {
 	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
-		f.files = append(f.files, promptFile{data: make([]byte, serve.MaxAttachedBytes+1)})
-		return f.check()
+		return f.refuse(http.StatusRequestEntityTooLarge, "The form is too large", "With its files it may have "+show.Bytes(maxForm)+". Nothing was sent.")
 	}
 	return bad("The form did not arrive in full. Nothing was sent.")
 }
 
-// refuse returns a problem that carries what was typed, so that it is not lost.
+// refuse returns a problem that carries the typed text, so that it is not lost.
 func (f *promptForm) refuse(status int, title, detail string) error {
-	return &refused{Problem: &api.Problem{Title: title, Status: status, Detail: detail}, typed: f.Get("prompt")}
+	return f.keep(&api.Problem{Title: title, Status: status, Detail: detail})
 }
 
-// refused is a problem of a form that keeps the typed text.
+// keep lets an error carry the typed text. It returns nil for nil.
+func (f *promptForm) keep(err error) error {
+	if _, kept := errors.AsType[*refused](err); err == nil || kept {
+		return err
+	}
+	return &refused{err, f.Get("prompt")}
+}
+
+// refused is the error of a form, and keeps the typed text.
 type refused struct {
-	*api.Problem
+	error
 	typed string
 }
 
-// Unwrap returns the problem.
-func (r *refused) Unwrap() error { return r.Problem }
+// Unwrap returns the error.
+func (r *refused) Unwrap() error { return r.error }
 
-// content returns the prompt: its text, and the files behind it.
+// content returns the prompt: its files, and the text behind them.
 func (f *promptForm) content() (json.RawMessage, error) {
 	text := f.Get("prompt")
 	if strings.TrimSpace(text) == "" && len(f.files) == 0 {
@@ -162,8 +168,9 @@ func (f *promptFile) block() message.Block {
 		d := message.Document(kind, f.data)
 		d.Title = f.name
 		return d
-	case utf8.Valid(f.data) && !strings.ContainsRune(string(f.data), 0):
-		d := message.Document("text/plain", f.data)
+	}
+	if text, ok := plainText(f.data); ok {
+		d := message.Document("text/plain", []byte(text))
 		d.Title = f.name
 		return d
 	}
@@ -174,6 +181,7 @@ func (f *promptFile) block() message.Block {
 type attached struct {
 	Name  string
 	Image bool
+	Here  bool   // the message has it, not only its address elsewhere
 	At    string // its address; empty: it has none
 }
 
@@ -182,45 +190,54 @@ func attachedTo(m *message.User) (files []attached) {
 	for _, block := range m.Content {
 		switch b := block.(type) {
 		case *message.ImageBlock:
-			files = append(files, attached{Name: "Picture", Image: b.Source.Type == message.SourceBase64})
+			here := b.Source.Type == message.SourceBase64
+			files = append(files, attached{Name: "Picture", Image: here, Here: here})
 		case *message.DocumentBlock:
 			name := line(b.Title)
 			if name == "" {
 				name = "Document"
 			}
-			files = append(files, attached{Name: name})
+			_, err := b.Source.Bytes()
+			files = append(files, attached{Name: name, Here: err == nil})
 		}
 	}
 	return files
 }
 
-// file sends a file of a prompt. Pictures are shown; anything else is only saved, so
-// that nothing in it is active here.
-func (p *page) file(q *request) error {
+// sendFile sends a file of a prompt. Pictures are shown; anything else is only saved, so
+// that nothing in it is active here. A browser may keep it, but has to ask each time whether
+// the user may still see it.
+func sendFile(service *serve.Service, q *request) error {
 	seq, _ := strconv.ParseInt(q.PathValue("seq"), 10, 64) // anything else is not there
 	n, err := strconv.Atoi(q.PathValue("n"))
 	if err != nil || n < 0 || seq < 1 {
-		return p.nothing(q)
+		return nothing(q)
 	}
-	tail, err := p.service.Tail(q.Context(), q.user, q.PathValue("id"), seq+1, 1)
+	tail, err := service.Tail(q.Context(), q.user, q.PathValue("id"), seq+1, 1)
 	if err != nil {
 		return err
 	}
 	if len(tail.Events) != 1 || tail.Events[0].Seq != seq || tail.Events[0].Type != api.EventMessage {
-		return p.nothing(q)
+		return nothing(q)
 	}
 	m, _ := message.Decode(tail.Events[0].Message) // an unreadable message has no files
 	user, _ := m.(*message.User)
 	source, name := attachedAt(user, n)
 	if source == nil {
-		return p.nothing(q)
+		return nothing(q)
 	}
 	data, err := source.Bytes()
 	if err != nil {
-		return p.nothing(q)
+		return nothing(q)
 	}
 	h := q.w.Header()
-	h.Set("Cache-Control", "private, max-age=3600, immutable")
+	tag := fmt.Sprintf(`"%d-%d"`, seq, n) // what was said never changes
+	h.Set("Cache-Control", "private, no-cache")
+	h.Set("ETag", tag)
+	if q.Header.Get("If-None-Match") == tag {
+		q.w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
 	if slices.Contains(serve.ImageTypes(), source.MediaType) {
 		h.Set("Content-Type", source.MediaType)
 	} else {

@@ -88,6 +88,27 @@ func TestAttach(t *testing.T) {
 			t.Errorf("file %d: %d %s %s: %q", i, status, kind, saved, got)
 		}
 	}
+	// A browser may keep a picture, and asks each time whether its user may see it.
+	ask := func(c *http.Client) (*http.Response, string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.http.URL+found[0], http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("If-None-Match", fmt.Sprintf(`"%s"`, strings.Replace(strings.TrimPrefix(found[0], path+"/file/"), "/", "-", 1)))
+		reply, err := c.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, body := read(t, reply)
+		return reply, body
+	}
+	if reply, body := ask(c); reply.StatusCode != http.StatusNotModified || body != "" || reply.Header.Get("Cache-Control") != "private, no-cache" {
+		t.Errorf("%d %s: %q", reply.StatusCode, reply.Header.Get("Cache-Control"), body)
+	}
+	if reply, _ := ask(r.client(api.User{Name: "eve", Role: api.Operator})); reply.StatusCode != http.StatusNotFound {
+		t.Errorf("another user learns that the picture is the same: %d", reply.StatusCode)
+	}
 	// A new conversation begins with files as well.
 	_, body = attach(t, c, r.http.URL+"/new", "First look", upload{"dot.png", dot})
 	begun := regexp.MustCompile(`/c/[^"/]+/prompt`).FindString(body)
@@ -106,7 +127,7 @@ func TestAttach(t *testing.T) {
 		}
 	}
 	if status, _ := get(t, r.client(api.User{Name: "eve", Role: api.Operator}), r.http.URL+found[0]); status != http.StatusNotFound {
-		t.Errorf("somebody else's: %d", status)
+		t.Errorf("of another user: %d", status)
 	}
 }
 
@@ -142,6 +163,7 @@ func TestAttachRefused(t *testing.T) {
 		"a program":         {[]upload{{"dot.png", []byte("\x7fELF\x00\x01\xff\xfe")}}, 415, "dot.png is neither a picture"},
 		"no files, no text": {nil, 400, "The prompt is empty"},
 		"nothing in it":     {[]upload{{"empty.txt", nil}}, 415, "empty.txt is neither"},
+		"coloured":          {[]upload{{"log.txt", bytes.Repeat([]byte("\x1b"), 300<<10)}}, 413, "and may take 992.0 KiB"},
 	} {
 		text := "What I typed <b>for minutes</b>"
 		if bad.files == nil {
@@ -170,5 +192,61 @@ func TestAttachRefused(t *testing.T) {
 	// The most that may be attached is taken.
 	if status, body := attach(t, c, r.http.URL+path+"/prompt", "", upload{"a.txt", bytes.Repeat([]byte("a"), serve.MaxAttachedBytes)}); status != http.StatusOK || !strings.Contains(body, "Sent.") {
 		t.Errorf("%d %.500s", status, body)
+	}
+}
+
+// What was typed is on the page that says why a prompt was refused, whatever the reason,
+// also of the first prompt of a conversation.
+func TestRefusedWithoutScriptKeepsTheText(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	path := r.begin("shop-api", "hello")
+	r.settled(path)
+	ended := true
+	if _, err := r.server.Service().Change(t.Context(), ada, strings.TrimPrefix(path, "/c/"), api.Change{Archived: &ended}, ""); err != nil {
+		t.Fatal(err)
+	}
+	c := r.client(ada)
+	for to, reason := range map[string]string{path + "/prompt": "has ended", "/new": "may take 992.0 KiB"} {
+		text := "typed for minutes "
+		if to == "/new" {
+			text += strings.Repeat("\"", 600<<10)
+		}
+		status, body := attach(t, c, r.http.URL+to, text)
+		if status < 400 || !strings.Contains(body, reason) || !strings.Contains(body, ">typed for minutes") {
+			t.Errorf("%s: %d %.800s", to, status, body)
+		}
+	}
+	// A form that is too large because of its text does not blame files.
+	if status, body := attach(t, c, r.http.URL+path+"/prompt", strings.Repeat("a", 5<<20)); status != http.StatusRequestEntityTooLarge || !strings.Contains(body, "The form is too large") {
+		t.Errorf("%d %.800s", status, body)
+	}
+}
+
+// A prompt of files only is named after the first.
+func TestFilesWithoutText(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	c := r.client(ada)
+	for name, want := range map[string]struct {
+		title string
+		data  []byte
+	}{"dot.png": {"Picture", dot}, "table.csv": {"table.csv", []byte("a;b")}} {
+		_, body := attach(t, c, r.http.URL+"/new", "", upload{name, want.data})
+		path := strings.TrimSuffix(regexp.MustCompile(`/c/[^"/]+/prompt`).FindString(body), "/prompt")
+		if path == "" {
+			t.Fatalf("%.500s", body)
+		}
+		r.settled(path)
+		got, err := r.server.Service().Conversation(t.Context(), ada, strings.TrimPrefix(path, "/c/"))
+		if err != nil || got.Title != want.title {
+			t.Errorf("%s: %q, %v", name, got.Title, err)
+		}
+		prompts, err := r.server.Service().Tail(t.Context(), ada, got.ID, 0, 100)
+		for _, e := range prompts.Events {
+			if e.Type == api.EventPrompt && e.Prompt.Text != want.title {
+				t.Errorf("%s is shown as %q, %v", name, e.Prompt.Text, err)
+			}
+		}
 	}
 }

@@ -124,9 +124,14 @@ func filled(a *api.Approval, values url.Values) (json.RawMessage, error) {
 
 func (p *page) create(q *request) error {
 	sent, err := readPrompt(q)
-	if err != nil {
-		return err
+	if err == nil {
+		err = p.begin(q, &sent)
 	}
+	return sent.keep(err)
+}
+
+// begin begins a conversation as a form asks for it.
+func (p *page) begin(q *request, sent *promptForm) (err error) {
 	preset := sent.Get("preset")
 	own := func(name string) string { return strings.TrimSpace(sent.Get(name + " " + preset)) } // each preset has fields of its own
 	var content json.RawMessage
@@ -149,9 +154,14 @@ func (q *request) to() string { return "/c/" + url.PathEscape(q.PathValue("id"))
 
 func (p *page) prompt(q *request) error {
 	sent, err := readPrompt(q)
-	if err != nil {
-		return err
+	if err == nil {
+		err = p.send(q, &sent)
 	}
+	return sent.keep(err)
+}
+
+// send sends the prompt of a form.
+func (p *page) send(q *request, sent *promptForm) error {
 	delivery := api.Delivery(sent.Get("delivery"))
 	if delivery != "" && delivery != api.DeliveryQueue && delivery != api.DeliverySteer {
 		return bad("The form names no way to deliver the prompt. Load the page again.")

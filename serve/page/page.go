@@ -65,7 +65,7 @@ func (p *page) routes() map[string]func(*request) error {
 		"GET /c/{id}":                p.conversation,
 		"GET /c/{id}/changes":        p.changes,
 		"GET /c/{id}/call/{use}":     p.call,
-		"GET /c/{id}/file/{seq}/{n}": p.file,
+		"GET /c/{id}/file/{seq}/{n}": func(q *request) error { return sendFile(p.service, q) },
 		"POST /c/{id}/prompt":        p.prompt,
 		"POST /c/{id}/take-back":     p.takeBack,
 		"POST /c/{id}/interrupt":     p.interrupt,
@@ -76,8 +76,8 @@ func (p *page) routes() map[string]func(*request) error {
 		"POST /c/{id}/choose":        p.choose,
 		"POST /c/{id}/delete":        p.remove,
 		"POST /c/{id}/read":          p.read,
-		"GET /{anything...}":         p.nothing,
-		"POST /{anything...}":        p.nothing,
+		"GET /{anything...}":         nothing,
+		"POST /{anything...}":        nothing,
 	}
 }
 
@@ -88,6 +88,22 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.mux.ServeHT
 func (p *page) Route(r *http.Request) string {
 	_, route := p.mux.Handler(r)
 	return route
+}
+
+// HTML implements [serve.Page]: it renders a message by itself.
+func (p *page) HTML(e *api.Event) string {
+	if e.Type != api.EventMessage {
+		return ""
+	}
+	t := newTimeline("", []api.Event{*e})
+	t.render()
+	var out strings.Builder
+	for _, it := range t.items {
+		if p.templates.ExecuteTemplate(&out, "item", it) != nil {
+			return ""
+		}
+	}
+	return out.String()
 }
 
 // request is a request of a user who is logged in.
@@ -219,7 +235,8 @@ type problemView struct {
 	Card                                   *card
 }
 
-func (p *page) nothing(q *request) error {
+// nothing is for addresses where there is nothing.
+func nothing(*request) error {
 	return &api.Problem{Title: "There is nothing here", Status: http.StatusNotFound, Detail: "The address may be mistyped, or what it named is gone."}
 }
 

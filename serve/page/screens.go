@@ -244,6 +244,15 @@ type historyView struct {
 	Sessions []api.SessionInfo
 }
 
+// sidebar shows the conversations beside a screen.
+func (p *page) sidebar(q *request) error {
+	f, err := besides(p.service, q)
+	if err != nil {
+		return err
+	}
+	return p.write(q.w, http.StatusOK, f)
+}
+
 func (p *page) history(q *request) error {
 	form := q.URL.Query()
 	view := historyView{
@@ -354,7 +363,7 @@ func (p *page) call(q *request) error {
 	}
 	text, ok := wholeCall(events, q.PathValue("use"))
 	if !ok {
-		return p.nothing(q)
+		return nothing(q)
 	}
 	h := q.w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")

@@ -124,7 +124,10 @@ func (p *page) several(q *request) error {
 	}
 	view := severalView{Verb: verb, Back: back}
 	var all []api.Approval
-	for _, value := range picked {
+	for i, value := range picked {
+		if slices.Contains(picked[:i], value) {
+			continue
+		}
 		id, digest, _ := strings.Cut(value, " ")
 		a, err := p.service.Approval(q.Context(), q.user, id)
 		if err != nil {
@@ -137,7 +140,11 @@ func (p *page) several(q *request) error {
 			return bad("Only calls of the same tool with the same kind of input can be decided together. Nothing was decided.")
 		}
 		all = append(all, a)
-		view.Cards = append(view.Cards, newCard(&a, q.user, "", back))
+		where := ""
+		if c, err := p.service.Conversation(q.Context(), q.user, a.Conversation); err == nil {
+			where = c.Title
+		}
+		view.Cards = append(view.Cards, newCard(&a, q.user, where, back))
 	}
 	if q.PostForm.Get("sure") == "" {
 		return p.render(q, http.StatusOK, frame{Title: "Decide several", Screen: "several", Body: view})

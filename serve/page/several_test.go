@@ -66,6 +66,9 @@ func TestDecideSeveral(t *testing.T) {
 		says           string
 	}{
 		"not confirmed":  {200, "allow", "", same, "Allow 3 calls"},
+		"one twice":      {200, "allow", "", append([]string{same[0]}, same...), "Allow 3 calls"},
+		"its place":      {200, "allow", "", same, "Bash in Clean up"},
+		"an edit":        {200, "allow", "", other, "math.Round"},
 		"another shape":  {400, "allow", "1", append([]string{other[0]}, same...), "same tool"},
 		"another digest": {409, "allow", "1", []string{same[1], id + " 0000"}, "not what you saw"},
 		"unknown":        {404, "deny", "1", []string{same[1], "nothing x"}, ""},
@@ -79,7 +82,7 @@ func TestDecideSeveral(t *testing.T) {
 	if status, _ := send(r.client(api.User{Name: "eve", Role: api.Viewer}), "allow", "1", same...); status < 400 || pending() != 5 {
 		t.Errorf("a viewer: %d, %d pending", status, pending())
 	}
-	if status, body := send(c, "deny", "1", same...); status != http.StatusOK || !strings.Contains(body, "Denied.") || pending() != 2 {
+	if status, body := send(c, "deny", "1", append([]string{same[2]}, same...)...); status != http.StatusOK || !strings.Contains(body, "Denied.") || pending() != 2 {
 		t.Errorf("%d, %d pending: %.500s", status, pending(), body)
 	}
 	for _, value := range same {

@@ -314,7 +314,9 @@ func (t *timeline) link(to string) {
 	}
 	for _, it := range t.items {
 		for i := range it.Files {
-			it.Files[i].At = fmt.Sprintf("%s/file/%d/%d", to, it.Seq, i)
+			if it.Files[i].Here {
+				it.Files[i].At = fmt.Sprintf("%s/file/%d/%d", to, it.Seq, i)
+			}
 		}
 	}
 }
@@ -347,20 +349,4 @@ func (t *timeline) changes(gone map[string]bool) []*changedFile {
 		f.Removed += it.Tool.Diff.Removed
 	}
 	return all
-}
-
-// HTML implements [serve.Page]: it renders a message by itself.
-func (p *page) HTML(e *api.Event) string {
-	if e.Type != api.EventMessage {
-		return ""
-	}
-	t := newTimeline("", []api.Event{*e})
-	t.render()
-	var out strings.Builder
-	for _, it := range t.items {
-		if p.templates.ExecuteTemplate(&out, "item", it) != nil {
-			return ""
-		}
-	}
-	return out.String()
 }
