@@ -73,19 +73,6 @@ func (h *logHead) awaited(now time.Time) bool {
 	return slices.ContainsFunc(h.Accepting, func(a acceptance) bool { return now.Sub(a.At) < settledAfter })
 }
 
-// settle removes other senders' attempts from a head once the log has their prompts. It
-// keeps those younger than settledAfter, whose senders may still be running. The caller
-// has the lock.
-func (l *eventLog) settle(h *logHead, now time.Time) {
-	if len(h.Accepting) == 0 {
-		return
-	}
-	h.Accepting = slices.DeleteFunc(slices.Clone(h.Accepting), func(a acceptance) bool {
-		_, known := l.prompts[a.Prompt.ID]
-		return known && now.Sub(a.At) >= settledAfter
-	})
-}
-
 // undecided returns the attempts whose prompts the log does not have yet.
 func (l *eventLog) undecided() []acceptance {
 	l.mu.Lock()

@@ -35,26 +35,17 @@ type eventLog struct {
 	ready   chan struct{} // closed when the stored events are loaded
 	failed  error         // set before ready is closed
 
-	mu       sync.Mutex
-	events   []logEvent // without gaps
-	first    int64      // the number of events[0]
-	bytes    int
+	mu sync.Mutex
+	kept
 	head     logHead
 	revision int64
 	changed  chan struct{} // closed at the next change
 	closed   string        // why the log has ended
 
-	prompts   map[string]api.Prompt       // the last state of each that is kept or has not ended
-	unended   []string                    // the ids of those that have not ended, the oldest first
-	approvals map[string]api.ApprovalNote // likewise
-	cursors   map[string]int64            // the events of messages, by their places, from begin on
-	begin     string                      // the cursor of the last message that is older than what is kept, and was read
-	unloaded  int                         // events whose messages have not been read yet
 	writingOn liveText
-	results   []string                // the ids of the last results; everything said before them is in the log
+	results   results                 // everything said before them is in the log
 	again     context.CancelCauseFunc // ends the current reading of messages
 	recalling chan struct{}           // one slot: the right to bring events back
-	edge      int64                   // no event before this one can be brought back
 	unsent    []string                // prompts that were searched for and are not in the log
 
 	refs int // guarded by logs.mu
@@ -62,21 +53,10 @@ type eventLog struct {
 	done chan struct{}
 }
 
-// How much a log keeps in memory. A reader that is further behind must load the
-// conversation again.
-const (
-	keepEvents = 10_000
-	keepBytes  = 64 << 20
-	keepFrames = 64 // encoded frames of the newest events
-
-	loadEvents = 160 // read when a log is opened, enough for a screen; older ones are recalled when they are needed
-)
-
 func newEventLog(key string, book logStore, exists func(context.Context, string) (bool, error), touched func(string)) *eventLog {
 	return &eventLog{
-		key: key, book: book, exists: exists, touched: touched, first: 1,
+		key: key, book: book, exists: exists, touched: touched, kept: newKept(),
 		writing: make(chan struct{}, 1), elsewhere: make(chan struct{}, 1), ready: make(chan struct{}), changed: make(chan struct{}), done: make(chan struct{}), recalling: make(chan struct{}, 1),
-		prompts: make(map[string]api.Prompt), approvals: make(map[string]api.ApprovalNote), cursors: make(map[string]int64),
 	}
 }
 
@@ -130,77 +110,6 @@ func (l *eventLog) load(ctx context.Context) error {
 		l.add(stored[i].event())
 	}
 	return nil
-}
-
-// add takes an event into memory. The caller has the lock.
-func (l *eventLog) add(e logEvent) {
-	e.frame = new(frame)
-	l.events = append(l.events, e)
-	if old := len(l.events) - 1 - keepFrames; old >= 0 {
-		l.events[old].frame = nil
-	}
-	switch e.Type {
-	case api.EventMessage:
-		l.cursors[e.place()] = e.Seq
-		if e.Message == nil {
-			l.unloaded++
-		}
-	case api.EventPrompt:
-		if _, known := l.prompts[e.Prompt.ID]; !known {
-			l.unended = append(l.unended, e.Prompt.ID)
-		}
-		l.prompts[e.Prompt.ID] = *e.Prompt
-	case api.EventTurn:
-		l.unended = slices.DeleteFunc(l.unended, func(id string) bool { return id == e.Turn.Prompt })
-		p := l.prompts[e.Turn.Prompt]
-		p.ID, p.State, p.Error, p.Problem = e.Turn.Prompt, e.Turn.State, e.Turn.Error, ""
-		l.prompts[p.ID] = p
-	case api.EventApproval:
-		l.approvals[e.Approval.ID] = *e.Approval
-	}
-	l.bytes += e.size()
-	for len(l.events) > keepEvents || l.bytes > keepBytes && len(l.events) > 1 {
-		l.forget(&l.events[0])
-		l.bytes -= l.events[0].size()
-		l.events[0] = logEvent{}
-		l.events, l.first = l.events[1:], l.first+1
-	}
-}
-
-// forget drops the state that follows from an event that leaves the memory: of a prompt
-// once it has ended, of an approval once it is settled and no newer event is about it.
-// The caller has the lock.
-func (l *eventLog) forget(e *logEvent) {
-	switch e.Type {
-	case api.EventMessage:
-		if e.Message == nil { // its cursor stays until the message is read, or it would seem new
-			l.unloaded--
-		} else {
-			l.passed(e.cursor)
-		}
-	case api.EventTurn:
-		delete(l.prompts, e.Turn.Prompt)
-	case api.EventApproval:
-		if last := l.approvals[e.Approval.ID]; last.Outcome != "" && last == *e.Approval {
-			delete(l.approvals, e.Approval.ID)
-		}
-	}
-}
-
-// passed notes that a message was read whose event is no longer in memory. Messages are
-// read in order, so the next reading begins after it. The caller has the lock.
-func (l *eventLog) passed(cursor string) {
-	delete(l.cursors, fleet.Cursor(cursor).ID())
-	l.begin = cursor
-}
-
-// size estimates how many bytes an event takes.
-func (e *logEvent) size() int {
-	n := 200 + len(e.Message)
-	if e.Prompt != nil {
-		n += len(e.Prompt.Text)
-	}
-	return n
 }
 
 // wake lets readers look again. The caller has the lock.

@@ -319,7 +319,7 @@ func (s *logs) note(ctx context.Context, l *eventLog, e fleet.ConversationEvent)
 		defer l.mu.Unlock()
 		l.writingOn.blocks = nil // a block that is not stored by now never will be
 		if r, ok := e.Message.(*message.Result); ok {
-			l.results = append(l.results[max(0, len(l.results)-keepResults):], r.UUID)
+			l.results.add(r.UUID)
 		}
 		l.wake()
 		return nil
@@ -338,10 +338,6 @@ func (s *logs) note(ctx context.Context, l *eventLog, e fleet.ConversationEvent)
 	return err
 }
 
-// keepResults is how many results are remembered, because turns may end in quick
-// succession.
-const keepResults = 31
-
 // answerBound is how long the end of a turn waits for the messages of the turn. The
 // result never comes if the turn ended before the log had a reader, or in a process
 // that this one cannot follow.
@@ -350,43 +346,15 @@ const answerBound = 3 * time.Second
 // awaitAnswer waits until the log has every message before a result. A client that
 // leaves at the end of a turn must not miss the answer.
 func (s *logs) awaitAnswer(ctx context.Context, l *eventLog, r *message.Result) {
-	for before := l.lastResult(); ; {
+	for before := l.results.last(); ; {
 		next := l.nextChange()
-		if l.hasResult(r.UUID) || l.lastResult() != before || ctx.Err() != nil {
+		if l.results.has(r.UUID) || l.results.last() != before || ctx.Err() != nil {
 			return
 		}
 		select {
 		case <-next:
 		case <-ctx.Done():
 		}
-	}
-}
-
-// lastResult returns the id of the newest result. When another one comes, every message
-// before it is there.
-func (l *eventLog) lastResult() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.results) == 0 {
-		return ""
-	}
-	return l.results[len(l.results)-1]
-}
-
-// hasResult reports whether a result is among the newest.
-func (l *eventLog) hasResult(id string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Contains(l.results, id)
-}
-
-// readyIfWhole lets readers in once the log has all messages.
-func (l *eventLog) readyIfWhole(readied func()) {
-	l.mu.Lock()
-	whole := l.unloaded <= 0
-	l.mu.Unlock()
-	if whole {
-		readied()
 	}
 }
 
@@ -568,33 +536,6 @@ func standsAs(p *api.Prompt, t *fleet.Ticket) bool {
 	now := *p
 	takeTicket(&now, t)
 	return now == *p
-}
-
-// advance makes the event of a prompt that has progressed, unless the log has it. Only
-// a prompt that is known to be open can progress: one that has ended may be forgotten,
-// and its turn must not be recorded and billed twice. The cost of turns that answer no
-// prompt is booked on the day on which the next prompt ends. The caller has the lock.
-func (l *eventLog) advance(h *logHead, t *fleet.Ticket, unprompted fleet.Ledger) []logEvent {
-	p := l.prompts[t.Prompt]
-	if !slices.Contains(l.unended, t.Prompt) || standsAs(&p, t) {
-		return nil
-	}
-	if !t.Status.Done() {
-		takeTicket(&p, t)
-		return []logEvent{{Event: api.Event{Type: api.EventPrompt, Prompt: &p}}}
-	}
-	turn := &api.Turn{
-		Prompt: t.Prompt, State: api.PromptState(t.Status), Error: t.Error, Ended: t.Ended.UTC(), CostUSD: t.Cost.USD, Models: modelsOf(t.Cost.Models), PartOf: t.PartOf, Output: t.Output,
-	}
-	if t.Result != nil {
-		turn.Millis, turn.OverBudget = t.Result.DurationMS, t.Result.Subtype == message.ResultErrorMaxBudget
-	}
-	h.Days = book(h.Days, turn, difference(unprompted, h.Unprompted))
-	if unprompted.Turns > h.Unprompted.Turns {
-		h.Unprompted = unprompted
-	}
-	h.Context = h.Context.ended(t.Cost.Models)
-	return []logEvent{{Event: api.Event{Type: api.EventTurn, Turn: turn}}}
 }
 
 // difference returns what was spent between two states of a ledger.

@@ -51,3 +51,13 @@ func (l *eventLog) beginning() string {
 	}
 	return begin
 }
+
+// readyIfWhole lets readers in once the log has all messages.
+func (l *eventLog) readyIfWhole(readied func()) {
+	l.mu.Lock()
+	whole := l.unloaded <= 0
+	l.mu.Unlock()
+	if whole {
+		readied()
+	}
+}

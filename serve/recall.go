@@ -164,45 +164,6 @@ func (l *eventLog) sent(ctx context.Context, id string, ended bool) api.Prompt {
 // has given them to the fleet itself.
 const keepUnsent = 1000
 
-// prepend takes older events into memory, as far as they adjoin those that are there, and
-// have their messages. The caller has the lock.
-func (l *eventLog) prepend(old []logEvent) {
-	for _, e := range slices.Backward(old) {
-		if e.Seq != l.first-1 || e.Type == api.EventMessage && e.Message == nil || l.bytes+e.size() > keepBytes || len(l.events) >= keepEvents {
-			break
-		}
-		l.first--
-		l.bytes += e.size()
-	}
-	n := slices.IndexFunc(old, func(e logEvent) bool { return e.Seq == l.first })
-	if n < 0 {
-		return
-	}
-	old = old[n:]
-	l.events = append(slices.Clone(old), l.events...)
-	for _, e := range slices.Backward(old) { // newer states are known already
-		switch e.Type {
-		case api.EventMessage:
-			l.cursors[e.place()] = e.Seq
-		case api.EventPrompt:
-			if _, known := l.prompts[e.Prompt.ID]; !known {
-				l.prompts[e.Prompt.ID] = *e.Prompt
-			} else if p := l.prompts[e.Prompt.ID]; p.By == "" && p.Text == "" { // only its end was known
-				p.By, p.Text = e.Prompt.By, e.Prompt.Text
-				l.prompts[p.ID] = p
-			}
-		case api.EventTurn:
-			if _, known := l.prompts[e.Turn.Prompt]; !known {
-				l.prompts[e.Turn.Prompt] = api.Prompt{ID: e.Turn.Prompt, State: e.Turn.State, Error: e.Turn.Error}
-			}
-		case api.EventApproval:
-			if _, known := l.approvals[e.Approval.ID]; !known {
-				l.approvals[e.Approval.ID] = *e.Approval
-			}
-		}
-	}
-}
-
 // before returns events of a log from before a number, at most limit of them, the oldest
 // first. It reads no more of a long log than of a short one. Messages that the transcript
 // has lost have no text, nor have the oldest if all take more than some bytes; 0 means

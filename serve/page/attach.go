@@ -33,6 +33,18 @@ type promptFile struct {
 	data []byte
 }
 
+// withPrompt handles a form with a prompt. Whatever becomes of it, the typed text is not
+// lost.
+func withPrompt(do func(*request, *promptForm) error) func(*request) error {
+	return func(q *request) error {
+		sent, err := readPrompt(q)
+		if err == nil {
+			err = do(q, &sent)
+		}
+		return sent.keep(err)
+	}
+}
+
 // readPrompt reads a form with a prompt and its files. The fields come before the files,
 // so even if a file cannot be used, the text is there.
 func readPrompt(q *request) (promptForm, error) {

@@ -122,16 +122,7 @@ func filled(a *api.Approval, values url.Values) (json.RawMessage, error) {
 	return jsonx.Marshal(content)
 }
 
-func (p *page) create(q *request) error {
-	sent, err := readPrompt(q)
-	if err == nil {
-		err = p.begin(q, &sent)
-	}
-	return sent.keep(err)
-}
-
-// begin begins a conversation as a form asks for it.
-func (p *page) begin(q *request, sent *promptForm) (err error) {
+func (p *page) create(q *request, sent *promptForm) (err error) {
 	preset := sent.Get("preset")
 	own := func(name string) string { return strings.TrimSpace(sent.Get(name + " " + preset)) } // each preset has fields of its own
 	var content json.RawMessage
@@ -152,16 +143,7 @@ func (p *page) begin(q *request, sent *promptForm) (err error) {
 // to returns the path of a request's conversation.
 func (q *request) to() string { return "/c/" + url.PathEscape(q.PathValue("id")) }
 
-func (p *page) prompt(q *request) error {
-	sent, err := readPrompt(q)
-	if err == nil {
-		err = p.send(q, &sent)
-	}
-	return sent.keep(err)
-}
-
-// send sends the prompt of a form.
-func (p *page) send(q *request, sent *promptForm) error {
+func (p *page) prompt(q *request, sent *promptForm) error {
 	delivery := api.Delivery(sent.Get("delivery"))
 	if delivery != "" && delivery != api.DeliveryQueue && delivery != api.DeliverySteer {
 		return bad("The form names no way to deliver the prompt. Load the page again.")
