@@ -33,8 +33,8 @@ type promptFile struct {
 	data []byte
 }
 
-// withPrompt handles a form with a prompt. Whatever becomes of it, the typed text is not
-// lost.
+// withPrompt handles a form with a prompt. Whatever the reason for an error is, it keeps
+// the typed text.
 func withPrompt(do func(*request, *promptForm) error) func(*request) error {
 	return func(q *request) error {
 		sent, err := readPrompt(q)

@@ -36,16 +36,17 @@ func fromUTF16(data []byte, order binary.ByteOrder) (string, bool) {
 	return text, readable(text)
 }
 
-// windows are the characters of Windows-1252 from 0x80 to 0x9f, which differ from those
-// of Latin-1. U+FFFD stands where it has none.
-var windows = []rune("€\uFFFD‚ƒ„…†‡ˆ‰Š‹Œ\uFFFDŽ\uFFFD\uFFFD‘’“”•–—˜™š›œ\uFFFDžŸ")
+// windows has the characters of Windows-1252 from 0x80 to 0x9f, which differ from those of
+// Latin-1. U+FFFD stands where it has none.
+const windows = "€\uFFFD‚ƒ„…†‡ˆ‰Š‹Œ\uFFFDŽ\uFFFD\uFFFD‘’“”•–—˜™š›œ\uFFFDžŸ"
 
 func fromWindows(data []byte) string {
+	others := []rune(windows)
 	var text strings.Builder
 	for _, b := range data {
 		r := rune(b)
 		if b >= 0x80 && b < 0xa0 {
-			r = windows[b-0x80]
+			r = others[b-0x80]
 		}
 		text.WriteRune(r)
 	}
