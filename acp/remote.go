@@ -48,7 +48,8 @@ type RemoteServer interface {
 // must not decide for others. While a prompt of another user is open, that is the call
 // for which its user's prompt waits; questions of subagents that another user may have
 // started stay at the page. The first answer counts, from wherever it comes, and the
-// question is withdrawn from the other editors.
+// question is withdrawn from the other editors. A message that steers a turn is sent only
+// while a prompt of this editor runs. A copy belongs to the user who makes it.
 type Remote struct {
 	// Server is who runs the conversations.
 	Server RemoteServer
@@ -83,8 +84,8 @@ func (r *Remote) Initialize(ctx context.Context, _ *Editor) (*schema.InitializeR
 	}, nil
 }
 
-// Extensions offers to steer turns.
-func (r *Remote) Extensions() Extensions { return Extensions{Steering: true} }
+// Extensions offers copies, and to steer turns.
+func (r *Remote) Extensions() Extensions { return Extensions{Forks: true, Steering: true} }
 
 // Authenticate refuses: the server knows the user by the connection.
 func (r *Remote) Authenticate(context.Context, *Editor, schema.AuthMethodID) error {
@@ -157,6 +158,7 @@ func (r *Remote) Resume(ctx context.Context, e *Editor, req *schema.ResumeSessio
 	if err != nil {
 		return nil, err
 	}
+	s.knows = true
 	return s, nil
 }
 
@@ -172,9 +174,27 @@ func (r *Remote) reopen(ctx context.Context, e *Editor, id schema.SessionID, ser
 	return r.open(e, &info, own, servers), nil
 }
 
-// Fork is not offered.
-func (r *Remote) Fork(context.Context, *Editor, *schema.ResumeSessionRequest) (AgentSession, error) {
-	return nil, errors.ErrUnsupported
+// Fork opens a copy of a conversation, which belongs to the user. It works where the
+// original does, with the same preset.
+func (r *Remote) Fork(ctx context.Context, e *Editor, req *schema.ResumeSessionRequest) (AgentSession, error) {
+	info, err := r.Server.Info(ctx)
+	if err != nil {
+		return nil, problem(err)
+	}
+	old, err := r.Server.Conversation(ctx, string(req.SessionID))
+	if err != nil {
+		return nil, remoteError(req.SessionID, err)
+	}
+	if old.State == api.Running {
+		return nil, errorf(schema.ErrorCodeInvalidRequest, "a turn of this conversation is running on the server: wait for its end")
+	}
+	own, err := r.Server.Create(ctx, api.NewConversation{Preset: old.Preset, Fork: &api.ForkFrom{Conversation: old.ID}})
+	if err != nil {
+		return nil, problem(err)
+	}
+	s := r.open(e, &info, own, len(req.MCPServers) > 0)
+	s.knows = true
+	return s, nil
 }
 
 // Delete deletes a conversation for everybody.

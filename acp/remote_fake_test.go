@@ -20,6 +20,8 @@ import (
 type scriptedServer struct {
 	acp.RemoteServer
 	shared  bool
+	state   api.State
+	create  func(n api.NewConversation) error
 	send    func(ctx context.Context, p api.NewPrompt) error
 	cancel  func(prompt string) error
 	decide  func(d api.Decision) error
@@ -74,7 +76,10 @@ func (s *scriptedServer) Info(context.Context) (api.ServerInfo, error) {
 	return api.ServerInfo{User: api.User{Name: "ada", Role: api.Operator}, Presets: []api.PresetInfo{{Name: "p", Roots: []string{"/"}}}}, nil
 }
 
-func (s *scriptedServer) Create(context.Context, api.NewConversation) (api.Conversation, error) {
+func (s *scriptedServer) Create(_ context.Context, n api.NewConversation) (api.Conversation, error) {
+	if s.create != nil {
+		return api.Conversation{ID: "copy", Owner: "ada", Preset: n.Preset, Dir: "/"}, s.create(n)
+	}
 	return api.Conversation{ID: "c", Owner: "ada", Preset: "p", Dir: "/", Shared: s.shared}, nil
 }
 
@@ -86,7 +91,7 @@ func (s *scriptedServer) Conversation(context.Context, string) (api.Conversation
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return api.Conversation{ID: "c", Owner: "ada", Preset: "p", Dir: "/", Shared: s.shared, LastSeq: int64(len(s.events))}, nil
+	return api.Conversation{ID: "c", Owner: "ada", Preset: "p", Dir: "/", Shared: s.shared, State: s.state, LastSeq: int64(len(s.events))}, nil
 }
 
 func (s *scriptedServer) Messages(_ context.Context, _ string, q api.MessageQuery) (list api.List[api.Message], err error) {

@@ -34,6 +34,22 @@ func prompts(t *testing.T, s *scriptedServer, d *acptest.Driver, id schema.Sessi
 	return <-sent, end
 }
 
+// TestRemoteSynthetic shows what the CLI has written itself once, such as an error of the
+// API.
+func TestRemoteSynthetic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScripted()
+		d, id := approving(t, s)
+		e := says("m", "API Error.")
+		e.Message = []byte(strings.Replace(string(e.Message), `"role":`, `"model":"<synthetic>","role":`, 1))
+		s.happens(nil, e, says("n", " Really."))
+		synctest.Wait()
+		if text := d.Text(id); text != "API Error. Really." {
+			t.Errorf("shown %q", text)
+		}
+	})
+}
+
 // After an outage, however long, a session continues where it was: the editor is shown
 // all of the turn, and learns about its end.
 func TestRemoteOutage(t *testing.T) {

@@ -30,6 +30,7 @@ type remoteSession struct {
 	log     *slog.Logger
 	after   int64 // the event to follow it from
 	ignores bool  // MCP servers of the editor
+	knows   bool  // the editor knows what was copied, or does not want to see it
 
 	machine *translate.Machine // of the follower
 	text    remoteText         // of the follower
@@ -164,11 +165,17 @@ func (s *remoteSession) said(line []byte, replayed bool) []schema.SessionUpdate 
 	if m == nil || message.SubagentOf(m) != (message.Subagent{}) || string(jsonx.Member(line, "isMeta")) == "true" || string(jsonx.Member(line, "isCompactSummary")) == "true" {
 		return nil
 	}
+	if s.knows && jsonx.Member(line, "forkedFrom") != nil {
+		return nil // the lines of a copy reach its events one by one after it was made
+	}
 	switch m := m.(type) {
 	case *message.Assistant:
 		// Texts are shown by their own machine, which knows what was live.
 		s.machine.Add(&message.StreamEvent{EventType: message.EventMessageStart, MessageID: m.ID, Model: m.Model})
 		texts := s.text.stored(m)
+		if translate.Synthetic(m) {
+			texts = nil // the machine shows it
+		}
 		return append(texts, s.machine.Add(m)...)
 	case *message.User:
 		if m.ToolUseResult == nil {

@@ -21,10 +21,20 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 )
 
+// twoCalls is the model's part of a story: two calls that need an answer, the first of them
+// with a command of its own, and a talk that needs an end.
+func twoCalls(first string) []claudetest.Reply {
+	return []claudetest.Reply{
+		claudetest.Say("I will. ").With(claudetest.UseTool("Bash", map[string]string{"command": first})), claudetest.Say("One is done."),
+		claudetest.Say("I will. ").With(claudetest.UseTool("Bash", map[string]string{"command": "echo two >> ran.txt"})), claudetest.Say("Two is done."),
+		claudetest.Say(strings.Repeat("word ", 2000)).Chunks(5, 20*time.Millisecond),
+	}
+}
+
 // realServer is "claudectl serve" as a process of its own, with the real CLI and a
-// model that follows the story of the tests: two calls that need an answer, and a talk
-// that needs an end.
+// model that follows a story.
 type realServer struct {
+	model      *claudetest.Model
 	url, token string
 	home, dir  string // dir is where its conversations are begun
 	env        []string
@@ -33,22 +43,19 @@ type realServer struct {
 // firstCall is the command of the story that is asked about first.
 const firstCall = "echo one >> ran.txt"
 
-// newRealServer starts it. The first call of the model is that command.
-func newRealServer(t *testing.T, first string, prepare func(dir string), args ...string) *realServer {
+// newRealServer starts it.
+func newRealServer(t *testing.T, story []claudetest.Reply, prepare func(dir string), args ...string) *realServer {
 	t.Helper()
 	realcli.Needs(t, "2.1.325", "a fleet")
 	cli, mark := realcli.Need(t, realcli.Tested()), leak.Processes(t)
-	model := claudetest.NewModel(
-		claudetest.Say("I will. ").With(claudetest.UseTool("Bash", map[string]string{"command": first})), claudetest.Say("One is done."),
-		claudetest.Say("I will. ").With(claudetest.UseTool("Bash", map[string]string{"command": "echo two >> ran.txt"})), claudetest.Say("Two is done."),
-		claudetest.Say(strings.Repeat("word ", 2000)).Chunks(5, 20*time.Millisecond))
+	model := claudetest.NewModel(story...)
 	base, err := model.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { model.Close() })
 	env, home := realcli.Env(t, base)
-	s := &realServer{home: home, dir: filepath.Join(home, "project"), env: append(env, mark, "USER=ada")}
+	s := &realServer{model: model, home: home, dir: filepath.Join(home, "project"), env: append(env, mark, "USER=ada")}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +177,7 @@ func (b *bridge) begin(t *testing.T, id schema.SessionID, text string) <-chan sc
 // prompts, is asked, and is killed while it is asked. The next one loads the
 // conversation, is asked again, and the call runs once.
 func TestRealACPConnect(t *testing.T) {
-	s := newRealServer(t, firstCall, nil)
+	s := newRealServer(t, twoCalls(firstCall), nil)
 	one := s.bridge(t)
 	id := one.New(t, s.dir)
 	ended := one.begin(t, id, "Do one.")
@@ -222,7 +229,7 @@ func TestRealACPConnect(t *testing.T) {
 // TestRealACPSocket is an editor on the protocol's own library, whose own WebSocket
 // talks to a server with the real CLI: the same story.
 func TestRealACPSocket(t *testing.T) {
-	s := newRealServer(t, firstCall, nil)
+	s := newRealServer(t, twoCalls(firstCall), nil)
 	library := acpLibrary.Path(npm.Need(t, acpLibrary), "")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

@@ -15,7 +15,7 @@ import (
 // nor the machine, and nothing is left when the conversation is deleted.
 func TestRealServeElsewhere(t *testing.T) {
 	const look = "cat main.go > ran.txt; { env; cat /proc/*/environ; ls -a / ../../../../../.. ; } > seen 2>&1; echo looked"
-	s := newRealServer(t, look, func(dir string) { repositoryIn(t, dir, "main.go") }, "--egress", "--sandbox=bubblewrap", "--workspace=worktrees")
+	s := newRealServer(t, twoCalls(look), func(dir string) { repositoryIn(t, dir, "main.go") }, "--egress", "--sandbox=bubblewrap", "--workspace=worktrees")
 	editor := s.bridge(t)
 	id := editor.New(t, s.dir)
 	ended := editor.begin(t, id, "Do one.")

@@ -147,14 +147,25 @@ func (m *Machine) chunk(text string, thought bool, id string) []schema.SessionUp
 	return []schema.SessionUpdate{{AgentMessageChunk: c}}
 }
 
+// Synthetic reports whether the CLI has written an answer itself, in place of a model. It
+// is never streamed.
+func Synthetic(msg *message.Assistant) bool { return msg.Model == "<synthetic>" }
+
+// noResponse is what the CLI writes into a transcript where a prompt has no answer, so that
+// the model finds one. The CLI does not show it either.
+const noResponse = "No response requested."
+
 // assistant shows what was not streamed, and completes the calls that were.
 func (m *Machine) assistant(msg *message.Assistant) (out []schema.SessionUpdate) {
 	parent := msg.ParentToolUseID
 	id := msg.ID
-	if msg.Model == "<synthetic>" || id == "" {
+	if Synthetic(msg) && msg.Text() == noResponse {
+		return nil
+	}
+	if Synthetic(msg) || id == "" {
 		id = msg.UUID
 	}
-	whole := m.streams[msg.ID] && msg.Model != "<synthetic>"
+	whole := m.streams[msg.ID] && !Synthetic(msg)
 	for _, b := range msg.Content {
 		switch b := b.(type) {
 		case *message.TextBlock:

@@ -59,11 +59,16 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// TestUnstreamed shows what came without pieces, such as an error of the API.
+// TestUnstreamed shows what came without pieces, such as an error of the API, but not what
+// the CLI writes for the model only.
 func TestUnstreamed(t *testing.T) {
 	got := said(t, new(Machine), `{"type":"assistant","uuid":"u","message":{"id":"m","model":"<synthetic>","content":[{"type":"text","text":"API Error"}]}}`)
 	if len(got) != 1 || !strings.Contains(got[0], `"messageId":"u"`) {
 		t.Errorf("%q, want a text with the id of the line", got)
+	}
+	got = said(t, new(Machine), `{"type":"assistant","uuid":"u","message":{"id":"m","model":"<synthetic>","content":[{"type":"text","text":"No response requested."}]}}`)
+	if len(got) != 0 {
+		t.Errorf("%q, want nothing of what stands in for an answer", got)
 	}
 }
 
