@@ -3,6 +3,7 @@ package workspace
 import (
 	"errors"
 	"fmt"
+	"os/exec"
 	"strings"
 	"syscall"
 )
@@ -22,4 +23,17 @@ func named(err error) error {
 // isFull reports whether an error is that of a full disk: of the system, or told by git.
 func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, errQuota) || strings.Contains(err.Error(), "No space left on device") || strings.Contains(err.Error(), "Disk quota exceeded")
+}
+
+// filled returns the error of a git that failed where a disk is full, as one that matches
+// [ErrFull]: git does not always print why it could not write. Call it before anything is
+// taken back, which makes room.
+func (w *Worktrees) filled(err error) error {
+	if _, failed := errors.AsType[*exec.ExitError](err); !failed || isFull(err) {
+		return err
+	}
+	if nearlyFull(w.o.Root) || nearlyFull(w.common) {
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	return err
 }

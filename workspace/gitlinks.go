@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,25 +22,55 @@ func parseGitlinks(out string) (links []gitlink) {
 	return links
 }
 
-// addAll fills an index, which env names, with HEAD and then with the files of a worktree.
+// parseTreeLinks reads the output of git ls-tree -r -z, and returns the paths of such entries.
+func parseTreeLinks(out string) map[string]bool {
+	paths := make(map[string]bool)
+	for line := range strings.SplitSeq(out, "\x00") {
+		if about, path, ok := strings.Cut(line, "\t"); ok && strings.HasPrefix(about, "160000 ") {
+			paths[path] = true
+		}
+	}
+	return paths
+}
+
+// gatherer fills indexes with the files of a worktree.
+type gatherer struct {
+	w    *Worktrees
+	base string   // the commit at which the branch began
+	env  []string // of a git in the worktree
+	temp string   // a folder for indexes
+	left int      // how many more repositories in folders may be looked at
+}
+
+// maxNested is how many repositories in folders a patch may have: each costs some
+// processes.
+const maxNested = 100
+
+// in runs git on an index, with a folder as its worktree.
+func (g *gatherer) in(ctx context.Context, dir, index string, feed string, args ...string) (string, error) {
+	env := append(g.env[:len(g.env):len(g.env)], "GIT_WORK_TREE="+dir, "GIT_INDEX_FILE="+filepath.Join(g.temp, index))
+	out, err := g.w.gitFed(ctx, dir, env, strings.NewReader(feed), args...)
+	return string(out), err
+}
+
+// all fills an index with HEAD and then with the files of the worktree.
 //
 // Where the index has a repository in a folder, git add would start a git there to see what
 // has changed, with the configuration of that repository: Claude may have written it, with
 // commands. So git add finds none: those that are still there are new to it, and it only
-// looks which commit they have.
-func (w *Worktrees) addAll(ctx context.Context, dir string, env []string) error {
-	run := func(args ...string) (string, error) {
-		out, err := w.gitWith(ctx, dir, env, args...)
-		return string(out), err
-	}
+// looks which commit they have. Of a repository that the base does not have it learns
+// nothing: its files are added as those of any folder.
+func (g *gatherer) all(ctx context.Context, dir, index string) error {
+	run := func(args ...string) (string, error) { return g.in(ctx, dir, index, "", args...) }
 	if _, err := run("read-tree", "HEAD"); err != nil {
 		return err
 	}
-	all, err := run("ls-files", "--stage", "-z")
+	staged, err := run("ls-files", "--stage", "-z")
 	if err != nil {
 		return err
 	}
-	links := parseGitlinks(all)
+	links := parseGitlinks(staged)
+	modules := make(map[string]bool) // those that stay links
 	if len(links) > 0 {
 		args := []string{"update-index", "--force-remove", "--"}
 		for _, l := range links {
@@ -48,8 +79,13 @@ func (w *Worktrees) addAll(ctx context.Context, dir string, env []string) error 
 		if _, err := run(args...); err != nil {
 			return err
 		}
+		tree, err := run("ls-tree", "-r", "-z", "--full-tree", g.base)
+		if err != nil {
+			return err
+		}
+		modules = parseTreeLinks(tree)
 	}
-	if _, err := run("add", "--all", "."); err != nil {
+	if err := g.add(ctx, dir, index, modules); err != nil {
 		return err
 	}
 	// A submodule that was never fetched is an empty folder, which git add leaves out.
@@ -64,6 +100,46 @@ func (w *Worktrees) addAll(ctx context.Context, dir string, env []string) error 
 		}
 		if _, err := run("update-index", "--add", "--cacheinfo", "160000,"+l.commit+","+l.path); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// add adds the files of a folder to an index, and those of the repositories in it that are
+// not submodules.
+func (g *gatherer) add(ctx context.Context, dir, index string, modules map[string]bool) error {
+	others, err := g.in(ctx, dir, index, "", "ls-files", "--others", "--exclude-standard", "-z")
+	if err != nil {
+		return err
+	}
+	var nested []string
+	for name := range strings.SplitSeq(others, "\x00") {
+		if path, folder := strings.CutSuffix(name, "/"); folder && !modules[path] { // git does not look into it
+			nested = append(nested, path)
+		}
+	}
+	if g.left -= len(nested); g.left < 0 {
+		return fmt.Errorf("it has more than %d git repositories in folders", maxNested)
+	}
+	what := ".\x00"
+	for _, path := range nested {
+		what += ":(exclude,literal)" + path + "\x00"
+	}
+	if _, err := g.in(ctx, dir, index, what, "add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"); err != nil {
+		return err
+	}
+	for i, path := range nested {
+		inner, own := filepath.Join(dir, filepath.FromSlash(path)), fmt.Sprintf("%s.%d", index, i)
+		err := g.add(ctx, inner, own, nil)
+		tree := ""
+		if err == nil {
+			tree, err = g.in(ctx, inner, own, "", "write-tree")
+		}
+		if err == nil {
+			_, err = g.in(ctx, dir, index, "", "read-tree", "--prefix="+path+"/", strings.TrimSpace(tree))
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	return nil

@@ -35,7 +35,7 @@ func (d *snapshotDir) replace(ctx context.Context, h head, revision int64) error
 			err = d.tree.prepare(ctx, state, d.index.Git, d.s)
 		}
 		if err != nil {
-			return err
+			return d.tree.w.filled(err)
 		}
 	}
 	text, err := encodeManifest(entries)
@@ -81,6 +81,9 @@ func (d *snapshotDir) replace(ctx context.Context, h head, revision int64) error
 		err = d.tree.adopt(ctx, fresh, state, d.s)
 	}
 	if err != nil {
+		if state != nil {
+			err = d.tree.w.filled(err)
+		}
 		_ = removeAll(fresh)
 		if state != nil {
 			d.tree.w.dropFresh(d.path)

@@ -200,7 +200,7 @@ func (w *Worktrees) make(ctx context.Context, m *mark, path, branch, base string
 		_, err = w.git(ctx, w.o.Repo, "worktree", "add", "--quiet", "-b", branch, path, base)
 	}
 	if err != nil {
-		return firstError(err, w.undo(m, path, branch))
+		return firstError(w.filled(err), w.undo(m, path, branch))
 	}
 	m.begun = ""
 	return nil
@@ -377,7 +377,9 @@ func (d *WorktreeDir) Base() string { return d.base }
 
 // Patch returns all changes since Base, committed or not, new files included, in the
 // form of git diff --binary. It changes neither the branch nor the index. Files that git
-// ignores are not in it.
+// ignores are not in it. A repository in a folder that Base does not have, such as one that
+// Claude has cloned or begun, is in it with its files, without its commits. A submodule of
+// Base is in it as the commit that it has.
 func (d *WorktreeDir) Patch(ctx context.Context) ([]byte, error) {
 	temp, err := private.MkdirTemp(os.TempDir(), "claude-patch-")
 	if err != nil {
@@ -388,10 +390,11 @@ func (d *WorktreeDir) Patch(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("claude: workspace: patch: %w", err)
 	}
-	env = append(env, "GIT_INDEX_FILE="+filepath.Join(temp, "index"))
-	if err := d.w.addAll(ctx, string(d.plainDir), env); err != nil {
+	g := gatherer{w: d.w, base: d.base, env: env, temp: temp, left: maxNested}
+	if err := g.all(ctx, string(d.plainDir), "index"); err != nil {
 		return nil, fmt.Errorf("claude: workspace: patch: %w", err)
 	}
+	env = append(env, "GIT_INDEX_FILE="+filepath.Join(temp, "index"))
 	patch, err := d.w.gitWith(ctx, string(d.plainDir), env, "diff", "--cached", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", "--end-of-options", d.base)
 	if err != nil {
 		return nil, fmt.Errorf("claude: workspace: patch: %w", err)

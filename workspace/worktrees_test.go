@@ -374,3 +374,73 @@ func TestRemoveBesideAnotherRoot(t *testing.T) {
 		t.Errorf("the first root has %s", got)
 	}
 }
+
+// A repository that Claude has begun or cloned in a folder is in the patch with its files,
+// whether it has commits or is committed itself, and so is one in it. What it ignores is not,
+// nor a repository in a folder that is ignored.
+func TestPatchOfNestedRepositories(t *testing.T) {
+	long.Test(t, "needs git")
+	repo := repository(t, map[string]string{"f": "x\n", ".gitignore": "ignored/\n", "tracked/f": "old\n"})
+	w, err := NewWorktrees(t.Context(), WorktreeOptions{Repo: repo, Root: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, w, "k").(*WorktreeDir)
+	write(t, d.Path(), map[string]string{
+		"begun/f": "begun\n", "begun/.gitignore": "*.log\n", "begun/x.log": "log\n", "begun/in/deep/f": "deep\n",
+		"cloned/a b/f": "cloned\n", "linked/f": "linked\n", "ignored/repo/f": "ignored\n", "tracked/f": "new\n", "[o]dd/f": "odd\n",
+	})
+	for _, path := range []string{"begun", "begun/in/deep", "cloned/a b", "linked", "ignored/repo", "tracked", "[o]dd"} {
+		git(t, filepath.Join(d.Path(), path), "init", "--quiet")
+	}
+	for _, path := range []string{"cloned/a b", "linked"} {
+		git(t, filepath.Join(d.Path(), path), "add", ".")
+		git(t, filepath.Join(d.Path(), path), "commit", "--quiet", "--message=own")
+	}
+	git(t, d.Path(), "add", "linked")
+	git(t, d.Path(), "commit", "--quiet", "--message=link")
+	state := git(t, d.Path(), "status", "--porcelain")
+	patch, err := d.Patch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now := git(t, d.Path(), "status", "--porcelain"); now != state {
+		t.Errorf("the worktree was %s, and is %s", state, now)
+	}
+	// The patch alone brings the files.
+	clone := filepath.Join(t.TempDir(), "clone")
+	git(t, repo, "clone", "--quiet", repo, clone)
+	file := filepath.Join(t.TempDir(), "patch")
+	if err := os.WriteFile(file, patch, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	git(t, clone, "apply", file)
+	for name, want := range map[string]string{
+		"begun/f": "begun\n", "begun/.gitignore": "*.log\n", "begun/in/deep/f": "deep\n", "cloned/a b/f": "cloned\n", "linked/f": "linked\n",
+		"tracked/f": "new\n", "[o]dd/f": "odd\n", "begun/x.log": "", "ignored/repo/f": "", "begun/.git": "", "linked/.git": "",
+	} {
+		if got, _ := os.ReadFile(filepath.Join(clone, name)); string(got) != want {
+			t.Errorf("%s has %q, want %q\n%s", name, got, want, patch)
+		}
+	}
+	if strings.Contains(string(patch), "Subproject") {
+		t.Errorf("the patch has a link: %s", patch)
+	}
+}
+
+// More repositories than any project has are refused, before they cost as many processes.
+func TestPatchOfTooManyRepositories(t *testing.T) {
+	long.Test(t, "needs git")
+	w, err := NewWorktrees(t.Context(), WorktreeOptions{Repo: repository(t, map[string]string{"f": "x\n"}), Root: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, w, "k").(*WorktreeDir)
+	for i := range maxNested + 1 {
+		at := fmt.Sprintf("r%d/.git/", i)
+		write(t, d.Path(), map[string]string{at + "HEAD": "ref: refs/heads/main\n", at + "objects/x": "", at + "refs/x": ""})
+	}
+	if _, err := d.Patch(t.Context()); err == nil || !strings.Contains(err.Error(), "more than 100 git repositories") {
+		t.Errorf("Patch = %v", err)
+	}
+}
