@@ -378,9 +378,8 @@ type badKind struct{}
 
 func (badKind) MCPType() string { return "sdk" }
 
-type checkedServer struct{}
+type checkedServer struct{ claude.MCPHandler }
 
-func (checkedServer) MCPType() string { return "sdk" }
 func (checkedServer) CheckMCP() error { return errors.New("broken schema") }
 
 type numberServer int
@@ -517,6 +516,9 @@ func newWatchedServer() *watchedServer {
 }
 
 func (*watchedServer) MCPType() string { return "sdk" }
+
+// CheckMCP finds nothing wrong.
+func (*watchedServer) CheckMCP() error { return nil }
 
 func (s *watchedServer) OpenMCP(ctx context.Context, _ string, push func(context.Context, json.RawMessage) error) (claude.MCPConn, error) {
 	s.opened, s.push = ctx, push

@@ -35,6 +35,7 @@ type cli struct {
 
 // conn is the SDK's end.
 type conn struct {
+	claude.NoProcess
 	io.Reader
 	io.WriteCloser
 	cli  *cli
@@ -77,6 +78,8 @@ func (c *conn) Stop() error {
 	<-c.done
 	return nil
 }
+
+func (c *conn) Kill() error { return c.Stop() }
 
 func (c *conn) Wait() error {
 	<-c.done

@@ -139,9 +139,7 @@ func (s *Session) shutdown(cause error) {
 // end of stdin it would finish its turn, take an open question for a denied one, and
 // call the model with that.
 func (s *Session) runStopLadder(idle bool) {
-	if conn, ok := s.conn.(interface{ Note() }); ok {
-		conn.Note() // whose shells they are, before the CLI ends them
-	}
+	s.conn.Note() // whose shells they are, before the CLI ends them
 	// The CLI may have read an answer and ended its turn before we know that the
 	// answer is written. An answer still being written after that will never be read.
 	idle = idle && waited(s.peer.Written(), inputBound)
@@ -231,7 +229,7 @@ func (s *Session) finish() {
 	}
 	s.inbox.Close(stream)
 	if stream == io.EOF {
-		stream = &ProcessError{Stderr: stderrTail(s.conn)} // too early for a pending call
+		stream = &ProcessError{Stderr: s.conn.StderrTail()} // too early for a pending call
 	}
 	s.peer.Close(stream)
 	s.running.deadlines.stop()
@@ -263,7 +261,7 @@ func (s *Session) judge() (cause, stream error) {
 		exit = new(ProcessError)
 	}
 	if exit.Stderr == "" {
-		exit.Stderr = stderrTail(s.conn)
+		exit.Stderr = s.conn.StderrTail()
 	}
 	exit.Result = early
 	exit.Err = errors.Join(exit.Err, readErr)

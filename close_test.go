@@ -57,6 +57,8 @@ func (c *unrulyConn) Stop() error {
 	return errors.Join(c.Conn.Stop(), c.u.stopErr)
 }
 
+func (c *unrulyConn) Kill() error { return c.Stop() }
+
 func (c *unrulyConn) CloseWrite() error {
 	if c.u.closeWriteForever {
 		<-c.u.over
@@ -178,6 +180,8 @@ func (c *lastingConn) Stop() error {
 	c.once.Do(func() { close(c.cut) })
 	return c.Conn.Stop()
 }
+
+func (c *lastingConn) Kill() error { return c.Stop() }
 
 // refusing is a Transport whose stdin takes so many lines and then no more.
 type refusing struct {
@@ -419,6 +423,8 @@ func (c *notingConn) Stop() error {
 	return c.Conn.Stop()
 }
 
+func (c *notingConn) Kill() error { return c.Stop() }
+
 // At the end of its stdin a CLI takes an open question for denied. So it is
 // stopped before that, even when no turn runs, as when an agent in the
 // background asks.
@@ -537,6 +543,8 @@ func (c *lastWordConn) Stop() error {
 	c.stop()
 	return c.Conn.Stop()
 }
+
+func (c *lastWordConn) Kill() error { return c.Stop() }
 
 // A result that comes after the session was closed does not count as the result
 // of the work that was asked for.
@@ -694,6 +702,8 @@ func (f *finishing) Stop() error {
 	f.stopped.Store(true)
 	return f.loop.Stop()
 }
+
+func (f *finishing) Kill() error { return f.Stop() }
 
 func (f *finishing) Wait() error {
 	<-f.ended

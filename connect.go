@@ -290,7 +290,7 @@ func hasFlag(args []string, flag string) bool {
 }
 
 func (s opening) startError(reason, err error) *StartError {
-	output := strings.TrimSpace(strings.TrimSpace(stderrTail(s.conn)) + "\n" + s.strayOutput())
+	output := strings.TrimSpace(strings.TrimSpace(s.conn.StderrTail()) + "\n" + s.strayOutput())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if output == "" && s.start.earlyResult != nil {

@@ -21,6 +21,7 @@ import (
 // counted belongs to the session: say adds lines for the session to read, and
 // whatever the session writes is answered within Write, or counted as a reply.
 type loop struct {
+	claude.NoProcess
 	mu      sync.Mutex
 	ready   sync.Cond
 	out     []byte
@@ -85,6 +86,8 @@ func (l *loop) CloseWrite() error {
 }
 
 func (l *loop) Stop() error { return l.CloseWrite() }
+
+func (l *loop) Kill() error { return l.Stop() }
 
 func (l *loop) Wait() error {
 	<-l.ended

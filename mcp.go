@@ -35,11 +35,11 @@ type MCPServer interface {
 // over the session itself, so it needs no port and no process. Package tool
 // makes one from Go functions; a server that already speaks MCP needs nothing
 // else.
-//
-// If the handler has a method CheckMCP() error, the session calls it before
-// anything is started, and an error becomes an [*OptionError].
 type MCPHandler interface {
 	MCPServer
+	// CheckMCP returns an error if the server cannot be used. It is called
+	// before anything is started, and its error becomes an [*OptionError].
+	CheckMCP() error
 	// OpenMCP connects the CLI to the server. It is called at the first
 	// message for the server, once for each session that uses it, possibly for
 	// several sessions at once. After an error it is called again at the next
@@ -221,12 +221,10 @@ func checkMCPServer(name string, server MCPServer) string {
 		// apply.
 		return "the name has a character other than ASCII letters, digits, - and _, which the tools of the server cannot have in their names"
 	}
-	if c, ok := server.(interface{ CheckMCP() error }); ok {
-		if err := c.CheckMCP(); err != nil {
+	if handler, ok := server.(MCPHandler); ok {
+		if err := handler.CheckMCP(); err != nil {
 			return err.Error()
 		}
-	}
-	if _, ok := server.(MCPHandler); ok {
 		return ""
 	}
 	if server.MCPType() == "sdk" {

@@ -13,6 +13,7 @@ import (
 // shaking is a CLI without a process that completes the handshake and is then
 // idle.
 type shaking struct {
+	NoProcess
 	once  sync.Once
 	out   chan []byte
 	ended chan struct{}
@@ -45,6 +46,8 @@ func (c *shaking) CloseWrite() error {
 }
 
 func (c *shaking) Stop() error { return c.CloseWrite() }
+
+func (c *shaking) Kill() error { return c.Stop() }
 
 func (c *shaking) Wait() error {
 	<-c.ended

@@ -122,7 +122,7 @@ func (q *query) end(ctx context.Context) error {
 	case s.life.cause == nil && !inOrder:
 		return ErrClosed // one of its callbacks closed it
 	case s.life.cause == nil:
-		return &ProcessError{Stderr: stderrTail(s.conn), Err: errors.Join(s.noResult(), q.sendErr)}
+		return &ProcessError{Stderr: s.conn.StderrTail(), Err: errors.Join(s.noResult(), q.sendErr)}
 	}
 	if exit, ok := errors.AsType[*ProcessError](s.life.cause); ok {
 		if err := (opening{s}).refused(exit); err != nil {

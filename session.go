@@ -340,12 +340,7 @@ func (s *Session) ID() string {
 
 // PID returns the process id of the CLI, even when it has ended. It is 0 if the
 // transport does not tell which process of this system the CLI is.
-func (s *Session) PID() int {
-	if c, ok := s.conn.(interface{ PID() int }); ok {
-		return c.PID()
-	}
-	return 0
-}
+func (s *Session) PID() int { return s.conn.PID() }
 
 // Info returns the CLI's description of itself from the handshake: models,
 // commands, agents, account. It is never nil, but it is empty if an old CLI

@@ -304,14 +304,9 @@ func (s *Session) Abort(cause error) {
 	}()
 }
 
-// kill kills the CLI, or stops it if its Conn cannot kill.
+// kill ends the CLI at once.
 func (s *Session) kill() {
-	killer, ok := s.conn.(interface{ Kill() error })
-	if !ok {
-		s.stop()
-		return
-	}
-	if err := killer.Kill(); err != nil {
+	if err := s.conn.Kill(); err != nil {
 		s.log.Error("the CLI could not be killed", "error", err)
 	}
 }

@@ -51,18 +51,39 @@ type Conn interface {
 	// Stop ends the CLI, politely first and in bounded time, and never leaves
 	// it running. It may be called more than once and concurrently.
 	Stop() error
-	// A Conn may have three more methods. Kill() error ends the CLI at once and
-	// silently; Session.Abort uses it in place of Stop. PID() int returns the
-	// process id of the CLI on this system; Session.PID returns it. Note() is
-	// called once before the CLI is asked to end, to find the processes that it
-	// started while they can still be seen; a Conn that wraps another passes it
-	// on.
-
+	// Kill ends the CLI at once and silently, for [Session.Abort]. A Conn that
+	// cannot do that does what Stop does. It may be called more than once and
+	// concurrently, also with Stop.
+	Kill() error
 	// Wait blocks until the CLI has ended and reports how: nil for exit code
 	// 0, otherwise an error, preferably with a method ExitCode() int like that
 	// of *exec.ExitError. It may be called by several goroutines.
 	Wait() error
+
+	// PID returns the process id of the CLI on this system, even when it has
+	// ended; 0 if it is not a process here. [Session.PID] returns it.
+	PID() int
+	// StderrTail returns the end of the CLI's standard error, for errors; "" if
+	// it is not kept.
+	StderrTail() string
+	// Note is called once before the CLI is asked to end, to find the processes
+	// that it started while they can still be seen.
+	Note()
 }
+
+// NoProcess has the methods of a [Conn] that are about a process. Embed it in one
+// whose CLI is not a process of this system. A Conn that wraps another embeds that
+// instead, and passes everything on.
+type NoProcess struct{}
+
+// PID returns 0.
+func (NoProcess) PID() int { return 0 }
+
+// StderrTail returns nothing.
+func (NoProcess) StderrTail() string { return "" }
+
+// Note does nothing.
+func (NoProcess) Note() {}
 
 // ChildProcess returns the default Transport, for use in one that adds to it.
 func ChildProcess() Transport { return child{} }
@@ -115,13 +136,4 @@ func exitFailure(err error) *ProcessError {
 		failure.ExitCode = coder.ExitCode()
 	}
 	return failure
-}
-
-// stderrTail returns the end of the CLI's standard error, for a Conn that keeps
-// it.
-func stderrTail(c Conn) string {
-	if t, ok := c.(interface{ StderrTail() string }); ok {
-		return t.StderrTail()
-	}
-	return ""
 }

@@ -106,6 +106,8 @@ func (c *rewiredConn) Stop() error {
 	return c.Conn.Stop()
 }
 
+func (c *rewiredConn) Kill() error { return c.Stop() }
+
 // unnamed makes a CLI one whose results name no prompts, and that does not follow them
 // through its queue.
 func unnamed(line []byte) []byte {

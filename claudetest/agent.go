@@ -305,9 +305,9 @@ func editedFile(tool string, input json.RawMessage) string {
 	return jsonx.Text(jsonx.Member(input, "file_path"))
 }
 
-// Rewind answers rewind_files from what the tools said they changed. No file
+// rewind answers rewind_files from what the tools said they changed. No file
 // is touched, as no scripted tool touches one.
-func (a *agent) Rewind(_ context.Context, id string, dryRun bool) (*control.Rewind, error) {
+func (a *agent) rewind(_ context.Context, id string, dryRun bool) (*control.Rewind, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.checkpoint {

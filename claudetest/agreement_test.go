@@ -163,6 +163,9 @@ type calc struct {
 
 func (*calc) MCPType() string { return "sdk" }
 
+// CheckMCP finds nothing wrong.
+func (*calc) CheckMCP() error { return nil }
+
 func (c *calc) OpenMCP(context.Context, string, func(context.Context, json.RawMessage) error) (claude.MCPConn, error) {
 	return c, nil
 }

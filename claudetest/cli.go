@@ -90,6 +90,7 @@ func (c *CLI) Transcript() *Transcript {
 
 // inProcess is the SDK's end of a CLI in this process.
 type inProcess struct {
+	claude.NoProcess
 	io.Reader
 	io.WriteCloser
 	script *Script
@@ -116,9 +117,16 @@ func (c *inProcess) Stop() error {
 		case <-c.done:
 		case <-time.After(stopPatience):
 		}
-		c.cancel(killed())
+		return c.Kill()
 	}
-	c.cancel(terminated())
+	return c.end(terminated())
+}
+
+// Kill ends the CLI at once, whatever it ignores.
+func (c *inProcess) Kill() error { return c.end(killed()) }
+
+func (c *inProcess) end(cause error) error {
+	c.cancel(cause)
 	c.sever() // it may be stuck in a write without a reader
 	select {
 	case <-c.done:
@@ -126,13 +134,6 @@ func (c *inProcess) Stop() error {
 	case <-time.After(stopPatience):
 		return errors.New("claudetest: the agent ignores the end of its context")
 	}
-}
-
-// Kill ends the CLI at once, whatever it ignores.
-func (c *inProcess) Kill() error {
-	c.cancel(killed())
-	c.sever()
-	return c.Stop()
 }
 
 func (c *inProcess) Wait() error {

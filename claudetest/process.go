@@ -56,6 +56,9 @@ func (p *process) run(ctx context.Context) int {
 			scripted.edits = left.edits
 		}
 		agent = scripted
+		if opts.Rewind == nil {
+			opts.Rewind = scripted.rewind
+		}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -103,7 +106,7 @@ var readOnly = []string{"Read", "Glob", "Grep", "LS", "TodoWrite", "StructuredOu
 func (s *Script) complete(o *host.Options, p *process) {
 	base := s.Options
 	dirs := append(slices.Clone(base.Init.AdditionalDirectories), o.Init.AdditionalDirectories...)
-	o.Info, o.Init, o.Operations = base.Info, base.Init, base.Operations
+	o.Info, o.Init, o.Operations, o.Rewind = base.Info, base.Init, base.Operations, base.Rewind
 	o.Init.AdditionalDirectories = dirs
 	o.Allow = append(slices.Clone(base.Allow), o.Allow...)
 	o.Deny = append(slices.Clone(base.Deny), o.Deny...)

@@ -137,28 +137,3 @@ func (c *recorded) Wait() error {
 	})
 	return err
 }
-
-// Note lets the Conn behind look at what the CLI has started, before the CLI is
-// asked to end.
-func (c *recorded) Note() {
-	if n, ok := c.Conn.(interface{ Note() }); ok {
-		n.Note()
-	}
-}
-
-// Kill lets the Conn behind end the CLI at once. One that cannot stops it.
-func (c *recorded) Kill() error {
-	if k, ok := c.Conn.(interface{ Kill() error }); ok {
-		return k.Kill()
-	}
-	return c.Conn.Stop()
-}
-
-// StderrTail returns the end of what the CLI wrote to standard error, if the
-// Conn behind keeps it.
-func (c *recorded) StderrTail() string {
-	if t, ok := c.Conn.(interface{ StderrTail() string }); ok {
-		return t.StderrTail()
-	}
-	return ""
-}

@@ -13,12 +13,16 @@ import (
 )
 
 // ended is a CLI that has ended before its output is read.
-type ended struct{ io.Reader }
+type ended struct {
+	claude.NoProcess
+	io.Reader
+}
 
 func (c ended) Start(context.Context, *claude.Launch) (claude.Conn, error) { return c, nil }
 func (ended) Write(b []byte) (int, error)                                  { return len(b), nil }
 func (ended) CloseWrite() error                                            { return nil }
 func (ended) Stop() error                                                  { return nil }
+func (ended) Kill() error                                                  { return nil }
 func (ended) Wait() error                                                  { return nil }
 
 // A key that is spread over pieces is hidden even if the process has ended before they
@@ -29,7 +33,7 @@ func TestRecordStreamedSecretAfterExit(t *testing.T) {
 		fmt.Fprintf(&output, `{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%q}}}`+"\n", piece)
 	}
 	var file bytes.Buffer
-	rec := claudetest.Record(ended{strings.NewReader(output.String())}, &file, nil)
+	rec := claudetest.Record(ended{Reader: strings.NewReader(output.String())}, &file, nil)
 	conn, err := rec.Start(t.Context(), &claude.Launch{})
 	if err != nil {
 		t.Fatal(err)
@@ -60,22 +64,25 @@ type noting struct {
 func (n noting) Start(context.Context, *claude.Launch) (claude.Conn, error) { return n, nil }
 func (n noting) Note()                                                      { *n.notes++ }
 func (n noting) Kill() error                                                { *n.notes += 10; return nil }
+func (n noting) PID() int                                                   { return 1 }
+func (n noting) StderrTail() string                                         { return "x" }
 
-// What a Conn does before the CLI is asked to end, and how it kills it, it does behind a
-// recording too.
+// Behind a recording too, a Conn notes what the CLI has started and kills it, and its process
+// and standard error are known.
 func TestRecordPassesNoteOn(t *testing.T) {
 	notes := 0
-	for _, behind := range []claude.Transport{noting{ended{strings.NewReader("")}, &notes}, ended{strings.NewReader("")}} {
+	for _, behind := range []claude.Transport{noting{ended{Reader: strings.NewReader("")}, &notes}, ended{Reader: strings.NewReader("")}} {
 		conn, err := claudetest.Record(behind, io.Discard, nil).Start(t.Context(), &claude.Launch{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn.(interface{ Note() }).Note()
-		if err := conn.(interface{ Kill() error }).Kill(); err != nil {
+		conn.Note()
+		if err := conn.Kill(); err != nil {
 			t.Error(err)
 		}
+		notes += 100*conn.PID() + 1000*len(conn.StderrTail())
 	}
-	if notes != 11 {
-		t.Errorf("noted %d times, and killed %d times", notes%10, notes/10)
+	if notes != 1111 { // each once
+		t.Errorf("noted %d times, killed %d times, and its process and standard error are known %d times", notes%10, notes/10%10, notes/100)
 	}
 }

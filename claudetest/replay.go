@@ -103,6 +103,7 @@ func (r *Replayer) Start(_ context.Context, _ *claude.Launch) (claude.Conn, erro
 
 // replayConn is the SDK's end of a replay.
 type replayConn struct {
+	claude.NoProcess
 	io.Reader
 	io.WriteCloser
 	cancel context.CancelCauseFunc
@@ -113,8 +114,12 @@ type replayConn struct {
 
 func (c *replayConn) CloseWrite() error { return c.WriteCloser.Close() }
 
-func (c *replayConn) Stop() error {
-	c.cancel(terminated())
+func (c *replayConn) Stop() error { return c.end(terminated()) }
+
+func (c *replayConn) Kill() error { return c.end(killed()) }
+
+func (c *replayConn) end(cause error) error {
+	c.cancel(cause)
 	c.sever() // it may be stuck in a write without a reader
 	<-c.done
 	return nil

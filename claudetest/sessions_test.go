@@ -84,6 +84,7 @@ func (tp *tape) Start(context.Context, *claude.Launch) (claude.Conn, error) {
 }
 
 type tapeConn struct {
+	claude.NoProcess
 	io.Reader
 	io.WriteCloser
 	stop func()
@@ -92,7 +93,9 @@ type tapeConn struct {
 
 func (c *tapeConn) CloseWrite() error { return c.WriteCloser.Close() }
 func (c *tapeConn) Stop() error       { c.stop(); <-c.done; return nil }
-func (c *tapeConn) Wait() error       { <-c.done; return nil }
+
+func (c *tapeConn) Kill() error { return c.Stop() }
+func (c *tapeConn) Wait() error { <-c.done; return nil }
 
 // heard plays lines through a session and returns the messages that come out.
 func heard(t *testing.T, n int, tp *tape) []message.Message {

@@ -391,11 +391,10 @@ func (d dispatcher) rewind(ctx context.Context, in *peer.Incoming) (any, error) 
 		DryRun bool   `json:"dry_run"`
 	}
 	_ = jsonx.Unmarshal(in.Body, &req)
-	r, ok := d.agent.(Rewinder)
-	if !ok {
+	if d.opts.Rewind == nil {
 		return nil, errors.New("file rewinding is not enabled")
 	}
-	done, err := r.Rewind(ctx, req.ID, req.DryRun)
+	done, err := d.opts.Rewind(ctx, req.ID, req.DryRun)
 	if err != nil {
 		return nil, err
 	}

@@ -32,15 +32,6 @@ type AgentFunc func(ctx context.Context, t *Turn) error
 // Turn calls f.
 func (f AgentFunc) Turn(ctx context.Context, t *Turn) error { return f(ctx, t) }
 
-// Rewinder is an [Agent] that can restore files to what they were when a user
-// message arrived. Other agents answer rewind_files with an error.
-type Rewinder interface {
-	Agent
-	// Rewind restores the files, or only reports what it would do. It returns
-	// an error for a message without a checkpoint.
-	Rewind(ctx context.Context, messageID string, dryRun bool) (*control.Rewind, error)
-}
-
 // Errors of [Serve] and of the methods of [Turn].
 var (
 	// ErrOver is in the errors of a Turn that ended before the agent was done:
@@ -125,6 +116,10 @@ type Options struct {
 	// before initialize.
 	SDKServers []string
 
+	// Rewind restores files to what they were when a user message arrived, or
+	// only reports what it would do. It returns an error for a message without
+	// a checkpoint, and runs concurrently with turns. Nil: the agent cannot.
+	Rewind func(ctx context.Context, messageID string, dryRun bool) (*control.Rewind, error)
 	// Operations are control operations by subtype, in addition to those that
 	// the host knows or instead of them.
 	Operations map[string]Operation

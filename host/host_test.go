@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/host"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
@@ -304,6 +305,24 @@ func TestOperations(t *testing.T) {
 		"own":  func(context.Context, []byte) (any, error) { return map[string]int{"n": 1}, nil },
 		"sour": func(context.Context, []byte) (any, error) { return nil, &host.OperationError{Message: "no", Code: "c"} },
 	}}
+	rewinds := *opts
+	rewinds.Rewind = func(_ context.Context, id string, dryRun bool) (*control.Rewind, error) {
+		if id != "u" {
+			return nil, errors.New("no file checkpoint found for this message")
+		}
+		return &control.Rewind{CanRewind: dryRun}, nil
+	}
+	bubble(t, host.AgentFunc(echo.Turn), &rewinds, func(c *client) { // whatever wraps the agent
+		for members, want := range map[string]string{
+			`"user_message_id":"u","dry_run":true`: `= r {"canRewind":true`, `"user_message_id":"u"`: `= r {"canRewind":false`,
+			`"user_message_id":"x"`: "! r no file checkpoint found for this message",
+		} {
+			c.request("r", "rewind_files", members)
+			if got := c.settle(); !strings.HasPrefix(got, want) {
+				t.Errorf("rewind_files %s: got %s, want %s", members, got, want)
+			}
+		}
+	})
 	bubble(t, echo, opts, func(c *client) {
 		for _, tt := range []struct{ subtype, members, want string }{
 			{"own", "", `= r {"n":1}`},

@@ -35,6 +35,7 @@ const (
 // player is a CLI without a process that plays the same answer again and again,
 // as fast as it is read, so that everything measured belongs to the session.
 type player struct {
+	claude.NoProcess
 	mu    sync.Mutex
 	ready sync.Cond
 	head  []byte // to be read first
@@ -107,6 +108,8 @@ func (p *player) CloseWrite() error {
 }
 
 func (p *player) Stop() error { return p.CloseWrite() }
+
+func (p *player) Kill() error { return p.Stop() }
 
 func (p *player) Wait() error {
 	<-p.ended

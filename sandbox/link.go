@@ -37,8 +37,8 @@ func reach(ctx context.Context, l *claude.Launch, cmd *exec.Cmd, t task) (claude
 	}
 	if err != nil {
 		stopped := conn.Stop()
-		if tail, ok := conn.(interface{ StderrTail() string }); ok && tail.StderrTail() != "" {
-			err = fmt.Errorf("%w: %s", err, tail.StderrTail())
+		if tail := conn.StderrTail(); tail != "" {
+			err = fmt.Errorf("%w: %s", err, tail)
 		}
 		return nil, errors.Join(err, stopped)
 	}
@@ -64,7 +64,9 @@ func tell(conn claude.Conn, l *claude.Launch, t task) error {
 }
 
 // link is a Conn to a CLI that a helper elsewhere has started. It puts lines for the
-// helper between those for the CLI. It is safe for concurrent use, as a Conn is.
+// helper between those for the CLI. Its standard error is that of the CLI, of the helper and
+// of the way there, and the helper takes a cut for the end of the CLI, so Kill cuts. It is
+// safe for concurrent use, as a Conn is.
 type link struct {
 	claude.Conn
 
@@ -130,19 +132,5 @@ func (k *link) beats(every time.Duration) {
 	}
 }
 
-// Kill ends the CLI at once: the helper takes the cut for one.
-func (k *link) Kill() error {
-	if killer, ok := k.Conn.(interface{ Kill() error }); ok {
-		return killer.Kill()
-	}
-	return k.Conn.Stop()
-}
-
-// StderrTail returns the end of what the CLI, the helper and the way there have written
-// to standard error.
-func (k *link) StderrTail() string {
-	if tail, ok := k.Conn.(interface{ StderrTail() string }); ok {
-		return tail.StderrTail()
-	}
-	return ""
-}
+// PID returns 0: the process here is only the way to the CLI.
+func (k *link) PID() int { return 0 }

@@ -392,7 +392,7 @@ func TestExecMasksSecrets(t *testing.T) {
 	}
 	io.ReadAll(conn)
 	conn.Wait()
-	if tail := conn.(interface{ StderrTail() string }).StderrTail(); strings.Contains(tail, "hunter2") || tail == "" {
+	if tail := conn.StderrTail(); strings.Contains(tail, "hunter2") || tail == "" {
 		t.Errorf("standard error %q", tail)
 	}
 }

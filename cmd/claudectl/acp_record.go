@@ -59,26 +59,3 @@ func (c *recordedConn) Wait() error {
 	c.waited()
 	return err
 }
-
-// Note passes on that the CLI is about to be asked to end.
-func (c *recordedConn) Note() {
-	if n, ok := c.Conn.(interface{ Note() }); ok {
-		n.Note()
-	}
-}
-
-// Kill ends the CLI at once, if it can be.
-func (c *recordedConn) Kill() error {
-	if k, ok := c.Conn.(interface{ Kill() error }); ok {
-		return k.Kill()
-	}
-	return c.Conn.Stop()
-}
-
-// StderrTail returns the end of the CLI's standard error.
-func (c *recordedConn) StderrTail() string {
-	if t, ok := c.Conn.(interface{ StderrTail() string }); ok {
-		return t.StderrTail()
-	}
-	return ""
-}

@@ -20,6 +20,9 @@ type stock struct {
 // MCPType implements [claude.MCPServer].
 func (stock) MCPType() string { return "sdk" }
 
+// CheckMCP finds nothing wrong.
+func (stock) CheckMCP() error { return nil }
+
 // OpenMCP implements [claude.MCPHandler].
 func (s stock) OpenMCP(context.Context, string, func(context.Context, json.RawMessage) error) (claude.MCPConn, error) {
 	return s, nil

@@ -45,6 +45,7 @@ func (cli inProcessCLI) Start(context.Context, *claude.Launch) (claude.Conn, err
 }
 
 type inProcessConn struct {
+	claude.NoProcess
 	cli     inProcessCLI
 	mu      sync.Mutex
 	ready   sync.Cond
@@ -114,6 +115,8 @@ func (c *inProcessConn) CloseWrite() error {
 }
 
 func (c *inProcessConn) Stop() error { return c.CloseWrite() }
+
+func (c *inProcessConn) Kill() error { return c.Stop() }
 
 func (c *inProcessConn) Wait() error {
 	<-c.ended

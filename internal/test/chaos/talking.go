@@ -22,6 +22,7 @@ type talkingCLI struct{}
 
 // talkingConn is the SDK's end of one.
 type talkingConn struct {
+	claude.NoProcess
 	io.Reader
 	io.WriteCloser
 	stop func()
@@ -45,7 +46,9 @@ func (talkingCLI) Start(context.Context, *claude.Launch) (claude.Conn, error) {
 
 func (c *talkingConn) CloseWrite() error { return c.WriteCloser.Close() }
 func (c *talkingConn) Stop() error       { c.stop(); <-c.done; return nil }
-func (c *talkingConn) Wait() error       { <-c.done; return nil }
+
+func (c *talkingConn) Kill() error { return c.Stop() }
+func (c *talkingConn) Wait() error { <-c.done; return nil }
 
 // talk answers until its input ends. Failed writes are ignored.
 func talk(in *ndjson.Reader, out *bufio.Writer) {

@@ -276,6 +276,9 @@ type echo struct{}
 
 func (echo) MCPType() string { return "sdk" }
 
+// CheckMCP finds nothing wrong.
+func (echo) CheckMCP() error { return nil }
+
 func (echo) OpenMCP(context.Context, string, func(context.Context, json.RawMessage) error) (claude.MCPConn, error) {
 	return echo{}, nil
 }

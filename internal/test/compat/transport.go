@@ -27,3 +27,5 @@ func (c *conn) Stop() error {
 	_ = c.Wait()
 	return nil
 }
+
+func (c *conn) Kill() error { return c.Stop() }

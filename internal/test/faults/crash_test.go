@@ -79,6 +79,9 @@ type crashServer struct{}
 
 func (crashServer) MCPType() string { return "sdk" }
 
+// CheckMCP finds nothing wrong.
+func (crashServer) CheckMCP() error { return nil }
+
 func (s crashServer) OpenMCP(context.Context, string, func(context.Context, json.RawMessage) error) (claude.MCPConn, error) {
 	return s, nil
 }

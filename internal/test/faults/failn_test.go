@@ -196,6 +196,8 @@ func (c *faultConn) Stop() error {
 	return c.Conn.Stop()
 }
 
+func (c *faultConn) Kill() error { return c.Stop() }
+
 // call is the first step of every callback of a scenario.
 func (l *faultRun) call(ctx context.Context) error {
 	if !l.isDue(callbackFaults, &l.calls) {

@@ -62,6 +62,7 @@ func TestManySessions(t *testing.T) {
 // endless is a CLI that has said a number of messages and their result, and
 // keeps nothing.
 type endless struct {
+	claude.NoProcess
 	messages int
 	sent     int
 	rest     []byte
@@ -110,6 +111,8 @@ func (e *endless) Stop() error {
 	e.stop.Do(func() { close(e.done) })
 	return nil
 }
+
+func (e *endless) Kill() error { return e.Stop() }
 
 func (e *endless) Wait() error { <-e.done; return nil }
 

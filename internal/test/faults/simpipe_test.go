@@ -15,6 +15,7 @@ import (
 // simPipe is the connection of a simulated session. Nothing moves on it except as
 // scheduled: a Read waits for a piece, a Write until it is taken.
 type simPipe struct {
+	claude.NoProcess
 	begun func(line []byte) // sees each line when its Write begins
 
 	out  chan []byte   // to the SDK
@@ -77,6 +78,8 @@ func (p *simPipe) Stop() error {
 	<-p.done
 	return nil
 }
+
+func (p *simPipe) Kill() error { return p.Stop() }
 
 func (p *simPipe) Wait() error {
 	<-p.done

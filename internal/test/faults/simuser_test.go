@@ -50,6 +50,9 @@ type simServer struct{ w *simulation }
 
 func (simServer) MCPType() string { return "sdk" }
 
+// CheckMCP finds nothing wrong.
+func (simServer) CheckMCP() error { return nil }
+
 func (s simServer) OpenMCP(context.Context, string, func(context.Context, json.RawMessage) error) (claude.MCPConn, error) {
 	return s, nil
 }

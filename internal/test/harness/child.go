@@ -11,6 +11,7 @@ import (
 // Child is a plain child process as a Conn, for tests that stand between it and
 // the SDK, and for programs that must see the CLI as it is.
 type Child struct {
+	claude.NoProcess
 	io.Reader // what the SDK reads; tests may put something in between
 	io.WriteCloser
 	Stdout  io.ReadCloser // of the process; its reader closes it
@@ -57,6 +58,8 @@ func (c *Child) Stop() error {
 	<-c.done
 	return nil
 }
+
+func (c *Child) Kill() error { return c.Stop() }
 
 // Wait waits for the end of the process.
 func (c *Child) Wait() error {

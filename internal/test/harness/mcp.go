@@ -27,6 +27,9 @@ type MCPServer struct {
 // MCPType is part of [claude.MCPServer].
 func (*MCPServer) MCPType() string { return "sdk" }
 
+// CheckMCP finds nothing wrong.
+func (*MCPServer) CheckMCP() error { return nil }
+
 // OpenMCP wants to be called with the session in its context.
 func (s *MCPServer) OpenMCP(ctx context.Context, _ string, push func(context.Context, json.RawMessage) error) (claude.MCPConn, error) {
 	s.mu.Lock()

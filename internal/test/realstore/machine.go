@@ -56,7 +56,7 @@ func (m *machine) move() {
 func (m *machine) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
 	conn, err := claude.ChildProcess().Start(ctx, l)
 	if err == nil {
-		m.pid = conn.(interface{ PID() int }).PID()
+		m.pid = conn.PID()
 	}
 	return conn, err
 }
