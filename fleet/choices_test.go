@@ -127,6 +127,46 @@ func TestMistypedModelIsNotKept(t *testing.T) {
 	})
 }
 
+// Two mistyped models that are chosen at once leave the one before them, although each finds
+// the other when it is taken back.
+func TestTwoMistypedModels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &interceptor{Fleet: store.Memory()}
+		f := open(t, s, newScripted(), nil)
+		defer closeFleet(t, f)
+		ask(t, f, "ada", "hello")
+		if err := f.SetModel(t.Context(), "ada", "opus"); err != nil {
+			t.Fatal(err)
+		}
+		writes, chosen, over, ended := 0, make(chan struct{}), make(chan struct{}), make(chan error, 1)
+		s.set(func(k store.RecordKey, _ []byte) error {
+			if k.Kind != "conversation" {
+				return nil
+			}
+			switch writes++; writes {
+			case 2: // the first is being taken back
+				go func() { ended <- f.SetModel(t.Context(), "ada", "defautl") }()
+				<-chosen
+			case 4: // and the second, when the first is
+				close(chosen)
+				<-over
+			}
+			return nil
+		}, nil)
+		if err := f.SetModel(t.Context(), "ada", "defualt"); !errors.Is(err, store.ErrInvalid) {
+			t.Errorf("the first: %v", err)
+		}
+		close(over)
+		if err := <-ended; !errors.Is(err, store.ErrInvalid) {
+			t.Errorf("the second: %v", err)
+		}
+		s.set(nil, nil)
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.Model != "opus" {
+			t.Errorf("chosen is %q, %v", info.Model, err)
+		}
+	})
+}
+
 // choosing is a CLI that meets another choice while it hears about the first.
 type choosing struct {
 	claude.Transport

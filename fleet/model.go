@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -20,8 +21,7 @@ func (f *Fleet) SetModel(ctx context.Context, key, model string) error {
 	if problem := modelProblem(model); problem != "" {
 		return fmt.Errorf("claude: fleet: %w: %s", store.ErrInvalid, problem)
 	}
-	var before string
-	if err := f.choose(ctx, key, func(r *record) { before, r.Model = r.Model, model }); err != nil {
+	if err := f.choose(ctx, key, func(r *record) { r.chooseModel(model) }); err != nil {
 		return err
 	}
 	err := f.perform(ctx, key, Instruction{Model: &model})
@@ -29,12 +29,34 @@ func (f *Fleet) SetModel(ctx context.Context, key, model string) error {
 		return err
 	}
 	// A choice that was refused must not come into force when the conversation wakes.
-	undone := f.choose(ctx, key, func(r *record) {
-		if r.Model == model {
-			r.Model = before
-		}
-	})
+	undone := f.choose(ctx, key, func(r *record) { r.refuseModel(model) })
 	return errors.Join(fmt.Errorf("claude: fleet: %w: %w", store.ErrInvalid, err), undone)
+}
+
+// maxModels is how many names may be on trial at once: each is one that a caller has chosen
+// and no CLI has refused yet.
+const maxModels = 4
+
+// chooseModel makes a model the chosen one, until a CLI refuses it.
+func (r *record) chooseModel(model string) {
+	if r.Model == model {
+		return
+	}
+	r.Models = append([]string{r.Model}, r.Models[:min(len(r.Models), maxModels-1)]...)
+	r.Model = model
+}
+
+// refuseModel takes a model back that a CLI refuses. Another may have been chosen since then,
+// and may be refused too: so the refused one is also not what that one gives way to.
+func (r *record) refuseModel(model string) {
+	r.Models = slices.DeleteFunc(slices.Clone(r.Models), func(m string) bool { return m == model })
+	if r.Model != model {
+		return
+	}
+	r.Model = ""
+	if len(r.Models) > 0 {
+		r.Model, r.Models = r.Models[0], r.Models[1:]
+	}
 }
 
 // modelRefused reports whether a session has refused the name of a model.

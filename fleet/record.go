@@ -34,6 +34,9 @@ type record struct {
 	// session does not know the mode.
 	Mode  permission.Mode `json:"mode,omitzero"`
 	Model string          `json:"model,omitzero"`
+	// Models are those chosen before Model, the newest first. Empty is that of the
+	// options. See [record.refuseModel].
+	Models []string `json:"models,omitempty"`
 	// Title and Labels are those given to [Fleet.Describe].
 	Title  string            `json:"title,omitzero"`
 	Labels map[string]string `json:"labels,omitempty"`

@@ -112,7 +112,7 @@ func (w *worker) catchUp(ctx context.Context, mode permission.Mode, model string
 		}
 		err = op.apply(ctx, w.session, w.own)
 		if op.Model != nil && modelRefused(err) {
-			if err := w.dropModel(ctx, rec.Model, model, err); err != nil {
+			if err := w.dropModel(ctx, rec.Model, err); err != nil {
 				return err
 			}
 			op.Model, rec.Model = nil, model
@@ -127,14 +127,11 @@ func (w *worker) catchUp(ctx context.Context, mode permission.Mode, model string
 
 // dropModel restores the model before one that the CLI refuses. The caller who chose it
 // may be gone, and the prompts that wait must not fail because of it.
-func (w *worker) dropModel(ctx context.Context, refused, before string, why error) error {
+func (w *worker) dropModel(ctx context.Context, refused string, why error) error {
 	w.opts.Logger.Warn("a model that was chosen while the CLI started is refused, so the one before it stays",
 		"conversation", w.c.key, "model", refused, "error", why)
 	_, err := w.records.change(ctx, w.c.key, w.lease.Fence, func(r *record) error {
-		if r.Model != refused {
-			return errUnchanged // another was chosen since then
-		}
-		r.Model = before
+		r.refuseModel(refused)
 		return nil
 	})
 	return err
