@@ -59,6 +59,7 @@ func (c *Child) Stop() error {
 	return nil
 }
 
+// Kill does what Stop does.
 func (c *Child) Kill() error { return c.Stop() }
 
 // Wait waits for the end of the process.
