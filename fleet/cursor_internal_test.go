@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"testing"
 
 	"github.com/claude-agent-go/claude/store"
@@ -81,6 +82,45 @@ func TestContinueAtCursor(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A reader that goes on to the next session yields the cursors of one that begins there.
+func TestCursorsOfTheNextSession(t *testing.T) {
+	const first, second = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"
+	db := store.Memory()
+	f := assemble(t.Context(), Options{Store: db, Project: "p"})
+	for session, lines := range map[string]int{first: 3 * landmarkEvery, second: 2 * landmarkEvery} {
+		var b store.Batch
+		for i := range lines {
+			b.Entries = append(b.Entries, store.Entry(fmt.Sprintf(`{"type":"user","uuid":"%s-%d","message":{"role":"user","content":"%d"}}`, session, i, i)))
+		}
+		if err := db.Append(t.Context(), store.Key{Project: "p", Session: session}, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var cursors []Cursor
+	reader := func(session string) *eventReader {
+		cursors = nil
+		return &eventReader{records: f.records, key: "ada", at: position{session: session}, yield: func(e ConversationEvent, err error) bool {
+			cursors = append(cursors, e.Cursor)
+			return err == nil
+		}}
+	}
+	read := func(r *eventReader) []Cursor {
+		t.Helper()
+		if more, err := r.readSession(t.Context()); !more || err != nil {
+			t.Fatal(more, err)
+		}
+		return cursors
+	}
+	want := read(reader(second))
+	r := reader(first)
+	read(r)
+	cursors, r.at = nil, position{session: second}
+	r.rewind()
+	if got := read(r); len(want) != 2*landmarkEvery || !slices.Equal(got, want) {
+		t.Errorf("%d cursors, want %d: the last is %s, want %s", len(got), len(want), got[len(got)-1], want[len(want)-1])
 	}
 }
 

@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 	"testing/synctest"
@@ -173,27 +174,37 @@ func TestCostAfterCrash(t *testing.T) {
 	}
 }
 
-// A turn is booked with its whole cost although the store fails at first: sums of the
-// CLI that were seen and not stored still count.
+// A turn is booked with its whole cost, and once, although the store fails at first: sums
+// of the CLI that were seen and not stored still count. It does not matter whether other
+// turns came before.
 func TestCostWhileStoreFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		db, cli := store.Memory(), newScripted()
-		cli.hold = make(chan struct{})
-		m := start(t, db, cli, nil)
-		defer func() { closeFleet(t, m.fleet) }()
-		id := send(t, m.fleet, "ada", "hello")
-		m.mu.Lock()
-		m.failing = func(method string) bool { return method == "PutRecord" || method == "ChangeRecords" }
-		m.mu.Unlock()
-		close(cli.hold)
-		<-time.After(5 * time.Second)
-		m.mu.Lock()
-		m.failing = nil
-		m.mu.Unlock()
-		<-time.After(time.Minute)
-		costs(t, m.fleet, id, 1)
-		bills(t, m.fleet, id)
-	})
+	for _, before := range []int{0, 1, 2} {
+		t.Run(fmt.Sprint(before, " before"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db, cli := store.Memory(), newScripted()
+				m := start(t, db, cli, nil)
+				defer func() { closeFleet(t, m.fleet) }()
+				var ids []string
+				for range before {
+					ids = append(ids, send(t, m.fleet, "ada", "before"))
+					<-time.After(time.Minute)
+				}
+				release := cli.pause()
+				id := send(t, m.fleet, "ada", "hello")
+				m.mu.Lock()
+				m.failing = func(method string) bool { return method == "PutRecord" || method == "ChangeRecords" }
+				m.mu.Unlock()
+				release()
+				<-time.After(5 * time.Second)
+				m.mu.Lock()
+				m.failing = nil
+				m.mu.Unlock()
+				<-time.After(time.Minute)
+				costs(t, m.fleet, id, 1)
+				bills(t, m.fleet, append(ids, id)...)
+			})
+		})
+	}
 }
 
 // A prompt that a turn has taken in costs nothing of its own: the prompt of the

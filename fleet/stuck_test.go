@@ -39,6 +39,9 @@ func TestStuck(t *testing.T) {
 		if _, err := f.Send(t.Context(), "ada", fleet.Prompt{Text: "more"}); !errors.Is(err, fleet.ErrStuck) {
 			t.Errorf("sent: %v", err)
 		}
+		if id, err := f.Send(t.Context(), "ada", fleet.Prompt{ID: stuck.Prompt, Text: "hello"}); err != nil || id != stuck.Prompt {
+			t.Errorf("what was accepted, sent again: %s, %v", id, err)
+		}
 		if got := ask(t, f, "bob", "hello"); got != "heard hello" {
 			t.Errorf("answer %q", got)
 		}
