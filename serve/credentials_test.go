@@ -393,6 +393,13 @@ func TestIdempotencyKeys(t *testing.T) {
 		if w := create("ada", "k", "three"); w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "/problems/key-reused") {
 			t.Errorf("for another request: %d %s", w.Code, w.Body)
 		}
+		other := create("ada", "", "two")
+		for i, w := range []*httptest.ResponseRecorder{first, other} { // the same route and the same body, but not the same conversation
+			w := b.do("POST", w.Header().Get("Location")+"/prompts", `{"content":"hello"}`, "Authorization", "Bearer "+r.token("ada", api.Operator), "Idempotency-Key", "said")
+			if want := []int{http.StatusAccepted, http.StatusUnprocessableEntity}[i]; w.Code != want {
+				t.Errorf("a key for conversation %d: %d %s, want %d", i, w.Code, w.Body, want)
+			}
+		}
 		if w := create("ada", strings.Repeat("k", 255), "long"); w.Code != http.StatusCreated {
 			t.Errorf("255 bytes: %d", w.Code)
 		}
