@@ -85,7 +85,7 @@ func TestContinueAtCursor(t *testing.T) {
 	}
 }
 
-// A reader that goes on to the next session yields the cursors of one that begins there.
+// A reader that continues with the next session yields the cursors of one that begins there.
 func TestCursorsOfTheNextSession(t *testing.T) {
 	const first, second = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"
 	db := store.Memory()

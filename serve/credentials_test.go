@@ -78,6 +78,7 @@ func inBubble(t *testing.T, change func(*serve.Options), do func(*testing.T, *ri
 // bubble in which a month passes has a lot to do.
 func (r *rig) age(by time.Duration) {
 	r.t.Helper()
+	synctest.Wait() // what the server still writes is written
 	for _, kind := range []string{"serve-login", "serve-token", "serve-once"} {
 		for rec, err := range r.db.Scan(r.t.Context(), store.Folder{Project: "p", Kind: kind}, "") {
 			var value map[string]any
@@ -435,6 +436,7 @@ func TestIdempotencyKeys(t *testing.T) {
 // unanswered makes all kept answers look like requests that are still running.
 func unanswered(t *testing.T, db store.Records) {
 	t.Helper()
+	synctest.Wait()
 	for r, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: "serve-once"}, "") {
 		var value map[string]any
 		if err == nil {
