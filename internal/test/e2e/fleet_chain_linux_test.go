@@ -2,15 +2,12 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -20,7 +17,6 @@ import (
 	"github.com/claude-agent-go/claude/egress"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/hook"
-	"github.com/claude-agent-go/claude/internal/test/leak"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/sandbox"
@@ -37,8 +33,10 @@ type chainWorker struct {
 	Store, Blobs       string   // what all workers share
 	Journal            string
 	Prompt, ID         string // what a worker runs that is another process
-	// Dies kills the process at a call of the blobs: "get 3" at the fourth chunk that is read.
-	Dies string
+	// Dies kills the process. Git is the folder of the git that it calls then, and Report a
+	// file for what it has reached.
+	Dies        *death
+	Git, Report string
 }
 
 // chainRole is the variable that makes the test binary such a process.
@@ -64,7 +62,12 @@ func (w chainWorker) snapshots(ctx context.Context) (*workspace.Snapshots, error
 	if err != nil {
 		return nil, err
 	}
-	return workspace.NewSnapshots(workspace.SnapshotOptions{Worktrees: trees, Records: store.Files(w.Store), Project: "p", Blobs: w.blobs()})
+	o := workspace.SnapshotOptions{Worktrees: trees, Records: store.Files(w.Store), Project: "p", Blobs: workspace.FileBlobs(w.Blobs)}
+	if w.Dies != nil {
+		m := newMortal(*w.Dies)
+		o.Records, o.Blobs = &mortalRecords{o.Records, m}, &mortalBlobs{o.Blobs, m}
+	}
+	return workspace.NewSnapshots(o)
 }
 
 // open opens the fleet of a worker. Call end when it is closed.
@@ -88,12 +91,13 @@ func (w chainWorker) open(ctx context.Context) (f *fleet.Fleet, end func(), err 
 		return nil, nil, err
 	}
 	f, err = fleet.Open(ctx, fleet.Options{
-		Store: store.Files(w.Store), Project: "p", Journal: w.Journal, Attempts: 20, Workspace: files, Egress: &fleet.Egress{Proxy: proxy, URL: url},
+		Store: store.Files(w.Store), Project: "p", Journal: w.Journal, Attempts: 100, Workspace: files, Egress: &fleet.Egress{Proxy: proxy, URL: url},
 		Gate: &approval.Options{Patience: 100 * time.Millisecond, Needs: approval.NeedsRules("Edit")},
 		Session: func(ctx context.Context, _ string) (*claude.Options, error) {
 			inside := &sandbox.Bubblewrap{Helper: helper}
 			if dir := workspace.From(ctx); dir != nil { // under one path on all machines: what a person has approved names it
 				inside.Mounts = []sandbox.Mount{{Source: dir.Path(), Target: "/workspace", Writable: true}}
+				w.started()
 			}
 			return &claude.Options{
 				CLIPath: w.CLI, Env: w.Env, Transport: inside, Hooks: []hook.Hook{hook.PostToolUse("Bash", w.committer)},
@@ -104,75 +108,11 @@ func (w chainWorker) open(ctx context.Context) (f *fleet.Fleet, end func(), err 
 	return f, func() { _ = proxy.Close() }, err
 }
 
-// mortalBlobs kill their process at a call.
-type mortalBlobs struct {
-	workspace.Blobs
-	call string
-	left atomic.Int64
-}
-
-func (w chainWorker) blobs() workspace.Blobs {
-	b := &mortalBlobs{Blobs: workspace.FileBlobs(w.Blobs)}
-	var n int64
-	if _, err := fmt.Sscan(w.Dies, &b.call, &n); err != nil {
-		return b.Blobs
-	}
-	b.left.Store(n)
-	return b
-}
-
-func (b *mortalBlobs) count(call string) {
-	if call == b.call && b.left.Add(-1) < 0 {
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {}
-	}
-}
-
-func (b *mortalBlobs) Get(ctx context.Context, name string) ([]byte, error) {
-	b.count("get")
-	return b.Blobs.Get(ctx, name)
-}
-
-func (b *mortalBlobs) Put(ctx context.Context, name string, data []byte) error {
-	b.count("put")
-	return b.Blobs.Put(ctx, name, data)
-}
-
-// playChainWorker runs a prompt in a fleet of its own, and is killed.
-func playChainWorker() {
-	var w chainWorker
-	if err := json.Unmarshal([]byte(os.Getenv(chainRole)), &w); err != nil {
-		panic(err)
-	}
-	f, _, err := w.open(context.Background())
-	if err != nil {
-		panic(err)
-	}
-	text, err := lastText(f.RunPrompt(context.Background(), "ada", fleet.Prompt{ID: w.ID, Text: w.Prompt}))
-	panic(fmt.Sprintf("it was not killed: %q, %v", text, err))
-}
-
-// killed runs the worker as a process that dies, and ends its lease.
-func (w chainWorker) killed(t *testing.T, mark string) {
-	t.Helper()
-	text, err := json.Marshal(w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "CLAUDE_TEST_ROLE=chain", chainRole+"="+string(text), "TMPDIR="+t.TempDir(), leak.Mark())
-	out, err := cmd.CombinedOutput()
-	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); err == nil || !ok || !status.Signaled() {
-		t.Fatalf("%s: %v: %s", w.Dies, err, out)
-	}
-	free(t, store.Files(w.Store), "p", "fleet/c/ada")
-	eventually(t, "the CLI outlives its program", func() bool { return len(leak.MarkedBy(mark)) == 0 })
-}
-
 // TestRealWholeChain has a conversation with a commit, an untracked file and a gated edit
 // that sleeps on one machine. It wakes on another, with another clone, root and home, and the
-// edit is made there, once. Processes that are killed while they restore or save it leave
-// the last whole state to the next. The key is in none of the sandboxes.
+// edit is made there, once. Processes that are killed at any chunk, record or git while they
+// restore or save it leave the last whole state to the next. The key is in none of the
+// sandboxes.
 func TestRealWholeChain(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "sessions in a store")
@@ -279,13 +219,15 @@ func TestRealWholeChain(t *testing.T) {
 		t.Fatal(err)
 	}
 	closeFleet(t, f)
-	for n := range 3 {
-		dies := b
-		dies.Dies, dies.Prompt, dies.ID = fmt.Sprint("get ", n), prompt.Text, id
-		dies.killed(t, first.mark)
-		if main, notes, log := state(); main != "package old\n" || notes != "begun\n" || log != "by the hook\nfirst" {
-			t.Errorf("killed in the restore after %d chunks: %q, %q, %q", n, main, notes, log)
-		}
+	for _, call := range []string{"get", "git"} {
+		machine := worker() // that finds what the killed ones before have left there
+		machine.Prompt, machine.ID = prompt.Text, id
+		killedEverywhere(t, first.mark, func() chainWorker { return machine }, true, []string{call}, func(t *testing.T, what string) {
+			t.Helper()
+			if main, notes, log := state(); main != "package old\n" || notes != "begun\n" || log != "by the hook\nfirst" {
+				t.Errorf("%s in the restore: %q, %q, %q", what, main, notes, log)
+			}
+		})
 	}
 	f, end = open(b)
 	text, err := lastText(f.RunPrompt(t.Context(), "ada", prompt))
@@ -304,22 +246,30 @@ func TestRealWholeChain(t *testing.T) {
 		t.Errorf("the edit was made on the first machine: %q, %v", text, err)
 	}
 
-	for n := range 3 { // a save that is killed is as if its turn had left no files
-		dies := worker()
-		dies.Dies, dies.Prompt, dies.ID = fmt.Sprint("put ", n), "more", fmt.Sprintf("00000000-0000-4000-8000-0000000000b%d", n)
-		dies.killed(t, first.mark)
-		if main, notes, log := state(); main != "package edited\n" || notes != "begun\n" || log != "by the hook\nfirst" {
-			t.Errorf("killed in the save after %d chunks: %q, %q, %q", n, main, notes, log)
-		}
+	prompts, turns := 0, 0
+	more := func() chainWorker {
+		w := worker()
+		prompts++
+		w.Prompt, w.ID = "more", fmt.Sprintf("00000000-0000-4000-8000-b%011x", prompts)
+		return w
 	}
+	killedEverywhere(t, first.mark, more, false, []string{"put", "record", "recorded", "git"}, func(t *testing.T, what string) {
+		t.Helper()
+		main, notes, log := state()
+		now := wholeNotes(t, what+" in the save", main, notes, log)
+		if now < turns || now == turns && (strings.Contains(what, answered) || strings.Contains(what, "recorded")) {
+			t.Errorf("%s in the save: %d turns are left of %d: %q", what, now, turns, notes)
+		}
+		turns = now
+	})
 	c := worker()
 	f, end = open(c)
 	if text, err := lastText(f.RunPrompt(t.Context(), "ada", fleet.Prompt{ID: "00000000-0000-4000-8000-00000000000c", Text: "more"})); err != nil || !strings.Contains(text, "It says:") {
 		t.Errorf("the answer: %q, %v", text, err)
 	}
 	end()
-	if main, notes, log := state(); main != "package edited\n" || !strings.HasPrefix(notes, "begun\nmore\n") || !strings.HasPrefix(log, "by the hook\nby the hook\n") {
-		t.Errorf("in the end: %q, %q, %q", main, notes, log)
+	if main, notes, log := state(); wholeNotes(t, "in the end", main, notes, log) <= turns {
+		t.Errorf("in the end there are no more than %d turns: %q", turns, notes)
 	}
 	seen, _ := filepath.Glob(filepath.Join(a.Root, "*", "seen"))
 	if len(seen) != 1 {
