@@ -248,12 +248,20 @@ func (l *eventLog) catchUp(ctx context.Context) error {
 	l.mu.Lock()
 	had, known, segments := l.revision, l.head.last(), l.head.Segments
 	l.mu.Unlock()
-	if revision == had {
-		return nil
+	gone := revision == 0 && had != 0
+	if revision == 0 && had == 0 { // it has no log: only its note, or the fleet, knows it
+		exists, err := l.exists(ctx, l.key)
+		if err != nil {
+			return err
+		}
+		gone = !exists
 	}
-	if revision == 0 {
+	switch {
+	case gone:
 		l.end(wasDeleted)
 		return notFound.because(wasDeleted)
+	case revision == had:
+		return nil
 	}
 	if err := h.writable(); err != nil {
 		return err
