@@ -20,7 +20,8 @@ import (
 // minutes.
 type Options struct {
 	// Needs reports whether a person must decide about a call, and why. All
-	// other calls are left to the CLI's rules. Nil: every call needs a person.
+	// other calls are left to the CLI's rules. Nil: every call needs a person,
+	// except for the structured answer itself, which has no effect.
 	// Needs may be called several times at once. [ConversationOf] returns whose
 	// call it is. [NeedsRules] and [NeedsUnless] make a Needs from rules and
 	// policies.
@@ -208,6 +209,10 @@ func (g *Gate) Deferred() (id string, ok bool) {
 	return idOf(g.conversation, g.deferred), true
 }
 
+// answerTool is the CLI's own tool by which the model gives a structured answer. It has
+// no other effect, so by default it needs a person no more than a text does.
+const answerTool = "StructuredOutput"
+
 // anotherWaits is the message to the model about calls beside a deferred one.
 const anotherWaits = "Another call of this answer waits for a person. Repeat this call when that one has its result."
 
@@ -221,7 +226,7 @@ func (g *Gate) before(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreT
 	if g.closed(in.ToolUseID) {
 		return hook.DenyTool(anotherWaits), nil
 	}
-	reason, needed := "", true
+	reason, needed := "", in.ToolName != answerTool
 	if g.opts.Needs != nil {
 		reason, needed = g.opts.Needs(g.needsContext(ctx), in)
 	}

@@ -124,6 +124,41 @@ func TestGateDecidedInTime(t *testing.T) {
 	}
 }
 
+// A structured answer needs no person by default: it has no effect. Calls beside it do, and
+// a Needs of the program decides about it as about any other.
+func TestGateStructuredAnswer(t *testing.T) {
+	answer := claudetest.ScriptedCall{ID: "toolu_0", Name: "StructuredOutput", Input: json.RawMessage(`{"name":"Oslo"}`), Output: "given"}
+	all := func(context.Context, *hook.PreToolUseInput) (string, bool) { return "all of them", true }
+	for name, c := range map[string]struct {
+		o    approval.Options
+		tool string
+	}{"by default": {approval.Options{}, "Bash"}, "by a Needs": {approval.Options{Needs: all}, "StructuredOutput"}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := guard(t, store.Memory(), c.o, claudetest.UseTools(answer), claudetest.UseTools(call("toolu_1")), claudetest.Say("Done."))
+				defer g.Close()
+				results := g.start()
+				if q := g.only(); q.Tool != c.tool {
+					t.Errorf("a person is asked about %s", q.Tool)
+				}
+				for done := false; !done; {
+					for q, err := range g.inbox.List(t.Context(), approval.Filter{States: []approval.State{approval.Open}}) {
+						if err != nil {
+							t.Fatal(err)
+						}
+						decide(allow)(t, g.inbox, q)
+					}
+					select {
+					case <-results:
+						done = true
+					case <-time.After(time.Second):
+					}
+				}
+			})
+		})
+	}
+}
+
 // The decided input is the input that runs.
 func TestGateChangedInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

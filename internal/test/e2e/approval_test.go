@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -189,5 +190,29 @@ func TestRealApprovalKilledWhileItRuns(t *testing.T) {
 	}
 	if got := a.question(t, q.ID); got.Outcome != approval.Unknown {
 		t.Errorf("the outcome is %s", got.Outcome)
+	}
+}
+
+// A structured answer is not put before a person: it is an answer, although the CLI has a
+// tool for it.
+func TestRealApprovalStructuredAnswer(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]approval.Options{"every call": {}, "rules": {Needs: onlyBash}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newApprovals(t, claudetest.UseTool(structured, map[string]any{"name": "Oslo"}))
+			a.opts.OutputSchema = json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`)
+			s, _ := a.patient(t, o)
+			defer s.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			res, err := s.Ask(ctx, "Where?")
+			if err != nil || string(res.StructuredOutput) != `{"name":"Oslo"}` {
+				t.Errorf("%+v, %v", res, err)
+			}
+			for q, err := range a.inbox.List(t.Context(), approval.Filter{}) {
+				t.Errorf("a person was asked about %s, %v", q.Tool, err)
+			}
+		})
 	}
 }
