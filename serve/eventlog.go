@@ -248,16 +248,16 @@ func (l *eventLog) catchUp(ctx context.Context) error {
 	l.mu.Lock()
 	had, known, segments := l.revision, l.head.last(), l.head.Segments
 	l.mu.Unlock()
-	gone := revision == 0 && had != 0
+	deleted := revision == 0 && had != 0
 	if revision == 0 && had == 0 { // it has no log: only its note, or the fleet, knows it
 		exists, err := l.exists(ctx, l.key)
 		if err != nil {
 			return err
 		}
-		gone = !exists
+		deleted = !exists
 	}
 	switch {
-	case gone:
+	case deleted:
 		l.end(wasDeleted)
 		return notFound.because(wasDeleted)
 	case revision == had:
