@@ -11,6 +11,11 @@ import (
 	"github.com/claude-agent-go/claude/fleet/internal/slots"
 )
 
+// withdrawal takes a prompt back that a CLI was given to steer its turn and has not begun.
+// It reports whether it has: the prompt then waits, and this CLI does not get it again.
+// Any goroutine may call it.
+type withdrawal func(ctx context.Context, id string) bool
+
 // conversation is what this process knows about a conversation that is awake or has
 // prompts. The lock of the fleet guards it.
 type conversation struct {

@@ -175,11 +175,6 @@ func (w *worker) takeBackOne(ctx context.Context, session *claude.Session, s *st
 	return true
 }
 
-// withdrawal takes a prompt back that a CLI was given to steer its turn and has not begun.
-// It reports whether it has: the prompt then waits, and this CLI does not get it again.
-// Any goroutine may call it.
-type withdrawal func(ctx context.Context, id string) bool
-
 // withdrawal returns how to take back what a CLI is given under the lease of now.
 func (w *worker) withdrawal(session *claude.Session, s *steered) withdrawal {
 	fence := w.lease.Fence

@@ -28,7 +28,7 @@ func isFull(err error) bool {
 // filled returns the error of a git that failed where a disk is full, as one that matches
 // [ErrFull]: git does not always print why it could not write. Call it before anything is
 // taken back, which makes room.
-func (w *Worktrees) filled(err error) error {
+func filled(err error, w *Worktrees) error {
 	if _, failed := errors.AsType[*exec.ExitError](err); !failed || isFull(err) {
 		return err
 	}

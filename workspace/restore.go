@@ -35,7 +35,7 @@ func (d *snapshotDir) replace(ctx context.Context, h head, revision int64) error
 			err = d.tree.prepare(ctx, state, d.index.Git, d.s)
 		}
 		if err != nil {
-			return d.tree.w.filled(err)
+			return filled(err, d.tree.w)
 		}
 	}
 	text, err := encodeManifest(entries)
@@ -82,7 +82,7 @@ func (d *snapshotDir) replace(ctx context.Context, h head, revision int64) error
 	}
 	if err != nil {
 		if state != nil {
-			err = d.tree.w.filled(err)
+			err = filled(err, d.tree.w)
 		}
 		_ = removeAll(fresh)
 		if state != nil {

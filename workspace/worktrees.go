@@ -200,7 +200,7 @@ func (w *Worktrees) make(ctx context.Context, m *mark, path, branch, base string
 		_, err = w.git(ctx, w.o.Repo, "worktree", "add", "--quiet", "-b", branch, path, base)
 	}
 	if err != nil {
-		return firstError(w.filled(err), w.undo(m, path, branch))
+		return firstError(filled(err, w), w.undo(m, path, branch))
 	}
 	m.begun = ""
 	return nil
