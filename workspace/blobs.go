@@ -21,8 +21,8 @@ import (
 )
 
 // Blobs keeps chunks of files by the digest of their content, at most [MaxBlob] bytes
-// each. A bucket of S3 does, with few lines: names are 64 letters of hexadecimal. Its
-// methods may be called from several goroutines and processes at once.
+// each; module store/s3store has some in a bucket. Names are 64 letters of hexadecimal. Its
+// methods are called from several goroutines and processes at once.
 type Blobs interface {
 	// Put keeps a chunk. A chunk that is there already counts as new from then on: Delete
 	// must not remove it as an old one.

@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -76,11 +77,11 @@ func TestDeepFolders(t *testing.T) {
 // fullBlobs take some chunks, and then the disk is full.
 type fullBlobs struct {
 	Blobs
-	left *int
+	left *atomic.Int64
 }
 
 func (b fullBlobs) Put(ctx context.Context, name string, data []byte) error {
-	if *b.left--; *b.left < 0 {
+	if b.left.Add(-1) < 0 {
 		return &os.PathError{Op: "write", Path: filepath.Join("blobs", name), Err: syscall.ENOSPC}
 	}
 	return b.Blobs.Put(ctx, name, data)
@@ -98,8 +99,9 @@ func TestFullDisk(t *testing.T) {
 		old := readTree(t, d.Path())
 		kept := s.blobs
 		write(t, d.Path(), second)
-		want, left := readTree(t, d.Path()), room
-		d.(*snapshotDir).s.Blobs = fullBlobs{kept, &left}
+		want, left := readTree(t, d.Path()), new(atomic.Int64)
+		left.Store(int64(room))
+		d.(*snapshotDir).s.Blobs = fullBlobs{kept, left}
 		if err := d.Save(t.Context(), store.Fence{}); !errors.Is(err, ErrFull) || !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("room for %d chunks: %v", room, err)
 		}

@@ -57,9 +57,9 @@ func TestSlowTransfers(t *testing.T) {
 	a, b := c.machine(), c.machine()
 	hand := new(handAlarm)
 	var begun time.Time
-	moved := 0
+	var moved atomic.Int64
 	watch := func(ctx context.Context) error {
-		if moved++; hand.runs.Load() {
+		if moved.Add(1); hand.runs.Load() {
 			t.Error("a chunk moves at the expense of git")
 		}
 		if at, ok := ctx.Deadline(); !ok || at.Before(begun.Add(time.Hour)) {
@@ -83,10 +83,10 @@ func TestSlowTransfers(t *testing.T) {
 	work(t, d)
 	save(t, d)
 	want := seen(t, d)
-	put := moved
+	put := moved.Load()
 	wantSeen(t, "the other machine", open(t, on(b), "k"), want)
-	if put < 3 || moved-put < 3 {
-		t.Errorf("%d chunks were put, and %d moved", put, moved)
+	if put < 3 || moved.Load()-put < 3 {
+		t.Errorf("%d chunks were put, and %d moved", put, moved.Load())
 	}
 	// A pack on top of another, which does not arrive.
 	git(t, d.Path(), "commit", "--quiet", "--allow-empty", "--message=more")

@@ -124,12 +124,14 @@ func (d *snapshotDir) fill(ctx context.Context, path string, entries []entry, st
 		return x, err
 	}
 	defer objects.Close()
+	chunks := d.s.fetch(ctx, entries)
+	defer chunks.Close()
 	for i := range entries {
 		e := &entries[i]
 		if err := firstError(ctx.Err(), d.s.step("write a file")); err != nil {
 			return x, err
 		}
-		if err := d.write(ctx, root, e, objects); err != nil {
+		if err := d.write(root, e, objects, chunks); err != nil {
 			return x, fmt.Errorf("%s: %w", e.name(), err)
 		}
 	}
@@ -159,7 +161,7 @@ func (d *snapshotDir) fill(ctx context.Context, path string, entries []entry, st
 }
 
 // write makes one file, folder or link.
-func (d *snapshotDir) write(ctx context.Context, root *os.Root, e *entry, objects *objectReader) error {
+func (d *snapshotDir) write(root *os.Root, e *entry, objects *objectReader, chunks *fetcher) error {
 	name := filepath.FromSlash(e.name())
 	switch e.Mode.Type() {
 	case fs.ModeDir:
@@ -179,7 +181,7 @@ func (d *snapshotDir) write(ctx context.Context, root *os.Root, e *entry, object
 			break
 		}
 		var data []byte
-		if data, err = d.s.chunk(ctx, c); err == nil {
+		if data, err = chunks.next(c); err == nil {
 			_, err = f.Write(data)
 		}
 	}

@@ -106,6 +106,7 @@ type survey struct {
 
 // survey reads the folder, as far as the index does not know it, and puts its chunks.
 func (d *snapshotDir) survey(ctx context.Context, p *putter) (now survey, err error) {
+	defer func() { err = firstError(p.behind.wait(), err) }()
 	root, err := os.OpenRoot(d.path)
 	if err != nil {
 		return now, err
@@ -136,7 +137,7 @@ func (d *snapshotDir) survey(ctx context.Context, p *putter) (now survey, err er
 				now.unread = append(now.unread, f.name())
 				continue
 			}
-			if err != nil {
+			if err := firstError(err, p.behind.failed()); err != nil {
 				return now, err
 			}
 			now.index.Files[f.name()] = indexedFile{f.stamp, f.Chunks, f.Object}
@@ -225,6 +226,8 @@ type putter struct {
 	s     *Snapshots // nil: it only finds out their names
 	known map[string]bool
 	buf   []byte
+	// behind puts the chunks of files.
+	behind background
 }
 
 func (p *putter) put(ctx context.Context, data []byte) (name string, err error) {
@@ -242,7 +245,7 @@ func (p *putter) put(ctx context.Context, data []byte) (name string, err error) 
 	return name, nil
 }
 
-// file puts the chunks of a file of that size.
+// file sends the chunks of a file of that size.
 func (p *putter) file(ctx context.Context, r io.Reader, size int64) (chunks []string, err error) {
 	if p.buf == nil {
 		p.buf = make([]byte, MaxBlob)
@@ -255,7 +258,7 @@ func (p *putter) file(ctx context.Context, r io.Reader, size int64) (chunks []st
 			}
 			return nil, err
 		}
-		name, err := p.put(ctx, part)
+		name, err := p.send(ctx, part)
 		if err != nil {
 			return nil, err
 		}
