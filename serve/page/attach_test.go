@@ -159,7 +159,7 @@ func TestAttachRefused(t *testing.T) {
 	}{
 		"too many":          {many, 413, "A prompt takes 10"},
 		"too large":         {[]upload{{"a.txt", bytes.Repeat([]byte("a"), serve.MaxAttachedBytes)}, {"b.txt", []byte("b")}}, 413, "Together they may have 700.0 KiB"},
-		"enormous":          {[]upload{{"a.txt", bytes.Repeat([]byte("a"), 5<<20)}}, 413, "Together they may have 700.0 KiB"},
+		"enormous":          {[]upload{{"a.txt", bytes.Repeat([]byte("a"), 24<<20)}}, 413, "Together they may have 700.0 KiB"},
 		"a program":         {[]upload{{"dot.png", []byte("\x7fELF\x00\x01\xff\xfe")}}, 415, "dot.png is neither a picture"},
 		"no files, no text": {nil, 400, "The prompt is empty"},
 		"nothing in it":     {[]upload{{"empty.txt", nil}}, 415, "empty.txt is neither"},

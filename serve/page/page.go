@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -113,8 +114,12 @@ type request struct {
 	user api.User
 }
 
-// maxForm limits the size of a form; a decision may edit an input.
-const maxForm = 4 << 20
+const (
+	// maxForm limits the size of a form; a decision may edit an input.
+	maxForm = 4 << 20
+	// maxUnread limits how much is read of a form that is refused.
+	maxUnread = 64 << 20
+)
 
 // handle lets only users through, and shows errors.
 func (p *page) handle(do func(*request) error) http.HandlerFunc {
@@ -124,9 +129,12 @@ func (p *page) handle(do func(*request) error) http.HandlerFunc {
 			p.askLogin(w, r)
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		whole := r.Body
+		r.Body = http.MaxBytesReader(w, whole, maxForm)
 		q := &request{r, w, user}
 		if err := do(q); err != nil {
+			// A browser that is still sending sees a broken connection instead of the reason.
+			_, _ = io.CopyN(io.Discard, whole, maxUnread)
 			p.problem(q, err)
 		}
 	}
