@@ -122,7 +122,7 @@ func fillUp(t *testing.T, disk string, room int) (filler string) {
 	if err := syscall.Statfs(disk, &s); err != nil {
 		t.Fatal(err)
 	}
-	if free := int64(s.Bavail)*s.Bsize - int64(room); free > 0 {
+	if free := int64(s.Bavail)*int64(s.Bsize) - int64(room); free > 0 {
 		if err := syscall.Fallocate(int(f.Fd()), 0, 0, free); err != nil {
 			t.Fatal(err)
 		}
