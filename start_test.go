@@ -328,16 +328,16 @@ func TestChildVersionFallbacks(t *testing.T) {
 		"too old":         {"modest", "1.0.84", 0, claude.ErrUnsupportedVersion, ""},
 		"silent, too old": {"silent", "1.0.62", time.Minute, claude.ErrUnsupportedVersion, ""},
 	}
+	waiting := make(map[string]fallback)
 	if long.Enabled() { // these wait for a limit, which is long enough for a busy machine
 		const limit = 15 * time.Second
-		tests["slow"] = fallback{"modest", "slow", 0, nil, `level=WARN msg="version check inconclusive"`}
-		tests["silent, unparsable"] = fallback{"silent", "nightly", limit, claude.ErrInitializeTimeout, `level=WARN msg="version check inconclusive"`}
-		tests["confirmed, too old by its number"] = fallback{"busy", "1.0.62", limit, nil, "handshake confirmed"}
-		tests["confirmed, unknown"] = fallback{"busy", "nightly", limit, nil, "handshake confirmed"}
+		waiting["slow"] = fallback{"modest", "slow", 0, nil, `level=WARN msg="version check inconclusive"`}
+		waiting["silent, unparsable"] = fallback{"silent", "nightly", limit, claude.ErrInitializeTimeout, `level=WARN msg="version check inconclusive"`}
+		waiting["confirmed, too old by its number"] = fallback{"busy", "1.0.62", limit, nil, "handshake confirmed"}
+		waiting["confirmed, unknown"] = fallback{"busy", "nightly", limit, nil, "handshake confirmed"}
 	}
 	leak.Check(t)
-	var all sync.WaitGroup // together: most of it is waiting
-	for name, tt := range tests {
+	connect := func(name string, tt fallback) {
 		o := childCLI(t, tt.role)
 		o.Env = append(o.Env, "CLI_VERSION="+tt.version)
 		if tt.role != "busy" {
@@ -345,21 +345,26 @@ func TestChildVersionFallbacks(t *testing.T) {
 		}
 		o.Timeouts.Initialize = tt.initialize
 		book := keepLog(o)
-		all.Go(func() {
-			s, err := claude.Connect(t.Context(), o)
-			if !errors.Is(err, tt.want) {
-				t.Errorf("%s: error = %v, want %v", name, err, tt.want)
-			}
-			if tt.want == claude.ErrUnsupportedVersion && (!strings.Contains(err.Error(), "version "+tt.version) || !strings.Contains(err.Error(), "1.0.")) {
-				t.Errorf("%s: the error does not name the versions: %v", name, err)
-			}
-			if err == nil {
-				s.Close()
-			}
-			if !strings.Contains(book.String(), tt.log) {
-				t.Errorf("%s: log:\n%s", name, book)
-			}
-		})
+		s, err := claude.Connect(t.Context(), o)
+		if !errors.Is(err, tt.want) {
+			t.Errorf("%s: error = %v, want %v", name, err, tt.want)
+		}
+		if tt.want == claude.ErrUnsupportedVersion && (!strings.Contains(err.Error(), "version "+tt.version) || !strings.Contains(err.Error(), "1.0.")) {
+			t.Errorf("%s: the error does not name the versions: %v", name, err)
+		}
+		if err == nil {
+			s.Close()
+		}
+		if !strings.Contains(book.String(), tt.log) {
+			t.Errorf("%s: log:\n%s", name, book)
+		}
+	}
+	for name, tt := range tests { // one at a time: the version must be known within five seconds
+		connect(name, tt)
+	}
+	var all sync.WaitGroup
+	for name, tt := range waiting {
+		all.Go(func() { connect(name, tt) })
 	}
 	all.Wait()
 }
