@@ -1,6 +1,7 @@
 package claude_test
 
 import (
+	"iter"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -36,9 +37,9 @@ func TestKillTimeout(t *testing.T) {
 						t.Fatal(err)
 					}
 					if state == "busy" {
-						for range s.Run(t.Context(), "Go.") {
-							break
-						}
+						next, leave := iter.Pull2(s.Run(t.Context(), "Go.")) // to leave the loop would interrupt the turn
+						defer leave()
+						next()
 					}
 					begin := time.Now()
 					if err := s.Close(); err != nil {
