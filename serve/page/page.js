@@ -426,9 +426,9 @@
   });
 
   // Several decisions at once.
-  several(async (form, data, leaving) => {
+  several(async (form, data) => {
     try {
-      const reply = await fetch(form.action, { method: "POST", body: data, keepalive: leaving }), doc = parse(await reply.text());
+      const reply = await fetch(form.action, { method: "POST", body: data }), doc = parse(await reply.text());
       if (reply.status === 401) { loggedOut(); return; }
       const text = reply.ok || reply.redirected ? doc.querySelector(".flash")?.textContent : [doc.querySelector("h1")?.textContent, doc.querySelector(".problem p")?.textContent].filter(Boolean).join(". ");
       if (text) { flash(text); say("urgent", text); }

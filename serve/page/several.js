@@ -1,14 +1,25 @@
 "use strict";
 // Several approvals of the same tool and shape are decided at once. The decision waits
-// for a moment in which it can be undone. The moment ends when the page is left or
-// hidden: a decision is neither lost nor sent hours later, when a phone wakes.
+// for a moment in which it can be undone. If the page is left or hidden meanwhile, nothing
+// is decided, neither then nor hours later when a phone wakes; the next screen tells that.
 const several = (send, flash) => {
   const form = document.getElementById("several");
+  let timer = 0;
+  // A note in this tab says that a decision waits. The next screen finds it there if the
+  // page was left: what a page writes as it is left may come too late for that.
+  const note = waits => { try { if (waits) sessionStorage.setItem("undecided", "1"); else sessionStorage.removeItem("undecided"); } catch { /* then nothing is told */ } };
+  const tell = () => {
+    try { if (timer || document.hidden || !sessionStorage.getItem("undecided")) return; } catch { return; }
+    note(false);
+    flash("Nothing was decided: you left the page before the decision was sent.");
+  };
+  tell();
+  addEventListener("pageshow", tell);
+  document.addEventListener("visibilitychange", tell);
   if (!form) return;
   const boxes = () => [...document.querySelectorAll("input[name=pick]")];
   const picked = form.querySelector(".picked"), every = document.getElementById("pick-all"), undo = document.getElementById("undo");
   const buttons = [...form.querySelectorAll("button[name=decision]")];
-  let timer = 0, decision = null; // what is sent when the moment is over
   function show() {
     const chosen = boxes().filter(b => b.checked), shape = chosen[0]?.dataset.shape, alike = boxes().filter(b => b.dataset.shape === shape);
     for (const b of boxes()) b.disabled = timer !== 0 || shape !== undefined && b.dataset.shape !== shape;
@@ -28,17 +39,11 @@ const several = (send, flash) => {
     for (const b of boxes()) b.checked = b.dataset.shape === shape;
     show();
   });
-  const stop = () => { clearTimeout(timer); timer = 0; decision = null; show(); };
-  function decide(leaving) {
-    const { data } = decision;
-    for (const b of boxes()) b.checked = false;
-    stop();
-    return send(form, data, leaving);
-  }
-  const leave = () => { if (decision) decide(true); };
+  const stop = () => { clearTimeout(timer); timer = 0; show(); };
+  const leave = () => { if (timer) stop(); };
   addEventListener("pagehide", leave);
   document.addEventListener("visibilitychange", () => { if (document.hidden) leave(); });
-  undo.addEventListener("click", () => { stop(); flash("Undone: nothing was decided."); });
+  undo.addEventListener("click", () => { stop(); note(false); flash("Undone: nothing was decided."); });
   form.addEventListener("submit", e => {
     e.preventDefault();
     e.stopPropagation();
@@ -46,12 +51,18 @@ const several = (send, flash) => {
     const verb = e.submitter?.value, values = boxes().filter(b => b.checked).map(b => b.value);
     if (!verb || !values.length) return;
     const data = new URLSearchParams([["decision", verb], ["sure", "1"], ["back", form.elements.back.value], ...values.map(v => ["pick", v])]);
-    const moment = Number(form.dataset.moment ?? 5000);
-    decision = { data, due: Date.now() + moment };
-    timer = setTimeout(() => {
-      if (Date.now() - decision.due < 30000) { decide(false); return; }
-      stop(); // the machine slept: what was seen then may be long past
-      flash("Nothing was decided: the page was asleep. Decide again.");
+    const moment = Number(form.dataset.moment ?? 5000), due = Date.now() + moment;
+    note(true);
+    timer = setTimeout(async () => {
+      note(false);
+      if (Date.now() - due > 30000) { // the machine slept: what was seen then may be long past
+        stop();
+        flash("Nothing was decided: the page was asleep. Decide again.");
+        return;
+      }
+      for (const b of boxes()) b.checked = false;
+      stop();
+      await send(form, data);
     }, moment);
     show();
     picked.textContent = `${verb === "allow" ? "Allows" : "Denies"} ${values.length} in a moment…`;
