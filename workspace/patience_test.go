@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -111,6 +112,39 @@ func TestSlowTransfers(t *testing.T) {
 	hand.hasty = false
 	wantSeen(t, "in the end", open(t, on(b), "k"), want)
 }
+
+// The alarm runs while git is waited for, and not before and after. If it rings, the context
+// ends with the reason.
+func TestPatience(t *testing.T) {
+	hand := new(handAlarm)
+	w := &Worktrees{o: WorktreeOptions{Timeout: time.Minute}, alarm: func(_ time.Duration, ring func()) alarm {
+		hand.ring = ring
+		hand.Reset(0)
+		return hand
+	}}
+	ctx, p, cancel := w.patient(t.Context())
+	defer cancel()
+	p.rest()
+	r := patientReader{readerFunc(func(b []byte) (int, error) {
+		if !hand.runs.Load() {
+			t.Error("git is waited for without a bound")
+		}
+		return len(b), nil
+	}), p}
+	for range 2 {
+		if n, err := r.Read(make([]byte, 3)); n != 3 || err != nil || hand.runs.Load() || ctx.Err() != nil {
+			t.Errorf("read %d, %v; the alarm runs: %v, and the context: %v", n, err, hand.runs.Load(), ctx.Err())
+		}
+	}
+	hand.ring()
+	if err := context.Cause(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "1m0s") {
+		t.Errorf("it ends with %v", err)
+	}
+}
+
+type readerFunc func(b []byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
 func TestHelpsToRepack(t *testing.T) {
 	for err, want := range map[error]bool{

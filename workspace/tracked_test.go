@@ -25,6 +25,38 @@ func TestTracked(t *testing.T) {
 	}
 }
 
+// In an ignored folder, what git tracks is listed, with the folders above it, and nothing else.
+func TestScanKeepsTracked(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"vendor/kept": "k", "vendor/other": "o", "vendor/deep/x": "x", "vendor/deep/y": "y", "vendor/none/z": "z", "a.o": "o", "main": "m"})
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	ignore, err := parseIgnore([]string{"vendor/", "*.o"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tracks, want := range map[string][]string{
+		"":                             {"main"},
+		"vendor/kept\x00vendor/deep/x": {"main", "vendor", "vendor/deep", "vendor/deep/x", "vendor/kept"},
+		"a.o\x00vendor/gone":           {"a.o", "main", "vendor"},
+	} {
+		list := scan{ignore: ignore, tracked: parseTracked(tracks), maxFiles: 100, maxBytes: 1000}
+		if err := list.walk(t.Context(), root, "", false); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range list.found {
+			got = append(got, f.name())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("with %q tracked it lists %q, want %q", tracks, got, want)
+		}
+	}
+}
+
 // A tracked file that Ignore names, or that could not be read, is not one that Claude has
 // deleted: on the next machine git sees the same as on the first.
 func TestIgnoredAndUnreadFilesAreNotDeleted(t *testing.T) {
