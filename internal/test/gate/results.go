@@ -118,13 +118,13 @@ func (res *results) add(other *results) {
 			res.output[id] = lines
 		}
 	}
-	maps.Copy(res.outcome, now)
-	maps.Copy(res.took, other.took)
 	for pkg, r := range other.of {
 		if !slices.ContainsFunc(res.failed(), func(id testID) bool { return id.pkg == pkg }) {
 			res.of[pkg] = r // else that of the failure stays, which is repeated
 		}
 	}
+	maps.Copy(res.outcome, now)
+	maps.Copy(res.took, other.took)
 	res.ok = append(res.ok, other.ok...)
 	res.build = append(res.build, other.build...)
 	res.raced = res.raced || other.raced
