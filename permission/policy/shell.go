@@ -228,10 +228,13 @@ func sameName(want, word string, effort *int) bool {
 func (r rule) deniesPattern(c command, effort *int) bool {
 	fits := func(words []string) bool {
 		bare := append([]string{base(words[0])}, words[1:]...)
-		for _, list := range [][]string{words, bare} {
+		for i, list := range [][]string{words, bare} {
 			text := strings.Join(list, " ")
 			if !spend(effort, len(text)) {
 				return true
+			}
+			if i > 0 && bare[0] == words[0] {
+				break // the same text
 			}
 			if r.fitsText(text) {
 				return true
