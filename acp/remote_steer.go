@@ -115,10 +115,10 @@ func (s *remoteSession) await(ctx context.Context, t *remoteTurn) (end remoteEnd
 		s.mu.Unlock()
 		select {
 		case e := <-next.ended:
-			end = end.after(e)
-			if i == 0 {
-				end = e
+			if i > 0 {
+				e = end.after(e)
 			}
+			end = e
 		case <-ctx.Done():
 			return end, false
 		}

@@ -51,7 +51,7 @@ func TestRealServeElsewhere(t *testing.T) {
 		}
 	}
 	if branches := gitIn(t, s.dir, "branch", "--list", "claude/*"); branches == "" {
-		t.Error("there is no branch")
+		t.Error("the conversation has no branch")
 	}
 	c, err := client.New(client.Options{URL: s.url, Token: s.token})
 	if err != nil {

@@ -33,8 +33,8 @@ func awaitExit(pid int) bool {
 
 // endLeftovers ends the rest of the child's group, the processes that carry its
 // mark in whatever session, and the groups that such a process leads: SIGTERM, and
-// SIGKILL to the survivors when the patience is over, or hurried reports that there
-// is no more of it. The child has exited and is not collected, so the group is still
+// SIGKILL to the survivors when the patience is over, or hurried reports that it has
+// to end at once. The child has exited and is not collected, so the group is still
 // its own. It reports false when something is still left after the bound.
 func (g *group) endLeftovers(patience, bound time.Duration, hurried func() bool) bool {
 	rest := leftovers{}

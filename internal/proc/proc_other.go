@@ -19,8 +19,8 @@ func sysProcAttr() *syscall.SysProcAttr {
 func awaitExit(int) bool { return false }
 
 // endLeftovers ends the rest of the child's group: SIGTERM, and SIGKILL when the
-// patience is over, or hurried reports that there is no more of it. Processes in other sessions are not found, because these
-// systems do not show their environments. The child is collected already, but no
+// patience is over, or hurried reports that it has to end at once. Processes in other
+// sessions are not found, because these systems do not show their environments. The child is collected already, but no
 // system gives the number of a group away while it has members; without any there
 // is the blink again.
 func (g *group) endLeftovers(patience, bound time.Duration, hurried func() bool) bool {

@@ -151,7 +151,7 @@ func (m *Machine) chunk(text string, thought bool, id string) []schema.SessionUp
 // is never streamed.
 func Synthetic(msg *message.Assistant) bool { return msg.Model == "<synthetic>" }
 
-// noResponse is what the CLI writes into a transcript where a prompt has no answer, so that
+// noResponse takes the place of an answer in a transcript: the CLI writes it so that
 // the model finds one. The CLI does not show it either.
 const noResponse = "No response requested."
 

@@ -48,7 +48,7 @@ const elsewhereMethod = `
 - **A start over ssh** is the time from nothing to the first message of a turn, on the fake CLI, with an ssh server on loopback. The limit is the same on this machine without ssh; the two take turns. What ssh adds is the median of the differences: the connection, the login, a shell there, the helper, and the files of the launch.
 `
 
-// timed is what a call takes.
+// timed collects the times of calls.
 type timed struct{ wall, cpu []float64 }
 
 func (t *timed) take(call func() error) error {

@@ -188,7 +188,7 @@ func killedEverywhere(t *testing.T, mark string, next func() chainWorker, restor
 			if reported != "" {
 				t.Logf("killed at each of %d calls: %s", n, call)
 				if n == 0 {
-					t.Errorf("there is no call: %s", call)
+					t.Errorf("not among the calls: %s", call)
 				}
 				break
 			}
