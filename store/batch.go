@@ -20,6 +20,9 @@ type RecordChange struct {
 	// [ErrConflict]. The folder is looked at before any of the changes is made, and a
 	// record whose making has not yet returned may be overlooked. Empty: no condition.
 	IfEmpty string
+	// Keep writes nothing: the record must have the revision, or must not exist if that
+	// is 0, for the other changes to be made. Its new revision is the one that it has.
+	Keep bool
 }
 
 // RecordBatcher is a [Records] that makes several changes at once. Use [Batcher] to
@@ -67,6 +70,8 @@ func CheckChanges(changes []RecordChange, f Fence) error {
 			return fmt.Errorf("claude: store: %w: record %v is changed twice in one batch", ErrInvalid, c.Key)
 		case c.Key.Project != changes[0].Key.Project:
 			return fmt.Errorf("claude: store: %w: one batch changes records of two projects, %s and %s", ErrInvalid, changes[0].Key.Project, c.Key.Project)
+		case c.Keep && (c.Drop || len(c.Value) > 0 || c.IfEmpty != ""):
+			return fmt.Errorf("claude: store: %w: record %v is kept, and is to be changed", ErrInvalid, c.Key)
 		case c.Drop && len(c.Value) > 0:
 			return fmt.Errorf("claude: store: %w: record %v is dropped, and has a value", ErrInvalid, c.Key)
 		case c.IfEmpty != "" && (c.Drop || c.Revision != 0):

@@ -94,7 +94,10 @@ var (
 	ErrLeaseLost = errors.New("lease lost")
 	ErrConflict  = errors.New("changed in the meantime")
 	ErrDamaged   = errors.New("damaged")
-	ErrBusy      = errors.New("another process holds the lock")
+	// ErrTooLarge means that a view has more than [MaxViewed] records or
+	// [MaxViewedBytes] bytes. Scan them instead.
+	ErrTooLarge = errors.New("too large for one view")
+	ErrBusy     = errors.New("another process holds the lock")
 	// ErrOvertaken means that a session was continued without what a journal has; see
 	// [ImportJournal].
 	ErrOvertaken = errors.New("the session was continued without it")
