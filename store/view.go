@@ -14,9 +14,9 @@ type View struct {
 	Keys    []RecordKey
 	Folders []Folder
 	// Known is content with a moment that is not before anything that this store has
-	// written, read or announced. Otherwise the moment is not before any change whose
-	// author was told of its success. On a replicated store that costs a request to the
-	// leader.
+	// written, read or announced. Otherwise the view is linearizable: the moment is not
+	// before any change that was made before the call. On a replicated store that costs a
+	// request to the leader.
 	Known bool
 }
 

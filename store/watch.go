@@ -8,8 +8,8 @@ type Changed struct {
 	Revision int64     // the record's new revision; 0 if it was dropped
 	// Transcript is the zero Key if it was not a transcript.
 	Transcript Key
-	// Released is the name of a lease that was given back, so that whoever waits for it
-	// need not wait until it expires.
+	// Released is the name of a lease that was given back, so that an owner that
+	// waits for it need not wait until it expires.
 	Released string
 	// By is the fence under which it was written, zero if there was none. A process knows
 	// its own changes by it.

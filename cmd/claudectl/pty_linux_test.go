@@ -308,7 +308,8 @@ func TestTerminalCtrlC(t *testing.T) {
 	t.Run("belongs to an editor that runs", func(t *testing.T) {
 		t.Parallel()
 		editor := filepath.Join(t.TempDir(), "editor")
-		write(t, editor, "#!/bin/sh\ntrap 'sed -i s/make/true/ $1; exit 0' INT\necho editing\nwhile read line; do :; done\n", 0o700)
+		// It waits for a child: a shell that reads misses a signal that comes just before.
+		write(t, editor, "#!/bin/sh\nsleep 600 &\ntrap 'kill $!; sed -i s/make/true/ $1; exit 0' INT\necho editing\nwait\n", 0o700)
 		w := open(t, []string{"EDITOR=" + editor}, "run", "--cli", fakeCLI(t, `[{"use": [{"name": "Bash", "input": {"command": "make"}}]}, "Done."]`), "Build it.")
 		w.see(question)
 		w.enter("e\n")
