@@ -22,15 +22,17 @@ func parseGitlinks(out string) (links []gitlink) {
 	return links
 }
 
-// parseTreeLinks reads the output of git ls-tree -r -z, and returns the paths of such entries.
-func parseTreeLinks(out string) map[string]bool {
-	paths := make(map[string]bool)
+// parseTreeLinks reads the output of git ls-tree -r -z, and returns the commits of such
+// entries by their paths.
+func parseTreeLinks(out string) map[string]string {
+	commits := make(map[string]string)
 	for line := range strings.SplitSeq(out, "\x00") {
-		if about, path, ok := strings.Cut(line, "\t"); ok && strings.HasPrefix(about, "160000 ") {
-			paths[path] = true
+		about, path, _ := strings.Cut(line, "\t")
+		if f := strings.Fields(about); len(f) == 3 && f[0] == "160000" {
+			commits[path] = f[2]
 		}
 	}
-	return paths
+	return commits
 }
 
 // gatherer fills indexes with the files of a worktree.
@@ -45,6 +47,8 @@ type gatherer struct {
 // maxNested is how many repositories in folders a patch may have: each costs some
 // processes.
 const maxNested = 100
+
+var errTooManyNested = fmt.Errorf("it has more than %d git repositories in folders", maxNested)
 
 // in runs git on an index, with a folder as its worktree.
 func (g *gatherer) in(ctx context.Context, dir, index string, feed string, args ...string) (string, error) {
@@ -71,6 +75,11 @@ func (g *gatherer) all(ctx context.Context, dir, index string) error {
 	}
 	links := parseGitlinks(staged)
 	modules := make(map[string]bool) // those that stay links
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	if len(links) > 0 {
 		args := []string{"update-index", "--force-remove", "--"}
 		for _, l := range links {
@@ -83,17 +92,16 @@ func (g *gatherer) all(ctx context.Context, dir, index string) error {
 		if err != nil {
 			return err
 		}
-		modules = parseTreeLinks(tree)
+		for path, commit := range parseTreeLinks(tree) {
+			if modules[path], err = g.module(ctx, root, path, commit); err != nil {
+				return err
+			}
+		}
 	}
 	if err := g.add(ctx, dir, index, modules); err != nil {
 		return err
 	}
 	// A submodule that was never fetched is an empty folder, which git add leaves out.
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
 	for _, l := range links {
 		if !emptyFolder(root, l.path) {
 			continue
@@ -103,6 +111,31 @@ func (g *gatherer) all(ctx context.Context, dir, index string) error {
 		}
 	}
 	return nil
+}
+
+// module reports whether a folder still has the submodule that the base has there, with a
+// commit of it. One that has become another repository, such as by git init, does not: its
+// commits mean nothing elsewhere.
+func (g *gatherer) module(ctx context.Context, root *os.Root, path, commit string) (bool, error) {
+	inside, err := root.Lstat(filepath.FromSlash(path) + "/.git")
+	if err != nil {
+		return false, nil // a folder of files, or nothing
+	}
+	if g.left--; g.left < 0 {
+		return false, errTooManyNested
+	}
+	dir := root.Name()
+	// This git finds the commit without the configuration of the folder's repository.
+	if _, err := g.in(ctx, dir, "probe", "", "update-index", "--add", "--", path); err != nil {
+		return false, ctx.Err() // it has none
+	}
+	if !inside.IsDir() {
+		return true, nil // a file, as git writes it for a submodule
+	}
+	objects := filepath.Join(dir, filepath.FromSlash(path), ".git", "objects")
+	env := append(g.env[:len(g.env):len(g.env)], "GIT_OBJECT_DIRECTORY="+objects, "GIT_NO_LAZY_FETCH=1")
+	_, err = g.w.gitWith(ctx, dir, env, "cat-file", "-e", commit+"^{commit}")
+	return err == nil, ctx.Err()
 }
 
 // add adds the files of a folder to an index, and those of the repositories in it that are
@@ -119,7 +152,7 @@ func (g *gatherer) add(ctx context.Context, dir, index string, modules map[strin
 		}
 	}
 	if g.left -= len(nested); g.left < 0 {
-		return fmt.Errorf("it has more than %d git repositories in folders", maxNested)
+		return errTooManyNested
 	}
 	what := ".\x00"
 	for _, path := range nested {

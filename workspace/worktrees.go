@@ -379,7 +379,8 @@ func (d *WorktreeDir) Base() string { return d.base }
 // form of git diff --binary. It changes neither the branch nor the index. Files that git
 // ignores are not in it. A repository in a folder that Base does not have, such as one that
 // Claude has cloned or begun, is in it with its files, without its commits. A submodule of
-// Base is in it as the commit that it has.
+// Base is in it as the commit that it has, unless its folder has become another repository,
+// which has no commit or does not know the one of Base.
 func (d *WorktreeDir) Patch(ctx context.Context) ([]byte, error) {
 	temp, err := private.MkdirTemp(os.TempDir(), "claude-patch-")
 	if err != nil {

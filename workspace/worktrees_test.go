@@ -333,7 +333,7 @@ func TestPatchOfSubmodules(t *testing.T) {
 		t.Errorf("the patch of nothing is %s, %v", patch, err)
 	}
 	moved := filepath.Join(d.Path(), "moved")
-	git(t, moved, "init", "--quiet")
+	git(t, d.Path(), "clone", "--quiet", repo, moved)
 	git(t, moved, "commit", "--quiet", "--allow-empty", "--message=other")
 	if err := os.Remove(filepath.Join(d.Path(), "gone")); err != nil {
 		t.Fatal(err)
@@ -345,6 +345,54 @@ func TestPatchOfSubmodules(t *testing.T) {
 	got := string(patch)
 	if !strings.Contains(got, "+Subproject commit "+git(t, moved, "rev-parse", "HEAD")) || !strings.Contains(got, "deleted file mode 160000") || strings.Contains(got, "kept") {
 		t.Errorf("the patch is %s", got)
+	}
+}
+
+// A submodule that has become another repository, with a commit of its own or without one,
+// is in the patch with its files: its commits are known to no other clone.
+func TestPatchOfSubmodulesBegunAnew(t *testing.T) {
+	long.Test(t, "needs git")
+	repo, module := repository(t, map[string]string{"f": "x\n"}), repository(t, map[string]string{"m": "module\n"})
+	commit := git(t, module, "rev-parse", "HEAD")
+	for _, path := range []string{"sub/begun", "committed", "orphan", "same", "file"} {
+		git(t, repo, "update-index", "--add", "--cacheinfo", "160000,"+commit+","+path)
+	}
+	git(t, repo, "commit", "--quiet", "--message=links")
+	w, err := NewWorktrees(t.Context(), WorktreeOptions{Repo: repo, Root: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, w, "k").(*WorktreeDir)
+	write(t, d.Path(), map[string]string{"sub/begun/f": "begun\n", "committed/f": "committed\n"})
+	for _, path := range []string{"sub/begun", "committed"} {
+		git(t, filepath.Join(d.Path(), path), "init", "--quiet")
+	}
+	git(t, filepath.Join(d.Path(), "committed"), "add", ".")
+	git(t, filepath.Join(d.Path(), "committed"), "commit", "--quiet", "--message=own")
+	for _, path := range []string{"orphan", "same"} {
+		git(t, d.Path(), "clone", "--quiet", module, path)
+	}
+	git(t, filepath.Join(d.Path(), "orphan"), "checkout", "--quiet", "--orphan", "anew")
+	git(t, d.Path(), "clone", "--quiet", "--separate-git-dir="+filepath.Join(t.TempDir(), "git"), module, "file")
+	write(t, d.Path(), map[string]string{"orphan/m": "orphan\n"})
+	patch, err := d.Patch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	clone := filepath.Join(t.TempDir(), "clone")
+	git(t, repo, "clone", "--quiet", repo, clone)
+	file := filepath.Join(t.TempDir(), "patch")
+	if err := os.WriteFile(file, patch, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	git(t, clone, "apply", "--index", file)
+	for name, want := range map[string]string{"sub/begun/f": "begun\n", "committed/f": "committed\n", "orphan/m": "orphan\n"} {
+		if got, _ := os.ReadFile(filepath.Join(clone, filepath.FromSlash(name))); string(got) != want {
+			t.Errorf("%s has %q, want %q\n%s", name, got, want, patch)
+		}
+	}
+	if strings.Contains(string(patch), "same") || strings.Contains(string(patch), "+++ b/file") || strings.Contains(string(patch), "+Subproject") {
+		t.Errorf("the patch is %s", patch)
 	}
 }
 
