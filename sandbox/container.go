@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -140,6 +141,13 @@ func (c *Container) plan(l *claude.Launch) (*containerPlan, error) {
 		p.mounts = append(p.mounts, cli)
 	}
 	p.mounts = append(p.mounts, Mount{Source: dir, Writable: true})
+	for _, m := range slices.Concat(p.mounts, c.Mounts) {
+		// A colon would begin the next part of the argument, and what is not a path is
+		// the name of a volume, which the container program would make.
+		if strings.Contains(m.Source+m.target(), ":") || !filepath.IsAbs(m.Source) {
+			return nil, fmt.Errorf("sandbox: %s cannot be mounted in a container: only absolute paths without a colon can", m.Source)
+		}
+	}
 	address, err := loopback(moved.Env)
 	if err != nil {
 		return nil, err

@@ -273,6 +273,9 @@ func TestContainerRefused(t *testing.T) {
 		"a flag":        {Container{Helper: helper, Image: "--privileged"}, "http://127.0.0.1:1", "is not an image"},
 		"no helper":     {Container{Image: "i", Program: "/bin/true"}, "http://127.0.0.1:1", "Helper is needed"},
 		"API elsewhere": {Container{Image: "i", Helper: helper, Program: "/bin/true"}, "https://api.example", "egress"},
+		"a colon":       {Container{Image: "i", Helper: helper, Program: "/bin/true", Mounts: []Mount{{Source: "/a:/etc"}}}, "http://127.0.0.1:1", "colon"},
+		"another colon": {Container{Image: "i", Helper: helper, Program: "/bin/true", Mounts: []Mount{{Source: "/a", Target: "/b:rw"}}}, "http://127.0.0.1:1", "colon"},
+		"a volume":      {Container{Image: "i", Helper: helper, Program: "/bin/true", Mounts: []Mount{{Source: "data", Target: "/b"}}}, "http://127.0.0.1:1", "absolute"},
 		"no program":    {Container{Image: "i", Helper: helper, Program: "/nowhere/podman"}, "http://127.0.0.1:1", "find the container program"},
 	} {
 		if _, err := c.form.Start(t.Context(), launch(t, c.base)); err == nil || !strings.Contains(err.Error(), c.want) {
