@@ -43,8 +43,8 @@ type realServer struct {
 // firstCall is the command of the story that is asked about first.
 const firstCall = "echo one >> ran.txt"
 
-// newRealServer starts it.
-func newRealServer(t *testing.T, story []claudetest.Reply, prepare func(dir string), args ...string) *realServer {
+// newRealServer starts it, after prepare has changed what it likes.
+func newRealServer(t *testing.T, story []claudetest.Reply, prepare func(*realServer), args ...string) *realServer {
 	t.Helper()
 	realcli.Needs(t, "2.1.325", "a fleet")
 	cli, mark := realcli.Need(t, realcli.Tested()), leak.Processes(t)
@@ -60,7 +60,7 @@ func newRealServer(t *testing.T, story []claudetest.Reply, prepare func(dir stri
 		t.Fatal(err)
 	}
 	if prepare != nil {
-		prepare(s.dir)
+		prepare(s)
 	}
 	presets, db := filepath.Join(home, "presets.json"), filepath.Join(home, "store")
 	write(t, presets, `{"presets":[{"name":"shop","roots":["`+s.dir+`"]}]}`, os.FileMode(0o600))

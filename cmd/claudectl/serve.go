@@ -110,6 +110,8 @@ Commands reach no hosts through it but those of --egress-host.
 
 With --sandbox bubblewrap each CLI and its commands see the system's programs and their
 working directory, nothing else of the machine, and reach only the proxy. With
+--sandbox podman or docker they see the programs of --sandbox-image instead, and are
+limited to 2 GiB of memory and 512 processes, unless --sandbox-arg says otherwise. With
 --workspace worktrees each conversation works on a branch of its own, claude/NAME, of the
 repository that is the root of its preset; with --workspace folders it begins in an empty
 folder. Both are removed with the conversation, the branch too.
@@ -313,7 +315,9 @@ func (s *serveStart) options(ctx context.Context, c *console, setup *serveSetup,
 		o.ProxyFrom = append(o.ProxyFrom, prefix)
 	}
 	if !s.Demo {
-		o.CLIVersion = (&claude.Options{CLIPath: s.CLI, Env: c.agentEnv()}).InstalledVersion
+		if s.SandboxCLI == "" { // else the version is that of the image
+			o.CLIVersion = (&claude.Options{CLIPath: s.CLI, Env: c.agentEnv()}).InstalledVersion
+		}
 		h, err := c.history()
 		if err != nil {
 			return o, err

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -180,6 +182,26 @@ func TestServeSandbox(t *testing.T) {
 			t.Errorf("preset %d: %+v", i, presets[i].Options.Transport)
 		}
 	}
+	t.Setenv("PATH", programs(t, "podman", "docker"))
+	for _, program := range []string{"podman", "docker"} {
+		flags := &serveSandbox{Sandbox: program, SandboxImage: "tools", SandboxCLI: "/opt/claude", SandboxArg: []string{"--runtime=runsc"}}
+		if err := flags.apply(presets, false, true); err != nil {
+			t.Fatal(err)
+		}
+		for i, mounts := range []int{1, 0} {
+			c, ok := presets[i].Options.Transport.(*sandbox.Container)
+			if !ok || c.Program != program || c.Image != "tools" || c.CLI != "/opt/claude" || c.Helper == "" || c.Network != "" || len(c.Mounts) != mounts {
+				t.Fatalf("preset %d: %+v", i, presets[i].Options.Transport)
+			}
+			if c.User != fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid()) || !slices.Contains(c.Args, "--runtime=runsc") {
+				t.Errorf("preset %d: user %s, arguments %q", i, c.User, c.Args)
+			}
+			if keeps := slices.Contains(c.Args, "--userns=keep-id"); keeps != (program == "podman" && os.Getuid() != 0) {
+				t.Errorf("preset %d of %s: arguments %q", i, program, c.Args)
+			}
+		}
+	}
+	t.Setenv("PATH", programs(t, "bwrap"))
 	presets[1].Options.AddDirs = []string{"../more"}
 	if err := (&serveSandbox{Sandbox: "bubblewrap"}).apply(presets, false, true); err == nil || !strings.Contains(err.Error(), "../more") {
 		t.Errorf("a relative directory: %v", err)
@@ -218,6 +240,10 @@ func TestServeElsewhereRefuses(t *testing.T) {
 		{"--sandbox=bubblewrap --demo", os.Getenv("PATH"), exitUsage, []string{"--demo"}},
 		{"--sandbox=bubblewrap --egress", programs(t), exitUsage, []string{"bwrap", "install"}},
 		{"--sandbox=jail --egress", os.Getenv("PATH"), exitUsage, []string{"bubblewrap"}},
+		{"--sandbox=podman --egress", programs(t, "podman"), exitUsage, []string{"--sandbox-image"}},
+		{"--sandbox=docker --sandbox-image=x --egress", programs(t, "podman"), exitUsage, []string{"docker", "install"}},
+		{"--sandbox=bubblewrap --sandbox-image=x --egress", os.Getenv("PATH"), exitUsage, []string{"--sandbox podman"}},
+		{"--sandbox-arg=--privileged", os.Getenv("PATH"), exitUsage, []string{"--sandbox podman"}},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
 			t.Setenv("PATH", tt.path)
