@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/claude-agent-go/claude/internal/feed"
 )
 
 // Memory returns a store that keeps everything in the memory of this process,
@@ -28,6 +31,7 @@ type MemoryStore struct {
 	records     map[RecordKey]*Record
 	names       map[RecordKey][]string // of the records of a project and a kind, sorted; Name is unused
 	revision    int64                  // of the last change of any record, so that none is used twice
+	feed        feed.Feed[Changed]     // published under the lock, for their order
 }
 
 // held is a transcript in memory.
@@ -97,6 +101,7 @@ func (m *MemoryStore) Append(ctx context.Context, k Key, b Batch) error {
 		h.entries = append(h.entries, bytes.Clone(e))
 	}
 	h.modified = m.now()
+	m.feed.Publish(k.Project, Changed{Transcript: k, By: b.Fence})
 	return nil
 }
 
@@ -196,6 +201,7 @@ func (m *MemoryStore) Delete(ctx context.Context, k Key, f Fence) error {
 	if err := m.allowed(f); err != nil {
 		return err
 	}
+	defer m.feed.Publish(k.Project, Changed{Transcript: k, By: f})
 	if k.Sub != "" {
 		delete(m.transcripts, k)
 		return nil
@@ -270,6 +276,7 @@ func (m *MemoryStore) Release(ctx context.Context, l Lease) error {
 	defer m.mu.Unlock()
 	if m.allowed(l.Fence) == nil {
 		m.leases[RecordKey{Project: l.Project, Name: l.Name}].ends = time.Time{}
+		m.feed.Publish(l.Project, Changed{Released: l.Name, By: l.Fence})
 	}
 	return nil
 }
@@ -288,11 +295,11 @@ func (m *MemoryStore) GetRecord(ctx context.Context, k RecordKey) (Record, error
 	return r.clone(), nil
 }
 
-func (r *Record) clone() Record { return Record{r.Key, bytes.Clone(r.Value), r.Revision} }
+func (r Record) clone() Record { return Record{r.Key, bytes.Clone(r.Value), r.Revision} }
 
 // PutRecord implements [Records].
 func (m *MemoryStore) PutRecord(ctx context.Context, k RecordKey, value []byte, revision int64, f Fence) (int64, error) {
-	next, err := m.ChangeRecords(ctx, []RecordChange{{Key: k, Value: value, Revision: revision}}, f)
+	next, err := m.Change(ctx, f, RecordChange{Key: k, Value: value, Revision: revision})
 	if err != nil {
 		return 0, err
 	}
@@ -301,7 +308,7 @@ func (m *MemoryStore) PutRecord(ctx context.Context, k RecordKey, value []byte, 
 
 // DropRecord implements [Records].
 func (m *MemoryStore) DropRecord(ctx context.Context, k RecordKey, revision int64, f Fence) error {
-	_, err := m.ChangeRecords(ctx, []RecordChange{{Key: k, Drop: true, Revision: revision}}, f)
+	_, err := m.Change(ctx, f, RecordChange{Key: k, Drop: true, Revision: revision})
 	return err
 }
 
@@ -310,6 +317,11 @@ func (m *MemoryStore) Batches(s Records) bool { return s == Records(m) }
 
 // ChangeRecords implements [RecordBatcher].
 func (m *MemoryStore) ChangeRecords(ctx context.Context, changes []RecordChange, f Fence) ([]int64, error) {
+	return m.Change(ctx, f, changes...)
+}
+
+// Change implements [Records].
+func (m *MemoryStore) Change(ctx context.Context, f Fence, changes ...RecordChange) ([]int64, error) {
 	if err := cmp.Or(CheckChanges(changes, f), ctx.Err()); err != nil {
 		return nil, err
 	}
@@ -325,13 +337,26 @@ func (m *MemoryStore) ChangeRecords(ctx context.Context, changes []RecordChange,
 	}
 	next := make([]int64, len(changes))
 	for i, c := range changes {
-		if c.Drop {
+		switch {
+		case c.Keep:
+			next[i] = c.Revision
+			continue
+		case c.Drop:
 			m.drop(c.Key)
-		} else {
+		default:
 			next[i] = m.put(c.Key, c.Value)
 		}
+		m.feed.Publish(c.Key.Project, Changed{Record: c.Key, Revision: next[i], By: f})
 	}
 	return next, nil
+}
+
+// Watch implements [Records].
+func (m *MemoryStore) Watch(ctx context.Context, project string) iter.Seq2[Changed, error] {
+	if err := CheckProject(project); err != nil {
+		return func(yield func(Changed, error) bool) { yield(Changed{}, err) }
+	}
+	return m.feed.Watch(ctx, project)
 }
 
 // fits returns an error if a change is not based on what there is. The lock is held.
@@ -442,25 +467,46 @@ func (m *MemoryStore) Views(s Records) bool { return s == Records(m) }
 
 // ViewRecords implements [RecordViewer].
 func (m *MemoryStore) ViewRecords(ctx context.Context, keys, folders []RecordKey) ([]Record, error) {
-	if err := cmp.Or(CheckView(keys, folders), ctx.Err()); err != nil {
+	v := View{Keys: keys}
+	for _, f := range folders {
+		v.Folders = append(v.Folders, Folder(f))
+	}
+	all, err := m.View(ctx, v)
+	if errors.Is(err, ErrTooLarge) {
+		err = errors.ErrUnsupported
+	}
+	return all, err
+}
+
+// View implements [Records]. Both strengths are the same here.
+func (m *MemoryStore) View(ctx context.Context, v View) ([]Record, error) {
+	if err := cmp.Or(v.Check(), ctx.Err()); err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var all []Record
-	for _, k := range keys {
+	for _, k := range v.Keys {
 		if r := m.records[k]; r != nil {
-			all = append(all, r.clone())
+			all = append(all, *r)
 		}
 	}
-	for _, f := range folders {
+	for _, f := range v.Folders {
 		names := m.names[RecordKey{Project: f.Project, Kind: f.Kind}]
-		at, _ := slices.BinarySearch(names, f.Name+"/")
-		for ; at < len(names) && strings.HasPrefix(names[at], f.Name+"/"); at++ {
-			all = append(all, m.records[RecordKey{f.Project, f.Kind, names[at]}].clone())
+		from, to := f.Between("")
+		at, _ := slices.BinarySearch(names, from)
+		for _, name := range names[at:min(at+MaxViewed+1, len(names))] {
+			if to != "" && name >= to {
+				break
+			}
+			all = append(all, *m.records[RecordKey{f.Project, f.Kind, name}])
 		}
 	}
-	return SortView(all), nil
+	all, err := FitView(all)
+	for i := range all {
+		all[i] = all[i].clone()
+	}
+	return all, err
 }
 
 // Now implements [Records].

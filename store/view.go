@@ -115,3 +115,17 @@ func SortView(all []Record) []Record {
 	})
 	return slices.CompactFunc(all, func(a, b Record) bool { return a.Key == b.Key })
 }
+
+// FitView puts records into the order of a view, as SortView does. If they are too many
+// for one view, or too large, the error is [ErrTooLarge].
+func FitView(all []Record) ([]Record, error) {
+	all = SortView(all)
+	size := 0
+	for _, r := range all {
+		size += len(r.Value)
+	}
+	if len(all) > MaxViewed || size > MaxViewedBytes {
+		return nil, fmt.Errorf("claude: store: %w: it has more than %d records or %d bytes", ErrTooLarge, MaxViewed, MaxViewedBytes)
+	}
+	return all, nil
+}

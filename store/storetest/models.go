@@ -306,8 +306,7 @@ func modelRecords(s *subject, seed uint64) {
 // changeSeveral makes several changes at once, if the store can.
 func (w *walk) changeSeveral(ctx context.Context, r store.Records, keys []store.RecordKey, held map[store.RecordKey]store.Record, based func(store.RecordKey) int64, took func(store.RecordKey, []byte, int64), n int) {
 	w.t.Helper()
-	by := store.Batcher(r)
-	if by == nil {
+	if changer(r) == nil {
 		return
 	}
 	f, stale := w.fence()
@@ -335,7 +334,7 @@ func (w *walk) changeSeveral(ctx context.Context, r store.Records, keys []store.
 		}
 		changes = append(changes, c)
 	}
-	next, err := by.ChangeRecords(ctx, changes, f)
+	next, err := changer(r).Change(ctx, f, changes...)
 	if stale && (want == nil || !errors.Is(err, want)) { // either reason will do
 		want = store.ErrLeaseLost
 	}
@@ -392,14 +391,12 @@ func (w *walk) compareRecords(keys []store.RecordKey, held map[store.RecordKey]s
 	same("Scan after "+k.Name, collect(w.t, r.Scan(ctx, store.Folder{Project: w.project, Kind: k.Kind}, k.Name)), func(o store.RecordKey) bool { return o.Kind == k.Kind && o.Name > k.Name })
 	below := func(o store.RecordKey) bool { return o.Kind == k.Kind && strings.HasPrefix(o.Name, "a/") }
 	same("Scan a", collect(w.t, r.Scan(ctx, store.Folder{Project: w.project, Kind: k.Kind, Name: "a"}, "")), below)
-	if v := store.Viewer(w.Fleet); v != nil && n%3 == 0 {
-		// Only the store that made the changes has them in its view for sure.
-		got, err := v.ViewRecords(ctx, []store.RecordKey{k}, []store.RecordKey{{Project: w.project, Kind: k.Kind, Name: "a"}})
-		if err == nil && w.target.Again == nil {
-			same("ViewRecords", got, func(o store.RecordKey) bool { return o == k || below(o) })
-		} else if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			w.fatal("ViewRecords: %v", err)
+	if v, ok := r.(viewing); ok && n%3 == 0 {
+		got, err := v.View(ctx, store.View{Keys: []store.RecordKey{k}, Folders: []store.Folder{{Project: w.project, Kind: k.Kind, Name: "a"}}})
+		if err != nil {
+			w.fatal("View: %v", err)
 		}
+		same("View", got, func(o store.RecordKey) bool { return o == k || below(o) })
 	}
 }
 

@@ -65,11 +65,20 @@ func Run(t *testing.T, target Target) {
 	group("Leases", leases())
 	group("Records", records())
 	s := target.Open(t)
-	if store.Batcher(s) != nil {
-		group("RecordBatcher", batches())
+	if changer(s) != nil {
+		group("Change", changes())
 	}
-	if store.Viewer(s) != nil {
-		group("RecordViewer", views())
+	if _, ok := s.(changing); ok {
+		group("Keep", keeps())
+	}
+	if viewer(s) != nil {
+		group("View", views())
+	}
+	if _, ok := s.(viewing); ok {
+		group("Strengths", strengths())
+	}
+	if _, ok := s.(watching); ok {
+		group("Watch", watches())
 	}
 	if target.Layout != nil {
 		group("Layout", layouts())
@@ -190,17 +199,6 @@ func ended(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	return ctx
-}
-
-// batcher is the store as one that makes several changes at once.
-func (s *subject) batcher() (store.RecordBatcher, store.Records) {
-	s.t.Helper()
-	r := s.Fleet
-	b := store.Batcher(r)
-	if b == nil {
-		s.t.Fatal("it makes no changes at once")
-	}
-	return b, r
 }
 
 func (s *subject) recordKey(name string) store.RecordKey {
@@ -342,28 +340,33 @@ func (s *subject) sorted(r store.Records, project, kind string, names []string) 
 	}
 }
 
-// view views the records with some names, and in some folders. It asks again if the
-// store cannot answer now, and fails the test if it never does.
-func (s *subject) view(r store.Records, names, folders []string) []store.Record {
-	s.t.Helper()
-	var keys, below []store.RecordKey
+// change makes changes, all or none.
+func (s *subject) change(r store.Records, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	return changer(r).Change(s.t.Context(), f, c...)
+}
+
+// asked is a view of the records with some names and in some folders; the name "" is all
+// of the kind.
+func (s *subject) asked(names, folders []string) store.View {
+	var v store.View
 	for _, name := range names {
-		keys = append(keys, s.recordKey(name))
+		v.Keys = append(v.Keys, s.recordKey(name))
 	}
 	for _, name := range folders {
-		below = append(below, s.recordKey(name))
+		v.Folders = append(v.Folders, store.Folder(s.recordKey(name)))
 	}
-	const most = 1000
-	for range most {
-		all, err := store.Viewer(r).ViewRecords(s.t.Context(), keys, below)
-		if errors.Is(err, errors.ErrUnsupported) {
-			continue
-		}
-		if err != nil {
-			s.t.Fatalf("ViewRecords: %v", err)
-		}
-		return all
+	return v
+}
+
+// view views the records with some names, and in some folders. It asks for what is known
+// to the store.
+func (s *subject) view(r store.Records, names, folders []string) []store.Record {
+	s.t.Helper()
+	v := s.asked(names, folders)
+	v.Known = true
+	all, err := viewer(r).View(s.t.Context(), v)
+	if err != nil {
+		s.t.Fatalf("View: %v", err)
 	}
-	s.t.Fatalf("the store did not answer %d times", most)
-	return nil
+	return all
 }

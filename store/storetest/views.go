@@ -16,11 +16,10 @@ func views() []contract {
 		{"a view has what was asked for", viewsAsked},
 		{"a view has all changes of its own store", viewsOwn},
 		{"a view has old records beside a busy folder", viewsOld},
-		{"a view shows one moment", func(s *subject) { viewsMoment(s, 50, "") }},
-		{"a view of large values shows one moment", func(s *subject) { viewsMoment(s, 10, strings.Repeat(" ", store.MaxRecord-10)) }},
+		{"a view shows one moment", func(s *subject) { viewsMoment(s, 50, "", true) }},
+		{"a view of large values shows one moment", func(s *subject) { viewsMoment(s, 10, strings.Repeat(" ", store.MaxRecord-10), true) }},
 		{"a large value in a view", viewsLarge},
 		{"bad views and ended contexts", viewsBad},
-		{"a viewer that is embedded is not used", viewsEmbedded},
 	}
 }
 
@@ -53,8 +52,8 @@ func viewsAsked(s *subject) {
 			s.t.Errorf("view of %q and below %q: %q, want %q", one.names, one.folders, got, one.want)
 		}
 	}
-	got, err := store.Viewer(r).ViewRecords(s.t.Context(), []store.RecordKey{s.recordKey("a/1"), other}, nil)
-	if err == nil && (len(got) != 2 || got[0].Key != other || got[1].Key != s.recordKey("a/1")) || err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	got, err := viewer(r).View(s.t.Context(), store.View{Keys: []store.RecordKey{s.recordKey("a/1"), other}})
+	if err != nil || len(got) != 2 || got[0].Key != other || got[1].Key != s.recordKey("a/1") {
 		s.t.Errorf("a view of two kinds: %+v, %v", got, err)
 	}
 }
@@ -108,10 +107,9 @@ func viewsOld(s *subject) {
 
 // viewsMoment: two records that are changed at once are never seen apart.
 // What their values say is followed by a text.
-func viewsMoment(s *subject, times int, text string) {
+func viewsMoment(s *subject, times int, text string, known bool) {
 	r := s.Fleet
-	b := store.Batcher(r)
-	if b == nil {
+	if changer(r) == nil {
 		s.t.Log("it makes no changes at once")
 		return
 	}
@@ -122,9 +120,9 @@ func viewsMoment(s *subject, times int, text string) {
 		defer close(done)
 		for i := range times {
 			value := []byte(strconv.Itoa(i) + text)
-			next, err := b.ChangeRecords(s.t.Context(), []store.RecordChange{
-				{Key: s.recordKey("one"), Value: value, Revision: revisions[0]}, {Key: s.recordKey("in/two"), Value: value, Revision: revisions[1]},
-			}, store.Fence{})
+			next, err := s.change(r, store.Fence{},
+				store.RecordChange{Key: s.recordKey("one"), Value: value, Revision: revisions[0]},
+				store.RecordChange{Key: s.recordKey("in/two"), Value: value, Revision: revisions[1]})
 			if err != nil {
 				s.t.Error(err)
 				return
@@ -139,7 +137,13 @@ func viewsMoment(s *subject, times int, text string) {
 			ended = true
 		default:
 		}
-		all := s.view(reader, []string{"one"}, []string{"in"})
+		v := s.asked([]string{"one"}, []string{"in"})
+		v.Known = known
+		all, err := viewer(reader).View(s.t.Context(), v)
+		if err != nil {
+			s.t.Errorf("View: %v", err)
+			break
+		}
 		if len(all) != 2 {
 			s.t.Errorf("a view of two records that are changed at once has %d", len(all))
 			break
@@ -169,33 +173,29 @@ func viewsLarge(s *subject) {
 }
 
 func viewsBad(s *subject) {
-	r := s.Fleet
-	v := store.Viewer(r)
+	v := viewer(s.Fleet)
 	a := s.recordKey("a")
-	other := a
+	other := store.Folder(a)
 	other.Project += "-b"
 	many := slices.Repeat([]store.RecordKey{a}, store.MaxChanges)
-	for name, keys := range map[string][2][]store.RecordKey{
-		"nothing": {}, "too many": {many, {a}}, "two projects": {{a}, {other}},
+	for name, bad := range map[string]store.View{
+		"nothing":      {},
+		"too many":     {Keys: many, Folders: []store.Folder{store.Folder(a)}},
+		"two projects": {Keys: []store.RecordKey{a}, Folders: []store.Folder{other}},
 	} {
-		_, err := v.ViewRecords(s.t.Context(), keys[0], keys[1])
+		_, err := v.View(s.t.Context(), bad)
 		s.wantsError(name, err, store.ErrInvalid)
 	}
-	_, err := v.ViewRecords(s.t.Context(), []store.RecordKey{a}, []store.RecordKey{{Project: s.project, Kind: "k", Name: "../n"}})
-	if _, ok := errors.AsType[*store.KeyError](err); !ok {
-		s.t.Errorf("a bad folder: %v, want a *KeyError", err)
+	for name, bad := range map[string]store.View{
+		"a bad key":    {Keys: []store.RecordKey{a, {Project: s.project, Kind: "k"}}},
+		"a bad folder": {Keys: []store.RecordKey{a}, Folders: []store.Folder{{Project: s.project, Kind: "k", Name: "../n"}}},
+	} {
+		_, err := v.View(s.t.Context(), bad)
+		if _, ok := errors.AsType[*store.KeyError](err); !ok {
+			s.t.Errorf("%s: %v, want a *KeyError", name, err)
+		}
 	}
-	if _, err := v.ViewRecords(ended(s.t), []store.RecordKey{a}, nil); err == nil {
-		s.t.Error("ViewRecords works with a context that has ended")
-	}
-}
-
-func viewsEmbedded(s *subject) {
-	r := s.Fleet
-	if store.Viewer(struct {
-		store.Records
-		store.RecordViewer
-	}{r, r.(store.RecordViewer)}) != nil {
-		s.t.Error("the GetRecord of a store that embeds it is passed by")
+	if _, err := v.View(ended(s.t), store.View{Keys: []store.RecordKey{a}}); err == nil {
+		s.t.Error("View works with a context that has ended")
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-func batches() []contract {
+func changes() []contract {
 	return []contract{
 		{"changes are made at once", changesMade},
 		{"one that is refused refuses all", changesRefused},
@@ -24,27 +24,26 @@ func batches() []contract {
 		{"a folder is looked at before the changes", changesIfBefore},
 		{"a record that others made is never overlooked", changesIfOthers},
 		{"bad changes and ended contexts", changesBad},
-		{"one that is embedded is not used", changesEmbedded},
 	}
 }
 
 func changesMade(s *subject) {
-	b, r := s.batcher()
+	r := s.Fleet
 	changed, dropped := s.put(r, s.recordKey("changed"), "1", 0), s.put(r, s.recordKey("dropped"), "1", 0)
-	got, err := b.ChangeRecords(s.t.Context(), []store.RecordChange{
+	got, err := s.change(r, store.Fence{}, []store.RecordChange{
 		{Key: s.recordKey("changed"), Value: []byte("2"), Revision: changed},
 		{Key: s.recordKey("made/here"), Value: []byte("new")},
 		{Key: s.recordKey("dropped"), Drop: true, Revision: dropped},
 		{Key: s.recordKey("empty")},
-	}, store.Fence{})
+	}...)
 	if err != nil || len(got) != 4 || got[0] == changed || got[0] == 0 || got[1] == 0 || got[2] != 0 || got[3] == 0 {
-		s.t.Fatalf("ChangeRecords = %v, %v", got, err)
+		s.t.Fatalf("Change = %v, %v", got, err)
 	}
 	s.wantsRecord("changed", "2", got[0])
 	s.wantsRecord("made/here", "new", got[1])
 	s.wantsRecord("dropped", "", 0)
 	s.wantsRecord("empty", "", got[3])
-	if next, err := b.ChangeRecords(s.t.Context(), []store.RecordChange{{Key: s.recordKey("changed"), Value: []byte("3"), Revision: got[0]}}, store.Fence{}); err != nil {
+	if next, err := s.change(r, store.Fence{}, []store.RecordChange{{Key: s.recordKey("changed"), Value: []byte("3"), Revision: got[0]}}...); err != nil {
 		s.t.Errorf("one change: %v", err)
 	} else {
 		s.wantsRecord("changed", "3", next[0])
@@ -52,7 +51,7 @@ func changesMade(s *subject) {
 }
 
 func changesRefused(s *subject) {
-	b, r := s.batcher()
+	r := s.Fleet
 	rev := s.put(r, s.recordKey("there"), "1", 0)
 	fine := []store.RecordChange{{Key: s.recordKey("new"), Value: []byte("x")}, {Key: s.recordKey("there"), Value: []byte("2"), Revision: rev}}
 	for name, c := range map[string]struct {
@@ -71,7 +70,7 @@ func changesRefused(s *subject) {
 		}
 		for at := range len(fine) + 1 { // wherever it stands
 			changes := slices.Insert(slices.Clone(fine), at, c.change)
-			_, err := b.ChangeRecords(s.t.Context(), changes, store.Fence{})
+			_, err := s.change(r, store.Fence{}, changes...)
 			s.wantsError(fmt.Sprint(name, " at ", at), err, c.want)
 		}
 		s.wantsRecord("there", "1", rev)
@@ -82,12 +81,12 @@ func changesRefused(s *subject) {
 }
 
 func changesAgain(s *subject) {
-	b, r := s.batcher()
+	r := s.Fleet
 	seen := make(map[int64]bool)
 	other := s.put(r, s.recordKey("other"), "", 0)
 	for i := range 4 {
 		value := strconv.Itoa(i)
-		got, err := b.ChangeRecords(s.t.Context(), []store.RecordChange{{Key: s.recordKey("other"), Revision: other}, {Key: s.recordKey("a"), Value: []byte(value)}}, store.Fence{})
+		got, err := s.change(r, store.Fence{}, []store.RecordChange{{Key: s.recordKey("other"), Revision: other}, {Key: s.recordKey("a"), Value: []byte(value)}}...)
 		if err != nil || seen[got[1]] {
 			s.t.Fatalf("%d: %v, %v", i, got, err)
 		}
@@ -101,16 +100,16 @@ func changesAgain(s *subject) {
 
 func changesFenced(s *subject) {
 	l := s.Fleet
-	b, r := s.batcher()
+	r := s.Fleet
 	one, two := s.put(r, s.recordKey("1"), "x", 0), s.put(r, s.recordKey("2"), "x", 0)
 	changes := []store.RecordChange{{Key: s.recordKey("1"), Value: []byte("y"), Revision: one}, {Key: s.recordKey("2"), Drop: true, Revision: two}}
 	lease := s.acquire(l, "me", time.Minute)
 	old := lease.Fence
 	old.Token--
-	_, err := b.ChangeRecords(s.t.Context(), changes, old)
+	_, err := s.change(r, old, changes...)
 	s.wantsError("an old token", err, store.ErrLeaseLost)
 	s.wantsRecord("1", "x", one)
-	got, err := b.ChangeRecords(s.t.Context(), changes, lease.Fence)
+	got, err := s.change(r, lease.Fence, changes...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -119,13 +118,13 @@ func changesFenced(s *subject) {
 	if err := l.Release(s.t.Context(), lease); err != nil {
 		s.t.Fatal(err)
 	}
-	_, err = b.ChangeRecords(s.t.Context(), []store.RecordChange{{Key: s.recordKey("1"), Revision: got[0]}, {Key: s.recordKey("3")}}, lease.Fence)
+	_, err = s.change(r, lease.Fence, []store.RecordChange{{Key: s.recordKey("1"), Revision: got[0]}, {Key: s.recordKey("3")}}...)
 	s.wantsError("a lease that was given back", err, store.ErrLeaseLost)
 	s.wantsRecord("1", "y", got[0])
 }
 
 func changesLarge(s *subject) {
-	b, _ := s.batcher()
+	r := s.Fleet
 	values := map[string]string{"small": "1", "last": "3"}
 	// Some names are folders of others.
 	for i, name := range []string{"big/below/it", "big/below", "big", "big/v", "other"} {
@@ -135,7 +134,7 @@ func changesLarge(s *subject) {
 	for _, name := range []string{"small", "big/below/it", "big/below", "big", "big/v", "other", "last"} {
 		changes = append(changes, store.RecordChange{Key: s.recordKey(name), Value: []byte(values[name])})
 	}
-	got, err := b.ChangeRecords(s.t.Context(), changes, store.Fence{})
+	got, err := s.change(r, store.Fence{}, changes...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -166,7 +165,7 @@ func changesContended(s *subject) {
 					count, _ := strconv.Atoi(string(rec.Value)) // 0 fails the count
 					changes[at] = store.RecordChange{Key: s.recordKey(name), Value: []byte(strconv.Itoa(count + 1)), Revision: rec.Revision}
 				}
-				switch _, err := store.Batcher(r).ChangeRecords(s.t.Context(), changes, store.Fence{}); {
+				switch _, err := s.change(r, store.Fence{}, changes...); {
 				case err == nil:
 					n++
 				case !errors.Is(err, store.ErrConflict):
@@ -186,7 +185,7 @@ func changesContended(s *subject) {
 }
 
 func changesIfEmpty(s *subject) {
-	b, r := s.batcher()
+	r := s.Fleet
 	for _, name := range []string{"queue", "queue.b/1", "queue0/1", "queu/1", "before/queue/1", "queue/a/below", "queue/new/below", "queue/z/far/below"} { // which are not in the folder
 		s.put(r, s.recordKey(name), "", 0)
 	}
@@ -197,7 +196,7 @@ func changesIfEmpty(s *subject) {
 		changes := []store.RecordChange{{Key: s.recordKey("other")}, {Key: s.recordKey(made), Value: []byte("1"), IfEmpty: "queue"}}
 		for _, name := range []string{"queue/a", "queue/z", made} {
 			there := s.put(r, s.recordKey(name), "x", 0)
-			_, err := b.ChangeRecords(s.t.Context(), changes, store.Fence{})
+			_, err := s.change(r, store.Fence{}, changes...)
 			s.wantsError(made+" beside "+name, err, store.ErrConflict)
 			s.wantsRecord("other", "", 0)
 			s.wantsRecord(name, "x", there)
@@ -205,7 +204,7 @@ func changesIfEmpty(s *subject) {
 				s.t.Fatal(err)
 			}
 		}
-		got, err := b.ChangeRecords(s.t.Context(), changes, store.Fence{})
+		got, err := s.change(r, store.Fence{}, changes...)
 		if err != nil {
 			s.t.Fatalf("%s if a folder is empty that is: %v", made, err)
 		}
@@ -221,19 +220,19 @@ func changesIfEmpty(s *subject) {
 
 // changesIfBefore: other changes of the batch do not count.
 func changesIfBefore(s *subject) {
-	b, r := s.batcher()
+	r := s.Fleet
 	there := s.put(r, s.recordKey("queue/a"), "x", 0)
-	_, err := b.ChangeRecords(s.t.Context(), []store.RecordChange{
+	_, err := s.change(r, store.Fence{}, []store.RecordChange{
 		{Key: s.recordKey("queue/a"), Drop: true, Revision: there},
 		{Key: s.recordKey("queue/b"), IfEmpty: "queue"},
-	}, store.Fence{})
+	}...)
 	s.wantsError("while the folder is emptied", err, store.ErrConflict)
 	s.wantsRecord("queue/a", "x", there)
-	got, err := b.ChangeRecords(s.t.Context(), []store.RecordChange{
+	got, err := s.change(r, store.Fence{}, []store.RecordChange{
 		{Key: s.recordKey("line/a")},
 		{Key: s.recordKey("line/b"), IfEmpty: "line"},
 		{Key: s.recordKey("line/0/c"), IfEmpty: "line"},
-	}, store.Fence{})
+	}...)
 	if err != nil {
 		s.t.Fatalf("while the folder is filled: %v", err)
 	}
@@ -245,7 +244,7 @@ func changesIfBefore(s *subject) {
 // changesIfOthers: a record that another process has created is visible as soon as that
 // call returns, even if the folder was empty for a long time.
 func changesIfOthers(s *subject) {
-	b, r := s.batcher()
+	r := s.Fleet
 	other := s.again()
 	fence := s.acquire(s, "me", time.Minute).Fence
 	made := 0
@@ -256,7 +255,7 @@ func changesIfOthers(s *subject) {
 	for i := range 10 {
 		for range i % 3 {
 			own := empty()
-			got, err := b.ChangeRecords(s.t.Context(), own, fence)
+			got, err := s.change(r, fence, own...)
 			if err != nil {
 				s.t.Fatalf("in an empty folder: %v", err)
 			}
@@ -267,20 +266,20 @@ func changesIfOthers(s *subject) {
 		name := fmt.Sprint("queue/other-", i)
 		there := s.put(other, s.recordKey(name), "", 0)
 		for range 2 {
-			_, err := b.ChangeRecords(s.t.Context(), empty(), fence)
+			_, err := s.change(r, fence, empty()...)
 			s.wantsError("beside another's", err, store.ErrConflict)
 		}
 		if err := other.DropRecord(s.t.Context(), s.recordKey(name), there, store.Fence{}); err != nil {
 			s.t.Fatal(err)
 		}
-		if _, err := b.ChangeRecords(s.t.Context(), empty(), fence); err != nil {
+		if _, err := s.change(r, fence, empty()...); err != nil {
 			s.t.Fatalf("after another's: %v", err)
 		}
 	}
 }
 
 func changesBad(s *subject) {
-	b, _ := s.batcher()
+	r := s.Fleet
 	a := store.RecordChange{Key: s.recordKey("a")}
 	other := a
 	other.Key.Project += "-b"
@@ -296,35 +295,23 @@ func changesBad(s *subject) {
 		"a drop if one is empty":    {a, {Key: s.recordKey("f/b"), IfEmpty: "f", Drop: true, Revision: 1}},
 		"a change if one is empty":  {a, {Key: s.recordKey("f/b"), IfEmpty: "f", Revision: 1}},
 	} {
-		_, err := b.ChangeRecords(s.t.Context(), changes, store.Fence{})
+		_, err := s.change(r, store.Fence{}, changes...)
 		s.wantsError(name, err, store.ErrInvalid)
 	}
 	for name, bad := range map[string]store.RecordChange{
 		"a bad key":    {Key: store.RecordKey{Project: s.project, Kind: "k", Name: "../n"}},
 		"a bad folder": {Key: s.recordKey("b"), IfEmpty: "queue/"},
 	} {
-		_, err := b.ChangeRecords(s.t.Context(), []store.RecordChange{a, bad}, store.Fence{})
+		_, err := s.change(r, store.Fence{}, []store.RecordChange{a, bad}...)
 		if _, ok := errors.AsType[*store.KeyError](err); !ok {
 			s.t.Errorf("%s: %v, want a *KeyError", name, err)
 		}
 	}
-	if _, err := b.ChangeRecords(ended(s.t), []store.RecordChange{a}, store.Fence{}); err == nil {
-		s.t.Error("ChangeRecords works with a context that has ended")
+	if _, err := changer(r).Change(ended(s.t), store.Fence{}, a); err == nil {
+		s.t.Error("Change works with a context that has ended")
 	}
 	s.wantsRecord("a", "", 0)
-	if _, err := b.ChangeRecords(s.t.Context(), many[1:], store.Fence{}); err != nil {
+	if _, err := s.change(r, store.Fence{}, many[1:]...); err != nil {
 		s.t.Errorf("as many as can be: %v", err)
-	}
-}
-
-// changesEmbedded: a store that embeds this one has its methods. What it does in its
-// own PutRecord must not be passed by.
-func changesEmbedded(s *subject) {
-	_, r := s.batcher()
-	if store.Batcher(struct {
-		store.Records
-		store.RecordBatcher
-	}{r, r.(store.RecordBatcher)}) != nil {
-		s.t.Error("a store that embeds it makes changes at once")
 	}
 }
