@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"errors"
-	"iter"
 	"strings"
 	"sync"
 
@@ -122,27 +121,10 @@ const leasePrefix = "fleet/"
 // Append implements [store.Transcripts].
 func (a *announcer) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	err := a.Fleet.Append(ctx, k, b)
-	changed(ctx, err)
 	if at, ok := strings.CutPrefix(b.Fence.Name, leasePrefix); ok && err == nil {
 		a.announce(at)
 	}
 	return a.report(b.Fence, err)
-}
-
-// Load implements [store.Transcripts]. Each entry extends the time of a call that is
-// bounded.
-func (a *announcer) Load(ctx context.Context, k store.Key, after store.Place) iter.Seq2[store.PlacedEntry, error] {
-	all := a.Fleet.Load(ctx, k, after)
-	if !extends(ctx) {
-		return all
-	}
-	return func(yield func(store.PlacedEntry, error) bool) {
-		for e, err := range all {
-			if changed(ctx, err); !yield(e, err) {
-				return
-			}
-		}
-	}
 }
 
 // Renew implements [store.Leases].
@@ -153,7 +135,6 @@ func (a *announcer) Renew(ctx context.Context, l store.Lease) error {
 // PutRecord implements [store.Records].
 func (a *announcer) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
 	next, err := a.Fleet.PutRecord(ctx, k, value, revision, f)
-	changed(ctx, err)
 	if err == nil {
 		a.announceRecord(k)
 	}
@@ -173,7 +154,6 @@ func (a *announcer) announceRecord(k store.RecordKey) {
 // DropRecord implements [store.Records].
 func (a *announcer) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
 	err := a.Fleet.DropRecord(ctx, k, revision, f)
-	changed(ctx, err)
 	if err == nil && k.Kind == kindConversation {
 		a.announce(k.Name)
 	}
@@ -188,18 +168,10 @@ func (a *announcer) ChangeRecords(ctx context.Context, changes []store.RecordCha
 		return nil, errors.ErrUnsupported
 	}
 	next, err := b.ChangeRecords(ctx, changes, f)
-	changed(ctx, err)
 	for _, c := range changes {
 		if err == nil && (!c.Drop || c.Key.Kind == kindConversation) {
 			a.announceRecord(c.Key)
 		}
 	}
 	return next, a.report(f, err)
-}
-
-// Delete implements [store.Transcripts].
-func (a *announcer) Delete(ctx context.Context, k store.Key, f store.Fence) error {
-	err := a.Fleet.Delete(ctx, k, f)
-	changed(ctx, err)
-	return err
 }

@@ -96,12 +96,16 @@ func (r *roster) stop(ctx context.Context, key string) (*conversation, error) {
 	}
 }
 
-// unstop lets the conversation be used again.
+// unstop lets the conversation be used again. If it still has prompts, because it could
+// not be deleted, the turn that was cut off continues.
 func (r *roster) unstop(c *conversation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c.Stopped = false
 	c.stop = make(chan struct{})
+	if len(c.waiting) > 0 {
+		r.mark(c)
+	}
 	r.waitlist.Put(c, time.Now())
 	c.watching--
 	r.forget(c)

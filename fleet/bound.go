@@ -8,13 +8,12 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
-	"github.com/claude-agent-go/claude/store"
 )
 
 // A store may hang, because a suspended writer holds its lock or because a cluster has
 // lost its quorum. Callers of a fleet must not hang with it: a call waits for the store
 // no longer than Options.StoreTimeout. One that makes many changes waits that long for
-// each of them.
+// each of them. The fleet itself also waits that long for each answer, see [timely].
 
 // boundKey is the key of the storeBound of a context.
 type boundKey struct{}
@@ -99,18 +98,23 @@ func pauseBound(ctx context.Context) (unbounded context.Context, resume func()) 
 	return ctx, func() {}
 }
 
-// changed extends the time of a call that has just changed the store, or has read the
-// next of many items.
-func changed(ctx context.Context, err error) {
+// answered extends the time of a call that the store has just answered, or that has read
+// the next of many items.
+func answered(ctx context.Context, err error) {
 	if b, ok := ctx.Value(boundKey{}).(*storeBound); ok && b.extend != nil && err == nil {
 		b.extend()
 	}
 }
 
-// extends reports whether the bound of a context is extended by progress.
-func extends(ctx context.Context) bool {
-	b, ok := ctx.Value(boundKey{}).(*storeBound)
-	return ok && b.extend != nil
+// isBounded reports whether a context is bounded.
+func isBounded(ctx context.Context) bool {
+	_, ok := ctx.Value(boundKey{}).(*storeBound)
+	return ok
+}
+
+// outlasting is a context that does not end with ctx, nor with its bound.
+func outlasting(ctx context.Context) context.Context {
+	return context.WithoutCancel(withoutBound(ctx))
 }
 
 // boundSeq bounds each step of a loop over the contents of the store. The time that the
@@ -132,25 +136,6 @@ func boundSeq[T any](b bounds, parent context.Context, seq func(ctx context.Cont
 				return
 			}
 			resume()
-		}
-	}
-}
-
-// stepwise is a store in which each record of a scan extends the time of a bounded
-// call, even a record that the call skips.
-type stepwise struct{ store.Records }
-
-// Scan implements [store.Records].
-func (s stepwise) Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error] {
-	all := s.Records.Scan(ctx, in, after)
-	if !extends(ctx) {
-		return all
-	}
-	return func(yield func(store.Record, error) bool) {
-		for r, err := range all {
-			if changed(ctx, err); !yield(r, err) {
-				return
-			}
 		}
 	}
 }

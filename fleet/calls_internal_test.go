@@ -67,7 +67,7 @@ func TestPriced(t *testing.T) {
 // after another call is added.
 func TestUnknownMembersOfCallsSurvive(t *testing.T) {
 	db := store.Memory()
-	f := assemble(t.Context(), Options{Store: db, Project: "p"})
+	f := assemble(t.Context(), Options{Store: db, Project: "p", StoreTimeout: patient})
 	at := f.records.key(kindCalls, place("ada"))
 	const written = `{"v":1,"calls":[{"id":"toolu_1","tool":"Bash","digest":"d","future":{"a":1}}],"since":[2]}`
 	if _, err := db.PutRecord(t.Context(), at, []byte(written), 0, store.Fence{}); err != nil {
@@ -113,7 +113,7 @@ func TestLetGoHoldsUpNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := newWaking(newHouse(t.Context(), Options{Store: db, Project: "p"}), &conversation{key: "ada"}, &owned{Held: held, lost: make(chan struct{})}, nil)
+		w := newWaking(newHouse(t.Context(), Options{Store: db, Project: "p", StoreTimeout: patient}), &conversation{key: "ada"}, &owned{Held: held, lost: make(chan struct{})}, nil)
 		w.going.pending = []calledTool{{ID: "toolu_0", Tool: "Bash"}}
 		call := func(ctx context.Context, id string) error {
 			return w.letGo(ctx, &hook.PreToolUseInput{ToolBase: hook.ToolBase{ToolName: "Bash", ToolUseID: id, ToolInput: json.RawMessage(`{}`)}})
@@ -177,7 +177,7 @@ func TestLetGoAfterLostReply(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := newWaking(newHouse(t.Context(), Options{Store: db, Project: "p"}), &conversation{key: "ada"}, &owned{Held: held, lost: make(chan struct{})}, nil)
+		w := newWaking(newHouse(t.Context(), Options{Store: db, Project: "p", StoreTimeout: patient}), &conversation{key: "ada"}, &owned{Held: held, lost: make(chan struct{})}, nil)
 		call := func(id string) error {
 			return w.letGo(t.Context(), &hook.PreToolUseInput{ToolBase: hook.ToolBase{ToolName: "Bash", ToolUseID: id, ToolInput: json.RawMessage(`{}`)}})
 		}

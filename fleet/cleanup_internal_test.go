@@ -14,7 +14,7 @@ import (
 func TestLogKept(t *testing.T) {
 	const day = 24 * time.Hour
 	for _, test := range []struct{ keep, log time.Duration }{{time.Hour, time.Hour}, {90 * day, 90 * day}, {KeepForever, 30 * day}} {
-		f := assemble(t.Context(), Options{Store: store.Memory(), Project: "p", Keep: test.keep})
+		f := assemble(t.Context(), Options{Store: store.Memory(), Project: "p", StoreTimeout: patient, Keep: test.keep})
 		ended := time.Unix(1e9, 0)
 		for n := range 65 { // more than a page: the last one always stays
 			name := fmt.Sprintf("c/ada/%d", n)

@@ -70,7 +70,7 @@ func (cp *copier) copyTo(ctx context.Context, rec *record, copy func(ctx context
 			return err // the conversation may come yet, and needs its session
 		}
 	}
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), min(time.Minute, cp.opts.StoreTimeout))
+	ctx, stop := context.WithTimeout(outlasting(ctx), min(time.Minute, cp.opts.StoreTimeout))
 	defer stop()
 	if left := cp.finishCopy(ctx, c); left != nil {
 		cp.opts.Logger.Warn("the next fleet to open looks whether the copy of a session is needed", "conversation", rec.Key, "session", rec.Session, "error", left)

@@ -33,7 +33,7 @@ func (l *loads) Load(ctx context.Context, k store.Key, after store.Place) iter.S
 func TestContinueAtCursor(t *testing.T) {
 	const session, lines = "00000000-0000-4000-8000-000000000001", 1234
 	db := &loads{MemoryStore: store.Memory()}
-	f := assemble(t.Context(), Options{Store: db, Project: "p"})
+	f := assemble(t.Context(), Options{Store: db, Project: "p", StoreTimeout: patient})
 	var b store.Batch
 	for i := range lines {
 		b.Entries = append(b.Entries, store.Entry(fmt.Sprintf(`{"type":"assistant","uuid":"%d","message":{"id":"m%d","role":"assistant","content":[{"type":"text","text":"%d"}]}}`, i, i/3, i)))
@@ -89,7 +89,7 @@ func TestContinueAtCursor(t *testing.T) {
 func TestCursorsOfTheNextSession(t *testing.T) {
 	const first, second = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"
 	db := store.Memory()
-	f := assemble(t.Context(), Options{Store: db, Project: "p"})
+	f := assemble(t.Context(), Options{Store: db, Project: "p", StoreTimeout: patient})
 	for session, lines := range map[string]int{first: 3 * landmarkEvery, second: 2 * landmarkEvery} {
 		var b store.Batch
 		for i := range lines {

@@ -109,7 +109,6 @@ func (e *eraser) erase(ctx context.Context, key string, fence store.Fence) error
 	if err := e.inbox.Erase(ctx, key, fence); err != nil {
 		return err
 	}
-	changed(ctx, nil)
 	sessions := append(rec.sessions(), rec.Unstored...)
 	unbounded, resume := pauseBound(ctx)
 	e.eraseFiles(unbounded, key, sessions)

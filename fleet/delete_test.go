@@ -14,6 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // left returns everything that a store has of a conversation: its records but for the
@@ -144,6 +145,38 @@ func TestDeleteCancels(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A deletion that fails before it has begun to remove anything has only interrupted the
+// turn, which continues.
+func TestDeleteFails(t *testing.T) {
+	untouched := 0
+	for n, more := 1, true; more && n < 60 && !t.Failed(); n++ {
+		synctest.Test(t, func(t *testing.T) {
+			r := newFaultRig(t, n%2 == 0)
+			release := r.cli.pause()
+			r.must(1, "ada", "hello") // one prompt: another would be looked at in any case
+			r.fault.set(n, storetest.Fail)
+			err := r.f.Delete(t.Context(), "ada")
+			more = !r.fault.pending()
+			r.fault.set(0, 0)
+			release()
+			<-time.After(time.Minute)
+			if info, gone := r.f.Get(t.Context(), "ada"); err == nil || gone != nil {
+				return // a deletion that has begun is finished by the next fleet, see TestDeleteCutOff
+			} else if info.Queued != 0 {
+				t.Errorf("call %d: %d prompts wait in a conversation that is %s", n, info.Queued, info.State)
+			}
+			if o := outcome(t, r.f, "ada", promptID(1)); o.Status != fleet.Answered {
+				t.Errorf("call %d: %+v", n, o)
+			}
+			untouched++
+			closeFleet(t, r.f)
+		})
+	}
+	if untouched < 2 {
+		t.Errorf("%d deletions have failed in time", untouched)
+	}
 }
 
 // A conversation that another process runs is left alone.

@@ -16,7 +16,7 @@ import (
 func TestLiveBehindCursor(t *testing.T) {
 	const session = "00000000-0000-4000-8000-000000000001"
 	db := store.Memory()
-	f := assemble(t.Context(), Options{Store: db, Project: "p"})
+	f := assemble(t.Context(), Options{Store: db, Project: "p", StoreTimeout: patient})
 	say := func(lines ...string) {
 		t.Helper()
 		var b store.Batch
@@ -88,7 +88,7 @@ func TestForkFromOlderSession(t *testing.T) {
 	const older, newer, to = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002", "00000000-0000-4000-8000-000000000003"
 	const first, second = "10000000-0000-4000-8000-000000000001", "10000000-0000-4000-8000-000000000002"
 	db := store.Memory()
-	f := assemble(t.Context(), Options{Store: db, Project: "p"})
+	f := assemble(t.Context(), Options{Store: db, Project: "p", StoreTimeout: patient})
 	for session, id := range map[string]string{older: first, newer: second} {
 		line := fmt.Sprintf(`{"type":"user","uuid":%q,"parentUuid":null,"sessionId":%q,"message":{"role":"user","content":"hello"}}`, id, session)
 		if err := db.Append(t.Context(), store.Key{Project: "p", Session: session}, store.Batch{Entries: []store.Entry{store.Entry(line)}}); err != nil {

@@ -65,7 +65,8 @@ type faultRig struct {
 	f     *fleet.Fleet
 	// broken lets the options of "stuck" fail.
 	broken  bool
-	release func() // lets the model answer
+	release func()        // lets the model answer
+	timeout time.Duration // for the store; 0: an hour
 	asked   approval.Question
 }
 
@@ -89,6 +90,9 @@ func (r *faultRig) openOn(db store.Fleet, lifetime time.Duration) *fleet.Fleet {
 	return open(r.T, db, r.cli, func(o *fleet.Options) {
 		o.MaxLive, o.Queue, o.QueueAll, o.IdleAfter = 1, 3, 4, 20*time.Second
 		o.DayBudgetUSD = 1000 // never spent, but counted
+		if r.timeout != 0 {
+			o.StoreTimeout = r.timeout
+		}
 		o.Gate = &approval.Options{Patience: 30 * time.Second, Lifetime: lifetime}
 		usual := o.Session
 		o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
@@ -372,7 +376,11 @@ func TestEveryCallOfTheStoreFails(t *testing.T) {
 
 // tryWithFault reports whether the n-th call came before the operation had returned.
 func tryWithFault(t *testing.T, op operation, n int, fault storetest.StoreFault) (reached bool) {
-	r := newFaultRig(t, n%2 == 0)
+	return newFaultRig(t, n%2 == 0).try(t, op, n, fault, storetest.ErrFault)
+}
+
+// try lets the n-th call of an operation go wrong, for a reason that its error must name.
+func (r *faultRig) try(t *testing.T, op operation, n int, fault storetest.StoreFault, reason error) (reached bool) {
 	if op.prepare != nil {
 		op.prepare(r)
 	}
@@ -381,9 +389,10 @@ func tryWithFault(t *testing.T, op operation, n int, fault storetest.StoreFault)
 	reached = !r.fault.pending()
 	if err != nil {
 		r.fault.set(0, 0)
-		if !errors.Is(err, storetest.ErrFault) && !errors.Is(err, store.ErrLeased) {
+		if !errors.Is(err, reason) && !errors.Is(err, store.ErrLeased) {
 			t.Errorf("the error hides its reason: %v", err)
 		}
+		<-time.After(time.Second)                                         // whatever has hung with it has also ended
 		if err = op.do(t.Context(), r); errors.Is(err, store.ErrLeased) { // the lease was not given back
 			<-time.After(time.Minute)
 			err = op.do(t.Context(), r)

@@ -3,7 +3,11 @@ package fleet
 import (
 	"fmt"
 	"slices"
+	"time"
 )
+
+// patient is the StoreTimeout of tests that assemble a fleet without Open, which fills it in.
+const patient = time.Hour
 
 // Fresh marks a prompt as one whose id Send has made, so that no other sender has it.
 func Fresh(p Prompt) Prompt {
@@ -81,3 +85,6 @@ func (f *Fleet) Watched() (n int) {
 	defer f.store.mu.Unlock()
 	return n + len(f.store.topics)
 }
+
+// Poke lets a conversation look at the store, as an announcement would.
+func (f *Fleet) Poke(key string) { f.roster.want(key) }

@@ -53,9 +53,11 @@ type house struct {
 
 // newHouse makes the parts. They do nothing yet.
 func newHouse(ctx context.Context, o Options) *house {
+	limits := bounds{o.StoreTimeout}
+	bounded := &timely{o.Store, limits}
 	h := &house{
-		opts: o, store: newAnnouncer(o.Store, o.Trace), inbox: approval.NewQuestions(stepwise{o.Store}, o.Project),
-		closing: make(chan struct{}), bounds: bounds{o.StoreTimeout},
+		opts: o, store: newAnnouncer(bounded, o.Trace), inbox: approval.NewQuestions(bounded, o.Project),
+		closing: make(chan struct{}), bounds: limits,
 	}
 	h.log = outcomelog.New(h.store, o.Project, func(name string, err error) {
 		o.Logger.Warn("the mark of an outcome cannot be read, and stays", "conversation", keyAt(name), "error", err)

@@ -32,8 +32,7 @@ const lookAgain = time.Second
 
 // awaitWork waits until there is something to do (true), or it is time to sleep.
 func (w *waking) awaitWork(ctx context.Context, s *claude.Session) bool {
-	begin := time.Now()
-	measured := begin
+	measured := time.Now()
 	for {
 		a := s.Activity()
 		left := w.opts.IdleAfter - time.Since(a.Since)
@@ -44,11 +43,7 @@ func (w *waking) awaitWork(ctx context.Context, s *claude.Session) bool {
 				}
 			}
 			left = lookAgain
-			others := a
-			others.Shells = 0
-			if others.Idle() {
-				left = min(left, w.opts.ShellGrace-time.Since(begin))
-			}
+			left = min(left, w.shellsLeft(a))
 		}
 		if left <= 0 || a.Idle() && w.roster.pressed() {
 			return false
@@ -76,6 +71,22 @@ func (w *waking) awaitWork(ctx context.Context, s *claude.Session) bool {
 			return true
 		}
 	}
+}
+
+// shellsLeft is for how long background shells may keep a CLI awake. That counts from the
+// moment when nothing else did: neither a turn, nor an agent.
+func (w *waking) shellsLeft(a claude.Activity) time.Duration {
+	a.Shells = 0
+	switch {
+	case !a.Idle():
+		w.shellsSince = time.Time{}
+	case w.shellsSince.IsZero():
+		w.shellsSince = time.Now()
+	}
+	if w.shellsSince.IsZero() {
+		return lookAgain
+	}
+	return w.opts.ShellGrace - time.Since(w.shellsSince)
 }
 
 // wanted reports whether there may be something to do.

@@ -42,7 +42,7 @@ func (ls *leases) owning(ctx context.Context, key string, do func(*owned) error)
 		return err
 	}
 	defer func() {
-		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), askBound)
+		bounded, cancel := context.WithTimeout(outlasting(ctx), askBound)
 		defer cancel()
 		if err := lease.release(bounded); err != nil {
 			ls.opts.Logger.Warn("a lease could not be given back, it will expire", "conversation", key, "error", err)
@@ -60,7 +60,7 @@ func (ls *leases) ownNamed(ctx context.Context, name string) (*owned, error) {
 	o := &owned{Held: l, lost: make(chan struct{}), done: make(chan struct{})}
 	o.lose = sync.OnceFunc(func() { close(o.lost) })
 	o.limit = time.AfterFunc(o.Left(), o.lose) // even if a renewal hangs
-	ctx, o.stop = context.WithCancel(context.WithoutCancel(ctx))
+	ctx, o.stop = context.WithCancel(outlasting(ctx))
 	go o.renew(ctx)
 	return o, nil
 }
@@ -98,7 +98,7 @@ func (o *owned) release(ctx context.Context) error {
 	<-o.done
 	o.limit.Stop()
 	if o.isLost() {
-		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), doubtBound)
+		bounded, cancel := context.WithTimeout(outlasting(ctx), doubtBound)
 		defer cancel()
 		if err := o.Renew(bounded); errors.Is(err, store.ErrLeaseLost) {
 			return nil

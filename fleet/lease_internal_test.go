@@ -26,7 +26,7 @@ func TestCallInDoubt(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				w := newWaking(newHouse(t.Context(), Options{Store: db, Project: "p"}), &conversation{key: "ada"}, &owned{Held: held, lost: make(chan struct{})}, nil)
+				w := newWaking(newHouse(t.Context(), Options{Store: db, Project: "p", StoreTimeout: patient}), &conversation{key: "ada"}, &owned{Held: held, lost: make(chan struct{})}, nil)
 				<-time.After(c.suspended)
 				out, err := w.release(t.Context(), &hook.PreToolUseInput{ToolBase: hook.ToolBase{ToolName: "Bash", ToolUseID: "toolu_1", ToolInput: json.RawMessage(`{}`)}})
 				denied := out != nil && out.Decision == hook.PermissionDeny

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +22,7 @@ import (
 type rewritten struct {
 	claude.Transport
 	change func(line []byte) []byte
+	begun  chan io.Writer // gets the output of each, for more lines; nil: they get none
 }
 
 func (r rewritten) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
@@ -27,7 +30,15 @@ func (r rewritten) Start(ctx context.Context, l *claude.Launch) (claude.Conn, er
 	if err != nil {
 		return nil, err
 	}
-	return &rewrittenConn{Conn: conn, lines: bufio.NewReader(conn), change: r.change}, nil
+	from, to := io.Pipe() // so that lines can be added
+	go func() {
+		_, err := io.Copy(to, conn)
+		to.CloseWithError(err)
+	}()
+	if r.begun != nil {
+		r.begun <- to
+	}
+	return &rewrittenConn{Conn: conn, lines: bufio.NewReader(from), change: r.change}, nil
 }
 
 type rewrittenConn struct {
@@ -51,27 +62,57 @@ func (c *rewrittenConn) Read(p []byte) (int, error) {
 }
 
 // A shell that a turn has left in the background keeps the CLI for Options.ShellGrace, and
-// no longer.
+// no longer. That counts from the end of the turn, however long it took, or from the end of
+// the last agent in the background; a look at the store that finds nothing does not count.
 func TestShellGrace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cli := newScripted()
-		f := open(t, store.Memory(), rewritten{cli, func(line []byte) []byte {
-			if bytes.Contains(line, []byte(`"type":"result"`)) {
-				line = append([]byte(`{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_type":"local_bash"}]}`+"\n"), line...)
-			}
-			return line
-		}}, func(o *fleet.Options) { o.IdleAfter, o.ShellGrace = time.Minute, 5*time.Minute+time.Second/2 })
-		defer closeFleet(t, f)
-		ask(t, f, "ada", "hello")
-		<-time.After(5 * time.Minute)
-		if live, _ := cli.counts(); live != 1 {
-			t.Errorf("%d CLIs while the shell may run", live)
-		}
-		<-time.After(time.Second)
-		if live, _ := cli.counts(); live != 0 {
-			t.Errorf("%d CLIs after the grace", live)
-		}
-	})
+	const grace = 5 * time.Minute
+	for name, test := range map[string]struct {
+		tasks   string        // that the turn leaves
+		turn    time.Duration // how long it takes
+		changed time.Duration // after the turn, only the shell is left; 0: from its end
+		poked   bool
+	}{
+		"at once":           {tasks: `{"task_type":"local_bash"}`},
+		"after a long turn": {tasks: `{"task_type":"local_bash"}`, turn: 2 * grace},
+		"poked meanwhile":   {tasks: `{"task_type":"local_bash"}`, poked: true},
+		"after an agent":    {tasks: `{"task_type":"local_bash"},{"task_type":"local_agent"}`, changed: 2 * grace},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cli := newScripted()
+				outputs := make(chan io.Writer, 1)
+				f := open(t, store.Memory(), rewritten{cli, func(line []byte) []byte {
+					if bytes.Contains(line, []byte(`"type":"result"`)) {
+						line = append([]byte(`{"type":"system","subtype":"background_tasks_changed","tasks":[`+test.tasks+`]}`+"\n"), line...)
+					}
+					return line
+				}, outputs}, func(o *fleet.Options) { o.IdleAfter, o.ShellGrace = time.Minute, grace+time.Second/2 })
+				defer closeFleet(t, f)
+				release := cli.pause()
+				send(t, f, "ada", "hello")
+				<-time.After(test.turn)
+				release()
+				synctest.Wait()
+				if test.changed > 0 {
+					<-time.After(test.changed)
+					fmt.Fprintln(<-outputs, `{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_type":"local_bash"}]}`)
+				}
+				end := time.Now().Add(grace)
+				if test.poked {
+					<-time.After(grace / 2)
+					f.Poke("ada")
+				}
+				<-time.After(time.Until(end))
+				if live, _ := cli.counts(); live != 1 {
+					t.Errorf("%d CLIs while the shell may run", live)
+				}
+				<-time.After(2 * time.Second) // agents are looked at once in a second
+				if live, _ := cli.counts(); live != 0 {
+					t.Errorf("%d CLIs after the grace", live)
+				}
+			})
+		})
+	}
 }
 
 // A rewind reports the links that the CLI has left alone, which a dry run does not know.
@@ -85,7 +126,7 @@ func TestRewindReportsLinks(t *testing.T) {
 				}
 			}
 			return line
-		}}, nil)
+		}, nil}, nil)
 		defer closeFleet(t, f)
 		prompt := edit(t, f, "ada", "/repo/a")
 		got, err := f.Rewind(t.Context(), "ada", fleet.RewindTo{Prompt: prompt})

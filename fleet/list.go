@@ -42,7 +42,7 @@ type reports struct {
 // listTenant yields the conversations of a tenant, and reads nothing of others.
 func (rp *reports) listTenant(ctx context.Context, tenant string) iter.Seq2[ConversationInfo, error] {
 	return rp.list(ctx, func(ctx context.Context, kind string) iter.Seq2[store.Record, error] {
-		return rp.opts.Store.Scan(ctx, store.Folder{Project: rp.opts.Project, Kind: kind, Name: tenantPlace(tenant)}, "")
+		return rp.store.Scan(ctx, store.Folder{Project: rp.opts.Project, Kind: kind, Name: tenantPlace(tenant)}, "")
 	})
 }
 
@@ -59,7 +59,6 @@ func (rp *reports) infos(ctx context.Context, scan func(ctx context.Context, kin
 			return
 		}
 		for r, err := range scan(ctx, kindConversation) {
-			changed(ctx, err)
 			var rec record
 			if err == nil {
 				err = decode(r, &rec)
@@ -82,7 +81,6 @@ func (rp *reports) infos(ctx context.Context, scan func(ctx context.Context, kin
 func (rp *reports) queueStates(ctx context.Context, prompts iter.Seq2[store.Record, error]) (map[string]queueState, error) {
 	queues := make(map[string]queueState)
 	for r, err := range prompts {
-		changed(ctx, err)
 		var p queued
 		if err == nil {
 			err = decode(r, &p)

@@ -101,7 +101,7 @@ func (h *tampered) ChangeRecords(ctx context.Context, changes []store.RecordChan
 	h.mu.Lock()
 	change := h.change
 	h.mu.Unlock()
-	do := func() ([]int64, error) { return h.MemoryStore.ChangeRecords(ctx, changes, f) }
+	do := func() ([]int64, error) { return h.MemoryStore.ChangeRecords(context.WithoutCancel(ctx), changes, f) } // perhaps after the call
 	if change != nil {
 		return change(changes, do)
 	}

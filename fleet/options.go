@@ -149,7 +149,8 @@ type Options struct {
 	// wait that long for each. Resume does too, but not for what it copies. Loops
 	// that wait for news, such as Wait, Events and Outcomes, ask again until their
 	// context ends. The error then matches [ErrTimeout]; that of Send is an
-	// [*InDoubtError] if the prompt may have been accepted.
+	// [*InDoubtError] if the prompt may have been accepted. What the fleet does by
+	// itself, Open included, waits that long for each answer, and tries again later.
 	StoreTimeout time.Duration
 	// Journal is the directory for what the store does not take; see
 	// [claude.StoreOptions].

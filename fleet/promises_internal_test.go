@@ -430,7 +430,7 @@ func TestWaitEstimate(t *testing.T) {
 
 // A ticket that is not over shows the state of the conversation and its prompt.
 func TestStanding(t *testing.T) {
-	f := assemble(t.Context(), Options{Store: store.Memory(), Project: "p"})
+	f := assemble(t.Context(), Options{Store: store.Memory(), Project: "p", StoreTimeout: patient})
 	at := time.Unix(1000, 0)
 	spent := map[string]keptLedger{}
 	stuckAt := &stuck{Prompt: "p1", Reason: "no disk", Cause: CLIFailed}

@@ -16,7 +16,7 @@ func TestQuestionForPrefersWhatIsNotOver(t *testing.T) {
 	for _, state := range []approval.State{approval.Open, approval.Decided} {
 		t.Run(string(state), func(t *testing.T) {
 			db := store.Memory()
-			w := newWaking(newHouse(t.Context(), Options{Store: db, Project: "p"}), &conversation{key: "ada"}, nil, nil)
+			w := newWaking(newHouse(t.Context(), Options{Store: db, Project: "p", StoreTimeout: patient}), &conversation{key: "ada"}, nil, nil)
 			calls := []string{"toolu_1", "toolu_2"}
 			for _, call := range calls {
 				if _, err := w.inbox.Ask(t.Context(), approval.Question{Conversation: "ada", Tool: "Bash", ToolUseID: call, Input: json.RawMessage(`{}`)}, store.Fence{}); err != nil {

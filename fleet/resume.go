@@ -171,7 +171,6 @@ func checkClosed(ctx context.Context, from *ResumeFrom) error {
 // holderOf returns the key of the conversation that has a session, "" if none has.
 func (cp *copier) holderOf(ctx context.Context, session string) (key string, err error) {
 	for r, err := range cp.store.Scan(ctx, store.Folder{Project: cp.opts.Project, Kind: kindConversation}, "") {
-		changed(ctx, err)
 		var rec record
 		if err == nil {
 			err = decode(r, &rec)

@@ -24,7 +24,7 @@ func TestUntilNews(t *testing.T) {
 		"nothing":                 {nil, poll},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			f := assemble(t.Context(), Options{Store: store.Memory(), Project: "p", Poll: poll})
+			f := assemble(t.Context(), Options{Store: store.Memory(), Project: "p", StoreTimeout: patient, Poll: poll})
 			w := f.roster.watch("ada", "x")
 			for _, it := range test.items {
 				w.put(it)

@@ -16,7 +16,8 @@ import (
 // another: it reads the store, and lets its worker take the next step.
 type waking struct {
 	worker
-	turns int
+	turns       int
+	shellsSince time.Time // when only shells began to keep it awake; zero: something else does
 }
 
 func newWaking(h *house, c *conversation, lease *owned, stop <-chan struct{}) *waking {
@@ -135,6 +136,10 @@ func (w *waking) look() (step, *queued, error) {
 	}
 	w.decline()
 	w.roster.mu.Lock()
+	if w.over() { // whatever is wanted now is for the next one who runs the conversation
+		w.roster.mu.Unlock()
+		return sleep, nil, nil
+	}
 	w.c.Wanted, w.c.stuck = false, false
 	w.roster.mu.Unlock()
 	if looks := w.opts.looks; looks != nil {
@@ -145,6 +150,7 @@ func (w *waking) look() (step, *queued, error) {
 
 // do takes a step. A prompt is counted as begun before a CLI can see it.
 func (w *waking) do(s step, p *queued) (err error) {
+	w.shellsSince = time.Time{}
 	if s != rewind {
 		done := w.begins(p, s)
 		defer func() { done(err != nil) }()

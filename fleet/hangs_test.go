@@ -1,0 +1,237 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/test/long"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storetest"
+)
+
+// stalls is a store of which a chosen call hangs until its context ends. A context that
+// does not end is reported. It embeds no store, so that a new method cannot be forgotten.
+type stalls struct {
+	s      *strict
+	choose func(storetest.StoreCall) storetest.StoreFault
+	report func(format string, args ...any)
+	each   time.Duration // that any other call takes
+}
+
+// patience is how long a call may hang before it counts as one without a bound.
+const patience = time.Minute
+
+func (s *stalls) hang(ctx context.Context, method string) error {
+	fault := s.choose(storetest.StoreCall{Method: method})
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(map[storetest.StoreFault]time.Duration{storetest.None: s.each, storetest.Timeout: patience}[fault]):
+		if fault == storetest.None {
+			return nil
+		}
+		s.report("%s has no bound", method)
+		return context.DeadlineExceeded
+	}
+}
+
+func stalled[T any](ctx context.Context, s *stalls, method string, call func() (T, error)) (out T, err error) {
+	if err := s.hang(ctx, method); err != nil {
+		return out, err
+	}
+	return call()
+}
+
+func stalledSeq[T any](ctx context.Context, s *stalls, method string, call iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		if err := s.hang(ctx, method); err != nil {
+			yield(*new(T), err)
+			return
+		}
+		call(yield)
+	}
+}
+
+func (s *stalls) Append(ctx context.Context, k store.Key, b store.Batch) error {
+	_, err := stalled(ctx, s, "Append", func() (any, error) { return nil, s.s.Append(ctx, k, b) })
+	return err
+}
+
+func (s *stalls) Load(ctx context.Context, k store.Key, after store.Place) iter.Seq2[store.PlacedEntry, error] {
+	return stalledSeq(ctx, s, "Load", s.s.Load(ctx, k, after))
+}
+
+func (s *stalls) List(ctx context.Context, project string) iter.Seq2[store.Summary, error] {
+	return stalledSeq(ctx, s, "List", s.s.List(ctx, project))
+}
+
+func (s *stalls) Subagents(ctx context.Context, project, session string) iter.Seq2[string, error] {
+	return stalledSeq(ctx, s, "Subagents", s.s.Subagents(ctx, project, session))
+}
+
+func (s *stalls) Delete(ctx context.Context, k store.Key, f store.Fence) error {
+	_, err := stalled(ctx, s, "Delete", func() (any, error) { return nil, s.s.Delete(ctx, k, f) })
+	return err
+}
+
+func (s *stalls) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (store.Lease, error) {
+	return stalled(ctx, s, "Acquire "+name, func() (store.Lease, error) { return s.s.Acquire(ctx, project, name, owner, ttl) })
+}
+
+func (s *stalls) Renew(ctx context.Context, l store.Lease) error {
+	_, err := stalled(ctx, s, "Renew", func() (any, error) { return nil, s.s.Renew(ctx, l) })
+	return err
+}
+
+func (s *stalls) Release(ctx context.Context, l store.Lease) error {
+	_, err := stalled(ctx, s, "Release", func() (any, error) { return nil, s.s.Release(ctx, l) })
+	return err
+}
+
+func (s *stalls) Now(ctx context.Context) (time.Time, error) {
+	return stalled(ctx, s, "Now", func() (time.Time, error) { return s.s.Now(ctx) })
+}
+
+func (s *stalls) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+	return stalled(ctx, s, "GetRecord "+k.Kind, func() (store.Record, error) { return s.s.GetRecord(ctx, k) })
+}
+
+func (s *stalls) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+	return stalled(ctx, s, "PutRecord "+k.Kind, func() (int64, error) { return s.s.PutRecord(ctx, k, value, revision, f) })
+}
+
+func (s *stalls) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
+	_, err := stalled(ctx, s, "DropRecord "+k.Kind, func() (any, error) { return nil, s.s.DropRecord(ctx, k, revision, f) })
+	return err
+}
+
+func (s *stalls) Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error] {
+	return stalledSeq(ctx, s, "Scan "+in.Kind, s.s.Scan(ctx, in, after))
+}
+
+func (s *stalls) Batches(of store.Records) bool { return of == store.Records(s) && !s.s.apart }
+
+func (s *stalls) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
+	return stalled(ctx, s, "ChangeRecords", func() ([]int64, error) { return s.s.ChangeRecords(ctx, changes, f) })
+}
+
+func (s *stalls) Views(of store.Records) bool { return of == store.Records(s) && !s.s.apart }
+
+func (s *stalls) ViewRecords(ctx context.Context, keys, folders []store.RecordKey) ([]store.Record, error) {
+	return stalled(ctx, s, "ViewRecords", func() ([]store.Record, error) { return s.s.ViewRecords(ctx, keys, folders) })
+}
+
+// newStallRig is newFaultRig with a store that hangs.
+func newStallRig(t *testing.T, apart bool) *faultRig {
+	t.Helper()
+	r := &faultRig{T: t, db: store.Memory(), cli: newScripted(), timeout: 10 * time.Second}
+	r.f = r.openOn(r.stalls(apart), 0)
+	t.Cleanup(func() { _ = r.f.Close(context.Background()) })
+	return r
+}
+
+func (r *faultRig) stalls(apart bool) *stalls {
+	return &stalls{&strict{MemoryStore: r.db, apart: apart, report: unfenced(r.T)}, r.fault.choose, r.Errorf, 0}
+}
+
+// Whichever call of the store hangs (on the quick level each seventh), of an operation or of
+// what the fleet does by itself meanwhile: it ends after Options.StoreTimeout, with an error
+// that says so, and everything continues.
+func TestEveryCallOfTheStoreHangs(t *testing.T) {
+	all := map[string]operation{
+		"nothing": {
+			prepare: func(r *faultRig) { r.must(1, "ada", "hello") },
+			do:      func(context.Context, *faultRig) error { <-time.After(5 * time.Minute); return nil },
+			holds:   func(r *faultRig) { r.isAnswered(1, "ada", "hello") },
+		},
+		"clean up": {
+			prepare: func(r *faultRig) { r.must(1, "ada", "hello"); <-time.After(time.Minute - time.Millisecond) },
+			do:      func(context.Context, *faultRig) error { <-time.After(5 * time.Minute); return nil },
+			holds:   func(r *faultRig) { r.isAnswered(1, "ada", "hello") },
+		},
+	}
+	for name, op := range operations {
+		all[name] = op
+	}
+	for name, op := range all {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for n, more := 1, true; more && n < 60 && !t.Failed(); n += long.Pick(7, 1) {
+				synctest.Test(t, func(t *testing.T) {
+					more = newStallRig(t, n%2 == 0).try(t, op, n, storetest.Timeout, fleet.ErrTimeout)
+				})
+				if t.Failed() {
+					t.Errorf("call %d hangs", n)
+				}
+			}
+		})
+	}
+}
+
+// Open does not hang with the store either, nor does what it takes up.
+func TestOpenEndsWhileTheStoreHangs(t *testing.T) {
+	refused := 0
+	for n, more := 1, true; more && n < 60 && !t.Failed(); n++ {
+		synctest.Test(t, func(t *testing.T) {
+			r := newStallRig(t, n%2 == 0)
+			r.must(1, "ada", "tool 1")
+			<-time.After(5 * time.Minute)
+			r.fault.set(4, storetest.Timeout)
+			_ = r.f.Delete(t.Context(), "ada")
+			r.fault.set(0, 0)
+			closeFleet(t, r.f)
+			r.fault.set(n, storetest.Timeout)
+			o := fleet.Options{Store: r.stalls(n%2 == 0), Project: "p", StoreTimeout: 10 * time.Second, MaxLive: fleet.NoCLIs, Logger: slog.New(slog.DiscardHandler)}
+			f, err := fleet.Open(t.Context(), o)
+			if err != nil {
+				if refused++; !errors.Is(err, fleet.ErrTimeout) {
+					t.Error(err)
+				}
+				return
+			}
+			<-time.After(5 * time.Minute)
+			more = !r.fault.pending() && n < 20 // it looks at the store for ever
+			r.fault.set(0, 0)
+			closeFleet(t, f)
+		})
+	}
+	if refused == 0 {
+		t.Error("no call of Open has hung")
+	}
+}
+
+// Delete and Fork may take longer than the store may take for one thing: each answer of the
+// store gives them more time, also those about leases and questions.
+func TestManyChangesOfASlowStore(t *testing.T) {
+	for _, apart := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newStallRig(t, apart)
+			for n := range 5 {
+				r.must(n, "ada", fmt.Sprint("tool ", n))
+				decide(t, r.f, question(t, r.f), permission.Allow())
+				<-time.After(time.Minute)
+			}
+			closeFleet(t, r.f)
+			slow := r.stalls(apart)
+			slow.each = 3 * time.Second
+			r.f = r.openOn(slow, 0)
+			begin := time.Now()
+			if err := r.f.Fork(t.Context(), "ada", "bob", ""); err != nil {
+				t.Errorf("forked for %v: %v", time.Since(begin), err)
+			}
+			begin = time.Now()
+			if err := r.f.Delete(t.Context(), "ada"); err != nil || time.Since(begin) < 30*time.Second {
+				t.Errorf("deleted for %v: %v", time.Since(begin), err)
+			}
+			closeFleet(t, r.f)
+		})
+	}
+}
