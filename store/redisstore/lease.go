@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // Acquire implements [store.Leases].
@@ -41,7 +42,7 @@ func (s *Store) Renew(ctx context.Context, l store.Lease) error {
 	if err := cmp.Or(store.CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
 		return err
 	}
-	_, err := s.run(ctx, renewScript(), []string{s.leaseKey(l.Project, l.Fence)}, token(l.Fence), l.TTL.Microseconds())
+	_, err := s.run(ctx, renewScript(), []string{s.leaseKey(l.Project, l.Fence)}, token(l.Fence), l.TTL.Microseconds(), "", "")
 	return fail(l.Name, err)
 }
 
@@ -50,7 +51,8 @@ func (s *Store) Release(ctx context.Context, l store.Lease) error {
 	if err := cmp.Or(store.CheckLease(l.Project, l.Name), ctx.Err()); err != nil {
 		return err
 	}
-	_, err := s.run(ctx, renewScript(), []string{s.leaseKey(l.Project, l.Fence)}, token(l.Fence), 0)
+	released := storeimpl.Text(store.Changed{Released: l.Name, By: l.Fence})
+	_, err := s.run(ctx, renewScript(), []string{s.leaseKey(l.Project, l.Fence)}, token(l.Fence), 0, s.channel(l.Project), released)
 	if errors.Is(err, store.ErrLeaseLost) {
 		err = nil
 	}

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // Store is a store in Redis. Its methods may be called from any goroutine.
@@ -19,6 +21,9 @@ type Store struct {
 	base string
 
 	checked atomic.Bool // the layout is one that this program knows
+
+	mu   sync.Mutex
+	hubs map[string]*storeimpl.Hub // of the projects that are or were watched; nil when the store is closed
 }
 
 var _ store.Fleet = (*Store)(nil)
@@ -65,10 +70,21 @@ func (s *Store) keepsAll(ctx context.Context) error {
 // client should have ContextTimeoutEnabled, so that calls end with their
 // contexts, and a MaxRetries of -1: a client that repeats a call whose answer was
 // lost can store entries without a uuid twice.
-func New(db redis.UniversalClient) *Store { return &Store{db: db, base: "claude"} }
+func New(db redis.UniversalClient) *Store {
+	return &Store{db: db, base: "claude", hubs: make(map[string]*storeimpl.Hub)}
+}
 
-// Close closes the client.
-func (s *Store) Close() error { return s.db.Close() }
+// Close closes the client. Loops over [Store.Watch] end with an error.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	hubs := s.hubs
+	s.hubs = nil
+	s.mu.Unlock()
+	for project, h := range hubs {
+		h.Close(fail(project, redis.ErrClosed))
+	}
+	return s.db.Close()
+}
 
 // layoutVersion is the version of the keys and values that this program writes.
 const layoutVersion = 1

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // parseRecord reads the stored form of a record: the revision, a colon, the
@@ -84,30 +84,38 @@ func (k *kinds) of(kind string) int {
 // Batches implements [store.RecordBatcher].
 func (s *Store) Batches(r store.Records) bool { return r == store.Records(s) }
 
-// ChangeRecords implements [store.RecordBatcher], in one script. A project is on one node
-// of a cluster, so its records can be changed together.
+// ChangeRecords implements [store.RecordBatcher].
 func (s *Store) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
+	return s.Change(ctx, f, changes...)
+}
+
+// Change implements [store.Records], in one script. A project is on one node of a cluster, so
+// its records can be changed together.
+func (s *Store) Change(ctx context.Context, f store.Fence, changes ...store.RecordChange) ([]int64, error) {
 	if err := cmp.Or(store.CheckChanges(changes, f), ctx.Err()); err != nil {
 		return nil, err
 	}
 	project := changes[0].Key.Project
 	all := kinds{s: s, project: project, number: make(map[string]int)}
-	args := []any{token(f)}
-	onlyDrops := true
+	args := []any{token(f), s.channel(project), storeimpl.By(f)}
+	grows := false
 	for _, c := range changes {
 		op := "put"
-		if c.Drop {
+		switch {
+		case c.Drop:
 			op = "drop"
+		case c.Keep:
+			op = "keep"
 		}
-		onlyDrops = onlyDrops && c.Drop
-		args = append(args, all.of(c.Key.Kind), c.Key.Name, op, strconv.FormatInt(c.Revision, 10), c.IfEmpty, c.Value)
+		grows = grows || op == "put"
+		args = append(args, all.of(c.Key.Kind), c.Key.Kind, c.Key.Name, op, strconv.FormatInt(c.Revision, 10), c.IfEmpty, c.Value)
 	}
 	db, err := s.client(ctx)
 	if err != nil {
 		return nil, fail(changes[0].Key, err)
 	}
 	keys := append([]string{s.leaseKey(project, f), s.key(project, "revision")}, all.keys...)
-	next, err := changeScript(onlyDrops).Run(ctx, db, keys, args...).Int64Slice()
+	next, err := changeScript(grows).Run(ctx, db, keys, args...).Int64Slice()
 	if err == nil && len(next) != len(changes) {
 		err = fmt.Errorf("%w: the server's answer is not a change", store.ErrDamaged)
 	}
@@ -123,20 +131,43 @@ func (s *Store) ChangeRecords(ctx context.Context, changes []store.RecordChange,
 // Views implements [store.RecordViewer].
 func (s *Store) Views(r store.Records) bool { return r == store.Records(s) }
 
-// ViewRecords implements [store.RecordViewer], in one script.
+// ViewRecords implements [store.RecordViewer].
 func (s *Store) ViewRecords(ctx context.Context, keys, folders []store.RecordKey) ([]store.Record, error) {
-	if err := cmp.Or(store.CheckView(keys, folders), ctx.Err()); err != nil {
+	if err := store.CheckView(keys, folders); err != nil {
 		return nil, err
 	}
-	project := slices.Concat(keys, folders)[0].Project
+	v := store.View{Keys: keys}
+	for _, k := range folders {
+		v.Folders = append(v.Folders, store.Folder(k))
+	}
+	found, err := s.View(ctx, v)
+	if errors.Is(err, store.ErrTooLarge) {
+		err = fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+	}
+	return found, err
+}
+
+// View implements [store.Records], in one script. Scripts run one after the other on the node
+// that has the project, so Known makes no difference.
+func (s *Store) View(ctx context.Context, v store.View) ([]store.Record, error) {
+	if err := cmp.Or(v.Check(), ctx.Err()); err != nil {
+		return nil, err
+	}
+	project := ""
+	for _, f := range v.Folders {
+		project = f.Project
+	}
+	for _, k := range v.Keys {
+		project = k.Project
+	}
 	all := kinds{s: s, project: project, number: make(map[string]int)}
 	args := []any{store.MaxViewed, store.MaxViewedBytes}
-	for _, k := range keys {
+	for _, k := range v.Keys {
 		args = append(args, all.of(k.Kind), "key", k.Name, "")
 	}
-	for _, k := range folders {
-		from, to := bounds(store.Folder(k), "")
-		args = append(args, all.of(k.Kind), "folder", from, to)
+	for _, f := range v.Folders {
+		from, to := bounds(f, "")
+		args = append(args, all.of(f.Kind), "folder", from, to)
 	}
 	db, err := s.client(ctx)
 	if err != nil {
@@ -147,7 +178,7 @@ func (s *Store) ViewRecords(ctx context.Context, keys, folders []store.RecordKey
 		return nil, fail("view", err)
 	}
 	if len(answer) == 1 {
-		return nil, fail("view", fmt.Errorf("%w: it is larger than %d records or %d bytes", errors.ErrUnsupported, store.MaxViewed, store.MaxViewedBytes))
+		return nil, fail("view", fmt.Errorf("%w: more than %d records or %d bytes", store.ErrTooLarge, store.MaxViewed, store.MaxViewedBytes))
 	}
 	names := make(map[string]string, len(all.number))
 	for kind, n := range all.number {

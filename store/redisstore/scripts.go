@@ -25,6 +25,14 @@ if ARGV[1] ~= '' then
 end
 `
 
+// publish tells those who watch a project of a change that a script has made. A user who may not
+// publish, or a server that cannot, must not undo the change: the script goes on.
+const publish = `
+local function publish(channel, text)
+	if text ~= '' then redis.pcall('SPUBLISH', channel, text) end
+end
+`
+
 // now is the server's time in microseconds. Numbers are exact up to 2^53.
 const now = `
 local t = redis.call('TIME')
@@ -38,21 +46,24 @@ local now = t[1] * 1000000 + t[2]
 // to evict keys.
 //
 //	KEYS  lease, deleted, entries, uuids, batches, list, life, lives
-//	ARGV  token, session, batch id, member of the list, score or "", then id and line of each entry
+//	ARGV  token, session, batch id, member of the list, score or "", channel, announcement, then id and line of each entry
 func appendScript() *redis.Script {
-	return redis.NewScript(fence + now + `
+	return redis.NewScript(fence + now + publish + `
 if redis.call('SISMEMBER', KEYS[2], ARGV[2]) == 1 then return -2 end
-if #ARGV == 5 then return 0 end
+if #ARGV == 7 then return 0 end
 local begun = redis.call('EXISTS', KEYS[3]) == 1
 if not begun and redis.call('EXISTS', KEYS[7]) == 1 then return -5 end
 if ARGV[3] ~= '' and redis.call('SADD', KEYS[5], ARGV[3]) == 0 then return 0 end
 if not begun then redis.call('SET', KEYS[7], redis.call('INCR', KEYS[8])) end
-for i = 6, #ARGV, 2 do
+local announcement = ''
+for i = 8, #ARGV, 2 do
 	if ARGV[i] == '' or redis.call('SADD', KEYS[4], ARGV[i]) == 1 then
 		redis.call('RPUSH', KEYS[3], ARGV[i + 1])
+		announcement = ARGV[7]
 	end
 end
 redis.call('ZADD', KEYS[6], ARGV[5] == '' and string.format('%.0f', now) or ARGV[5], ARGV[4])
+publish(ARGV[6], announcement)
 return 0
 `)
 }
@@ -61,9 +72,9 @@ return 0
 // under the fourth key. The first is the lease.
 //
 //	KEYS  lease, deleted, list, subs, summaries
-//	ARGV  token, session, beginning of the keys of transcripts
+//	ARGV  token, session, beginning of the keys of transcripts, channel, announcement
 func deleteScript() *redis.Script {
-	return redis.NewScript(whenFull + fence + `
+	return redis.NewScript(whenFull + fence + publish + `
 redis.call('SADD', KEYS[2], ARGV[2])
 local subs = redis.call('ZRANGE', KEYS[4], 0, -1)
 table.insert(subs, '')
@@ -75,6 +86,7 @@ end
 redis.call('DEL', KEYS[4])
 redis.call('ZREM', KEYS[3], ARGV[2])
 redis.call('HDEL', KEYS[5], ARGV[2])
+publish(ARGV[4], ARGV[5])
 return 0
 `)
 }
@@ -82,11 +94,12 @@ return 0
 // deleteSubScript deletes the transcript of a sub-agent.
 //
 //	KEYS  lease, entries, uuids, batches, life, subs
-//	ARGV  token, sub
+//	ARGV  token, sub, channel, announcement
 func deleteSubScript() *redis.Script {
-	return redis.NewScript(whenFull + fence + `
+	return redis.NewScript(whenFull + fence + publish + `
 redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[5])
 redis.call('ZREM', KEYS[6], ARGV[2])
+publish(ARGV[3], ARGV[4])
 return 0
 `)
 }
@@ -112,29 +125,31 @@ return {token, '', '0'}
 // renewScript changes when a lease ends: a time from now, or 0 to release it.
 //
 //	KEYS  lease
-//	ARGV  token, time to live in microseconds
+//	ARGV  token, time to live in microseconds, channel, announcement or ""
 func renewScript() *redis.Script {
-	return redis.NewScript(whenFull + fence + now + `
+	return redis.NewScript(whenFull + fence + now + publish + `
 redis.call('HSET', KEYS[1], 'ends', ARGV[2] == '0' and '0' or string.format('%.0f', now + ARGV[2]))
+publish(ARGV[3], ARGV[4])
 return 0
 `)
 }
 
 // changeScript makes several changes of records, all or none: it checks each before it
-// makes the first. The answer is the new revision of each, 0 for one that was dropped, or as
-// many times why nothing was changed. Those that only drop also work when memory is full.
+// makes the first, and announces all of them when they are made. The answer is the new revision
+// of each, 0 for one that was dropped, or as many times why nothing was changed. Those that only
+// drop and keep also work when memory is full.
 //
 //	KEYS  lease, revisions, then records and names of each kind
-//	ARGV  token, then of each change: number of the kind, name, put or drop, revision, folder that must be empty, value
-func changeScript(onlyDrops bool) *redis.Script {
-	flags := ""
-	if onlyDrops {
-		flags = whenFull
+//	ARGV  token, channel, end of the announcements, then of each change: number of the kind, kind, name, put, drop or keep, revision, folder that must be empty, value
+func changeScript(grows bool) *redis.Script {
+	flags := whenFull
+	if grows {
+		flags = ""
 	}
-	return redis.NewScript(flags + now + `
+	return redis.NewScript(flags + now + publish + `
 local function refused(why)
 	local out = {}
-	for i = 2, #ARGV, 6 do table.insert(out, why) end
+	for i = 4, #ARGV, 7 do table.insert(out, why) end
 	return out
 end
 if ARGV[1] ~= '' then
@@ -152,49 +167,58 @@ local function filled(names, folder)
 		from = '[' .. folder .. '/' .. sub .. '0'
 	end
 end
-for i = 2, #ARGV, 6 do
+for i = 4, #ARGV, 7 do
 	local kind = 1 + 2 * ARGV[i]
-	local old = redis.call('HGET', KEYS[kind], ARGV[i + 1])
-	if ARGV[i + 2] == 'drop' and not old then return refused(-4) end
-	if (old and string.match(old, '^%d+') or '0') ~= ARGV[i + 3] then return refused(-3) end
-	if ARGV[i + 4] ~= '' and filled(KEYS[kind + 1], ARGV[i + 4]) then return refused(-3) end
+	local old = redis.call('HGET', KEYS[kind], ARGV[i + 2])
+	if ARGV[i + 3] == 'drop' and not old then return refused(-4) end
+	if (old and string.match(old, '^%d+') or '0') ~= ARGV[i + 4] then return refused(-3) end
+	if ARGV[i + 5] ~= '' and filled(KEYS[kind + 1], ARGV[i + 5]) then return refused(-3) end
 end
-local out, next = {}, math.max(tonumber(redis.call('GET', KEYS[2]) or '0'), now - 1)
-for i = 2, #ARGV, 6 do
-	local kind, revision = 1 + 2 * ARGV[i], 0
-	if ARGV[i + 2] == 'drop' then
-		redis.call('HDEL', KEYS[kind], ARGV[i + 1])
-		redis.call('ZREM', KEYS[kind + 1], ARGV[i + 1])
-	else
+local out, lines, next = {}, {}, math.max(tonumber(redis.call('GET', KEYS[2]) or '0'), now - 1)
+for i = 4, #ARGV, 7 do
+	local kind, name, revision = 1 + 2 * ARGV[i], ARGV[i + 2], '0'
+	if ARGV[i + 3] == 'drop' then
+		redis.call('HDEL', KEYS[kind], name)
+		redis.call('ZREM', KEYS[kind + 1], name)
+	elseif ARGV[i + 3] == 'put' then
 		next = next + 1
-		revision = next
-		redis.call('HSET', KEYS[kind], ARGV[i + 1], string.format('%.0f', next) .. ':' .. ARGV[i + 5])
-		redis.call('ZADD', KEYS[kind + 1], 0, ARGV[i + 1])
+		revision = string.format('%.0f', next)
+		redis.call('HSET', KEYS[kind], name, revision .. ':' .. ARGV[i + 6])
+		redis.call('ZADD', KEYS[kind + 1], 0, name)
+	else
+		revision = ARGV[i + 4]
 	end
-	table.insert(out, revision)
+	table.insert(out, tonumber(revision))
+	if ARGV[i + 3] ~= 'keep' then
+		table.insert(lines, 'record ' .. ARGV[i + 1] .. ' ' .. name .. ' ' .. revision .. ' ' .. ARGV[3])
+	end
 end
-redis.call('SET', KEYS[2], string.format('%.0f', next))
+if #lines > 0 then redis.call('SET', KEYS[2], string.format('%.0f', next)) end
+publish(ARGV[2], table.concat(lines, '\n'))
 return out
 `)
 }
 
 // viewScript reads records and folders at one moment: number of the kind, name and value of
-// each record, in turn. The answer has one element if there are too many or too large ones.
+// each record, in turn, none twice. The answer has one element if there are too many or too
+// large ones.
 //
 //	KEYS  records and names of each kind
 //	ARGV  how many, bytes, then number of the kind, key, name, "" or number of the kind, folder, from, to
 func viewScript() *redis.Script {
 	return redis.NewScript(`
-local out, many, left = {}, tonumber(ARGV[1]), tonumber(ARGV[2])
+local out, seen, many, left = {}, {}, tonumber(ARGV[1]), tonumber(ARGV[2])
 for i = 3, #ARGV, 4 do
 	local kind, names = 2 * ARGV[i] - 1, {ARGV[i + 2]}
 	if ARGV[i + 1] == 'folder' then
-		names = redis.call('ZRANGEBYLEX', KEYS[kind + 1], ARGV[i + 2], ARGV[i + 3], 'LIMIT', 0, many + 1)
+		names = redis.call('ZRANGEBYLEX', KEYS[kind + 1], ARGV[i + 2], ARGV[i + 3], 'LIMIT', 0, tonumber(ARGV[1]) + 1)
 	end
 	for _, name in ipairs(names) do
-		local value = redis.call('HGET', KEYS[kind], name)
+		local id = ARGV[i] .. ' ' .. name
+		local value = not seen[id] and redis.call('HGET', KEYS[kind], name)
 		if value then
-			many, left = many - 1, left - #value
+			seen[id] = true
+			many, left = many - 1, left - #value + (string.find(value, ':', 1, true) or 0)
 			if many < 0 or left < 0 then return {'large'} end
 			table.insert(out, ARGV[i])
 			table.insert(out, name)

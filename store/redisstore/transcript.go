@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // token returns a fence as scripts want it, "" for none.
@@ -59,7 +60,7 @@ func (s *Store) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	if k.Sub != "" {
 		list, member, score = s.key(k.Project, "subs", k.Session), k.Sub, "0"
 	}
-	args := []any{token(b.Fence), k.Session, b.ID, member, score}
+	args := []any{token(b.Fence), k.Session, b.ID, member, score, s.channel(k.Project), storeimpl.Text(store.Changed{Transcript: k, By: b.Fence})}
 	for _, e := range b.Entries {
 		args = append(args, e.ID(), []byte(e))
 	}
@@ -290,13 +291,14 @@ func (s *Store) Delete(ctx context.Context, k store.Key, f store.Fence) error {
 		return err
 	}
 	lease, subs := s.leaseKey(k.Project, f), s.key(k.Project, "subs", k.Session)
+	channel, text := s.channel(k.Project), storeimpl.Text(store.Changed{Transcript: k, By: f})
 	var err error
 	if k.Sub != "" {
 		entries, uuids, batches, life := s.transcriptKeys(k)
-		_, err = s.run(ctx, deleteSubScript(), []string{lease, entries, uuids, batches, life, subs}, token(f), k.Sub)
+		_, err = s.run(ctx, deleteSubScript(), []string{lease, entries, uuids, batches, life, subs}, token(f), k.Sub, channel, text)
 	} else {
 		_, err = s.run(ctx, deleteScript(), []string{lease, s.key(k.Project, "deleted"), s.key(k.Project, "sessions"), subs, s.key(k.Project, "summaries")},
-			token(f), k.Session, s.key(k.Project))
+			token(f), k.Session, s.key(k.Project), channel, text)
 	}
 	return fail(k, err)
 }
