@@ -32,6 +32,8 @@ func postgres() dialect {
 		"{update}", "for update",
 		"{now}", postgresNow,
 		"{revisions}", "create sequence claude_revisions",
+		"{changes}", "create sequence claude_changes",
+		"{first change}", "select 1", // a sequence needs none
 	)}
 }
 
@@ -44,6 +46,12 @@ func sqlite() dialect {
 		"{update}", "",
 		"{now}", "(cast(unixepoch('subsec') * 1000 as integer) * 1000)",
 		"{revisions}", "create table claude_revisions as select 0 as n",
+		"{changes}", `create table claude_changes (
+			id integer primary key autoincrement,
+			at bigint not null,
+			project text not null,
+			what text not null)`,
+		"{first change}", "insert into claude_changes (at, project, what) values (0, '', '')", // there is always a last one
 	)}
 }
 
@@ -102,8 +110,20 @@ func (s *Store) within(ctx context.Context, do func(*sql.Tx) error) error {
 	if err := s.file.check(); err != nil {
 		return err
 	}
-	return tx.Commit()
+	if err := tx.Commit(); err != nil {
+		return &doubtError{err}
+	}
+	return nil
 }
+
+// doubtError is the error of a commit: it may have been made.
+type doubtError struct{ err error }
+
+// Error implements error.
+func (e *doubtError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error of the database.
+func (e *doubtError) Unwrap() error { return e.err }
 
 // patience is how long a writer waits for others, if its context lasts so long. A
 // process that was stopped in the middle of a write holds them up.

@@ -189,7 +189,7 @@ func TestDatabaseFaults(t *testing.T) {
 	}
 	defer named.Close()
 	f.fileConnector = &fileConnector{named.Driver(), "file:" + s.file.path + "?mode=rw&_txlock=immediate&_pragma=foreign_keys(1)", file}
-	down := &Store{sql.OpenDB(f), sqlite(), file}
+	down := newStore(sql.OpenDB(f), sqlite(), file, nil)
 	defer down.Close()
 
 	ctx := t.Context()
@@ -238,6 +238,17 @@ func TestDatabaseFaults(t *testing.T) {
 		{"scan below", func(s *Store) error { return all(s.Scan(ctx, store.Folder{Project: "p", Kind: "k", Name: "b"}, "")) }},
 		{"view", func(s *Store) error {
 			_, err := s.ViewRecords(ctx, []store.RecordKey{record("a")}, []store.RecordKey{record("b")})
+			return err
+		}},
+		{"a wider view", func(s *Store) error {
+			_, err := s.View(ctx, store.View{Keys: []store.RecordKey{record("a")}, Folders: []store.Folder{{Project: "p", Kind: "k"}}})
+			return err
+		}},
+		{"change beside what is kept", func(s *Store) error {
+			next, err := s.Change(ctx, lease.Fence, store.RecordChange{Key: record("a"), Keep: true, Revision: revision}, store.RecordChange{Key: record("none"), Keep: true}, store.RecordChange{Key: record("c")})
+			if err == nil && next[0] != revision {
+				t.Errorf("the revisions are %v", next)
+			}
 			return err
 		}},
 		{"now", func(s *Store) error { _, err := s.Now(ctx); return err }},

@@ -77,7 +77,9 @@ func (s *Store) Renew(ctx context.Context, l store.Lease) error {
 	if err := cmp.Or(store.CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
 		return err
 	}
-	return fail(name(l.Name), s.setEnd(ctx, l, func(now int64) int64 { return now + l.TTL.Microseconds() }))
+	return fail(name(l.Name), s.within(ctx, func(tx *sql.Tx) error {
+		return s.setEnd(ctx, tx, l, func(now int64) int64 { return now + l.TTL.Microseconds() })
+	}))
 }
 
 // Release implements [store.Leases].
@@ -85,7 +87,9 @@ func (s *Store) Release(ctx context.Context, l store.Lease) error {
 	if err := cmp.Or(store.CheckLease(l.Project, l.Name), ctx.Err()); err != nil {
 		return err
 	}
-	err := s.setEnd(ctx, l, func(int64) int64 { return 0 })
+	err := s.write(ctx, l.Project, func(tx *sql.Tx) ([]change, error) {
+		return []change{{what: store.Changed{Released: l.Name, By: l.Fence}}}, s.setEnd(ctx, tx, l, func(int64) int64 { return 0 })
+	})
 	if errors.Is(err, store.ErrLeaseLost) {
 		return nil
 	}
@@ -93,16 +97,14 @@ func (s *Store) Release(ctx context.Context, l store.Lease) error {
 }
 
 // setEnd changes when a lease ends, if it is the current one.
-func (s *Store) setEnd(ctx context.Context, l store.Lease, end func(now int64) int64) error {
-	return s.within(ctx, func(tx *sql.Tx) error {
-		now, err := s.lockLease(ctx, tx, l.Fence)
-		if err != nil {
-			return err
-		}
-		if now.token != l.Token || now.ends == 0 {
-			return store.ErrLeaseLost
-		}
-		_, err = s.change(ctx, tx, "update claude_leases set ends = ? where project = ? and name = ?", end(now.now), l.Project, l.Name)
+func (s *Store) setEnd(ctx context.Context, tx *sql.Tx, l store.Lease, end func(now int64) int64) error {
+	now, err := s.lockLease(ctx, tx, l.Fence)
+	if err != nil {
 		return err
-	})
+	}
+	if now.token != l.Token || now.ends == 0 {
+		return store.ErrLeaseLost
+	}
+	_, err = s.change(ctx, tx, "update claude_leases set ends = ? where project = ? and name = ?", end(now.now), l.Project, l.Name)
+	return err
 }

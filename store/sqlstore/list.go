@@ -108,18 +108,19 @@ func (s *Store) Delete(ctx context.Context, k store.Key, f store.Fence) error {
 	if err := cmp.Or(store.Batch{Fence: f}.Check(k), ctx.Err()); err != nil {
 		return err
 	}
-	return fail(k, s.within(ctx, func(tx *sql.Tx) error {
+	return fail(k, s.write(ctx, k.Project, func(tx *sql.Tx) ([]change, error) {
+		gone := []change{{what: store.Changed{Transcript: k, By: f}}}
 		if err := s.fenced(ctx, tx, f); err != nil {
-			return err
+			return nil, err
 		}
 		if err := s.lockSession(ctx, tx, k.Project, k.Session); err != nil {
-			return err
+			return nil, err
 		}
 		if k.Sub != "" {
 			_, err := s.change(ctx, tx, "delete from claude_transcripts where project = ? and session = ? and sub = ?", k.Project, k.Session, k.Sub)
-			return err
+			return gone, err
 		}
-		return s.deleteSession(ctx, tx, k)
+		return gone, s.deleteSession(ctx, tx, k)
 	}))
 }
 
@@ -146,17 +147,17 @@ func (s *Store) Prune(ctx context.Context, project string, before time.Time) (n 
 	for _, session := range old {
 		k := store.Key{Project: project, Session: session}
 		deleted := false
-		err := s.within(ctx, func(tx *sql.Tx) error {
+		err := s.write(ctx, project, func(tx *sql.Tx) ([]change, error) {
 			if err := s.lockSession(ctx, tx, project, session); err != nil {
-				return err
+				return nil, err
 			}
 			var modified int64
 			// Another process may have appended in the meantime.
 			if err := s.row(ctx, tx, "select coalesce(max(modified), 0) from claude_transcripts where project = ? and session = ?", project, session).Scan(&modified); err != nil || modified >= before.UnixMicro() {
-				return err
+				return nil, err
 			}
 			deleted = true
-			return s.deleteSession(ctx, tx, k)
+			return []change{{what: store.Changed{Transcript: k}}}, s.deleteSession(ctx, tx, k)
 		})
 		if err != nil {
 			return n, fail(k, err)

@@ -46,6 +46,7 @@ func step(query string, args []driver.NamedValue) string {
 	if strings.Contains(text, "pg_advisory_xact_lock") {
 		return fmt.Sprintf("lock %v", args[0].Value)
 	}
+	text, numbers := strings.CutSuffix(text, " returning nextval('claude_changes')")
 	table := tables.FindStringSubmatch(text)
 	if table == nil {
 		return "clock"
@@ -56,8 +57,11 @@ func step(query string, args []driver.NamedValue) string {
 			what += " " + lock
 		}
 	}
-	if strings.Contains(text, "_records") && what != "select" { // which one
+	if strings.Contains(text, "_records") && (what != "select" || recordName(args) != "?") && !strings.Contains(text, "exists") { // which one
 		what = fmt.Sprintf("%s %s of", what, recordName(args))
+	}
+	if numbers {
+		what = "numbered " + what
 	}
 	return what + " " + table[1]
 }
@@ -77,9 +81,10 @@ func translate(query string) string {
 	switch text := strings.Join(strings.Fields(query), " "); {
 	case strings.Contains(text, "pg_advisory_xact_lock"):
 		return "select 1 where ?1 <> ''"
-	case strings.Contains(text, "nextval"):
+	case strings.Contains(text, "nextval('claude_revisions')"):
 		return "update claude_revisions set n = n + 1 returning n"
 	default:
+		text = strings.Replace(text, "nextval('claude_changes')", "1", 1)
 		text = strings.ReplaceAll(text, postgresNow, sqlite().sql("{now}"))
 		text = strings.TrimSuffix(strings.TrimSuffix(text, " for share"), " for update")
 		return numbered.ReplaceAllString(text, "?$1")
@@ -133,7 +138,7 @@ func TestPostgresLocks(t *testing.T) {
 	}
 	defer named.Close()
 	n := &noter{fileConnector: &fileConnector{named.Driver(), "file:" + at + "?mode=rw&_txlock=immediate&_pragma=foreign_keys(1)", made.file}}
-	s := &Store{sql.OpenDB(n), postgres(), nil}
+	s := newStore(sql.OpenDB(n), postgres(), nil, nil)
 	defer s.Close()
 
 	ctx := t.Context()
@@ -176,19 +181,26 @@ func TestPostgresLocks(t *testing.T) {
 		{"changes", func() (err error) {
 			revisions, err = s.ChangeRecords(ctx, []store.RecordChange{{Key: record("name-b"), Value: []byte("1")}, {Key: record("name-a/1"), Value: []byte("1"), IfEmpty: "name-a"}}, lease.Fence)
 			return err
-		}, "begin; select for share leases; select records; select revisions; insert name-a/1 of records; select revisions; insert name-b of records; commit"},
+		}, "begin; select for share leases; select records; select revisions; numbered insert name-a/1 of records; select revisions; numbered insert name-b of records; commit"},
 		{"put", func() (err error) {
 			revisions[0], err = s.PutRecord(ctx, record("name-b"), []byte("2"), revisions[0], lease.Fence)
 			return err
-		}, "begin; select for share leases; select revisions; update name-b of records; commit"},
+		}, "begin; select for share leases; select revisions; numbered update name-b of records; commit"},
+		{"change beside what is kept", func() (err error) {
+			revisions, err = s.Change(ctx, lease.Fence,
+				store.RecordChange{Key: record("name-b"), Value: []byte("3"), Revision: revisions[0]},
+				store.RecordChange{Key: record("name-a/1"), Keep: true, Revision: revisions[1]},
+				store.RecordChange{Key: record("name-a/0"), Keep: true})
+			return err
+		}, "begin; select for share leases; insert name-a/0 of records; delete name-a/0 of records; select for share name-a/1 of records; select revisions; numbered update name-b of records; commit"},
 		{"drop", func() error { return s.DropRecord(ctx, record("name-b"), revisions[0], lease.Fence) },
-			"begin; select for share leases; delete name-b of records; commit"},
+			"begin; select for share leases; numbered delete name-b of records; commit"},
 		{"drop of nothing", func() error {
 			if err := s.DropRecord(ctx, record("name-b"), revisions[0], lease.Fence); !errors.Is(err, store.ErrNotFound) {
 				return fmt.Errorf("dropped: %w", err)
 			}
 			return nil
-		}, "begin; select for share leases; delete name-b of records; select records; rollback"},
+		}, "begin; select for share leases; numbered delete name-b of records; select records; rollback"},
 		{"delete of a subagent", func() error { return s.Delete(ctx, sub, lease.Fence) },
 			"begin; select for share leases; lock p/" + id + "; delete transcripts; commit"},
 		{"prune", func() error { _, err := s.Prune(ctx, "p", time.Now().Add(time.Hour)); return err },
@@ -292,7 +304,7 @@ func TestPostgresFenceHolds(t *testing.T) {
 	}
 	took := make(chan taken, 1)
 	err = mine.within(ctx, func(tx *sql.Tx) error {
-		if err := mine.append(ctx, tx, k, store.Batch{Fence: lease.Fence, Entries: []store.Entry{store.Entry(`{"uuid":"old"}`)}}); err != nil {
+		if _, err := mine.append(ctx, tx, k, store.Batch{Fence: lease.Fence, Entries: []store.Entry{store.Entry(`{"uuid":"old"}`)}}); err != nil {
 			return err
 		}
 		go func() {

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 )
@@ -19,6 +21,29 @@ type Store struct {
 	db   *sql.DB
 	d    dialect
 	file *databaseFile // nil: it is on a server
+	hub  *storeimpl.Hub
+
+	// SQLite keeps a log of changes.
+	log changeLog
+	// Postgres is told of changes after they are made. Nil: it is not told.
+	notes *notes
+}
+
+// newStore returns a store whose tables are not looked at yet. How to reach a server is nil for a
+// file.
+func newStore(db *sql.DB, d dialect, file *databaseFile, server *pgx.ConnConfig) *Store {
+	s := &Store{db: db, d: d, file: file}
+	s.log.nudge = make(chan struct{}, 1)
+	s.log.pruned.Store(time.Now().UnixNano())
+	if server == nil {
+		s.hub = storeimpl.NewHub(s.poll)
+		return s
+	}
+	l := s.listener(server)
+	s.hub = storeimpl.NewHub(l.Run)
+	l.Hub = s.hub
+	s.notes = &notes{send: s.notify, alone: l.Alone, take: l.Take}
+	return s
 }
 
 var _ store.Fleet = (*Store)(nil)
@@ -37,7 +62,7 @@ func Open(ctx context.Context, source string) (*Store, error) {
 		if err != nil {
 			return nil, fmt.Errorf("claude: sqlstore: %w", err)
 		}
-		return open(ctx, stdlib.OpenDB(*config), postgres(), nil)
+		return open(ctx, newStore(stdlib.OpenDB(*config), postgres(), nil, config))
 	case "sqlite":
 		if rest == "" || strings.Contains(rest, "?") || strings.HasPrefix(rest, ":") { // ":memory:" is another one for each connection
 			return nil, fmt.Errorf("claude: sqlstore: %q %w", source, ErrScheme)
@@ -58,7 +83,7 @@ func Open(ctx context.Context, source string) (*Store, error) {
 		if err != nil {
 			return nil, fmt.Errorf("claude: sqlstore: %w", err)
 		}
-		return open(ctx, sql.OpenDB(&fileConnector{named.Driver(), dsn, file}), sqlite(), file)
+		return open(ctx, newStore(sql.OpenDB(&fileConnector{named.Driver(), dsn, file}), sqlite(), file, nil))
 	default:
 		return nil, fmt.Errorf("claude: sqlstore: %q %w", scheme+":…", ErrScheme) // the rest may hold a password
 	}
@@ -85,16 +110,22 @@ func hide(err error, source string) error {
 	return err
 }
 
-func open(ctx context.Context, db *sql.DB, d dialect, file *databaseFile) (*Store, error) {
-	s := &Store{db, d, file}
+func open(ctx context.Context, s *Store) (*Store, error) {
 	if err := s.migrate(ctx); err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-// Close closes the database.
-func (s *Store) Close() error { return s.db.Close() }
+var errClosed = errors.New("claude: sqlstore: the store is closed")
+
+// Close closes the database. Loops over [Store.Watch] end with an error. With Postgres, Close
+// waits for a moment until the last changes are announced.
+func (s *Store) Close() error {
+	s.notes.close()
+	s.hub.Close(errClosed)
+	return s.db.Close()
+}
 
 // migrations are the steps from an empty database to the current schema. A step
 // that was released is never changed.
@@ -140,6 +171,9 @@ func migrations() [][]string {
 			revision bigint not null,
 			value {bytes} not null,
 			primary key (project, kind, name))`,
+	}, {
+		`{changes}`,
+		`{first change}`,
 	}}
 }
 

@@ -25,50 +25,53 @@ func (s *Store) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	if err := cmp.Or(b.Check(k), ctx.Err()); err != nil {
 		return err
 	}
-	return fail(k, s.within(ctx, func(tx *sql.Tx) error { return s.append(ctx, tx, k, b) }))
+	return fail(k, s.write(ctx, k.Project, func(tx *sql.Tx) ([]change, error) { return s.append(ctx, tx, k, b) }))
 }
 
-func (s *Store) append(ctx context.Context, tx *sql.Tx, k store.Key, b store.Batch) error {
+func (s *Store) append(ctx context.Context, tx *sql.Tx, k store.Key, b store.Batch) (grown []change, err error) {
 	if err := s.fenced(ctx, tx, b.Fence); err != nil {
-		return err
+		return nil, err
 	}
 	if err := s.lockSession(ctx, tx, k.Project, k.Session); err != nil {
-		return err
+		return nil, err
 	}
 	var deleted bool
-	err := s.row(ctx, tx, "select exists (select 1 from claude_deleted where project = ? and session = ?)", k.Project, k.Session).Scan(&deleted)
+	err = s.row(ctx, tx, "select exists (select 1 from claude_deleted where project = ? and session = ?)", k.Project, k.Session).Scan(&deleted)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if deleted {
-		return store.ErrDeleted
+		return nil, store.ErrDeleted
 	}
 	if len(b.Entries) == 0 {
-		return nil
+		return nil, nil
 	}
 	t, err := s.transcript(ctx, tx, k)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if b.ID != "" {
 		n, err := s.change(ctx, tx, "insert into claude_batches (transcript, id) values (?, ?) on conflict do nothing", t.id, b.ID)
 		if err != nil || n == 0 { // it was stored before
-			return err
+			return nil, err
 		}
 	}
 	fresh, err := s.fresh(ctx, tx, t.id, b.Entries)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := s.insert(ctx, tx, t, fresh); err != nil {
-		return err
+		return nil, err
+	}
+	if len(fresh) > 0 {
+		grown = []change{{what: store.Changed{Transcript: k, By: b.Fence}}}
 	}
 	summary := t.summary
 	if k.Sub == "" {
 		summary = store.Fold(summary, fresh...)
 	}
 	_, err = s.change(ctx, tx, "update claude_transcripts set next = ?, modified = {now}, summary = ? where id = ?", t.next+int64(len(fresh)), summary, t.id)
-	return err
+	return grown, err
 }
 
 // transcript is a row of the transcripts.
