@@ -25,8 +25,8 @@ if ARGV[1] ~= '' then
 end
 `
 
-// publish tells those who watch a project of a change that a script has made. A user who may not
-// publish, or a server that cannot, must not undo the change: the script goes on.
+// publish announces a change that a script has made. A user who may not publish, or a server that
+// cannot, must not stop the script in the middle: the change is made.
 const publish = `
 local function publish(channel, text)
 	if text ~= '' then redis.pcall('SPUBLISH', channel, text) end

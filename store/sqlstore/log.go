@@ -23,7 +23,7 @@ type changeLog struct {
 const (
 	logKept    = time.Minute
 	pruneEvery = 10 * time.Second
-	pollEvery  = time.Second
+	pollEvery  = 200 * time.Millisecond
 )
 
 // logged adds changes to the log, and removes what is old from it now and then. Of the old rows the

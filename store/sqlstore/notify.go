@@ -44,7 +44,7 @@ func noted(project string, made []change) []string {
 	return all
 }
 
-// missedNote tells readers to look at everything.
+// missedNote lets readers look at everything.
 func missedNote(project string) string { return project + " 0 missed" }
 
 // add adds notes to those that are sent. If there are too many, one stands for all.

@@ -25,7 +25,7 @@ type Store struct {
 
 	// SQLite keeps a log of changes.
 	log changeLog
-	// Postgres is told of changes after they are made. Nil: it is not told.
+	// With Postgres, changes are announced after they are made. Nil: they are not.
 	notes *notes
 }
 

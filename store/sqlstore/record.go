@@ -171,8 +171,8 @@ func (s *Store) keep(ctx context.Context, tx *sql.Tx, c store.RecordChange) erro
 }
 
 // keepOut returns ErrConflict if there is a record, and lets others wait who want to make it. A
-// record that does not exist cannot be locked, but whoever makes one waits for another that is
-// being made.
+// record that does not exist cannot be locked, but a transaction that makes one waits for another that is
+// making it.
 func (s *Store) keepOut(ctx context.Context, tx *sql.Tx, k store.RecordKey) error {
 	n, err := s.change(ctx, tx, "insert into claude_records (project, kind, name, revision, value) values (?, ?, ?, 0, '') on conflict do nothing", k.Project, k.Kind, k.Name)
 	if err != nil {
@@ -290,7 +290,7 @@ type viewed struct {
 	key bool
 }
 
-// holds reports whether all that another one has is in this one, too.
+// holds reports whether all that another one has is also in this one.
 func (v viewed) holds(other viewed) bool {
 	switch {
 	case v.Kind != other.Kind:

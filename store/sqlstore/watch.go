@@ -11,7 +11,7 @@ import (
 
 // Watch implements [store.Records].
 //
-// With SQLite, changes of this process come at once, and those of others within a second. If
+// With SQLite, changes of this process come at once, and those of others within a fraction of a second. If
 // this process sleeps for longer than the log of changes reaches back, a minute, it reads the
 // zero Changed.
 //

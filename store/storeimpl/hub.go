@@ -157,7 +157,7 @@ func (h *Hub) Missed() {
 }
 
 // Deaf means that the source does not hear everything until the next [Hub.Missed]. A new reader
-// waits for that, too.
+// also waits for that.
 func (h *Hub) Deaf() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

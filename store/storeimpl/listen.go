@@ -29,7 +29,7 @@ type Listener struct {
 	Take func(text string)
 	// Fatal reports whether it is useless to dial again after an error.
 	Fatal func(error) bool
-	// Look is how often readers are told to look at everything although nothing is known to be
+	// Look is how often readers are to look at everything although nothing is known to be
 	// missing, for a server on which a change can be made and not announced. 0 means never.
 	Look time.Duration
 
@@ -50,7 +50,7 @@ const (
 const own = "listening "
 
 // Alone reports that nothing comes through: the server takes texts, and the line does not bring
-// them. Readers are then told to look at everything every few seconds, and the store hands its
+// them. Readers then look at everything every few seconds, and the store hands its
 // own changes to the hub directly.
 func (l *Listener) Alone() bool { return l.alone.Load() }
 
@@ -78,7 +78,7 @@ func (l *Listener) Run(ctx context.Context) error {
 	}
 }
 
-// lookOften tells the readers to look at everything, until it is time to try again.
+// lookOften lets the readers look at everything, until it is time to try again.
 func (l *Listener) lookOften(ctx context.Context) {
 	for range tryAgain / lookAlone {
 		if ctx.Err() != nil {

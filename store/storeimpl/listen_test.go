@@ -165,7 +165,7 @@ func TestListen(t *testing.T) {
 		say(t, c, "1")
 		say(t, c, "2")
 		wants(t, "two changes", h, 1, 2)
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		say(t, c, "3")
 		wants(t, "after a quiet hour", h, 3)
 		if len(c.dials) != 1 {
@@ -185,24 +185,24 @@ func TestListenAgain(t *testing.T) {
 		defer stop()
 		wants(t, "at first", h, 0)
 		c.set(errDown, false)
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		wants(t, "while the server is down", h)
 		if n := len(c.dials); n < 10 || n > 30 {
 			t.Errorf("dialed %d times in a minute", n)
 		}
 		c.set(nil, false)
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		wants(t, "when it is back", h, 0)
 		say(t, c, "1")
 		wants(t, "a change", h, 1)
 		c.set(errDown, false)
 		c.set(nil, false)
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		wants(t, "after a short loss", h, 0)
 	})
 }
 
-// A line that was cut without a word is noticed, and made again.
+// A line that was cut silently is noticed, and made again.
 func TestListenSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l, h, stop := listen(t, 0)
@@ -211,7 +211,7 @@ func TestListenSilence(t *testing.T) {
 		c.mu.Lock()
 		clear(c.lines) // which bring nothing from now on
 		c.mu.Unlock()
-		time.Sleep(25 * time.Second)
+		<-time.After(25 * time.Second)
 		wants(t, "after a while", h, 0)
 		say(t, c, "1")
 		wants(t, "a change", h, 1)
@@ -227,19 +227,19 @@ func TestListenAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l, h, stop := listen(t, 0, swallowing)
 		defer stop()
-		time.Sleep(4 * time.Second)
+		<-time.After(4 * time.Second)
 		wants(t, "before it is known", h)
-		time.Sleep(30 * time.Second)
+		<-time.After(30 * time.Second)
 		if got := h.taken(); len(got) < 5 || len(got) > 8 || slices.Max(got) != 0 || !l.Alone() {
 			t.Errorf("in half a minute: %v, alone: %v", got, l.Alone())
 		}
 		c.set(nil, false)
-		time.Sleep(2 * time.Minute)
+		<-time.After(2 * time.Minute)
 		if h.taken(); l.Alone() {
 			t.Error("it is not tried again")
 		}
 		say(t, c, "1")
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		wants(t, "when something comes through", h, 1)
 	})
 }
@@ -250,7 +250,7 @@ func TestListenLook(t *testing.T) {
 		_, _, h, stop := listen(t, time.Minute)
 		defer stop()
 		wants(t, "at first", h, 0)
-		time.Sleep(3*time.Minute + time.Second)
+		<-time.After(3*time.Minute + time.Second)
 		wants(t, "three minutes later", h, 0, 0, 0)
 	})
 }
@@ -261,7 +261,7 @@ func TestListenFatal(t *testing.T) {
 		defer stop()
 		wants(t, "at first", h, 0)
 		c.set(errNever, false)
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		wants(t, "when it is useless", h)
 		if h.err != errNever {
 			t.Errorf("the watch ends with %v", h.err)

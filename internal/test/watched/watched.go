@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/claude-agent-go/claude/store"
@@ -22,9 +21,19 @@ type Store interface {
 	Watch(ctx context.Context, project string) iter.Seq2[store.Changed, error]
 }
 
+// T is the part of testing.T that is needed here.
+type T interface {
+	Helper()
+	Context() context.Context
+	Cleanup(func())
+	Error(args ...any)
+	Fatalf(format string, args ...any)
+	Logf(format string, args ...any)
+}
+
 // Loop is a loop over the changes of a project.
 type Loop struct {
-	t    *testing.T
+	t    T
 	Stop func()     // ends the context of the loop
 	End  chan error // gets the last error, or nil, when the loop has ended
 
@@ -38,7 +47,7 @@ type Loop struct {
 const patience = time.Minute
 
 // New watches a store until the end of the test, and returns when nothing is missed any more.
-func New(t *testing.T, s Store) *Loop {
+func New(t T, s Store) *Loop {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	l := &Loop{t: t, Stop: cancel, End: make(chan error, 1), more: make(chan struct{})}
@@ -111,11 +120,11 @@ func Record(name string) store.RecordKey {
 }
 
 // Put makes a record, and returns its revision.
-func Put(t *testing.T, s Store, name string) int64 {
+func Put(t T, s Store, name string) int64 {
 	t.Helper()
 	next, err := s.Change(t.Context(), store.Fence{}, store.RecordChange{Key: Record(name)})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s: %v", name, err)
 	}
 	return next[0]
 }
