@@ -46,6 +46,9 @@ type credential struct {
 	Browser string `json:"browser,omitzero"`
 	// Parent is the bearer token that a login was made with. The login ends with it.
 	Parent string `json:"parent,omitzero"`
+	// Provider is the name of the [LoginProvider] that a login was made with. It is not
+	// renewed, because the provider may stop to vouch for its user.
+	Provider string `json:"provider,omitzero"`
 	// Unknown are members that a newer program has added.
 	Unknown jsonx.Unknown `json:",embed"`
 }
@@ -162,7 +165,7 @@ func (g *authenticator) redeem(ctx context.Context, token string) (credential, e
 // renew extends the life of a cookie, once a day.
 func (g *authenticator) renew(ctx context.Context, c credential, revision int64) (renewed bool) {
 	now, err := g.records.Now(ctx)
-	if err != nil || c.Parent != "" || c.Expires.Sub(now) > cookieLife-cookieRenew {
+	if err != nil || c.Parent != "" || c.Provider != "" || c.Expires.Sub(now) > cookieLife-cookieRenew {
 		return false
 	}
 	c.Expires = now.Add(cookieLife).UTC()

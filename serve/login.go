@@ -68,6 +68,31 @@ func (s *Service) LoginUser(ctx context.Context, token string) (api.User, error)
 	return api.User{Name: c.User, Role: c.Role}, nil
 }
 
+// ProviderName returns the name of the login provider, empty if there is none.
+func (s *Service) ProviderName() string {
+	if s.opts.Login == nil {
+		return ""
+	}
+	return s.opts.Login.Name()
+}
+
+// LoginReturn is the path to which a [LoginProvider] sends browsers back. A page calls
+// [Service.FinishLogin] there. People register it with the provider.
+const LoginReturn = "/login/return"
+
+// BeginLogin begins a login with the provider of the options. It sets a cookie that
+// remembers the attempt, and returns the address to which the page must send the browser.
+// After the login, FinishLogin returns to.
+func (s *Service) BeginLogin(w http.ResponseWriter, r *http.Request, to string) (address string, err error) {
+	return s.provider.begin(w, r, to)
+}
+
+// FinishLogin logs a browser in that the provider has sent back, and sets the cookie. It
+// returns where the user wanted to go; this comes from the browser, so check it.
+func (s *Service) FinishLogin(w http.ResponseWriter, r *http.Request) (to string, err error) {
+	return s.provider.finish(w, r)
+}
+
 // Logout ends the login of the request's cookie.
 func (s *Service) Logout(w http.ResponseWriter, r *http.Request) error {
 	if u, ok := UserOf(r.Context()); ok && u.Login != "" {
@@ -187,7 +212,7 @@ func (s *Service) Logins(ctx context.Context, u api.User) (api.List[api.LoginInf
 			continue
 		}
 		out.Items = append(out.Items, api.LoginInfo{
-			ID: c.ID, User: c.User, Role: c.Role, Created: c.Created, Expires: c.Expires, Address: c.By, Browser: c.Browser, Token: c.Parent, Current: c.ID == u.Login,
+			ID: c.ID, User: c.User, Role: c.Role, Created: c.Created, Expires: c.Expires, Address: c.By, Browser: c.Browser, Token: c.Parent, Provider: c.Provider, Current: c.ID == u.Login,
 		})
 	}
 	slices.SortStableFunc(out.Items, func(a, b api.LoginInfo) int { return b.Created.Compare(a.Created) })

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"time"
 
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/serve/api"
@@ -32,6 +33,12 @@ type Options struct {
 	// be called from several goroutines at once. Nil: only the server's own logins
 	// count.
 	Authenticate func(*http.Request) (api.User, bool)
+	// Login lets people log in with an account that they have elsewhere. The page offers
+	// it beside its own logins. Nil: only those count.
+	Login LoginProvider
+	// LoginLife is how long a login by Login lasts. People then log in again, so that the
+	// provider can say whether they still may. 0: 24 hours.
+	LoginLife time.Duration
 	// ProxyHeader is the header in which a proxy names the user, such as Remote-User.
 	// It counts only if the connection itself comes from ProxyFrom, or over a Unix
 	// socket if ProxySocket is set. Set that only if no other program than the proxy
@@ -90,6 +97,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.ProxyRole == "" {
 		o.ProxyRole = api.Operator
+	}
+	if o.LoginLife <= 0 {
+		o.LoginLife = 24 * time.Hour
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()

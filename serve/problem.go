@@ -28,6 +28,9 @@ var (
 	badRequest     = problemKind{"bad-request", http.StatusBadRequest, "The request cannot be understood"}
 	unauthorized   = problemKind{"unauthorized", http.StatusUnauthorized, "Log in first"}
 	forbidden      = problemKind{"forbidden", http.StatusForbidden, "Your role does not allow this"}
+	loginFailed    = problemKind{"login-failed", http.StatusUnauthorized, "The login did not work"}
+	loginRefused   = problemKind{"login-refused", http.StatusForbidden, "You have no access to this server"}
+	providerSilent = problemKind{"login-provider", http.StatusBadGateway, "The login provider does not answer"}
 	crossSite      = problemKind{"cross-site", http.StatusForbidden, "The request comes from another site"}
 	notFound       = problemKind{"not-found", http.StatusNotFound, "It does not exist, or you may not see it"}
 	notAllowed     = problemKind{"method-not-allowed", http.StatusMethodNotAllowed, "The path does not take this method"}
@@ -72,7 +75,7 @@ var (
 // problemKinds returns all types, for the documents.
 func problemKinds() []problemKind {
 	return []problemKind{
-		badRequest, unauthorized, forbidden, crossSite, notFound, notAllowed, leased, begun, idle, stuckHere, busy, deleting, noCheckpoint, ended, takenBack, alreadyDecided, inputChanged, resumed, sessionOpen, sessionDeleted, busyKey,
+		badRequest, unauthorized, forbidden, loginFailed, loginRefused, providerSilent, crossSite, notFound, notAllowed, leased, begun, idle, stuckHere, busy, deleting, noCheckpoint, ended, takenBack, alreadyDecided, inputChanged, resumed, sessionOpen, sessionDeleted, busyKey,
 		gone, precondition, tooLarge, mediaType, misdirected, unknownPreset, outside, modeRefused, modelRefused, unusable, keyReused,
 		full, budget, tooSlow, limited, cliMissing, cliFailed, unsupported, closing, storeSilent, internal,
 	}

@@ -24,6 +24,7 @@ type Service struct {
 	page  Page
 
 	access        *access
+	provider      *providerLogin
 	conversations *conversations
 	journal       *journal
 	eraser        *eraser
@@ -46,6 +47,7 @@ func newService(ctx context.Context, f fleet.Conversations, o Options) *Service 
 		gate: &authenticator{records: o.Records, project: o.Project},
 	}
 	s.access = &access{&s.opts, s.gate}
+	s.provider = &providerLogin{&s.opts, s.access, s.gate}
 	s.conversations = &conversations{f, s.notes, book}
 	s.journal = &journal{f, s.logs, o.Logger, o.Notify}
 	s.eraser = &eraser{f, s.logs, s.notes, book, o.Records, o.Project, s.journal}

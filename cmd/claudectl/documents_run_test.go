@@ -38,6 +38,7 @@ func documentedTrials() []documentedTrial {
 		{begin: "fake", instead: "a program speaks to it: TestRecordWrapper"},
 		{begin: "acp"},
 		{begin: "serve --demo", instead: "it runs until it is stopped: TestServeDemo"},
+		{begin: "serve --oidc-issuer", instead: "it runs until it is stopped: TestServeOIDC"},
 	}
 }
 

@@ -64,6 +64,7 @@ type serveStart struct {
 	serveEgress
 	serveSandbox
 	serveWorkspace
+	serveOIDC
 	Presets string        `placeholder:"FILE" complete:"file" help:"A JSON file with the presets that users can choose. Default: one preset for the current directory."`
 	Listen  string        `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Where to listen. Port 0 is any free one. unix:/PATH is a socket for a proxy."`
 	Live    int           `placeholder:"N" help:"How many CLIs may run at once. Default: twice the number of cores."`
@@ -115,6 +116,11 @@ limited to 2 GiB of memory and 512 processes, unless --sandbox-arg says otherwis
 --workspace worktrees each conversation works on a branch of its own, claude/NAME, of the
 repository that is the root of its preset; with --workspace folders it begins in an empty
 folder. Both are removed with the conversation, the branch too.
+
+With --oidc-issuer https://accounts.example.com --oidc-client-id ID and
+--oidc-allow @example.com=operator people log in with OpenID Connect. The secret of the
+client comes from a file or the environment, and a person has the greatest role of the
+rules that match. Logins by links and tokens work as before.
 
 The server listens on this machine only, unless it has a certificate or stands behind a proxy.
 With --listen unix:/run/agents/serve.sock --behind-proxy --host agents.example.com it
@@ -303,6 +309,11 @@ func (s *serveStart) options(ctx context.Context, c *console, setup *serveSetup,
 		Secure:      strings.HasPrefix(base, "https:"),
 		ProxyHeader: s.ProxyUserHeader, ProxyRole: api.Role(s.ProxyRole), Page: page.New,
 	}
+	var err error
+	if o.Login, err = s.serveOIDC.open(ctx, c, logger); err != nil {
+		return o, err
+	}
+	o.LoginLife = s.Life
 	if address, ok := l.Addr().(*net.TCPAddr); ok {
 		o.Port = address.Port
 	}

@@ -44,7 +44,8 @@ var keptBack = [...]kept{
 	{name: "CLAUDE_CODE_SSE_PORT"},
 	{name: "ANTHROPIC_LOG"},
 
-	{name: "CLAUDECTL_TOKEN"}, // with it an agent could decide its own approvals on a server
+	{name: "CLAUDECTL_TOKEN"},       // with it an agent could decide its own approvals on a server
+	{name: "CLAUDECTL_OIDC_SECRET"}, // of "claudectl serve", which lets people log in
 }
 
 // Inherit returns what the CLI gets of the environment of a program that starts

@@ -100,6 +100,9 @@ type LoginInfo struct {
 	Browser string `json:"browser,omitzero"`
 	// Token is the id of the bearer token that it was made with and ends with.
 	Token string `json:"token,omitzero"`
+	// Provider is the name of the login provider that it was made with. It then ends at
+	// Expires, even if it is used.
+	Provider string `json:"provider,omitzero"`
 	// Current is true if this request was made with it.
 	Current bool `json:"current"`
 }

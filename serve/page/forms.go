@@ -309,6 +309,8 @@ func (p *page) choose(q *request) error {
 type loginView struct {
 	To     string
 	Failed string
+	// Provider is the name of the login provider, empty if there is none.
+	Provider string
 	// Change asks whether to replace the user who is logged in. Nil: no user is.
 	Change *userChange
 }
@@ -334,6 +336,7 @@ func (p *page) showLogin(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *page) loginScreen(w http.ResponseWriter, status int, view loginView) {
+	view.Provider = line(p.service.ProviderName())
 	if p.write(w, status, frame{Title: "Log in", Screen: "login", Now: time.Now().UTC(), Body: view}) != nil {
 		http.Error(w, "Something went wrong in the server", http.StatusInternalServerError)
 	}
@@ -355,11 +358,41 @@ func (p *page) login(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if err := p.service.Login(w, r, token); err != nil {
-		view, status := loginView{To: to, Failed: "That did not work."}, http.StatusUnauthorized
-		if problem, ok := asProblem(err); ok {
-			view.Failed, status = problem.Title+". "+problem.Detail, problem.Status
-		}
-		p.loginScreen(w, status, view)
+		p.loginFailed(w, to, err)
+		return
+	}
+	http.Redirect(w, r, to, http.StatusSeeOther)
+}
+
+// loginFailed says why a login did not work, and offers another.
+func (p *page) loginFailed(w http.ResponseWriter, to string, err error) {
+	view, status := loginView{To: to, Failed: "That did not work."}, http.StatusUnauthorized
+	if problem, ok := asProblem(err); ok {
+		view.Failed, status = problem.Title+". "+problem.Detail, problem.Status
+	}
+	p.loginScreen(w, status, view)
+}
+
+// beginLogin sends the browser to the login provider. It is a link, not a form: the
+// content security policy lets forms lead nowhere else.
+func (p *page) beginLogin(w http.ResponseWriter, r *http.Request) {
+	to := r.URL.Query().Get("to") // checked when it is used
+	w.Header().Set("Cache-Control", "no-store")
+	address, err := p.service.BeginLogin(w, r, to)
+	if err != nil {
+		p.loginFailed(w, to, err)
+		return
+	}
+	http.Redirect(w, r, address, http.StatusSeeOther)
+}
+
+// finishLogin takes the browser back from the login provider.
+func (p *page) finishLogin(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	to, err := p.service.FinishLogin(w, r)
+	to = local(to, "/")
+	if err != nil {
+		p.loginFailed(w, to, err)
 		return
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)

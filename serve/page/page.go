@@ -43,6 +43,8 @@ func New(s *serve.Service) (serve.Page, error) {
 	p.mux.HandleFunc("GET /static/{name}", assets.serve)
 	p.mux.HandleFunc("GET /login", p.showLogin)
 	p.mux.HandleFunc("POST /login", p.login)
+	p.mux.HandleFunc("GET /login/begin", p.beginLogin)
+	p.mux.HandleFunc("GET "+serve.LoginReturn, p.finishLogin)
 	p.mux.HandleFunc("POST /logout", p.logout)
 	return p, nil
 }

@@ -24,7 +24,7 @@ func layers() [][]string {
 		{"tool", "claudetest", "store/storetest", "approval"},
 		{"internal/demo", "internal/inspect", "internal/tee", "fleet", "acp", "sandbox"},
 		{"serve", "acp/acptest"},
-		{"serve/page"},
+		{"serve/page", "serve/oidclogin"},
 		{"cmd/...", "examples/...", "internal/test/parity", "internal/test/faults"},
 	}
 }
@@ -79,6 +79,8 @@ func thirdPartyHomes() map[string][]string {
 		"github.com/sergi/go-diff":               {"internal/show"},
 		"rsc.io/qr":                              {"cmd/claudectl"},
 		"github.com/coder/websocket":             {"serve"},
+		"github.com/coreos/go-oidc/v3":           {"serve/oidclogin"},
+		"golang.org/x/oauth2":                    {"serve/oidclogin"},
 	}
 }
 
