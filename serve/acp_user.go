@@ -86,7 +86,7 @@ func (s *userServer) Approval(ctx context.Context, id string) (api.Approval, err
 }
 
 func (s *userServer) Approvals(ctx context.Context, q api.ApprovalQuery) iter.Seq2[api.Approval, error] {
-	return allPages(func(cursor string) (api.List[api.Approval], error) {
+	return allPages(q.Cursor, func(cursor string) (api.List[api.Approval], error) {
 		q.Cursor = cursor
 		return as(s, func(u api.User) (api.List[api.Approval], error) { return s.service.Approvals(ctx, u, q) })
 	})
@@ -135,10 +135,10 @@ func (s *userServer) Follow(ctx context.Context, id string, after int64) iter.Se
 	}
 }
 
-// allPages yields the items of all pages of a list.
-func allPages[T any](page func(cursor string) (api.List[T], error)) iter.Seq2[T, error] {
+// allPages yields the items of all pages of a list, from a cursor on.
+func allPages[T any](cursor string, page func(cursor string) (api.List[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for cursor := ""; ; {
+		for cursor := cursor; ; {
 			list, err := page(cursor)
 			if err != nil {
 				yield(*new(T), err)

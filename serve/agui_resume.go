@@ -23,6 +23,11 @@ type resumeAnswer struct {
 	decision api.Decision
 }
 
+// abandoned reports whether there is nothing to abandon any more.
+func (a *resumeAnswer) abandoned() bool {
+	return a.cancel && a.approval.State != api.ApprovalPending
+}
+
 // resumePayload is the payload of an answer.
 type resumePayload struct {
 	// Approved lets the call run, or not.
@@ -119,14 +124,20 @@ func (r *aguiRun) decide(ctx context.Context, answers []resumeAnswer) (repeated 
 		}
 		from = max(from, a.place)
 		repeated = repeated || a.approval.State != api.ApprovalPending
+		if a.approval.Kind == api.KindElicitation && a.decision.Decision == api.DecideAllow {
+			a.decision.Decision = api.DecideAnswer
+		}
+		if a.abandoned() {
+			continue
+		}
+		if _, _, err := r.service().answers.mayDecide(ctx, r.user, a.id, &a.decision); err != nil {
+			return false, 0, err // before any call is let go
+		}
 	}
 	for i := range answers {
 		a := &answers[i]
-		if a.cancel && a.approval.State != api.ApprovalPending {
-			continue // there is nothing to abandon
-		}
-		if a.approval.Kind == api.KindElicitation && a.decision.Decision == api.DecideAllow {
-			a.decision.Decision = "answer"
+		if a.abandoned() {
+			continue
 		}
 		if _, err := r.service().Decide(ctx, r.user, a.id, a.decision); err != nil {
 			return false, 0, err

@@ -69,6 +69,27 @@ func (as *answers) question(ctx context.Context, u api.User, id string, least ap
 	return q, err
 }
 
+// mayDecide returns the question and the answer of a decision, or why the user cannot
+// make it. It changes nothing, so that several decisions can be checked before the first
+// is made.
+func (as *answers) mayDecide(ctx context.Context, u api.User, id string, d *api.Decision) (approval.Question, approval.Answer, error) {
+	q, err := as.question(ctx, u, id, api.Approver)
+	if err != nil {
+		return q, approval.Answer{}, err
+	}
+	a, err := answerOf(d, &q, u)
+	switch {
+	case err != nil:
+	case !q.MayDecide(u.Name):
+		err = approval.ErrForbidden
+	case q.Digest != d.Digest:
+		err = approval.ErrChanged
+	case q.State == approval.Gone:
+		err = &approval.GoneError{ID: id, Outcome: q.Outcome, Successor: q.Successor}
+	}
+	return q, a, err
+}
+
 // decidedBefore answers a user whose decision came second. If it is the same decision,
 // that is fine; a different one is a conflict that names who was first.
 func (as *answers) decidedBefore(ctx context.Context, u api.User, id string, a *approval.Answer) (api.Approval, error) {

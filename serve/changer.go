@@ -95,49 +95,13 @@ func (c *changer) checkMatch(ctx context.Context, n *note, ifMatch string) error
 	return nil
 }
 
-// archive ends a conversation that has no work to do.
-func (c *changer) archive(ctx context.Context, key, ifMatch string) error {
-	if err := c.checkIdle(ctx, key); err != nil {
-		return err
-	}
-	_, err := c.notes.change(ctx, key, func(n *note) error {
-		if err := c.checkMatch(ctx, n, ifMatch); err != nil {
-			return err
-		}
-		n.Archived = true
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	// A sender reads the note after writing its prompt to the log; this reads the log
-	// after writing the note. So at least one of the two sees the other.
-	if err := c.checkIdle(ctx, key); err != nil {
-		return errors.Join(err, c.reopen(ctx, key))
-	}
-	return nil
-}
-
-// reopen takes back the archiving of a conversation.
-func (c *changer) reopen(ctx context.Context, key string) error {
-	ctx, cancel := lasting(ctx)
-	defer cancel()
-	_, err := c.notes.change(ctx, key, func(n *note) error {
-		n.Archived = false
-		return nil
-	})
-	return err
-}
-
 // change applies a change that the user is allowed to make.
 func (c *changer) change(ctx context.Context, u api.User, n *note, ch *api.Change, ifMatch string) error {
 	archives := ch.Archived != nil && *ch.Archived && !n.Archived
 	if archives {
-		// First, and separately: if it is refused, nothing else has changed.
-		if err := c.archive(ctx, n.Key, ifMatch); err != nil {
+		if err := c.checkIdle(ctx, n.Key); err != nil {
 			return err
 		}
-		ifMatch = "" // it matched
 	}
 	var before note
 	changed, err := c.notes.change(ctx, n.Key, func(n *note) error {
@@ -145,12 +109,18 @@ func (c *changer) change(ctx context.Context, u api.User, n *note, ch *api.Chang
 			return err
 		}
 		before = *n
-		before.Archived = n.Archived && !archives
 		applyChange(n, ch)
 		return nil
 	})
 	if err != nil {
 		return err
+	}
+	if archives {
+		// A sender reads the note after writing its prompt to the log; this reads the log
+		// after writing the note. So at least one of the two sees the other.
+		if err := c.checkIdle(ctx, n.Key); err != nil {
+			return errors.Join(err, c.takeBack(ctx, &before, ch))
+		}
 	}
 	if ch.Model != nil {
 		// After the note, because a choice that is taken back asks [Sessions] for the

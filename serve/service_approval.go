@@ -69,11 +69,7 @@ func (s *Service) Approval(ctx context.Context, u api.User, id string) (api.Appr
 // nothing. If another user has already decided otherwise, the error is an [api.Problem]
 // with the current state of the approval.
 func (s *Service) Decide(ctx context.Context, u api.User, id string, d api.Decision) (api.Approval, error) {
-	q, err := s.answers.question(ctx, u, id, api.Approver)
-	if err != nil {
-		return api.Approval{}, problemOf(err)
-	}
-	answer, err := answerOf(&d, &q, u)
+	q, answer, err := s.answers.mayDecide(ctx, u, id, &d)
 	if err != nil {
 		return api.Approval{}, problemOf(err)
 	}

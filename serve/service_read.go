@@ -131,7 +131,7 @@ func (s *Service) Feed(ctx context.Context, u api.User) (iter.Seq[api.Event], er
 	if err := need(u, api.Viewer); err != nil {
 		return nil, err
 	}
-	stamp, changed := s.feed.now()
+	begin, first := s.feed.now()
 	pending, err := s.answers.approvals(ctx, u, api.ApprovalQuery{State: api.ApprovalPending})
 	if err != nil {
 		return nil, problemOf(err)
@@ -141,6 +141,7 @@ func (s *Service) Feed(ctx context.Context, u api.User) (iter.Seq[api.Event], er
 			return
 		}
 		shown := make(map[string]bool)
+		stamp, changed := begin, first // each loop has its own
 		for {
 			select {
 			case <-ctx.Done():
