@@ -22,8 +22,8 @@ import (
 // While one of the two stores cannot be reached, leases are neither given out nor renewed.
 //
 // Watch also yields transcripts that other processes append or delete through a Join of
-// their own. For that, each Append and Delete writes a record. Those of a process that dies
-// between the two are seen by whoever looks at the transcript.
+// their own. For that, each Append and Delete writes a record. A process that dies between
+// the two announces nothing, so look at a transcript now and then as well.
 //
 // The kinds of records that begin with "store.join." belong to Join.
 func Join(transcripts Sessions, rest Fleet) Fleet {
@@ -103,8 +103,8 @@ func (j *joined) follow(ctx context.Context, l Lease) (pair, error) {
 }
 
 // yield gives up a main lease that has no side lease. If a former owner still has that one,
-// nothing can be done until it expires: the main lease lasts as long, so that those who
-// wait for it do not all try at once, again and again.
+// nothing can be done until it expires: the main lease lasts as long, so that waiting
+// processes do not all try at once, again and again.
 func (j *joined) yield(ctx context.Context, l Lease, why error) {
 	ctx, cancel := undoing(ctx)
 	defer cancel()
@@ -233,8 +233,8 @@ func (j *joined) Delete(ctx context.Context, k Key, f Fence) error {
 	if err != nil {
 		return err
 	}
-	// Nothing is announced of it any more, so its records go. Whoever repeats the call
-	// after an error removes the rest.
+	// Nothing is announced of it any more, so its records go. A call that is repeated after
+	// an error removes the rest.
 	if k.Sub == "" {
 		for r, err := range j.Scan(ctx, Folder{Project: k.Project, Kind: joinKinds + k.Session}, "") {
 			if err == nil {
@@ -288,8 +288,8 @@ func announced(k RecordKey) (Key, bool) {
 // announcement takes three requests instead of one.
 const maxTold = 10_000
 
-// announce tells watchers that a transcript was changed under a fence. If the fence is void
-// by now, it was changed all the same.
+// announce lets watchers know that a transcript was changed under a fence. If the fence is
+// void by now, it was changed anyway.
 func (j *joined) announce(ctx context.Context, k Key, f Fence) (int64, error) {
 	key := announcing(k)
 	j.mu.Lock()
@@ -347,7 +347,7 @@ func (j *joined) Watch(ctx context.Context, project string) iter.Seq2[Changed, e
 	}
 }
 
-// ofJoin returns a change of the main store as one of both, false if it is none.
+// ofJoin returns a change of the main store as one of both, false if it is not one.
 func ofJoin(c Changed) (Changed, bool) {
 	if c.Transcript != (Key{}) {
 		return c, false // the transcripts are in the other store
@@ -376,7 +376,9 @@ type wholeRecords interface {
 
 type noRecords struct{}
 
-func (noRecords) View(context.Context, View) ([]Record, error) { return nil, unsupported("view records") }
+func (noRecords) View(context.Context, View) ([]Record, error) {
+	return nil, unsupported("view records")
+}
 
 func (noRecords) Change(context.Context, Fence, ...RecordChange) ([]int64, error) {
 	return nil, unsupported("change several records")

@@ -150,7 +150,7 @@ func TestJoinReplaced(t *testing.T) {
 		if _, err := b.try("b"); !errors.Is(err, store.ErrLeased) {
 			t.Errorf("b takes the lease of a: %v", err)
 		}
-		time.Sleep(joinTTL + time.Second)
+		<-time.After(joinTTL + time.Second)
 		second := b.own("b")
 		a.wants("a", first, store.ErrLeaseLost)
 		a.wants("a again", first, store.ErrLeaseLost)
@@ -210,10 +210,10 @@ func TestJoinPaused(t *testing.T) {
 						late = l
 						result <- err
 					}()
-					time.Sleep(joinTTL + time.Second)
+					<-time.After(joinTTL + time.Second)
 					second := b.own("b")
 					if expired {
-						time.Sleep(joinTTL + time.Second) // of both leases of b
+						<-time.After(joinTTL + time.Second) // of both leases of b
 					}
 					close(wake)
 					err := <-result
@@ -241,13 +241,13 @@ func TestJoinHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := parties(t)
 		first := a.own("a")
-		a.side.on("after Renew", func() { time.Sleep(time.Second) }) // so that it ends later beside
-		a.side.on("before Renew", func() { time.Sleep(time.Second) })
+		a.side.on("after Renew", func() { <-time.After(time.Second) }) // so that it ends later beside
+		a.side.on("before Renew", func() { <-time.After(time.Second) })
 		if err := a.Renew(t.Context(), first); err != nil {
 			t.Fatal(err)
 		}
 		a.side.on("before Renew", func() { t.Error("it was renewed") })
-		time.Sleep(joinTTL - 2*time.Second + time.Millisecond) // the lease is over, and that of the transcripts is not
+		<-time.After(joinTTL - 2*time.Second + time.Millisecond) // the lease is over, and that of the transcripts is not
 		_, err := b.try("b")
 		held, ok := errors.AsType[*store.HeldError](err)
 		if !ok || held.For > time.Second {
@@ -262,7 +262,7 @@ func TestJoinHoldsNobodyUp(t *testing.T) {
 			t.Errorf("c: %v; has it tried? %v", err, tried)
 		}
 		b.side.on("before Acquire", nil)
-		time.Sleep(held.For)
+		<-time.After(held.For)
 		b.wants("b", b.own("b"), nil)
 		a.wants("a", first, store.ErrLeaseLost)
 	})
@@ -287,13 +287,13 @@ func TestJoinBesideDown(t *testing.T) {
 		if err := a.Release(t.Context(), l); !errors.Is(err, down) {
 			t.Errorf("Release: %v", err)
 		}
-		time.Sleep(joinTTL)
+		<-time.After(joinTTL)
 		b.wants("b", b.own("b"), nil)
 	})
 }
 
-// A watcher is told of transcripts that any process appends to or deletes, and of nothing
-// that only a join needs. Nothing of a deleted session is left in the records.
+// A watcher learns about transcripts that any process appends to or deletes, and about
+// nothing that only a join needs. Nothing of a deleted session is left in the records.
 func TestJoinWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := parties(t)

@@ -99,7 +99,7 @@ func StartWorker(ctx context.Context, o WorkerOptions) (*Worker, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	endArchive := func() {}
-	if s.streamed != nil && s.streamed.archive != nil {
+	if s.streamed.archive != nil {
 		endArchive = s.streamed.archiveNowAndThen(o.Project, o.archiveAfter())
 	}
 	return &Worker{f, s, l, func() { stop(); endLive(); endArchive() }}, nil

@@ -14,7 +14,6 @@ import (
 const maxUnsure = 5
 
 // ifEmpty is a message that the server accepts only if the folder of a change is empty.
-// It makes the whole batch depend on that.
 //
 // The server can compare the last sequence of a whole folder. So the folder is read
 // first, from any replica: messages that the replica does not have yet are behind the
@@ -30,17 +29,19 @@ func (s *records) ifEmpty(ctx context.Context, c store.RecordChange, f store.Fen
 		}
 		s.rememberEmpty(in, last, f)
 	}
-	carrier := s.layout.lease(c.Key.Project, cmp.Or(f.Name, barrierToken)) + ".f"
-	return outgoing{subject: carrier, expect: true, last: last, guard: in, replace: true, ttl: markTTL}, nil
+	return s.carrier(c.Key.Project, f, in, last), nil
 }
 
 // emptyUpTo returns the sequence of the last message of a folder, 0 if it has none. The
 // error is store.ErrConflict if the folder is not empty, and errStale if that is not
 // known.
 func (s *records) emptyUpTo(ctx context.Context, in string) (last uint64, err error) {
-	a, err := s.lastsFrom(ctx, []string{in}, 1, 0)
+	a, err := s.lastsPage(ctx, []string{in}, 1, 0)
 	if errors.Is(err, errMany) {
 		return 0, store.ErrConflict // or it was, a moment ago
+	}
+	if err == nil && a.more {
+		err = errStale // it has just been emptied of very much
 	}
 	if err != nil {
 		return 0, err

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/claude-agent-go/claude/store"
 )
 
 // StoredMessage is a message of the stream, for tests that check what was stored.
@@ -82,15 +84,15 @@ type Replica map[uint64]string
 const BarrierSubject = "p." + barrierToken
 
 // ReadPages reads all subjects, by page, from replicas that may differ.
-func ReadPages(ctx context.Context, page int, store func() uint64, replica func() Replica) (subjects []string, err error) {
+func ReadPages(ctx context.Context, page int, mark func() uint64, replica func() Replica) (subjects []string, err error) {
 	r := pageReader{
 		subject: BarrierSubject,
-		store:   func(context.Context) (uint64, error) { return store(), nil },
+		store:   func(context.Context) (uint64, error) { return mark(), nil },
 		page: func(_ context.Context, from uint64) (all []stored, more bool, err error) {
 			return replica().page(page, from)
 		},
 	}
-	all, err := r.read(ctx, 1, store())
+	all, err := r.read(ctx, 1, mark())
 	for _, m := range all {
 		subjects = append(subjects, m.subject)
 	}
@@ -102,6 +104,14 @@ var Stale = errStale
 
 // Received is how many messages the connection has received.
 func (s *Store) Received() uint64 { return s.nc.Stats().InMsgs }
+
+// Sent is how many messages the connection has sent.
+func (s *Store) Sent() uint64 { return s.nc.Stats().OutMsgs }
+
+// Subscribe calls do for each change.
+func (s *Store) Subscribe(ctx context.Context, project string, do func(store.Changed)) (stop func(), err error) {
+	return s.subscribe(ctx, project, do)
+}
 
 // ReadSubject reads the messages of a subject, by page, from replicas that may differ. A
 // replica maps sequences to messages.
@@ -158,11 +168,7 @@ func (s *Store) Remembered(ctx context.Context, project, kind string) (n int, er
 }
 
 // ForgetFloors lets the next scan read its folder from the beginning.
-func (s *Store) ForgetFloors() {
-	s.floors.mu.Lock()
-	defer s.floors.mu.Unlock()
-	clear(s.floors.all)
-}
+func (s *Store) ForgetFloors() { s.floors.forget() }
 
 // Floors remembers where folders begin.
 type Floors struct{ floors floors }

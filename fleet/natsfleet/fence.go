@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
+	"strconv"
 	"strings"
 
 	"github.com/claude-agent-go/claude/store"
@@ -62,6 +63,19 @@ func (s *leases) change(ctx context.Context, f store.Fence, messages ...outgoing
 func (s *leases) guardMessage(guard string, f store.Fence) outgoing {
 	subject := strings.TrimSuffix(guard, ".e") + ".g"
 	return outgoing{subject: subject, expect: true, last: uint64(f.Token), guard: guard, replace: true, ttl: markTTL}
+}
+
+// writtenUnder makes headers that name a fence, if there is one, with further names and
+// values.
+func writtenUnder(f store.Fence, more ...string) map[string]string {
+	h := make(map[string]string)
+	if !f.IsZero() {
+		h[headerLease], h[headerToken] = f.Name, strconv.FormatInt(f.Token, 10)
+	}
+	for i := 1; i < len(more); i += 2 {
+		h[more[i-1]] = more[i]
+	}
+	return h
 }
 
 // serial allows one write under a lease at a time: the server refuses a fenced

@@ -250,7 +250,7 @@ func (s *leases) free(ctx context.Context, l store.Lease, h holding) error {
 	}
 	for range freeAttempts {
 		free := encoded(prefix+".o", owner{Free: true}, h.last, freeTTL)
-		free.header = map[string]string{headerFree: "1"} // for workers that listen
+		free.header = writtenUnder(l.Fence, headerFree, "1") // for workers that listen
 		if _, err = s.write(ctx, free); !errors.Is(err, errMoved) {
 			return fail(l.Name, err)
 		}

@@ -125,6 +125,14 @@ func (s *stream) barrier(ctx context.Context, prefix string) (uint64, error) {
 	return s.write(ctx, outgoing{subject: barrierBelow(prefix), replace: true, ttl: markTTL})
 }
 
+// mark stores a message that has no folder. A server that has it has everything that was
+// stored before.
+func (s *stream) mark(ctx context.Context) (uint64, error) {
+	return s.write(ctx, outgoing{subject: s.markSubject(), replace: true, ttl: markTTL})
+}
+
+func (s *stream) markSubject() string { return s.layout.name + ".b." + s.id + "." + barrierToken }
+
 // loadBound is how long one attempt to read a transcript may take.
 const loadBound = 2 * time.Minute
 
@@ -262,7 +270,7 @@ type info struct {
 
 // subjects returns the subjects of a filter that have messages.
 func (s *stream) subjects(ctx context.Context, filter string) ([]string, error) {
-	barrier, err := s.write(ctx, outgoing{subject: s.layout.name + ".b." + s.id, replace: true, ttl: markTTL})
+	barrier, err := s.mark(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -92,49 +92,72 @@ func (s *records) changeAll(ctx context.Context, changes []store.RecordChange, f
 		if next, err = s.tryChanges(ctx, changes, last, f); errors.Is(err, errMoved) {
 			err = s.unexpected(ctx, changes, last)
 		}
-		if conditional && (errors.Is(err, errStale) || errors.Is(err, errors.ErrUnsupported)) {
+		if conditional && errors.Is(err, errStale) {
 			s.forgetEmpty(f)
 			if unsure++; unsure > maxUnsure {
 				return store.ErrConflict
 			}
-			err = errStale
 		}
 		return err
 	})
 	return next, fail(what, err)
 }
 
-// tryChanges makes changes if the last messages of the records are the given ones.
+// tryChanges makes changes if the last messages of the records are the given ones. The
+// conditions come first: a write that was lost is known again by its last message, and
+// only a record's own is not soon replaced by another write's.
 func (s *records) tryChanges(ctx context.Context, changes []store.RecordChange, last []uint64, f store.Fence) ([]int64, error) {
-	var messages []outgoing
+	var conditions, messages []outgoing
 	ends := make([]int, len(changes)) // how many messages there are up to each record's
 	for i, c := range changes {
-		if c.Drop && c.Revision == 0 {
-			return nil, errMoved // the server would take it for a record that is not there
+		condition, err := s.condition(ctx, c, last[i], f)
+		if err != nil {
+			return nil, err
 		}
-		made := s.changeMessages(c, last[i], f)
-		if c.IfEmpty != "" {
-			condition, err := s.ifEmpty(ctx, c, f)
-			if err != nil {
-				return nil, err
-			}
+		if condition.expect {
 			condition.subject += "." + strconv.Itoa(i) // a batch replaces what a subject has once
-			made = append([]outgoing{condition}, made...)
+			conditions = append(conditions, condition)
 		}
-		messages = append(messages, made...)
+		if !c.Keep {
+			messages = append(messages, s.changeMessages(c, last[i], f)...)
+		}
 		ends[i] = len(messages)
 	}
-	seq, err := s.change(ctx, f, messages...)
+	seq, err := s.change(ctx, f, append(conditions, messages...)...)
 	if err != nil {
 		return nil, err
 	}
 	next := make([]int64, len(changes))
 	for i, c := range changes {
-		if !c.Drop { // the messages of a batch are one behind the other
+		switch {
+		case c.Keep:
+			next[i] = c.Revision
+		case !c.Drop: // the messages of a batch are one behind the other
 			next[i] = int64(seq) - int64(len(messages)-ends[i])
 		}
 	}
 	return next, nil
+}
+
+// condition is a message that the server accepts only if what a change depends on, beside
+// its own record, is as expected. There may be none.
+func (s *records) condition(ctx context.Context, c store.RecordChange, last uint64, f store.Fence) (outgoing, error) {
+	switch {
+	case c.Drop && c.Revision == 0:
+		return outgoing{}, errMoved // the server would take it for a record that is not there
+	case c.Keep:
+		return s.carrier(c.Key.Project, f, s.layout.record(c.Key.Project, c.Key.Kind, c.Key.Name), last), nil
+	case c.IfEmpty != "":
+		return s.ifEmpty(ctx, c, f)
+	}
+	return outgoing{}, nil
+}
+
+// carrier is a message that the server accepts only if the last message of a subject, or
+// of all that match it, has a sequence. It makes the whole batch depend on that.
+func (s *records) carrier(project string, f store.Fence, guard string, last uint64) outgoing {
+	subject := s.layout.lease(project, cmp.Or(f.Name, barrierToken)) + ".f"
+	return outgoing{subject: subject, expect: true, last: last, guard: guard, replace: true, ttl: markTTL}
 }
 
 // goneTTL is how long the tombstone of a record stays: as long as its writers may
@@ -145,10 +168,7 @@ const goneTTL = patience
 // changeMessages are the messages of a change: the last is the record, those before
 // it hold the beginning of a large value.
 func (s *records) changeMessages(c store.RecordChange, last uint64, f store.Fence) []outgoing {
-	m := outgoing{subject: s.layout.record(c.Key.Project, c.Key.Kind, c.Key.Name), header: map[string]string{}, expect: true, last: last, replace: true}
-	if !f.IsZero() {
-		m.header[headerLease], m.header[headerToken] = f.Name, strconv.FormatInt(f.Token, 10)
-	}
+	m := outgoing{subject: s.layout.record(c.Key.Project, c.Key.Kind, c.Key.Name), header: writtenUnder(f), expect: true, last: last, replace: true}
 	if c.Drop {
 		m.header[headerGone], m.ttl = "1", goneTTL
 		return []outgoing{m}

@@ -20,21 +20,16 @@ func (s *records) scanFrom(ctx context.Context, f store.Folder, after string) it
 			yield(store.Record{}, err)
 			return
 		}
-		s.scan(ctx, f.Project, f.Kind, f.Name, func(name string) bool { return name > after }, yield)
+		s.scan(ctx, f, func(name string) bool { return name > after }, yield)
 	}
 }
 
-// scan yields the records of a kind, or of a folder in it, in the order of their
-// names.
-func (s *records) scan(ctx context.Context, project, kind, folder string, wanted func(name string) bool, yield func(store.Record, error) bool) {
-	base := s.layout.kind(project, kind)
-	prefix := base
-	if folder != "" {
-		prefix += "." + tokens(folder)
-	}
+// scan yields the records of a folder in the order of their names.
+func (s *records) scan(ctx context.Context, f store.Folder, wanted func(name string) bool, yield func(store.Record, error) bool) {
+	base, prefix := s.layout.kind(f.Project, f.Kind), s.layout.folder(f)
 	found, err := s.present(ctx, prefix)
 	if err != nil {
-		yield(store.Record{}, fail(project+"/"+kind, err))
+		yield(store.Record{}, fail(f, err))
 		return
 	}
 	var all []named
@@ -49,12 +44,12 @@ func (s *records) scan(ctx context.Context, project, kind, folder string, wanted
 		n := together(all)
 		some, err := s.values(ctx, prefix, all[:n])
 		if err != nil {
-			yield(store.Record{}, fail(project+"/"+kind, err))
+			yield(store.Record{}, fail(f, err))
 			return
 		}
 		all = all[n:]
 		for _, one := range some {
-			r, err := s.record(ctx, store.RecordKey{Project: project, Kind: kind, Name: one.name}, one.stored)
+			r, err := s.record(ctx, store.RecordKey{Project: f.Project, Kind: f.Kind, Name: one.name}, one.stored)
 			if errors.Is(err, store.ErrNotFound) {
 				continue // dropped in the meantime
 			}
@@ -170,6 +165,13 @@ func (f *floors) set(prefix string, seq uint64, seen time.Time) {
 		}
 	}
 	f.all[prefix] = floor{seq, seen}
+}
+
+// forget forgets all floors.
+func (f *floors) forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	clear(f.all)
 }
 
 // sweep forgets the floors of folders that rest, now and then. A map never shrinks,

@@ -7,25 +7,22 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// sideStore is a store beside the stream that is written under the same leases. A
+// sideStore is the archive beside the stream, which is written under the same leases. A
 // lease is taken in both: first in the stream, which decides who may try, then in
 // the side store, and the epoch that begins last names the side store's token. So the
 // owner of the epoch also has the side store's lease, and one that was replaced can
 // write to neither. An owner that dies between the steps leaves leases that expire.
 //
-// The methods of a nil sideStore do nothing.
+// An archive is written only now and then, so its lease is taken for a write, and by the
+// successor of an owner that had it and may still write. A store that has all transcripts
+// is always leased: see [store.Join].
 //
-// A store for Transcripts is always leased. An archive is written only now and
-// then, so its lease is taken for a write, and by the successor of an owner that
-// had it and may still write.
-type sideStore struct {
-	store.Sessions
-	always bool
-}
+// The methods of a nil sideStore do nothing.
+type sideStore struct{ store.Sessions }
 
 // needed reports whether the lease must be taken in the side store, after an epoch.
 func (p *sideStore) needed(was *stored, both bool) bool {
-	return p != nil && (p.always || both || was != nil && epochOf(was).Other != 0)
+	return p != nil && (both || was != nil && epochOf(was).Other != 0)
 }
 
 // acquire takes the lease in the side store, and returns its token.

@@ -150,8 +150,8 @@ func TestReplacedOwnerWritesNowhere(t *testing.T) {
 	for range 3 {
 		a.wants("a", first, store.ErrLeaseLost)
 	}
-	if n := a.outside.refused.Load(); n != 3 {
-		t.Errorf("the store of the transcripts has refused %d batches; want 3", n)
+	if n := a.outside.refused.Load(); n == 0 {
+		t.Error("the store of the transcripts has refused nothing itself")
 	}
 	if err := a.Renew(t.Context(), first); !errors.Is(err, store.ErrLeaseLost) {
 		t.Errorf("a renews: %v", err)

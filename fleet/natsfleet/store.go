@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -15,8 +16,8 @@ import (
 // goroutine; Close ends it.
 type Store struct {
 	*records
-	transcripts store.Transcripts
-	streamed    *streamed // nil if the transcripts are in another store
+	streamed *streamed
+	joined   store.Fleet // the stream with another store of transcripts; nil if they are in the stream
 }
 
 var _ interface {
@@ -29,20 +30,26 @@ var _ interface {
 // newStore decides where the transcripts are kept. The options have been checked.
 func newStore(s *stream, o *Options) *Store {
 	l := &leases{stream: s, writes: newSerial(), held: make(map[store.Fence]holding)}
-	out := &Store{records: &records{leases: l, scanBytes: cmp.Or(o.scanBytes, usualScanBytes)}}
-	if o.Transcripts != nil {
-		l.side = &sideStore{o.Transcripts, true}
-		out.transcripts = sideTranscripts{o.Transcripts, l}
-		return out
-	}
 	if o.Archive != nil {
-		l.side = &sideStore{o.Archive, false}
+		l.side = &sideStore{o.Archive}
 	}
-	out.streamed = &streamed{
-		leases: l, archive: o.Archive, archiveTTL: cmp.Or(o.archiveTTL, usualArchiveTTL), compactAt: cmp.Or(o.compactAt, usualCompactAt),
+	out := &Store{
+		records:  &records{leases: l, scanBytes: cmp.Or(o.scanBytes, usualScanBytes)},
+		streamed: &streamed{leases: l, archive: o.Archive, archiveTTL: cmp.Or(o.archiveTTL, usualArchiveTTL), compactAt: cmp.Or(o.compactAt, usualCompactAt)},
 	}
-	out.transcripts = out.streamed
+	if o.Transcripts != nil {
+		rest := *out
+		out.joined = store.Join(o.Transcripts, &rest)
+	}
 	return out
+}
+
+// sessions are the transcripts and leases, wherever they are.
+func (s *Store) sessions() store.Sessions {
+	if s.joined != nil {
+		return s.joined
+	}
+	return s.streamed
 }
 
 // Close closes the connection. It may be called again.
@@ -54,36 +61,41 @@ func (s *Store) Close() error {
 
 // Append implements [store.Transcripts].
 func (s *Store) Append(ctx context.Context, k store.Key, b store.Batch) error {
-	return s.transcripts.Append(ctx, k, b)
+	return s.sessions().Append(ctx, k, b)
 }
 
 // Load implements [store.Transcripts].
 func (s *Store) Load(ctx context.Context, k store.Key, after store.Place) iter.Seq2[store.PlacedEntry, error] {
-	return s.transcripts.Load(ctx, k, after)
+	return s.sessions().Load(ctx, k, after)
 }
 
 // List implements [store.Transcripts].
 func (s *Store) List(ctx context.Context, project string) iter.Seq2[store.Summary, error] {
-	return s.transcripts.List(ctx, project)
+	return s.sessions().List(ctx, project)
 }
 
 // Subagents implements [store.Transcripts].
 func (s *Store) Subagents(ctx context.Context, project, session string) iter.Seq2[string, error] {
-	return s.transcripts.Subagents(ctx, project, session)
+	return s.sessions().Subagents(ctx, project, session)
 }
 
 // Delete implements [store.Transcripts].
 func (s *Store) Delete(ctx context.Context, k store.Key, f store.Fence) error {
-	return s.transcripts.Delete(ctx, k, f)
+	return s.sessions().Delete(ctx, k, f)
 }
 
 // Acquire implements [store.Leases].
 func (s *Store) Acquire(ctx context.Context, project, name, who string, ttl time.Duration) (store.Lease, error) {
-	return s.take(ctx, project, name, who, ttl)
+	return s.sessions().Acquire(ctx, project, name, who, ttl)
 }
 
 // Renew implements [store.Leases].
-func (s *Store) Renew(ctx context.Context, l store.Lease) error { return s.extend(ctx, l) }
+func (s *Store) Renew(ctx context.Context, l store.Lease) error { return s.sessions().Renew(ctx, l) }
+
+// Release implements [store.Leases]. Transcripts of many messages are compacted before.
+func (s *Store) Release(ctx context.Context, l store.Lease) error {
+	return s.sessions().Release(ctx, l)
+}
 
 // Now implements [store.Leases]: the clock of the server that leads the stream.
 func (s *Store) Now(ctx context.Context) (time.Time, error) { return s.clock(ctx) }
@@ -100,42 +112,49 @@ func (s *Store) Scan(ctx context.Context, f store.Folder, after string) iter.Seq
 	return s.scanFrom(ctx, f, after)
 }
 
+// View implements [store.Records]. One of several records or folders that is to be as new
+// as any change costs a small write.
+func (s *Store) View(ctx context.Context, v store.View) ([]store.Record, error) {
+	return s.viewAll(ctx, v)
+}
+
+// Change implements [store.Records], as one atomic batch. The message that marks a dropped
+// record as gone expires by itself.
+func (s *Store) Change(ctx context.Context, f store.Fence, changes ...store.RecordChange) ([]int64, error) {
+	return s.changeAll(ctx, changes, f)
+}
+
 // PutRecord implements [store.Records].
 func (s *Store) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	next, err := s.ChangeRecords(ctx, []store.RecordChange{{Key: k, Value: value, Revision: revision}}, f)
+	next, err := s.Change(ctx, f, store.RecordChange{Key: k, Value: value, Revision: revision})
 	if err != nil {
 		return 0, err
 	}
 	return next[0], nil
 }
 
-// DropRecord implements [store.Records]. The message that marks the record as
-// gone expires by itself.
+// DropRecord implements [store.Records].
 func (s *Store) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	_, err := s.ChangeRecords(ctx, []store.RecordChange{{Key: k, Drop: true, Revision: revision}}, f)
+	_, err := s.Change(ctx, f, store.RecordChange{Key: k, Drop: true, Revision: revision})
 	return err
 }
 
-// ChangeRecords implements [store.RecordBatcher], as one atomic batch.
+// ChangeRecords implements [store.RecordBatcher].
 func (s *Store) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
-	return s.changeAll(ctx, changes, f)
+	return s.Change(ctx, f, changes...)
 }
 
 // ViewRecords implements [store.RecordViewer].
 func (s *Store) ViewRecords(ctx context.Context, keys, folders []store.RecordKey) ([]store.Record, error) {
-	return s.viewAll(ctx, keys, folders)
-}
-
-// Release implements [store.Leases]. Transcripts of many messages are compacted before.
-func (s *Store) Release(ctx context.Context, l store.Lease) error {
-	if err := cmp.Or(store.CheckLease(l.Project, l.Name), ctx.Err()); err != nil {
-		return err
+	v := store.View{Keys: keys, Known: true}
+	for _, f := range folders {
+		v.Folders = append(v.Folders, store.Folder(f))
 	}
-	return s.release(ctx, l, func(touched map[store.Key]bool) {
-		if s.streamed != nil {
-			s.streamed.compactAll(ctx, l.Fence, touched)
-		}
-	})
+	all, err := s.View(ctx, v)
+	if errors.Is(err, store.ErrTooLarge) {
+		err = fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+	}
+	return all, err
 }
 
 // Batches implements [store.RecordBatcher].
@@ -155,7 +174,7 @@ func (s *Store) Archive(ctx context.Context, project string, before time.Time) (
 	if err := cmp.Or(store.CheckProject(project), ctx.Err()); err != nil {
 		return 0, err
 	}
-	if s.streamed == nil || s.streamed.archive == nil {
+	if s.streamed.archive == nil {
 		return 0, errors.New("claude: natsfleet: Options.Archive is missing")
 	}
 	return s.streamed.moveCold(ctx, project, before)

@@ -1,6 +1,10 @@
 package natsfleet
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/claude-agent-go/claude/store"
+)
 
 // layout makes the subjects of a fleet. All of them are in one stream, because a
 // message can be fenced only by a subject of its own stream.
@@ -13,7 +17,8 @@ import "strings"
 //	NAME.l.PROJECT.LEASE.e         the epoch of a lease: changes only with its owner, and fences
 //	NAME.l.PROJECT.LEASE.g         carries the fence of a write that has other conditions too
 //	NAME.l.PROJECT.LEASE.d         carries the condition that a session was not deleted
-//	NAME.l.PROJECT.LEASE.f.N       carries the condition that a folder of records is empty, for the Nth change of a batch
+//	NAME.l.PROJECT.LEASE.f.N       carries a condition of the Nth change of a batch: a folder is empty, a record is as it was
+//	NAME.b.PROCESS.$               the mark of a process, see stream.mark
 //	NAME.stored.…                  what the server announces when it has stored something
 //	NAME.ask.PROJECT.CONVERSATION  requests to the process that runs a conversation
 //	NAME.live.PROJECT.CONVERSATION what is being said in a conversation
@@ -77,6 +82,14 @@ func (l layout) record(project, kind, name string) string {
 	return l.kind(project, kind) + "." + tokens(name)
 }
 
+// folder is the prefix of the records in a folder.
+func (l layout) folder(f store.Folder) string {
+	if f.Name == "" {
+		return l.kind(f.Project, f.Kind)
+	}
+	return l.record(f.Project, f.Kind, f.Name)
+}
+
 func (l layout) overflow(project, kind, name string) string {
 	return strings.Join([]string{l.name, "v", token(project), token(kind), tokens(name)}, ".")
 }
@@ -97,11 +110,6 @@ func (l layout) stored() []string {
 		all = append(all, l.name+"."+kind+".>")
 	}
 	return all
-}
-
-// announced is where the server announces what it stores on a subject.
-func (l layout) announced(subject string) string {
-	return l.name + ".stored" + strings.TrimPrefix(subject, l.name)
 }
 
 func (l layout) ask(project, key string) string {

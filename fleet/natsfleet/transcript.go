@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strconv"
 	"strings"
 	"time"
 
@@ -22,6 +21,25 @@ type streamed struct {
 	archiveTTL time.Duration
 	compactAt  int
 }
+
+// Acquire implements [store.Leases].
+func (s *streamed) Acquire(ctx context.Context, project, name, who string, ttl time.Duration) (store.Lease, error) {
+	return s.take(ctx, project, name, who, ttl)
+}
+
+// Renew implements [store.Leases].
+func (s *streamed) Renew(ctx context.Context, l store.Lease) error { return s.extend(ctx, l) }
+
+// Release implements [store.Leases]. Transcripts of many messages are compacted before.
+func (s *streamed) Release(ctx context.Context, l store.Lease) error {
+	if err := cmp.Or(store.CheckLease(l.Project, l.Name), ctx.Err()); err != nil {
+		return err
+	}
+	return s.release(ctx, l, func(touched map[store.Key]bool) { s.compactAll(ctx, l.Fence, touched) })
+}
+
+// Now implements [store.Leases].
+func (s *streamed) Now(ctx context.Context) (time.Time, error) { return s.clock(ctx) }
 
 // Append implements [store.Transcripts]. A batch is one message, or several if it is
 // too large, and under a fence one more: a message carries only one condition, so the
@@ -99,10 +117,7 @@ func (s *streamed) parts(k store.Key, b store.Batch) []outgoing {
 	n := (len(data) + part - 1) / part
 	var out []outgoing
 	for i := range n {
-		m := outgoing{subject: s.layout.transcript(k.Project, k.Session, k.Sub) + ".e", header: map[string]string{headerID: id}, data: data[i*part : min((i+1)*part, len(data))]}
-		if !b.Fence.IsZero() {
-			m.header[headerLease], m.header[headerToken] = b.Fence.Name, strconv.FormatInt(b.Fence.Token, 10)
-		}
+		m := outgoing{subject: s.layout.transcript(k.Project, k.Session, k.Sub) + ".e", header: writtenUnder(b.Fence, headerID, id), data: data[i*part : min((i+1)*part, len(data))]}
 		if n > 1 {
 			m.header[headerPart] = fmt.Sprintf("%d/%d", i+1, n)
 		}
@@ -175,10 +190,10 @@ func (s *streamed) Delete(ctx context.Context, k store.Key, f store.Fence) error
 		return fail(k, err)
 	}
 	defer unlock()
-	m := outgoing{subject: s.layout.deleted(k.Project, k.Session), replace: true}
+	m := outgoing{subject: s.layout.deleted(k.Project, k.Session), header: writtenUnder(f), replace: true}
 	if k.Sub != "" {
 		// Only a message can be fenced, so one takes the place of all others.
-		m = outgoing{subject: s.layout.transcript(k.Project, k.Session, k.Sub) + ".e", header: map[string]string{headerGone: "1"}, replace: true, ttl: markTTL}
+		m = outgoing{subject: s.layout.transcript(k.Project, k.Session, k.Sub) + ".e", header: writtenUnder(f, headerGone, "1"), replace: true, ttl: markTTL}
 	}
 	if guard != "" {
 		m.expect, m.last, m.guard = true, uint64(f.Token), guard

@@ -1,45 +1,42 @@
 package natsfleet_test
 
 import (
-	"context"
-	"errors"
 	"testing"
 
-	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/claudetest"
-	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/fleet/natsfleet/natstest"
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A server that lacks what the process knows of does not count, and a fleet then reads
-// one record after another.
+// A view is not answered by a server that lacks what the process knows of. If no server
+// has it, the stream was recreated: then a view finds what there is, and the next one does so
+// with a single request.
 func TestViewFromServerBehind(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	s := openStore(t, c.URL())
 	key := store.RecordKey{Project: "p", Kind: "k", Name: "a"}
-	if _, err := s.PutRecord(t.Context(), key, []byte("1"), 0, store.Fence{}); err != nil {
-		t.Fatal(err)
-	}
-	if all, err := s.ViewRecords(t.Context(), []store.RecordKey{key}, nil); err != nil || len(all) != 1 {
-		t.Fatalf("ViewRecords = %+v, %v", all, err)
-	}
-	s.Knows(1 << 40)
-	if all, err := s.ViewRecords(t.Context(), []store.RecordKey{key}, nil); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("a server that is behind answers %+v, %v; want ErrUnsupported", all, err)
-	}
-	cli := claudetest.NewCLI(&claudetest.Script{Model: func(*claudetest.ModelCall) claudetest.Reply { return claudetest.Say("yes") }})
-	f, err := fleet.Open(t.Context(), fleet.Options{Store: s, Project: "p", Logger: quiet(), Journal: t.TempDir(), Session: func(context.Context, string) (*claude.Options, error) {
-		return &claude.Options{Transport: cli, Cwd: "/work", Env: []string{"HOME=/home/a"}, Logger: quiet()}, nil
-	}})
+	revision, err := s.PutRecord(t.Context(), key, []byte("1"), 0, store.Fence{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer shut(t, f)
-	for range 3 {
-		if got, err := answer(t.Context(), f, "ada", "hello"); err != nil || got != "yes" {
-			t.Fatalf("the answer is %q, %v", got, err)
+	view := store.View{Keys: []store.RecordKey{key}, Folders: []store.Folder{{Project: "p", Kind: "other"}}, Known: true}
+	requests := func() uint64 {
+		t.Helper()
+		before := s.Sent()
+		all, err := s.View(t.Context(), view)
+		if err != nil || len(all) != 1 || all[0].Revision != revision {
+			t.Fatalf("View = %+v, %v; want revision %d", all, err, revision)
 		}
+		return s.Sent() - before
+	}
+	if n := requests(); n != 1 {
+		t.Errorf("a view took %d requests", n)
+	}
+	s.Knows(1 << 40)
+	if n := requests(); n < 3 {
+		t.Errorf("a view that no server can answer took %d requests", n)
+	}
+	if n := requests(); n != 1 {
+		t.Errorf("the view after it took %d requests", n)
 	}
 }

@@ -28,7 +28,7 @@ const (
 	headerID    = "Id"    // of a batch of entries
 	headerPart  = "Part"  // number and count of the parts of a batch of entries
 	headerMore  = "More"  // how many messages the beginning of a record has
-	headerLease = "Lease" // the name of the lease under which a batch or a record was written
+	headerLease = "Lease" // the name of the lease under which something was written
 	headerToken = "Token" // of that lease
 	headerGone  = "Gone"  // the record, or the transcript up to here, was removed
 	headerFree  = "Free"  // the lease was given back
