@@ -75,7 +75,7 @@ func TestForms(t *testing.T) {
 		"a list":                   `<ul><li>run <code>go test</code></li><li>fix it</li></ul>`,
 		"a list with numbers":      `<ol><li>one</li><li>two</li></ol>`,
 		"a quote":                  `<blockquote><p>careful</p></blockquote>`,
-		"code":                     "<pre tabindex=\"0\">if a &lt; b {\n</pre>",
+		"code":                     "<pre tabindex=\"0\"><span class=\"k\">if</span> a &lt; b {\n</pre>",
 		"a table":                  `<table><thead><tr><th>file</th><th>state</th></tr></thead><tbody><tr><td>a.go</td><td><em>bad</em></td></tr></tbody></table>`,
 		"a link with its host":     `>docs</a> <span class="host">(example.com)</span></p>`,
 		"a diff":                   "<span> one\n</span><span class=\"del\">-two\n</span><span class=\"add\">&#43;2\n</span><span> three\n</span><span class=\"add\">&#43;four\n</span>",

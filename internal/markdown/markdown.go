@@ -28,7 +28,8 @@ const (
 // only these elements:
 //
 //   - p, br, hr, ul, ol (start), li, blockquote, table, thead, tbody, tr, th, td,
-//     pre (tabindex), code, em, strong, del, span, with fixed classes;
+//     pre (tabindex), code, em, strong, del, span, with fixed classes, those of
+//     package colour among them;
 //   - a with href to an absolute http, https or mailto address, and with rel. A
 //     link whose text does not name its host is followed by the host's name, so
 //     that readers see where it leads. The address of any other link is shown.

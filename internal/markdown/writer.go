@@ -7,6 +7,8 @@ import (
 
 	"github.com/yuin/goldmark/ast"
 	extended "github.com/yuin/goldmark/extension/ast"
+
+	"github.com/claude-agent-go/claude/internal/colour"
 )
 
 // writer writes the nodes of a document. A node of a kind that it does not know
@@ -122,17 +124,24 @@ func (w *writer) list(n *ast.List) {
 	}
 }
 
-// lines writes a block of code, and HTML as if it was one.
+// lines writes a block of code, in the colours of the language that it names, and HTML
+// as if it was one.
 func (w *writer) lines(n ast.Node) {
-	w.out.WriteString(`<pre tabindex="0">`)
+	var code strings.Builder
 	for i := range n.Lines().Len() {
 		segment := n.Lines().At(i)
-		w.text(string(segment.Value(w.source)))
+		code.Write(segment.Value(w.source))
 	}
-	if html, ok := n.(*ast.HTMLBlock); ok && html.HasClosure() {
-		w.text(string(html.ClosureLine.Value(w.source)))
+	var language *colour.Language
+	switch n := n.(type) {
+	case *ast.FencedCodeBlock:
+		language = colour.ByName(string(n.Language(w.source)))
+	case *ast.HTMLBlock:
+		if n.HasClosure() {
+			code.Write(n.ClosureLine.Value(w.source))
+		}
 	}
-	w.out.WriteString("</pre>")
+	w.out.WriteString(`<pre tabindex="0">` + string(language.HTML(code.String())) + "</pre>")
 }
 
 func (w *writer) code(n *ast.CodeSpan) {

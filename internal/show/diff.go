@@ -3,6 +3,7 @@ package show
 import (
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"strings"
 
 	"github.com/claude-agent-go/claude/internal/edit"
@@ -24,6 +25,8 @@ type DiffLine struct {
 	Number      int // of the line, in the file after the change; 0 if unknown
 	Text        string
 	Parts       []DiffPart // of the text, if what differs from the line that it replaces is marked
+	// Code is the text in colours, with its marks, see [Diff.Colour]; empty: it has none.
+	Code template.HTML `json:"-"`
 }
 
 // DiffPart is a part of a line.

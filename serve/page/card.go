@@ -37,10 +37,11 @@ func line(s string) string {
 // card is an approval on the page.
 type card struct {
 	api.Approval
-	Version string // changes with the shown content
-	Where   string // the title of the conversation
-	Back    string // where to go after a decision
-	Subject string // the command, the file, the address
+	Version string        // changes with the shown content
+	Where   string        // the title of the conversation
+	Back    string        // where to go after a decision
+	Subject string        // the command, the file, the address
+	Code    template.HTML `json:"-"` // the subject, a command in colours
 	Diff    *show.Diff
 	Plan    template.HTML
 	Asked   []show.Question
@@ -90,6 +91,7 @@ func newCard(a *api.Approval, u api.User, where, back string) card {
 	}
 	if c.Diff != nil {
 		c.Cut = c.Cut || c.Diff.Cut
+		c.Diff.Colour(full)
 		c.Subject = c.brief(shortPath(a.Dir, full))
 	}
 	switch a.Kind {
@@ -105,6 +107,7 @@ func newCard(a *api.Approval, u api.User, where, back string) card {
 		c.Subject, c.Rest = c.part(jsonx.Text(jsonx.Member(a.Input, "message")), maxText)
 		c.form()
 	}
+	c.Code = codeOf(a.Tool, c.Subject)
 	c.Version = version(c)
 	return c
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -60,16 +61,23 @@ func TestTextStaysUntilItsFinalForm(t *testing.T) {
 	close(arrive)
 	b.Wait(t, `document.querySelector(".item.text .markdown") && document.getElementById("live").textContent === ""`)
 	b.Want(t, `[...window.seen].sort().join()`, "1")
-	b.Want(t, `document.querySelector(".item.text .markdown").innerHTML`, streamed)
+	if shown := b.Eval(t, `document.querySelector(".item.text .markdown").innerHTML`).(string); coloured.ReplaceAllString(shown, "$1") != streamed || shown == streamed {
+		t.Errorf("on the screen it is\n%s\nwant colours in\n%s", shown, streamed)
+	}
 	b.Want(t, `document.querySelector(".item.text").getBoundingClientRect().top + scrollY`, place)
 	b.Want(t, `document.querySelector(".item.text").getBoundingClientRect().height`, height)
 	complaints(t, r, b)
 }
 
-// asBrowser is the server's markup of a text as a browser writes it.
+// asBrowser is the server's markup of a text as a browser writes it, without the colours
+// of code: those come with the screen.
 func asBrowser(text string) string {
-	return strings.NewReplacer("<br/>", "<br>", "<hr/>", "<hr>", "&#34;", `"`, "&#39;", "'").Replace(string(markdown.HTML(text)))
+	plain := coloured.ReplaceAllString(string(markdown.HTML(text)), "$1")
+	return strings.NewReplacer("<br/>", "<br>", "<hr/>", "<hr>", "&#34;", `"`, "&#39;", "'").Replace(plain)
 }
+
+// coloured matches a piece of code that has a colour.
+var coloured = regexp.MustCompile(`<span class="[kscnfta]">([^<]*)</span>`)
 
 // The script shows Markdown as the server does, also at every place at which a text may
 // be cut, and brings no element that the server would not.

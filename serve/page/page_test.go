@@ -53,7 +53,7 @@ func TestDecideWithForms(t *testing.T) {
 	path := r.begin("shop-api", "Fix the rounding")
 	a := r.pending(1)[0]
 	status, inbox := get(t, c, r.http.URL+"/")
-	for _, want := range []string{`action="/a/` + a.ID + `"`, a.Digest, "<mark>math.Round(</mark>", "Allow"} {
+	for _, want := range []string{`action="/a/` + a.ID + `"`, a.Digest, `<mark>math.<span class="f">Round</span>(</mark>`, "Allow"} {
 		if status != http.StatusOK || !strings.Contains(inbox, want) {
 			t.Errorf("%d: the inbox has no %q", status, want)
 		}
@@ -87,7 +87,7 @@ func TestDecideWithForms(t *testing.T) {
 			t.Errorf("the conversation has no %q", want)
 		}
 	}
-	if _, changes := get(t, c, r.http.URL+path+"/changes"); !strings.Contains(changes, "price.go") || !strings.Contains(changes, "math.Round(") {
+	if _, changes := get(t, c, r.http.URL+path+"/changes"); !strings.Contains(changes, "price.go") || !strings.Contains(changes, `<mark>math.<span class="f">Round</span>(</mark>`) {
 		t.Error("the changes do not show the edit")
 	}
 }

@@ -68,7 +68,7 @@ func TestDecideSeveral(t *testing.T) {
 		"not confirmed":  {200, "allow", "", same, "Allow 3 calls"},
 		"one twice":      {200, "allow", "", append([]string{same[0]}, same...), "Allow 3 calls"},
 		"its place":      {200, "allow", "", same, "Bash in Clean up"},
-		"an edit":        {200, "allow", "", other, "math.Round"},
+		"an edit":        {200, "allow", "", other, `math.<span class="f">Round</span>`},
 		"another shape":  {400, "allow", "1", append([]string{other[0]}, same...), "same tool"},
 		"another digest": {409, "allow", "1", []string{same[1], id + " 0000"}, "not what you saw"},
 		"unknown":        {404, "deny", "1", []string{same[1], "nothing x"}, ""},

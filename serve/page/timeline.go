@@ -44,6 +44,8 @@ type toolRow struct {
 	Agent             bool // it is a subagent
 	Input, InputRest  string
 	Output, Rest      string
+	InputCode         template.HTML `json:"-"` // in colours, see colour
+	OutputCode        template.HTML `json:"-"`
 	Diff              *show.Diff
 	Path              string
 	Full              string // the address of its full input and output; empty: all is shown
@@ -90,6 +92,9 @@ func (t *timeline) render() {
 	for _, it := range t.items {
 		if it.markdown != "" {
 			it.HTML = markdown.HTML(it.markdown)
+		}
+		if it.Tool != nil {
+			it.Tool.colour()
 		}
 	}
 }
@@ -344,6 +349,7 @@ func (t *timeline) changes(gone map[string]bool) []*changedFile {
 			byPath[f.Path] = f
 			all = append(all, f)
 		}
+		it.Tool.Diff.Colour(f.Path)
 		f.Diffs = append(f.Diffs, it.Tool.Diff)
 		f.Added += it.Tool.Diff.Added
 		f.Removed += it.Tool.Diff.Removed
