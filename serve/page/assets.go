@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	_ "embed"
+	"embed"
 	"encoding/hex"
 	"fmt"
 	"net/http"
@@ -25,6 +25,12 @@ var pageCSS string
 //go:embed page.js
 var pageJS string
 
+//go:embed events.js
+var eventsJS string
+
+//go:embed events.d.ts
+var eventsTypes string
+
 //go:embed markdown.js
 var markdownJS string
 
@@ -33,6 +39,14 @@ var attachJS string
 
 //go:embed several.js
 var severalJS string
+
+//go:embed app.webmanifest
+var manifest []byte
+
+// The icons for phones, drawn by TestIcons.
+//
+//go:embed icon-*.png
+var icons embed.FS
 
 // icon is the icon of the page, and iconDot its variant while an approval is pending.
 const (
@@ -54,13 +68,28 @@ type assets struct{ byName map[string]asset }
 var loadAssets = sync.OnceValues(packAssets)
 
 func packAssets() (*assets, error) {
+	all := map[string]asset{
+		"page.css":        {kind: "text/css; charset=utf-8", content: []byte(show.Style + pageCSS)},
+		"page.js":         {kind: "text/javascript; charset=utf-8", content: []byte(asObject(eventsJS) + markdownJS + attachJS + severalJS + pageJS)},
+		"events.js":       {kind: "text/javascript; charset=utf-8", content: []byte(eventsJS)},
+		"events.d.ts":     {kind: "text/plain; charset=utf-8", content: []byte(eventsTypes)},
+		"icon.svg":        {kind: "image/svg+xml", content: []byte(icon)},
+		"icon-dot.svg":    {kind: "image/svg+xml", content: []byte(iconDot)},
+		"app.webmanifest": {kind: "application/manifest+json", content: manifest},
+	}
+	pictures, err := icons.ReadDir(".")
+	if err != nil {
+		return nil, fmt.Errorf("claude: serve: page: %w", err)
+	}
+	for _, p := range pictures {
+		content, err := icons.ReadFile(p.Name())
+		if err != nil {
+			return nil, fmt.Errorf("claude: serve: page: %w", err)
+		}
+		all[p.Name()] = asset{kind: "image/png", content: content}
+	}
 	a := &assets{make(map[string]asset)}
-	for name, f := range map[string]asset{
-		"page.css":     {kind: "text/css; charset=utf-8", content: []byte(show.Style + pageCSS)},
-		"page.js":      {kind: "text/javascript; charset=utf-8", content: []byte(markdownJS + attachJS + severalJS + pageJS)},
-		"icon.svg":     {kind: "image/svg+xml", content: []byte(icon)},
-		"icon-dot.svg": {kind: "image/svg+xml", content: []byte(iconDot)},
-	} {
+	for name, f := range all {
 		sum := sha256.Sum256(f.content)
 		f.version = hex.EncodeToString(sum[:6])
 		var packed bytes.Buffer
@@ -78,6 +107,13 @@ func packAssets() (*assets, error) {
 		a.byName[name] = f
 	}
 	return a, nil
+}
+
+// asObject makes a script of the module events.js: an object with what it exports. The
+// page is one script, so that it is loaded at once.
+func asObject(module string) string {
+	inside := strings.ReplaceAll(module, "\nexport ", "\n")
+	return "\"use strict\";\nconst events = (() => {\n" + inside + "return { names, begin, read, reduce, shown };\n})();\n"
 }
 
 // address returns the address of a file, which changes with its content.

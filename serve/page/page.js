@@ -224,61 +224,41 @@
     return updating ??= shown.catch(() => reconnect(1)).finally(() => { updating = null; });
   };
 
-  // Text that is being written. A block goes when the screen has the message that it
-  // became a part of, in the same moment: a screen that was loaded before does not.
-  const blocks = new Map(), finished = new Map();
+  // Text that is being written, by events.js. A block goes when the screen has the message
+  // that it became a part of, in the same moment: a screen that was loaded before does not.
+  const onScreen = () => Number($("timeline")?.dataset.seq ?? 0);
+  let state = events.begin(onScreen());
+  const elements = new Map(); // of blocks
   const box = $("live");
-  function block(b) {
-    const key = b.message + " " + b.block;
-    let have = blocks.get(key);
-    if (!have) {
-      const element = document.createElement("div");
-      element.className = (b.kind === "thinking" ? "thinking" : "markdown") + " open";
-      box.append(element);
-      blocks.set(key, have = { element, message: b.message, index: b.block, text: "" });
+  function draw() {
+    if (!box) return;
+    const now = new Set(state.blocks.map(b => b.key));
+    for (const [key, have] of elements) if (!now.has(key)) { have.element.remove(); elements.delete(key); }
+    for (const b of state.blocks) {
+      let have = elements.get(b.key);
+      if (!have) {
+        have = { element: document.createElement("div"), text: "" };
+        have.element.className = b.kind === "thinking" ? "thinking" : "markdown";
+        box.append(have.element);
+        elements.set(b.key, have);
+      }
+      have.element.classList.toggle("open", b.done === undefined);
+      if (have.text === b.text) continue;
+      const low = bottom();
+      have.text = b.text;
+      if (b.kind === "thinking") have.element.textContent = b.text; else markdown(have.element, b.text);
+      if (low) toBottom(); else $("below").hidden = false;
     }
-    return have;
-  }
-  function write(have, text) {
-    const low = bottom();
-    have.text = text;
-    if (have.element.matches(".markdown")) markdown(have.element, text); else have.element.textContent = text;
-    if (low) toBottom(); else $("below").hidden = false;
-  }
-  function finish(b, seq) {
-    b.done ??= seq;
-    b.element.classList.remove("open");
   }
   function sweep() {
-    const shown = Number($("timeline")?.dataset.seq ?? 0);
-    for (const [key, b] of blocks) if (b.done <= shown) { b.element.remove(); blocks.delete(key); }
+    state = events.shown(state, onScreen());
+    draw();
   }
   const listeners = {
-    partial: e => {
-      if (!box) return;
-      for (const [key, b] of blocks) if (b.done === undefined) { b.element.remove(); blocks.delete(key); } // the others wait for their screen
-      for (const b of e.blocks ?? []) write(block(b), b.text);
-    },
-    delta: e => {
-      if (!box) return;
-      const have = block(e.delta);
-      if (have.text.length !== e.delta.offset) { reconnect(0); return; }
-      write(have, have.text + e.delta.text);
-    },
-    message: (e, seq) => {
-      const id = e.message?.message?.id, content = e.message?.message?.content;
-      if (e.message?.type === "assistant") {
-        const before = finished.get(id) ?? 0, n = before + (content?.length ?? 0);
-        finished.set(id, n);
-        content?.forEach?.((part, i) => { // all of it, before the screen has it
-          const have = blocks.get(id + " " + (before + i));
-          if (have && part.type === "text" && have.text !== part.text) write(have, part.text);
-        });
-        for (const b of blocks.values()) if (b.message !== id || b.index < n) finish(b, seq);
-      } else for (const b of blocks.values()) finish(b, seq);
-      update();
-    },
-    turn: (e, seq) => { for (const b of blocks.values()) finish(b, seq); update(); },
+    partial: () => {},
+    delta: () => { if (state.lost && box) reconnect(0); },
+    message: () => update(),
+    turn: () => update(),
     reset: () => { refresh().then(() => reconnect(0), () => reconnect(1)); },
     bye: () => reconnect(1),
     ping: () => {},
@@ -323,9 +303,8 @@
 
   // The stream: one in each tab, none while the tab is hidden.
   let source = null, heard = 0, attempts = 0, timer = 0;
-  let last = Number($("timeline")?.dataset.seq ?? 0);
   const bar = $("connection");
-  const address = () => body.dataset.stream + (body.dataset.stream.endsWith("/events") ? `?after=${last}&feed=1` : "");
+  const address = () => body.dataset.stream + (body.dataset.stream.endsWith("/events") ? `?after=${state.last}&feed=1` : "");
   const wanted = () => body.dataset.stream && (!document.hidden || kept.get("notify") === "1");
   function connect() {
     if (source || !wanted()) return;
@@ -333,14 +312,13 @@
     source = new EventSource(address());
     source.onopen = () => { heard = Date.now(); attempts = 0; bar.hidden = true; };
     source.onerror = () => reconnect(1);
-    for (const [name, listen] of Object.entries(listeners)) {
+    for (const name of events.names) {
       source.addEventListener(name, e => {
         heard = Date.now();
-        const seq = Number(e.lastEventId) || 0;
-        last = Math.max(last, seq);
-        let data = {};
-        try { data = JSON.parse(e.data || "{}"); } catch { /* a refresh shows it */ }
-        listen(data, seq);
+        const event = events.read(e);
+        state = events.reduce(state, event);
+        draw();
+        listeners[name](event);
       });
     }
   }
@@ -353,7 +331,7 @@
     if (!wanted()) return;
     const pause = wait ? Math.min(15000, 1000 * 2 ** attempts++) * (0.5 + Math.random() / 2) : 0;
     if (attempts > 1) { bar.textContent = "The connection was lost. Trying again…"; bar.hidden = false; }
-    timer = setTimeout(() => refresh().then(() => { for (const b of blocks.values()) b.element.remove(); blocks.clear(); last = Math.max(last, Number($("timeline")?.dataset.seq ?? 0)); connect(); }, () => reconnect(1)), pause);
+    timer = setTimeout(() => refresh().then(() => { state = events.begin(Math.max(state.last, onScreen())); draw(); connect(); }, () => reconnect(1)), pause);
   }
   setInterval(() => { if (source && Date.now() - heard > 25000) { attempts = Math.max(attempts, 1); reconnect(1); } }, 5000);
   addEventListener("online", () => { attempts = 0; reconnect(0); });
@@ -458,7 +436,13 @@
 
   // Menus and settings.
   const themes = ["", "light", "dark"];
-  const theme = name => { if (name) root.dataset.theme = name; else delete root.dataset.theme; kept.set("theme", name); };
+  // The frame of the window, or of the app on a phone, has the colour of the bar.
+  const frames = all("meta[name=theme-color]"), colours = frames.map(m => m.content);
+  const theme = name => {
+    if (name) root.dataset.theme = name; else delete root.dataset.theme;
+    frames.forEach((m, i) => { m.content = colours[name ? themes.indexOf(name) - 1 : i]; });
+    kept.set("theme", name);
+  };
   theme(kept.get("theme") ?? "");
   function notify(id) {
     if (kept.get("notify") !== "1" || !document.hidden || Notification.permission !== "granted") return;

@@ -162,6 +162,10 @@ func (r *rig) reply(c *claudetest.ModelCall) claudetest.Reply {
 		return say("The answer comes piece by piece, and is long enough to be seen while it is written.").Chunks(8, time.Millisecond).Hold(r.hold)
 	case strings.HasPrefix(c.Prompt, "Explain"):
 		return say(explained).Chunks(8, time.Millisecond).Hold(r.hold)
+	case strings.HasPrefix(c.Prompt, "Test") && n == 0: // thoughts, words and a call, piece by piece
+		return claudetest.Think("The tests will tell, so they come first.", "I'll run the tests first, to see **which amount** is off.").Usage(cost).With(call("test", "Bash", map[string]string{"command": "go test ./..."})).Chunks(8, time.Millisecond).Hold(r.hold)
+	case strings.HasPrefix(c.Prompt, "Test"):
+		return say("All of them pass, as they did before.").Chunks(8, time.Millisecond)
 	case strings.HasPrefix(c.Prompt, "hostile") && n == 0:
 		size, _, _ := strings.Cut(strings.TrimPrefix(c.Prompt, "hostile "), " ")
 		return say(hostile).With(call("hostile", "Bash", map[string]string{"command": "echo hostile " + size + hostile}))
