@@ -99,6 +99,9 @@ func (s *Service) Logout(w http.ResponseWriter, r *http.Request) error {
 		if err := dropRecord(r.Context(), s.opts.Records, s.gate.at(kindLogin, u.Login)); err != nil {
 			return problemOf(err)
 		}
+		if err := s.pusher.forget(r.Context(), u.Login); err != nil {
+			return problemOf(err)
+		}
 		s.opts.Logger.Info("serve: logged out", "user", u.Name, "address", u.Address)
 	}
 	http.SetCookie(w, s.access.cookie("", -time.Second))
@@ -233,9 +236,56 @@ func (s *Service) EndLogin(ctx context.Context, u api.User, id string) error {
 	if err == nil {
 		err = dropRecord(ctx, s.opts.Records, k)
 	}
+	if err == nil {
+		err = s.pusher.forget(ctx, id)
+	}
 	if err != nil {
 		return problemOf(err)
 	}
 	s.opts.Logger.Info("serve: ended a login", "login", id, "of", c.User, "user", u.Name, "address", u.Address)
+	return nil
+}
+
+// PushKey returns the public key with which a browser subscribes to this server, empty if
+// there are no pushes.
+func (s *Service) PushKey(ctx context.Context) (string, error) {
+	if s.pusher == nil {
+		return "", nil
+	}
+	self, err := s.pusher.self(ctx)
+	if err != nil {
+		return "", problemOf(err)
+	}
+	return self.Public()
+}
+
+// Subscribe lets the browser of the user's login receive notices of approvals, until the
+// login ends. A browser has one subscription: a newer one takes its place.
+func (s *Service) Subscribe(ctx context.Context, u api.User, t PushTarget) error {
+	if err := need(u, api.Approver); err != nil {
+		return err
+	}
+	switch {
+	case s.pusher == nil:
+		return unsupported.because("this server does not push notices")
+	case u.Login == "":
+		return badRequest.because("only a browser that has logged in here can subscribe: the subscription ends with its login")
+	}
+	if err := s.pusher.subscribe(ctx, u.Login, t); err != nil {
+		return problemOf(err)
+	}
+	s.opts.Logger.Info("serve: subscribed", "user", u.Name, "address", u.Address)
+	return nil
+}
+
+// Unsubscribe ends the subscription of the user's login. It is not an error if there is
+// none.
+func (s *Service) Unsubscribe(ctx context.Context, u api.User) error {
+	if err := need(u, api.Viewer); err != nil || u.Login == "" {
+		return err
+	}
+	if err := s.pusher.forget(ctx, u.Login); err != nil {
+		return problemOf(err)
+	}
 	return nil
 }

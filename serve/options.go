@@ -74,6 +74,9 @@ type Options struct {
 	// Notify is called when a person is asked something, once for each approval. It
 	// must return quickly. Nil: there are no notifications.
 	Notify func(api.Approval)
+	// Push notifies browsers of approvals, if their users ask for it on the page. Nil:
+	// there are no pushes.
+	Push *Push
 
 	// StreamsPerUser and Streams limit the open event streams of each user and of all
 	// users. 0: 32 and 1000. An editor's connection counts as one, as does

@@ -45,7 +45,7 @@ func New(f fleet.Conversations, o Options) (*Server, error) {
 	case o.ProxyHeader != "" && len(o.ProxyFrom) == 0 && !o.ProxySocket:
 		return nil, errors.New("claude: serve: Options.ProxyHeader needs ProxyFrom or ProxySocket: otherwise anyone could use any name")
 	}
-	if err := checkOrigins(o.Origins); err != nil {
+	if err := errors.Join(checkOrigins(o.Origins), o.Push.check()); err != nil {
 		return nil, err
 	}
 	if err := store.CheckProject(o.Project); err != nil {
@@ -89,6 +89,9 @@ func (s *Server) start() error {
 	}
 	s.work.Go(func() { s.service.journal.watchApprovals(s.ctx) })
 	s.work.Go(func() { s.service.logs.pulse.run(s.ctx) })
+	if p := s.service.pusher; p != nil {
+		s.work.Go(func() { p.run(s.ctx) })
+	}
 	s.work.Go(func() { s.service.recovery.recoverAll(s.ctx) })
 	s.work.Go(func() { s.service.recovery.recoverForks(s.ctx) })
 	s.work.Go(func() { s.service.recovery.forgetOften(s.ctx) })

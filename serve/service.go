@@ -35,6 +35,7 @@ type Service struct {
 	prompter      *prompter
 	answers       *answers
 	reader        *reader
+	pusher        *pusher // nil: there are no pushes
 }
 
 // newService makes the service of a fleet. Its parts know only what they are given
@@ -49,16 +50,30 @@ func newService(ctx context.Context, f fleet.Conversations, o Options) *Service 
 	s.access = &access{&s.opts, s.gate}
 	s.provider = &providerLogin{&s.opts, s.access, s.gate}
 	s.conversations = &conversations{f, s.notes, book}
-	s.journal = &journal{f, s.logs, o.Logger, o.Notify}
+	s.answers = &answers{f, o.Logger, s.conversations}
+	s.pusher = newPusher(o.Push, o.Records, o.Project, s.gate, s.answers, o.Logger)
+	s.journal = &journal{f, s.logs, o.Logger, s.notifies(o.Notify)}
 	s.eraser = &eraser{f, s.logs, s.notes, book, o.Records, o.Project, s.journal}
 	s.recovery = &recovery{f, s.logs, s.notes, book, o.Records, o.Project, s.journal, s.eraser}
 	s.spendings = &spendings{f, s.notes, book, o.Records, o.Project, o.Presets}
 	s.changer = &changer{f, s.notes, s.logs, o.Presets, s.conversations, s.journal, s.eraser}
 	s.creator = &creator{f, s.logs, s.notes, o.Records, o.Logger, o.Presets, o.History, s.conversations, s.eraser, s.recovery}
 	s.prompter = &prompter{f, s.logs, s.notes, book, o.Logger, o.Presets, s.conversations, s.journal, s.spendings}
-	s.answers = &answers{f, o.Logger, s.conversations}
 	s.reader = &reader{f, book}
 	return s
+}
+
+// notifies returns what notifies people of approvals: the program's own, pushes, or both.
+func (s *Service) notifies(own func(api.Approval)) func(api.Approval) {
+	if s.pusher == nil {
+		return own
+	}
+	return func(a api.Approval) {
+		if own != nil {
+			own(a)
+		}
+		s.pusher.tell(a)
+	}
 }
 
 // Home returns Options.Home, for the page.

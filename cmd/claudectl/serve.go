@@ -86,6 +86,8 @@ type serveStart struct {
 	WebhookSecret string `placeholder:"FILE" complete:"file" help:"A file with the secret, whsec_ and base64, that signs these notices as Standard Webhooks say."`
 	Ntfy          string `placeholder:"URL" help:"A topic of an ntfy server to notify when a person is asked."`
 
+	Push string `placeholder:"ADDRESS" help:"Let browsers receive notices by Web Push, also phones: your mailto: or https: address, for the push services."`
+
 	User string `placeholder:"NAME" help:"Your name in the server. Default: USER."`
 	QR   bool   `name:"qr" help:"Also draw the login link as a QR code, for a phone."`
 	Demo bool   `help:"Show it with a simulated agent: no account, no cost, nothing is kept."`
@@ -352,6 +354,9 @@ func (s *serveStart) options(ctx context.Context, c *console, setup *serveSetup,
 	}
 	if s.Ntfy != "" {
 		notify = append(notify, (&serve.Notifier{URL: s.Ntfy, Form: serve.NotifyNtfy, Base: base, Logger: logger}).Start(ctx))
+	}
+	if s.Push != "" {
+		o.Push = &serve.Push{Contact: s.Push}
 	}
 	o.Notify = func(a api.Approval) {
 		for _, tell := range notify {

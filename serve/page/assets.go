@@ -40,6 +40,9 @@ var attachJS string
 //go:embed several.js
 var severalJS string
 
+//go:embed sw.js
+var workerJS string
+
 //go:embed app.webmanifest
 var manifest []byte
 
@@ -72,6 +75,7 @@ func packAssets() (*assets, error) {
 		"page.css":        {kind: "text/css; charset=utf-8", content: []byte(show.Style + pageCSS)},
 		"page.js":         {kind: "text/javascript; charset=utf-8", content: []byte(asObject(eventsJS) + markdownJS + attachJS + severalJS + pageJS)},
 		"events.js":       {kind: "text/javascript; charset=utf-8", content: []byte(eventsJS)},
+		"sw.js":           {kind: "text/javascript; charset=utf-8", content: []byte(workerJS)},
 		"events.d.ts":     {kind: "text/plain; charset=utf-8", content: []byte(eventsTypes)},
 		"icon.svg":        {kind: "image/svg+xml", content: []byte(icon)},
 		"icon-dot.svg":    {kind: "image/svg+xml", content: []byte(iconDot)},
@@ -122,8 +126,13 @@ func (a *assets) address(name string) string {
 }
 
 // serve sends a file.
-func (a *assets) serve(w http.ResponseWriter, r *http.Request) {
-	f, ok := a.byName[r.PathValue("name")]
+func (a *assets) serve(w http.ResponseWriter, r *http.Request) { a.send(w, r, r.PathValue("name")) }
+
+// worker sends the script that works while the page is closed.
+func (a *assets) worker(w http.ResponseWriter, r *http.Request) { a.send(w, r, "sw.js") }
+
+func (a *assets) send(w http.ResponseWriter, r *http.Request, name string) {
+	f, ok := a.byName[name]
 	if !ok {
 		http.NotFound(w, r)
 		return

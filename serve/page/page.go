@@ -41,6 +41,7 @@ func New(s *serve.Service) (serve.Page, error) {
 		p.mux.HandleFunc(pattern, p.handle(do))
 	}
 	p.mux.HandleFunc("GET /static/{name}", assets.serve)
+	p.mux.HandleFunc("GET /sw.js", assets.worker) // here, because it works for what is below it
 	p.mux.HandleFunc("GET /login", p.showLogin)
 	p.mux.HandleFunc("POST /login", p.login)
 	p.mux.HandleFunc("GET /login/begin", p.beginLogin)
@@ -79,6 +80,8 @@ func (p *page) routes() map[string]func(*request) error {
 		"POST /c/{id}/choose":        p.choose,
 		"POST /c/{id}/delete":        p.remove,
 		"POST /c/{id}/read":          p.read,
+		"POST /push":                 p.subscribe,
+		"POST /push/end":             p.unsubscribe,
 		"GET /{anything...}":         nothing,
 		"POST /{anything...}":        nothing,
 	}
@@ -150,6 +153,7 @@ type frame struct {
 	Waiting int    // approvals in the inbox
 	Notice  string // what was just done
 	Stream  string // the address of the stream of events that this screen follows
+	Push    string // the key with which a browser subscribes to notices; empty: it cannot
 	Now     time.Time
 	Body    any
 }
@@ -163,6 +167,13 @@ func (p *page) render(q *request, status int, f frame) error {
 			return err
 		}
 		f.Waiting = pending.Total
+	}
+	if q.user.Login != "" && q.user.Role.Covers(api.Approver) {
+		key, err := p.service.PushKey(q.Context())
+		if err != nil {
+			return err
+		}
+		f.Push = key
 	}
 	f.Notice = notices[q.URL.Query().Get("did")]
 	return p.write(q.w, status, f)

@@ -13,7 +13,7 @@
   root.classList.add("script");
 
   // Markup comes from our own server only.
-  const policy = window.trustedTypes?.createPolicy("page", { createHTML: text => text });
+  const policy = window.trustedTypes?.createPolicy("page", { createHTML: text => text, createScriptURL: () => "/sw.js" });
   const parse = text => new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");
   const say = (where, text) => { $(where).textContent = ""; setTimeout(() => { $(where).textContent = text; }, 50); };
   const flash = text => {
@@ -451,12 +451,55 @@
       shown.onclick = () => { focus(); shown.close(); };
     } catch { /* phones have it in service workers only */ }
   }
+  // Notices by Web Push come while the page is closed, too. The subscription belongs to
+  // this browser and to the user who is logged in: it ends with the login, and the next
+  // user who logs in here has to ask for their own. Without push, an open page notifies by itself.
+  const bell = document.querySelector("[data-do=notify]"), pushed = "push " + body.dataset.user;
+  const canPush = bell?.dataset.push && navigator.serviceWorker && window.PushManager;
+  const subscription = async () => (await navigator.serviceWorker.getRegistration("/"))?.pushManager.getSubscription();
+  async function subscribe() {
+    const at = await navigator.serviceWorker.register(policy ? policy.createScriptURL("") : "/sw.js", { scope: "/" });
+    await navigator.serviceWorker.ready;
+    const made = await at.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bell.dataset.push });
+    await hand(made);
+    kept.set("notify", pushed);
+  }
+  async function hand(made) {
+    const { endpoint, keys } = made.toJSON();
+    const reply = await fetch("/push", { method: "POST", body: new URLSearchParams({ endpoint, ...keys }) });
+    if (!reply.ok) throw new Error(reply.statusText);
+  }
+  async function unsubscribe() {
+    kept.set("notify", "");
+    await (await subscription())?.unsubscribe();
+    await fetch("/push/end", { method: "POST" });
+  }
+  async function ring() {
+    if (kept.get("notify") === pushed || kept.get("notify") === "1") {
+      if (canPush && kept.get("notify") === pushed) await unsubscribe().catch(() => {}); else kept.set("notify", "");
+      flash("You will not be notified any more.");
+    } else if (await Notification.requestPermission() === "granted") {
+      const works = canPush && await subscribe().then(() => true, () => false);
+      if (!works) kept.set("notify", "1");
+      flash(works ? "You will be notified, even when this page is closed." : "You will be notified while this page is open.");
+    }
+    label();
+  }
+  const label = () => { if (bell) bell.textContent = [pushed, "1"].includes(kept.get("notify")) ? "Stop notifying me" : "Notify me"; };
+  // The server may have lost a subscription, and a push service may have changed it.
+  async function renew() {
+    if (!canPush || kept.get("notify") !== pushed) return;
+    try { if (sessionStorage.getItem("pushed") === pushed) return; sessionStorage.setItem("pushed", pushed); } catch { return; }
+    const made = await subscription().catch(() => null);
+    if (made) await hand(made).catch(() => {});
+  }
   const actions = {
     theme: () => theme(themes[(themes.indexOf(root.dataset.theme ?? "") + 1) % themes.length]),
     help: () => $("keys")?.showModal(),
-    notify: async () => { if (await Notification.requestPermission() === "granted") { kept.set("notify", "1"); flash("You will be notified."); } },
+    notify: ring,
   };
   if (window.isSecureContext && window.Notification && Notification.permission !== "denied") all("[data-do=notify]").forEach(b => { b.hidden = false; });
+  label();
   document.addEventListener("click", e => {
     const what = e.target.closest("[data-do]")?.dataset.do;
     if (what) actions[what]();
@@ -537,4 +580,5 @@
   seen();
   side(soon);
   connect();
+  renew();
 })();

@@ -3,6 +3,7 @@ package page_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -41,6 +42,16 @@ type rig struct {
 	// front stands between the browser and the server. It reports whether it has
 	// answered. Nil: it lets everything through.
 	front atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
+	// push reaches the push service. Nil: there is none.
+	push atomic.Pointer[http.Client]
+}
+
+// RoundTrip sends a notice to the push service.
+func (r *rig) RoundTrip(req *http.Request) (*http.Response, error) {
+	if c := r.push.Load(); c != nil {
+		return c.Transport.RoundTrip(req)
+	}
+	return nil, errors.New("there is no push service")
 }
 
 const before = `package shop
@@ -107,7 +118,7 @@ func newRig(t *testing.T, change ...func(*fleet.Options)) *rig {
 	if r.fleet, err = fleet.Open(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	if r.server, err = serve.New(r.fleet, serve.Options{Records: db, Project: "p", Presets: presets, Page: page.New, History: history.Disk(r.config), Logger: slog.New(slog.DiscardHandler)}); err != nil {
+	if r.server, err = serve.New(r.fleet, serve.Options{Records: db, Project: "p", Presets: presets, Page: page.New, History: history.Disk(r.config), Push: &serve.Push{Contact: "mailto:ops@example.com", Private: true, Client: &http.Client{Transport: r}}, Logger: slog.New(slog.DiscardHandler)}); err != nil {
 		t.Fatal(err)
 	}
 	r.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

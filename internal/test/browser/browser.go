@@ -207,6 +207,25 @@ func (b *Browser) Screenshot(t T, path string) {
 	}
 }
 
+// Grant gives the pages of an origin permissions that they would have to ask for.
+func (b *Browser) Grant(origin string, permissions ...string) {
+	b.t.Helper()
+	b.Must("Browser.grantPermissions", map[string]any{"origin": origin, "permissions": permissions, "browserContextId": b.context}, nil)
+}
+
+// Reported returns what the browser has reported of a kind since the last time that it was
+// asked for complaints, such as "ServiceWorker.workerRegistrationUpdated".
+func (b *Browser) Reported(method string) (all []json.RawMessage) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range b.events {
+		if e.Method == method {
+			all = append(all, e.Params)
+		}
+	}
+	return all
+}
+
 // Complaints are errors of the page, and loads of anything but our own files.
 func (b *Browser) Complaints() []string {
 	b.mu.Lock()

@@ -13,7 +13,7 @@ import (
 // packages of strictly lower layers.
 func layers() [][]string {
 	return [][]string{
-		{"internal/colour", "internal/durable", "internal/feed", "internal/filelock", "internal/jsonx", "internal/matcher", "internal/ndjson", "internal/private", "internal/regular", "internal/terminal", "internal/uuid", "internal/docs", "internal/release/platform", "internal/test/long", "internal/test/need", "serve/api", "telemetry", "fleet/internal/shrink"},
+		{"internal/colour", "internal/durable", "internal/feed", "internal/filelock", "internal/jsonx", "internal/matcher", "internal/ndjson", "internal/private", "internal/regular", "internal/terminal", "internal/uuid", "internal/webpush", "internal/docs", "internal/release/platform", "internal/test/long", "internal/test/need", "serve/api", "telemetry", "fleet/internal/shrink"},
 		{"internal/edit", "internal/markdown", "serve/client", "serve/internal/openapi", "internal/schema", "internal/scratch", "internal/secret", "internal/transcript", "internal/test/npm", "acp/schema"},
 		{"internal/form", "internal/proc", "permission", "store", "internal/test/officialsdk", "acp/internal/rpc"},
 		{"control", "internal/recordform", "internal/show", "permission/policy", "store/storeimpl", "workspace"},
@@ -50,6 +50,7 @@ func separateLayers() map[string][]string {
 		"internal/test/kills":           {"internal/test/takeover", "store"},
 		"internal/test/leak":            nil,
 		"internal/test/mutation":        {"internal/test/long"},
+		"internal/test/pushed":          nil,
 		"internal/test/rules":           nil,
 		"internal/test/inject":          {"internal/test/long"},
 		"internal/test/realcli":         {"internal/test/long"},
@@ -69,7 +70,7 @@ func separateLayers() map[string][]string {
 func thirdPartyHomes() map[string][]string {
 	return map[string][]string{
 		"github.com/go-json-experiment/json":     {"internal/jsonx"},
-		"golang.org/x/sys":                       {"internal/colour", "internal/durable", "internal/proc", "internal/filelock", "internal/private", "internal/test/bench"},
+		"golang.org/x/sys":                       {"internal/durable", "internal/proc", "internal/filelock", "internal/private", "internal/test/bench"},
 		"github.com/google/jsonschema-go":        {"internal/schema"},
 		"github.com/modelcontextprotocol/go-sdk": {"tool"},
 		"github.com/alecthomas/kong":             {"cmd/claudectl"},
