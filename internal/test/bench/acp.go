@@ -29,14 +29,17 @@ const (
 	rowACPMemory = "memory of the agent with three sessions, bytes"
 	rowACPCode   = "and the pages of its program that are loaded, bytes"
 	rowACPWhole  = "both together, bytes"
+	rowACPQuiet  = "both together, three seconds later, bytes"
 	rowACPMedian = "a piece of text from the CLI to the editor, median, ns"
 	rowACPChunk  = "a piece of text from the CLI to the editor, 99th percentile, ns"
 )
 
-// acpSessions is how many sessions the agents have open, and acpChunks how many
-// pieces of text go through ours.
+// acpSessions is how many sessions the agents have open, acpPause how long they are quiet
+// before their memory is measured again, and acpChunks how many pieces of text go through
+// ours.
 const (
 	acpSessions = 3
+	acpPause    = 3 * time.Second
 	acpChunks   = 2000
 )
 
@@ -50,6 +53,7 @@ func acpGoals() []goal {
 	return []goal{
 		below("initialize is answered at most 50 ms after the start", rowACPStart, "ns", value, 50e6),
 		below("three sessions need at most 15 MiB beside their CLIs and the program itself", rowACPMemory, "bytes", value, 15<<20),
+		below("three sessions that are quiet need at most 15 MiB beside their CLIs", rowACPQuiet, "bytes", value, 15<<20),
 		below("a piece of text is delayed by at most 0.2 ms at the 99th percentile", rowACPChunk, "ns", value, 0.2e6),
 	}
 }
@@ -93,7 +97,7 @@ func acpAgents(ctx context.Context, b *bench) (rows []row, err error) {
 		{acpNode.Path(node, acpNode.Has), acpAdapter.Path(adapter, acpAdapter.Has)},
 	}
 	env := append(slices.Clone(r.opts.Env), "CLAUDE_CODE_EXECUTABLE="+r.opts.CLIPath)
-	var starts, memory, code, whole [2][]float64
+	var starts, memory, code, whole, quiet [2][]float64
 	for range b.rounds {
 		for i, args := range agents {
 			a, err := startAgent(ctx, args, env, r.opts.Cwd)
@@ -102,10 +106,16 @@ func acpAgents(ctx context.Context, b *bench) (rows []row, err error) {
 			}
 			starts[i] = append(starts[i], float64(a.start))
 			if len(memory[i]) < 3 { // sessions take seconds
-				own, program, err := a.memory(ctx, r.opts.Cwd)
+				own, program, err := a.work(ctx, r.opts.Cwd)
 				if err != nil {
 					return nil, errors.Join(err, a.stop())
 				}
+				<-time.After(acpPause)
+				restOwn, restProgram, err := a.memory()
+				if err != nil {
+					return nil, errors.Join(err, a.stop())
+				}
+				quiet[i] = append(quiet[i], restOwn+restProgram)
 				memory[i], code[i], whole[i] = append(memory[i], own), append(code[i], program), append(whole[i], own+program)
 			}
 			if err := a.stop(); err != nil {
@@ -118,6 +128,7 @@ func acpAgents(ctx context.Context, b *bench) (rows []row, err error) {
 		{Case: rowACPMemory, Ours: medianOf(memory[0]), TS: medianOf(memory[1])},
 		{Case: rowACPCode, Ours: medianOf(code[0]), TS: medianOf(code[1])},
 		{Case: rowACPWhole, Ours: medianOf(whole[0]), TS: medianOf(whole[1])},
+		{Case: rowACPQuiet, Ours: medianOf(quiet[0]), TS: medianOf(quiet[1])},
 	}
 	for i := range rows {
 		rows[i].ratios()
@@ -152,9 +163,8 @@ func startAgent(ctx context.Context, args, env []string, dir string) (*acpAgent,
 	return a, nil
 }
 
-// memory opens sessions with a turn each, and returns what the agent's own process
-// then has: of its own, and of its program's files, in bytes.
-func (a *acpAgent) memory(ctx context.Context, dir string) (own, program float64, err error) {
+// work opens sessions with a turn each, and returns the memory of the agent then.
+func (a *acpAgent) work(ctx context.Context, dir string) (own, program float64, err error) {
 	for range acpSessions {
 		var resp schema.NewSessionResponse
 		if err := a.editor.Call(ctx, schema.MethodAgentSessionNew, schema.NewSessionRequest{Cwd: dir, MCPServers: []schema.MCPServer{}}, &resp); err != nil {
@@ -164,6 +174,12 @@ func (a *acpAgent) memory(ctx context.Context, dir string) (own, program float64
 			return 0, 0, err
 		}
 	}
+	return a.memory()
+}
+
+// memory returns what the agent's own process has: of its own, and of its program's files,
+// in bytes.
+func (a *acpAgent) memory() (own, program float64, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", a.cmd.Process.Pid))
 	if err != nil {
 		return 0, 0, err
@@ -304,5 +320,5 @@ func (c *stampedConn) Read(b []byte) (int, error) {
 const acpMethod = `
 ### How agents for editors are measured
 
-` + "`claudectl acp`" + ` and the npm adapter (` + "`@agentclientprotocol/claude-agent-acp`" + ` 0.99.1, on node 24; its column is that of TypeScript) are started in turns, with the same real CLI and a scripted model; the median counts. Ours is built as it is released. Memory is the proportional share of the agent's own process after a turn in each of three sessions, without the CLIs, of which both have one for each session. What the agent has for itself (` + "`Pss_Anon`" + `) is what the goal is about. The pages of its program, which are those of files (` + "`Pss_File`" + `), are a row of their own for both: the kernel shares them, reads them ahead and drops them when memory is short, and how many are loaded says more about the size of the program than about its work. ` + "`claudectl`" + ` is one program for everything, from the page to the shell's parser. A program that only calls ` + "`acp.Serve`" + ` with an ` + "`acp.Local`" + ` had 4.9 MiB of its own and 8.3 MiB of pages, measured the same way; [why editors still start claudectl](decisions/project.md). The delay of a piece of text is what the agent adds: from the read that brought it out of a scripted CLI to the end of the write that gave it to the editor, over pipes of the system. It is measured in one process; the adapter's part cannot be separated from its CLI's.
+` + "`claudectl acp`" + ` and the npm adapter (` + "`@agentclientprotocol/claude-agent-acp`" + ` 0.99.1, on node 24; its column is that of TypeScript) are started in turns, with the same real CLI and a scripted model; the median counts. Ours is built as it is released. Memory is the proportional share of the agent's own process after a turn in each of three sessions, without the CLIs, of which both have one for each session. What the agent has for itself (` + "`Pss_Anon`" + `) is what the goal is about. The pages of its program, which are those of files (` + "`Pss_File`" + `), are a row of their own for both: the kernel shares them, reads them ahead and drops them when memory is short, and how many are loaded says more about the size of the program than about its work. ` + "`claudectl`" + ` is one program for everything, from the page to the shell's parser. When nothing was said for two seconds, ours gives free memory and the pages of its program back, so the last row is what an editor that waits for its person has: [why](decisions/project.md). The delay of a piece of text is what the agent adds: from the read that brought it out of a scripted CLI to the end of the write that gave it to the editor, over pipes of the system. It is measured in one process; the adapter's part cannot be separated from its CLI's.
 `
