@@ -17,6 +17,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/feed"
 )
 
 // Files returns a store in a directory, which is created at the first write.
@@ -30,7 +33,13 @@ import (
 // crash cut off is not seen, and the next one overwrites it. DIR/.layout holds the
 // version of this layout; a newer one is refused with [ErrNewer].
 //
-// Writers lock what they write, for as long as a write takes. A process that is
+// The records of a project are one log, DIR/PROJECT/records.log, with a line for each
+// change. Each process that uses the records of a project has them all in memory. A value
+// that was replaced or dropped is overwritten in the log, and a log that is much larger
+// than what it holds is written anew.
+//
+// Readers take no locks. Writers lock what they write, for as long as a write takes; for
+// records that is the whole project. A process that is
 // suspended in the middle of one keeps the lock: no other process can write
 // there, or take over its lease, until it continues or is killed. The others wait
 // for ten seconds and get [ErrBusy].
@@ -50,9 +59,13 @@ type FileStore struct {
 	fsync func(*os.File) error // nil is (*os.File).Sync
 
 	mu     sync.Mutex
-	made   bool              // the directory was made, or was there, and is synced
-	known  map[string]*known // by data file
-	recent []string          // of known, the last used last
+	made   bool                  // the directory was made, or was there, and is synced
+	known  map[string]*known     // by data file
+	recent []string              // of known, the last used last
+	logs   map[string]*recordLog // by project
+	feed   feed.Feed[Changed]    // to those who watch a project
+	id     string                // by which the store knows its own announcements
+	poll   time.Duration         // how often a watch looks for changes of others; 0 is pollEvery
 }
 
 var _ Fleet = (*FileStore)(nil)
@@ -111,7 +124,7 @@ func (s *FileStore) root(create bool) (*os.Root, error) {
 // a name.
 const (
 	layoutFile   = ".layout"
-	filesVersion = 1
+	filesVersion = 2 // 1 had a file for each record
 )
 
 // layout refuses a directory that a newer program has laid out. With create, a directory
@@ -154,6 +167,25 @@ func (s *FileStore) markLayout(r *os.Root) error {
 	return s.syncFolder(r, ".")
 }
 
+// raiseLayout marks the directory with the current version of the layout. It stays as it
+// is if only its projects are writable.
+func (s *FileStore) raiseLayout(r *os.Root) error {
+	text, err := r.ReadFile(layoutFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fail(err)
+	}
+	if err == nil {
+		if err := CheckLayout(string(text), filesVersion); err != nil || strings.TrimSpace(string(text)) == fmt.Sprint(filesVersion) {
+			return err
+		}
+	}
+	err = s.replace(r, layoutFile, fmt.Appendln(nil, filesVersion))
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	return err
+}
+
 func fail(err error) error { return fmt.Errorf("claude: store: %w", err) }
 
 // Append implements [Transcripts].
@@ -189,32 +221,37 @@ func (s *FileStore) Append(ctx context.Context, k Key, b Batch) error {
 	if err := deleted(); err != nil {
 		return err
 	}
-	return s.appendLocked(r, name, commits, b)
+	stored, err := s.appendLocked(r, name, commits, b)
+	if stored {
+		s.announce(r, Changed{Transcript: k, By: b.Fence})
+	}
+	return err
 }
 
-// appendLocked appends to a transcript whose commits are locked.
-func (s *FileStore) appendLocked(r *os.Root, name string, commits *os.File, b Batch) (err error) {
+// appendLocked appends to a transcript whose commits are locked, and reports whether it
+// has grown.
+func (s *FileStore) appendLocked(r *os.Root, name string, commits *os.File, b Batch) (stored bool, err error) {
 	data, err := r.OpenFile(name+dataEnd, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return fail(err)
+		return false, fail(err)
 	}
 	defer func() { err = cmp.Or(err, data.Close()) }()
 	if err := s.adopt(commits, data); err != nil {
-		return err
+		return false, err
 	}
 	t, err := s.catchUp(name, commits, data)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if !t.synced { // the names of the files, before there is anything in them
 		if err := s.syncFolders(r, path.Dir(name)); err != nil {
-			return err
+			return false, err
 		}
 		t.synced = true
 	}
 	if _, again := t.batches[b.ID]; again {
 		// The process that stored it may have died before it was on the disk.
-		return cmp.Or(s.sync(data), s.sync(commits))
+		return false, cmp.Or(s.sync(data), s.sync(commits))
 	}
 	// What this batch adds is noted when it is stored, or not at all.
 	var text []byte
@@ -230,23 +267,23 @@ func (s *FileStore) appendLocked(r *os.Root, name string, commits *os.File, b Ba
 		text = append(append(text, e...), '\n')
 	}
 	if _, err := data.WriteAt(text, t.end); err != nil {
-		return fail(err)
+		return false, fail(err)
 	}
 	if err := s.sync(data); err != nil {
-		return err
+		return false, err
 	}
 	end := t.end + int64(len(text))
 	line := fmt.Sprintf("%d %s\n", end, b.ID)
 	if _, err := commits.WriteAt([]byte(line), t.commits); err != nil {
-		return fail(err)
+		return false, fail(err)
 	}
 	if err := s.sync(commits); err != nil {
-		return err
+		return true, err // others read it, even if it may not be on the disk
 	}
 	t.commits, t.end = t.commits+int64(len(line)), end
 	t.add(added, b.ID)
 	s.remember(name, t)
-	return nil
+	return len(text) > 0, nil
 }
 
 // add takes up ids. That of a batch may be "".

@@ -70,7 +70,12 @@ func (s *FileStore) replace(r *os.Root, name string, value []byte) error {
 	if err := s.folder(r, path.Dir(name)); err != nil {
 		return err
 	}
-	temporary := path.Join(path.Dir(name), "."+rand.Text())
+	return s.replaceBy(r, path.Join(path.Dir(name), "."+rand.Text()), name, value)
+}
+
+// replaceBy is replace with the name of the file in which the value is written first, in
+// the same folder.
+func (s *FileStore) replaceBy(r *os.Root, temporary, name string, value []byte) error {
 	f, err := r.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fail(err)

@@ -72,7 +72,22 @@ func diskDeeds() []diskDeed {
 		}, "TEMP; leases"},
 		{"renew", leased, func(t *testing.T, s *FileStore) error { return s.Renew(t.Context(), lease) }, "TEMP; leases"},
 		{"release", leased, func(t *testing.T, s *FileStore) error { return s.Release(t.Context(), lease) }, "TEMP; leases"},
-		{"change of a record", stored, change("two"), "TEMP; a"},
+		{"first record", func(t *testing.T, s *FileStore) { must(t, s.Append(t.Context(), main, crashBatch(`{"uuid":"1"}`))) }, func(t *testing.T, s *FileStore) error {
+			_, err := s.Change(t.Context(), Fence{}, RecordChange{Key: record, Value: []byte("one")}, RecordChange{Key: RecordKey{"p", "k", "c"}})
+			if errors.Is(err, ErrConflict) {
+				return nil
+			}
+			return err
+		}, "p; top; log; p; log"},
+		{"change of a record", stored, change("two"), "p; top; log"},
+		{"change after an unfinished one", func(t *testing.T, s *FileStore) {
+			stored(t, s)
+			must(t, os.WriteFile(filepath.Join(s.dir, "p", logLockFile), []byte{markBegun}, 0o600))
+		}, change("two"), "p; top; log; p; log"},
+		{"change of an old record", func(t *testing.T, s *FileStore) {
+			oldRecord(t, s.dir, record, "one", 7)
+			must(t, os.WriteFile(filepath.Join(s.dir, layoutFile), []byte("1"), 0o600))
+		}, change("two"), "TEMP; top; log; p; p; p; top; log"},
 		{"drop of a record", stored, func(t *testing.T, s *FileStore) error {
 			now, err := s.GetRecord(t.Context(), record)
 			if err == nil {
@@ -82,7 +97,7 @@ func diskDeeds() []diskDeed {
 				return nil
 			}
 			return err
-		}, "a"},
+		}, "p; top; log"},
 		{"delete", stored, func(t *testing.T, s *FileStore) error { return s.Delete(t.Context(), main, Fence{}) },
 			"TEMP; sessions; commits; subagents; commits; sessions; sessions"},
 		{"delete of a subagent", stored, func(t *testing.T, s *FileStore) error { return s.Delete(t.Context(), crashKey(), Fence{}) }, "commits; subagents"},
@@ -123,6 +138,8 @@ func spot(dir, name string) string {
 		}
 	}
 	switch base := filepath.Base(name); {
+	case base == logFile || base == logNewFile:
+		return "log"
 	case strings.HasPrefix(base, ".") && len(base) > 20:
 		return "TEMP"
 	case name == dir || filepath.Clean(name) == dir:
@@ -236,15 +253,15 @@ func TestFilesUnreadable(t *testing.T) {
 			b.Fence = Fence{"p", "lease", 1}
 			return s.Append(t.Context(), main, b)
 		}},
-		"record": {recordPath(record), func(s *FileStore) error {
+		"record": {"p/records.log", func(s *FileStore) error {
 			_, err := s.GetRecord(t.Context(), record)
 			return err
 		}},
-		"record to change": {recordPath(record), func(s *FileStore) error {
+		"record to change": {"p/records.log", func(s *FileStore) error {
 			_, err := s.PutRecord(t.Context(), record, nil, 0, Fence{})
 			return err
 		}},
-		"record to drop": {recordPath(record), func(s *FileStore) error { return s.DropRecord(t.Context(), record, 1, Fence{}) }},
+		"record to drop": {"p/records.log", func(s *FileStore) error { return s.DropRecord(t.Context(), record, 1, Fence{}) }},
 		"commits":        {transcriptFile(main) + commitsEnd, func(s *FileStore) error { return s.Append(t.Context(), main, crashBatch(`{"uuid":"1"}`)) }},
 		"data":           {transcriptFile(main) + dataEnd, func(s *FileStore) error { return s.Append(t.Context(), main, crashBatch(`{"uuid":"1"}`)) }},
 		"layout":         {layoutFile, func(s *FileStore) error { return s.Append(t.Context(), main, crashBatch(`{"uuid":"1"}`)) }},

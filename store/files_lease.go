@@ -69,9 +69,14 @@ func (s *FileStore) lock(ctx context.Context, r *os.Root, name string) (unlock f
 // takes, unless they are suspended.
 const lockBound = 10 * time.Second
 
+// boundLock bounds the wait for a lock.
+func boundLock(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, lockBound, fmt.Errorf("%w after %v; it may be suspended", ErrBusy, lockBound))
+}
+
 // lockFile locks a file, or closes it.
 func lockFile(ctx context.Context, f *os.File, name string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, lockBound, fmt.Errorf("%w after %v; it may be suspended", ErrBusy, lockBound))
+	ctx, cancel := boundLock(ctx)
 	defer cancel()
 	if err := filelock.Lock(ctx, f); err != nil {
 		f.Close()
@@ -163,5 +168,12 @@ func (s *FileStore) changeLease(ctx context.Context, l Lease, ends func() time.T
 		return err
 	}
 	defer unlock()
-	return s.writeLease(r, l.Project, l.Name, leaseFile{Owner: l.Owner, Token: l.Token, Ends: ends()})
+	end := ends()
+	if err := s.writeLease(r, l.Project, l.Name, leaseFile{Owner: l.Owner, Token: l.Token, Ends: end}); err != nil {
+		return err
+	}
+	if end.IsZero() {
+		s.announce(r, Changed{Released: l.Name, By: l.Fence})
+	}
+	return nil
 }

@@ -208,6 +208,15 @@ func (s *FileStore) Delete(ctx context.Context, k Key, f Fence) error {
 		return err
 	}
 	defer unlock()
+	if err := s.deleteFenced(ctx, r, k); err != nil {
+		return err
+	}
+	s.announce(r, Changed{Transcript: k, By: f})
+	return nil
+}
+
+// deleteFenced deletes a transcript.
+func (s *FileStore) deleteFenced(ctx context.Context, r *os.Root, k Key) error {
 	name := transcriptFile(k)
 	if k.Sub != "" {
 		return s.remove(ctx, r, name)

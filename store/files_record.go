@@ -1,195 +1,175 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io/fs"
 	"iter"
-	"os"
-	"path"
-	"slices"
 	"time"
 )
 
-// recordFile is the stored form of a record.
-type recordFile struct {
-	Revision int64  `json:"revision"`
-	Value    []byte `json:"value"`
-}
+// The files of the records of a project, beside its folders.
+const (
+	logFile     = "records.log"
+	logNewFile  = "records.new"  // a log that is being written
+	logLockFile = "records.lock" // see lockMark
+	oldRecords  = "records"      // a folder of the layout before; see convertRecords
+)
 
-func recordFolder(project, kind string) string {
-	return path.Join(fileName(project), "records", fileName(kind))
-}
-
-func recordPath(k RecordKey) string {
-	return path.Join(recordFolder(k.Project, k.Kind), filePath(k.Name)+valueEnd)
-}
-
-// lockRecord locks a record. Some share a lock: a file for each would be many.
-func (s *FileStore) lockRecord(ctx context.Context, r *os.Root, k RecordKey) (unlock func(), err error) {
-	h := fnv.New32a()
-	h.Write([]byte(k.Name))
-	return s.lock(ctx, r, path.Join(recordFolder(k.Project, k.Kind), fmt.Sprintf("%x%s", h.Sum32()%16, lockEnd)))
-}
-
-// readRecord reads a record, or returns [ErrNotFound].
-func readRecord(r *os.Root, k RecordKey) (Record, error) {
-	text, err := r.ReadFile(recordPath(k))
-	if errors.Is(err, fs.ErrNotExist) {
-		return Record{}, fmt.Errorf("claude: store: record %v: %w", k, ErrNotFound)
+// records returns the log of a project.
+func (s *FileStore) records(project string) *recordLog {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.logs[project]
+	if l == nil {
+		l = &recordLog{s: s, project: project, folder: fileName(project), turn: make(chan struct{}, 1)}
+		l.state = l.empty()
+		if s.logs == nil {
+			s.logs = make(map[string]*recordLog)
+		}
+		s.logs[project] = l
 	}
-	if err != nil {
-		return Record{}, fail(err)
-	}
-	var f recordFile
-	if err := json.Unmarshal(text, &f); err != nil {
-		return Record{}, fmt.Errorf("claude: store: record %v: %w: %w", k, ErrDamaged, err)
-	}
-	return Record{k, f.Value, f.Revision}, nil
+	return l
 }
 
-// GetRecord implements [Records].
-func (s *FileStore) GetRecord(ctx context.Context, k RecordKey) (Record, error) {
-	if err := cmp.Or(k.Check(), ctx.Err()); err != nil {
-		return Record{}, err
-	}
+// readRecords calls do with the records of a project as they are now. It takes no lock on
+// files.
+func (s *FileStore) readRecords(ctx context.Context, project string, do func(*recordSet) error) error {
 	r, err := s.root(false)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Record{}, fmt.Errorf("claude: store: record %v: %w", k, ErrNotFound)
+		return do(new(recordSet))
 	}
 	if err != nil {
-		return Record{}, err
-	}
-	defer r.Close()
-	return readRecord(r, k)
-}
-
-// PutRecord implements [Records].
-func (s *FileStore) PutRecord(ctx context.Context, k RecordKey, value []byte, revision int64, f Fence) (int64, error) {
-	if err := cmp.Or(CheckPut(k, value, revision, f), ctx.Err()); err != nil {
-		return 0, err
-	}
-	var next int64
-	err := s.changeRecord(ctx, k, f, func(r *os.Root, current int64) error {
-		if current != revision {
-			return fmt.Errorf("claude: store: record %v: %w", k, ErrConflict)
-		}
-		// The clock makes a revision that no dropped record of the name had.
-		next = max(time.Now().UnixNano(), revision+1)
-		text, err := json.Marshal(recordFile{next, value})
-		if err != nil {
-			return fail(err)
-		}
-		return s.replace(r, recordPath(k), text)
-	})
-	if err != nil {
-		return 0, err
-	}
-	return next, nil
-}
-
-// DropRecord implements [Records].
-func (s *FileStore) DropRecord(ctx context.Context, k RecordKey, revision int64, f Fence) error {
-	if err := cmp.Or(CheckDrop(k, revision, f), ctx.Err()); err != nil {
 		return err
 	}
-	return s.changeRecord(ctx, k, f, func(r *os.Root, current int64) error {
-		switch current {
-		case 0:
-			return fmt.Errorf("claude: store: record %v: %w", k, ErrNotFound)
-		case revision:
-		default:
-			return fmt.Errorf("claude: store: record %v: %w", k, ErrConflict)
+	defer r.Close()
+	l := s.records(project)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.look(r); errors.Is(err, errOldRecords) {
+		l.mu.Unlock()
+		err = s.convert(ctx, project)
+		l.mu.Lock()
+		if err = cmp.Or(err, l.look(r)); err != nil {
+			return err
 		}
-		if err := r.Remove(recordPath(k)); err != nil {
-			return fail(err)
-		}
-		return s.syncFolder(r, path.Dir(recordPath(k)))
-	})
+	} else if err != nil {
+		return err
+	}
+	return do(&l.state.set)
 }
 
-// changeRecord changes a record under its lock. It tells change the current
-// revision, 0 if there is no such record.
-func (s *FileStore) changeRecord(ctx context.Context, k RecordKey, f Fence, change func(r *os.Root, current int64) error) error {
+// convert takes up the records of the layout before.
+func (s *FileStore) convert(ctx context.Context, project string) error {
 	r, err := s.root(true)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	unlockLease, err := s.fenced(ctx, r, f)
+	w, err := s.records(project).write(ctx, r)
 	if err != nil {
 		return err
 	}
-	defer unlockLease()
-	unlock, err := s.lockRecord(ctx, r, k)
-	if err != nil {
+	w.close()
+	return nil
+}
+
+// View implements [Records]. Both strengths are the same here: a view always shows what
+// any process has written.
+func (s *FileStore) View(ctx context.Context, v View) (all []Record, err error) {
+	if err := cmp.Or(v.Check(), ctx.Err()); err != nil {
+		return nil, err
+	}
+	err = s.readRecords(ctx, v.project(), func(set *recordSet) error {
+		all, err = set.view(v)
 		return err
+	})
+	return all, err
+}
+
+// Change implements [Records]. All changes are one line of the log: they are made when the
+// line is whole.
+func (s *FileStore) Change(ctx context.Context, f Fence, c ...RecordChange) ([]int64, error) {
+	if err := cmp.Or(CheckChanges(c, f), ctx.Err()); err != nil {
+		return nil, err
+	}
+	r, err := s.root(true)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	unlock, err := s.fenced(ctx, r, f)
+	if err != nil {
+		return nil, err
 	}
 	defer unlock()
-	current, err := readRecord(r, k)
-	if err != nil && !errors.Is(err, ErrNotFound) {
-		return err
+	w, err := s.records(c[0].Key.Project).write(ctx, r)
+	if err != nil {
+		return nil, err
 	}
-	return change(r, current.Revision)
+	defer w.close()
+	return w.change(f, c)
+}
+
+// GetRecord implements [Records].
+func (s *FileStore) GetRecord(ctx context.Context, k RecordKey) (Record, error) {
+	all, err := s.View(ctx, View{Keys: []RecordKey{k}})
+	if err != nil {
+		return Record{}, err
+	}
+	if len(all) == 0 {
+		return Record{}, fmt.Errorf("claude: store: record %v: %w", k, ErrNotFound)
+	}
+	return all[0], nil
+}
+
+// PutRecord implements [Records].
+func (s *FileStore) PutRecord(ctx context.Context, k RecordKey, value []byte, revision int64, f Fence) (int64, error) {
+	next, err := s.Change(ctx, f, RecordChange{Key: k, Value: value, Revision: revision})
+	if err != nil {
+		return 0, err
+	}
+	return next[0], nil
+}
+
+// DropRecord implements [Records].
+func (s *FileStore) DropRecord(ctx context.Context, k RecordKey, revision int64, f Fence) error {
+	_, err := s.Change(ctx, f, RecordChange{Key: k, Drop: true, Revision: revision})
+	return err
 }
 
 // Scan implements [Records].
 func (s *FileStore) Scan(ctx context.Context, f Folder, after string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		if err := s.scan(ctx, f, after, yield); err != nil {
+		if err := f.Check(); err != nil {
 			yield(Record{}, err)
+			return
+		}
+		for {
+			var page []Record
+			err := cmp.Or(ctx.Err(), s.readRecords(ctx, f.Project, func(set *recordSet) error {
+				page = set.after(f, after, scanPage)
+				return nil
+			}))
+			if err != nil {
+				yield(Record{}, err)
+				return
+			}
+			for _, r := range page {
+				r.Value = bytes.Clone(r.Value)
+				if !yield(r, nil) {
+					return
+				}
+				after = r.Key.Name
+			}
+			if len(page) < scanPage {
+				return
+			}
 		}
 	}
-}
-
-// scan yields the records of a folder, and returns the error that ends the loop.
-func (s *FileStore) scan(ctx context.Context, f Folder, after string, yield func(Record, error) bool) error {
-	if err := f.Check(); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	r, err := s.root(false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	in := recordFolder(f.Project, f.Kind)
-	if f.Name != "" {
-		in = path.Join(in, filePath(f.Name))
-	}
-	files, err := below(r, in, valueEnd)
-	if err != nil {
-		return err
-	}
-	var names []string
-	for _, file := range files {
-		if name, ok := fromFilePath(file); ok && path.Join(f.Name, name) > after {
-			names = append(names, path.Join(f.Name, name))
-		}
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		rec, err := readRecord(r, RecordKey{f.Project, f.Kind, name})
-		if errors.Is(err, ErrNotFound) {
-			continue // dropped in the meantime
-		}
-		if err = cmp.Or(err, ctx.Err()); err != nil {
-			return err
-		}
-		if !yield(rec, nil) {
-			return nil
-		}
-	}
-	return nil
 }
 
 // Now implements [Records].

@@ -29,6 +29,10 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("STORE_TEST_OWN"); dir != "" {
 		os.Exit(storetest.Own(store.Files(dir)))
 	}
+	if dir := os.Getenv("STORE_TEST_RECORDS"); dir != "" {
+		moveForEver(dir, os.Getenv("STORE_TEST_NAME"))
+		return
+	}
 	if dir := os.Getenv("STORE_TEST_DIR"); dir != "" {
 		appendForEver(dir, os.Getenv("STORE_TEST_NAME"))
 		return
@@ -434,7 +438,7 @@ func TestFilesReadWhileWrittenAnew(t *testing.T) {
 	s.NoSync = true
 	k := key
 	k.Sub = "subagents/agent-1"
-	lives := long.Pick(200, 1000)
+	lives := long.Pick(500, 2000)
 	long, short := strings.Repeat("l", 1500), strings.Repeat("s", 10)
 	ctx, stop := context.WithCancel(t.Context())
 	var writer sync.WaitGroup

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/store"
@@ -25,6 +26,7 @@ func TestFiles(t *testing.T) {
 	open := func(dir string) store.Fleet {
 		s := store.Files(dir)
 		s.NoSync = !long.Enabled()
+		s.PollEvery(5 * time.Millisecond) // the tests wait for some looks
 		return s
 	}
 	storetest.Run(t, storetest.Target{

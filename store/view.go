@@ -129,3 +129,11 @@ func FitView(all []Record) ([]Record, error) {
 	}
 	return all, nil
 }
+
+// project returns the project of a view that was checked.
+func (v View) project() string {
+	if len(v.Keys) > 0 {
+		return v.Keys[0].Project
+	}
+	return v.Folders[0].Project
+}

@@ -1,0 +1,104 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// recordSet is the records of one project in the order of their kinds and names. The zero
+// set is empty. It is not safe for concurrent use.
+type recordSet struct {
+	records map[RecordKey]Record
+	names   map[string][]string // by kind, sorted
+}
+
+// put makes or changes a record.
+func (s *recordSet) put(r Record) {
+	if s.records == nil {
+		s.records, s.names = make(map[RecordKey]Record), make(map[string][]string)
+	}
+	if _, there := s.records[r.Key]; !there {
+		names := s.names[r.Key.Kind]
+		at, _ := slices.BinarySearch(names, r.Key.Name)
+		s.names[r.Key.Kind] = slices.Insert(names, at, r.Key.Name)
+	}
+	s.records[r.Key] = r
+}
+
+// drop removes a record.
+func (s *recordSet) drop(k RecordKey) {
+	delete(s.records, k)
+	names := s.names[k.Kind]
+	if at, ok := slices.BinarySearch(names, k.Name); ok {
+		s.names[k.Kind] = slices.Delete(names, at, at+1)
+	}
+}
+
+// fits returns an error if a change is not based on what there is.
+func (s *recordSet) fits(c RecordChange) error {
+	r, there := s.records[c.Key]
+	switch {
+	case c.Drop && !there:
+		return fmt.Errorf("claude: store: record %v: %w", c.Key, ErrNotFound)
+	case r.Revision != c.Revision:
+		return fmt.Errorf("claude: store: record %v: %w", c.Key, ErrConflict)
+	case c.IfEmpty != "" && s.holds(c.Key.Kind, c.IfEmpty):
+		return fmt.Errorf("claude: store: record %v: folder %s is not empty: %w", c.Key, c.IfEmpty, ErrConflict)
+	}
+	return nil
+}
+
+// holds reports whether a folder has records, those further below left out.
+func (s *recordSet) holds(kind, folder string) bool {
+	names := s.names[kind]
+	at, _ := slices.BinarySearch(names, folder+"/")
+	for _, name := range names[at:] {
+		below, ok := strings.CutPrefix(name, folder+"/")
+		if !ok || !strings.Contains(below, "/") {
+			return ok
+		}
+	}
+	return false
+}
+
+// after returns up to most records of a folder that come after a name, in order. Their
+// values are shared with the set: it replaces values and never changes them.
+func (s *recordSet) after(f Folder, name string, most int) []Record {
+	from, to := f.Between(name)
+	names := s.names[f.Kind]
+	at, found := slices.BinarySearch(names, from)
+	if found {
+		at++
+	}
+	var page []Record
+	for _, name := range names[at:] {
+		if to != "" && name >= to || len(page) == most {
+			break
+		}
+		page = append(page, s.records[RecordKey{f.Project, f.Kind, name}])
+	}
+	return page
+}
+
+// view returns what a view asks for.
+func (s *recordSet) view(v View) ([]Record, error) {
+	var all []Record
+	for _, k := range v.Keys {
+		if r, ok := s.records[k]; ok {
+			all = append(all, r)
+		}
+	}
+	for _, f := range v.Folders {
+		all = append(all, s.after(f, "", len(s.records))...)
+	}
+	all, err := FitView(all)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		all[i].Value = bytes.Clone(all[i].Value)
+	}
+	return all, nil
+}
