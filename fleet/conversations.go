@@ -26,6 +26,7 @@ type Conversations interface {
 	SetPermissionMode(ctx context.Context, key string, mode permission.Mode) error
 	Describe(ctx context.Context, key string, d Description) error
 	Retry(ctx context.Context, key string) error
+	Prewarm(ctx context.Context, key string) error
 	Rewind(ctx context.Context, key string, r RewindTo) (control.Rewind, error)
 	Get(ctx context.Context, key string) (ConversationInfo, error)
 	List(ctx context.Context) iter.Seq2[ConversationInfo, error]

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/claude-agent-go/claude"
@@ -87,6 +88,63 @@ func (w *waking) shellsLeft(a claude.Activity) time.Duration {
 		return lookAgain
 	}
 	return w.opts.ShellGrace - time.Since(w.shellsSince)
+}
+
+// prewarm starts the CLI of a conversation that has nothing to do, if that was asked for.
+// It is left alone if anything waits, be it for a person or for a budget. The start ends
+// at once when another conversation needs the slot. The caller of Prewarm gets the error:
+// the next prompt starts a CLI anyway.
+func (w *waking) prewarm() {
+	if w.prewarmed == nil || w.session != nil || len(w.queue) > 0 || w.rec.revision == 0 || w.budgets.budget(w.ctx, &w.rec) != nil {
+		return
+	}
+	t, err := w.asked.transcript(w.ctx, w.rec.Session)
+	if err != nil || t == nil && w.rec.Session != "" { // a start without a prompt would use up another id
+		w.toldPrewarmed(err)
+		return
+	}
+	ctx, cancel := context.WithCancel(w.ctx) // which must last as long as the CLI, for whatever Options.Session has begun
+	w.endStart = cancel
+	started := make(chan struct{})
+	go w.giveUpStart(started, cancel)
+	err = w.connect(ctx, send)
+	close(started)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		err = w.close() // it was given up
+	default:
+		err = errors.Join(err, w.close())
+	}
+	w.toldPrewarmed(err)
+}
+
+// giveUpStart cancels a start ahead of a prompt when the slot is needed, or nothing may
+// begin any more.
+func (w *waking) giveUpStart(started <-chan struct{}, cancel context.CancelFunc) {
+	for {
+		select {
+		case <-started:
+			return
+		case <-w.stop:
+		case <-w.closing:
+		case <-w.lease.lost:
+		case <-w.c.wakeup: // awaitWork looks again
+			if !w.roster.pressed() {
+				continue
+			}
+		}
+		cancel()
+		return
+	}
+}
+
+// toldPrewarmed reports how a start ahead of a prompt ended, once.
+func (w *waking) toldPrewarmed(err error) {
+	if w.prewarmed != nil {
+		w.prewarmed <- err
+		w.prewarmed = nil
+	}
 }
 
 // wanted reports whether there may be something to do.

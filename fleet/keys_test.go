@@ -68,6 +68,7 @@ func calls(ctx context.Context, f fleet.Conversations, key string) map[string]fu
 		"SetPermissionMode": func() error { return f.SetPermissionMode(ctx, key, permission.ModePlan) },
 		"Get":               func() error { _, err := f.Get(ctx, key); return err },
 		"Delete":            func() error { return f.Delete(ctx, key) },
+		"Prewarm":           func() error { return f.Prewarm(ctx, key) },
 		"Fork":              func() error { return f.Fork(ctx, key, "acme/copy", "") },
 		"Events": func() error {
 			for _, err := range f.Events(ctx, key, "") {

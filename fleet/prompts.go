@@ -265,3 +265,34 @@ func (f *Fleet) Retry(ctx context.Context, key string) (err error) {
 	}
 	return err
 }
+
+// Prewarm starts the CLI of a conversation ahead of its next prompt, for example when a
+// person opens its page, so that the answer does not wait for the start. It returns when
+// the CLI is ready, and otherwise with the error of the start, after which the next prompt
+// starts one as usual. The CLI uses a free slot until Options.IdleAfter has passed, and
+// gives it up at once when a conversation with a prompt needs it. Prewarm does nothing if
+// no slot is free, and leaves alone a conversation that is awake, has prompts, waits for a
+// person, is stuck, or has spent its budget. It counts as no attempt.
+func (f *Fleet) Prewarm(ctx context.Context, key string) error {
+	rec, err := f.loadBounded(ctx, key)
+	if err != nil || rec.Stuck != nil || f.opts.MaxLive == NoCLIs {
+		return err
+	}
+	done, err := f.roster.prewarm(key)
+	if done == nil {
+		return err
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return &ConversationError{key, context.Cause(ctx)}
+	}
+}
+
+// loadBounded reads the record of a conversation.
+func (f *Fleet) loadBounded(ctx context.Context, key string) (rec record, err error) {
+	ctx, end := f.bounds.bound(ctx, key)
+	defer end(&err)
+	return f.records.load(ctx, key)
+}

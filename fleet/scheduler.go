@@ -46,6 +46,8 @@ type conversation struct {
 	liveReaders int       // those who read it
 	follower    *follower // while it has readers, if it may run elsewhere
 
+	prewarmed chan error // gets how a start ahead of a prompt ended; nil: none was asked for
+
 	resting bool   // it is between two turns, and a prompt may be offered
 	offered *offer // the one that is
 
@@ -195,16 +197,44 @@ func (r *roster) schedule() {
 		if c == nil {
 			break
 		}
-		c.Awake, c.left, c.After = true, make(chan struct{}), time.Time{}
-		r.seated[c] = true
-		r.order++
-		r.waitlist.Slot(c, 1, r.order)
-		r.waitlist.Put(c, now)
-		r.tally(0, 1)
-		r.awake.Go(func() { r.run(c) })
+		r.seat(c, now)
 	}
 	r.press(now)
 	r.setTimer(now)
+}
+
+// seat gives a conversation a slot, and lets it run.
+func (r *roster) seat(c *conversation, now time.Time) {
+	c.Awake, c.left, c.After = true, make(chan struct{}), time.Time{}
+	r.seated[c] = true
+	r.order++
+	r.waitlist.Slot(c, 1, r.order)
+	r.waitlist.Put(c, now)
+	r.tally(0, 1)
+	r.awake.Go(func() { r.run(c) })
+}
+
+// prewarm gives a conversation that has nothing to do a slot that none needs. The channel
+// gets how the start of its CLI ended; it is nil if nothing was started.
+func (r *roster) prewarm(key string) (<-chan error, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	switch {
+	case r.closed:
+		return nil, ErrClosed
+	case r.live >= r.opts.MaxLive || r.next(now) != nil || !r.runs(key):
+		return nil, nil
+	}
+	c := r.conversation(key)
+	if c.Awake || c.Wanted || c.Asking || c.Stopped || c.reserved > 0 || len(c.waiting) > 0 {
+		r.forget(c)
+		return nil, nil
+	}
+	done := make(chan error, 1)
+	c.prewarmed = done
+	r.seat(c, now)
+	return done, nil
 }
 
 // next is the conversation that gets the next slot, nil if none needs one.

@@ -101,6 +101,13 @@ func (t tenant) Retry(ctx context.Context, key string) error {
 	return t.f.Retry(ctx, key)
 }
 
+func (t tenant) Prewarm(ctx context.Context, key string) error {
+	if err := t.check(key); err != nil {
+		return err
+	}
+	return t.f.Prewarm(ctx, key)
+}
+
 func (t tenant) Rewind(ctx context.Context, key string, r RewindTo) (control.Rewind, error) {
 	if err := t.check(key); err != nil {
 		return control.Rewind{}, err

@@ -17,7 +17,9 @@ import (
 type waking struct {
 	worker
 	turns       int
-	shellsSince time.Time // when only shells began to keep it awake; zero: something else does
+	prewarmed   chan error // see conversation
+	endStart    func()     // ends the context of a start ahead of a prompt; nil: there was none
+	shellsSince time.Time  // when only shells began to keep it awake; zero: something else does
 }
 
 func newWaking(h *house, c *conversation, lease *owned, stop <-chan struct{}) *waking {
@@ -40,10 +42,25 @@ func (h *house) run(c *conversation) {
 // use takes the lease and works until there is nothing to do, others need the
 // slot, or something fails. It returns when to try again.
 func (h *house) use(c *conversation) (again time.Duration) {
+	h.roster.mu.Lock()
+	prewarmed := c.prewarmed
+	c.prewarmed = nil
+	h.roster.mu.Unlock()
 	lease, err := h.leases.own(h.ctx, c.key)
 	if err != nil {
 		held, isHeld := errors.AsType[*store.HeldError](err)
 		h.roster.mu.Lock()
+		if prewarmed != nil {
+			if isHeld { // it is awake in another process
+				prewarmed <- nil
+			} else {
+				prewarmed <- &ConversationError{c.key, err}
+			}
+			if !c.Wanted { // by a prompt that has come since
+				h.roster.mu.Unlock()
+				return never
+			}
+		}
 		c.Wanted, c.Held = true, isHeld
 		if isHeld {
 			c.interrupted = "" // another process runs its turns
@@ -57,15 +74,20 @@ func (h *house) use(c *conversation) (again time.Duration) {
 	}
 	h.roster.mu.Lock()
 	w := newWaking(h, c, lease, c.stop)
+	w.prewarmed = prewarmed
 	c.token = lease.Token
 	h.roster.mu.Unlock()
 	w.setTurn(w.newTurn("", sleep))
 	again = w.work()
+	w.toldPrewarmed(nil)
 	w.decline()
 	if err := w.close(); err != nil {
 		h.opts.Logger.Error("a conversation did not end well", "conversation", c.key, "error", err)
 	}
 	w.closeFiles()
+	if w.endStart != nil {
+		w.endStart()
+	}
 	w.setTurn(nil)
 	w.forgetCalls()
 	if lease.isLost() {
@@ -92,6 +114,8 @@ func (w *waking) work() time.Duration {
 		if err == nil && s != sleep {
 			err = w.do(s, p)
 			w.turns++
+		} else if err == nil {
+			w.prewarm()
 		}
 		if err != nil {
 			w.recheckAll()

@@ -1,0 +1,223 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// warm is a fleet with one slot and a conversation that sleeps.
+func warm(t *testing.T, cli claude.Transport, change func(*fleet.Options)) (*store.MemoryStore, *fleet.Fleet) {
+	t.Helper()
+	db := store.Memory()
+	f := open(t, db, cli, func(o *fleet.Options) {
+		o.MaxLive, o.IdleAfter, o.Gate = 1, time.Minute, &approval.Options{Patience: 10 * time.Second}
+		if change != nil {
+			change(o)
+		}
+	})
+	ask(t, f, "ada", "hello")
+	<-time.After(2 * time.Minute)
+	return db, f
+}
+
+// running checks how many CLIs run.
+func running(t *testing.T, cli *scripted, when string, want int) {
+	t.Helper()
+	synctest.Wait()
+	if live, most := cli.counts(); live != want || most > 1 {
+		t.Errorf("%s: %d CLIs run, want %d; at most %d did", when, live, want, most)
+	}
+}
+
+// A conversation that was prewarmed has a CLI, which answers the next prompt and ends after
+// the idle time. The start writes nothing but the lease.
+func TestPrewarm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli := newScripted()
+		db, f := warm(t, cli, nil)
+		defer closeFleet(t, f)
+		before := storedIn(t, db)
+		for range 3 { // again is not more
+			if err := f.Prewarm(t.Context(), "ada"); err != nil {
+				t.Fatal(err)
+			}
+			running(t, cli, "prewarmed", 1)
+		}
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.Awake || info.Queued != 0 {
+			t.Errorf("%+v, %v", info, err)
+		}
+		if _, err := db.Acquire(t.Context(), "p", "fleet/c/ada", "another process", time.Minute); !errors.Is(err, store.ErrLeased) {
+			t.Errorf("its lease: %v", err)
+		}
+		if after := storedIn(t, db); after != before {
+			t.Errorf("stored is\n%s\nbefore it was\n%s", after, before)
+		}
+		begun := cli.started()
+		if got := ask(t, f, "ada", "more"); got != "heard hello, more" || cli.started() != begun {
+			t.Errorf("%q, %d more starts", got, cli.started()-begun)
+		}
+		<-time.After(2 * time.Minute)
+		running(t, cli, "idle", 0)
+		if err := f.Prewarm(t.Context(), "ada"); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(59 * time.Second)
+		running(t, cli, "before the idle time", 1)
+		<-time.After(2 * time.Second)
+		running(t, cli, "after the idle time", 0)
+	})
+}
+
+// storedIn is all that a store has of a project but leases.
+func storedIn(t *testing.T, db *store.MemoryStore) string {
+	t.Helper()
+	all := make(map[string]any)
+	for _, kind := range []string{"conversation", "prompt", "outcome", "calls", "question"} {
+		all[kind] = allRecords(t, db, kind)
+	}
+	for s, err := range db.List(t.Context(), "p") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[s.Session] = s
+	}
+	return shown(t, all)
+}
+
+// A prompt of another conversation gets the slot of one that was prewarmed, whether its CLI
+// runs or is being started, and a prewarming takes no slot that is in use.
+func TestPrewarmGivesWay(t *testing.T) {
+	for name, slow := range map[string]time.Duration{"ready": 0, "starting": 30 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cli := newScripted()
+				late := &lateStart{scripted: cli}
+				_, f := warm(t, late, nil)
+				defer closeFleet(t, f)
+				late.by.Store(int64(slow))
+				done := make(chan error, 1)
+				go func() { done <- f.Prewarm(t.Context(), "ada") }()
+				<-time.After(time.Second)
+				late.by.Store(0)
+				begin := time.Now()
+				if got := ask(t, f, "bob", "hi"); got != "heard hi" || time.Since(begin) > time.Second {
+					t.Errorf("%q after %v", got, time.Since(begin))
+				}
+				if err := <-done; err != nil {
+					t.Errorf("it was given up: %v", err)
+				}
+				running(t, cli, "the other one", 1)
+				begun := cli.started()
+				if err := f.Prewarm(t.Context(), "ada"); err != nil || cli.started() != begun {
+					t.Errorf("without a free slot: %v, %d starts", err, cli.started()-begun)
+				}
+				if got := ask(t, f, "ada", "more"); got != "heard hello, more" {
+					t.Errorf("%q", got)
+				}
+			})
+		})
+	}
+}
+
+// lateStart is a CLI that takes a while to start.
+type lateStart struct {
+	*scripted
+	by atomic.Int64 // nanoseconds
+}
+
+func (l *lateStart) Start(ctx context.Context, launch *claude.Launch) (claude.Conn, error) {
+	select {
+	case <-time.After(time.Duration(l.by.Load())):
+		return l.scripted.Start(ctx, launch)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// A prompt that comes while its conversation is being prewarmed uses that start.
+func TestPromptWhilePrewarming(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli := newScripted()
+		late := &lateStart{scripted: cli}
+		_, f := warm(t, late, nil)
+		defer closeFleet(t, f)
+		late.by.Store(int64(10 * time.Second))
+		begun := cli.started()
+		go func() { _ = f.Prewarm(t.Context(), "ada") }()
+		<-time.After(8 * time.Second)
+		begin := time.Now()
+		if got := ask(t, f, "ada", "more"); got != "heard hello, more" || time.Since(begin) > 3*time.Second || cli.started() != begun+1 {
+			t.Errorf("%q after %v, %d starts", got, time.Since(begin), cli.started()-begun)
+		}
+	})
+}
+
+// What waits for something else than a prompt is left alone, and an error is harmless.
+func TestPrewarmLeavesAlone(t *testing.T) {
+	for name, test := range map[string]struct {
+		prepare func(t *testing.T, f *fleet.Fleet, fail func(bool))
+		key     string
+		want    error
+	}{
+		"unknown": {key: "nobody", want: fleet.ErrUnknown},
+		"deferred": {key: "ada", prepare: func(t *testing.T, f *fleet.Fleet, _ func(bool)) {
+			send(t, f, "ada", "tool 1")
+			<-time.After(5 * time.Minute)
+		}},
+		"stuck": {key: "ada", prepare: func(t *testing.T, f *fleet.Fleet, fail func(bool)) {
+			fail(true)
+			send(t, f, "ada", "more")
+			<-time.After(5 * time.Minute)
+			fail(false)
+		}},
+		"new, twice": {key: "new", prepare: func(t *testing.T, f *fleet.Fleet, _ func(bool)) {
+			if err := f.Describe(t.Context(), "new", fleet.Description{Title: "new"}); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Prewarm(t.Context(), "new"); err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(5 * time.Minute)
+		}},
+		"does not start": {key: "ada", want: errBroken, prepare: func(_ *testing.T, _ *fleet.Fleet, fail func(bool)) { fail(true) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cli, broken := newScripted(), false
+				db, f := warm(t, cli, func(o *fleet.Options) {
+					usual := o.Session
+					o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
+						if broken {
+							return nil, errBroken
+						}
+						return usual(ctx, key)
+					}
+				})
+				defer closeFleet(t, f)
+				if test.prepare != nil {
+					test.prepare(t, f, func(fails bool) { broken = fails })
+				}
+				before, begun := storedIn(t, db), cli.started()
+				if err := f.Prewarm(t.Context(), test.key); !errors.Is(err, test.want) {
+					t.Errorf("%v", err)
+				}
+				<-time.After(5 * time.Minute)
+				if after := storedIn(t, db); after != before || cli.started() != begun {
+					t.Errorf("%d starts, stored is\n%s\nbefore it was\n%s", cli.started()-begun, after, before)
+				}
+				running(t, cli, "left alone", 0)
+			})
+		})
+	}
+}
+
+var errBroken = errors.New("no such repository")
