@@ -206,15 +206,9 @@ func (x *exchange) upstream(ctx context.Context) (*http.Request, error) {
 // maxError is how much of an error is passed on.
 const maxError = 1 << 20
 
-// mask stands for the real secret in an error that repeats it.
-const mask = "[redacted]"
-
-// unreadable stands for the text of an error that the proxy cannot decode.
-const unreadable = `{"type":"error","error":{"type":"api_error","message":"The API has answered with an error that the proxy cannot read."}}`
-
 // passError passes an error of the API on as it is, but never with the secret: gateways
 // are known to repeat it. A text in an encoding for which the proxy has not asked could
-// hide it, and is replaced.
+// hide it, and is replaced, and so is one that has it with escapes.
 func (x *exchange) passError(resp *http.Response) (cut error) {
 	idle := time.AfterFunc(x.proxy.bounds.Idle, func() { _ = resp.Body.Close() })
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxError))
@@ -223,19 +217,17 @@ func (x *exchange) passError(resp *http.Response) (cut error) {
 		return x.hidden(err)
 	}
 	downstreamHeader(x.w.Header(), resp.Header, x.credential.Secret)
-	if e := resp.Header.Get("Content-Encoding"); e != "" && e != "identity" {
-		text = []byte(unreadable)
+	clean, whole := masked(text, x.credential.Secret, len(text) == maxError)
+	if e := resp.Header.Get("Content-Encoding"); !whole || e != "" && e != "identity" {
+		clean = []byte(unreadable)
 		x.w.Header().Del("Content-Encoding")
 		x.w.Header().Set("Content-Type", "application/json")
-	}
-	if found := []byte(x.credential.Secret); bytes.Contains(text, found) {
-		text = bytes.ReplaceAll(text, found, []byte(mask))
 	}
 	x.w.Header().Del("Content-Length")
 	x.rec.status = resp.StatusCode
 	x.rec.cause = errors.New("the API has answered with an error")
 	x.w.WriteHeader(resp.StatusCode)
-	_, _ = x.w.Write(text)
+	_, _ = x.w.Write(clean)
 	return nil
 }
 

@@ -129,7 +129,7 @@ var kept = [...]string{
 func downstreamHeader(to, from http.Header, secret string) {
 	for name, values := range from {
 		lower := strings.ToLower(name)
-		if slices.Contains(kept[:], lower) || named(from, lower) || slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, secret) }) {
+		if slices.Contains(kept[:], lower) || named(from, lower) || slices.ContainsFunc(values, func(v string) bool { return repeats(v, secret) }) {
 			continue
 		}
 		to[name] = slices.Clone(values)
