@@ -59,10 +59,11 @@ type Worktrees struct {
 	// fails where it finds the configuration locked.
 	changes turn
 	// pause waits before a try that found the configuration locked by another process.
-	pause func(ctx context.Context) error
-	alarm func(time.Duration, func()) alarm
-	sync  func(*os.File) error
-	syncs syncs
+	pause    func(ctx context.Context) error
+	maxPatch int // bytes
+	alarm    func(time.Duration, func()) alarm
+	sync     func(*os.File) error
+	syncs    syncs
 	// lock locks a mark against other processes. Without such locks, alone does within this one.
 	lock    func(context.Context, *os.File) error
 	alone   aloneLocks
@@ -100,7 +101,7 @@ func NewWorktrees(ctx context.Context, o WorktreeOptions) (*Worktrees, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	w := &Worktrees{o: o, changes: newTurn(), pause: pauseForLock, alarm: timeAlarm, sync: (*os.File).Sync, syncs: make(syncs, maxSyncs), lock: filelock.Lock}
+	w := &Worktrees{o: o, changes: newTurn(), pause: pauseForLock, maxPatch: 256 << 20, alarm: timeAlarm, sync: (*os.File).Sync, syncs: make(syncs, maxSyncs), lock: filelock.Lock}
 	if w.common, err = w.git(ctx, o.Repo, "rev-parse", "--git-common-dir"); err != nil {
 		return nil, bad("Repo", err)
 	}
@@ -380,7 +381,8 @@ func (d *WorktreeDir) Base() string { return d.base }
 // ignores are not in it. A repository in a folder that Base does not have, such as one that
 // Claude has cloned or begun, is in it with its files, without its commits. A submodule of
 // Base is in it as the commit that it has, unless its folder has become another repository,
-// which has no commit or does not know the one of Base.
+// which has no commit or does not know the one of Base. A patch of more than 256 MiB is an
+// error.
 func (d *WorktreeDir) Patch(ctx context.Context) ([]byte, error) {
 	temp, err := private.MkdirTemp(os.TempDir(), "claude-patch-")
 	if err != nil {
@@ -396,7 +398,7 @@ func (d *WorktreeDir) Patch(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("claude: workspace: patch: %w", err)
 	}
 	env = append(env, "GIT_INDEX_FILE="+filepath.Join(temp, "index"))
-	patch, err := d.w.gitWith(ctx, string(d.plainDir), env, "diff", "--cached", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", "--end-of-options", d.base)
+	patch, err := d.w.gitAtMost(ctx, d.w.maxPatch, string(d.plainDir), env, "diff", "--cached", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", "--end-of-options", d.base)
 	if err != nil {
 		return nil, fmt.Errorf("claude: workspace: patch: %w", err)
 	}
@@ -419,6 +421,38 @@ func (w *Worktrees) gitFed(ctx context.Context, dir string, env []string, in io.
 	ctx, cancel := context.WithTimeout(ctx, w.o.Timeout)
 	defer cancel()
 	return runGit(ctx, dir, env, in, args...)
+}
+
+// gitAtMost is gitWith for output that Claude decides about: more of it than most is an error.
+func (w *Worktrees) gitAtMost(ctx context.Context, most int, dir string, env []string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.o.Timeout)
+	defer cancel()
+	cmd := gitCommand(ctx, dir, env, args)
+	out, said := bounded{most: most}, bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = &out, &said
+	err := cmd.Run()
+	if out.full {
+		return nil, fmt.Errorf("git %s: it has more than %d bytes", args[0], most)
+	}
+	if err != nil {
+		return nil, gitError(ctx, args, err, said.String())
+	}
+	return out.text, nil
+}
+
+// bounded keeps what is written, and refuses more than it may keep.
+type bounded struct {
+	text []byte
+	most int
+	full bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.full = b.full || len(p) > b.most-len(b.text); b.full {
+		return 0, errors.New("there is no more room")
+	}
+	b.text = append(b.text, p...)
+	return len(p), nil
 }
 
 // runGit runs git until the context ends.

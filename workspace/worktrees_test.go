@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -473,6 +474,29 @@ func TestPatchOfNestedRepositories(t *testing.T) {
 	}
 	if strings.Contains(string(patch), "Subproject") {
 		t.Errorf("the patch has a link: %s", patch)
+	}
+}
+
+// A patch that would fill the memory is refused.
+func TestPatchTooLong(t *testing.T) {
+	long.Test(t, "needs git")
+	w, err := NewWorktrees(t.Context(), WorktreeOptions{Repo: repository(t, map[string]string{"f": "x\n"}), Root: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, w, "k").(*WorktreeDir)
+	write(t, d.Path(), map[string]string{"large": strings.Repeat("line\n", 100_000)})
+	patch, err := d.Patch(t.Context())
+	if err != nil || len(patch) < 500_000 {
+		t.Fatalf("%d bytes, %v", len(patch), err)
+	}
+	w.maxPatch = len(patch)
+	if again, err := d.Patch(t.Context()); err != nil || !bytes.Equal(patch, again) {
+		t.Errorf("a patch that fits: %d bytes, %v", len(again), err)
+	}
+	w.maxPatch--
+	if _, err := d.Patch(t.Context()); err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Errorf("a patch that is too long: %v", err)
 	}
 }
 
