@@ -92,7 +92,9 @@ func remove(program, name string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), removeBound)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, program, "rm", "--force", name).CombinedOutput()
-	if err != nil && !strings.Contains(strings.ToLower(string(out)), "no such container") && !strings.Contains(strings.ToLower(string(out)), "no container with name") {
+	said := strings.ToLower(string(out))
+	gone := func(text string) bool { return strings.Contains(said, text) }
+	if err != nil && !slices.ContainsFunc([]string{"no such container", "no container with name", "is already in progress"}, gone) { // by --rm
 		return fmt.Errorf("remove the container %s: %w: %s", name, err, strings.TrimSpace(string(out)))
 	}
 	return nil

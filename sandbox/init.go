@@ -27,6 +27,9 @@ func Init() {
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == superviseWord:
 		reap()
+		// With a receiver for the signal, a write to a connection that is cut fails, instead
+		// of ending the helper with its files left behind.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 		os.Exit(supervise(os.Stdin, os.Stdout, os.Stderr, silence))
 	case len(os.Args) >= 5 && os.Args[1] == initWord:
 		os.Exit(runInit(os.Args[2], os.Args[3], os.Args[4:]))

@@ -55,7 +55,7 @@ func (s *SSH) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) 
 		return nil, err
 	}
 	if address != "" {
-		t.API = "/tmp/claude-api-" + rand.Text()
+		t.API, t.Forwarded = "/tmp/claude-api-"+rand.Text(), true
 		args = append(args, "-o", "ExitOnForwardFailure=yes", "-o", "StreamLocalBindUnlink=yes", "-R", t.API+":"+address)
 	}
 	args = append(append(args, s.Args...), "--", s.Host, "exec "+quoted(cmp.Or(s.Helper, "claudectl"))+" "+superviseWord)

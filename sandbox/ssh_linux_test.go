@@ -180,6 +180,7 @@ func newModel(t *testing.T) *claudetest.Model {
 func TestRealSSH(t *testing.T) {
 	l := newLogin(t)
 	model := newModel(t)
+	noSocket := socketsLater()
 	s := l.session(t, model)
 	model.Add(claudetest.UseTool("Bash", map[string]string{"command": "sleep 12; echo $(id -u) $FROM_SETTINGS > out"}), claudetest.Say("done"))
 	if res, err := s.Ask(t.Context(), "Go."); err != nil || res.Text != "done" {
@@ -194,6 +195,16 @@ func TestRealSSH(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(l.dir, "claude-session-*")); len(left) > 0 {
 		t.Errorf("%q is left", left)
 	}
+	wait(t, patience, "no socket is left", noSocket)
+}
+
+// socketsLater returns what reports whether there are no sockets there but those of now.
+func socketsLater() func() bool {
+	sockets := func() []string { found, _ := filepath.Glob("/tmp/claude-api-*"); return found }
+	before := sockets()
+	return func() bool {
+		return !slices.ContainsFunc(sockets(), func(name string) bool { return !slices.Contains(before, name) })
+	}
 }
 
 // However the connection is cut in the middle of a command, nothing is left there after
@@ -206,7 +217,7 @@ func TestRealSSHCut(t *testing.T) {
 		"client suspended": func(t *testing.T, client int) { signalPID(t, client, syscall.SIGSTOP) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			model := newModel(t)
+			model, noSocket := newModel(t), socketsLater()
 			s := l.session(t, model)
 			mark := fmt.Sprint(300000 + time.Now().UnixNano()%100000)
 			model.Add(claudetest.UseTool("Bash", map[string]string{"command": "setsid sleep " + mark + " & sleep " + mark}), claudetest.Say("done"))
@@ -224,6 +235,7 @@ func TestRealSSHCut(t *testing.T) {
 			if took > 20*time.Second { // ten on a machine that has time
 				t.Errorf("it took %v", took)
 			}
+			wait(t, patience, "no socket is left", noSocket)
 			if name == "client suspended" {
 				signalPID(t, client[0], syscall.SIGCONT)
 			}

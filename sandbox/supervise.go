@@ -123,6 +123,9 @@ func (s *supervisor) start(r *running) error {
 	if err != nil {
 		return err
 	}
+	if t.Forwarded {
+		r.undo = append(r.undo, func() error { return removeSocket(t.API) })
+	}
 	files := new(scratch.Folder)
 	r.undo = append(r.undo, files.Remove)
 	dir, err := files.Dir("files")
@@ -145,6 +148,21 @@ func (s *supervisor) start(r *running) error {
 	r.child, err = proc.Start(context.Background(), &proc.Command{Path: t.Path, Args: t.Args, Env: lastOnly(env), Dir: t.Dir, StderrTo: s.errs})
 	if err != nil {
 		return fmt.Errorf("start the CLI: %w", err)
+	}
+	return nil
+}
+
+// removeSocket removes a socket, which may be gone. Anything else stays.
+func removeSocket(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().Type() != fs.ModeSocket {
+		return nil
+	}
+	if err == nil {
+		err = os.Remove(path)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the way to the API: %w", err)
 	}
 	return nil
 }

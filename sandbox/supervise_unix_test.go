@@ -4,8 +4,10 @@ package sandbox
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -101,6 +103,48 @@ func TestSupervise(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "*")); len(left) > 0 {
 		t.Errorf("%q is left", left)
+	}
+}
+
+// The socket that a connection has brought is removed when the CLI has ended, one that was
+// there is not, nor anything that is not a socket.
+func TestSuperviseRemovesItsSocket(t *testing.T) {
+	for name, c := range map[string]struct{ forwarded, file, left bool }{
+		"forwarded": {true, false, false}, "of the machine": {false, false, true}, "a file": {true, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("TMPDIR", t.TempDir())
+			dir, err := os.MkdirTemp("/tmp", "claude-test-") // a path that is short enough for a socket
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer os.RemoveAll(dir)
+			path := filepath.Join(dir, "api")
+			if c.file {
+				err = os.WriteFile(path, nil, 0o600)
+			} else {
+				var l net.Listener
+				if l, err = net.Listen("unix", path); err == nil {
+					l.(*net.UnixListener).SetUnlinkOnClose(false)
+					l.Close()
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := elsewhere(t, patience)
+			task := task{Path: "/bin/sh", Args: []string{"-c", "cat"}, Env: []string{"ANTHROPIC_BASE_URL=http://127.0.0.1:1"}, Dir: "/", API: path, Forwarded: c.forwarded}
+			if err := errors.Join(writeTask(o.in, task), new(claude.Launch).WriteFiles(chunks{o.in}), chunks{o.in}.Close()); err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprint(o.in, endLine)
+			if code := o.ended(t); code != 0 {
+				t.Errorf("exit code %d: %s", code, o.errs.String())
+			}
+			if _, err := os.Lstat(path); (err == nil) != c.left {
+				t.Errorf("afterwards: %v", err)
+			}
+		})
 	}
 }
 

@@ -27,6 +27,9 @@ type task struct {
 	// API is a socket there that leads to the API, if the API is on our loopback
 	// interface. The helper listens for the CLI and changes ANTHROPIC_BASE_URL.
 	API string `json:",omitempty"`
+	// Forwarded says that the socket was made for this task, and that the helper removes
+	// it: an ssh server leaves it.
+	Forwarded bool `json:",omitempty"`
 }
 
 // filesMark stands for the folder of the files. No argument and no variable of a
