@@ -367,8 +367,8 @@ func (rs *records) behind(ctx context.Context, key string, now time.Time) (time.
 // queue shows which prompts were accepted before.
 
 // coarse reports whether a time may come from a clock whose steps are so large that one
-// Send can return and another begin within a step: that of S3 counts whole seconds. Clocks
-// of microseconds are taken for coarse once in a thousand times, which costs a read.
+// Send can return and another begin within a step. Clocks of microseconds are taken for
+// coarse once in a thousand times, which costs a read.
 func coarse(now time.Time) bool { return now.Nanosecond()%int(time.Millisecond) == 0 }
 
 // stampedAt is when the prompt with a name was accepted; false if the name is odd.

@@ -36,6 +36,9 @@
 // [RecordBatcher] changes several of them at once; others are changed one by one,
 // in an order in which every state in between makes sense.
 //
+// A fleet may keep its transcripts in one store, such as a bucket, and everything else in
+// another: see [Join].
+//
 // # Your own store
 //
 // There are three contracts: [Transcripts], [Leases] and [Records]. A session needs the

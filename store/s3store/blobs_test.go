@@ -167,14 +167,14 @@ func TestBlobsRefuse(t *testing.T) {
 	}
 }
 
-// A folder travels through a bucket that has both its record and its contents, and the
-// collection removes what is not needed any more.
+// A folder travels through a bucket that has its contents, beside a store of its record, and
+// the collection removes what is not needed any more.
 func TestSnapshotInABucket(t *testing.T) {
 	ctx := t.Context()
-	srv := newServer(t)
+	srv, records := newServer(t), store.Memory()
 	machine := func() *workspace.Snapshots {
 		files, err := workspace.NewSnapshots(workspace.SnapshotOptions{
-			Root: t.TempDir(), Records: at(srv.url), Project: "p",
+			Root: t.TempDir(), Records: records, Project: "p",
 			Blobs: s3store.NewBlobs(srv.client(false), "agents", "pre/fix/"),
 		})
 		if err != nil {

@@ -10,13 +10,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/claude-agent-go/claude/internal/test/realstore"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // When a conversation is deleted, no object of the bucket has anything of it.
 func TestRealDeleteLeavesNothing(t *testing.T) {
 	server := newServer(t)
 	client := server.client(false)
-	realstore.Deleted(t, at(server.url), func(t *testing.T, text string) (found []string) {
+	realstore.Deleted(t, store.Join(at(server.url), store.Memory()), func(t *testing.T, text string) (found []string) {
 		pages := s3.NewListObjectsV2Paginator(client, &s3.ListObjectsV2Input{Bucket: aws.String("agents")})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(t.Context())

@@ -26,6 +26,13 @@
 // no head lists. It does no harm, but takes up space until the session is
 // deleted.
 //
+// # A fleet
+//
+// A fleet of conversations also needs records, which change several at a time and are
+// watched. A bucket can do neither, so another store keeps them, and the leases with them:
+//
+//	db := store.Join(s3store.New(client, "my-bucket", "agents/"), database)
+//
 // # Working files
 //
 // [NewBlobs] keeps the contents of working folders in a bucket, for the snapshots of
@@ -34,12 +41,11 @@
 // # Time and leases
 //
 // The clock is the server's, in whole seconds, so a lease may last a second
-// longer than it should, but never shorter. A fleet lists the prompts whenever it
-// queues one, because the time alone does not order them.
+// longer than it should, but never shorter.
 //
 // A write under a fence is as strict as in the other stores. A lease lists the
-// objects that its owner may write: the first write to each session or record
-// under a lease takes two more requests. The next owner marks these objects
+// objects that its owner may write: the first write to each session under a
+// lease takes two more requests. The next owner marks these objects
 // with its own token before Acquire returns; Release does the same. A write that
 // is under way then finds its object changed and is refused.
 package s3store

@@ -32,6 +32,21 @@ func Example() {
 	fmt.Println(res.Text, res.SessionID)
 }
 
+// fleetStore keeps the transcripts of a fleet in a bucket, and everything else in a database.
+func fleetStore(client *s3.Client, database store.Fleet) store.Fleet {
+	return store.Join(s3store.New(client, "agents", "transcripts/"), database)
+}
+
+// The database may be any store that has records, such as that of module store/sqlstore.
+func ExampleNew() {
+	client := s3.New(s3.Options{
+		Region:      "eu-central-1",
+		Credentials: aws.NewCredentialsCache(credentials.NewStaticCredentialsProvider("id", "key", "")),
+	})
+	db := fleetStore(client, store.Files("/var/lib/agents/store"))
+	_ = db // fleet.Options.Store
+}
+
 // snapshots gives conversations folders whose contents are in a bucket.
 func snapshots(client *s3.Client, db store.Records) (*workspace.Snapshots, error) {
 	return workspace.NewSnapshots(workspace.SnapshotOptions{

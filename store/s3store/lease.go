@@ -292,3 +292,10 @@ func (s *leases) release(ctx context.Context, l store.Lease) error {
 	})
 	return err
 }
+
+// Now implements [store.Leases]. The server reports its time with every answer, in whole
+// seconds.
+func (s *Store) Now(ctx context.Context) (time.Time, error) {
+	now, err := s.serverTime(ctx)
+	return now, fail("clock", err)
+}

@@ -7,8 +7,9 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Programs with one bucket have the rate of a tenant and the budgets of a day together.
+// Programs with one bucket and one folder have the rate of a tenant and the budgets of a day
+// together.
 func TestSharedLimits(t *testing.T) {
-	url := newServer(t).url
-	realstore.SharedLimits(t, func(*testing.T) store.Fleet { return at(url) })
+	url, dir := newServer(t).url, t.TempDir()
+	realstore.SharedLimits(t, func(*testing.T) store.Fleet { return joined(url, dir) })
 }

@@ -9,21 +9,18 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Store is a store in a bucket. Its methods may be called from any goroutine.
-type Store struct {
-	*sessions
-	records records
-}
+// Store keeps sessions in a bucket. Its methods may be called from any goroutine. A fleet
+// also needs records: see [store.Join].
+type Store struct{ *sessions }
 
-var _ store.Fleet = (*Store)(nil)
+var _ store.Sessions = (*Store)(nil)
 
 // New returns a store in a bucket. The names of its objects begin with prefix,
 // which may be "". Before its first write, the store checks that the server
 // honours conditional writes; see [ErrUnconditional]. What a newer version of this package
 // has laid out is refused with [store.ErrNewer].
 func New(client *s3.Client, bucket, prefix string) *Store {
-	l := &leases{objects: &objects{s3: client, bucket: bucket, prefix: prefix}}
-	return &Store{newSessions(l), records{l}}
+	return &Store{newSessions(&leases{objects: &objects{s3: client, bucket: bucket, prefix: prefix}})}
 }
 
 // ErrUnconditional means that the server ignores If-None-Match or If-Match when

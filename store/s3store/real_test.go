@@ -10,5 +10,5 @@ func TestRealResume(t *testing.T) { realstore.Resume(t, "S3", at(newServer(t).ur
 
 func TestRealSuspended(t *testing.T) {
 	url := newServer(t).url
-	realstore.Suspended(t, at(url), other(url))
+	realstore.Suspended(t, at(url), other(url, ""))
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -22,26 +24,68 @@ import (
 // bucket starts a server in this process and returns a client of it, with a bucket.
 func bucket(t testing.TB) *s3.Client { return newServer(t).client(false) }
 
+// A bucket keeps the transcripts of a fleet, and folders that processes share the rest.
 func TestS3(t *testing.T) {
-	url := newServer(t).url
+	url, dir := newServer(t).url, t.TempDir()
 	storetest.Run(t, storetest.Target{
-		Open:    func(*testing.T) store.Fleet { return at(url) },
-		Again:   func(*testing.T, store.Fleet) store.Fleet { return at(url) },
-		Process: func(*testing.T, store.Fleet) *exec.Cmd { return other(url) },
-		Compact: func(ctx context.Context, s store.Fleet, k store.Key) error {
-			return s.(*s3store.Store).Compact(ctx, k)
-		},
-		Layout: func(t *testing.T, _ store.Fleet, version string) {
-			client, bucket, name := (&s3server{url: url}).client(false), "agents", "pre/fix/-layout"
-			_, err := client.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: &bucket, Key: &name})
-			if err == nil && version != "" {
-				_, err = client.PutObject(t.Context(), &s3.PutObjectInput{Bucket: &bucket, Key: &name, Body: strings.NewReader(version)})
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		},
+		Open:    func(*testing.T) store.Fleet { return joined(url, dir) },
+		Again:   func(*testing.T, store.Fleet) store.Fleet { return joined(url, dir) },
+		Process: func(*testing.T, store.Fleet) *exec.Cmd { return other(url, dir) },
+		Compact: func(ctx context.Context, _ store.Fleet, k store.Key) error { return at(url).Compact(ctx, k) },
 	})
+}
+
+// joined is the store of a server, with leases and records in a folder.
+func joined(url, dir string) store.Fleet {
+	rest := store.Files(dir)
+	rest.NoSync = true
+	return store.Join(at(url), rest)
+}
+
+// A bucket that a newer program has laid out is left as it is, and one without a version is
+// read.
+func TestLayout(t *testing.T) {
+	ctx := t.Context()
+	srv := newServer(t)
+	k, lease := key(1), store.Lease{Fence: store.Fence{Project: "p", Name: "lease", Token: 1}, Owner: "me", TTL: time.Minute}
+	add(t, at(srv.url), k, "", `{"uuid":"1"}`)
+	set := func(version string) {
+		client, bucket, name := srv.client(false), "agents", "pre/fix/-layout"
+		_, err := client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &bucket, Key: &name})
+		if err == nil && version != "" {
+			_, err = client.PutObject(ctx, &s3.PutObjectInput{Bucket: &bucket, Key: &name, Body: strings.NewReader(version)})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for version, want := range map[string]error{"1000": store.ErrNewer, "x": store.ErrDamaged, "0": store.ErrDamaged, "-1": store.ErrDamaged, "1.5": store.ErrDamaged} {
+		set(version)
+		s := at(srv.url)
+		_, acquired := s.Acquire(ctx, "p", "lease", "me", time.Minute)
+		for method, err := range map[string]error{
+			"Append": s.Append(ctx, k, entry("2")), "Load": last(s.Load(ctx, k, 0)), "List": last(s.List(ctx, "p")), "Subagents": last(s.Subagents(ctx, "p", k.Session)),
+			"Delete": s.Delete(ctx, k, store.Fence{}), "Acquire": acquired, "Renew": s.Renew(ctx, lease), "Release": s.Release(ctx, lease), "Compact": s.Compact(ctx, k),
+		} {
+			if !errors.Is(err, want) {
+				t.Errorf("layout %q: %s = %v; want %v", version, method, err, want)
+			}
+		}
+	}
+	for _, version := range []string{"1", ""} {
+		set(version)
+		if got := load(t, at(srv.url), k); got != `{"uuid":"1"}` {
+			t.Errorf("layout %q: there is %s", version, got)
+		}
+	}
+	add(t, at(srv.url), k, "", `{"uuid":"2"}`)
+}
+
+// last is the error of a loop.
+func last[T any](all iter.Seq2[T, error]) (err error) {
+	for _, err = range all {
+	}
+	return err
 }
 
 // at is the store of a server.
@@ -49,10 +93,10 @@ func at(url string) *s3store.Store {
 	return s3store.New((&s3server{url: url}).client(false), "agents", "pre/fix/")
 }
 
-// other is another process with a store of the same data.
-func other(url string) *exec.Cmd {
+// other is another process with the stores of a server and a folder.
+func other(url, dir string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "STORE_TEST_OWN="+url)
+	cmd.Env = append(os.Environ(), "STORE_TEST_OWN="+url, "STORE_TEST_DIR="+dir)
 	return cmd
 }
 
@@ -65,14 +109,14 @@ func TestMain(m *testing.M) {
 	if realstore.Owner() {
 		os.Exit(realstore.Own(at(url)))
 	}
-	os.Exit(storetest.Own(at(url)))
+	os.Exit(storetest.Own(joined(url, os.Getenv("STORE_TEST_DIR"))))
 }
 
 func key(n int) store.Key {
 	return store.Key{Project: "p", Session: fmt.Sprintf("00000000-0000-4000-8000-%012d", n)}
 }
 
-func add(t *testing.T, s store.Fleet, k store.Key, id string, lines ...string) {
+func add(t *testing.T, s store.Transcripts, k store.Key, id string, lines ...string) {
 	t.Helper()
 	b := store.Batch{ID: id}
 	for _, l := range lines {
@@ -83,7 +127,7 @@ func add(t *testing.T, s store.Fleet, k store.Key, id string, lines ...string) {
 	}
 }
 
-func load(t *testing.T, s store.Fleet, k store.Key) string {
+func load(t *testing.T, s store.Transcripts, k store.Key) string {
 	t.Helper()
 	var out strings.Builder
 	for e, err := range store.Entries(t.Context(), s, k) {
