@@ -49,6 +49,7 @@ var mayCall = map[string]string{
 	"POST /v1/conversations/{id}/interrupt":          "oA",
 	"POST /v1/conversations/{id}/release":            "oA",
 	"POST /v1/conversations/{id}/rewind":             "oA",
+	"POST /v1/conversations/{id}/prewarm":            "oA",
 	"POST /v1/conversations/{id}/retry":              "oA",
 
 	"GET /v1/approvals":                "vaoA",

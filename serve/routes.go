@@ -262,6 +262,11 @@ func promptRoutes() []route {
 			problems: []problemKind{busy, noCheckpoint, takenBack, leased, full, stuckHere, cliFailed, unsupported}, handle: (*call).rewind,
 		},
 		{
+			method: "POST", path: one + "/prewarm", id: "prewarm", about: "Starts the agent of a sleeping conversation ahead of your next prompt, if there is room, and returns when it is ready. Send it when a person is about to write: more than once in a minute does nothing.",
+			least: api.Operator, status: http.StatusNoContent,
+			handle: func(c *call) error { return c.service().Prewarm(c.ctx(), c.user, c.id()) },
+		},
+		{
 			method: "POST", path: one + "/retry", id: "retry", about: "Lets a conversation that has failed try again.", once: true,
 			least: api.Operator, status: http.StatusAccepted,
 			handle: func(c *call) error { return c.service().Retry(c.ctx(), c.user, c.id()) },

@@ -23,6 +23,7 @@ type Service struct {
 	gate  *authenticator
 	page  Page
 
+	prewarmed     rarely
 	access        *access
 	provider      *providerLogin
 	conversations *conversations

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/uuid"
@@ -96,6 +97,21 @@ func (s *Service) Retry(ctx context.Context, u api.User, id string) error {
 	return s.prompter.command(ctx, u, id, "lets the conversation try again", func(ctx context.Context, n *note) error {
 		return s.fleet.Retry(ctx, n.Key)
 	})
+}
+
+// Prewarm starts the agent of a conversation ahead of its next prompt, see
+// [fleet.Fleet.Prewarm]. It does so at most once in a minute for each conversation, so
+// that page views do not keep the fleet busy. A conversation that has ended, or that no
+// prompt was sent to yet, is left alone.
+func (s *Service) Prewarm(ctx context.Context, u api.User, id string) error {
+	n, err := s.conversations.act(ctx, u, id, api.Operator)
+	if err == nil && !n.Archived && s.prewarmed.due(n.Key, time.Now()) {
+		err = s.fleet.Prewarm(ctx, n.Key)
+	}
+	if err != nil && !errors.Is(err, fleet.ErrUnknown) {
+		return problemOf(err)
+	}
+	return nil
 }
 
 // Release ends the wait for answers that hold a process: the forms of MCP servers and

@@ -119,6 +119,12 @@ func (c *Client) Release(ctx context.Context, id string) error { return c.act(ct
 // Retry lets a conversation that has failed try again.
 func (c *Client) Retry(ctx context.Context, id string) error { return c.act(ctx, id, "retry") }
 
+// Prewarm starts the agent of a sleeping conversation ahead of your next prompt, and
+// returns when it is ready. It does nothing if there is no room.
+func (c *Client) Prewarm(ctx context.Context, id string) error {
+	return c.do(ctx, request{method: http.MethodPost, path: join("v1", "conversations", id, "prewarm"), repeat: true}, nil)
+}
+
 // Rewind restores the files that the agent has edited since a prompt.
 func (c *Client) Rewind(ctx context.Context, id string, r api.RewindRequest) (api.Rewound, error) {
 	return post[api.Rewound](ctx, c, join("v1", "conversations", id, "rewind"), r)

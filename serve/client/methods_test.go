@@ -113,6 +113,8 @@ var wire = map[string]wireCall{
 		call: func(ctx context.Context, c *client.Client) (any, error) { return nothing(c.Interrupt(ctx, id)) }},
 	"Release": {method: "POST", address: "/v1/conversations/" + idInPath + "/release", keyed: true,
 		call: func(ctx context.Context, c *client.Client) (any, error) { return nothing(c.Release(ctx, id)) }},
+	"Prewarm": {method: "POST", address: "/v1/conversations/" + idInPath + "/prewarm",
+		call: func(ctx context.Context, c *client.Client) (any, error) { return nothing(c.Prewarm(ctx, id)) }},
 	"Retry": {method: "POST", address: "/v1/conversations/" + idInPath + "/retry", keyed: true,
 		call: func(ctx context.Context, c *client.Client) (any, error) { return nothing(c.Retry(ctx, id)) }},
 	"Rewind": {method: "POST", address: "/v1/conversations/" + idInPath + "/rewind", body: `"m1"`, keyed: true, reply: `{"files":["a"]}`, want: "a",

@@ -45,7 +45,7 @@ func TestEveryScreen(t *testing.T) {
 	}
 	forms := []string{
 		"/a/" + a.ID, "/new", "/logins/none/end", "/s/none", path + "/prompt", path + "/take-back", path + "/interrupt", path + "/release",
-		path + "/retry", path + "/rewind", path + "/fork", path + "/choose", path + "/delete", path + "/read",
+		path + "/retry", path + "/rewind", path + "/fork", path + "/choose", path + "/delete", path + "/read", path + "/prewarm",
 	}
 	viewer := r.client(api.User{Name: "eve", Role: api.Viewer})
 	none := still(&http.Client{})

@@ -19,7 +19,7 @@ var formRoles = map[string]string{
 	"/s/SESSION":             "",
 	"/c/CONVERSATION/prompt": "o", "/c/CONVERSATION/take-back": "o", "/c/CONVERSATION/interrupt": "o", "/c/CONVERSATION/release": "o",
 	"/c/CONVERSATION/retry": "o", "/c/CONVERSATION/rewind": "o", "/c/CONVERSATION/fork": "o", "/c/CONVERSATION/choose": "o",
-	"/c/CONVERSATION/read": "vao",
+	"/c/CONVERSATION/read": "vao", "/c/CONVERSATION/prewarm": "o",
 }
 
 // A form does no more than the role of its sender allows, even on conversations that

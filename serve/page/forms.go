@@ -265,6 +265,15 @@ func (p *page) read(q *request) error {
 	return p.done(q, q.to(), "read")
 }
 
+// prewarm starts the agent ahead of a prompt. The script asks for it when the composer
+// gets the focus; without one, the answer takes a moment longer.
+func (p *page) prewarm(q *request) error {
+	if err := p.service.Prewarm(q.Context(), q.user, q.PathValue("id")); err != nil {
+		return err
+	}
+	return p.done(q, q.to(), "")
+}
+
 // remove deletes the conversation, if the form confirms it.
 func (p *page) remove(q *request) error {
 	if q.PostFormValue("sure") == "" {

@@ -80,6 +80,7 @@ func (p *page) routes() map[string]func(*request) error {
 		"POST /c/{id}/choose":        p.choose,
 		"POST /c/{id}/delete":        p.remove,
 		"POST /c/{id}/read":          p.read,
+		"POST /c/{id}/prewarm":       p.prewarm,
 		"POST /push":                 p.subscribe,
 		"POST /push/end":             p.unsubscribe,
 		"GET /{anything...}":         nothing,

@@ -505,6 +505,13 @@
     if (what) actions[what]();
     all("details.me[open]").forEach(d => { if (!d.contains(e.target) || what) d.open = false; });
   });
+  // The agent starts while the prompt is written. The server does it once in a minute at
+  // most, and only if there is room.
+  document.addEventListener("focusin", e => {
+    const form = e.target.id === "prompt" && e.target.closest("form.prompt");
+    if (form) fetch(form.action.replace(/prompt$/, "prewarm"), { method: "POST", redirect: "manual", keepalive: true }).catch(() => {});
+  });
+
   // The composer stays in sight. What gets the focus, and the button "New below", stay
   // above it, however high it is.
   const composer = document.querySelector(".composer");
