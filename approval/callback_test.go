@@ -128,16 +128,16 @@ type endingStore struct {
 	cancel context.CancelFunc
 }
 
-func (s *endingStore) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	s.asked = s.asked || k.Kind == approval.Kind
-	return s.Records.PutRecord(ctx, k, value, revision, f)
+func (s *endingStore) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	s.asked = s.asked || c[0].Key.Kind == approval.Kind
+	return s.Records.Change(ctx, f, c...)
 }
 
-func (s *endingStore) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
-	if s.asked && k.Kind == s.kind {
+func (s *endingStore) View(ctx context.Context, v store.View) ([]store.Record, error) {
+	if s.asked && v.Keys[0].Kind == s.kind {
 		s.cancel()
 	}
-	return s.Records.GetRecord(ctx, k)
+	return s.Records.View(ctx, v)
 }
 
 // That holds whatever the store is doing when the session ends.

@@ -79,12 +79,12 @@ func TestEraseUnknownMembers(t *testing.T) {
 	in := approval.NewQuestions(db, "p")
 	q := ask(t, in, question("toolu_1"))
 	k := store.RecordKey{Project: "p", Kind: approval.Kind, Name: q.ID}
-	r, err := db.GetRecord(t.Context(), k)
+	r, err := store.Get(t.Context(), db, k)
 	if err != nil {
 		t.Fatal(err)
 	}
 	value := bytes.Replace(r.Value, []byte("{"), []byte(`{"future":"swordfish",`), 1)
-	if _, err := db.PutRecord(t.Context(), k, value, r.Revision, store.Fence{}); err != nil {
+	if _, err := store.Put(t.Context(), db, k, value, r.Revision, store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
 	if now, err := in.Get(t.Context(), q.ID); err != nil || now.State != approval.Open {
@@ -93,7 +93,7 @@ func TestEraseUnknownMembers(t *testing.T) {
 	if err := in.Erase(t.Context(), q.Conversation, store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
-	if r, err = db.GetRecord(t.Context(), k); err != nil || bytes.Contains(r.Value, []byte("swordfish")) {
+	if r, err = store.Get(t.Context(), db, k); err != nil || bytes.Contains(r.Value, []byte("swordfish")) {
 		t.Errorf("the tombstone is %s, %v", r.Value, err)
 	}
 }

@@ -54,27 +54,19 @@ func (p *probe) Now(ctx context.Context) (time.Time, error) {
 	return p.MemoryStore.Now(ctx)
 }
 
-func (p *probe) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+func (p *probe) View(ctx context.Context, v store.View) ([]store.Record, error) {
 	if err := p.call(ctx, store.RecordKey{}); err != nil {
-		return store.Record{}, err
+		return nil, err
 	}
-	return p.MemoryStore.GetRecord(ctx, k)
+	return p.MemoryStore.View(ctx, v)
 }
 
-func (p *probe) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+func (p *probe) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
 	p.note(f)
-	if err := p.call(ctx, k); err != nil {
-		return 0, err
+	if err := p.call(ctx, c[0].Key); err != nil {
+		return nil, err
 	}
-	return p.MemoryStore.PutRecord(ctx, k, value, revision, f)
-}
-
-func (p *probe) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	p.note(f)
-	if err := p.call(ctx, k); err != nil {
-		return err
-	}
-	return p.MemoryStore.DropRecord(ctx, k, revision, f)
+	return p.MemoryStore.Change(ctx, f, c...)
 }
 
 func (p *probe) Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error] {
@@ -275,9 +267,9 @@ func TestConflictAtEveryCall(t *testing.T) {
 			for at := 1; at <= p.calls; at++ {
 				_, left, err := d.on(t, at, false, func(p *probe, _ context.CancelFunc) func(context.Context, store.RecordKey) error {
 					return func(ctx context.Context, k store.RecordKey) error {
-						r, err := p.MemoryStore.GetRecord(ctx, k)
+						r, err := store.Get(ctx, p.MemoryStore, k)
 						if err == nil { // a change; its content stays the same
-							_, err = p.MemoryStore.PutRecord(ctx, k, r.Value, r.Revision, store.Fence{})
+							_, err = store.Put(ctx, p.MemoryStore, k, r.Value, r.Revision, store.Fence{})
 							return err
 						}
 						return nil
@@ -355,18 +347,18 @@ func (e ended) Now(ctx context.Context) (time.Time, error) {
 	return e.MemoryStore.Now(ctx)
 }
 
-func (e ended) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+func (e ended) View(ctx context.Context, v store.View) ([]store.Record, error) {
 	if err := e.check(ctx); err != nil {
-		return store.Record{}, err
+		return nil, err
 	}
-	return e.MemoryStore.GetRecord(ctx, k)
+	return e.MemoryStore.View(ctx, v)
 }
 
-func (e ended) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+func (e ended) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
 	if err := e.check(ctx); err != nil {
-		return 0, err
+		return nil, err
 	}
-	return e.MemoryStore.PutRecord(ctx, k, value, revision, f)
+	return e.MemoryStore.Change(ctx, f, c...)
 }
 
 // Every call of a gate to its store is bounded, through the whole life of a
@@ -460,7 +452,7 @@ func TestDamagedRules(t *testing.T) {
 				t.Fatal(err)
 			}
 			broken := strings.Replace(string(r.Value), "Bash(make)", "Bash(", 1)
-			if _, err := h.db.MemoryStore.PutRecord(t.Context(), r.Key, []byte(broken), r.Revision, store.Fence{}); err != nil {
+			if _, err := store.Put(t.Context(), h.db.MemoryStore, r.Key, []byte(broken), r.Revision, store.Fence{}); err != nil {
 				t.Fatal(err)
 			}
 		}

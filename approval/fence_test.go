@@ -79,11 +79,11 @@ type fails struct {
 
 var errDown = errors.New("the store is down")
 
-func (f *fails) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, fence store.Fence) (int64, error) {
-	if strings.Contains(string(value), `"deferred":true`) && f.next.CompareAndSwap(true, false) {
-		return 0, errDown
+func (f *fails) Change(ctx context.Context, fence store.Fence, c ...store.RecordChange) ([]int64, error) {
+	if strings.Contains(string(c[0].Value), `"deferred":true`) && f.next.CompareAndSwap(true, false) {
+		return nil, errDown
 	}
-	return f.MemoryStore.PutRecord(ctx, k, value, revision, fence)
+	return f.MemoryStore.Change(ctx, fence, c...)
 }
 
 // A deferral that could not be stored stops only its own call: the next one is asked

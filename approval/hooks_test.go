@@ -649,9 +649,9 @@ func TestNewerQuestionsInLists(t *testing.T) {
 	other.Conversation = "user-43"
 	ask(t, in, other)
 	k := store.RecordKey{Project: "p", Kind: approval.Kind, Name: newer.ID}
-	r, err := db.GetRecord(t.Context(), k)
+	r, err := store.Get(t.Context(), db, k)
 	if err == nil {
-		_, err = db.PutRecord(t.Context(), k, []byte(strings.Replace(string(r.Value), `"v":1`, `"v":9`, 1)), r.Revision, store.Fence{})
+		_, err = store.Put(t.Context(), db, k, []byte(strings.Replace(string(r.Value), `"v":1`, `"v":9`, 1)), r.Revision, store.Fence{})
 	}
 	if err != nil {
 		t.Fatal(err)

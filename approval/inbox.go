@@ -97,7 +97,7 @@ func (qs *Questions) ask(ctx context.Context, q Question, a *Answer, f store.Fen
 	if err != nil {
 		return Question{}, err
 	}
-	_, err = qs.records.PutRecord(ctx, qs.key(q.ID), value, 0, f)
+	_, err = store.Put(ctx, qs.records, qs.key(q.ID), value, 0, f)
 	if errors.Is(err, store.ErrConflict) {
 		known, err := qs.load(ctx, q.ID)
 		if err == nil && known.Digest != q.Digest {
@@ -248,7 +248,7 @@ func (qs *Questions) Forget(ctx context.Context, before time.Time, needed func(*
 		if !v.State.over() || !v.Ended.Before(before) || v.unseen() && v.Ended.After(before.Add(-unseenFor)) || needed != nil && needed(&v.Question) {
 			continue
 		}
-		err := qs.records.DropRecord(ctx, qs.key(v.ID), v.revision, store.Fence{})
+		err := store.Drop(ctx, qs.records, qs.key(v.ID), v.revision, store.Fence{})
 		if err == nil {
 			n++
 		} else if !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrNotFound) {
@@ -275,7 +275,7 @@ func (qs *Questions) load(ctx context.Context, id string) (version, error) {
 	if !isID(id) {
 		return version{}, about(id, store.ErrNotFound)
 	}
-	r, err := qs.records.GetRecord(ctx, qs.key(id))
+	r, err := store.Get(ctx, qs.records, qs.key(id))
 	if err != nil {
 		return version{}, about(id, err)
 	}
@@ -379,7 +379,7 @@ func (qs *Questions) put(ctx context.Context, q *Question, revision int64, f sto
 	if err != nil {
 		return 0, err
 	}
-	next, err := qs.records.PutRecord(ctx, qs.key(q.ID), value, revision, f)
+	next, err := store.Put(ctx, qs.records, qs.key(q.ID), value, revision, f)
 	if err != nil {
 		return 0, about(q.ID, err)
 	}
@@ -430,7 +430,7 @@ func (qs *Questions) eraseRules(ctx context.Context, conversation string, f stor
 		if err != nil || revision == 0 {
 			return err
 		}
-		err = qs.records.DropRecord(ctx, qs.rulesKey(conversation), revision, f)
+		err = store.Drop(ctx, qs.records, qs.rulesKey(conversation), revision, f)
 		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}

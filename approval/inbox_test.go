@@ -626,11 +626,11 @@ func TestDamagedRecord(t *testing.T) {
 	in := approval.NewQuestions(r, "p")
 	q := ask(t, in, question("toolu_1"))
 	key := store.RecordKey{Project: "p", Kind: "question", Name: q.ID}
-	rec, err := r.GetRecord(t.Context(), key)
+	rec, err := store.Get(t.Context(), r, key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.PutRecord(t.Context(), key, []byte(`{"state":`), rec.Revision, store.Fence{}); err != nil {
+	if _, err := store.Put(t.Context(), r, key, []byte(`{"state":`), rec.Revision, store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
 	if v, err := in.Release(t.Context(), q.ID, store.Fence{}); !errors.Is(err, store.ErrDamaged) || v.Decision.Behavior() != "" {

@@ -21,16 +21,16 @@ func TestNewerQuestions(t *testing.T) {
 			t.Fatal(err)
 		}
 		k := store.RecordKey{Project: "p", Kind: approval.Kind, Name: q.ID}
-		r, err := db.GetRecord(t.Context(), k)
+		r, err := store.Get(t.Context(), db, k)
 		if err != nil || !strings.HasPrefix(string(r.Value), test.old) {
 			t.Fatalf("%s, %v", r.Value, err)
 		}
 		changed := strings.Replace(string(r.Value), test.old, test.new, 1)
-		if _, err := db.PutRecord(t.Context(), k, []byte(changed), r.Revision, store.Fence{}); err != nil {
+		if _, err := store.Put(t.Context(), db, k, []byte(changed), r.Revision, store.Fence{}); err != nil {
 			t.Fatal(err)
 		}
 		_, err = inbox.Decide(t.Context(), q.ID, approval.Answer{By: "ann", Digest: q.Digest, Decision: permission.Allow()})
-		after, _ := db.GetRecord(t.Context(), k)
+		after, _ := store.Get(t.Context(), db, k)
 		switch newer := strings.Contains(test.new, `"v":2`); {
 		case newer && (!errors.Is(err, store.ErrNewer) || string(after.Value) != changed):
 			t.Errorf("%v, and %s", err, after.Value)

@@ -141,9 +141,9 @@ type ends struct {
 	end context.CancelFunc
 }
 
-func (e *ends) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	next, err := e.MemoryStore.PutRecord(ctx, k, value, revision, f)
-	if strings.Contains(string(value), `"deferred":true`) {
+func (e *ends) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	next, err := e.MemoryStore.Change(ctx, f, c...)
+	if strings.Contains(string(c[0].Value), `"deferred":true`) {
 		e.end()
 	}
 	return next, err
@@ -217,9 +217,9 @@ type meanwhile struct {
 	then  func()
 }
 
-func (m *meanwhile) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
-	r, err := m.MemoryStore.GetRecord(ctx, k)
-	if err == nil && k.Kind == approval.Kind && m.armed.CompareAndSwap(true, false) {
+func (m *meanwhile) View(ctx context.Context, v store.View) ([]store.Record, error) {
+	r, err := m.MemoryStore.View(ctx, v)
+	if err == nil && v.Keys[0].Kind == approval.Kind && m.armed.CompareAndSwap(true, false) {
 		m.then()
 	}
 	return r, err
@@ -340,11 +340,12 @@ func TestDecideAgainWithRules(t *testing.T) {
 // overtaken is a store in which another process drops a record first.
 type overtaken struct{ *store.MemoryStore }
 
-func (o overtaken) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	if err := o.MemoryStore.DropRecord(ctx, k, revision, f); err != nil {
-		return err
+func (o overtaken) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	next, err := o.MemoryStore.Change(ctx, f, c...)
+	if err == nil && c[0].Drop {
+		return nil, fmt.Errorf("record %v: %w", c[0].Key, store.ErrNotFound)
 	}
-	return fmt.Errorf("record %v: %w", k, store.ErrNotFound)
+	return next, err
 }
 
 // Two processes may forget the same questions: what the other one was faster with does not
@@ -419,14 +420,14 @@ func TestUnchangedIsNotWritten(t *testing.T) {
 		q := ask(t, in, repeatable)
 		c.prepare(t, in, q)
 		k := store.RecordKey{Project: "p", Kind: approval.Kind, Name: q.ID}
-		before, err := db.GetRecord(ctx, k)
+		before, err := store.Get(ctx, db, k)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := c.do(in, q.ID); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if after, err := db.GetRecord(ctx, k); err != nil || after.Revision != before.Revision {
+		if after, err := store.Get(ctx, db, k); err != nil || after.Revision != before.Revision {
 			t.Errorf("%s: the record has the revision %d after %d, %v", name, after.Revision, before.Revision, err)
 		}
 	}

@@ -58,7 +58,7 @@ func (qs *Questions) Rules(ctx context.Context, conversation string) ([]AlwaysRu
 
 func (qs *Questions) rules(ctx context.Context, conversation string) (ruleBook, int64, error) {
 	book := ruleBook{Conversation: conversation}
-	r, err := qs.records.GetRecord(ctx, qs.rulesKey(conversation))
+	r, err := store.Get(ctx, qs.records, qs.rulesKey(conversation))
 	if errors.Is(err, store.ErrNotFound) {
 		return book, 0, nil
 	}
@@ -116,7 +116,7 @@ func (qs *Questions) changeRules(ctx context.Context, conversation string, f sto
 		}
 		value, err := recordform.Encode(&book)
 		if err == nil {
-			_, err = qs.records.PutRecord(ctx, qs.rulesKey(conversation), value, revision, f)
+			_, err = store.Put(ctx, qs.records, qs.rulesKey(conversation), value, revision, f)
 		}
 		if errors.Is(err, store.ErrConflict) {
 			continue

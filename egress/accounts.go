@@ -71,10 +71,6 @@ type records struct {
 // project. All proxies with the same store and project share the accounts, so their limits
 // hold together and survive each of them. store.Files in a folder of its own is the
 // simplest such store.
-//
-// A store that cannot change two records at once changes the tenant's after the
-// conversation's. If the process is killed in between, a reservation is left on one of
-// them, and counts as spent when it ends.
 func RecordAccounts(s store.Records, project string) Accounts {
 	r := &records{store: s, project: project, seed: maphash.MakeSeed()}
 	for i := range r.turns {
@@ -128,18 +124,19 @@ func (l *records) try(ctx context.Context, names []string, change func([]Balance
 	now := make([]accountRecord, len(names))
 	changes := make([]store.RecordChange, len(names))
 	accounts := make([]Balance, len(names))
+	var v store.View
 	for i, name := range names {
-		changes[i].Key = l.key(name)
-		r, err := l.store.GetRecord(ctx, changes[i].Key)
-		switch {
-		case errors.Is(err, store.ErrNotFound):
-			now[i].Name = name
-		case err != nil:
-			return true, err
-		default:
-			if err := recordform.Decode(r, &now[i]); err != nil {
-				return true, fmt.Errorf("claude: egress: %w", err)
-			}
+		changes[i].Key, now[i].Name = l.key(name), name
+		v.Keys = append(v.Keys, changes[i].Key)
+	}
+	all, err := l.store.View(ctx, v)
+	if err != nil {
+		return true, err
+	}
+	for _, r := range all {
+		i := slices.Index(v.Keys, r.Key)
+		if err := recordform.Decode(r, &now[i]); err != nil {
+			return true, fmt.Errorf("claude: egress: %w", err)
 		}
 		changes[i].Revision, accounts[i] = r.Revision, now[i].Balance
 	}
@@ -153,23 +150,9 @@ func (l *records) try(ctx context.Context, names []string, change func([]Balance
 			return true, fmt.Errorf("claude: egress: encode an account: %w", err)
 		}
 	}
-	err = l.write(ctx, changes)
+	_, err = l.store.Change(ctx, store.Fence{}, changes...)
 	lost := errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound)
 	return !lost, err
-}
-
-// write makes the changes at once where the store can do so.
-func (l *records) write(ctx context.Context, changes []store.RecordChange) error {
-	if b := store.Batcher(l.store); b != nil {
-		_, err := b.ChangeRecords(ctx, changes, store.Fence{})
-		return err
-	}
-	for _, c := range changes {
-		if _, err := l.store.PutRecord(ctx, c.Key, c.Value, c.Revision, store.Fence{}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // key is that of an account. Names come from outside and may have any form.

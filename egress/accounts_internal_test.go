@@ -95,7 +95,7 @@ func TestAccountsSurvive(t *testing.T) {
 func TestAccountsOfNewerProgram(t *testing.T) {
 	s := store.Memory()
 	l := RecordAccounts(s, "p").(*records)
-	if _, err := s.PutRecord(t.Context(), l.key("c"), []byte(`{"v":99}`), 0, store.Fence{}); err != nil {
+	if _, err := store.Put(t.Context(), s, l.key("c"), []byte(`{"v":99}`), 0, store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
 	err := l.Update(t.Context(), []string{"c"}, func([]Balance) ([]Balance, error) {
@@ -111,7 +111,7 @@ func TestAccountsOfNewerProgram(t *testing.T) {
 func TestAccountsKeepUnknown(t *testing.T) {
 	s := store.Memory()
 	l := RecordAccounts(s, "p").(*records)
-	if _, err := s.PutRecord(t.Context(), l.key("c"), []byte(`{"v":1,"name":"c","spent":{"usd":1},"colour":"blue"}`), 0, store.Fence{}); err != nil {
+	if _, err := store.Put(t.Context(), s, l.key("c"), []byte(`{"v":1,"name":"c","spent":{"usd":1},"colour":"blue"}`), 0, store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Update(t.Context(), []string{"c"}, func(a []Balance) ([]Balance, error) {
@@ -120,7 +120,7 @@ func TestAccountsKeepUnknown(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.GetRecord(t.Context(), l.key("c"))
+	r, err := store.Get(t.Context(), s, l.key("c"))
 	if want := `{"v":1,"name":"c","spent":{"usd":2},"colour":"blue"}`; err != nil || string(r.Value) != want {
 		t.Errorf("%s, %v; want %s", r.Value, err, want)
 	}

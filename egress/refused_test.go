@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,25 +15,26 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// halfStore changes one record at a time. Something happens before it first writes the
-// account of a tenant.
-type halfStore struct {
+// lateStore is a store in which something happens before it first writes the account of a
+// tenant.
+type lateStore struct {
 	store.Records
 	before func() error
 }
 
-func (s *halfStore) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	if before := s.before; before != nil && strings.Contains(string(value), `"name":"tenant `) {
+func (s *lateStore) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	tenant := func(c store.RecordChange) bool { return strings.Contains(string(c.Value), `"name":"tenant `) }
+	if before := s.before; before != nil && slices.ContainsFunc(c, tenant) {
 		s.before = nil
 		if err := before(); err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
-	return s.Records.PutRecord(ctx, k, value, revision, f)
+	return s.Records.Change(ctx, f, c...)
 }
 
-// A refused request leaves no reservation behind, though it may have reached the account
-// of the conversation before that of the tenant refused it.
+// A refused request leaves no reservation behind, neither on the account of the
+// conversation nor on that of the tenant, though the store fails or others spend meanwhile.
 func TestRefusedHoldsNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		before func(egress.Accounts) error
@@ -49,19 +51,20 @@ func TestRefusedHoldsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			memory := store.Memory()
 			accounts := egress.RecordAccounts(memory, "p")
+			late := &lateStore{memory, func() error { return c.before(accounts) }}
 			f := start(t, whole(1, 1), func(o *egress.Options) {
-				o.Accounts = egress.RecordAccounts(&halfStore{memory, func() error { return c.before(accounts) }}, "p")
+				o.Accounts = egress.RecordAccounts(late, "p")
 				o.TenantBudget = func(string) egress.Budget { return egress.Budget{Tokens: 5} }
 			})
 			if resp, text, err := f.ask(f.grant(nil)); err != nil || resp.StatusCode != c.status {
 				t.Errorf("%d %s, %v", resp.StatusCode, text, err)
 			}
 			if err := accounts.Update(t.Context(), []string{"conversation c1 of acme", "tenant acme"}, func(all []egress.Balance) ([]egress.Balance, error) {
-				if all[0].Requests != 1 {
-					t.Errorf("the conversation's account was not reached: %+v", all[0])
+				if late.before != nil {
+					t.Error("no account was written")
 				}
 				for i, a := range all {
-					if len(a.Held) > 0 || a.Total.Tokens != 0 {
+					if len(a.Held) > 0 || a.Total.Tokens != 0 || a.Requests != 0 {
 						t.Errorf("account %d: %+v", i, a)
 					}
 				}

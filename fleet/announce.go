@@ -132,11 +132,13 @@ func (a *announcer) Renew(ctx context.Context, l store.Lease) error {
 	return a.report(l.Fence, a.Fleet.Renew(ctx, l))
 }
 
-// PutRecord implements [store.Records].
-func (a *announcer) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	next, err := a.Fleet.PutRecord(ctx, k, value, revision, f)
-	if err == nil {
-		a.announceRecord(k)
+// Change implements [store.Records].
+func (a *announcer) Change(ctx context.Context, f store.Fence, changes ...store.RecordChange) ([]int64, error) {
+	next, err := a.Fleet.Change(ctx, f, changes...)
+	for _, c := range changes {
+		if err == nil && !c.Keep && (!c.Drop || c.Key.Kind == kindConversation) {
+			a.announceRecord(c.Key)
+		}
 	}
 	return next, a.report(f, err)
 }
@@ -149,29 +151,4 @@ func (a *announcer) announceRecord(k store.RecordKey) {
 	case outcomelog.KindMark:
 		a.announce(outcomesPlace)
 	}
-}
-
-// DropRecord implements [store.Records].
-func (a *announcer) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	err := a.Fleet.DropRecord(ctx, k, revision, f)
-	if err == nil && k.Kind == kindConversation {
-		a.announce(k.Name)
-	}
-	return a.report(f, err)
-}
-
-// ChangeRecords makes changes at once. In a store that cannot, it changes nothing and
-// returns [errors.ErrUnsupported].
-func (a *announcer) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
-	b := store.Batcher(a.Fleet)
-	if b == nil {
-		return nil, errors.ErrUnsupported
-	}
-	next, err := b.ChangeRecords(ctx, changes, f)
-	for _, c := range changes {
-		if err == nil && (!c.Drop || c.Key.Kind == kindConversation) {
-			a.announceRecord(c.Key)
-		}
-	}
-	return next, a.report(f, err)
 }

@@ -151,7 +151,7 @@ func TestPromptBehindNewer(t *testing.T) {
 						at = r
 					}
 				}
-				revision, err := db.PutRecord(t.Context(), at.Key, []byte(newerBy(string(at.Value))), at.Revision, store.Fence{})
+				revision, err := store.Put(t.Context(), db, at.Key, []byte(newerBy(string(at.Value))), at.Revision, store.Fence{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -167,7 +167,7 @@ func TestPromptBehindNewer(t *testing.T) {
 					t.Fatal("the prompt was not left to the newer version")
 				}
 				waits()
-				if err := db.DropRecord(t.Context(), at.Key, revision, store.Fence{}); err != nil {
+				if err := store.Drop(t.Context(), db, at.Key, revision, store.Fence{}); err != nil {
 					t.Fatal(err)
 				}
 				<-time.After(10 * time.Second)

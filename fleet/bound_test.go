@@ -33,18 +33,11 @@ func hang(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (h *hanging) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	if h.changes.Load() || h.prompts.Load() && k.Kind == "prompt" {
-		return 0, hang(ctx)
+func (h *hanging) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	if h.changes.Load() || h.prompts.Load() && puts(c, "prompt") {
+		return nil, hang(ctx)
 	}
-	return h.Fleet.PutRecord(ctx, k, value, revision, f)
-}
-
-func (h *hanging) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	if h.changes.Load() {
-		return hang(ctx)
-	}
-	return h.Fleet.DropRecord(ctx, k, revision, f)
+	return h.Fleet.Change(ctx, f, c...)
 }
 
 func (h *hanging) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (store.Lease, error) {
@@ -54,11 +47,11 @@ func (h *hanging) Acquire(ctx context.Context, project, name, owner string, ttl 
 	return h.Fleet.Acquire(ctx, project, name, owner, ttl)
 }
 
-func (h *hanging) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+func (h *hanging) View(ctx context.Context, v store.View) ([]store.Record, error) {
 	if h.reads.Load() {
-		return store.Record{}, hang(ctx)
+		return nil, hang(ctx)
 	}
-	return h.Fleet.GetRecord(ctx, k)
+	return h.Fleet.View(ctx, v)
 }
 
 func (h *hanging) Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error] {

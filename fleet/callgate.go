@@ -81,7 +81,7 @@ func (w *callGate) forgetCalls() {
 	if !c.looked || c.revision == 0 || len(c.untold()) > 0 || w.lease.isLost() {
 		return
 	}
-	err := w.store.DropRecord(ctx, w.records.key(kindCalls, place(w.c.key)), c.revision, w.lease.Fence)
+	err := store.Drop(ctx, w.store, w.records.key(kindCalls, place(w.c.key)), c.revision, w.lease.Fence)
 	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrConflict) {
 		w.opts.Logger.Debug("the record of calls stays until the next sleep", "conversation", w.c.key, "error", err)
 	}

@@ -221,7 +221,7 @@ func (rs *records) putCalls(ctx context.Context, key string, c *calls, next []ca
 
 // readCalls reads the record of the calls that were let go. Its caller has the token.
 func (rs *records) readCalls(ctx context.Context, key string, c *calls) ([]calledTool, error) {
-	r, err := rs.store.GetRecord(ctx, rs.key(kindCalls, place(key)))
+	r, err := store.Get(ctx, rs.store, rs.key(kindCalls, place(key)))
 	if errors.Is(err, store.ErrNotFound) {
 		c.revision, c.unknown = 0, nil
 		return nil, nil

@@ -70,7 +70,7 @@ func TestUnknownMembersOfCallsSurvive(t *testing.T) {
 	f := assemble(t.Context(), Options{Store: db, Project: "p", StoreTimeout: patient})
 	at := f.records.key(kindCalls, place("ada"))
 	const written = `{"v":1,"calls":[{"id":"toolu_1","tool":"Bash","digest":"d","future":{"a":1}}],"since":[2]}`
-	if _, err := db.PutRecord(t.Context(), at, []byte(written), 0, store.Fence{}); err != nil {
+	if _, err := store.Put(t.Context(), db, at, []byte(written), 0, store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
 	var c calls
@@ -81,7 +81,7 @@ func TestUnknownMembersOfCallsSurvive(t *testing.T) {
 	if err := f.records.putCalls(t.Context(), "ada", &c, withCall(pending, calledTool{ID: "toolu_2", Tool: "Read"}), store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := db.GetRecord(t.Context(), at)
+	r, err := store.Get(t.Context(), db, at)
 	for _, want := range []string{`"toolu_1"`, `"future":{"a":1}`, `"toolu_2"`, `"since":[2]`} {
 		if err != nil || !strings.Contains(string(r.Value), want) {
 			t.Errorf("%s lacks %s, %v", r.Value, want, err)
@@ -95,12 +95,12 @@ type slowCalls struct {
 	begun, goOn chan struct{}
 }
 
-func (s *slowCalls) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	if k.Kind == kindCalls {
+func (s *slowCalls) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	if c[0].Key.Kind == kindCalls {
 		s.begun <- struct{}{}
 		<-s.goOn
 	}
-	return s.MemoryStore.PutRecord(ctx, k, value, revision, f)
+	return s.MemoryStore.Change(ctx, f, c...)
 }
 
 // While a call is being recorded, the session stores lines and learns which calls are
@@ -144,7 +144,7 @@ func TestLetGoHoldsUpNothing(t *testing.T) {
 		if left := w.going.untold(); len(left) > 0 {
 			t.Errorf("what the transcript has is pending: %+v", left)
 		}
-		r, err := db.GetRecord(t.Context(), w.records.key(kindCalls, place("ada")))
+		r, err := store.Get(t.Context(), db, w.records.key(kindCalls, place("ada")))
 		if err != nil || !strings.Contains(string(r.Value), "toolu_1") || r.Revision != w.going.revision {
 			t.Errorf("the record: %s, revision %d, %v; known is %d", r.Value, r.Revision, err, w.going.revision)
 		}
@@ -159,11 +159,11 @@ type mute struct {
 
 var errReplyLost = errors.New("the reply is lost")
 
-func (s *mute) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	next, err := s.MemoryStore.PutRecord(ctx, k, value, revision, f)
+func (s *mute) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	next, err := s.MemoryStore.Change(ctx, f, c...)
 	if err == nil && !s.lost {
 		s.lost = true
-		return 0, errReplyLost
+		return nil, errReplyLost
 	}
 	return next, err
 }
@@ -187,7 +187,7 @@ func TestLetGoAfterLostReply(t *testing.T) {
 		if err := call("toolu_2"); err != nil {
 			t.Errorf("the call after it: %v", err)
 		}
-		r, err := db.GetRecord(t.Context(), w.records.key(kindCalls, place("ada")))
+		r, err := store.Get(t.Context(), db, w.records.key(kindCalls, place("ada")))
 		if err != nil || !strings.Contains(string(r.Value), "toolu_2") || r.Revision != w.going.revision {
 			t.Errorf("the record: %s, revision %d, %v; known is %d", r.Value, r.Revision, err, w.going.revision)
 		}

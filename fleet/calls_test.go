@@ -127,9 +127,9 @@ func (r *replacing) Append(ctx context.Context, k store.Key, b store.Batch) erro
 	return r.MemoryStore.Append(ctx, k, b)
 }
 
-func (r *replacing) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+func (r *replacing) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
 	r.mu.Lock()
-	if k.Kind == "calls" && r.until.IsZero() {
+	if puts(c, "calls") && r.until.IsZero() {
 		r.until = time.Now().Add(time.Minute)
 		err := r.Release(ctx, r.lease)
 		if err == nil {
@@ -137,11 +137,11 @@ func (r *replacing) PutRecord(ctx context.Context, k store.RecordKey, value []by
 		}
 		if err != nil {
 			r.mu.Unlock()
-			return 0, err
+			return nil, err
 		}
 	}
 	r.mu.Unlock()
-	return r.MemoryStore.PutRecord(ctx, k, value, revision, f)
+	return r.MemoryStore.Change(ctx, f, c...)
 }
 
 // A call of a process that was replaced a moment ago does not begin: it is let go by a

@@ -86,11 +86,11 @@ func TestLostCallOfTurnThatBeganByItself(t *testing.T) {
 				return claudetest.Say("done")
 			case c.Prompt == "first":
 				<-hold
-				m.fails("ChangeRecords") // the outcome
+				m.fails("outcome")
 				return claudetest.Say("one")
 			}
 			<-time.After(time.Second)
-			m.fails("ChangeRecords", "Append")
+			m.fails("outcome", "Append")
 			return read("toolu_late")
 		}})}
 		m = start(t, db, cli, ungated)
@@ -223,11 +223,11 @@ func wasLetGo(t *testing.T, db *store.MemoryStore, call string) {
 	k := onlyRecord(t, db, "conversation").Key
 	k.Kind = "calls"
 	revision := int64(0)
-	if r, err := db.GetRecord(t.Context(), k); err == nil {
+	if r, err := store.Get(t.Context(), db, k); err == nil {
 		revision = r.Revision
 	}
 	value := fmt.Sprintf(`{"v":1,"calls":[{"id":%q,"tool":"Read","digest":"x"}]}`, call)
-	if _, err := db.PutRecord(t.Context(), k, []byte(value), revision, store.Fence{}); err != nil {
+	if _, err := store.Put(t.Context(), db, k, []byte(value), revision, store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -106,7 +106,7 @@ func (e *endings) endCancelled(ctx context.Context, rec *record, p *queued, fenc
 		_, err = e.records.free(ctx, rec.Key, p.ID, fence)
 	}
 	if revision != 0 && (errors.Is(err, ErrUnknown) || errors.Is(err, ErrDeleted)) {
-		if gone := e.store.DropRecord(ctx, e.records.key(kindOutcome, name), revision, fence); !errors.Is(gone, store.ErrNotFound) {
+		if gone := store.Drop(ctx, e.store, e.records.key(kindOutcome, name), revision, fence); !errors.Is(gone, store.ErrNotFound) {
 			err = errors.Join(err, gone)
 		}
 	}

@@ -36,32 +36,24 @@ func (i *interceptor) set(before, after func(store.RecordKey, []byte) error) {
 	i.before, i.after = before, after
 }
 
-func (i *interceptor) around(k store.RecordKey, value []byte, write func() error) error {
+func (i *interceptor) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
 	i.mu.Lock()
 	before, after := i.before, i.after
 	i.mu.Unlock()
-	if before != nil {
-		if err := before(k, value); err != nil {
-			return err
+	for _, one := range c {
+		if before != nil {
+			if err := before(one.Key, one.Value); err != nil {
+				return nil, err
+			}
 		}
 	}
-	err := write()
-	if err == nil && after != nil {
-		err = after(k, value)
+	next, err := i.Fleet.Change(ctx, f, c...)
+	for _, one := range c {
+		if err == nil && after != nil {
+			err = after(one.Key, one.Value)
+		}
 	}
-	return err
-}
-
-func (i *interceptor) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (next int64, err error) {
-	err = i.around(k, value, func() (err error) {
-		next, err = i.Fleet.PutRecord(ctx, k, value, revision, f)
-		return err
-	})
 	return next, err
-}
-
-func (i *interceptor) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	return i.around(k, nil, func() error { return i.Fleet.DropRecord(ctx, k, revision, f) })
 }
 
 // cancelling is a fleet with a prompt that can be cancelled: one behind a turn that
@@ -340,9 +332,9 @@ type readHook struct {
 	do atomic.Pointer[func()]
 }
 
-func (h *readHook) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
-	r, err := h.Fleet.GetRecord(ctx, k)
-	if k.Kind == "conversation" {
+func (h *readHook) View(ctx context.Context, v store.View) ([]store.Record, error) {
+	r, err := h.Fleet.View(ctx, v)
+	if len(v.Keys) > 0 && v.Keys[0].Kind == "conversation" {
 		if do := h.do.Swap(nil); do != nil {
 			(*do)()
 		}

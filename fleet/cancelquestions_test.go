@@ -153,7 +153,7 @@ func TestCancelKnowsTheLastCost(t *testing.T) {
 				return nil
 			}
 			c.store.set(nil, nil) // it is marked now, and the lease is free
-			r, err := c.db.GetRecord(t.Context(), store.RecordKey{Project: "p", Kind: "conversation", Name: "c/ada"})
+			r, err := store.Get(t.Context(), c.db, store.RecordKey{Project: "p", Kind: "conversation", Name: "c/ada"})
 			if err != nil {
 				return err
 			}
@@ -164,7 +164,7 @@ func TestCancelKnowsTheLastCost(t *testing.T) {
 			rec["spent"] = map[string]any{c.prompt: map[string]any{"usd": 1.5, "turns": 1}}
 			value, err := json.Marshal(rec)
 			if err == nil {
-				_, err = c.db.PutRecord(t.Context(), r.Key, value, r.Revision, store.Fence{})
+				_, err = store.Put(t.Context(), c.db, r.Key, value, r.Revision, store.Fence{})
 			}
 			return err
 		}

@@ -194,7 +194,7 @@ func (c *choosingConn) Write(line []byte) (int, error) {
 // chooseElsewhere chooses a model as another process does, which finds no session.
 func chooseElsewhere(t *testing.T, db *store.MemoryStore, model string) {
 	t.Helper()
-	r, err := db.GetRecord(t.Context(), store.RecordKey{Project: "p", Kind: "conversation", Name: "c/ada"})
+	r, err := store.Get(t.Context(), db, store.RecordKey{Project: "p", Kind: "conversation", Name: "c/ada"})
 	var rec map[string]any
 	if err == nil {
 		err = json.Unmarshal(r.Value, &rec)
@@ -205,7 +205,7 @@ func chooseElsewhere(t *testing.T, db *store.MemoryStore, model string) {
 	rec["model"] = model
 	value, err := json.Marshal(rec)
 	if err == nil {
-		_, err = db.PutRecord(t.Context(), r.Key, value, r.Revision, store.Fence{})
+		_, err = store.Put(t.Context(), db, r.Key, value, r.Revision, store.Fence{})
 	}
 	if err != nil {
 		t.Error(err)

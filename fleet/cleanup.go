@@ -92,7 +92,7 @@ func (j *janitor) forgetBefore(ctx context.Context, before time.Time) error {
 		if prompts[r.Key.Name] || !o.Ended.Before(before) {
 			continue
 		}
-		err := j.store.DropRecord(ctx, r.Key, r.Revision, store.Fence{})
+		err := store.Drop(ctx, j.store, r.Key, r.Revision, store.Fence{})
 		if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrConflict) {
 			return err
 		}

@@ -34,9 +34,9 @@ func TestForkGivenUpMeanwhile(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			r, err := db.GetRecord(t.Context(), k)
+			r, err := store.Get(t.Context(), db, k)
 			if err == nil {
-				_, err = db.PutRecord(t.Context(), k, value, r.Revision, store.Fence{})
+				_, err = store.Put(t.Context(), db, k, value, r.Revision, store.Fence{})
 			}
 			return err
 		})

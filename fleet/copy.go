@@ -142,7 +142,7 @@ func (cp *copier) finishCopyOf(session string) {
 // finishCopyIfOld removes the rest of a copy, or returns how long it must be left
 // alone.
 func (cp *copier) finishCopyIfOld(ctx context.Context, session string) (wait time.Duration, err error) {
-	r, err := cp.store.GetRecord(ctx, cp.records.key(kindCopying, session))
+	r, err := store.Get(ctx, cp.store, cp.records.key(kindCopying, session))
 	if errors.Is(err, store.ErrNotFound) {
 		return 0, nil
 	}

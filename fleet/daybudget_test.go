@@ -25,18 +25,22 @@ type failing struct {
 
 var errFailing = errors.New("the store fails")
 
-func (s *failing) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
-	if s.fails("GetRecord", k.Kind) {
-		return store.Record{}, errFailing
+func (s *failing) View(ctx context.Context, v store.View) ([]store.Record, error) {
+	for _, k := range v.Keys {
+		if s.fails("View", k.Kind) {
+			return nil, errFailing
+		}
 	}
-	return s.MemoryStore.GetRecord(ctx, k)
+	return s.MemoryStore.View(ctx, v)
 }
 
-func (s *failing) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	if s.fails("PutRecord", k.Kind) {
-		return 0, errFailing
+func (s *failing) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	for _, one := range c {
+		if s.fails("Change", one.Key.Kind) {
+			return nil, errFailing
+		}
 	}
-	return s.MemoryStore.PutRecord(ctx, k, value, revision, f)
+	return s.MemoryStore.Change(ctx, f, c...)
 }
 
 func (s *failing) Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error] {
@@ -245,7 +249,7 @@ func TestDayBudgetOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failed atomic.Int32
 		db := &failing{store.Memory(), func(method, kind string) bool {
-			return method == "PutRecord" && kind == "conversation" && failed.Load() > 0 && failed.Add(-1) >= 0
+			return method == "Change" && kind == "conversation" && failed.Load() > 0 && failed.Add(-1) >= 0
 		}}
 		cli := newScripted()
 		f := open(t, db, cli, func(o *fleet.Options) { o.DayBudgetUSD = 1e-9 })
@@ -380,14 +384,6 @@ func TestDayBudgetHangs(t *testing.T) {
 type hangingDay struct {
 	store.Fleet
 	hangs, newer atomic.Bool
-}
-
-// Batches reports that ChangeRecords is atomic for this store.
-func (s *hangingDay) Batches(of store.Records) bool { return of == store.Records(s) }
-
-// ChangeRecords implements [store.RecordBatcher].
-func (s *hangingDay) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
-	return store.Batcher(s.Fleet).ChangeRecords(ctx, changes, f)
 }
 
 func (s *hangingDay) Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error] {

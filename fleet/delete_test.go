@@ -153,7 +153,7 @@ func TestDeleteFails(t *testing.T) {
 	untouched := 0
 	for n, more := 1, true; more && n < 60 && !t.Failed(); n++ {
 		synctest.Test(t, func(t *testing.T) {
-			r := newFaultRig(t, n%2 == 0)
+			r := newFaultRig(t)
 			release := r.cli.pause()
 			r.must(1, "ada", "hello") // one prompt: another would be looked at in any case
 			r.fault.set(n, storetest.Fail)

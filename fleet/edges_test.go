@@ -74,8 +74,6 @@ func (s *scannedDays) Scan(ctx context.Context, in store.Folder, after string) i
 	return s.MemoryStore.Scan(ctx, in, after)
 }
 
-func (s *scannedDays) Batches(of store.Records) bool { return of == store.Records(s) }
-
 // Of several fleets that share a store, one cleans up at a time, as often as Keep asks for.
 // If it is closed, another one continues as soon as the next time comes.
 func TestOneFleetCleansUp(t *testing.T) {

@@ -20,11 +20,11 @@ type brokenReads struct {
 	broken bool
 }
 
-func (b *brokenReads) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+func (b *brokenReads) View(ctx context.Context, v store.View) ([]store.Record, error) {
 	if b.broken {
-		return store.Record{}, errors.New("the store is down")
+		return nil, errors.New("the store is down")
 	}
-	return b.announcer.GetRecord(ctx, k)
+	return b.announcer.View(ctx, v)
 }
 
 // Each end is found once, over the pages of the log. If the log cannot be read, any

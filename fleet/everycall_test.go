@@ -70,18 +70,18 @@ type faultRig struct {
 	asked   approval.Question
 }
 
-func newFaultRig(t *testing.T, apart bool) *faultRig {
+func newFaultRig(t *testing.T) *faultRig {
 	t.Helper()
 	r := &faultRig{T: t, db: store.Memory(), cli: newScripted()}
-	r.f = r.open(apart)
+	r.f = r.open()
 	t.Cleanup(func() { _ = r.f.Close(context.Background()) })
 	return r
 }
 
-// open opens a fleet on the store. With apart, the store makes no changes at once.
-func (r *faultRig) open(apart bool) *fleet.Fleet {
+// open opens a fleet on the store.
+func (r *faultRig) open() *fleet.Fleet {
 	r.Helper()
-	return r.openOn(storetest.Faulty(&strict{MemoryStore: r.db, apart: apart, report: unfenced(r.T)}, r.fault.choose), 0)
+	return r.openOn(storetest.Faulty(&strict{MemoryStore: r.db, report: unfenced(r.T)}, r.fault.choose), 0)
 }
 
 // openOn opens a fleet whose questions can be decided for a time; 0 is for ever.
@@ -329,7 +329,7 @@ var operations = map[string]operation{
 				r.Errorf("session %+v is left, %v", s, err)
 			}
 			closeFleet(r.T, r.f)
-			r.f = r.open(false) // which finishes what is left of a deletion
+			r.f = r.open() // which finishes what is left of a deletion
 			synctest.Wait()
 			for _, left := range allRecords(r.T, r.db, "deletion") {
 				r.Errorf("deletion %s is left", left)
@@ -376,7 +376,7 @@ func TestEveryCallOfTheStoreFails(t *testing.T) {
 
 // tryWithFault reports whether the n-th call came before the operation had returned.
 func tryWithFault(t *testing.T, op operation, n int, fault storetest.StoreFault) (reached bool) {
-	return newFaultRig(t, n%2 == 0).try(t, op, n, fault, storetest.ErrFault)
+	return newFaultRig(t).try(t, op, n, fault, storetest.ErrFault)
 }
 
 // try lets the n-th call of an operation go wrong, for a reason that its error must name.
@@ -524,7 +524,7 @@ var reads = map[string]func(context.Context, *faultRig) (any, error){
 func TestReadsAreWhole(t *testing.T) {
 	for _, fault := range []storetest.StoreFault{storetest.Fail, storetest.LostReply} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newFaultRig(t, false)
+			r := newFaultRig(t)
 			r.must(1, "acme/ada", "hello")
 			r.must(2, "acme/ada", "more")
 			r.must(5, "bob", "hello")

@@ -42,14 +42,15 @@ func (s *stolen) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	return s.MemoryStore.Append(ctx, k, b)
 }
 
-func (s *stolen) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	s.steal("put", f)
-	return s.MemoryStore.PutRecord(ctx, k, value, revision, f)
-}
-
-func (s *stolen) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	s.steal("drop", f)
-	return s.MemoryStore.DropRecord(ctx, k, revision, f)
+func (s *stolen) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	for _, one := range c {
+		if one.Drop {
+			s.steal("drop", f)
+		} else {
+			s.steal("put", f)
+		}
+	}
+	return s.MemoryStore.Change(ctx, f, c...)
 }
 
 // Every write of an owner that was replaced is refused, and the trace reports it. The

@@ -16,10 +16,9 @@ import (
 )
 
 // strict is a store that reports each write without a fence that only the owner of a
-// conversation may make. With apart, it makes no changes at once.
+// conversation may make.
 type strict struct {
 	*store.MemoryStore
-	apart  bool
 	report func(what string)
 }
 
@@ -40,26 +39,11 @@ func (s *strict) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	return s.MemoryStore.Append(ctx, k, b)
 }
 
-func (s *strict) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	s.check(ctx, store.RecordChange{Key: k, Value: value, Revision: revision}, f)
-	return s.MemoryStore.PutRecord(ctx, k, value, revision, f)
-}
-
-func (s *strict) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	s.check(ctx, store.RecordChange{Key: k, Revision: revision, Drop: true}, f)
-	return s.MemoryStore.DropRecord(ctx, k, revision, f)
-}
-
-func (s *strict) Batches(of store.Records) bool { return !s.apart && of == store.Records(s) }
-
-// Views reports that ViewRecords of the store in memory is valid for this store.
-func (s *strict) Views(of store.Records) bool { return !s.apart && of == store.Records(s) }
-
-func (s *strict) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
-	for _, c := range changes {
-		s.check(ctx, c, f)
+func (s *strict) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	for _, one := range c {
+		s.check(ctx, one, f)
 	}
-	return s.MemoryStore.ChangeRecords(ctx, changes, f)
+	return s.MemoryStore.Change(ctx, f, c...)
 }
 
 // check reports a change without a fence, unless users may make it.
@@ -69,7 +53,7 @@ func (s *strict) check(ctx context.Context, c store.RecordChange, f store.Fence)
 	}
 	ctx = context.WithoutCancel(ctx) // a fleet that closes in between has done nothing wrong
 	old, next := make(map[string]any), make(map[string]any)
-	r, err := s.MemoryStore.GetRecord(ctx, c.Key)
+	r, err := store.Get(ctx, s.MemoryStore, c.Key)
 	if err == nil {
 		err = json.Unmarshal(r.Value, &old)
 	} else if errors.Is(err, store.ErrNotFound) {
@@ -107,7 +91,7 @@ func TestStrictKnowsTheOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &strict{MemoryStore: store.Memory(), report: func(what string) { t.Errorf("without a fence: %s", what) }}
 		k := store.RecordKey{Project: "p", Kind: "outcome", Name: "c/ada/1"}
-		revision, err := s.MemoryStore.PutRecord(t.Context(), k, fmt.Appendf(nil, `{"status":"answered","ended":%q}`, time.Now().Format(time.RFC3339)), 0, store.Fence{})
+		revision, err := store.Put(t.Context(), s.MemoryStore, k, fmt.Appendf(nil, `{"status":"answered","ended":%q}`, time.Now().Format(time.RFC3339)), 0, store.Fence{})
 		if err != nil {
 			t.Fatal(err)
 		}

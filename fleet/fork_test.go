@@ -18,11 +18,11 @@ type lostReply struct {
 	on bool
 }
 
-func (s *lostReply) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	next, err := s.Fleet.PutRecord(ctx, k, value, revision, f)
-	if s.on && err == nil && k.Kind == "conversation" && revision == 0 {
+func (s *lostReply) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	next, err := s.Fleet.Change(ctx, f, c...)
+	if s.on && err == nil && puts(c, "conversation") && c[0].Revision == 0 {
 		s.on = false
-		return 0, fmt.Errorf("the record is there: %w", store.ErrConflict)
+		return nil, fmt.Errorf("the record is there: %w", store.ErrConflict)
 	}
 	return next, err
 }
@@ -60,7 +60,7 @@ func TestForkMadeLate(t *testing.T) {
 				return nil
 			}
 			late = func() error {
-				_, err := db.PutRecord(t.Context(), k, value, 0, store.Fence{})
+				_, err := store.Put(t.Context(), db, k, value, 0, store.Fence{})
 				return err
 			}
 			return errDies

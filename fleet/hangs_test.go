@@ -100,46 +100,33 @@ func (s *stalls) Now(ctx context.Context) (time.Time, error) {
 	return stalled(ctx, s, "Now", func() (time.Time, error) { return s.s.Now(ctx) })
 }
 
-func (s *stalls) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
-	return stalled(ctx, s, "GetRecord "+k.Kind, func() (store.Record, error) { return s.s.GetRecord(ctx, k) })
+func (s *stalls) View(ctx context.Context, v store.View) ([]store.Record, error) {
+	return stalled(ctx, s, "View", func() ([]store.Record, error) { return s.s.View(ctx, v) })
 }
 
-func (s *stalls) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	return stalled(ctx, s, "PutRecord "+k.Kind, func() (int64, error) { return s.s.PutRecord(ctx, k, value, revision, f) })
+func (s *stalls) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	return stalled(ctx, s, "Change "+c[0].Key.Kind, func() ([]int64, error) { return s.s.Change(ctx, f, c...) })
 }
 
-func (s *stalls) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	_, err := stalled(ctx, s, "DropRecord "+k.Kind, func() (any, error) { return nil, s.s.DropRecord(ctx, k, revision, f) })
-	return err
+func (s *stalls) Watch(ctx context.Context, project string) iter.Seq2[store.Changed, error] {
+	return s.s.Watch(ctx, project)
 }
 
 func (s *stalls) Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error] {
 	return stalledSeq(ctx, s, "Scan "+in.Kind, s.s.Scan(ctx, in, after))
 }
 
-func (s *stalls) Batches(of store.Records) bool { return of == store.Records(s) && !s.s.apart }
-
-func (s *stalls) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
-	return stalled(ctx, s, "ChangeRecords", func() ([]int64, error) { return s.s.ChangeRecords(ctx, changes, f) })
-}
-
-func (s *stalls) Views(of store.Records) bool { return of == store.Records(s) && !s.s.apart }
-
-func (s *stalls) ViewRecords(ctx context.Context, keys, folders []store.RecordKey) ([]store.Record, error) {
-	return stalled(ctx, s, "ViewRecords", func() ([]store.Record, error) { return s.s.ViewRecords(ctx, keys, folders) })
-}
-
 // newStallRig is newFaultRig with a store that hangs.
-func newStallRig(t *testing.T, apart bool) *faultRig {
+func newStallRig(t *testing.T) *faultRig {
 	t.Helper()
 	r := &faultRig{T: t, db: store.Memory(), cli: newScripted(), timeout: 10 * time.Second}
-	r.f = r.openOn(r.stalls(apart), 0)
+	r.f = r.openOn(r.stalls(), 0)
 	t.Cleanup(func() { _ = r.f.Close(context.Background()) })
 	return r
 }
 
-func (r *faultRig) stalls(apart bool) *stalls {
-	return &stalls{&strict{MemoryStore: r.db, apart: apart, report: unfenced(r.T)}, r.fault.choose, r.Errorf, 0}
+func (r *faultRig) stalls() *stalls {
+	return &stalls{&strict{MemoryStore: r.db, report: unfenced(r.T)}, r.fault.choose, r.Errorf, 0}
 }
 
 // Whichever call of the store hangs (on the quick level each seventh), of an operation or of
@@ -166,7 +153,7 @@ func TestEveryCallOfTheStoreHangs(t *testing.T) {
 			t.Parallel()
 			for n, more := 1, true; more && n < 60 && !t.Failed(); n += long.Pick(7, 1) {
 				synctest.Test(t, func(t *testing.T) {
-					more = newStallRig(t, n%2 == 0).try(t, op, n, storetest.Timeout, fleet.ErrTimeout)
+					more = newStallRig(t).try(t, op, n, storetest.Timeout, fleet.ErrTimeout)
 				})
 				if t.Failed() {
 					t.Errorf("call %d hangs", n)
@@ -181,7 +168,7 @@ func TestOpenEndsWhileTheStoreHangs(t *testing.T) {
 	refused := 0
 	for n, more := 1, true; more && n < 60 && !t.Failed(); n++ {
 		synctest.Test(t, func(t *testing.T) {
-			r := newStallRig(t, n%2 == 0)
+			r := newStallRig(t)
 			r.must(1, "ada", "tool 1")
 			<-time.After(5 * time.Minute)
 			r.fault.set(4, storetest.Timeout)
@@ -189,7 +176,7 @@ func TestOpenEndsWhileTheStoreHangs(t *testing.T) {
 			r.fault.set(0, 0)
 			closeFleet(t, r.f)
 			r.fault.set(n, storetest.Timeout)
-			o := fleet.Options{Store: r.stalls(n%2 == 0), Project: "p", StoreTimeout: 10 * time.Second, MaxLive: fleet.NoCLIs, Logger: slog.New(slog.DiscardHandler)}
+			o := fleet.Options{Store: r.stalls(), Project: "p", StoreTimeout: 10 * time.Second, MaxLive: fleet.NoCLIs, Logger: slog.New(slog.DiscardHandler)}
 			f, err := fleet.Open(t.Context(), o)
 			if err != nil {
 				if refused++; !errors.Is(err, fleet.ErrTimeout) {
@@ -211,27 +198,25 @@ func TestOpenEndsWhileTheStoreHangs(t *testing.T) {
 // Delete and Fork may take longer than the store may take for one thing: each answer of the
 // store gives them more time, also those about leases and questions.
 func TestManyChangesOfASlowStore(t *testing.T) {
-	for _, apart := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			r := newStallRig(t, apart)
-			for n := range 5 {
-				r.must(n, "ada", fmt.Sprint("tool ", n))
-				decide(t, r.f, question(t, r.f), permission.Allow())
-				<-time.After(time.Minute)
-			}
-			closeFleet(t, r.f)
-			slow := r.stalls(apart)
-			slow.each = 3 * time.Second
-			r.f = r.openOn(slow, 0)
-			begin := time.Now()
-			if err := r.f.Fork(t.Context(), "ada", "bob", ""); err != nil {
-				t.Errorf("forked for %v: %v", time.Since(begin), err)
-			}
-			begin = time.Now()
-			if err := r.f.Delete(t.Context(), "ada"); err != nil || time.Since(begin) < 30*time.Second {
-				t.Errorf("deleted for %v: %v", time.Since(begin), err)
-			}
-			closeFleet(t, r.f)
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r := newStallRig(t)
+		for n := range 5 {
+			r.must(n, "ada", fmt.Sprint("tool ", n))
+			decide(t, r.f, question(t, r.f), permission.Allow())
+			<-time.After(time.Minute)
+		}
+		closeFleet(t, r.f)
+		slow := r.stalls()
+		slow.each = 3 * time.Second
+		r.f = r.openOn(slow, 0)
+		begin := time.Now()
+		if err := r.f.Fork(t.Context(), "ada", "bob", ""); err != nil {
+			t.Errorf("forked for %v: %v", time.Since(begin), err)
+		}
+		begin = time.Now()
+		if err := r.f.Delete(t.Context(), "ada"); err != nil || time.Since(begin) < 30*time.Second {
+			t.Errorf("deleted for %v: %v", time.Since(begin), err)
+		}
+		closeFleet(t, r.f)
+	})
 }

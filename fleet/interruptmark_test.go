@@ -75,7 +75,7 @@ func TestInterruptOutlivesProcess(t *testing.T) {
 					in.set(nil, die)
 				case "after it": // and before the outcome is written
 					m.mu.Lock()
-					m.failing = func(method string) bool { return method == "ChangeRecords" || method == "DropRecord" }
+					m.failing = func(method string) bool { return method == "outcome" }
 					m.mu.Unlock()
 				default:
 					m.kill()
@@ -220,11 +220,11 @@ func TestInterruptElsewhereFreesQueue(t *testing.T) {
 func rewriteQuestion(t *testing.T, db *store.MemoryStore, id, part, by string) {
 	t.Helper()
 	k := store.RecordKey{Project: "p", Kind: approval.Kind, Name: id}
-	r, err := db.GetRecord(t.Context(), k)
+	r, err := store.Get(t.Context(), db, k)
 	if err != nil || !strings.Contains(string(r.Value), part) {
 		t.Fatalf("the question: %s, %v", r.Value, err)
 	}
-	if _, err := db.PutRecord(t.Context(), k, []byte(strings.Replace(string(r.Value), part, by, 1)), r.Revision, store.Fence{}); err != nil {
+	if _, err := store.Put(t.Context(), db, k, []byte(strings.Replace(string(r.Value), part, by, 1)), r.Revision, store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -131,12 +131,12 @@ type dying struct {
 	die func()
 }
 
-func (d dying) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	if k.Kind == "outcome" {
+func (d dying) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	if puts(c, "outcome") {
 		d.die()
-		return 0, errors.New("the program is dead")
+		return nil, errors.New("the program is dead")
 	}
-	return d.Fleet.PutRecord(ctx, k, value, revision, f)
+	return d.Fleet.Change(ctx, f, c...)
 }
 
 // If a program dies after a turn, before the prompt has its outcome, neither the cost
@@ -167,6 +167,11 @@ func TestCostAfterCrash(t *testing.T) {
 			<-time.After(time.Minute)
 			if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered || o.Result != nil {
 				t.Fatalf("after the crash: %+v", o)
+			} else if prompt == "hello" { // its cost was to be stored with its outcome: it is counted from the transcript
+				if used := o.Cost.Unpriced["scripted"]; o.Cost.Turns != 1 || used.InputTokens != 10 || used.OutputTokens != 5 {
+					t.Errorf("%+v", o.Cost)
+				}
+				return
 			}
 			costs(t, m.fleet, id, turns)
 			bills(t, m.fleet, id)
@@ -192,7 +197,7 @@ func TestCostWhileStoreFails(t *testing.T) {
 				release := cli.pause()
 				id := send(t, m.fleet, "ada", "hello")
 				m.mu.Lock()
-				m.failing = func(method string) bool { return method == "PutRecord" || method == "ChangeRecords" }
+				m.failing = func(method string) bool { return method == "Change" }
 				m.mu.Unlock()
 				release()
 				<-time.After(5 * time.Second)

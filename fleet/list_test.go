@@ -19,10 +19,11 @@ type countingReads struct {
 	calls, records atomic.Int64
 }
 
-func (c *countingReads) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+func (c *countingReads) View(ctx context.Context, v store.View) ([]store.Record, error) {
+	all, err := c.FileStore.View(ctx, v)
 	c.calls.Add(1)
-	c.records.Add(1)
-	return c.FileStore.GetRecord(ctx, k)
+	c.records.Add(int64(max(1, len(all))))
+	return all, err
 }
 
 func (c *countingReads) count(all iter.Seq2[store.Record, error]) iter.Seq2[store.Record, error] {

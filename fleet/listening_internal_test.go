@@ -23,7 +23,7 @@ func TestEveryWriteIsAnnounced(t *testing.T) {
 	session := store.Key{Project: "p", Session: stagedOne}
 	line := store.Entry(`{"type":"user","uuid":"` + stagedTwo + `"}`)
 	revision := func(a *announcer, k store.RecordKey) int64 {
-		r, _ := a.GetRecord(t.Context(), k)
+		r, _ := store.Get(t.Context(), a, k)
 		return r.Revision
 	}
 	for name, c := range map[string]struct {
@@ -31,22 +31,22 @@ func TestEveryWriteIsAnnounced(t *testing.T) {
 		ada, marks bool
 	}{
 		"put": {func(ctx context.Context, a *announcer, f store.Fence) error {
-			_, err := a.PutRecord(ctx, conversation, []byte("{}"), revision(a, conversation), f)
+			_, err := store.Put(ctx, a, conversation, []byte("{}"), revision(a, conversation), f)
 			return err
 		}, true, false},
 		"put a mark": {func(ctx context.Context, a *announcer, f store.Fence) error {
-			_, err := a.PutRecord(ctx, mark, []byte("{}"), 0, f)
+			_, err := store.Put(ctx, a, mark, []byte("{}"), 0, f)
 			return err
 		}, false, true},
 		"drop": {func(ctx context.Context, a *announcer, f store.Fence) error {
-			return a.DropRecord(ctx, conversation, revision(a, conversation), f)
+			return store.Drop(ctx, a, conversation, revision(a, conversation), f)
 		}, true, false},
 		"change": {func(ctx context.Context, a *announcer, f store.Fence) error {
-			_, err := a.ChangeRecords(ctx, []store.RecordChange{{Key: conversation, Value: []byte("{}"), Revision: revision(a, conversation)}, {Key: mark, Value: []byte("{}")}}, f)
+			_, err := a.Change(ctx, f, []store.RecordChange{{Key: conversation, Value: []byte("{}"), Revision: revision(a, conversation)}, {Key: mark, Value: []byte("{}")}}...)
 			return err
 		}, true, true},
 		"drop among changes": {func(ctx context.Context, a *announcer, f store.Fence) error {
-			_, err := a.ChangeRecords(ctx, []store.RecordChange{{Key: conversation, Drop: true, Revision: revision(a, conversation)}}, f)
+			_, err := a.Change(ctx, f, []store.RecordChange{{Key: conversation, Drop: true, Revision: revision(a, conversation)}}...)
 			return err
 		}, true, false},
 		"append": {func(ctx context.Context, a *announcer, f store.Fence) error {
@@ -61,7 +61,7 @@ func TestEveryWriteIsAnnounced(t *testing.T) {
 			a := newAnnouncer(store.Memory(), &PromptTrace{Fenced: func(key string) { fenced = append(fenced, key) }})
 			lease, err := a.Acquire(t.Context(), "p", leaseName(place("ada")), "a", time.Hour)
 			if err == nil {
-				_, err = a.PutRecord(t.Context(), conversation, []byte("{}"), 0, store.Fence{})
+				_, err = store.Put(t.Context(), a, conversation, []byte("{}"), 0, store.Fence{})
 			}
 			if err != nil {
 				t.Fatal(err)

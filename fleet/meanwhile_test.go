@@ -44,9 +44,9 @@ func (m *meanwhile) read() {
 	}
 }
 
-func (m *meanwhile) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+func (m *meanwhile) View(ctx context.Context, v store.View) ([]store.Record, error) {
 	m.read()
-	return m.MemoryStore.GetRecord(ctx, k)
+	return m.MemoryStore.View(ctx, v)
 }
 
 func (m *meanwhile) Scan(ctx context.Context, f store.Folder, after string) iter.Seq2[store.Record, error] {

@@ -21,7 +21,7 @@ import (
 func rewrite(t *testing.T, db store.Records, kind string, change func(string) string) {
 	t.Helper()
 	r := onlyRecord(t, db, kind)
-	if _, err := db.PutRecord(t.Context(), r.Key, []byte(change(string(r.Value))), r.Revision, store.Fence{}); err != nil {
+	if _, err := store.Put(t.Context(), db, r.Key, []byte(change(string(r.Value))), r.Revision, store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -54,7 +54,7 @@ func TestOfferWhateverFails(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var armed atomic.Bool
 					log := loggedCalls{fault: func(method string, n int) storetest.StoreFault {
-						if armed.Load() && (method == "ChangeRecords" || method == "PutRecord") && n <= failures {
+						if armed.Load() && method == "Change" && n <= failures {
 							return fault
 						}
 						return storetest.None
@@ -95,29 +95,27 @@ func (h *tampered) set(change func([]store.RecordChange, func() ([]int64, error)
 	h.change, h.get, h.late = change, get, late
 }
 
-func (h *tampered) Batches(r store.Records) bool { return r == store.Records(h) }
-
-func (h *tampered) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
+func (h *tampered) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
 	h.mu.Lock()
 	change := h.change
 	h.mu.Unlock()
-	do := func() ([]int64, error) { return h.MemoryStore.ChangeRecords(context.WithoutCancel(ctx), changes, f) } // perhaps after the call
+	do := func() ([]int64, error) { return h.MemoryStore.Change(context.WithoutCancel(ctx), f, c...) } // perhaps after the call
 	if change != nil {
-		return change(changes, do)
+		return change(c, do)
 	}
 	return do()
 }
 
-func (h *tampered) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+func (h *tampered) View(ctx context.Context, v store.View) ([]store.Record, error) {
 	h.mu.Lock()
 	get := h.get
 	h.mu.Unlock()
 	if get != nil {
 		if err := get(); err != nil {
-			return store.Record{}, err
+			return nil, err
 		}
 	}
-	return h.MemoryStore.GetRecord(ctx, k)
+	return h.MemoryStore.View(ctx, v)
 }
 
 func (h *tampered) Now(ctx context.Context) (time.Time, error) {
@@ -379,8 +377,6 @@ func TestOfferGivenUpRace(t *testing.T) {
 
 // silent is a store that could announce changes, and announces none.
 type silent struct{ *tampered }
-
-func (s silent) Batches(r store.Records) bool { return r == store.Records(s) }
 
 func (s silent) Notify(context.Context, string, func(store.Change)) (func(), error) {
 	return func() {}, nil

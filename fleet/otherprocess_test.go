@@ -44,20 +44,14 @@ func (s *announcing) Notify(_ context.Context, _ string, read func(store.Change)
 	return func() {}, nil
 }
 
-func (s *announcing) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	next, err := s.Fleet.PutRecord(ctx, k, value, revision, f)
-	if err == nil {
-		s.all.tell(store.Change{Record: k, Lease: f.Name, Token: f.Token})
+func (s *announcing) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	next, err := s.Fleet.Change(ctx, f, c...)
+	for _, one := range c {
+		if err == nil {
+			s.all.tell(store.Change{Record: one.Key, Dropped: one.Drop, Lease: f.Name, Token: f.Token})
+		}
 	}
 	return next, err
-}
-
-func (s *announcing) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	err := s.Fleet.DropRecord(ctx, k, revision, f)
-	if err == nil {
-		s.all.tell(store.Change{Record: k, Dropped: true, Lease: f.Name, Token: f.Token})
-	}
-	return err
 }
 
 func (s *announcing) Release(ctx context.Context, l store.Lease) error {

@@ -10,83 +10,87 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// The end of a prompt is four changes in the store: its cost, its outcome, a mark for
-// the log of outcomes, and its removal from the queue. A store that supports it makes
-// all four atomically. In any other, and whenever something was changed in between,
-// they are made one after another, in this order: a process that dies half way has then
-// counted the cost once, and a prompt with an outcome never runs again.
+// The end of a prompt is four changes in the store, made at once: its cost, its outcome, a
+// mark for the log of outcomes, and its removal from the queue.
 
-// errSeparately means that changes were not made at once, and must be made one by one.
-var errSeparately = errors.New("the changes are to be made one by one")
-
-// separately turns the error of an atomic change into errSeparately, if single changes
-// can deal with its reason.
-func separately(err error) error {
-	for _, reason := range []error{store.ErrConflict, store.ErrNotFound, errors.ErrUnsupported} {
-		if errors.Is(err, reason) {
-			return errSeparately
-		}
-	}
-	return err
+// refused reports whether a change was not made because something else was changed since
+// it was read: reading it again helps.
+func refused(err error) bool {
+	return errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound)
 }
 
-// end gives a prompt its outcome and removes it from the queue. If the outcome
-// is written and the prompt is still there, the outcome counts.
+// end gives a prompt its outcome and removes it from the queue. If it has an outcome and
+// is still there, that outcome counts.
 func (rs *records) end(ctx context.Context, key string, p *queued, o Ticket, fence store.Fence) error {
 	o.Prompt = p.ID
-	if _, err := rs.endAtOnce(ctx, key, p, o, fence); !errors.Is(err, errSeparately) {
+	if _, err := rs.endAtOnce(ctx, key, p, o, fence); !refused(err) {
 		return err
 	}
-	o.shorten()
-	_, err := rs.put(ctx, kindOutcome, outcomeName(key, p.ID), &o, 0, fence)
-	if err != nil && !errors.Is(err, store.ErrConflict) { // it had one
-		return err
-	}
-	return rs.dropEnded(ctx, key, p, &o, fence)
+	return rs.endAgain(ctx, key, p, &o, fence, true)
 }
 
-// endAtOnce is end together with other changes, which come first.
+// endAtOnce is end together with other changes, which come first. It is refused if the
+// prompt has an outcome, or was changed since it was read.
 func (rs *records) endAtOnce(ctx context.Context, key string, p *queued, o Ticket, fence store.Fence, others ...store.RecordChange) ([]int64, error) {
-	o.shorten()
-	outcome, err := rs.changeTo(kindOutcome, outcomeName(key, p.ID), &o, 0)
+	outcome, mark, drop, err := rs.ending(key, p, &o, fence)
 	if err != nil {
 		return nil, err
 	}
-	mark, err := rs.markEnded(key, &o, fence)
-	if err != nil {
-		return nil, err
+	return rs.store.Change(ctx, fence, append(others, outcome, mark, drop)...)
+}
+
+// ending returns the changes that end a prompt.
+func (rs *records) ending(key string, p *queued, o *Ticket, fence store.Fence) (outcome, mark, drop store.RecordChange, err error) {
+	short := *o
+	short.shorten()
+	if outcome, err = rs.changeTo(kindOutcome, outcomeName(key, p.ID), &short, 0); err == nil {
+		mark, err = rs.markEnded(key, &short, fence)
 	}
-	drop := store.RecordChange{Key: rs.key(kindPrompt, p.name), Drop: true, Revision: p.revision}
-	next, err := rs.store.ChangeRecords(ctx, append(others, outcome, mark, drop), fence)
-	return next, separately(err)
+	return outcome, mark, store.RecordChange{Key: rs.key(kindPrompt, p.name), Drop: true, Revision: p.revision}, err
 }
 
 // outcomeName is the name of the outcome of a prompt.
 func outcomeName(key, id string) string { return place(key) + "/" + id }
 
-// dropEnded removes a prompt that has its outcome from the queue. A process that finds
-// the prompt there cannot know whether its outcome is marked, so dropEnded marks it
-// first.
+// dropEnded removes a prompt that has its outcome from the queue.
 func (rs *records) dropEnded(ctx context.Context, key string, p *queued, o *Ticket, fence store.Fence) error {
-	mark, err := rs.markEnded(key, o, fence)
+	return rs.endAgain(ctx, key, p, o, fence, false)
+}
+
+// endAgain makes what is left of the changes that end a prompt; its outcome only if it is
+// missing. It reads what there is, again and again until no other writer has changed
+// anything in between. The process that took the prompt out of the queue has marked it.
+func (rs *records) endAgain(ctx context.Context, key string, p *queued, o *Ticket, fence store.Fence, missing bool) error {
+	outcome, mark, drop, err := rs.ending(key, p, o, fence)
 	if err != nil {
 		return err
 	}
-	drop := store.RecordChange{Key: rs.key(kindPrompt, p.name), Drop: true, Revision: p.revision}
-	_, err = rs.store.ChangeRecords(ctx, []store.RecordChange{mark, drop}, fence)
-	if err = separately(err); !errors.Is(err, errSeparately) {
-		return err
+	for {
+		there, err := rs.store.View(ctx, store.View{Keys: []store.RecordKey{outcome.Key, mark.Key, drop.Key}})
+		if err != nil {
+			return fmt.Errorf("claude: fleet: end prompt %s: %w", p.ID, err)
+		}
+		revisions := make(map[store.RecordKey]int64)
+		for _, r := range there {
+			revisions[r.Key] = r.Revision
+		}
+		var changes []store.RecordChange
+		if missing && revisions[outcome.Key] == 0 {
+			changes = append(changes, outcome)
+		}
+		if drop.Revision = revisions[drop.Key]; drop.Revision != 0 {
+			changes = append(changes, drop)
+		}
+		if len(changes) == 0 {
+			return nil
+		}
+		if revisions[mark.Key] == 0 {
+			changes = append(changes, mark)
+		}
+		if _, err = rs.store.Change(ctx, fence, changes...); !refused(err) {
+			return err
+		}
 	}
-	if _, err = rs.store.GetRecord(ctx, drop.Key); errors.Is(err, store.ErrNotFound) {
-		return nil // the process that took it out of the queue has marked it before
-	}
-	if err == nil {
-		err = rs.log.PutMark(ctx, mark, fence)
-	}
-	if err != nil {
-		return fmt.Errorf("claude: fleet: mark the outcome of prompt %s: %w", p.ID, err)
-	}
-	return rs.drop(ctx, p, fence)
 }
 
 // markEnded returns the change that marks a prompt as ended.
@@ -107,7 +111,7 @@ func (rs *records) markDeleted(ctx context.Context, key string, now time.Time, f
 
 // outcome returns how a prompt ended; false if it has not.
 func (rs *records) outcome(ctx context.Context, key, id string) (o Ticket, ended bool, err error) {
-	r, err := rs.store.GetRecord(ctx, rs.key(kindOutcome, outcomeName(key, id)))
+	r, err := store.Get(ctx, rs.store, rs.key(kindOutcome, outcomeName(key, id)))
 	if errors.Is(err, store.ErrNotFound) {
 		return o, false, nil
 	}

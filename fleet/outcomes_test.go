@@ -325,7 +325,7 @@ func TestOutcomesUnreadable(t *testing.T) {
 		rewrite(t, db, "outcome", newerBy)
 		ask(t, f, "bob", "hello")
 		mark := store.RecordKey{Project: "p", Kind: "ended", Name: "c/x/" + id}
-		if _, err := db.PutRecord(t.Context(), mark, []byte("{"), 0, store.Fence{}); err != nil {
+		if _, err := store.Put(t.Context(), db, mark, []byte("{"), 0, store.Fence{}); err != nil {
 			t.Fatal(err)
 		}
 		var behind fleet.Cursor
@@ -346,7 +346,7 @@ func TestOutcomesUnreadable(t *testing.T) {
 			}
 			break
 		}
-		if _, err := db.GetRecord(t.Context(), mark); err != nil {
+		if _, err := store.Get(t.Context(), db, mark); err != nil {
 			t.Errorf("the mark that cannot be read: %v", err)
 		}
 	})

@@ -248,30 +248,6 @@ func (rs *records) known(ctx context.Context, key, id string) (bool, error) {
 	return false, nil
 }
 
-// drop removes a prompt that has its outcome from the queue.
-func (rs *records) drop(ctx context.Context, p *queued, fence store.Fence) error {
-	for {
-		err := rs.store.DropRecord(ctx, rs.key(kindPrompt, p.name), p.revision, fence)
-		if err == nil || errors.Is(err, store.ErrNotFound) {
-			return nil
-		}
-		if !errors.Is(err, store.ErrConflict) {
-			return fmt.Errorf("claude: fleet: remove prompt %s: %w", p.ID, err)
-		}
-		if p.revision, err = rs.revisionOf(ctx, p); err != nil {
-			return err
-		}
-	}
-}
-
-func (rs *records) revisionOf(ctx context.Context, p *queued) (int64, error) {
-	r, err := rs.store.GetRecord(ctx, rs.key(kindPrompt, p.name))
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return 0, err
-	}
-	return r.Revision, nil
-}
-
 // update writes a changed prompt by compare-and-set: if it was changed since it was
 // read, update returns [store.ErrConflict].
 func (rs *records) update(ctx context.Context, p *queued, fence store.Fence) error {
@@ -284,7 +260,7 @@ func (rs *records) update(ctx context.Context, p *queued, fence store.Fence) err
 
 // reread returns a prompt as the store has it now.
 func (rs *records) reread(ctx context.Context, p *queued) (*queued, error) {
-	r, err := rs.store.GetRecord(ctx, rs.key(kindPrompt, p.name))
+	r, err := store.Get(ctx, rs.store, rs.key(kindPrompt, p.name))
 	if err != nil {
 		return nil, fmt.Errorf("claude: fleet: read prompt %s: %w", p.ID, err)
 	}

@@ -50,7 +50,7 @@ func TestNotAccepted(t *testing.T) {
 			m.failing = f
 		}
 		p := fleet.Prompt{ID: "00000000-0000-4000-8000-000000000008", Text: "again"}
-		fail(func(method string) bool { return method == "PutRecord" })
+		fail(func(method string) bool { return method == "Change" })
 		if id, err := m.fleet.Send(t.Context(), "ada", p); err == nil {
 			t.Fatalf("%s is accepted", id)
 		}
@@ -92,15 +92,15 @@ func TestQueuedTwice(t *testing.T) {
 				}
 				closeFleet(t, f)
 				ended := store.RecordKey{Project: "p", Kind: "outcome", Name: "c/ada/" + id}
-				if r, err := db.GetRecord(t.Context(), ended); err == nil { // as if its process had died before it was written
-					if err := db.DropRecord(t.Context(), ended, r.Revision, store.Fence{}); err != nil {
+				if r, err := store.Get(t.Context(), db, ended); err == nil { // as if its process had died before it was written
+					if err := store.Drop(t.Context(), db, ended, r.Revision, store.Fence{}); err != nil {
 						t.Fatal(err)
 					}
 				}
 				for at, more := range []string{one.first, `"begun":0`} {
 					key := store.RecordKey{Project: "p", Kind: "prompt", Name: fmt.Sprintf("c/ada/%016x-%s", at+1, id)}
 					value := fmt.Sprintf(`{"id":%q,"content":[{"type":"text","text":"hello"}],"accepted":"2000-01-01T00:00:00Z",%s}`, id, more)
-					if _, err := db.PutRecord(t.Context(), key, []byte(value), 0, store.Fence{}); err != nil {
+					if _, err := store.Put(t.Context(), db, key, []byte(value), 0, store.Fence{}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -129,15 +129,13 @@ type insistent struct {
 	wrote bool // the second time
 }
 
-func (s *insistent) Views(r store.Records) bool { return r == store.Records(s) }
-
-func (s *insistent) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	next, err := s.MemoryStore.PutRecord(ctx, k, value, revision, f)
-	if k.Kind != "prompt" || s.again.Swap(true) {
+func (s *insistent) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	next, err := s.MemoryStore.Change(ctx, f, c...)
+	if !puts(c, "prompt") || s.again.Swap(true) {
 		return next, err
 	}
 	<-time.After(time.Minute)
-	next, err = s.MemoryStore.PutRecord(ctx, k, value, revision, f)
+	next, err = s.MemoryStore.Change(ctx, f, c...)
 	s.wrote = err == nil
 	return next, err
 }

@@ -24,11 +24,11 @@ func (r *readCounter) Load(ctx context.Context, k store.Key, place store.Place) 
 	return r.MemoryStore.Load(ctx, k, place)
 }
 
-func (r *readCounter) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
-	if k.Kind == "conversation" {
+func (r *readCounter) View(ctx context.Context, v store.View) ([]store.Record, error) {
+	if len(v.Keys) > 0 && v.Keys[0].Kind == "conversation" {
 		r.n.Add(1)
 	}
-	return r.MemoryStore.GetRecord(ctx, k)
+	return r.MemoryStore.View(ctx, v)
 }
 
 // Followed conversations in which nothing happens are hardly ever read. A turn that

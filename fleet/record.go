@@ -122,7 +122,7 @@ func (rs *records) read(ctx context.Context, key string) (record, error) {
 	if err := checkKey(rs.project, key); err != nil {
 		return record{}, err
 	}
-	r, err := rs.store.GetRecord(ctx, rs.key(kindConversation, place(key)))
+	r, err := store.Get(ctx, rs.store, rs.key(kindConversation, place(key)))
 	if errors.Is(err, store.ErrNotFound) {
 		return record{}, &ConversationError{key, ErrUnknown}
 	}
@@ -214,7 +214,7 @@ func (rs *records) put(ctx context.Context, kind, name string, v any, revision i
 	if err != nil {
 		return 0, err
 	}
-	next, err := rs.store.PutRecord(ctx, c.Key, c.Value, revision, fence)
+	next, err := store.Put(ctx, rs.store, c.Key, c.Value, revision, fence)
 	if err != nil {
 		return 0, fmt.Errorf("claude: fleet: write %s %s: %w", kind, name, err)
 	}
@@ -234,8 +234,7 @@ func (rs *records) key(kind, name string) store.RecordKey {
 }
 
 // putConversation writes the record of a conversation, and its cost today if that has
-// grown. In a store without atomic changes, the day comes first: after a crash in
-// between, the turn is counted again, and the sum of the day is the same.
+// grown.
 func (rs *records) putConversation(ctx context.Context, rec *record, before float64, fence store.Fence) (int64, error) {
 	usd := rec.Cost.USD - before
 	day, err := rs.days.charge(ctx, rec, usd)
@@ -249,13 +248,7 @@ func (rs *records) putConversation(ctx context.Context, rec *record, before floa
 	if err != nil {
 		return 0, err
 	}
-	next, err := rs.store.ChangeRecords(ctx, []store.RecordChange{conversation, *day}, fence)
-	if errors.Is(err, errors.ErrUnsupported) {
-		next = make([]int64, 1)
-		if _, err = rs.store.PutRecord(ctx, day.Key, day.Value, day.Revision, fence); err == nil {
-			next[0], err = rs.put(ctx, kindConversation, place(rec.Key), rec, rec.revision, fence)
-		}
-	}
+	next, err := rs.store.Change(ctx, fence, conversation, *day)
 	if err != nil {
 		return 0, err
 	}
@@ -265,9 +258,9 @@ func (rs *records) putConversation(ctx context.Context, rec *record, before floa
 
 // dropRecord removes a record, if there is one.
 func (rs *records) dropRecord(ctx context.Context, kind, name string, fence store.Fence) error {
-	r, err := rs.store.GetRecord(ctx, rs.key(kind, name))
+	r, err := store.Get(ctx, rs.store, rs.key(kind, name))
 	if err == nil {
-		err = rs.store.DropRecord(ctx, r.Key, r.Revision, fence)
+		err = store.Drop(ctx, rs.store, r.Key, r.Revision, fence)
 	}
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
@@ -285,7 +278,7 @@ func (rs *records) dropBelow(ctx context.Context, kind, key string, fence store.
 		if !strings.HasPrefix(r.Key.Name, prefix) {
 			break
 		}
-		if err := rs.store.DropRecord(ctx, r.Key, r.Revision, fence); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if err := store.Drop(ctx, rs.store, r.Key, r.Revision, fence); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 	}

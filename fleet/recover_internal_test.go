@@ -31,12 +31,12 @@ func TestQuestionForPrefersWhatIsNotOver(t *testing.T) {
 				listed = append(listed, q)
 			}
 			at := store.RecordKey{Project: "p", Kind: approval.Kind, Name: listed[0].ID}
-			r, err := db.GetRecord(t.Context(), at)
+			r, err := store.Get(t.Context(), db, at)
 			if err != nil {
 				t.Fatal(err)
 			}
 			gone := strings.Replace(string(r.Value), `"state":"open"`, `"state":"gone","outcome":"expired"`, 1)
-			if _, err := db.PutRecord(t.Context(), at, []byte(gone), r.Revision, store.Fence{}); err != nil {
+			if _, err := store.Put(t.Context(), db, at, []byte(gone), r.Revision, store.Fence{}); err != nil {
 				t.Fatal(err)
 			}
 			if state == approval.Decided {

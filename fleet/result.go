@@ -139,9 +139,10 @@ func (w *worker) tookIn(r *message.Result, but string) bool {
 func (w *worker) answered(ctx context.Context, p *queued, r *message.Result) error {
 	add := w.counting(r, p.ID)
 	return w.persist(func() error {
-		if err := w.answeredAtOnce(ctx, p, r, add); !errors.Is(err, errSeparately) {
+		if err := w.answeredAtOnce(ctx, p, r, add); !refused(err) {
 			return err
 		}
+		// Another writer was faster, or an earlier attempt was made and its reply lost.
 		if err := w.change(ctx, add); err != nil {
 			return err
 		}
@@ -150,12 +151,11 @@ func (w *worker) answered(ctx context.Context, p *queued, r *message.Result) err
 }
 
 // answeredAtOnce is answered if no other writer has changed the record of the
-// conversation since it was last read. Otherwise it returns errSeparately, as it does
-// after an attempt whose outcome is not known: single changes find what it has done.
+// conversation since it was last read; otherwise it is refused.
 func (w *worker) answeredAtOnce(ctx context.Context, p *queued, r *message.Result, add func(*record) error) error {
 	rec := w.rec.clone()
 	if rec.revision == 0 || add(&rec) != nil {
-		return errSeparately
+		return store.ErrConflict // what is known of it is not enough
 	}
 	o := w.ticket(r)
 	o.Session, o.Prompt, o.Cost = rec.Session, p.ID, rec.Spent[p.ID].Ledger
@@ -219,7 +219,7 @@ func (w *worker) deferred(ctx context.Context, p *queued) error {
 
 // rest lets prompts be offered: the conversation is idle.
 func (w *worker) rest() {
-	ready := store.Batcher(w.opts.Store) != nil && w.ready()
+	ready := w.ready()
 	w.roster.mu.Lock()
 	defer w.roster.mu.Unlock()
 	w.c.resting = ready

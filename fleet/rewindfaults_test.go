@@ -87,10 +87,10 @@ func TestRewindWhileStoreFails(t *testing.T) {
 // losing is a store that accepts prompts and always reports a failure.
 type losing struct{ store.Fleet }
 
-func (l losing) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	next, err := l.Fleet.PutRecord(ctx, k, value, revision, f)
-	if k.Kind == "prompt" {
-		return 0, storetest.ErrFault
+func (l losing) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	next, err := l.Fleet.Change(ctx, f, c...)
+	if puts(c, "prompt") {
+		return nil, storetest.ErrFault
 	}
 	return next, err
 }

@@ -52,20 +52,14 @@ func (n *notifying) tell(c store.Change) {
 	}
 }
 
-func (n *notifying) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	next, err := n.MemoryStore.PutRecord(ctx, k, value, revision, f)
-	if err == nil {
-		n.tell(store.Change{Record: k, Lease: f.Name, Token: f.Token})
+func (n *notifying) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	next, err := n.MemoryStore.Change(ctx, f, c...)
+	for _, one := range c {
+		if err == nil {
+			n.tell(store.Change{Record: one.Key, Dropped: one.Drop, Lease: f.Name, Token: f.Token})
+		}
 	}
 	return next, err
-}
-
-func (n *notifying) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	err := n.MemoryStore.DropRecord(ctx, k, revision, f)
-	if err == nil {
-		n.tell(store.Change{Record: k, Dropped: true, Lease: f.Name, Token: f.Token})
-	}
-	return err
 }
 
 // apart opens a fleet that only accepts prompts, and one that runs them.
@@ -148,9 +142,9 @@ type reading struct {
 	reads atomic.Int64
 }
 
-func (r *reading) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+func (r *reading) View(ctx context.Context, v store.View) ([]store.Record, error) {
 	r.reads.Add(1)
-	return r.notifying.GetRecord(ctx, k)
+	return r.notifying.View(ctx, v)
 }
 
 // The announcement of a prompt that was accepted here may be among those that were

@@ -248,7 +248,7 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 // faulty is the store as a machine sees it. Every other one sees a store that makes
 // no changes at once.
 func faulty(db *store.MemoryStore, m *machine) *storetest.FaultyStore {
-	return storetest.Faulty(&strict{MemoryStore: db, apart: m.w.opened%2 == 1, report: m.w.unfenced}, m.choose)
+	return storetest.Faulty(&strict{MemoryStore: db, report: m.w.unfenced}, m.choose)
 }
 
 // setSlow lets the store take its time with the next record that it reads.
@@ -261,7 +261,7 @@ func (m *machine) setSlow(d time.Duration) {
 // delay waits if the store is slow. Other calls are not kept waiting, so that much can
 // happen until this one returns.
 func (m *machine) delay(c storetest.StoreCall) {
-	if c.Method != "GetRecord" {
+	if c.Method != "View" {
 		return
 	}
 	m.mu.Lock()
@@ -289,7 +289,7 @@ func (m *machine) choose(c storetest.StoreCall) storetest.StoreFault {
 			return storetest.LostReply // it was done
 		}
 		return storetest.Fail
-	case m.failing != nil && m.failing(c.Method):
+	case m.failing != nil && (m.failing(c.Method) || slices.Contains(c.Kinds, "outcome") && m.failing("outcome")):
 		return storetest.Fail
 	case m.rate > 0 && m.rng.Float64() < m.rate:
 		m.w.faults.Add(1)

@@ -18,20 +18,21 @@ type stored struct {
 	ended map[string]bool
 }
 
-// readStored reads a conversation and its prompts, as one snapshot if the store can. It
-// then also looks for the outcomes of the named prompts: even a prompt that was
-// accepted here a moment ago may have one, because a write whose reply was lost may
-// have been made twice, and another process may have run the prompt in between.
-// Otherwise the record is read first: a retry changes the prompt before it frees the
+// maxViewed is for how many prompts the outcomes are looked up. Mostly one is next.
+const maxViewed = 8
+
+// readStored reads a conversation and its prompts as one snapshot. It also looks for the
+// outcomes of the named prompts: even a prompt that was accepted here a moment ago may
+// have one, because a write whose reply was lost may have been made twice, and another
+// process may have run the prompt in between. A queue that is too long for a snapshot is
+// scanned, after the conversation was read: a retry changes the prompt before it frees the
 // conversation.
 func (rs *records) readStored(ctx context.Context, key string, names []string) (stored, error) {
-	if v := store.Viewer(rs.store.Fleet); v != nil {
-		if s, err := rs.viewStored(ctx, v, key, names); !errors.Is(err, errors.ErrUnsupported) {
-			return s, err
-		}
+	s, err := rs.viewStored(ctx, key, names)
+	if !errors.Is(err, store.ErrTooLarge) {
+		return s, err
 	}
-	var s stored
-	var err error
+	s = stored{}
 	s.rec, err = rs.read(ctx, key)
 	if errors.Is(err, ErrUnknown) {
 		s.unknown, err = true, nil
@@ -48,11 +49,8 @@ func (rs *records) readStored(ctx context.Context, key string, names []string) (
 	return s, nil
 }
 
-// maxViewed is for how many prompts the outcomes are looked up. Mostly one is next.
-const maxViewed = 8
-
 // viewStored is readStored as one snapshot.
-func (rs *records) viewStored(ctx context.Context, v store.RecordViewer, key string, names []string) (stored, error) {
+func (rs *records) viewStored(ctx context.Context, key string, names []string) (stored, error) {
 	s := stored{unknown: true, ended: make(map[string]bool)}
 	keys := []store.RecordKey{rs.key(kindConversation, place(key))}
 	for _, name := range names[:min(len(names), maxViewed)] {
@@ -63,7 +61,7 @@ func (rs *records) viewStored(ctx context.Context, v store.RecordViewer, key str
 		s.ended[id] = false
 		keys = append(keys, rs.key(kindOutcome, outcomeName(key, id)))
 	}
-	all, err := v.ViewRecords(ctx, keys, []store.RecordKey{rs.key(kindPrompt, place(key))})
+	all, err := rs.store.View(ctx, store.View{Keys: keys, Folders: []store.Folder{store.Folder(rs.key(kindPrompt, place(key)))}, Known: true})
 	if err != nil {
 		return s, &ConversationError{key, err}
 	}

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"time"
 
@@ -19,11 +18,7 @@ type timely struct {
 	bounds bounds
 }
 
-var _ interface {
-	store.Fleet
-	store.RecordBatcher
-	store.RecordViewer
-} = (*timely)(nil)
+var _ store.Fleet = (*timely)(nil)
 
 // inTime makes a call of the store that returns one thing.
 func inTime[T any](t *timely, ctx context.Context, call func(ctx context.Context) (T, error)) (out T, err error) {
@@ -100,19 +95,9 @@ func (t *timely) Release(ctx context.Context, l store.Lease) error {
 // Now implements [store.Leases] and [store.Records].
 func (t *timely) Now(ctx context.Context) (time.Time, error) { return inTime(t, ctx, t.s.Now) }
 
-// GetRecord implements [store.Records].
-func (t *timely) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
-	return inTime(t, ctx, func(ctx context.Context) (store.Record, error) { return t.s.GetRecord(ctx, k) })
-}
-
-// PutRecord implements [store.Records].
-func (t *timely) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	return inTime(t, ctx, func(ctx context.Context) (int64, error) { return t.s.PutRecord(ctx, k, value, revision, f) })
-}
-
-// DropRecord implements [store.Records].
-func (t *timely) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	return t.act(ctx, func(ctx context.Context) error { return t.s.DropRecord(ctx, k, revision, f) })
+// View implements [store.Records].
+func (t *timely) View(ctx context.Context, v store.View) ([]store.Record, error) {
+	return inTime(t, ctx, func(ctx context.Context) ([]store.Record, error) { return t.s.View(ctx, v) })
 }
 
 // Scan implements [store.Records].
@@ -120,30 +105,12 @@ func (t *timely) Scan(ctx context.Context, in store.Folder, after string) iter.S
 	return eachInTime(t, ctx, func(ctx context.Context) iter.Seq2[store.Record, error] { return t.s.Scan(ctx, in, after) })
 }
 
-// Batches implements [store.RecordBatcher].
-func (t *timely) Batches(s store.Records) bool {
-	return s == store.Records(t) && store.Batcher(t.s) != nil
+// Change implements [store.Records].
+func (t *timely) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	return inTime(t, ctx, func(ctx context.Context) ([]int64, error) { return t.s.Change(ctx, f, c...) })
 }
 
-// ChangeRecords implements [store.RecordBatcher].
-func (t *timely) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
-	b := store.Batcher(t.s)
-	if b == nil {
-		return nil, errors.ErrUnsupported
-	}
-	return inTime(t, ctx, func(ctx context.Context) ([]int64, error) { return b.ChangeRecords(ctx, changes, f) })
-}
-
-// Views implements [store.RecordViewer].
-func (t *timely) Views(s store.Records) bool {
-	return s == store.Records(t) && store.Viewer(t.s) != nil
-}
-
-// ViewRecords implements [store.RecordViewer].
-func (t *timely) ViewRecords(ctx context.Context, keys, folders []store.RecordKey) ([]store.Record, error) {
-	v := store.Viewer(t.s)
-	if v == nil {
-		return nil, errors.ErrUnsupported
-	}
-	return inTime(t, ctx, func(ctx context.Context) ([]store.Record, error) { return v.ViewRecords(ctx, keys, folders) })
+// Watch implements [store.Records]. It has no bound: it waits for what others do.
+func (t *timely) Watch(ctx context.Context, project string) iter.Seq2[store.Changed, error] {
+	return t.s.Watch(ctx, project)
 }

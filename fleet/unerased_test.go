@@ -27,11 +27,11 @@ type keepsQuestions struct {
 
 var errKept = errors.New("the question stays")
 
-func (s *keepsQuestions) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	if s.keeps.Load() && k.Kind == "question" && strings.Contains(string(value), `"input":null`) {
-		return 0, errKept
+func (s *keepsQuestions) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	if s.keeps.Load() && c[0].Key.Kind == "question" && strings.Contains(string(c[0].Value), `"input":null`) {
+		return nil, errKept
 	}
-	return s.MemoryStore.PutRecord(ctx, k, value, revision, f)
+	return s.MemoryStore.Change(ctx, f, c...)
 }
 
 // A deletion that could not erase what a question shows fails, and the next one
@@ -91,7 +91,7 @@ func TestDeleteErasesUnstoredSessions(t *testing.T) {
 		m = start(t, db, cli, options)
 		defer func() { closeFleet(t, m.fleet) }()
 		<-time.After(2 * time.Minute)
-		r, err := db.GetRecord(t.Context(), store.RecordKey{Project: "p", Kind: "conversation", Name: "c/ada"})
+		r, err := store.Get(t.Context(), db, store.RecordKey{Project: "p", Kind: "conversation", Name: "c/ada"})
 		var rec struct{ Unstored []string }
 		if err == nil {
 			err = json.Unmarshal(r.Value, &rec)

@@ -283,8 +283,8 @@ func (w *waking) accept(ctx context.Context, offered *queued) (*queued, error) {
 		return nil, errDeclined
 	}
 	change.IfEmpty = place(w.c.key)
-	next, err := w.store.ChangeRecords(ctx, []store.RecordChange{change}, w.lease.Fence)
-	if errors.Is(err, store.ErrInvalid) || errors.Is(separately(err), errSeparately) {
+	next, err := w.store.Change(ctx, w.lease.Fence, change)
+	if errors.Is(err, store.ErrInvalid) || refused(err) {
 		return nil, errDeclined
 	}
 	if err != nil {

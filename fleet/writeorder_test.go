@@ -93,32 +93,12 @@ func (w *writes) change(k store.RecordKey, value []byte) string {
 	return fmt.Sprintf("%s %s: %s", verb, k.Kind, strings.Join(fields, " "))
 }
 
-func (w *writes) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	next, err := w.strict.PutRecord(ctx, k, value, revision, f)
-	if err == nil && !byItself(k, false) {
-		w.note(f, "%s", w.change(k, value))
-	}
-	return next, err
-}
-
-func (w *writes) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	err := w.strict.DropRecord(ctx, k, revision, f)
-	if err == nil && !byItself(k, true) {
-		w.note(f, "%s", w.change(k, nil))
-	}
-	return err
-}
-
-func (w *writes) Batches(of store.Records) bool { return !w.apart && of == store.Records(w) }
-
-func (w *writes) Views(of store.Records) bool { return !w.apart && of == store.Records(w) }
-
-func (w *writes) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
-	next, err := w.strict.ChangeRecords(ctx, changes, f)
+func (w *writes) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	next, err := w.strict.Change(ctx, f, c...)
 	var made []string
-	for _, c := range changes {
-		if err == nil && !byItself(c.Key, c.Drop) {
-			made = append(made, w.change(c.Key, c.Value))
+	for _, one := range c {
+		if err == nil && !byItself(one.Key, one.Drop) {
+			made = append(made, w.change(one.Key, one.Value))
 		}
 	}
 	if len(made) > 0 {
@@ -290,9 +270,8 @@ func (r *faultRig) leaveQuestion(key string) {
 }
 
 // Recovery from a crash between two writes relies on their order: a mark comes before
-// what it announces, an outcome before its prompt leaves the queue, and the lease is
-// given back last. testdata/writes.txt has the writes of each operation, once with a
-// store that makes several changes atomically and once with one that does not. If you
+// what it announces, an outcome comes with the end of its prompt in the queue, and the
+// lease is given back last. testdata/writes.txt has the writes of each operation. If you
 // change the order, read there what follows, and run the test with -update.
 func TestOrderOfWrites(t *testing.T) {
 	all := maps.Clone(operations)
@@ -301,15 +280,9 @@ func TestOrderOfWrites(t *testing.T) {
 	const file = "testdata/writes.txt"
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		for _, apart := range []bool{false, true} {
-			title := name
-			if apart {
-				title += ", one by one"
-			}
-			synctest.Test(t, func(t *testing.T) {
-				fmt.Fprintf(&b, "# %s\n%s\n\n", title, strings.Join(writesOf(t, all[name], apart), "\n"))
-			})
-		}
+		synctest.Test(t, func(t *testing.T) {
+			fmt.Fprintf(&b, "# %s\n%s\n\n", name, strings.Join(writesOf(t, all[name]), "\n"))
+		})
 	}
 	if *update {
 		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
@@ -332,10 +305,10 @@ func TestOrderOfWrites(t *testing.T) {
 }
 
 // writesOf returns what an operation writes, with all that follows from it.
-func writesOf(t *testing.T, op operation, apart bool) []string {
+func writesOf(t *testing.T, op operation) []string {
 	t.Helper()
 	r := &faultRig{T: t, db: store.Memory(), cli: newScripted()}
-	log := &writes{strict: strict{MemoryStore: r.db, apart: apart, report: unfenced(t)}}
+	log := &writes{strict: strict{MemoryStore: r.db, report: unfenced(t)}}
 	r.f = r.openOn(log, 15*time.Minute)
 	t.Cleanup(func() { _ = r.f.Close(context.Background()) })
 	if op.prepare != nil {

@@ -35,11 +35,11 @@ func (c *cutOff) refuses(k store.RecordKey, value []byte) bool {
 	return c.when != nil && c.when(k, value)
 }
 
-func (c *cutOff) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	if c.refuses(k, value) {
-		return 0, errors.New("the program is dead")
+func (c *cutOff) Change(ctx context.Context, f store.Fence, changes ...store.RecordChange) ([]int64, error) {
+	if one := changes[0]; !one.Drop && c.refuses(one.Key, one.Value) {
+		return nil, errors.New("the program is dead")
 	}
-	return c.Fleet.PutRecord(ctx, k, value, revision, f)
+	return c.Fleet.Change(ctx, f, changes...)
 }
 
 // halfway starts a server whose records can be cut off.
@@ -173,7 +173,7 @@ func (c *cutOff) age(t *testing.T, conversations ...string) {
 			}
 			n["created"] = time.Now().Add(-time.Hour).UTC()
 			value, _ := json.Marshal(n)
-			if _, err := c.Fleet.PutRecord(t.Context(), r.Key, value, r.Revision, store.Fence{}); err != nil {
+			if _, err := store.Put(t.Context(), c.Fleet, r.Key, value, r.Revision, store.Fence{}); err != nil {
 				t.Fatal(err)
 			}
 			aged++

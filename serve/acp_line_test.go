@@ -174,16 +174,17 @@ type tokensHang struct {
 	asked atomic.Int32
 }
 
-func (h *tokensHang) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+func (h *tokensHang) View(ctx context.Context, v store.View) ([]store.Record, error) {
+	k := v.Keys[0]
 	if h.hang.Load() && k.Kind == "serve-token" {
 		h.asked.Add(1)
 		select {
 		case <-ctx.Done():
-			return store.Record{}, ctx.Err()
+			return nil, ctx.Err()
 		case <-time.After(time.Hour):
 		}
 	}
-	return h.Records.GetRecord(ctx, k)
+	return h.Records.View(ctx, v)
 }
 
 // Close does not wait for a store that hangs while the server looks whether an editor

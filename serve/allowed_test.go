@@ -186,11 +186,12 @@ type countingStore struct {
 	heads atomic.Int64
 }
 
-func (s *countingStore) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+func (s *countingStore) View(ctx context.Context, v store.View) ([]store.Record, error) {
+	k := v.Keys[0]
 	if k.Kind == "serve-log" {
 		s.heads.Add(1)
 	}
-	return s.Records.GetRecord(ctx, k)
+	return s.Records.View(ctx, v)
 }
 
 // A stream that is one too many leaves nothing at work when it has ended.

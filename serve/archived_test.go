@@ -21,13 +21,13 @@ type intending struct {
 	before atomic.Pointer[func()]
 }
 
-func (s *intending) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	if k.Kind == "serve-log" && bytes.Contains(value, []byte(`"accepting"`)) {
+func (s *intending) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	if c[0].Key.Kind == "serve-log" && bytes.Contains(c[0].Value, []byte(`"accepting"`)) {
 		if do := s.before.Swap(nil); do != nil {
 			(*do)()
 		}
 	}
-	return s.Fleet.PutRecord(ctx, k, value, revision, f)
+	return s.Fleet.Change(ctx, f, c...)
 }
 
 // A prompt is refused, and not sent, if its conversation is archived elsewhere after

@@ -127,7 +127,7 @@ func (g *authenticator) check(ctx context.Context, token string, prefixes ...str
 		return credential{}, 0, err
 	}
 	if !works {
-		_ = g.records.DropRecord(ctx, g.at(kind, id), revision, store.Fence{}) // it will never work again
+		_ = store.Drop(ctx, g.records, g.at(kind, id), revision, store.Fence{}) // it will never work again
 		return credential{}, 0, errCredential
 	}
 	return c, revision, nil
@@ -155,7 +155,7 @@ func (g *authenticator) redeem(ctx context.Context, token string) (credential, e
 	if err != nil {
 		return c, err
 	}
-	err = g.records.DropRecord(ctx, g.at(kindLogin, c.ID), revision, store.Fence{})
+	err = store.Drop(ctx, g.records, g.at(kindLogin, c.ID), revision, store.Fence{})
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrConflict) {
 		return credential{}, errCredential // another request has used it
 	}

@@ -99,7 +99,7 @@ func (r *rig) age(by time.Duration) {
 			}
 			data, err := json.Marshal(value)
 			if err == nil {
-				_, err = r.db.PutRecord(r.t.Context(), rec.Key, data, rec.Revision, store.Fence{})
+				_, err = store.Put(r.t.Context(), r.db, rec.Key, data, rec.Revision, store.Fence{})
 			}
 			if err != nil {
 				r.t.Fatal(err)
@@ -448,7 +448,7 @@ func unanswered(t *testing.T, db store.Records) {
 		if err != nil || err2 != nil {
 			t.Fatal(err, err2)
 		}
-		if _, err := db.PutRecord(t.Context(), r.Key, data, r.Revision, store.Fence{}); err != nil {
+		if _, err := store.Put(t.Context(), db, r.Key, data, r.Revision, store.Fence{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -461,11 +461,11 @@ type faster struct {
 	err error
 }
 
-func (f faster) DropRecord(ctx context.Context, k store.RecordKey, revision int64, fence store.Fence) error {
-	if k.Kind == "serve-login" {
-		return f.err
+func (f faster) Change(ctx context.Context, fence store.Fence, c ...store.RecordChange) ([]int64, error) {
+	if c[0].Drop && c[0].Key.Kind == "serve-login" {
+		return nil, f.err
 	}
-	return f.Fleet.DropRecord(ctx, k, revision, fence)
+	return f.Fleet.Change(ctx, fence, c...)
 }
 
 // A one-time token that cannot be used up does not log in: of two concurrent uses, one

@@ -80,11 +80,11 @@ type mute struct {
 	broken atomic.Bool
 }
 
-func (s *mute) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+func (s *mute) View(ctx context.Context, v store.View) ([]store.Record, error) {
 	if s.broken.Load() {
-		return store.Record{}, errors.New("the store does not answer")
+		return nil, errors.New("the store does not answer")
 	}
-	return s.Records.GetRecord(ctx, k)
+	return s.Records.View(ctx, v)
 }
 
 // A server that learns about an event while its store does not answer takes it over soon

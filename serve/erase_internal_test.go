@@ -14,9 +14,9 @@ type meddled struct {
 	then func()
 }
 
-func (m *meddled) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
-	r, err := m.Records.GetRecord(ctx, k)
-	if do := m.then; do != nil && k.Kind == kindLog {
+func (m *meddled) View(ctx context.Context, v store.View) ([]store.Record, error) {
+	r, err := m.Records.View(ctx, v)
+	if do := m.then; do != nil && v.Keys[0].Kind == kindLog {
 		m.then = nil
 		do()
 	}

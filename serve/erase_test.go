@@ -79,14 +79,14 @@ type heldStore struct {
 	held, goOn chan struct{}
 }
 
-func (h *heldStore) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	if h.when(k, value, revision) {
+func (h *heldStore) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	if !c[0].Drop && h.when(c[0].Key, c[0].Value, c[0].Revision) {
 		h.once.Do(func() {
 			close(h.held)
 			<-h.goOn
 		})
 	}
-	return h.Fleet.PutRecord(ctx, k, value, revision, f)
+	return h.Fleet.Change(ctx, f, c...)
 }
 
 // silent is a fleet whose conversations have no events.
@@ -215,17 +215,17 @@ func pauseAt(at *atomic.Pointer[pause]) {
 	}
 }
 
-func (s *pausingStore) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
-	r, err := s.Fleet.GetRecord(ctx, k)
-	if k.Kind == "serve-conversation" {
+func (s *pausingStore) View(ctx context.Context, v store.View) ([]store.Record, error) {
+	r, err := s.Fleet.View(ctx, v)
+	if v.Keys[0].Kind == "serve-conversation" {
 		pauseAt(&s.note)
 	}
 	return r, err
 }
 
-func (s *pausingStore) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	next, err := s.Fleet.PutRecord(ctx, k, value, revision, f)
-	if k.Kind == "serve-log" && revision == 0 {
+func (s *pausingStore) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	next, err := s.Fleet.Change(ctx, f, c...)
+	if c[0].Key.Kind == "serve-log" && c[0].Revision == 0 {
 		pauseAt(&s.head)
 	}
 	return next, err

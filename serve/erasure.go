@@ -146,7 +146,7 @@ func (b logStore) drop(ctx context.Context, key, by string) error {
 				return err
 			}
 		}
-		err = b.records.DropRecord(ctx, b.at(key, headName), revision, store.Fence{})
+		err = store.Drop(ctx, b.records, b.at(key, headName), revision, store.Fence{})
 		if !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}

@@ -176,7 +176,7 @@ func (l *eventLog) checkBegun(ctx context.Context) error {
 		_, revision, err := l.book.head(ctx, l.key)
 		if err == nil && revision != 0 {
 			// Not if another process has written: the conversation may exist again.
-			err = l.book.records.DropRecord(ctx, l.book.at(l.key, headName), revision, store.Fence{})
+			err = store.Drop(ctx, l.book.records, l.book.at(l.key, headName), revision, store.Fence{})
 		}
 		switch {
 		case errors.Is(err, store.ErrConflict):

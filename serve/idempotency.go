@@ -71,7 +71,7 @@ func (c *call) runAndKeep(at store.RecordKey, mine idempotencyRecord, revision i
 	ctx := context.WithoutCancel(c.ctx()) // the client may have left
 	records := c.service().opts.Records
 	if err != nil {
-		_ = records.DropRecord(ctx, at, revision, store.Fence{}) // otherwise the key stays busy for a minute
+		_ = store.Drop(ctx, records, at, revision, store.Fence{}) // otherwise the key stays busy for a minute
 		return err
 	}
 	mine.Status, mine.Body, mine.Header, mine.About = keep.status, keep.body.Bytes(), make(map[string]string), keyOf(c.about)

@@ -97,7 +97,7 @@ func TestAnswersAreForgotten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := db.PutRecord(t.Context(), store.RecordKey{Project: "p", Kind: "serve-once", Name: "k"}, value, 0, store.Fence{}); err != nil {
+		if _, err := store.Put(t.Context(), db, store.RecordKey{Project: "p", Kind: "serve-once", Name: "k"}, value, 0, store.Fence{}); err != nil {
 			t.Fatal(err)
 		}
 		<-time.After(time.Hour)

@@ -16,9 +16,11 @@ import (
 // slowToDrop is a store that takes its time to remove a record.
 type slowToDrop struct{ store.Records }
 
-func (s slowToDrop) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	<-time.After(5 * time.Second)
-	return s.Records.DropRecord(ctx, k, revision, f)
+func (s slowToDrop) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	if c[0].Drop {
+		<-time.After(5 * time.Second)
+	}
+	return s.Records.Change(ctx, f, c...)
 }
 
 // The readers of a quiet conversation that is deleted at another server learn it when it

@@ -42,25 +42,18 @@ func (noticed) look(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (n noticed) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+func (n noticed) View(ctx context.Context, v store.View) ([]store.Record, error) {
 	if err := n.look(ctx); err != nil {
-		return store.Record{}, err
+		return nil, err
 	}
-	return n.Fleet.GetRecord(ctx, k)
+	return n.Fleet.View(ctx, v)
 }
 
-func (n noticed) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+func (n noticed) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
 	if err := n.look(ctx); err != nil {
-		return 0, err
+		return nil, err
 	}
-	return n.Fleet.PutRecord(ctx, k, value, revision, f)
-}
-
-func (n noticed) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	if err := n.look(ctx); err != nil {
-		return err
-	}
-	return n.Fleet.DropRecord(ctx, k, revision, f)
+	return n.Fleet.Change(ctx, f, c...)
 }
 
 func (n noticed) Now(ctx context.Context) (time.Time, error) {

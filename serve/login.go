@@ -208,7 +208,7 @@ func (s *Service) Logins(ctx context.Context, u api.User) (api.List[api.LoginInf
 			return out, problemOf(err)
 		}
 		if !works {
-			_ = s.opts.Records.DropRecord(ctx, r.Key, r.Revision, store.Fence{}) // it will never work again
+			_ = store.Drop(ctx, s.opts.Records, r.Key, r.Revision, store.Fence{}) // it will never work again
 			continue
 		}
 		if !c.isLogin() || !manages(u, &c) {

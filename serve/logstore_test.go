@@ -60,11 +60,11 @@ type unwritable struct {
 	lost bool
 }
 
-func (m *unwritable) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	if m.lost && len(value) < 2000 && k.Kind == kindLog {
-		return 0, fmt.Errorf("the connection is lost")
+func (m *unwritable) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	if m.lost && !c[0].Drop && len(c[0].Value) < 2000 && c[0].Key.Kind == kindLog {
+		return nil, fmt.Errorf("the connection is lost")
 	}
-	return m.Records.PutRecord(ctx, k, value, revision, f)
+	return m.Records.Change(ctx, f, c...)
 }
 
 // A process that dies after it has made a segment, and before the head is short,

@@ -24,11 +24,12 @@ type segmentReads struct {
 	n atomic.Int64
 }
 
-func (s *segmentReads) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+func (s *segmentReads) View(ctx context.Context, v store.View) ([]store.Record, error) {
+	k := v.Keys[0]
 	if k.Kind == kindLog && !strings.HasSuffix(k.Name, "/"+headName) {
 		s.n.Add(1)
 	}
-	return s.Records.GetRecord(ctx, k)
+	return s.Records.View(ctx, v)
 }
 
 // storeLog stores a log of segments with so many events each, and returns the number of

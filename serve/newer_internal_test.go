@@ -22,14 +22,14 @@ func TestNewerRecords(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%T: %v", v, err)
 		}
-		r, err := db.GetRecord(t.Context(), k)
+		r, err := store.Get(t.Context(), db, k)
 		if err != nil || !strings.HasPrefix(string(r.Value), `{"v":1,`) || !strings.Contains(string(r.Value), `"future":{"a":1}`) {
 			t.Errorf("%T: %s, %v", v, r.Value, err)
 		}
 		if err := decodeRecord(store.Record{Key: k, Value: []byte(`{"v":2}`)}, v); !errors.Is(err, store.ErrNewer) {
 			t.Errorf("%T: %v", v, err)
 		}
-		if err := db.DropRecord(t.Context(), k, revision, store.Fence{}); err != nil {
+		if err := store.Drop(t.Context(), db, k, revision, store.Fence{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -151,7 +151,7 @@ func (b noteStore) drop(ctx context.Context, key string) error {
 			return nil // a new conversation
 		}
 		if err == nil {
-			err = b.records.DropRecord(ctx, b.at(key), revision, store.Fence{})
+			err = store.Drop(ctx, b.records, b.at(key), revision, store.Fence{})
 		}
 		switch {
 		case errors.Is(err, store.ErrNotFound):
@@ -181,7 +181,7 @@ func (b noteStore) dropTombstone(ctx context.Context, key string, revision int64
 	if revision == 0 {
 		return nil
 	}
-	err := b.records.DropRecord(ctx, b.at(key), revision, store.Fence{})
+	err := store.Drop(ctx, b.records, b.at(key), revision, store.Fence{})
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrConflict) {
 		return nil
 	}
@@ -222,7 +222,7 @@ func getRecord[T any](ctx context.Context, records store.Records, k store.Record
 	if k.Check() != nil { // a name that no record can have
 		return v, 0, fmt.Errorf("claude: serve: %s: %w", k.Kind, store.ErrNotFound)
 	}
-	r, err := records.GetRecord(ctx, k)
+	r, err := store.Get(ctx, records, k)
 	if err != nil {
 		return v, 0, err
 	}
@@ -244,15 +244,15 @@ func putRecord(ctx context.Context, records store.Records, k store.RecordKey, v 
 	if err != nil {
 		return 0, fmt.Errorf("claude: serve: encode record %s: %w", k, err)
 	}
-	return records.PutRecord(ctx, k, value, revision, store.Fence{})
+	return store.Put(ctx, records, k, value, revision, store.Fence{})
 }
 
 // dropRecord removes a record, whatever its value. A missing record is not an error.
 func dropRecord(ctx context.Context, records store.Records, k store.RecordKey) error {
 	for {
-		r, err := records.GetRecord(ctx, k)
+		r, err := store.Get(ctx, records, k)
 		if err == nil {
-			err = records.DropRecord(ctx, k, r.Revision, store.Fence{})
+			err = store.Drop(ctx, records, k, r.Revision, store.Fence{})
 		}
 		switch {
 		case errors.Is(err, store.ErrNotFound):

@@ -175,7 +175,7 @@ func (p *pusher) subscribe(ctx context.Context, login string, t PushTarget) erro
 			return err
 		}
 		if r.Key.Name != login && old.Endpoint == t.Endpoint {
-			_ = p.records.DropRecord(ctx, r.Key, r.Revision, store.Fence{}) // if it has changed, it is another
+			_ = store.Drop(ctx, p.records, r.Key, r.Revision, store.Fence{}) // if it has changed, it is another
 		}
 	}
 	for {

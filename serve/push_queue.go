@@ -124,7 +124,7 @@ func (p *pusher) send(ctx context.Context, login, approval string) (time.Duratio
 	}
 	res, err := p.post(ctx, &t, approval, message)
 	if private := (*webpush.PrivateError)(nil); errors.As(err, &private) {
-		_ = p.records.DropRecord(ctx, p.at(kindPush, login), revision, store.Fence{}) // it is not a push service
+		_ = store.Drop(ctx, p.records, p.at(kindPush, login), revision, store.Fence{}) // it is not a push service
 		return 0, &finalError{private}
 	}
 	if err != nil {
@@ -136,7 +136,7 @@ func (p *pusher) send(ctx context.Context, login, approval string) (time.Duratio
 	case res.StatusCode/100 == 2:
 		return 0, nil
 	case res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusGone: // the browser has unsubscribed
-		_ = p.records.DropRecord(ctx, p.at(kindPush, login), revision, store.Fence{}) // one that has changed is another
+		_ = store.Drop(ctx, p.records, p.at(kindPush, login), revision, store.Fence{}) // one that has changed is another
 		return 0, nil
 	}
 	err = fmt.Errorf("claude: serve: the push service answered %s", res.Status)

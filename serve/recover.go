@@ -124,7 +124,7 @@ func (rc *recovery) forgetOld(ctx context.Context) {
 			continue // a newer server, which can read it, removes it
 		}
 		if err != nil || now.Sub(o.At) > idempotencyLife {
-			_ = rc.records.DropRecord(ctx, r.Key, r.Revision, store.Fence{}) // another server may have removed it
+			_ = store.Drop(ctx, rc.records, r.Key, r.Revision, store.Fence{}) // another server may have removed it
 		}
 	}
 }

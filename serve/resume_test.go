@@ -293,7 +293,7 @@ func forgetRecords(t *testing.T, db store.Fleet, kind string) {
 	t.Helper()
 	for rec, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: kind}, "") {
 		if err == nil {
-			err = db.DropRecord(t.Context(), rec.Key, rec.Revision, store.Fence{})
+			err = store.Drop(t.Context(), db, rec.Key, rec.Revision, store.Fence{})
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -19,11 +19,12 @@ type tokensDown struct {
 	down atomic.Bool
 }
 
-func (d *tokensDown) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+func (d *tokensDown) View(ctx context.Context, v store.View) ([]store.Record, error) {
+	k := v.Keys[0]
 	if d.down.Load() && k.Kind == "serve-token" {
-		return store.Record{}, errors.New("the store is down")
+		return nil, errors.New("the store is down")
 	}
-	return d.Records.GetRecord(ctx, k)
+	return d.Records.View(ctx, v)
 }
 
 // A login that was made with a token ends with the token. While the store cannot tell

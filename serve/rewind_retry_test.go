@@ -23,11 +23,11 @@ type unwritable struct {
 	broken atomic.Bool
 }
 
-func (u *unwritable) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	if u.broken.Load() && strings.HasPrefix(k.Kind, "serve-log") {
-		return 0, errors.New("the disk is full")
+func (u *unwritable) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	if u.broken.Load() && !c[0].Drop && strings.HasPrefix(c[0].Key.Kind, "serve-log") {
+		return nil, errors.New("the disk is full")
 	}
-	return u.Fleet.PutRecord(ctx, k, value, revision, f)
+	return u.Fleet.Change(ctx, f, c...)
 }
 
 // rewinding is a fleet that does something around each rewind.

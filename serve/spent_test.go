@@ -93,7 +93,7 @@ func TestDeletedIsPaidFor(t *testing.T) {
 
 	// An unreadable record is not left out of the sums: the budget would let more through.
 	today := time.Now().UTC().Format(time.DateOnly)
-	if _, err := db.PutRecord(t.Context(), store.RecordKey{Project: "p", Kind: "serve-spent", Name: today + "/broken"}, []byte("{"), 0, store.Fence{}); err != nil {
+	if _, err := store.Put(t.Context(), db, store.RecordKey{Project: "p", Kind: "serve-spent", Name: today + "/broken"}, []byte("{"), 0, store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
 	s := b.server.Service()
@@ -134,7 +134,7 @@ func TestDeletedTwiceIsPaidTwice(t *testing.T) {
 		}
 		for _, name := range recordsOf(t, r.db, "serve-once") { // as after a day
 			k := store.RecordKey{Project: "p", Kind: "serve-once", Name: name}
-			if old, err := r.db.GetRecord(t.Context(), k); err != nil || r.db.DropRecord(t.Context(), k, old.Revision, store.Fence{}) != nil {
+			if old, err := store.Get(t.Context(), r.db, k); err != nil || store.Drop(t.Context(), r.db, k, old.Revision, store.Fence{}) != nil {
 				t.Fatal(err)
 			}
 		}
@@ -150,11 +150,11 @@ type stays struct {
 	kind atomic.Value
 }
 
-func (s *stays) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	if s.kind.Load() == k.Kind {
-		return errors.New("the program is dead")
+func (s *stays) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	if c[0].Drop && s.kind.Load() == c[0].Key.Kind {
+		return nil, errors.New("the program is dead")
 	}
-	return s.Fleet.DropRecord(ctx, k, revision, f)
+	return s.Fleet.Change(ctx, f, c...)
 }
 
 // A deletion that is cut off at any step, and finished by the next server, counts what

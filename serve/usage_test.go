@@ -24,11 +24,12 @@ type countedStore struct {
 	scans    atomic.Int64
 }
 
-func (c *countedStore) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+func (c *countedStore) View(ctx context.Context, v store.View) ([]store.Record, error) {
+	k := v.Keys[0]
 	if k.Kind == "serve-log" && !strings.HasSuffix(k.Name, "/head") {
 		c.segments.Add(1)
 	}
-	return c.Fleet.GetRecord(ctx, k)
+	return c.Fleet.View(ctx, v)
 }
 
 func (c *countedStore) Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error] {
@@ -43,7 +44,7 @@ func (c *countedStore) Scan(ctx context.Context, in store.Folder, after string) 
 func makeSegments(t *testing.T, db store.Records, conversation string, notices int) {
 	t.Helper()
 	at := store.RecordKey{Project: "p", Kind: "serve-log", Name: "t/" + strings.Replace(conversation, "~", "/", 1) + "/head"}
-	head, err := db.GetRecord(t.Context(), at)
+	head, err := store.Get(t.Context(), db, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func makeSegments(t *testing.T, db store.Records, conversation string, notices i
 	put := func(at store.RecordKey, v map[string]any, revision int64) {
 		data, err := json.Marshal(v)
 		if err == nil {
-			_, err = db.PutRecord(t.Context(), at, data, revision, store.Fence{})
+			_, err = store.Put(t.Context(), db, at, data, revision, store.Fence{})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -174,11 +175,12 @@ type watchedStore struct {
 // ofRequest marks the context of the request.
 type ofRequest struct{}
 
-func (w *watchedStore) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+func (w *watchedStore) View(ctx context.Context, v store.View) ([]store.Record, error) {
+	k := v.Keys[0]
 	if k.Kind == "serve-log" && strings.HasSuffix(k.Name, "/head") && ctx.Value(ofRequest{}) != nil {
 		w.heads.Add(1)
 	}
-	return w.Fleet.GetRecord(ctx, k)
+	return w.Fleet.View(ctx, v)
 }
 
 // The overview has what the lists and the sums have, and reads each conversation once.

@@ -102,11 +102,11 @@ func TestFilesRevisionsWithoutClock(t *testing.T) {
 		k := store.RecordKey{Project: "p", Kind: "k", Name: "n"}
 		last := int64(0)
 		for i := range 3 {
-			next, err := s.PutRecord(t.Context(), k, fmt.Append(nil, i), last, store.Fence{})
+			next, err := store.Put(t.Context(), s, k, fmt.Append(nil, i), last, store.Fence{})
 			if err != nil || next <= last {
 				t.Fatalf("revision %d after %d, %v", next, last, err)
 			}
-			if _, err := s.PutRecord(t.Context(), k, nil, last, store.Fence{}); !errors.Is(err, store.ErrConflict) {
+			if _, err := store.Put(t.Context(), s, k, nil, last, store.Fence{}); !errors.Is(err, store.ErrConflict) {
 				t.Errorf("a change that is based on revision %d of %d: %v", last, next, err)
 			}
 			last = next

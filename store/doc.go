@@ -32,9 +32,9 @@
 // # Records
 //
 // [Records] are small values that change by compare-and-set, for everything
-// besides transcripts: queues, questions, states of conversations. A
-// [RecordBatcher] changes several of them at once; others are changed one by one,
-// in an order in which every state in between makes sense.
+// besides transcripts: queues, questions, states of conversations. Several of them
+// change together or not at all, a [View] shows them as they were at one moment, and
+// those who watch a project learn what others change.
 //
 // A fleet may keep its transcripts in one store, such as a bucket, and everything else in
 // another: see [Join].

@@ -18,7 +18,7 @@ func BenchmarkFilesRecords(b *testing.B) {
 		}
 		put := func(i int) {
 			var err error
-			if rev[i], err = s.PutRecord(b.Context(), key(i), value, rev[i], store.Fence{}); err != nil {
+			if rev[i], err = store.Put(b.Context(), s, key(i), value, rev[i], store.Fence{}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -60,7 +60,7 @@ func BenchmarkFilesRecords(b *testing.B) {
 		})
 		b.Run(fmt.Sprint("get/nosync=", nosync), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := s.GetRecord(b.Context(), key(3)); err != nil {
+				if _, err := store.Get(b.Context(), s, key(3)); err != nil {
 					b.Fatal(err)
 				}
 			}

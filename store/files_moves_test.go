@@ -191,7 +191,7 @@ func TestFilesRecordsSurviveKills(t *testing.T) {
 	if moves < rounds || len(logs) < 5 {
 		t.Errorf("%d moves in %d logs: the test shows nothing", moves, len(logs))
 	}
-	if _, err := s.PutRecord(t.Context(), purseKey("end", "x"), nil, 0, store.Fence{}); err != nil {
+	if _, err := store.Put(t.Context(), s, purseKey("end", "x"), nil, 0, store.Fence{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -320,7 +320,7 @@ func TestFilesArePrivate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.PutRecord(t.Context(), store.RecordKey{Project: "p", Kind: "k", Name: "n"}, nil, 0, lease.Fence); err != nil {
+	if _, err := store.Put(t.Context(), s, store.RecordKey{Project: "p", Kind: "k", Name: "n"}, nil, 0, lease.Fence); err != nil {
 		t.Fatal(err)
 	}
 	for range s.List(t.Context(), "p") {

@@ -130,7 +130,7 @@ func (j *joined) pair(ctx context.Context, f Fence) (pair, error) {
 	if ok {
 		return p, nil
 	}
-	r, err := j.GetRecord(ctx, RecordKey{f.Project, leaseKind, f.Name})
+	r, err := Get(ctx, j, RecordKey{f.Project, leaseKind, f.Name})
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return p, fmt.Errorf("claude: store: %s: %w", f.Name, ErrLeaseLost)
@@ -194,7 +194,7 @@ func (j *joined) Release(ctx context.Context, l Lease) error {
 		side := l
 		side.Token = p.Other
 		err = j.side.Release(ctx, side)
-		dropErr := j.DropRecord(ctx, RecordKey{l.Project, leaseKind, l.Name}, p.revision, l.Fence)
+		dropErr := Drop(ctx, j, RecordKey{l.Project, leaseKind, l.Name}, p.revision, l.Fence)
 		if !errors.Is(dropErr, ErrLeaseLost) && !errors.Is(dropErr, ErrNotFound) && !errors.Is(dropErr, ErrConflict) {
 			err = errors.Join(err, dropErr)
 		}
@@ -311,11 +311,11 @@ func (j *joined) announce(ctx context.Context, k Key, f Fence) (int64, error) {
 // put writes a record, whatever revision it has.
 func (j *joined) put(ctx context.Context, k RecordKey, value []byte, revision int64, f Fence) (int64, error) {
 	for {
-		next, err := j.PutRecord(ctx, k, value, revision, f)
+		next, err := Put(ctx, j, k, value, revision, f)
 		if !errors.Is(err, ErrConflict) {
 			return next, err
 		}
-		r, err := j.GetRecord(ctx, k)
+		r, err := Get(ctx, j, k)
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return 0, err
 		}
@@ -329,7 +329,7 @@ func (j *joined) drop(ctx context.Context, k RecordKey, revision int64) error {
 	j.mu.Lock()
 	delete(j.told, k)
 	j.mu.Unlock()
-	err := j.DropRecord(ctx, k, revision, Fence{})
+	err := Drop(ctx, j, k, revision, Fence{})
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrConflict) {
 		return nil
 	}
@@ -339,7 +339,7 @@ func (j *joined) drop(ctx context.Context, k RecordKey, revision int64) error {
 // Watch implements [Records].
 func (j *joined) Watch(ctx context.Context, project string) iter.Seq2[Changed, error] {
 	return func(yield func(Changed, error) bool) {
-		for c, err := range j.whole().Watch(ctx, project) {
+		for c, err := range j.Records.Watch(ctx, project) {
 			if c, ok := ofJoin(c); (ok || err != nil) && !yield(c, err) {
 				return
 			}
@@ -357,41 +357,4 @@ func ofJoin(c Changed) (Changed, bool) {
 	}
 	k, ok := announced(c.Record)
 	return Changed{Transcript: k, By: c.By}, ok
-}
-
-// whole is the records of the main store with the methods that all stores are about to
-// have.
-func (j *joined) whole() wholeRecords {
-	if w, ok := j.Records.(wholeRecords); ok {
-		return w
-	}
-	return noRecords{}
-}
-
-type wholeRecords interface {
-	View(ctx context.Context, v View) ([]Record, error)
-	Change(ctx context.Context, f Fence, c ...RecordChange) ([]int64, error)
-	Watch(ctx context.Context, project string) iter.Seq2[Changed, error]
-}
-
-type noRecords struct{}
-
-func (noRecords) View(context.Context, View) ([]Record, error) {
-	return nil, unsupported("view records")
-}
-
-func (noRecords) Change(context.Context, Fence, ...RecordChange) ([]int64, error) {
-	return nil, unsupported("change several records")
-}
-
-func (noRecords) Watch(context.Context, string) iter.Seq2[Changed, error] {
-	return func(yield func(Changed, error) bool) { yield(Changed{}, unsupported("watch")) }
-}
-
-// View implements [Records].
-func (j *joined) View(ctx context.Context, v View) ([]Record, error) { return j.whole().View(ctx, v) }
-
-// Change implements [Records].
-func (j *joined) Change(ctx context.Context, f Fence, c ...RecordChange) ([]int64, error) {
-	return j.whole().Change(ctx, f, c...)
 }

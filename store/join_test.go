@@ -133,7 +133,7 @@ func (p *party) wants(who string, l store.Lease, want error) {
 	ctx := p.t.Context()
 	line := fmt.Appendf(nil, `{"uuid":%q}`, uuid.New())
 	side := p.Append(ctx, joinKey, store.Batch{Fence: l.Fence, Entries: []store.Entry{line}})
-	_, rest := p.PutRecord(ctx, store.RecordKey{Project: "p", Kind: "k", Name: "n" + uuid.New()}, nil, 0, l.Fence)
+	_, rest := store.Put(ctx, p, store.RecordKey{Project: "p", Kind: "k", Name: "n" + uuid.New()}, nil, 0, l.Fence)
 	if !errors.Is(side, want) || !errors.Is(rest, want) {
 		p.t.Errorf("%s writes: %v to its transcripts, %v to the records; want %v", who, side, rest, want)
 	}

@@ -42,20 +42,15 @@ type Record struct {
 // MaxRecord is how many bytes a record may have.
 const MaxRecord = 1 << 20
 
-// Records is a [Store] that keeps records. A change names the revision that it
-// is based on, and fails with [ErrConflict] if that is not the current one.
-// With a [Fence], a change is refused in the same cases as an append.
+// Records keeps small values that change together. A change names the revision that it is
+// based on, and fails with [ErrConflict] if that is not the current one. With a [Fence], a
+// change is refused in the same cases as an append. For one record there are [Get], [Put]
+// and [Drop].
 type Records interface {
-	// GetRecord returns a record, or [ErrNotFound].
-	GetRecord(ctx context.Context, k RecordKey) (Record, error)
-
-	// PutRecord changes a record and returns its new revision. With revision 0
-	// it creates the record, which must not exist. A revision is never reused
-	// for the same name, even if the record was dropped in between.
-	PutRecord(ctx context.Context, k RecordKey, value []byte, revision int64, f Fence) (int64, error)
-
-	// DropRecord removes a record. If there is none, it returns [ErrNotFound].
-	DropRecord(ctx context.Context, k RecordKey, revision int64, f Fence) error
+	// View returns the records of a view that exist, in the order of kinds and names, as
+	// they were at one moment. If there are more than [MaxViewed], or more than
+	// [MaxViewedBytes] bytes, the error is [ErrTooLarge]: scan them.
+	View(ctx context.Context, v View) ([]Record, error)
 
 	// Scan yields the records of a folder in the order of their names, from behind a
 	// name, which need not exist; "" yields all. A record that changes during the loop
@@ -63,8 +58,60 @@ type Records interface {
 	// read.
 	Scan(ctx context.Context, f Folder, after string) iter.Seq2[Record, error]
 
+	// Change makes all changes or none, and returns the new revisions in their order: 0
+	// for a record that was dropped, the present one for a record that was kept. A
+	// revision is never reused for the same name, even if the record was dropped in
+	// between. The records are of one project, each is named once, and there are at most
+	// [MaxChanges].
+	//
+	// Making a record that exists, or changing, dropping or keeping one at another
+	// revision, is [ErrConflict]; dropping one that does not exist is [ErrNotFound]. These,
+	// [ErrLeaseLost], [ErrInvalid], [ErrNewer] and a [*KeyError] mean that none was made.
+	// After any other error it is not known: read again, as after a crash.
+	Change(ctx context.Context, f Fence, c ...RecordChange) ([]int64, error)
+
+	// Watch yields what anyone changes in a project. The zero [Changed] comes first, when
+	// nothing is missed any more, and again whenever something may have been missed: look
+	// at everything then. The caller's own changes are among the others, named by their
+	// fence. Each comes once; the changes of one record come in order, and the last of
+	// several may stand for all. What has come is in the next view.
+	//
+	// No writer ever waits for a reader: one that is too slow gets a zero instead. While
+	// the store cannot be reached, Watch tries again, and yields a zero when it is back.
+	// The loop ends when ctx does, without an error, or with an error that no retry can
+	// cure. Leaving it frees everything.
+	Watch(ctx context.Context, project string) iter.Seq2[Changed, error]
+
 	// Now returns the time of the store's clock, which all its users share.
 	Now(ctx context.Context) (time.Time, error)
+}
+
+// Get returns a record as it is now, or [ErrNotFound].
+func Get(ctx context.Context, s Records, k RecordKey) (Record, error) {
+	all, err := s.View(ctx, View{Keys: []RecordKey{k}})
+	if err != nil {
+		return Record{}, err
+	}
+	if len(all) == 0 {
+		return Record{}, fmt.Errorf("claude: store: record %v: %w", k, ErrNotFound)
+	}
+	return all[0], nil
+}
+
+// Put changes one record and returns its new revision; see Change of [Records]. With
+// revision 0 it creates the record, which must not exist.
+func Put(ctx context.Context, s Records, k RecordKey, value []byte, revision int64, f Fence) (int64, error) {
+	next, err := s.Change(ctx, f, RecordChange{Key: k, Value: value, Revision: revision})
+	if err != nil {
+		return 0, err
+	}
+	return next[0], nil
+}
+
+// Drop removes one record. If there is none, it returns [ErrNotFound].
+func Drop(ctx context.Context, s Records, k RecordKey, revision int64, f Fence) error {
+	_, err := s.Change(ctx, f, RecordChange{Key: k, Drop: true, Revision: revision})
+	return err
 }
 
 // Folder is the records of a kind whose names begin with Name and a slash, or all of the

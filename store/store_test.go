@@ -15,13 +15,18 @@ import (
 	"github.com/claude-agent-go/claude/store/storetest"
 )
 
-func TestMemory(t *testing.T) {
-	storetest.Run(t, storetest.Target{Open: func(*testing.T) store.Fleet { return store.Memory() }})
+// inMemory are stores in memory.
+func inMemory() storetest.Target {
+	return storetest.Target{Open: func(*testing.T) store.Fleet { return store.Memory() }}
 }
 
-// On the quick level the disk is not waited for: what is synced when, and what follows if
-// that fails, is tested apart.
-func TestFiles(t *testing.T) {
+func TestMemory(t *testing.T) { storetest.Run(t, inMemory()) }
+
+func TestMemoryWrapped(t *testing.T) { storetest.RunWrapped(t, inMemory()) }
+
+// inFiles are stores in directories. On the quick level the disk is not waited for: what is
+// synced when, and what follows if that fails, is tested apart.
+func inFiles() storetest.Target {
 	dirs := make(map[store.Fleet]string)
 	open := func(dir string) store.Fleet {
 		s := store.Files(dir)
@@ -29,7 +34,7 @@ func TestFiles(t *testing.T) {
 		s.PollEvery(5 * time.Millisecond) // the tests wait for some looks
 		return s
 	}
-	storetest.Run(t, storetest.Target{
+	return storetest.Target{
 		Open: func(t *testing.T) store.Fleet {
 			dir := t.TempDir()
 			s := open(dir)
@@ -54,8 +59,12 @@ func TestFiles(t *testing.T) {
 				t.Error(err)
 			}
 		},
-	})
+	}
 }
+
+func TestFiles(t *testing.T) { storetest.Run(t, inFiles()) }
+
+func TestFilesWrapped(t *testing.T) { storetest.RunWrapped(t, inFiles()) }
 
 // An entry is checked by a quick reader first, which must not let anything pass
 // that is not JSON, and finds the same uuid as others do.

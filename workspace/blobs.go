@@ -203,7 +203,7 @@ func (b storeBlobs) Put(ctx context.Context, name string, data []byte) error {
 	}
 	for {
 		var revision int64
-		r, err := b.records.GetRecord(ctx, b.key(name))
+		r, err := store.Get(ctx, b.records, b.key(name))
 		switch {
 		case err == nil && now.Sub(putAt(r.Value)) < freshFor:
 			return nil
@@ -213,7 +213,7 @@ func (b storeBlobs) Put(ctx context.Context, name string, data []byte) error {
 			return err
 		}
 		value := append(binary.BigEndian.AppendUint64(nil, uint64(now.UnixNano())), data...)
-		_, err = b.records.PutRecord(ctx, b.key(name), value, revision, store.Fence{})
+		_, err = store.Put(ctx, b.records, b.key(name), value, revision, store.Fence{})
 		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}
@@ -229,7 +229,7 @@ func putAt(value []byte) time.Time {
 }
 
 func (b storeBlobs) Get(ctx context.Context, name string) ([]byte, error) {
-	r, err := b.records.GetRecord(ctx, b.key(name))
+	r, err := store.Get(ctx, b.records, b.key(name))
 	if err != nil {
 		return nil, err
 	}
@@ -255,9 +255,9 @@ func (b storeBlobs) List(ctx context.Context, before time.Time) iter.Seq2[string
 }
 
 func (b storeBlobs) Delete(ctx context.Context, name string, before time.Time) error {
-	r, err := b.records.GetRecord(ctx, b.key(name))
+	r, err := store.Get(ctx, b.records, b.key(name))
 	if err == nil && putAt(r.Value).Before(before.Add(-freshFor)) {
-		err = b.records.DropRecord(ctx, b.key(name), r.Revision, store.Fence{})
+		err = store.Drop(ctx, b.records, b.key(name), r.Revision, store.Fence{})
 	}
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrConflict) {
 		return nil

@@ -62,7 +62,7 @@ func (s *Snapshots) use(ctx context.Context, project string, used map[string]boo
 				break
 			}
 			// A snapshot that was replaced since may have lost its list to another Collect.
-			now, again := s.Records.GetRecord(ctx, r.Key)
+			now, again := store.Get(ctx, s.Records, r.Key)
 			if errors.Is(again, store.ErrNotFound) {
 				break
 			}

@@ -33,13 +33,13 @@ type lostReply struct {
 	lost *int // how many replies are lost from now on
 }
 
-func (s lostReply) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	revision, err := s.MemoryStore.PutRecord(ctx, k, value, revision, f)
-	if err == nil && k.Kind == kindHead && *s.lost > 0 {
+func (s lostReply) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	next, err := s.MemoryStore.Change(ctx, f, c...)
+	if err == nil && !c[0].Drop && c[0].Key.Kind == kindHead && *s.lost > 0 {
 		*s.lost--
-		return 0, errors.New("no reply")
+		return nil, errors.New("no reply")
 	}
-	return revision, err
+	return next, err
 }
 
 // states are the folder before and after the save of these tests.

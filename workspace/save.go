@@ -174,7 +174,9 @@ func (d *snapshotDir) commit(ctx context.Context, h head, fence store.Fence) (in
 	if err := d.s.step("write the record"); err != nil {
 		return 0, err
 	}
-	put := func(on int64) (int64, error) { return d.s.Records.PutRecord(ctx, d.s.headKey(d.key), value, on, fence) }
+	put := func(on int64) (int64, error) {
+		return store.Put(ctx, d.s.Records, d.s.headKey(d.key), value, on, fence)
+	}
 	revision, err := put(d.index.Revision)
 	if !errors.Is(err, store.ErrConflict) {
 		return revision, err

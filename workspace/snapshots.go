@@ -137,7 +137,7 @@ func headKeyIn(project, key string) store.RecordKey {
 
 // current returns the head of a conversation and its revision, 0 if there is none.
 func (s *Snapshots) current(ctx context.Context, key string) (head, int64, error) {
-	r, err := s.Records.GetRecord(ctx, s.headKey(key))
+	r, err := store.Get(ctx, s.Records, s.headKey(key))
 	if errors.Is(err, store.ErrNotFound) {
 		return head{}, 0, nil
 	}
@@ -283,9 +283,9 @@ func Forget(ctx context.Context, records store.Records, project, key string, fen
 		return nil // it never had a folder
 	}
 	at := headKeyIn(project, key)
-	r, err := records.GetRecord(ctx, at)
+	r, err := store.Get(ctx, records, at)
 	if err == nil {
-		err = records.DropRecord(ctx, at, r.Revision, fence)
+		err = store.Drop(ctx, records, at, r.Revision, fence)
 	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("claude: workspace: %w", err)

@@ -201,9 +201,9 @@ func TestSnapshotsAreIncremental(t *testing.T) {
 		}
 	}
 	puts(4) // three files and the list
-	before, _ := s.records.GetRecord(t.Context(), s.worker(t, root).headKey("k"))
+	before, _ := store.Get(t.Context(), s.records, s.worker(t, root).headKey("k"))
 	puts(0)
-	if after, _ := s.records.GetRecord(t.Context(), s.worker(t, root).headKey("k")); after.Revision != before.Revision {
+	if after, _ := store.Get(t.Context(), s.records, s.worker(t, root).headKey("k")); after.Revision != before.Revision {
 		t.Error("an unchanged folder was written to the store")
 	}
 	write(t, d.Path(), map[string]string{"a": "9"})
@@ -413,9 +413,9 @@ func TestDamagedSnapshots(t *testing.T) {
 
 func putHead(t *testing.T, s *shared, w *Snapshots, text string) {
 	t.Helper()
-	r, err := s.records.GetRecord(t.Context(), w.headKey("k"))
+	r, err := store.Get(t.Context(), s.records, w.headKey("k"))
 	if err == nil {
-		_, err = s.records.PutRecord(t.Context(), r.Key, []byte(text), r.Revision, store.Fence{})
+		_, err = store.Put(t.Context(), s.records, r.Key, []byte(text), r.Revision, store.Fence{})
 	}
 	if err != nil {
 		t.Fatal(err)

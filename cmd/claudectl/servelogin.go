@@ -31,11 +31,11 @@ func keepAddress(ctx context.Context, r store.Records, project, url string) erro
 		return err
 	}
 	for {
-		old, err := r.GetRecord(ctx, addressKey(project))
+		old, err := store.Get(ctx, r, addressKey(project))
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		_, err = r.PutRecord(ctx, addressKey(project), value, old.Revision, store.Fence{})
+		_, err = store.Put(ctx, r, addressKey(project), value, old.Revision, store.Fence{})
 		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}
@@ -68,7 +68,7 @@ func (s *serveLogin) Run(c *console) error {
 	if err != nil {
 		return err
 	}
-	r, err := db.GetRecord(c.ctx, addressKey(s.Project))
+	r, err := store.Get(c.ctx, db, addressKey(s.Project))
 	if errors.Is(err, store.ErrNotFound) {
 		return &failure{exitInput, errors.New("no server has used this project of the store: start one with claudectl serve")}
 	}

@@ -37,7 +37,7 @@ func below(t *testing.T, s store.Records, folder string) map[string]int64 {
 
 func create(t *testing.T, s store.Records, name string) int64 {
 	t.Helper()
-	revision, err := s.PutRecord(t.Context(), store.RecordKey{Project: "p", Kind: "k", Name: name}, []byte(name), 0, store.Fence{})
+	revision, err := store.Put(t.Context(), s, store.RecordKey{Project: "p", Kind: "k", Name: name}, []byte(name), 0, store.Fence{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func create(t *testing.T, s store.Records, name string) int64 {
 
 func drop(t *testing.T, s store.Records, name string, revision int64) {
 	t.Helper()
-	if err := s.DropRecord(t.Context(), store.RecordKey{Project: "p", Kind: "k", Name: name}, revision, store.Fence{}); err != nil {
+	if err := store.Drop(t.Context(), s, store.RecordKey{Project: "p", Kind: "k", Name: name}, revision, store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -100,7 +100,7 @@ func TestScanAgain(t *testing.T) {
 			drop(t, s, name, revision)
 			delete(want[folder], name)
 		default:
-			next, err := s.PutRecord(t.Context(), store.RecordKey{Project: "p", Kind: "k", Name: name}, []byte(name), revision, store.Fence{})
+			next, err := store.Put(t.Context(), s, store.RecordKey{Project: "p", Kind: "k", Name: name}, []byte(name), revision, store.Fence{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +157,7 @@ func TestScanOfMuch(t *testing.T) {
 	values, revisions := make(map[string]string), make(map[string]int64)
 	put := func(i int, value string) {
 		k := key(i)
-		revision, err := s.PutRecord(t.Context(), k, []byte(value), revisions[k.Name], store.Fence{})
+		revision, err := store.Put(t.Context(), s, k, []byte(value), revisions[k.Name], store.Fence{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func TestScanOfMuch(t *testing.T) {
 				put(i, "changed")
 			}
 			k := key(433) // in folder 6, like the foreign message
-			if err := s.DropRecord(t.Context(), k, revisions[k.Name], store.Fence{}); err != nil {
+			if err := store.Drop(t.Context(), s, k, revisions[k.Name], store.Fence{}); err != nil {
 				t.Fatal(err)
 			}
 			delete(values, k.Name)

@@ -130,10 +130,10 @@ type mortal struct {
 	since   atomic.Int64
 }
 
-func (m *mortal) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	next, err := m.Fleet.PutRecord(ctx, k, value, revision, f)
+func (m *mortal) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	next, err := m.Fleet.Change(ctx, f, c...)
 	if err == nil {
-		if bytes.Contains(value, []byte(`"state":"decided"`)) && m.decided.CompareAndSwap(false, true) {
+		if bytes.Contains(c[0].Value, []byte(`"state":"decided"`)) && m.decided.CompareAndSwap(false, true) {
 			m.since.Store(0)
 			m.wrote(0)
 		} else {

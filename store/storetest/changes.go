@@ -64,7 +64,7 @@ func changesRefused(s *subject) {
 		"dropping what is not there":    {store.RecordChange{Key: s.recordKey("none"), Drop: true, Revision: 7}, store.ErrNotFound},
 		"dropping another revision":     {store.RecordChange{Key: s.recordKey("other"), Drop: true, Revision: 1 << 40}, store.ErrConflict},
 	} {
-		other, err := r.GetRecord(s.t.Context(), s.recordKey("other"))
+		other, err := store.Get(s.t.Context(), r, s.recordKey("other"))
 		if errors.Is(err, store.ErrNotFound) {
 			other.Revision = s.put(r, s.recordKey("other"), "1", 0)
 		}
@@ -92,7 +92,7 @@ func changesAgain(s *subject) {
 		}
 		other, seen[got[1]] = got[0], true
 		s.wantsRecord("a", value, got[1])
-		if err := r.DropRecord(s.t.Context(), s.recordKey("a"), got[1], store.Fence{}); err != nil {
+		if err := store.Drop(s.t.Context(), r, s.recordKey("a"), got[1], store.Fence{}); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -157,7 +157,7 @@ func changesContended(s *subject) {
 				changes := make([]store.RecordChange, len(names))
 				for at := range names {
 					name := names[(at+i)%len(names)] // in either order
-					rec, err := r.GetRecord(s.t.Context(), s.recordKey(name))
+					rec, err := store.Get(s.t.Context(), r, s.recordKey(name))
 					if err != nil {
 						s.t.Error(err)
 						return
@@ -177,7 +177,7 @@ func changesContended(s *subject) {
 	}
 	wg.Wait()
 	for _, name := range names {
-		got, err := s.Fleet.GetRecord(s.t.Context(), s.recordKey(name))
+		got, err := store.Get(s.t.Context(), s.Fleet, s.recordKey(name))
 		if err != nil || string(got.Value) != strconv.Itoa(workers*times) {
 			s.t.Errorf("%s counted %q, %v; want %d", name, got.Value, err, workers*times)
 		}
@@ -200,7 +200,7 @@ func changesIfEmpty(s *subject) {
 			s.wantsError(made+" beside "+name, err, store.ErrConflict)
 			s.wantsRecord("other", "", 0)
 			s.wantsRecord(name, "x", there)
-			if err := r.DropRecord(s.t.Context(), s.recordKey(name), there, store.Fence{}); err != nil {
+			if err := store.Drop(s.t.Context(), r, s.recordKey(name), there, store.Fence{}); err != nil {
 				s.t.Fatal(err)
 			}
 		}
@@ -211,7 +211,7 @@ func changesIfEmpty(s *subject) {
 		s.wantsRecord("other", "", got[0])
 		s.wantsRecord(made, "1", got[1])
 		for i, c := range changes {
-			if err := r.DropRecord(s.t.Context(), c.Key, got[i], store.Fence{}); err != nil {
+			if err := store.Drop(s.t.Context(), r, c.Key, got[i], store.Fence{}); err != nil {
 				s.t.Fatal(err)
 			}
 		}
@@ -259,7 +259,7 @@ func changesIfOthers(s *subject) {
 			if err != nil {
 				s.t.Fatalf("in an empty folder: %v", err)
 			}
-			if err := r.DropRecord(s.t.Context(), own[0].Key, got[0], fence); err != nil {
+			if err := store.Drop(s.t.Context(), r, own[0].Key, got[0], fence); err != nil {
 				s.t.Fatal(err)
 			}
 		}
@@ -269,7 +269,7 @@ func changesIfOthers(s *subject) {
 			_, err := s.change(r, fence, empty()...)
 			s.wantsError("beside another's", err, store.ErrConflict)
 		}
-		if err := other.DropRecord(s.t.Context(), s.recordKey(name), there, store.Fence{}); err != nil {
+		if err := store.Drop(s.t.Context(), other, s.recordKey(name), there, store.Fence{}); err != nil {
 			s.t.Fatal(err)
 		}
 		if _, err := s.change(r, fence, empty()...); err != nil {
@@ -307,7 +307,7 @@ func changesBad(s *subject) {
 			s.t.Errorf("%s: %v, want a *KeyError", name, err)
 		}
 	}
-	if _, err := changer(r).Change(ended(s.t), store.Fence{}, a); err == nil {
+	if _, err := r.Change(ended(s.t), store.Fence{}, a); err == nil {
 		s.t.Error("Change works with a context that has ended")
 	}
 	s.wantsRecord("a", "", 0)

@@ -5,9 +5,6 @@
 //		storetest.Run(t, storetest.Target{Open: func(t *testing.T) store.Fleet { return open(t) }})
 //	}
 //
-// [store.Batcher] finds out whether a store is a [store.RecordBatcher], and
-// [store.Viewer] whether it is a [store.RecordViewer].
-//
 // Every test uses its own projects with unique names, so that a store can be
 // shared by tests and between runs.
 //

@@ -67,6 +67,8 @@ var ErrFault = errors.New("storetest: a fault was injected")
 type StoreCall struct {
 	N      int    // 1 for the first call of the store
 	Method string // such as "Append"
+	// Kinds are those of the records that a Change names, in its order.
+	Kinds []string
 }
 
 // Seeded chooses faults at random, the same ones for the same seed and order of
@@ -113,11 +115,7 @@ type late struct {
 	do    func()
 }
 
-var _ interface {
-	store.Fleet
-	store.RecordBatcher
-	store.RecordViewer
-} = (*FaultyStore)(nil)
+var _ store.Fleet = (*FaultyStore)(nil)
 
 // Calls returns how many calls there were.
 func (f *FaultyStore) Calls() int {
@@ -149,10 +147,10 @@ func (f *FaultyStore) catchUp(call int) {
 }
 
 // next counts a call and returns its number and its fault.
-func (f *FaultyStore) next(method string) (n int, fault StoreFault) {
+func (f *FaultyStore) next(c StoreCall) (n int, fault StoreFault) {
 	f.mu.Lock()
 	f.calls++
-	c := StoreCall{f.calls, method}
+	c.N = f.calls
 	f.mu.Unlock()
 	return c.N, f.choose(c)
 }
@@ -170,7 +168,11 @@ func hang(ctx context.Context) error {
 
 // do makes a call that changes something, or returns one thing.
 func do[T any](ctx context.Context, f *FaultyStore, method string, call func(context.Context) (T, error)) (T, error) {
-	n, fault := f.next(method)
+	return doCall(ctx, f, StoreCall{Method: method}, call)
+}
+
+func doCall[T any](ctx context.Context, f *FaultyStore, c StoreCall, call func(context.Context) (T, error)) (T, error) {
+	n, fault := f.next(c)
 	defer f.catchUp(n)
 	var none T
 	switch fault {
@@ -208,7 +210,7 @@ func (f *FaultyStore) run(ctx context.Context, method string, call func(context.
 func loop[T any](ctx context.Context, f *FaultyStore, method string, call func() iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
-		n, fault := f.next(method)
+		n, fault := f.next(StoreCall{Method: method})
 		defer f.catchUp(n)
 		switch fault {
 		case Fail, Late, Later:
@@ -276,58 +278,24 @@ func (f *FaultyStore) Release(ctx context.Context, l store.Lease) error {
 	return f.run(ctx, "Release", func(ctx context.Context) error { return f.s.Release(ctx, l) })
 }
 
-// GetRecord implements [store.Records].
-func (f *FaultyStore) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
-	return do(ctx, f, "GetRecord", func(ctx context.Context) (store.Record, error) { return f.s.GetRecord(ctx, k) })
+// View implements [store.Records].
+func (f *FaultyStore) View(ctx context.Context, v store.View) ([]store.Record, error) {
+	return do(ctx, f, "View", func(ctx context.Context) ([]store.Record, error) { return f.s.View(ctx, v) })
 }
 
-// PutRecord implements [store.Records].
-func (f *FaultyStore) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, fence store.Fence) (int64, error) {
-	return do(ctx, f, "PutRecord", func(ctx context.Context) (int64, error) { return f.s.PutRecord(ctx, k, value, revision, fence) })
-}
-
-// DropRecord implements [store.Records].
-func (f *FaultyStore) DropRecord(ctx context.Context, k store.RecordKey, revision int64, fence store.Fence) error {
-	return f.run(ctx, "DropRecord", func(ctx context.Context) error { return f.s.DropRecord(ctx, k, revision, fence) })
-}
-
-// Batches implements [store.RecordBatcher]: if the store that goes wrong is one.
-func (f *FaultyStore) Batches(s store.Records) bool {
-	return s == store.Records(f) && f.batcher() != nil
-}
-
-// batcher is the store as one that makes several changes at once, nil if it does not.
-func (f *FaultyStore) batcher() store.RecordBatcher {
-	return store.Batcher(f.s)
-}
-
-// ChangeRecords implements [store.RecordBatcher].
-func (f *FaultyStore) ChangeRecords(ctx context.Context, changes []store.RecordChange, fence store.Fence) ([]int64, error) {
-	b := f.batcher()
-	if b == nil {
-		return nil, errors.ErrUnsupported
+// Change implements [store.Records].
+func (f *FaultyStore) Change(ctx context.Context, fence store.Fence, c ...store.RecordChange) ([]int64, error) {
+	call := StoreCall{Method: "Change"}
+	for _, one := range c {
+		call.Kinds = append(call.Kinds, one.Key.Kind)
 	}
-	return do(ctx, f, "ChangeRecords", func(ctx context.Context) ([]int64, error) { return b.ChangeRecords(ctx, changes, fence) })
+	return doCall(ctx, f, call, func(ctx context.Context) ([]int64, error) { return f.s.Change(ctx, fence, c...) })
 }
 
-// Views implements [store.RecordViewer]: if the store that goes wrong is one.
-func (f *FaultyStore) Views(s store.Records) bool {
-	return s == store.Records(f) && f.viewer() != nil
-}
-
-// viewer is the store as one that reads several records in one step, nil if it does
-// not.
-func (f *FaultyStore) viewer() store.RecordViewer {
-	return store.Viewer(f.s)
-}
-
-// ViewRecords implements [store.RecordViewer].
-func (f *FaultyStore) ViewRecords(ctx context.Context, keys, folders []store.RecordKey) ([]store.Record, error) {
-	v := f.viewer()
-	if v == nil {
-		return nil, errors.ErrUnsupported
-	}
-	return do(ctx, f, "ViewRecords", func(ctx context.Context) ([]store.Record, error) { return v.ViewRecords(ctx, keys, folders) })
+// Watch implements [store.Records]. It does not go wrong, and does not count as a call: a
+// watcher reads at its own pace, and a seed would mean something else each time.
+func (f *FaultyStore) Watch(ctx context.Context, project string) iter.Seq2[store.Changed, error] {
+	return f.s.Watch(ctx, project)
 }
 
 // Scan implements [store.Records].

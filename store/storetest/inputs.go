@@ -99,10 +99,10 @@ func calls(s *subject, good store.Key, bad string) map[string]func(store.Fleet) 
 			return lastError(s.Scan(ctx, store.Folder{Project: good.Project, Kind: bad}, ""))
 		},
 		"PutRecord, fence": func(s store.Fleet) error {
-			_, err := s.PutRecord(ctx, record, nil, 0, fence)
+			_, err := store.Put(ctx, s, record, nil, 0, fence)
 			return err
 		},
-		"DropRecord, fence": func(s store.Fleet) error { return s.DropRecord(ctx, record, 1, fence) },
+		"DropRecord, fence": func(s store.Fleet) error { return store.Drop(ctx, s, record, 1, fence) },
 	}
 	for what, k := range map[string]store.Key{"project": project, "session": session, "sub": sub} {
 		out["Append, "+what] = func(s store.Fleet) error { return s.Append(ctx, k, batch("", line("a"))) }
@@ -110,9 +110,9 @@ func calls(s *subject, good store.Key, bad string) map[string]func(store.Fleet) 
 		out["Delete, "+what] = func(s store.Fleet) error { return s.Delete(ctx, k, store.Fence{}) }
 	}
 	for what, k := range map[string]store.RecordKey{"project": elsewhere, "kind": kind, "name": name} {
-		out["GetRecord, "+what] = func(s store.Fleet) error { _, err := s.GetRecord(ctx, k); return err }
-		out["PutRecord, "+what] = func(s store.Fleet) error { _, err := s.PutRecord(ctx, k, nil, 0, store.Fence{}); return err }
-		out["DropRecord, "+what] = func(s store.Fleet) error { return s.DropRecord(ctx, k, 1, store.Fence{}) }
+		out["GetRecord, "+what] = func(s store.Fleet) error { _, err := store.Get(ctx, s, k); return err }
+		out["PutRecord, "+what] = func(s store.Fleet) error { _, err := store.Put(ctx, s, k, nil, 0, store.Fence{}); return err }
+		out["DropRecord, "+what] = func(s store.Fleet) error { return store.Drop(ctx, s, k, 1, store.Fence{}) }
 	}
 	return out
 }
@@ -194,7 +194,7 @@ func longestNames(s *subject) {
 		names = append(names, name)
 	}
 	for rec := range s.sorted(r, k.Project, part, names) {
-		got, err := s.again().GetRecord(s.t.Context(), rec.Key)
+		got, err := store.Get(s.t.Context(), s.again(), rec.Key)
 		if err != nil || string(got.Value) != rec.Key.Name {
 			s.t.Errorf("GetRecord = %.300v, %.300v", got, err)
 		}

@@ -43,7 +43,7 @@ func keepsStay(s *subject) {
 	s.wantsRecord("none", "", 0)
 	// What was kept has lost nothing: it can still be changed and dropped.
 	next := s.put(r, s.recordKey("kept"), "l", kept)
-	if err := r.DropRecord(s.t.Context(), s.recordKey("kept"), next, store.Fence{}); err != nil {
+	if err := store.Drop(s.t.Context(), r, s.recordKey("kept"), next, store.Fence{}); err != nil {
 		s.t.Errorf("dropping what was kept: %v", err)
 	}
 	s.put(r, s.recordKey("none"), "", 0)
@@ -54,7 +54,7 @@ func keepsRefused(s *subject) {
 	old := s.put(r, s.recordKey("there"), "1", 0)
 	now := s.put(r, s.recordKey("there"), "2", old)
 	gone := s.put(r, s.recordKey("gone"), "", 0)
-	if err := r.DropRecord(s.t.Context(), s.recordKey("gone"), gone, store.Fence{}); err != nil {
+	if err := store.Drop(s.t.Context(), r, s.recordKey("gone"), gone, store.Fence{}); err != nil {
 		s.t.Fatal(err)
 	}
 	other := s.put(r, s.recordKey("other"), "x", 0)

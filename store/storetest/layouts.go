@@ -30,7 +30,7 @@ func layoutWithout(s *subject) {
 func layoutNewer(s *subject) {
 	k, r := s.session(), store.RecordKey{Project: s.project, Kind: "thing", Name: "a"}
 	s.append(k, line("one"))
-	if _, err := s.PutRecord(s.t.Context(), r, []byte("1"), 0, store.Fence{}); err != nil {
+	if _, err := store.Put(s.t.Context(), s, r, []byte("1"), 0, store.Fence{}); err != nil {
 		s.t.Fatal(err)
 	}
 	s.target.Layout(s.t, s.Fleet, "1000")

@@ -273,7 +273,7 @@ func modelRecords(s *subject, seed uint64) {
 		revision, value := based(k), fmt.Appendf(nil, "value %d", n)
 		switch step := w.random.IntN(8); {
 		case step < 4:
-			next, err := r.PutRecord(ctx, k, value, revision, f)
+			next, err := store.Put(ctx, r, k, value, revision, f)
 			switch {
 			case stale:
 				w.agrees("put of a lost owner", err, store.ErrLeaseLost)
@@ -284,7 +284,7 @@ func modelRecords(s *subject, seed uint64) {
 				took(k, value, next)
 			}
 		case step < 6:
-			err := r.DropRecord(ctx, k, max(revision, 1), f)
+			err := store.Drop(ctx, r, k, max(revision, 1), f)
 			switch {
 			case stale:
 				w.agrees("drop of a lost owner", err, store.ErrLeaseLost)
@@ -303,12 +303,9 @@ func modelRecords(s *subject, seed uint64) {
 	}
 }
 
-// changeSeveral makes several changes at once, if the store can.
+// changeSeveral makes several changes at once.
 func (w *walk) changeSeveral(ctx context.Context, r store.Records, keys []store.RecordKey, held map[store.RecordKey]store.Record, based func(store.RecordKey) int64, took func(store.RecordKey, []byte, int64), n int) {
 	w.t.Helper()
-	if changer(r) == nil {
-		return
-	}
 	f, stale := w.fence()
 	var changes []store.RecordChange
 	var want error
@@ -334,7 +331,7 @@ func (w *walk) changeSeveral(ctx context.Context, r store.Records, keys []store.
 		}
 		changes = append(changes, c)
 	}
-	next, err := changer(r).Change(ctx, f, changes...)
+	next, err := r.Change(ctx, f, changes...)
 	if stale && (want == nil || !errors.Is(err, want)) { // either reason will do
 		want = store.ErrLeaseLost
 	}
@@ -379,7 +376,7 @@ func (w *walk) compareRecords(keys []store.RecordKey, held map[store.RecordKey]s
 		}
 	}
 	k := keys[n%len(keys)]
-	switch got, err := r.GetRecord(ctx, k); {
+	switch got, err := store.Get(ctx, r, k); {
 	case errors.Is(err, store.ErrNotFound):
 		same("nothing", nil, func(o store.RecordKey) bool { return o == k })
 	case err != nil:
@@ -391,8 +388,8 @@ func (w *walk) compareRecords(keys []store.RecordKey, held map[store.RecordKey]s
 	same("Scan after "+k.Name, collect(w.t, r.Scan(ctx, store.Folder{Project: w.project, Kind: k.Kind}, k.Name)), func(o store.RecordKey) bool { return o.Kind == k.Kind && o.Name > k.Name })
 	below := func(o store.RecordKey) bool { return o.Kind == k.Kind && strings.HasPrefix(o.Name, "a/") }
 	same("Scan a", collect(w.t, r.Scan(ctx, store.Folder{Project: w.project, Kind: k.Kind, Name: "a"}, "")), below)
-	if v, ok := r.(viewing); ok && n%3 == 0 {
-		got, err := v.View(ctx, store.View{Keys: []store.RecordKey{k}, Folders: []store.Folder{{Project: w.project, Kind: k.Kind, Name: "a"}}})
+	if n%3 == 0 {
+		got, err := r.View(ctx, store.View{Keys: []store.RecordKey{k}, Folders: []store.Folder{{Project: w.project, Kind: k.Kind, Name: "a"}}})
 		if err != nil {
 			w.fatal("View: %v", err)
 		}
@@ -443,7 +440,7 @@ func modelLeases(s *subject, seed uint64) {
 			}
 			w.agrees("renew "+name, l.Renew(ctx, lease), want)
 			if r := w.other(); i+2 > last {
-				_, err := r.PutRecord(ctx, store.RecordKey{Project: s.project, Kind: "k", Name: fmt.Sprint("n", n, "-", i)}, nil, 0, lease.Fence)
+				_, err := store.Put(ctx, r, store.RecordKey{Project: s.project, Kind: "k", Name: fmt.Sprint("n", n, "-", i)}, nil, 0, lease.Fence)
 				w.agrees("put under "+name, err, want)
 			}
 		}

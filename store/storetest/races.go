@@ -300,7 +300,7 @@ func oldOwnerChangesNothing(s *subject) {
 		once := sync.OnceFunc(wrote.Done)
 		defer once()
 		for rev := int64(0); ; {
-			next, err := s.PutRecord(s.t.Context(), rk, nil, rev, first.Fence)
+			next, err := store.Put(s.t.Context(), s, rk, nil, rev, first.Fence)
 			if err != nil {
 				s.wantsLost("PutRecord", err)
 				return
@@ -318,13 +318,13 @@ func oldOwnerChangesNothing(s *subject) {
 	entries := collect(s.t, store.Entries(s.t.Context(), other, k))
 	var before store.Record
 	var err error
-	if before, err = other.GetRecord(s.t.Context(), rk); err != nil {
+	if before, err = store.Get(s.t.Context(), other, rk); err != nil {
 		s.t.Error(err)
 	}
 	wg.Wait()
 	s.wantsLost("Delete", s.Delete(s.t.Context(), k, first.Fence))
-	s.wantsLost("DropRecord", s.DropRecord(s.t.Context(), rk, before.Revision, first.Fence))
-	if now, err := s.GetRecord(s.t.Context(), rk); err != nil || now.Revision != before.Revision {
+	s.wantsLost("DropRecord", store.Drop(s.t.Context(), s, rk, before.Revision, first.Fence))
+	if now, err := store.Get(s.t.Context(), s, rk); err != nil || now.Revision != before.Revision {
 		s.t.Errorf("the record has revision %d, %v; the new owner saw %d", now.Revision, err, before.Revision)
 	}
 	if now := collect(s.t, store.Entries(s.t.Context(), other, k)); len(now) != len(entries) {
@@ -358,7 +358,7 @@ func successorGone(s *subject) {
 	s.wantsLost("Renew", l.Renew(s.t.Context(), first))
 	s.wantsLost("Append of the second", s.Append(s.t.Context(), k, fenced(second, line("b"))))
 	s.wantsLost("Delete", s.Fleet.Delete(s.t.Context(), k, first.Fence))
-	_, err := s.Fleet.PutRecord(s.t.Context(), store.RecordKey{Project: s.project, Kind: "k", Name: "n"}, nil, 0, first.Fence)
+	_, err := store.Put(s.t.Context(), s.Fleet, store.RecordKey{Project: s.project, Kind: "k", Name: "n"}, nil, 0, first.Fence)
 	s.wantsLost("PutRecord", err)
 	if err := l.Release(s.t.Context(), first); err != nil {
 		s.t.Error(err)

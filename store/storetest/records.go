@@ -34,35 +34,35 @@ func recordPut(s *subject) {
 	k := store.RecordKey{Project: s.project, Kind: "question", Name: "a/1"}
 	value := string([]byte{0, 1, 0xff, '\n', '"', '\''})
 	rev := s.put(r, k, value, 0)
-	got, err := s.again().GetRecord(s.t.Context(), k)
+	got, err := store.Get(s.t.Context(), s.again(), k)
 	if err != nil || got.Key != k || string(got.Value) != value || got.Revision != rev {
 		s.t.Fatalf("GetRecord = %+v, %v", got, err)
 	}
 	rev = s.put(r, k, "", rev)
-	if got, err = r.GetRecord(s.t.Context(), k); err != nil || len(got.Value) != 0 || got.Revision != rev {
+	if got, err = store.Get(s.t.Context(), r, k); err != nil || len(got.Value) != 0 || got.Revision != rev {
 		s.t.Errorf("an empty value: %+v, %v", got, err)
 	}
 	big := bytes.Repeat([]byte("x"), store.MaxRecord)
-	if _, err := r.PutRecord(s.t.Context(), k, big, rev, store.Fence{}); err != nil {
+	if _, err := store.Put(s.t.Context(), r, k, big, rev, store.Fence{}); err != nil {
 		s.t.Errorf("a large value: %v", err)
 	}
-	_, err = r.PutRecord(s.t.Context(), k, append(big, 'x'), rev, store.Fence{})
+	_, err = store.Put(s.t.Context(), r, k, append(big, 'x'), rev, store.Fence{})
 	s.wantsError("a value that is too large", err, store.ErrInvalid)
 }
 
 func recordConflict(s *subject) {
 	r := s.Fleet
 	k := store.RecordKey{Project: s.project, Kind: "question", Name: "a"}
-	_, err := r.PutRecord(s.t.Context(), k, nil, 7, store.Fence{})
+	_, err := store.Put(s.t.Context(), r, k, nil, 7, store.Fence{})
 	s.wantsError("a change of what is not there", err, store.ErrConflict)
 	one := s.put(r, k, "1", 0)
-	_, err = r.PutRecord(s.t.Context(), k, []byte("x"), 0, store.Fence{})
+	_, err = store.Put(s.t.Context(), r, k, []byte("x"), 0, store.Fence{})
 	s.wantsError("making what is there", err, store.ErrConflict)
 	two := s.put(r, k, "2", one)
-	_, err = r.PutRecord(s.t.Context(), k, []byte("x"), one, store.Fence{})
+	_, err = store.Put(s.t.Context(), r, k, []byte("x"), one, store.Fence{})
 	s.wantsError("an old revision", err, store.ErrConflict)
-	s.wantsError("dropping an old revision", r.DropRecord(s.t.Context(), k, one, store.Fence{}), store.ErrConflict)
-	if got, err := r.GetRecord(s.t.Context(), k); err != nil || string(got.Value) != "2" || got.Revision != two {
+	s.wantsError("dropping an old revision", store.Drop(s.t.Context(), r, k, one, store.Fence{}), store.ErrConflict)
+	if got, err := store.Get(s.t.Context(), r, k); err != nil || string(got.Value) != "2" || got.Revision != two {
 		s.t.Errorf("GetRecord = %+v, %v", got, err)
 	}
 }
@@ -70,7 +70,7 @@ func recordConflict(s *subject) {
 func recordDropped(s *subject) {
 	r := s.Fleet
 	k := store.RecordKey{Project: s.project, Kind: "question", Name: "a"}
-	s.wantsError("dropping what is not there", r.DropRecord(s.t.Context(), k, 1, store.Fence{}), store.ErrNotFound)
+	s.wantsError("dropping what is not there", store.Drop(s.t.Context(), r, k, 1, store.Fence{}), store.ErrNotFound)
 	seen := map[int64]bool{}
 	for range 5 {
 		rev := s.put(r, k, "1", 0)
@@ -78,12 +78,12 @@ func recordDropped(s *subject) {
 			s.t.Fatalf("revision %d is used again", rev)
 		}
 		seen[rev] = true
-		if err := r.DropRecord(s.t.Context(), k, rev, store.Fence{}); err != nil {
+		if err := store.Drop(s.t.Context(), r, k, rev, store.Fence{}); err != nil {
 			s.t.Fatal(err)
 		}
-		_, err := r.GetRecord(s.t.Context(), k)
+		_, err := store.Get(s.t.Context(), r, k)
 		s.wantsError("GetRecord", err, store.ErrNotFound)
-		_, err = r.PutRecord(s.t.Context(), k, nil, rev, store.Fence{})
+		_, err = store.Put(s.t.Context(), r, k, nil, rev, store.Fence{})
 		s.wantsError("a change of what was dropped", err, store.ErrConflict)
 	}
 }
@@ -137,7 +137,7 @@ func recordLargeScan(s *subject) {
 	const count = 6
 	for i := range count {
 		value := bytes.Repeat([]byte{'0' + byte(i)}, store.MaxRecord)
-		if _, err := r.PutRecord(s.t.Context(), store.RecordKey{Project: s.project, Kind: "queue", Name: fmt.Sprintf("a/%d", i)}, value, 0, store.Fence{}); err != nil {
+		if _, err := store.Put(s.t.Context(), r, store.RecordKey{Project: s.project, Kind: "queue", Name: fmt.Sprintf("a/%d", i)}, value, 0, store.Fence{}); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -161,12 +161,12 @@ func recordOwnBytes(s *subject) {
 	r := s.Fleet
 	k := store.RecordKey{Project: s.project, Kind: "queue", Name: "a/1"}
 	given := []byte(text)
-	if _, err := r.PutRecord(s.t.Context(), k, given, 0, store.Fence{}); err != nil {
+	if _, err := store.Put(s.t.Context(), r, k, given, 0, store.Fence{}); err != nil {
 		s.t.Fatal(err)
 	}
 	clear(given)
 	get := func() []store.Record {
-		rec, err := r.GetRecord(s.t.Context(), k)
+		rec, err := store.Get(s.t.Context(), r, k)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -231,13 +231,13 @@ func recordContended(s *subject) {
 		r := s.again()
 		wg.Go(func() {
 			for n := 0; n < times; {
-				rec, err := r.GetRecord(s.t.Context(), k)
+				rec, err := store.Get(s.t.Context(), r, k)
 				if err != nil {
 					s.t.Error(err)
 					return
 				}
 				i, _ := strconv.Atoi(string(rec.Value)) // 0 fails the count
-				switch _, err := r.PutRecord(s.t.Context(), k, []byte(strconv.Itoa(i+1)), rec.Revision, store.Fence{}); {
+				switch _, err := store.Put(s.t.Context(), r, k, []byte(strconv.Itoa(i+1)), rec.Revision, store.Fence{}); {
 				case err == nil:
 					n++
 				case !errors.Is(err, store.ErrConflict):
@@ -248,7 +248,7 @@ func recordContended(s *subject) {
 		})
 	}
 	wg.Wait()
-	got, err := s.Fleet.GetRecord(s.t.Context(), k)
+	got, err := store.Get(s.t.Context(), s.Fleet, k)
 	if err != nil || string(got.Value) != strconv.Itoa(workers*times) {
 		s.t.Errorf("counted %q, %v; want %d", got.Value, err, workers*times)
 	}
@@ -259,16 +259,16 @@ func recordFenced(s *subject) {
 	r := s.Fleet
 	k := store.RecordKey{Project: s.project, Kind: "state", Name: "a"}
 	lease := s.acquire(l, "me", time.Minute)
-	rev, err := r.PutRecord(s.t.Context(), k, []byte("1"), 0, lease.Fence)
+	rev, err := store.Put(s.t.Context(), r, k, []byte("1"), 0, lease.Fence)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	old := lease.Fence
 	old.Token--
-	_, err = r.PutRecord(s.t.Context(), k, []byte("2"), rev, old)
+	_, err = store.Put(s.t.Context(), r, k, []byte("2"), rev, old)
 	s.wantsError("an old token", err, store.ErrLeaseLost)
-	s.wantsError("an old token drops", r.DropRecord(s.t.Context(), k, rev, old), store.ErrLeaseLost)
-	if err := r.DropRecord(s.t.Context(), k, rev, lease.Fence); err != nil {
+	s.wantsError("an old token drops", store.Drop(s.t.Context(), r, k, rev, old), store.ErrLeaseLost)
+	if err := store.Drop(s.t.Context(), r, k, rev, lease.Fence); err != nil {
 		s.t.Error(err)
 	}
 }
@@ -276,19 +276,19 @@ func recordFenced(s *subject) {
 func recordRefused(s *subject) {
 	r := s.Fleet
 	for _, k := range []store.RecordKey{{}, {Project: "..", Kind: "k", Name: "n"}, {Project: s.project, Kind: "../k", Name: "n"}, {Project: s.project, Kind: "k", Name: "../n"}, {Project: s.project, Kind: "k"}} {
-		_, err := r.PutRecord(s.t.Context(), k, nil, 0, store.Fence{})
-		_, err2 := r.GetRecord(s.t.Context(), k)
-		for _, err := range []error{err, err2, r.DropRecord(s.t.Context(), k, 1, store.Fence{})} {
+		_, err := store.Put(s.t.Context(), r, k, nil, 0, store.Fence{})
+		_, err2 := store.Get(s.t.Context(), r, k)
+		for _, err := range []error{err, err2, store.Drop(s.t.Context(), r, k, 1, store.Fence{})} {
 			if _, ok := errors.AsType[*store.KeyError](err); !ok {
 				s.t.Errorf("%v: %v, want a *KeyError", k, err)
 			}
 		}
 	}
 	k := store.RecordKey{Project: s.project, Kind: "k", Name: "n"}
-	if _, err := r.PutRecord(ended(s.t), k, nil, 0, store.Fence{}); err == nil {
+	if _, err := store.Put(ended(s.t), r, k, nil, 0, store.Fence{}); err == nil {
 		s.t.Error("PutRecord works with a context that has ended")
 	}
-	_, err := r.GetRecord(s.t.Context(), k)
+	_, err := store.Get(s.t.Context(), r, k)
 	s.wantsError("GetRecord", err, store.ErrNotFound)
 }
 

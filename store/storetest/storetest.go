@@ -64,22 +64,11 @@ func Run(t *testing.T, target Target) {
 	group("Delete", deletions())
 	group("Leases", leases())
 	group("Records", records())
-	s := target.Open(t)
-	if changer(s) != nil {
-		group("Change", changes())
-	}
-	if _, ok := s.(changing); ok {
-		group("Keep", keeps())
-	}
-	if viewer(s) != nil {
-		group("View", views())
-	}
-	if _, ok := s.(viewing); ok {
-		group("Strengths", strengths())
-	}
-	if _, ok := s.(watching); ok {
-		group("Watch", watches())
-	}
+	group("Change", changes())
+	group("Keep", keeps())
+	group("View", views())
+	group("Strengths", strengths())
+	group("Watch", watches())
 	if target.Layout != nil {
 		group("Layout", layouts())
 	}
@@ -208,7 +197,7 @@ func (s *subject) recordKey(name string) store.RecordKey {
 // wantsRecord wants a record to have a value; none if its revision is 0.
 func (s *subject) wantsRecord(name, value string, revision int64) {
 	s.t.Helper()
-	got, err := s.again().GetRecord(s.t.Context(), s.recordKey(name))
+	got, err := store.Get(s.t.Context(), s.again(), s.recordKey(name))
 	if revision == 0 {
 		s.wantsError(name, err, store.ErrNotFound)
 	} else if err != nil || string(got.Value) != value || got.Revision != revision {
@@ -245,11 +234,11 @@ func (s *subject) refused(of store.Fleet, k store.Key, r store.RecordKey, want e
 	l := store.Lease{Fence: store.Fence{Project: k.Project, Name: "lease", Token: 1}, Owner: "owner", TTL: time.Minute}
 	wants("Renew", of.Renew(ctx, l))
 	wants("Release", of.Release(ctx, l))
-	_, err = of.GetRecord(ctx, r)
-	wants("GetRecord", err)
-	_, err = of.PutRecord(ctx, r, []byte("2"), 0, store.Fence{})
-	wants("PutRecord", err)
-	wants("DropRecord", of.DropRecord(ctx, r, 1, store.Fence{}))
+	_, err = of.View(ctx, store.View{Keys: []store.RecordKey{r}})
+	wants("View", err)
+	_, err = of.Change(ctx, store.Fence{}, store.RecordChange{Key: r, Value: []byte("2")})
+	wants("Change", err)
+	wants("Watch", lastError(of.Watch(ctx, r.Project)))
 	wants("Scan", lastError(of.Scan(ctx, store.Folder{Project: r.Project, Kind: r.Kind}, "")))
 	wants("Scan", lastError(of.Scan(ctx, store.Folder{Project: r.Project, Kind: r.Kind, Name: "folder"}, "")))
 }
@@ -311,7 +300,7 @@ func (s *subject) tick() {
 // put changes a record and wants it to work.
 func (s *subject) put(r store.Records, k store.RecordKey, value string, revision int64) int64 {
 	s.t.Helper()
-	next, err := r.PutRecord(s.t.Context(), k, []byte(value), revision, store.Fence{})
+	next, err := store.Put(s.t.Context(), r, k, []byte(value), revision, store.Fence{})
 	if err != nil {
 		s.t.Fatalf("PutRecord %v: %v", k, err)
 	}
@@ -342,7 +331,7 @@ func (s *subject) sorted(r store.Records, project, kind string, names []string) 
 
 // change makes changes, all or none.
 func (s *subject) change(r store.Records, f store.Fence, c ...store.RecordChange) ([]int64, error) {
-	return changer(r).Change(s.t.Context(), f, c...)
+	return r.Change(s.t.Context(), f, c...)
 }
 
 // asked is a view of the records with some names and in some folders; the name "" is all
@@ -364,7 +353,7 @@ func (s *subject) view(r store.Records, names, folders []string) []store.Record 
 	s.t.Helper()
 	v := s.asked(names, folders)
 	v.Known = true
-	all, err := viewer(r).View(s.t.Context(), v)
+	all, err := r.View(s.t.Context(), v)
 	if err != nil {
 		s.t.Fatalf("View: %v", err)
 	}

@@ -30,9 +30,9 @@ func strongOthers(s *subject) {
 	const times = 30
 	revision := int64(0)
 	for i := range times {
-		author, reader := store.Records(s.Fleet), viewer(other)
+		author, reader := s.Fleet, other
 		if i%2 == 0 {
-			author, reader = other, viewer(s.Fleet)
+			author, reader = other, s.Fleet
 		}
 		value := fmt.Sprint(i)
 		revision = s.put(author, s.recordKey("there"), value, revision)
@@ -41,7 +41,7 @@ func strongOthers(s *subject) {
 		if err != nil || len(all) != 2 || all[0].Revision != made || all[1].Revision != revision || string(all[1].Value) != value {
 			s.t.Fatalf("%d was changed and made; a strong view has %+v, %v", i, all, err)
 		}
-		if err := author.DropRecord(s.t.Context(), s.recordKey("queue/"+value), made, store.Fence{}); err != nil {
+		if err := store.Drop(s.t.Context(), author, s.recordKey("queue/"+value), made, store.Fence{}); err != nil {
 			s.t.Fatal(err)
 		}
 		if all, err := reader.View(s.t.Context(), v); err != nil || len(all) != 1 {
@@ -52,7 +52,7 @@ func strongOthers(s *subject) {
 
 // knownRead: what this store has read is known to it.
 func knownRead(s *subject) {
-	other, mine := s.again(), viewer(s.Fleet)
+	other, mine := s.again(), s.Fleet
 	v := s.asked([]string{"there"}, nil)
 	known := v
 	known.Known = true
@@ -79,7 +79,7 @@ func viewsKinds(s *subject) {
 		}
 	}
 	for _, known := range []bool{false, true} {
-		all, err := viewer(s.Fleet).View(s.t.Context(), store.View{Known: known, Folders: []store.Folder{{Project: s.project, Kind: "b"}, {Project: s.project, Kind: "a"}, {Project: s.project, Kind: "none"}}})
+		all, err := s.Fleet.View(s.t.Context(), store.View{Known: known, Folders: []store.Folder{{Project: s.project, Kind: "b"}, {Project: s.project, Kind: "a"}, {Project: s.project, Kind: "none"}}})
 		var got []string
 		for _, r := range all {
 			got = append(got, r.Key.String())
@@ -97,7 +97,7 @@ func viewsTwice(s *subject) {
 	for _, known := range []bool{false, true} {
 		v := s.asked([]string{"a/b/1", "a/b/1"}, []string{"a/b", "a", ""})
 		v.Known = known
-		if all, err := viewer(s.Fleet).View(s.t.Context(), v); err != nil || len(all) != 3 {
+		if all, err := s.Fleet.View(s.t.Context(), v); err != nil || len(all) != 3 {
 			s.t.Errorf("known %v: %+v, %v; want 3 records", known, all, err)
 		}
 	}
@@ -123,7 +123,7 @@ func viewsMany(s *subject) {
 	s.put(s.Fleet, s.recordKey("one"), "", 0)
 	s.wantsTooLarge(s.asked(nil, []string{"many"}), s.asked([]string{"one"}, []string{"many"}), store.MaxViewed)
 	s.put(s.Fleet, s.recordKey("many/more"), "", 0)
-	_, err := viewer(s.Fleet).View(s.t.Context(), s.asked(nil, []string{"many"}))
+	_, err := s.Fleet.View(s.t.Context(), s.asked(nil, []string{"many"}))
 	s.wantsError("a folder that is too large", err, store.ErrTooLarge)
 }
 
@@ -138,10 +138,10 @@ func (s *subject) wantsTooLarge(fits, large store.View, want int) {
 	s.t.Helper()
 	for _, known := range []bool{false, true} {
 		fits.Known, large.Known = known, known
-		if all, err := viewer(s.Fleet).View(s.t.Context(), fits); err != nil || len(all) != want {
+		if all, err := s.Fleet.View(s.t.Context(), fits); err != nil || len(all) != want {
 			s.t.Errorf("known %v: a view that fits has %d records, %v; want %d", known, len(all), err, want)
 		}
-		_, err := viewer(s.Fleet).View(s.t.Context(), large)
+		_, err := s.Fleet.View(s.t.Context(), large)
 		s.wantsError(fmt.Sprint("known ", known, ": a view that is too large"), err, store.ErrTooLarge)
 	}
 }

@@ -32,7 +32,7 @@ func viewsAsked(s *subject) {
 	other.Kind = "another"
 	s.put(r, other, "other", 0)
 	dropped := s.put(r, s.recordKey("a/dropped"), "x", 0)
-	if err := r.DropRecord(s.t.Context(), s.recordKey("a/dropped"), dropped, store.Fence{}); err != nil {
+	if err := store.Drop(s.t.Context(), r, s.recordKey("a/dropped"), dropped, store.Fence{}); err != nil {
 		s.t.Fatal(err)
 	}
 	for _, one := range []struct{ names, folders, want []string }{
@@ -43,7 +43,7 @@ func viewsAsked(s *subject) {
 	} {
 		var got []string
 		for _, rec := range s.view(r, one.names, one.folders) {
-			if same, err := r.GetRecord(s.t.Context(), rec.Key); err != nil || string(rec.Value) != "v "+rec.Key.Name || same.Revision != rec.Revision {
+			if same, err := store.Get(s.t.Context(), r, rec.Key); err != nil || string(rec.Value) != "v "+rec.Key.Name || same.Revision != rec.Revision {
 				s.t.Errorf("a view has %+v, and GetRecord %+v, %v", rec, same, err)
 			}
 			got = append(got, rec.Key.Name)
@@ -52,7 +52,7 @@ func viewsAsked(s *subject) {
 			s.t.Errorf("view of %q and below %q: %q, want %q", one.names, one.folders, got, one.want)
 		}
 	}
-	got, err := viewer(r).View(s.t.Context(), store.View{Keys: []store.RecordKey{s.recordKey("a/1"), other}})
+	got, err := r.View(s.t.Context(), store.View{Keys: []store.RecordKey{s.recordKey("a/1"), other}})
 	if err != nil || len(got) != 2 || got[0].Key != other || got[1].Key != s.recordKey("a/1") {
 		s.t.Errorf("a view of two kinds: %+v, %v", got, err)
 	}
@@ -70,7 +70,7 @@ func viewsOwn(s *subject) {
 		if len(all) != 2 || all[0].Key.Name != name || all[0].Revision != revision {
 			s.t.Fatalf("%s was made, and a view has %+v", name, all)
 		}
-		if err := r.DropRecord(s.t.Context(), s.recordKey(name), revision, store.Fence{}); err != nil {
+		if err := store.Drop(s.t.Context(), r, s.recordKey(name), revision, store.Fence{}); err != nil {
 			s.t.Fatal(err)
 		}
 		if all := s.view(r, []string{"there"}, []string{"queue"}); len(all) != 1 {
@@ -87,7 +87,7 @@ func viewsOld(s *subject) {
 	const times = 40
 	for i := range times {
 		name := fmt.Sprintf("queue/%d", i)
-		if err := r.DropRecord(s.t.Context(), s.recordKey(name), s.put(r, s.recordKey(name), "new", 0), store.Fence{}); err != nil {
+		if err := store.Drop(s.t.Context(), r, s.recordKey(name), s.put(r, s.recordKey(name), "new", 0), store.Fence{}); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -109,10 +109,6 @@ func viewsOld(s *subject) {
 // What their values say is followed by a text.
 func viewsMoment(s *subject, times int, text string, known bool) {
 	r := s.Fleet
-	if changer(r) == nil {
-		s.t.Log("it makes no changes at once")
-		return
-	}
 	revisions := []int64{s.put(r, s.recordKey("one"), "0"+text, 0), s.put(r, s.recordKey("in/two"), "0"+text, 0)}
 	var wg sync.WaitGroup
 	done := make(chan struct{})
@@ -139,7 +135,7 @@ func viewsMoment(s *subject, times int, text string, known bool) {
 		}
 		v := s.asked([]string{"one"}, []string{"in"})
 		v.Known = known
-		all, err := viewer(reader).View(s.t.Context(), v)
+		all, err := reader.View(s.t.Context(), v)
 		if err != nil {
 			s.t.Errorf("View: %v", err)
 			break
@@ -173,7 +169,7 @@ func viewsLarge(s *subject) {
 }
 
 func viewsBad(s *subject) {
-	v := viewer(s.Fleet)
+	v := s.Fleet
 	a := s.recordKey("a")
 	other := store.Folder(a)
 	other.Project += "-b"

@@ -57,7 +57,7 @@ func (s *subject) watch(r store.Records) *watcher {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for c, err := range watched(r).Watch(ctx, s.project) {
+		for c, err := range r.Watch(ctx, s.project) {
 			w.add(c, err)
 		}
 		w.add(store.Changed{}, errWatchEnded)
@@ -77,9 +77,6 @@ func (s *subject) watch(r store.Records) *watcher {
 }
 
 var errWatchEnded = errors.New("the loop has ended")
-
-// watched is a store that is watched.
-func watched(r store.Records) watching { return r.(watching) }
 
 func (w *watcher) add(c store.Changed, err error) {
 	w.mu.Lock()
@@ -155,7 +152,7 @@ func watchZeroFirst(s *subject) {
 	defer cancel()
 	for i := range 5 {
 		k, revision, first := s.recordKey(fmt.Sprint(i)), int64(0), true
-		for c, err := range watched(s.Fleet).Watch(ctx, s.project) {
+		for c, err := range s.Fleet.Watch(ctx, s.project) {
 			switch {
 			case err != nil:
 				s.t.Fatal(err)
@@ -191,7 +188,7 @@ func watchNames(s *subject) {
 		revision = s.put(s.Fleet, k, "2", revision)
 		named = w.record(mark, k, revision, store.Fence{}) && named
 		mark = w.mark()
-		if err := s.DropRecord(s.t.Context(), k, revision, store.Fence{}); err != nil {
+		if err := store.Drop(s.t.Context(), s, k, revision, store.Fence{}); err != nil {
 			s.t.Fatal(err)
 		}
 		if w.record(mark, k, 0, store.Fence{}) && named {
@@ -206,7 +203,7 @@ func watchOwn(s *subject) {
 	lease := s.acquire(s, "me", time.Minute)
 	k := s.recordKey("a")
 	mark := w.mark()
-	revision, err := s.PutRecord(s.t.Context(), k, nil, 0, lease.Fence)
+	revision, err := store.Put(s.t.Context(), s, k, nil, 0, lease.Fence)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -219,7 +216,7 @@ func watchOwn(s *subject) {
 	w.record(mark, k, next[0], lease.Fence)
 	w.record(mark, s.recordKey("b"), next[1], lease.Fence)
 	mark = w.mark()
-	if err := s.DropRecord(s.t.Context(), k, next[0], lease.Fence); err != nil {
+	if err := store.Drop(s.t.Context(), s, k, next[0], lease.Fence); err != nil {
 		s.t.Fatal(err)
 	}
 	w.record(mark, k, 0, lease.Fence)
@@ -230,7 +227,7 @@ func watchOthers(s *subject) {
 	lease := s.acquire(other, "the other", time.Minute)
 	k := s.recordKey("a/b")
 	mark := w.mark()
-	revision, err := other.PutRecord(s.t.Context(), k, nil, 0, lease.Fence)
+	revision, err := store.Put(s.t.Context(), other, k, nil, 0, lease.Fence)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -239,7 +236,7 @@ func watchOthers(s *subject) {
 	revision = s.put(other, k, "2", revision)
 	w.record(mark, k, revision, store.Fence{})
 	mark = w.mark()
-	if err := other.DropRecord(s.t.Context(), k, revision, lease.Fence); err != nil {
+	if err := store.Drop(s.t.Context(), other, k, revision, lease.Fence); err != nil {
 		s.t.Fatal(err)
 	}
 	w.record(mark, k, 0, lease.Fence, store.Fence{})
@@ -357,13 +354,13 @@ func watchNothingElse(s *subject) {
 
 // watchThenView: what was announced is known.
 func watchThenView(s *subject) {
-	other, v := s.again(), viewer(s.Fleet)
+	other, v := s.again(), s.Fleet
 	k := s.recordKey("a")
 	const times = 15
 	ctx, cancel := context.WithTimeout(s.t.Context(), watchBound)
 	defer cancel()
 	var made []int64
-	for c, err := range watched(s.Fleet).Watch(ctx, s.project) {
+	for c, err := range s.Fleet.Watch(ctx, s.project) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -402,10 +399,10 @@ func watchInOrder(s *subject) {
 		r := s.again()
 		wg.Go(func() {
 			for n := 0; n < times; {
-				rec, err := r.GetRecord(s.t.Context(), k)
+				rec, err := store.Get(s.t.Context(), r, k)
 				if err == nil {
 					var next int64
-					if next, err = r.PutRecord(s.t.Context(), k, rec.Value, rec.Revision, store.Fence{}); err == nil {
+					if next, err = store.Put(s.t.Context(), r, k, rec.Value, rec.Revision, store.Fence{}); err == nil {
 						mu.Lock()
 						follows[rec.Revision] = next
 						mu.Unlock()
@@ -460,7 +457,7 @@ func watchManyWriters(s *subject) {
 			for n := range times {
 				c := change{key: s.recordKey(fmt.Sprintf("%d/%d", i, n)), mark: w.mark()}
 				var err error
-				if c.revision, err = r.PutRecord(s.t.Context(), c.key, nil, 0, store.Fence{}); err != nil {
+				if c.revision, err = store.Put(s.t.Context(), r, c.key, nil, 0, store.Fence{}); err != nil {
 					s.t.Error(err)
 					return
 				}
@@ -484,7 +481,7 @@ func watchSlowly(s *subject) {
 	defer cancel()
 	missing := make(map[string]bool)
 	first := true
-	for c, err := range watched(s.Fleet).Watch(ctx, s.project) {
+	for c, err := range s.Fleet.Watch(ctx, s.project) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -505,7 +502,7 @@ func watchSlowly(s *subject) {
 
 func watchLeft(s *subject) {
 	once := func(change bool) {
-		for c, err := range watched(s.Fleet).Watch(s.t.Context(), s.project) {
+		for c, err := range s.Fleet.Watch(s.t.Context(), s.project) {
 			if err != nil || !c.IsZero() {
 				s.t.Fatalf("%+v, %v", c, err)
 			}
@@ -531,7 +528,7 @@ func watchLeft(s *subject) {
 }
 
 func watchEnds(s *subject) {
-	for c, err := range watched(s.Fleet).Watch(ended(s.t), s.project) {
+	for c, err := range s.Fleet.Watch(ended(s.t), s.project) {
 		s.t.Errorf("%+v, %v with a context that has ended", c, err)
 	}
 	w := s.watch(s.Fleet)
@@ -557,7 +554,7 @@ func watchEnds(s *subject) {
 	// Also in the loop itself, with something to read.
 	ctx, cancel := context.WithCancel(s.t.Context())
 	defer cancel()
-	for c, err := range watched(s.Fleet).Watch(ctx, s.project) {
+	for c, err := range s.Fleet.Watch(ctx, s.project) {
 		if err != nil || !c.IsZero() {
 			s.t.Fatalf("%+v, %v", c, err)
 		}
@@ -569,7 +566,7 @@ func watchEnds(s *subject) {
 func watchRefused(s *subject) {
 	for _, bad := range []string{"", "..", "a/b"} {
 		n := 0
-		for c, err := range watched(s.Fleet).Watch(s.t.Context(), bad) {
+		for c, err := range s.Fleet.Watch(s.t.Context(), bad) {
 			if _, ok := errors.AsType[*store.KeyError](err); !ok {
 				s.t.Fatalf("project %q: %+v, %v; want a *KeyError", bad, c, err)
 			}

@@ -108,17 +108,10 @@ func (s *sums) spent(tenant string) Spent {
 	return Spent{Day: s.day, USD: s.usd, TenantUSD: s.tenants[tenant]}
 }
 
-// Records is the part of a store that a book needs.
-type Records interface {
-	GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error)
-	Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error]
-	DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error
-}
-
 // Book knows the cost of a project's conversations today. Its methods may be called
 // from any goroutine. It needs no Close.
 type Book struct {
-	store   Records
+	store   store.Records
 	project string
 	below   func(folder string) iter.Seq2[store.Record, error]
 	skipped func(name string, err error)
@@ -142,7 +135,7 @@ type scan struct {
 // New returns the book of a project. below yields the records of Kind in a folder; it
 // must end if the store hangs. skipped is called once for each record that cannot be
 // read.
-func New(s Records, project string, below func(folder string) iter.Seq2[store.Record, error], skipped func(name string, err error)) *Book {
+func New(s store.Records, project string, below func(folder string) iter.Seq2[store.Record, error], skipped func(name string, err error)) *Book {
 	return &Book{store: s, project: project, below: below, skipped: skipped, sums: newSums(""), bad: make(map[string]bool)}
 }
 
@@ -260,7 +253,7 @@ func recordName(place string, created time.Time, day Day) string {
 func (b *Book) Change(ctx context.Context, place string, created time.Time, t Today) (store.RecordChange, error) {
 	name := recordName(place, created, t.Day)
 	k := store.RecordKey{Project: b.project, Kind: Kind, Name: name}
-	r, err := b.store.GetRecord(ctx, k)
+	r, err := store.Get(ctx, b.store, k)
 	var now spent
 	if err == nil {
 		err = decode(r, &now)
@@ -281,7 +274,7 @@ func (b *Book) Change(ctx context.Context, place string, created time.Time, t To
 
 // Forget removes the records of a project from days before one. Those of a newer version
 // stay.
-func Forget(ctx context.Context, s Records, project string, before Day) error {
+func Forget(ctx context.Context, s store.Records, project string, before Day) error {
 	for r, err := range s.Scan(ctx, store.Folder{Project: project, Kind: Kind}, "") {
 		if err != nil {
 			return err
@@ -292,7 +285,7 @@ func Forget(ctx context.Context, s Records, project string, before Day) error {
 		if errors.Is(decode(r, new(spent)), store.ErrNewer) {
 			continue
 		}
-		err := s.DropRecord(ctx, r.Key, r.Revision, store.Fence{})
+		err := store.Drop(ctx, s, r.Key, r.Revision, store.Fence{})
 		if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrConflict) {
 			return err
 		}

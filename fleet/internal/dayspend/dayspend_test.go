@@ -57,7 +57,7 @@ func put(t *testing.T, s *store.MemoryStore, b *dayspend.Book, place string, cre
 	t.Helper()
 	c, err := b.Change(t.Context(), place, created, now)
 	if err == nil {
-		_, err = s.PutRecord(t.Context(), c.Key, c.Value, c.Revision, store.Fence{})
+		_, err = store.Put(t.Context(), s, c.Key, c.Value, c.Revision, store.Fence{})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +199,7 @@ func TestUnreadable(t *testing.T) {
 		const day = "2026-11-17"
 		put(t, s, b, "c/ada", time.Unix(1, 0), dayspend.Today{Day: day, USD: 1})
 		for name, value := range map[string]string{"c/bob/0": `{"v":2,"usd":10}`, "c/eve/0": `{"v":2}`, "c/joe/0000000000000000": `{"v":1,"usd":"x"}`} {
-			if _, err := s.PutRecord(t.Context(), store.RecordKey{Project: "p", Kind: dayspend.Kind, Name: day + "/" + name}, []byte(value), 0, store.Fence{}); err != nil {
+			if _, err := store.Put(t.Context(), s, store.RecordKey{Project: "p", Kind: dayspend.Kind, Name: day + "/" + name}, []byte(value), 0, store.Fence{}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -29,7 +29,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -89,20 +88,10 @@ func (e *Entry) is(o *Entry) bool {
 	return e.Key == o.Key && e.Prompt == o.Prompt && e.Status == o.Status && e.Token == o.Token && e.Number == o.Number && e.At.Equal(o.At)
 }
 
-// Records is the part of a store that the log needs. ChangeRecords may return
-// [errors.ErrUnsupported].
-type Records interface {
-	GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error)
-	PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error)
-	DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error
-	Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error]
-	ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error)
-}
-
 // Log is the log of a project. Its methods may be called from any goroutine, and from
 // several processes at once.
 type Log struct {
-	store   Records
+	store   store.Records
 	project string
 	numbers atomic.Int64
 
@@ -112,7 +101,7 @@ type Log struct {
 
 // New returns the log of a project. unreadable is called once for each mark that cannot
 // be read. Such marks stay: a newer version may have made them.
-func New(s Records, project string, unreadable func(name string, err error)) *Log {
+func New(s store.Records, project string, unreadable func(name string, err error)) *Log {
 	return &Log{store: s, project: project, unreadable: unreadable}
 }
 
@@ -133,7 +122,7 @@ func (l *Log) Mark(name string, e Entry, f store.Fence) (store.RecordChange, err
 
 // PutMark makes a mark by itself. If there is one with the name, that one counts.
 func (l *Log) PutMark(ctx context.Context, c store.RecordChange, f store.Fence) error {
-	_, err := l.store.PutRecord(ctx, c.Key, c.Value, 0, f)
+	_, err := store.Put(ctx, l.store, c.Key, c.Value, 0, f)
 	if errors.Is(err, store.ErrConflict) {
 		return nil
 	}
@@ -264,7 +253,7 @@ func (l *Log) page(ctx context.Context, n int64) (p page, err error) {
 
 // get reads a record of the log. If there is none, its revision is 0.
 func (l *Log) get(ctx context.Context, name string, v any) (revision int64, err error) {
-	r, err := l.store.GetRecord(ctx, l.key(KindLog, name))
+	r, err := store.Get(ctx, l.store, l.key(KindLog, name))
 	if errors.Is(err, store.ErrNotFound) {
 		return 0, nil
 	}
@@ -307,7 +296,8 @@ func (l *Log) append(ctx context.Context, marks []mark) (n int, err error) {
 	for _, m := range marks[:n] {
 		changes = append(changes, store.RecordChange{Key: m.key, Drop: true, Revision: m.revision})
 	}
-	return n, l.change(ctx, changes)
+	_, err = l.store.Change(ctx, store.Fence{}, changes...)
+	return n, gone(err)
 }
 
 // with returns the page with marks added, as many as have room, and how many that are. A
@@ -335,25 +325,6 @@ func (l *Log) put(name string, v any, revision int64) (store.RecordChange, error
 		return store.RecordChange{}, fmt.Errorf("claude: fleet: encode %s: %w", name, err)
 	}
 	return store.RecordChange{Key: l.key(KindLog, name), Value: value, Revision: revision}, nil
-}
-
-// change makes changes atomically, or else one after another: the page first.
-func (l *Log) change(ctx context.Context, changes []store.RecordChange) error {
-	_, err := l.store.ChangeRecords(ctx, changes, store.Fence{})
-	if !errors.Is(err, errors.ErrUnsupported) {
-		return gone(err)
-	}
-	for i, c := range changes {
-		if c.Drop {
-			err = l.store.DropRecord(ctx, c.Key, c.Revision, store.Fence{})
-		} else {
-			_, err = l.store.PutRecord(ctx, c.Key, c.Value, c.Revision, store.Fence{})
-		}
-		if err = gone(err); err != nil && (i == 0 || !errors.Is(err, store.ErrConflict)) {
-			return err // any other conflict is with a process that did the same
-		}
-	}
-	return nil
 }
 
 // gone turns the error about a missing mark into a conflict: another process has added
@@ -457,7 +428,7 @@ func (l *Log) Trim(ctx context.Context, before time.Time) error {
 		if n >= h.Page || slices.ContainsFunc(p.Entries, func(e Entry) bool { return !e.At.Before(before) }) {
 			return nil
 		}
-		err := l.store.DropRecord(ctx, r.Key, r.Revision, store.Fence{})
+		err := store.Drop(ctx, l.store, r.Key, r.Revision, store.Fence{})
 		if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrConflict) {
 			return err
 		}

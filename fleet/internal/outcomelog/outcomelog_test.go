@@ -18,27 +18,6 @@ import (
 	"github.com/claude-agent-go/claude/store/storetest"
 )
 
-// records is a store for the log, which makes changes at once or does not.
-type records struct {
-	store.Records
-	atOnce store.RecordBatcher
-}
-
-func (r records) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
-	if r.atOnce == nil {
-		return nil, errors.ErrUnsupported
-	}
-	return r.atOnce.ChangeRecords(ctx, changes, f)
-}
-
-func over(s store.Records, atOnce bool) records {
-	r := records{Records: s}
-	if atOnce {
-		r.atOnce = store.Batcher(s)
-	}
-	return r
-}
-
 // writer is the owner of a conversation: it writes one mark after another.
 func writer(ctx context.Context, l *Log, key string, token int64, from, to int) error {
 	for n := from; n < to; n++ {
@@ -95,56 +74,54 @@ func read(ctx context.Context, l *Log, rng *rand.Rand, want int) (order map[stri
 // not.
 func TestNothingIsLost(t *testing.T) {
 	const conversations, each, readers = 4, 60, 3
-	for _, atOnce := range []bool{true, false} {
-		for _, rate := range []float64{0, 0.05, 0.3} {
-			t.Run(fmt.Sprintf("at once %t, %.2f faults", atOnce, rate), func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				db := store.Memory()
-				faults := []storetest.StoreFault{storetest.Fail, storetest.LostReply, storetest.Duplicate, storetest.Late, storetest.Later}
-				open := func(seed uint64) *Log {
-					return New(over(storetest.Faulty(db, storetest.Seeded(seed, rate, faults...)), atOnce), "p", nil)
-				}
-				var all sync.WaitGroup
-				for n := range conversations {
-					all.Go(func() {
-						key := fmt.Sprint("conversation", n)
-						for token := range 3 { // owners, one after another, each in a process of its own
-							if err := writer(ctx, open(uint64(10*n+token)), key, int64(token+1), token*each/3, (token+1)*each/3); err != nil {
-								t.Error(err)
+	for _, rate := range []float64{0, 0.05, 0.3} {
+		t.Run(fmt.Sprintf("%.2f faults", rate), func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			db := store.Memory()
+			faults := []storetest.StoreFault{storetest.Fail, storetest.LostReply, storetest.Duplicate, storetest.Late, storetest.Later}
+			open := func(seed uint64) *Log {
+				return New(storetest.Faulty(db, storetest.Seeded(seed, rate, faults...)), "p", nil)
+			}
+			var all sync.WaitGroup
+			for n := range conversations {
+				all.Go(func() {
+					key := fmt.Sprint("conversation", n)
+					for token := range 3 { // owners, one after another, each in a process of its own
+						if err := writer(ctx, open(uint64(10*n+token)), key, int64(token+1), token*each/3, (token+1)*each/3); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			for n := range readers {
+				all.Go(func() {
+					order, twice, err := read(ctx, open(uint64(100+n)), rand.New(rand.NewPCG(uint64(n), 1)), conversations*each)
+					if err != nil || len(order) != conversations {
+						t.Errorf("reader %d: %d conversations, %v", n, len(order), err)
+					}
+					for key, got := range order {
+						for i, prompt := range got {
+							if prompt != fmt.Sprint(i) {
+								t.Errorf("%s: %q", key, got)
+								break
 							}
 						}
-					})
-				}
-				for n := range readers {
-					all.Go(func() {
-						order, twice, err := read(ctx, open(uint64(100+n)), rand.New(rand.NewPCG(uint64(n), 1)), conversations*each)
-						if err != nil || len(order) != conversations {
-							t.Errorf("reader %d: %d conversations, %v", n, len(order), err)
-						}
-						for key, got := range order {
-							for i, prompt := range got {
-								if prompt != fmt.Sprint(i) {
-									t.Errorf("%s: %q", key, got)
-									break
-								}
-							}
-						}
-						if rate == 0 && atOnce && twice > 0 {
-							t.Errorf("%d entries are there twice", twice)
-						}
-					})
-				}
-				all.Wait()
-			})
-		}
+					}
+					if rate == 0 && twice > 0 {
+						t.Errorf("%d entries are there twice", twice)
+					}
+				})
+			}
+			all.Wait()
+		})
 	}
 }
 
 // filled returns a log with so many entries, one for each hour.
 func filled(t *testing.T, db store.Records, n int) *Log {
 	t.Helper()
-	l := New(over(db, true), "p", nil)
+	l := New(db, "p", nil)
 	for i := range n {
 		c, err := l.Mark(fmt.Sprintf("c/ada/%03d", i), Entry{Key: "ada", Prompt: fmt.Sprint(i), At: time.Unix(0, 0).Add(time.Duration(i) * time.Hour)}, store.Fence{Token: 1})
 		if err == nil {
@@ -186,7 +163,7 @@ func TestTrim(t *testing.T) {
 			t.Errorf("place %d: %v, want %v", at, err, want)
 		}
 	}
-	empty := New(over(store.Memory(), true), "p", nil)
+	empty := New(store.Memory(), "p", nil)
 	for at, want := range map[int64]error{0: nil, 1: store.ErrInvalid, pageSize: store.ErrInvalid} {
 		if got, err := empty.Read(t.Context(), at); !errors.Is(err, want) || len(got) > 0 {
 			t.Errorf("of an empty log, place %d: %v, %v; want %v", at, got, err, want)
@@ -198,14 +175,14 @@ func TestTrim(t *testing.T) {
 func TestStaleHead(t *testing.T) {
 	db := store.Memory()
 	l := filled(t, db, pageSize)
-	before, err := db.GetRecord(t.Context(), l.key(KindLog, headName))
+	before, err := store.Get(t.Context(), db, l.key(KindLog, headName))
 	if err != nil {
 		t.Fatal(err)
 	}
 	l = filled(t, db, 2*pageSize+10) // the first are marked once more
-	now, err := db.GetRecord(t.Context(), l.key(KindLog, headName))
+	now, err := store.Get(t.Context(), db, l.key(KindLog, headName))
 	if err == nil {
-		_, err = db.PutRecord(t.Context(), now.Key, before.Value, now.Revision, store.Fence{})
+		_, err = store.Put(t.Context(), db, now.Key, before.Value, now.Revision, store.Fence{})
 	}
 	if err == nil {
 		err = l.Trim(t.Context(), time.Unix(0, 0).Add(1000*time.Hour))
@@ -271,13 +248,13 @@ func TestSettled(t *testing.T) {
 // blind is a store whose scans for marks overlook some, which were made before others that
 // they find. Each scan overlooks the next of names.
 type blind struct {
-	records
+	store.Records
 	names [][]string
 	scans int
 }
 
 func (b *blind) Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error] {
-	all := b.records.Scan(ctx, in, after)
+	all := b.Records.Scan(ctx, in, after)
 	if in.Kind != KindMark || b.scans >= len(b.names) {
 		return all
 	}
@@ -295,7 +272,7 @@ func (b *blind) Scan(ctx context.Context, in store.Folder, after string) iter.Se
 // A conversation is in order although each scan overlooks a mark that was made before
 // another one which it finds.
 func TestOverlookedMarks(t *testing.T) {
-	db := &blind{records: over(store.Memory(), true), names: [][]string{{"c/a/0", "c/a/2", "c/a/3"}, {"c/a/2"}}}
+	db := &blind{Records: store.Memory(), names: [][]string{{"c/a/0", "c/a/2", "c/a/3"}, {"c/a/2"}}}
 	l := New(db, "p", nil)
 	if err := writer(t.Context(), l, "a", 1, 0, 4); err != nil {
 		t.Fatal(err)
@@ -321,18 +298,18 @@ func TestUnknownMembers(t *testing.T) {
 	db := store.Memory()
 	l := filled(t, db, 1)
 	for _, name := range []string{headName, pageName(0)} {
-		r, err := db.GetRecord(t.Context(), l.key(KindLog, name))
+		r, err := store.Get(t.Context(), db, l.key(KindLog, name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		value := strings.Replace(strings.Replace(string(r.Value), `{"v":1,`, `{"v":1,"more":[1],`, 1), `{"key":`, `{"extra":true,"key":`, 1)
-		if _, err := db.PutRecord(t.Context(), r.Key, []byte(value), r.Revision, store.Fence{}); err != nil {
+		if _, err := store.Put(t.Context(), db, r.Key, []byte(value), r.Revision, store.Fence{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	filled(t, db, pageSize+5)
 	for name, want := range map[string][]string{headName: {`"more":[1]`}, pageName(0): {`"more":[1]`, `"extra":true`}} {
-		r, err := db.GetRecord(t.Context(), l.key(KindLog, name))
+		r, err := store.Get(t.Context(), db, l.key(KindLog, name))
 		for _, member := range want {
 			if err != nil || !strings.Contains(string(r.Value), member) {
 				t.Errorf("%s lacks %s: %s, %v", name, member, r.Value, err)
@@ -340,9 +317,9 @@ func TestUnknownMembers(t *testing.T) {
 		}
 	}
 	// And a newer version is refused.
-	r, err := db.GetRecord(t.Context(), l.key(KindLog, headName))
+	r, err := store.Get(t.Context(), db, l.key(KindLog, headName))
 	if err == nil {
-		_, err = db.PutRecord(t.Context(), r.Key, []byte(`{"v":`+fmt.Sprint(recordform.Version+1)+`}`), r.Revision, store.Fence{})
+		_, err = store.Put(t.Context(), db, r.Key, []byte(`{"v":`+fmt.Sprint(recordform.Version+1)+`}`), r.Revision, store.Fence{})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -366,13 +343,13 @@ func TestUnknownMembers(t *testing.T) {
 func TestUnreadableMark(t *testing.T) {
 	db := store.Memory()
 	var reported []string
-	l := New(over(db, true), "p", func(name string, err error) {
+	l := New(db, "p", func(name string, err error) {
 		if !errors.Is(err, store.ErrDamaged) {
 			t.Error(err)
 		}
 		reported = append(reported, name)
 	})
-	if _, err := db.PutRecord(t.Context(), l.key(KindMark, "c/ada/1"), []byte("{"), 0, store.Fence{}); err != nil {
+	if _, err := store.Put(t.Context(), db, l.key(KindMark, "c/ada/1"), []byte("{"), 0, store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 2 {
@@ -393,7 +370,7 @@ func TestUnreadableMark(t *testing.T) {
 	if !slices.Equal(reported, []string{"c/ada/1"}) {
 		t.Errorf("reported %q", reported)
 	}
-	if _, err := db.GetRecord(t.Context(), l.key(KindMark, "c/ada/1")); err != nil {
+	if _, err := store.Get(t.Context(), db, l.key(KindMark, "c/ada/1")); err != nil {
 		t.Error(err)
 	}
 }

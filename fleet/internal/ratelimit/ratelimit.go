@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"iter"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -62,18 +61,10 @@ type taken struct {
 	revision int64 // 0: there is none
 }
 
-// Records is the part of a store that a Shared needs.
-type Records interface {
-	GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error)
-	PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error)
-	DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error
-	Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error]
-}
-
 // Shared limits events in all processes that share a store. Its methods may be called
 // from any goroutine. It needs no Close.
 type Shared struct {
-	store   Records
+	store   store.Records
 	project string
 	seed    maphash.Seed
 	turns   [64]chan struct{} // one slot each: in this process, one event of a name is counted at a time
@@ -83,7 +74,7 @@ type Shared struct {
 }
 
 // NewShared returns the limits of a project.
-func NewShared(s Records, project string) *Shared {
+func NewShared(s store.Records, project string) *Shared {
 	r := &Shared{store: s, project: project, seed: maphash.MakeSeed(), known: make(map[string]taken)}
 	for i := range r.turns {
 		r.turns[i] = make(chan struct{}, 1)
@@ -149,7 +140,7 @@ func (s *Shared) read(ctx context.Context, name string) (t taken, err error) {
 	if ok {
 		return t, nil
 	}
-	r, err := s.store.GetRecord(ctx, s.key(name))
+	r, err := store.Get(ctx, s.store, s.key(name))
 	if errors.Is(err, store.ErrNotFound) {
 		return taken{}, nil
 	}
@@ -167,7 +158,7 @@ func (s *Shared) read(ctx context.Context, name string) (t taken, err error) {
 func (s *Shared) write(ctx context.Context, name string, t taken) error {
 	value, err := recordform.Encode(&t)
 	if err == nil {
-		t.revision, err = s.store.PutRecord(ctx, s.key(name), value, t.revision, store.Fence{})
+		t.revision, err = store.Put(ctx, s.store, s.key(name), value, t.revision, store.Fence{})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +179,7 @@ func (s *Shared) key(name string) store.RecordKey {
 
 // Forget removes the records of a project that have limited nothing since a time, and
 // damaged ones. Those of a newer version stay.
-func Forget(ctx context.Context, s Records, project string, before time.Time) error {
+func Forget(ctx context.Context, s store.Records, project string, before time.Time) error {
 	for r, err := range s.Scan(ctx, store.Folder{Project: project, Kind: Kind}, "") {
 		if err != nil {
 			return err
@@ -198,7 +189,7 @@ func Forget(ctx context.Context, s Records, project string, before time.Time) er
 		if errors.Is(err, store.ErrNewer) || err == nil && !t.Due.Before(before) {
 			continue
 		}
-		err = s.DropRecord(ctx, r.Key, r.Revision, store.Fence{})
+		err = store.Drop(ctx, s, r.Key, r.Revision, store.Fence{})
 		if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrConflict) {
 			return err
 		}

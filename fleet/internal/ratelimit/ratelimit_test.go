@@ -88,7 +88,7 @@ func TestDamaged(t *testing.T) {
 	now := time.Unix(100000, 0)
 	for name, value := range map[string]string{"acme": `{"v":1,"due":7}`, "bad": `{"v":1,"due":7}`, "newer": `{"v":2}`} {
 		k := store.RecordKey{Project: "p", Kind: ratelimit.Kind, Name: name}
-		if _, err := db.PutRecord(t.Context(), k, []byte(value), 0, store.Fence{}); err != nil {
+		if _, err := store.Put(t.Context(), db, k, []byte(value), 0, store.Fence{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -158,9 +158,9 @@ type outrun struct {
 	tries int
 }
 
-func (s *outrun) PutRecord(context.Context, store.RecordKey, []byte, int64, store.Fence) (int64, error) {
+func (s *outrun) Change(context.Context, store.Fence, ...store.RecordChange) ([]int64, error) {
 	s.tries++
-	return 0, store.ErrConflict
+	return nil, store.ErrConflict
 }
 
 // A caller that is always outrun is refused after a few attempts, and an error is

@@ -79,11 +79,11 @@ type mortalRecords struct {
 	*mortal
 }
 
-func (r *mortalRecords) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+func (r *mortalRecords) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
 	r.count("record")
-	revision, err := r.Records.PutRecord(ctx, k, value, revision, f)
+	next, err := r.Records.Change(ctx, f, c...)
 	r.count("recorded")
-	return revision, err
+	return next, err
 }
 
 // gitFile has how many calls of git are left, as long as it is there. It lies beside a git

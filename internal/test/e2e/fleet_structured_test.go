@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/claude-agent-go/claude/claudetest"
@@ -15,11 +16,11 @@ import (
 // forgetful is a store that takes everything but outcomes.
 type forgetful struct{ *store.FileStore }
 
-func (f forgetful) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, fence store.Fence) (int64, error) {
-	if k.Kind == "outcome" {
-		return 0, errors.New("no outcome today")
+func (f forgetful) Change(ctx context.Context, fence store.Fence, c ...store.RecordChange) ([]int64, error) {
+	if slices.ContainsFunc(c, func(c store.RecordChange) bool { return c.Key.Kind == "outcome" && !c.Drop }) {
+		return nil, errors.New("no outcome today")
 	}
-	return f.FileStore.PutRecord(ctx, k, value, revision, fence)
+	return f.FileStore.Change(ctx, fence, c...)
 }
 
 // A turn that ended with a structured answer and no text is over, although its program

@@ -71,22 +71,7 @@ func (m *mortal) Release(ctx context.Context, l store.Lease) error {
 	return m.run(func() error { return m.Fleet.Release(ctx, l) })
 }
 
-// PutRecord implements [store.Records].
-func (m *mortal) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	return write(m, func() (int64, error) { return m.Fleet.PutRecord(ctx, k, value, revision, f) })
-}
-
-// DropRecord implements [store.Records].
-func (m *mortal) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	return m.run(func() error { return m.Fleet.DropRecord(ctx, k, revision, f) })
-}
-
-// ChangeRecords implements [store.RecordBatcher].
-func (m *mortal) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
-	return write(m, func() ([]int64, error) { return store.Batcher(m.Fleet).ChangeRecords(ctx, changes, f) })
-}
-
-// Batches implements [store.RecordBatcher].
-func (m *mortal) Batches(s store.Records) bool {
-	return s == store.Records(m) && store.Batcher(m.Fleet) != nil
+// Change implements [store.Records].
+func (m *mortal) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	return write(m, func() ([]int64, error) { return m.Fleet.Change(ctx, f, c...) })
 }

@@ -1,16 +1,14 @@
-package store_test
+package storetest
 
 import (
 	"context"
 	"iter"
+	"slices"
 	"strings"
-	"testing"
 	"time"
 	"unicode"
 
-	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // renamed is a store whose projects have other names in the store that it wraps: letters
@@ -83,18 +81,43 @@ func (s renamed) Release(ctx context.Context, l store.Lease) error {
 	return s.Fleet.Release(ctx, l)
 }
 
-func (s renamed) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
-	r, err := s.Fleet.GetRecord(ctx, s.record(k))
-	r.Key = s.record(r.Key)
-	return r, err
+// records renames the projects of records, in their own slice.
+func (s renamed) records(all []store.Record) []store.Record {
+	for i := range all {
+		all[i].Key = s.record(all[i].Key)
+	}
+	return all
 }
 
-func (s renamed) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	return s.Fleet.PutRecord(ctx, s.record(k), value, revision, s.fence(f))
+func (s renamed) View(ctx context.Context, v store.View) ([]store.Record, error) {
+	v.Keys, v.Folders = slices.Clone(v.Keys), slices.Clone(v.Folders)
+	for i := range v.Keys {
+		v.Keys[i] = s.record(v.Keys[i])
+	}
+	for i := range v.Folders {
+		v.Folders[i].Project = rename(v.Folders[i].Project)
+	}
+	all, err := s.Fleet.View(ctx, v)
+	return s.records(all), err
 }
 
-func (s renamed) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	return s.Fleet.DropRecord(ctx, s.record(k), revision, s.fence(f))
+func (s renamed) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	c = slices.Clone(c)
+	for i := range c {
+		c[i].Key = s.record(c[i].Key)
+	}
+	return s.Fleet.Change(ctx, s.fence(f), c...)
+}
+
+func (s renamed) Watch(ctx context.Context, project string) iter.Seq2[store.Changed, error] {
+	return func(yield func(store.Changed, error) bool) {
+		for c, err := range s.Fleet.Watch(ctx, rename(project)) {
+			c.Record, c.Transcript, c.By = s.record(c.Record), s.key(c.Transcript), s.fence(c.By)
+			if !yield(c, err) {
+				return
+			}
+		}
+	}
 }
 
 func (s renamed) Scan(ctx context.Context, f store.Folder, after string) iter.Seq2[store.Record, error] {
@@ -106,31 +129,4 @@ func (s renamed) Scan(ctx context.Context, f store.Folder, after string) iter.Se
 			}
 		}
 	}
-}
-
-// A store that wraps another one and renames its projects keeps the whole contract:
-// nothing bypasses it.
-func TestRenamed(t *testing.T) {
-	t.Run("Memory", func(t *testing.T) {
-		storetest.Run(t, storetest.Target{Open: func(*testing.T) store.Fleet { return renamed{store.Memory()} }})
-	})
-	t.Run("Files", func(t *testing.T) {
-		long.Test(t, "tests the whole contract once more")
-		dirs := make(map[store.Fleet]string)
-		storetest.Run(t, storetest.Target{
-			Open: func(t *testing.T) store.Fleet {
-				dir := t.TempDir()
-				files := store.Files(dir)
-				files.NoSync = true
-				s := renamed{files}
-				dirs[s] = dir
-				return s
-			},
-			Again: func(_ *testing.T, s store.Fleet) store.Fleet {
-				files := store.Files(dirs[s])
-				files.NoSync = true
-				return renamed{files}
-			},
-		})
-	})
 }
