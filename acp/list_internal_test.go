@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"testing"
@@ -97,5 +98,27 @@ func TestListOfServer(t *testing.T) {
 	ids, pages = pagesOf(t, &Remote{Server: s}, new("/b"))
 	if want := []string{"999", "1999"}; !slices.Equal(ids, want) || pages != 2 || s.asked != 10 {
 		t.Errorf("%q on %d pages, %d requests; want %q on 2 pages, 10 requests", ids, pages, s.asked, want)
+	}
+}
+
+// Sessions are looked for where the CLI keeps them: the last of several values counts.
+func TestHistoryOfTheCLI(t *testing.T) {
+	home := "HOME"
+	if runtime.GOOS == "windows" {
+		home = "USERPROFILE"
+	}
+	for _, c := range []struct {
+		env  []string
+		want string
+	}{
+		{[]string{home + "=/one"}, filepath.Join("/one", ".claude")},
+		{[]string{home + "=/one", home + "=/two"}, filepath.Join("/two", ".claude")},
+		{[]string{"CLAUDE_CONFIG_DIR=/c", home + "=/one"}, "/c"},
+		{[]string{"CLAUDE_CONFIG_DIR=/c", home + "=/one", "CLAUDE_CONFIG_DIR=/d"}, "/d"},
+	} {
+		l := &Local{Options: &claude.Options{Env: c.env}}
+		if got := l.history().ConfigDir(); got != c.want {
+			t.Errorf("%q: %s, want %s", c.env, got, c.want)
+		}
 	}
 }

@@ -7,9 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,6 +17,7 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/restore"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
@@ -191,17 +190,7 @@ func (l *Local) history() *history.History {
 	if l.Options == nil || l.Options.Env == nil {
 		return history.Disk("")
 	}
-	dir := ""
-	for _, entry := range l.Options.Env {
-		name, value, _ := strings.Cut(entry, "=")
-		switch {
-		case name == "CLAUDE_CONFIG_DIR" && value != "":
-			return history.Disk(value)
-		case name == "HOME":
-			dir = filepath.Join(value, ".claude")
-		}
-	}
-	return history.Disk(dir)
+	return history.Disk(restore.ConfigDir(l.Options.Env))
 }
 
 func newMachine(e *Editor, cwd string) *translate.Machine {

@@ -214,9 +214,10 @@ func used() usage {
 	return usage{runtime.NumGoroutine(), len(files), m.HeapAlloc}
 }
 
-// more reports whether it is more than before, with some room for what comes and goes.
+// more reports whether it is more than before, with some room for what comes and goes, and
+// for what the server knows of each conversation that is still there.
 func (u usage) more(before usage) bool {
-	return u.goroutines > before.goroutines+10 || u.files > before.files+10 || u.heap > before.heap+4<<20
+	return u.goroutines > before.goroutines+10 || u.files > before.files+10 || u.heap > before.heap+4<<20+uint64(*editors)<<14
 }
 
 func (u usage) String() string {
