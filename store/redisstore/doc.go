@@ -19,4 +19,10 @@
 // Every change is a script, which Redis runs as a whole. All keys of a project
 // have the same hash tag, so a project is on one node of a cluster, and
 // projects are spread over all nodes. The time of leases is the server's.
+//
+// # Watching
+//
+// The script that makes a change publishes it on a shard channel of the project,
+// so [Store.Watch] reports changes in the order in which they are made. A user with
+// access lists needs the channels "&claude:*".
 package redisstore

@@ -22,6 +22,12 @@
 // lease until it is committed, so another owner cannot take the lease in the
 // middle of it.
 //
+// # Watching
+//
+// SQLite keeps the names of what was changed for a minute, and [Store.Watch] reads
+// them. With Postgres, each process announces its changes with NOTIFY after their
+// commit, many at once.
+//
 // # Retention
 //
 // Nothing is removed automatically. [Store.Prune] deletes the sessions of a

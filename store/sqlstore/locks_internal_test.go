@@ -21,17 +21,18 @@ import (
 // has one writer at a time and no row locks, carry it out.
 type notedConn struct {
 	driver.Conn
-	steps *[]string
+	*noter
 }
 
 type noter struct {
 	*fileConnector
 	steps []string
+	lost  bool // the answers to commits, which are made
 }
 
 func (n *noter) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := n.fileConnector.Connect(ctx)
-	return &notedConn{conn, &n.steps}, err
+	return &notedConn{conn, n}, err
 }
 
 // numbered are the arguments of a statement of Postgres, tables the tables of the store.
@@ -92,54 +93,64 @@ func translate(query string) string {
 }
 
 func (c *notedConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
-	*c.steps = append(*c.steps, "begin")
+	c.steps = append(c.steps, "begin")
 	tx, err := c.Conn.(driver.ConnBeginTx).BeginTx(ctx, o)
-	return &notedTx{tx, c.steps}, err
+	return &notedTx{tx, c.noter}, err
 }
 
 func (c *notedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	*c.steps = append(*c.steps, step(query, args))
+	c.steps = append(c.steps, step(query, args))
 	return c.Conn.(driver.ExecerContext).ExecContext(ctx, translate(query), args)
 }
 
 func (c *notedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	*c.steps = append(*c.steps, step(query, args))
+	c.steps = append(c.steps, step(query, args))
 	return c.Conn.(driver.QueryerContext).QueryContext(ctx, translate(query), args)
 }
 
 type notedTx struct {
 	driver.Tx
-	steps *[]string
+	*noter
 }
 
 func (t *notedTx) Commit() error {
-	*t.steps = append(*t.steps, "commit")
-	return t.Tx.Commit()
+	t.steps = append(t.steps, "commit")
+	if err := t.Tx.Commit(); err != nil || !t.lost {
+		return err
+	}
+	return errFault
 }
 
 func (t *notedTx) Rollback() error {
-	*t.steps = append(*t.steps, "rollback")
+	t.steps = append(t.steps, "rollback")
 	return t.Tx.Rollback()
+}
+
+// noteSteps returns a store that works as on Postgres, and what notes its steps.
+func noteSteps(t *testing.T) (*noter, *Store) {
+	t.Helper()
+	at := filepath.Join(t.TempDir(), "s.db")
+	made, err := Open(t.Context(), "sqlite:"+at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { made.Close() })
+	named, err := sql.Open("sqlite", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { named.Close() })
+	n := &noter{fileConnector: &fileConnector{named.Driver(), "file:" + at + "?mode=rw&_txlock=immediate&_pragma=foreign_keys(1)", made.file}}
+	s := newStore(sql.OpenDB(n), postgres(), nil, nil)
+	t.Cleanup(func() { s.Close() })
+	return n, s
 }
 
 // On Postgres a write first locks the lease that it carries, for share, then the session,
 // and only then looks whether it may. What was looked at before a lock may be untrue behind
 // it. Records are locked in the order of their names, whatever order they came in.
 func TestPostgresLocks(t *testing.T) {
-	at := filepath.Join(t.TempDir(), "s.db")
-	made, err := Open(t.Context(), "sqlite:"+at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer made.Close()
-	named, err := sql.Open("sqlite", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer named.Close()
-	n := &noter{fileConnector: &fileConnector{named.Driver(), "file:" + at + "?mode=rw&_txlock=immediate&_pragma=foreign_keys(1)", made.file}}
-	s := newStore(sql.OpenDB(n), postgres(), nil, nil)
-	defer s.Close()
+	n, s := noteSteps(t)
 
 	ctx := t.Context()
 	const id = "00000000-0000-4000-8000-000000000001"
@@ -267,6 +278,74 @@ func TestPostgresConnections(t *testing.T) {
 	}
 	if config.Password != "swordfish" || config.User != "ada" || config.Host != "host" || config.Database != "db" {
 		t.Errorf("connects as %s to %s/%s", config.User, config.Host, config.Database)
+	}
+}
+
+// Readers of Postgres look at everything now and then, whatever is announced.
+func TestPostgresLooks(t *testing.T) {
+	config, err := postgresConfig("postgres://host/db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newStore(sql.OpenDB(&fileConnector{}), postgres(), nil, config)
+	defer s.Close()
+	if look := s.line.Look; look <= 0 || look > 5*time.Minute {
+		t.Errorf("they look every %v", look)
+	}
+}
+
+// While a change that keeps a record, or keeps it from being made, is not committed, another one
+// waits. Otherwise two changes could each be based on what the other one has just changed.
+func TestPostgresKeepHolds(t *testing.T) {
+	source := server.Postgres(t, 15)
+	ctx := t.Context()
+	var stores []*Store
+	for range 2 {
+		s, err := Open(ctx, source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		stores = append(stores, s)
+	}
+	mine, other := stores[0], stores[1]
+	there, absent := store.RecordKey{Project: "p", Kind: "k", Name: "there"}, store.RecordKey{Project: "p", Kind: "k", Name: "absent"}
+	made, err := mine.Change(ctx, store.Fence{}, store.RecordChange{Key: there})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []store.RecordChange{{Key: there, Revision: made[0]}, {Key: absent}} {
+		changed := make(chan error, 1)
+		err := mine.within(ctx, func(tx *sql.Tx) error {
+			if err := mine.keep(ctx, tx, c); err != nil {
+				return err
+			}
+			go func() {
+				_, err := other.Change(ctx, store.Fence{}, c)
+				changed <- err
+			}()
+			for {
+				var waits bool
+				if err := mine.db.QueryRowContext(ctx, "select exists (select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%claude_records%')").Scan(&waits); err != nil || waits {
+					return err
+				}
+				select {
+				case err := <-changed:
+					return fmt.Errorf("it was changed in the meantime: %w", err)
+				default:
+				}
+			}
+		})
+		if err != nil {
+			t.Fatalf("%v: %v", c.Key, err)
+		}
+		if err := <-changed; err != nil {
+			t.Errorf("%v, after the change that kept it: %v", c.Key, err)
+		}
+	}
+	found, err := mine.View(ctx, store.View{Folders: []store.Folder{{Project: "p", Kind: "k"}}})
+	if err != nil || len(found) != 2 || found[0].Revision == 0 {
+		t.Errorf("there are %+v, %v", found, err)
 	}
 }
 

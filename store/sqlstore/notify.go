@@ -30,8 +30,9 @@ type notes struct {
 }
 
 const (
-	maxNotes   = 10_000 // that wait while the server is away
-	maxPayload = 7900   // bytes of a NOTIFY, which must be fewer than 8,000; a single note has fewer than 3,000
+	maxNotes   = 10_000           // that wait while the server is away
+	maxPayload = 7900             // bytes of a NOTIFY, which must be fewer than 8,000; a single note has fewer than 3,000
+	gather     = time.Millisecond // after a NOTIFY, for the next
 	lastNotes  = 2 * time.Second
 )
 
@@ -78,6 +79,21 @@ func (n *notes) run(ctx context.Context, ended chan<- struct{}) {
 		if n.alone() {
 			n.take(text)
 		}
+		if !pause(ctx, gather) {
+			return
+		}
+	}
+}
+
+// pause waits for a time, and reports false if it was stopped.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -88,11 +104,7 @@ func (n *notes) deliver(ctx context.Context, text string) bool {
 		if err := n.send(ctx, text); err == nil {
 			return true
 		}
-		t := time.NewTimer(wait)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
+		if !pause(ctx, wait) {
 			return false
 		}
 	}

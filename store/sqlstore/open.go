@@ -27,6 +27,7 @@ type Store struct {
 	log changeLog
 	// With Postgres, changes are announced after they are made. Nil: they are not.
 	notes *notes
+	line  *storeimpl.Listener // to what all processes announce
 }
 
 // newStore returns a store whose tables are not looked at yet. How to reach a server is nil for a
@@ -39,10 +40,10 @@ func newStore(db *sql.DB, d dialect, file *databaseFile, server *pgx.ConnConfig)
 		s.hub = storeimpl.NewHub(s.poll)
 		return s
 	}
-	l := s.listener(server)
-	s.hub = storeimpl.NewHub(l.Run)
-	l.Hub = s.hub
-	s.notes = &notes{send: s.notify, alone: l.Alone, take: l.Take}
+	s.line = s.listener(server)
+	s.hub = storeimpl.NewHub(s.line.Run)
+	s.line.Hub = s.hub
+	s.notes = &notes{send: s.notify, alone: s.line.Alone, take: s.line.Take}
 	return s
 }
 

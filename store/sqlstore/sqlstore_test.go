@@ -62,6 +62,9 @@ func TestMain(m *testing.M) {
 		fmt.Println(err)
 		os.Exit(1)
 	}
+	if os.Getenv("STORE_TEST_CRASH") != "" {
+		crash(s)
+	}
 	if realstore.Owner() {
 		os.Exit(realstore.Own(s))
 	}

@@ -181,12 +181,26 @@ func TestListen(t *testing.T) {
 // A connection that is lost is made again, less and less often, and readers look then.
 func TestListenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _, h, stop := listen(t, 0)
+		c, l, h, stop := listen(t, 0)
 		defer stop()
 		wants(t, "at first", h, 0)
 		c.set(errDown, false)
 		<-time.After(time.Minute)
 		wants(t, "while the server is down", h)
+		ctx, cancel := context.WithCancel(t.Context())
+		late := make(chan bool, 1)
+		var done sync.WaitGroup
+		done.Go(func() {
+			for range l.Hub.Watch(ctx, "p") {
+				late <- true
+				cancel()
+			}
+		})
+		synctest.Wait()
+		if len(late) > 0 {
+			t.Error("a new reader does not wait for the server")
+		}
+		defer done.Wait()
 		if n := len(c.dials); n < 10 || n > 30 {
 			t.Errorf("dialed %d times in a minute", n)
 		}

@@ -98,6 +98,15 @@ func (l *Loop) Next(when string) store.Changed {
 	}
 }
 
+// Skip returns what has come and was not yet read.
+func (l *Loop) Skip() []store.Changed {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	some := l.all[l.read:len(l.all):len(l.all)]
+	l.read = len(l.all)
+	return some
+}
+
 // Zero wants the zero Changed next.
 func (l *Loop) Zero(when string) {
 	l.t.Helper()
