@@ -1,15 +1,11 @@
 package store
 
-import (
-	"context"
-	"fmt"
-)
+import "fmt"
 
 // RecordChange is one of several changes that are made at once.
 type RecordChange struct {
 	Key RecordKey
-	// Value is the record's new value, as in PutRecord. If Drop is true, the
-	// record is removed instead, as with DropRecord.
+	// Value is the record's new value. If Drop is true, the record is removed instead.
 	Value []byte
 	Drop  bool
 	// Revision is the one that the change is based on; 0 creates the record.
@@ -25,36 +21,10 @@ type RecordChange struct {
 	Keep bool
 }
 
-// RecordBatcher is a [Records] that makes several changes at once. Use [Batcher] to
-// find out whether a store is one.
-type RecordBatcher interface {
-	// ChangeRecords makes all changes or none, and returns the new revisions in
-	// their order, 0 for a record that was dropped. The records are of one
-	// project, each is named once, and there are at most [MaxChanges]. Errors are
-	// those of PutRecord and DropRecord; which change was refused is not said.
-	// After any other error it is not known whether the changes were made.
-	ChangeRecords(ctx context.Context, changes []RecordChange, f Fence) (revisions []int64, err error)
-
-	// Batches reports whether ChangeRecords does what PutRecord and DropRecord of
-	// s do. A store that embeds another one inherits this method. If it overrides
-	// PutRecord, the inherited ChangeRecords would bypass the override. So an
-	// implementation returns true only if s is itself.
-	Batches(s Records) bool
-}
-
 // MaxChanges is how many changes can be made at once.
 const MaxChanges = 100
 
-// Batcher returns a store as a [RecordBatcher], nil if it is not one, or only embeds
-// one.
-func Batcher(s Records) RecordBatcher {
-	if b, ok := s.(RecordBatcher); ok && b.Batches(s) {
-		return b
-	}
-	return nil
-}
-
-// CheckChanges checks the arguments of ChangeRecords. Every store calls it before it
+// CheckChanges checks the arguments of Change. Every store calls it before it
 // changes anything.
 func CheckChanges(changes []RecordChange, f Fence) error {
 	if len(changes) == 0 || len(changes) > MaxChanges {

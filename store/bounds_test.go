@@ -31,6 +31,12 @@ func TestBounds(t *testing.T) {
 		}
 		return all
 	}
+	folders := func(n int) (all []store.Folder) {
+		for _, k := range keys(n) {
+			all = append(all, store.Folder(k))
+		}
+		return all
+	}
 	const id = "00000000-0000-4000-8000-000000000001"
 	put := func(k store.RecordKey, size int, revision int64, f store.Fence) error {
 		return store.CheckPut(k, make([]byte, size), revision, f)
@@ -71,10 +77,10 @@ func TestBounds(t *testing.T) {
 		"made if a folder is empty": {store.CheckChanges([]store.RecordChange{{Key: good, IfEmpty: "a/b"}}, store.Fence{}), true},
 		"changed if it is":          {store.CheckChanges([]store.RecordChange{{Key: good, IfEmpty: "a/b", Revision: 1}}, store.Fence{}), false},
 		"a bad folder":              {store.CheckChanges([]store.RecordChange{{Key: good, IfEmpty: "../b"}}, store.Fence{}), false},
-		"no keys to view":           {store.CheckView(nil, nil), false},
-		"the most keys":             {store.CheckView(keys(60), keys(40)), true},
-		"more keys":                 {store.CheckView(keys(60), keys(41)), false},
-		"keys of two projects":      {store.CheckView(keys(1), []store.RecordKey{{Project: "q", Kind: "k", Name: "n"}}), false},
+		"no keys to view":           {store.View{}.Check(), false},
+		"the most keys":             {store.View{Keys: keys(60), Folders: folders(40)}.Check(), true},
+		"more keys":                 {store.View{Keys: keys(60), Folders: folders(41)}.Check(), false},
+		"keys of two projects":      {store.View{Keys: keys(1), Folders: []store.Folder{{Project: "q", Kind: "k", Name: "n"}}}.Check(), false},
 	} {
 		if c.ok != (c.err == nil) || c.err != nil && !errors.Is(c.err, store.ErrInvalid) {
 			t.Errorf("%s: %v", what, c.err)

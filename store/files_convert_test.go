@@ -56,7 +56,7 @@ func leftOld(t *testing.T, dir string) (files []string) {
 // or writes. An older program finds a version that it does not know.
 func TestFilesConvert(t *testing.T) {
 	for name, first := range map[string]func(s *FileStore) error{
-		"read": func(s *FileStore) error { _, err := s.GetRecord(t.Context(), thing("a")); return err },
+		"read": func(s *FileStore) error { _, err := Get(t.Context(), s, thing("a")); return err },
 		"scan": func(s *FileStore) error {
 			for _, err := range s.Scan(t.Context(), Folder{Project: "p", Kind: "thing"}, "") {
 				return err
@@ -64,7 +64,7 @@ func TestFilesConvert(t *testing.T) {
 			return ErrNotFound
 		},
 		"write": func(s *FileStore) error {
-			_, err := s.PutRecord(t.Context(), RecordKey{"p", "third", "x"}, nil, 0, Fence{})
+			_, err := Put(t.Context(), s, RecordKey{"p", "third", "x"}, nil, 0, Fence{})
 			return err
 		},
 		"watch": func(s *FileStore) error {
@@ -82,7 +82,7 @@ func TestFilesConvert(t *testing.T) {
 		if got, err := things(t, s); err != nil || got != want {
 			t.Errorf("%s: %v\n%swant\n%s", name, err, got, want)
 		}
-		if r, err := s.GetRecord(t.Context(), RecordKey{"p", "Other@kind", "x"}); err != nil || string(r.Value) != "other" || r.Revision != 7 {
+		if r, err := Get(t.Context(), s, RecordKey{"p", "Other@kind", "x"}); err != nil || string(r.Value) != "other" || r.Revision != 7 {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 		if left := leftOld(t, dir); len(left) > 0 || exists2(filepath.Join(dir, "p", oldRecords)) {
@@ -91,7 +91,7 @@ func TestFilesConvert(t *testing.T) {
 		if text, err := os.ReadFile(filepath.Join(dir, layoutFile)); err != nil || CheckLayout(string(text), 1) == nil {
 			t.Errorf("%s: the layout is %q, %v", name, text, err)
 		}
-		if next, err := s.PutRecord(t.Context(), thing("a"), nil, 101, Fence{}); err != nil || next <= 103 {
+		if next, err := Put(t.Context(), s, thing("a"), nil, 101, Fence{}); err != nil || next <= 103 {
 			t.Errorf("%s: revision %d, %v", name, next, err)
 		}
 	}
@@ -133,7 +133,7 @@ func TestFilesConvertKilled(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := s.PutRecord(t.Context(), RecordKey{"p", "third", "x"}, nil, 0, Fence{}); err != nil {
+	if _, err := Put(t.Context(), s, RecordKey{"p", "third", "x"}, nil, 0, Fence{}); err != nil {
 		t.Fatal(err)
 	}
 	if len(states) < 10 {
@@ -144,7 +144,7 @@ func TestFilesConvertKilled(t *testing.T) {
 		if got, err := things(t, next); err != nil || got != want {
 			t.Fatalf("killed at %d: %v\n%swant\n%s", i, err, got, want)
 		}
-		if _, err := next.PutRecord(t.Context(), RecordKey{"p", "fourth", "x"}, nil, 0, Fence{}); err != nil {
+		if _, err := Put(t.Context(), next, RecordKey{"p", "fourth", "x"}, nil, 0, Fence{}); err != nil {
 			t.Fatal(err)
 		}
 		if left := leftOld(t, dir); len(left) > 0 || exists2(filepath.Join(dir, "p", logNewFile)) {

@@ -36,7 +36,7 @@ func diskDeeds() []diskDeed {
 		t.Helper()
 		must(t, s.Append(t.Context(), main, crashBatch(`{"uuid":"1"}`)))
 		must(t, s.Append(t.Context(), crashKey(), crashBatch(`{"uuid":"2"}`)))
-		_, err := s.PutRecord(t.Context(), record, []byte("one"), 0, Fence{})
+		_, err := Put(t.Context(), s, record, []byte("one"), 0, Fence{})
 		must(t, err)
 		lease, err := s.Acquire(t.Context(), "p", "lease", "old", time.Hour)
 		must(t, err)
@@ -51,9 +51,9 @@ func diskDeeds() []diskDeed {
 	lease := Lease{Fence{"p", "lease", 2}, "me", time.Hour}
 	change := func(value string) func(t *testing.T, s *FileStore) error {
 		return func(t *testing.T, s *FileStore) error {
-			now, err := s.GetRecord(t.Context(), record)
+			now, err := Get(t.Context(), s, record)
 			if err == nil && string(now.Value) != value { // a change whose reply was lost is there
-				_, err = s.PutRecord(t.Context(), record, []byte(value), now.Revision, Fence{})
+				_, err = Put(t.Context(), s, record, []byte(value), now.Revision, Fence{})
 			}
 			return err
 		}
@@ -89,9 +89,9 @@ func diskDeeds() []diskDeed {
 			must(t, os.WriteFile(filepath.Join(s.dir, layoutFile), []byte("1"), 0o600))
 		}, change("two"), "TEMP; top; log; p; p; p; top; log"},
 		{"drop of a record", stored, func(t *testing.T, s *FileStore) error {
-			now, err := s.GetRecord(t.Context(), record)
+			now, err := Get(t.Context(), s, record)
 			if err == nil {
-				err = s.DropRecord(t.Context(), record, now.Revision, Fence{})
+				err = Drop(t.Context(), s, record, now.Revision, Fence{})
 			}
 			if errors.Is(err, ErrNotFound) {
 				return nil
@@ -254,14 +254,14 @@ func TestFilesUnreadable(t *testing.T) {
 			return s.Append(t.Context(), main, b)
 		}},
 		"record": {"p/records.log", func(s *FileStore) error {
-			_, err := s.GetRecord(t.Context(), record)
+			_, err := Get(t.Context(), s, record)
 			return err
 		}},
 		"record to change": {"p/records.log", func(s *FileStore) error {
-			_, err := s.PutRecord(t.Context(), record, nil, 0, Fence{})
+			_, err := Put(t.Context(), s, record, nil, 0, Fence{})
 			return err
 		}},
-		"record to drop": {"p/records.log", func(s *FileStore) error { return s.DropRecord(t.Context(), record, 1, Fence{}) }},
+		"record to drop": {"p/records.log", func(s *FileStore) error { return Drop(t.Context(), s, record, 1, Fence{}) }},
 		"commits":        {transcriptFile(main) + commitsEnd, func(s *FileStore) error { return s.Append(t.Context(), main, crashBatch(`{"uuid":"1"}`)) }},
 		"data":           {transcriptFile(main) + dataEnd, func(s *FileStore) error { return s.Append(t.Context(), main, crashBatch(`{"uuid":"1"}`)) }},
 		"layout":         {layoutFile, func(s *FileStore) error { return s.Append(t.Context(), main, crashBatch(`{"uuid":"1"}`)) }},

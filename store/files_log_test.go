@@ -178,7 +178,7 @@ func TestFilesLogForgets(t *testing.T) {
 	s := quickFiles(t.TempDir())
 	put := func(name, value string, revision int64) int64 {
 		t.Helper()
-		next, err := s.PutRecord(t.Context(), thing(name), []byte(value), revision, Fence{})
+		next, err := Put(t.Context(), s, thing(name), []byte(value), revision, Fence{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ func TestFilesLogForgets(t *testing.T) {
 	if hidden(t, logOf(s.dir), "first words") || !hidden(t, logOf(s.dir), "second") {
 		t.Error("a value that was replaced is there, or the new one is not")
 	}
-	if err := s.DropRecord(t.Context(), thing("a"), second, Fence{}); err != nil {
+	if err := Drop(t.Context(), s, thing("a"), second, Fence{}); err != nil {
 		t.Fatal(err)
 	}
 	if hidden(t, logOf(s.dir), "second") {
@@ -230,7 +230,7 @@ func TestFilesLogForgetsAfterCrash(t *testing.T) {
 		if err != nil || !hidden(t, logOf(dir), "value 0 of a/0") {
 			t.Fatalf("%s: %v, or the old value is not there: the test shows nothing", name, err)
 		}
-		next, err := s.PutRecord(t.Context(), thing("z"), []byte("new"), 0, Fence{})
+		next, err := Put(t.Context(), s, thing("z"), []byte("new"), 0, Fence{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,13 +297,13 @@ func TestFilesLogRewritten(t *testing.T) {
 		if i%3 == 2 {
 			writer = other
 		}
-		next, err := writer.PutRecord(t.Context(), thing("a"), value, revision, Fence{})
+		next, err := Put(t.Context(), writer, thing("a"), value, revision, Fence{})
 		if err != nil || next <= last || next <= future {
 			t.Fatalf("revision %d after %d, %v", next, last, err)
 		}
 		last, revision = next, next
 		if i%10 == 9 {
-			if err := writer.DropRecord(t.Context(), thing("a"), revision, Fence{}); err != nil {
+			if err := Drop(t.Context(), writer, thing("a"), revision, Fence{}); err != nil {
 				t.Fatal(err)
 			}
 			revision = 0

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"iter"
 	"time"
@@ -112,33 +111,6 @@ func (s *FileStore) Change(ctx context.Context, f Fence, c ...RecordChange) ([]i
 	}
 	defer w.close()
 	return w.change(f, c)
-}
-
-// GetRecord implements [Records].
-func (s *FileStore) GetRecord(ctx context.Context, k RecordKey) (Record, error) {
-	all, err := s.View(ctx, View{Keys: []RecordKey{k}})
-	if err != nil {
-		return Record{}, err
-	}
-	if len(all) == 0 {
-		return Record{}, fmt.Errorf("claude: store: record %v: %w", k, ErrNotFound)
-	}
-	return all[0], nil
-}
-
-// PutRecord implements [Records].
-func (s *FileStore) PutRecord(ctx context.Context, k RecordKey, value []byte, revision int64, f Fence) (int64, error) {
-	next, err := s.Change(ctx, f, RecordChange{Key: k, Value: value, Revision: revision})
-	if err != nil {
-		return 0, err
-	}
-	return next[0], nil
-}
-
-// DropRecord implements [Records].
-func (s *FileStore) DropRecord(ctx context.Context, k RecordKey, revision int64, f Fence) error {
-	_, err := s.Change(ctx, f, RecordChange{Key: k, Drop: true, Revision: revision})
-	return err
 }
 
 // Scan implements [Records].

@@ -80,18 +80,18 @@ func TestFilesSyncDroppedRecord(t *testing.T) {
 	need.FolderSync.Test(t)
 	s := Files(t.TempDir())
 	k := RecordKey{Project: "p", Kind: "k", Name: "n"}
-	revision, err := s.PutRecord(t.Context(), k, []byte("{}"), 0, Fence{})
+	revision, err := Put(t.Context(), s, k, []byte("{}"), 0, Fence{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	errDisk := errors.New("input/output error")
 	s.fsync = func(f *os.File) error {
-		if _, err := s.GetRecord(t.Context(), k); errors.Is(err, ErrNotFound) {
+		if _, err := Get(t.Context(), s, k); errors.Is(err, ErrNotFound) {
 			return errDisk
 		}
 		return f.Sync()
 	}
-	if err := s.DropRecord(t.Context(), k, revision, Fence{}); !errors.Is(err, errDisk) {
+	if err := Drop(t.Context(), s, k, revision, Fence{}); !errors.Is(err, errDisk) {
 		t.Errorf("the folder is not on the disk: DropRecord = %v", err)
 	}
 }

@@ -117,7 +117,7 @@ func TestFilesWatch(t *testing.T) {
 			t.Errorf("another's changes: %s\nwant %s", got, wants(2))
 		}
 		// The first that reads announces what another process has changed.
-		if _, err := other.PutRecord(ctx, thing("c"), nil, 0, Fence{}); err != nil {
+		if _, err := Put(ctx, other, thing("c"), nil, 0, Fence{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := things(t, mine); err != nil {
@@ -141,7 +141,7 @@ func TestFilesWatchAnew(t *testing.T) {
 		defer cancel()
 		mine := quickFiles(t.TempDir())
 		other := quickFiles(mine.dir)
-		revision, err := other.PutRecord(ctx, thing("a"), nil, 0, Fence{})
+		revision, err := Put(ctx, other, thing("a"), nil, 0, Fence{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +162,7 @@ func TestFilesWatchAnew(t *testing.T) {
 		}
 		put := func() {
 			t.Helper()
-			if revision, err = other.PutRecord(ctx, thing("a"), make([]byte, 20_000), revision, Fence{}); err != nil {
+			if revision, err = Put(ctx, other, thing("a"), make([]byte, 20_000), revision, Fence{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -223,7 +223,7 @@ func TestFilesWatchErrors(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		s := quickFiles(t.TempDir())
-		if _, err := s.PutRecord(ctx, thing("a"), nil, 0, Fence{}); err != nil {
+		if _, err := Put(ctx, s, thing("a"), nil, 0, Fence{}); err != nil {
 			t.Fatal(err)
 		}
 		w := watch(ctx, s)
@@ -266,7 +266,7 @@ func TestFilesWatchErrors(t *testing.T) {
 func TestFilesRecordsBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := quickFiles(t.TempDir())
-		revision, err := s.PutRecord(t.Context(), thing("a"), []byte("there"), 0, Fence{})
+		revision, err := Put(t.Context(), s, thing("a"), []byte("there"), 0, Fence{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -280,11 +280,11 @@ func TestFilesRecordsBusy(t *testing.T) {
 		begin := time.Now()
 		results := make(chan error)
 		for range 3 {
-			go func() { results <- errors.Join(s.DropRecord(t.Context(), thing("a"), revision, Fence{})) }()
+			go func() { results <- errors.Join(Drop(t.Context(), s, thing("a"), revision, Fence{})) }()
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := s.DropRecord(ctx, thing("a"), revision, Fence{}); !errors.Is(err, context.DeadlineExceeded) {
+		if err := Drop(ctx, s, thing("a"), revision, Fence{}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("with a context: %v", err)
 		}
 		for _, reader := range []*FileStore{s, quickFiles(s.dir)} {
@@ -307,7 +307,7 @@ func TestFilesRecordsBusy(t *testing.T) {
 			t.Errorf("three writers waited for %v", took)
 		}
 		lock.Close()
-		if err := s.DropRecord(t.Context(), thing("a"), revision, Fence{}); err != nil {
+		if err := Drop(t.Context(), s, thing("a"), revision, Fence{}); err != nil {
 			t.Errorf("unlocked: %v", err)
 		}
 	})

@@ -41,7 +41,7 @@ func TestMemoryKeepsItsOwn(t *testing.T) {
 	k, session := RecordKey{Project: "p", Kind: "k", Name: "f/a"}, Key{Project: "p", Session: keptSession}
 	value, line := []byte("value"), Entry(`{"type":"user","uuid":"u1","message":{"content":"hello"}}`)
 	said := string(line)
-	if _, err := m.PutRecord(t.Context(), k, value, 0, Fence{}); err != nil {
+	if _, err := Put(t.Context(), m, k, value, 0, Fence{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.Append(t.Context(), session, Batch{ID: "b1", Entries: []Entry{line}}); err != nil {
@@ -50,13 +50,13 @@ func TestMemoryKeepsItsOwn(t *testing.T) {
 	spoil(value)
 	spoil(line)
 	for range 2 {
-		got, err := m.GetRecord(t.Context(), k)
+		got, err := Get(t.Context(), m, k)
 		all := map[string][]byte{"get": got.Value}
 		for r, scanErr := range m.Scan(t.Context(), Folder{Project: "p", Kind: "k"}, "") {
 			all["scan"], err = r.Value, errors.Join(err, scanErr)
 		}
-		view, viewErr := m.ViewRecords(t.Context(), []RecordKey{k}, nil)
-		below, belowErr := m.ViewRecords(t.Context(), []RecordKey{{Project: "p", Kind: "k", Name: "other"}}, []RecordKey{{Project: "p", Kind: "k", Name: "f"}})
+		view, viewErr := m.View(t.Context(), View{Keys: []RecordKey{k}})
+		below, belowErr := m.View(t.Context(), View{Keys: []RecordKey{{Project: "p", Kind: "k", Name: "other"}}, Folders: []Folder{{Project: "p", Kind: "k", Name: "f"}}})
 		if err = errors.Join(err, viewErr, belowErr); err != nil || len(view) != 1 || len(below) != 1 {
 			t.Fatalf("%d and %d records, %v", len(view), len(below), err)
 		}

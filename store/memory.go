@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -281,44 +280,7 @@ func (m *MemoryStore) Release(ctx context.Context, l Lease) error {
 	return nil
 }
 
-// GetRecord implements [Records].
-func (m *MemoryStore) GetRecord(ctx context.Context, k RecordKey) (Record, error) {
-	if err := cmp.Or(k.Check(), ctx.Err()); err != nil {
-		return Record{}, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	r := m.records[k]
-	if r == nil {
-		return Record{}, fmt.Errorf("claude: store: record %v: %w", k, ErrNotFound)
-	}
-	return r.clone(), nil
-}
-
 func (r Record) clone() Record { return Record{r.Key, bytes.Clone(r.Value), r.Revision} }
-
-// PutRecord implements [Records].
-func (m *MemoryStore) PutRecord(ctx context.Context, k RecordKey, value []byte, revision int64, f Fence) (int64, error) {
-	next, err := m.Change(ctx, f, RecordChange{Key: k, Value: value, Revision: revision})
-	if err != nil {
-		return 0, err
-	}
-	return next[0], nil
-}
-
-// DropRecord implements [Records].
-func (m *MemoryStore) DropRecord(ctx context.Context, k RecordKey, revision int64, f Fence) error {
-	_, err := m.Change(ctx, f, RecordChange{Key: k, Drop: true, Revision: revision})
-	return err
-}
-
-// Batches implements [RecordBatcher].
-func (m *MemoryStore) Batches(s Records) bool { return s == Records(m) }
-
-// ChangeRecords implements [RecordBatcher].
-func (m *MemoryStore) ChangeRecords(ctx context.Context, changes []RecordChange, f Fence) ([]int64, error) {
-	return m.Change(ctx, f, changes...)
-}
 
 // Change implements [Records].
 func (m *MemoryStore) Change(ctx context.Context, f Fence, changes ...RecordChange) ([]int64, error) {
@@ -460,22 +422,6 @@ func (m *MemoryStore) recordsAfter(f Folder, after string) []Record {
 		page = append(page, *m.records[RecordKey{f.Project, f.Kind, name}])
 	}
 	return page
-}
-
-// Views implements [RecordViewer].
-func (m *MemoryStore) Views(s Records) bool { return s == Records(m) }
-
-// ViewRecords implements [RecordViewer].
-func (m *MemoryStore) ViewRecords(ctx context.Context, keys, folders []RecordKey) ([]Record, error) {
-	v := View{Keys: keys}
-	for _, f := range folders {
-		v.Folders = append(v.Folders, Folder(f))
-	}
-	all, err := m.View(ctx, v)
-	if errors.Is(err, ErrTooLarge) {
-		err = errors.ErrUnsupported
-	}
-	return all, err
 }
 
 // View implements [Records]. Both strengths are the same here.

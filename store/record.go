@@ -167,7 +167,7 @@ type Notifier interface {
 	Notify(ctx context.Context, project string, do func(Change)) (stop func(), err error)
 }
 
-// CheckPut checks the arguments of PutRecord. Every store calls it before it
+// CheckPut checks what a record is changed to. Every store calls it before it
 // changes anything.
 func CheckPut(k RecordKey, value []byte, revision int64, f Fence) error {
 	if len(value) > MaxRecord {
@@ -176,7 +176,7 @@ func CheckPut(k RecordKey, value []byte, revision int64, f Fence) error {
 	return CheckDrop(k, revision, f)
 }
 
-// CheckDrop checks the arguments of DropRecord.
+// CheckDrop checks what a record is dropped with.
 func CheckDrop(k RecordKey, revision int64, f Fence) error {
 	if err := k.Check(); err != nil {
 		return err

@@ -2,7 +2,6 @@ package store
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 )
@@ -49,63 +48,12 @@ func (v View) Check() error {
 	return nil
 }
 
-// RecordViewer is a [Records] that reads several records in one step. Use [Viewer] to
-// find out whether a store is one.
-type RecordViewer interface {
-	// ViewRecords returns the records with the given keys that exist, and those in
-	// the given folders: the records whose names begin with that of the folder and a
-	// slash. It returns them in the order of kinds and names, as they were at one
-	// moment. The keys and folders are of one project, and there are at most
-	// [MaxChanges] of them.
-	//
-	// The moment is not before any change that this store has made, returned or
-	// announced to its Notifier. A change that another process has just made may be
-	// missing, while GetRecord and Scan would find it: so compare and set
-	// what you change, and look again when a change is announced.
-	//
-	// If the records cannot be read in one step now, because they are too many or a
-	// server lags behind, the error is [errors.ErrUnsupported]. Read them one by one
-	// then.
-	ViewRecords(ctx context.Context, keys, folders []RecordKey) ([]Record, error)
-
-	// Views reports whether ViewRecords returns what GetRecord and Scan of s
-	// do. As with Batches of a [RecordBatcher], a store returns true only for
-	// itself.
-	Views(s Records) bool
-}
-
 // MaxViewed and MaxViewedBytes bound the records of a view, and their bytes in all.
 // Larger views are scanned.
 const (
 	MaxViewed      = 1000
 	MaxViewedBytes = 16 << 20
 )
-
-// Viewer returns a store as a [RecordViewer], nil if it is not one, or only embeds one.
-func Viewer(s Records) RecordViewer {
-	if v, ok := s.(RecordViewer); ok && v.Views(s) {
-		return v
-	}
-	return nil
-}
-
-// CheckView checks the arguments of ViewRecords. Every store calls it before it reads
-// anything.
-func CheckView(keys, folders []RecordKey) error {
-	all := slices.Concat(keys, folders)
-	if len(all) == 0 || len(all) > MaxChanges {
-		return fmt.Errorf("claude: store: %w: %d keys and folders in one view, not 1 to %d", ErrInvalid, len(all), MaxChanges)
-	}
-	for _, k := range all {
-		if err := k.Check(); err != nil {
-			return err
-		}
-		if k.Project != all[0].Project {
-			return fmt.Errorf("claude: store: %w: one view reads records of two projects, %s and %s", ErrInvalid, all[0].Project, k.Project)
-		}
-	}
-	return nil
-}
 
 // SortView puts records into the order of a view, and removes those that are there
 // twice because a folder has a record whose key was given too.

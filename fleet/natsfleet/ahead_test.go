@@ -24,23 +24,23 @@ func TestReadAfterScan(t *testing.T) {
 			folder := fmt.Sprint("queue-", f)
 			for i := range records {
 				waiting, ended := fmt.Sprintf("%s/%d", folder, i), fmt.Sprintf("outcome-%d/%d", f, i)
-				revision, err := writer.PutRecord(t.Context(), key(waiting), []byte(waiting), 0, store.Fence{})
+				revision, err := store.Put(t.Context(), writer, key(waiting), []byte(waiting), 0, store.Fence{})
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				written := make(chan error, 1)
 				go func() {
-					_, err := writer.ChangeRecords(t.Context(), []store.RecordChange{
+					_, err := writer.Change(t.Context(), store.Fence{}, []store.RecordChange{
 						{Key: key(ended), Value: []byte(ended)}, {Key: key(waiting), Drop: true, Revision: revision},
-					}, store.Fence{})
+					}...)
 					written <- err
 				}()
 				for waits := true; waits && err == nil; {
 					waits, err = contains(t, reader, folder, waiting)
 				}
 				if err == nil {
-					_, err = reader.GetRecord(t.Context(), key(ended))
+					_, err = store.Get(t.Context(), reader, key(ended))
 				}
 				if err != nil {
 					t.Errorf("%s is gone, and then: %v", waiting, err)

@@ -121,7 +121,7 @@ func TestForeignMessagesInAStore(t *testing.T) {
 			t.Fatalf("after %s: an entry: %v", name, err)
 		}
 		said++
-		if revision, err = s.PutRecord(t.Context(), r, []byte(name), revision, l.Fence); err != nil {
+		if revision, err = store.Put(t.Context(), s, r, []byte(name), revision, l.Fence); err != nil {
 			t.Fatalf("after %s: a record: %v", name, err)
 		}
 		for _, subject := range append(stranger.subjects(), "claude.d.p."+k.Session, "claude.r.p.k.x", "claude.t.p.x.-.e", "claude.v.p.k.a.b.v", "claude.x", "claude.r.p") {
@@ -132,7 +132,7 @@ func TestForeignMessagesInAStore(t *testing.T) {
 		if got := entries(t, s, k); len(got) != said {
 			t.Errorf("%s: the transcript has %d entries; want %d", name, len(got), said)
 		}
-		if got, err := s.GetRecord(t.Context(), r); err != nil || string(got.Value) != name || got.Revision != revision {
+		if got, err := store.Get(t.Context(), s, r); err != nil || string(got.Value) != name || got.Revision != revision {
 			t.Errorf("%s: the record is %q of revision %d, %v; want revision %d", name, got.Value, got.Revision, err, revision)
 		}
 		if err := s.Renew(t.Context(), l); err != nil {
@@ -196,7 +196,7 @@ func TestForeignEpoch(t *testing.T) {
 		}
 		stranger.store("claude.l.p.n.e", m.Header, m.Data)
 		r := store.RecordKey{Project: "p", Kind: "k", Name: newID()}
-		if _, err := s.PutRecord(t.Context(), r, []byte("x"), 0, l.Fence); err != nil && !errors.Is(err, store.ErrLeaseLost) {
+		if _, err := store.Put(t.Context(), s, r, []byte("x"), 0, l.Fence); err != nil && !errors.Is(err, store.ErrLeaseLost) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := s.Release(t.Context(), l); err != nil {

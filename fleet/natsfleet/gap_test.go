@@ -176,7 +176,7 @@ func TestGapInRecords(t *testing.T) {
 			name := fmt.Sprintf("a/%d", i*store.MaxChanges+j)
 			changes = append(changes, store.RecordChange{Key: store.RecordKey{Project: "p", Kind: "k", Name: name}, Value: []byte(name)})
 		}
-		if _, err := s.ChangeRecords(t.Context(), changes, store.Fence{}); err != nil {
+		if _, err := s.Change(t.Context(), store.Fence{}, changes...); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -160,7 +160,7 @@ func TestPartsAreMissing(t *testing.T) {
 	}
 	defer s.Close()
 	k := store.RecordKey{Project: "p", Kind: "k", Name: "large"}
-	if _, err := s.PutRecord(t.Context(), k, bytes.Repeat([]byte("x"), 1<<20), 0, store.Fence{}); err != nil {
+	if _, err := store.Put(t.Context(), s, k, bytes.Repeat([]byte("x"), 1<<20), 0, store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
 	stranger := newStranger(t, c.URL())
@@ -171,7 +171,7 @@ func TestPartsAreMissing(t *testing.T) {
 	if err := stream.Purge(t.Context(), jetstream.WithPurgeSubject("claude.v.>")); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := s.GetRecord(t.Context(), k); !errors.Is(err, store.ErrDamaged) {
+	if r, err := store.Get(t.Context(), s, k); !errors.Is(err, store.ErrDamaged) {
 		t.Errorf("got %d bytes, %v", len(r.Value), err)
 	}
 }

@@ -125,7 +125,7 @@ func (p *party) own(who string) store.Lease {
 func (p *party) writes(l store.Lease) (outside, stream error) {
 	line := fmt.Appendf(nil, `{"uuid":%q}`, newID())
 	outside = p.Append(p.t.Context(), chainKey, store.Batch{ID: newID(), Fence: l.Fence, Entries: []store.Entry{line}})
-	_, stream = p.PutRecord(p.t.Context(), store.RecordKey{Project: "p", Kind: "k", Name: "n-" + newID()}, []byte("x"), 0, l.Fence)
+	_, stream = store.Put(p.t.Context(), p, store.RecordKey{Project: "p", Kind: "k", Name: "n-" + newID()}, []byte("x"), 0, l.Fence)
 	return outside, stream
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -23,8 +22,6 @@ type Store struct {
 var _ interface {
 	store.Fleet
 	store.Notifier
-	store.RecordBatcher
-	store.RecordViewer
 } = (*Store)(nil)
 
 // newStore decides where the transcripts are kept. The options have been checked.
@@ -100,11 +97,6 @@ func (s *Store) Release(ctx context.Context, l store.Lease) error {
 // Now implements [store.Leases]: the clock of the server that leads the stream.
 func (s *Store) Now(ctx context.Context) (time.Time, error) { return s.clock(ctx) }
 
-// GetRecord implements [store.Records].
-func (s *Store) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
-	return s.get(ctx, k)
-}
-
 // Scan implements [store.Records]. It finds out the names of all records of the folder
 // before it yields the first, and reads large values and those of many records as it comes
 // to them. Records of other folders are not read.
@@ -123,45 +115,6 @@ func (s *Store) View(ctx context.Context, v store.View) ([]store.Record, error) 
 func (s *Store) Change(ctx context.Context, f store.Fence, changes ...store.RecordChange) ([]int64, error) {
 	return s.changeAll(ctx, changes, f)
 }
-
-// PutRecord implements [store.Records].
-func (s *Store) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	next, err := s.Change(ctx, f, store.RecordChange{Key: k, Value: value, Revision: revision})
-	if err != nil {
-		return 0, err
-	}
-	return next[0], nil
-}
-
-// DropRecord implements [store.Records].
-func (s *Store) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	_, err := s.Change(ctx, f, store.RecordChange{Key: k, Drop: true, Revision: revision})
-	return err
-}
-
-// ChangeRecords implements [store.RecordBatcher].
-func (s *Store) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
-	return s.Change(ctx, f, changes...)
-}
-
-// ViewRecords implements [store.RecordViewer].
-func (s *Store) ViewRecords(ctx context.Context, keys, folders []store.RecordKey) ([]store.Record, error) {
-	v := store.View{Keys: keys, Known: true}
-	for _, f := range folders {
-		v.Folders = append(v.Folders, store.Folder(f))
-	}
-	all, err := s.View(ctx, v)
-	if errors.Is(err, store.ErrTooLarge) {
-		err = fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
-	}
-	return all, err
-}
-
-// Batches implements [store.RecordBatcher].
-func (s *Store) Batches(r store.Records) bool { return r == store.Records(s) }
-
-// Views implements [store.RecordViewer].
-func (s *Store) Views(r store.Records) bool { return r == store.Records(s) }
 
 // Archive moves transcripts that have not been appended to since the given time
 // from the stream to Options.Archive, and returns how many sessions it has

@@ -15,7 +15,7 @@ func TestViewFromServerBehind(t *testing.T) {
 	c := natstest.Start(t, natstest.Options{})
 	s := openStore(t, c.URL())
 	key := store.RecordKey{Project: "p", Kind: "k", Name: "a"}
-	revision, err := s.PutRecord(t.Context(), key, []byte("1"), 0, store.Fence{})
+	revision, err := store.Put(t.Context(), s, key, []byte("1"), 0, store.Fence{})
 	if err != nil {
 		t.Fatal(err)
 	}

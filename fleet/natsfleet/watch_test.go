@@ -51,10 +51,10 @@ func TestWatch(t *testing.T) {
 	k := store.RecordKey{Project: "acme.prod", Kind: "prompt.v1", Name: "t/a.b/c/1"}
 	elsewhere := k
 	elsewhere.Project = "acme"
-	if _, err := mine.PutRecord(t.Context(), elsewhere, nil, 0, store.Fence{}); err != nil {
+	if _, err := store.Put(t.Context(), mine, elsewhere, nil, 0, store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
-	rev, err := mine.PutRecord(t.Context(), k, []byte("v"), 0, store.Fence{})
+	rev, err := store.Put(t.Context(), mine, k, []byte("v"), 0, store.Fence{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestWatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := mine.DropRecord(t.Context(), k, rev, lease.Fence); err != nil {
+	if err := store.Drop(t.Context(), mine, k, rev, lease.Fence); err != nil {
 		t.Fatal(err)
 	}
 	sub := store.Key{Project: "acme.prod", Session: "00000000-0000-4000-8000-000000000001", Sub: "subagents/agent-1.x"}
@@ -104,7 +104,7 @@ func TestWatchMissed(t *testing.T) {
 	changes, _ := watchProject(t, other, "p")
 	g.close()
 	k := store.RecordKey{Project: "p", Kind: "k", Name: "while-it-was-away"}
-	if _, err := mine.PutRecord(t.Context(), k, nil, 0, store.Fence{}); err != nil {
+	if _, err := store.Put(t.Context(), mine, k, nil, 0, store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
 	g.heal()
@@ -112,7 +112,7 @@ func TestWatchMissed(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	k.Name = "now"
-	if _, err := mine.PutRecord(t.Context(), k, nil, 0, store.Fence{}); err != nil {
+	if _, err := store.Put(t.Context(), mine, k, nil, 0, store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
 	got := <-changes

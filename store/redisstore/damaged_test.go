@@ -77,7 +77,7 @@ func fillForDamage(t *testing.T, s *redisstore.Store, k store.Key) (want []strin
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.PutRecord(t.Context(), store.RecordKey{Project: k.Project, Kind: "kind", Name: "name"}, []byte("{}"), 0, lease.Fence); err != nil {
+	if _, err := store.Put(t.Context(), s, store.RecordKey{Project: k.Project, Kind: "kind", Name: "name"}, []byte("{}"), 0, lease.Fence); err != nil {
 		t.Fatal(err)
 	}
 	return want
@@ -111,7 +111,7 @@ func checkDamaged(t *testing.T, s *redisstore.Store, k store.Key, name string, w
 	}
 	for range s.Scan(t.Context(), store.Folder{Project: k.Project, Kind: "kind"}, "") {
 	}
-	_, _ = s.GetRecord(t.Context(), store.RecordKey{Project: k.Project, Kind: "kind", Name: "name"}) // it must not panic
+	_, _ = store.Get(t.Context(), s, store.RecordKey{Project: k.Project, Kind: "kind", Name: "name"}) // it must not panic
 	if _, err := s.Acquire(t.Context(), k.Project, k.Session, "other", time.Minute); err == nil && !strings.Contains(name, "lease") {
 		t.Errorf("%s: a lease was given out twice", name)
 	}

@@ -43,7 +43,7 @@ func TestMemoryIsFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	rk := store.RecordKey{Project: "p", Kind: "k", Name: "n"}
-	rev, err := s.PutRecord(t.Context(), rk, []byte("1"), 0, store.Fence{})
+	rev, err := store.Put(t.Context(), s, rk, []byte("1"), 0, store.Fence{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestMemoryIsFull(t *testing.T) {
 		"Renew":        s.Renew(t.Context(), lease),
 		"Delete":       s.Delete(t.Context(), key(1), lease.Fence),
 		"Delete a sub": s.Delete(t.Context(), sub, lease.Fence),
-		"DropRecord":   s.DropRecord(t.Context(), rk, rev, lease.Fence),
+		"DropRecord":   store.Drop(t.Context(), s, rk, rev, lease.Fence),
 		"Release":      s.Release(t.Context(), lease),
 	} {
 		if err != nil {
@@ -138,7 +138,7 @@ func TestPagesAreBounded(t *testing.T) {
 		if err := s.Append(t.Context(), key(1), store.Batch{Entries: []store.Entry{[]byte(fmt.Sprintf(`{"n":%d,"pad":%q}`, i, pad))}}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.PutRecord(t.Context(), store.RecordKey{Project: "p", Kind: "k", Name: fmt.Sprintf("%03d", i)}, []byte(pad), 0, store.Fence{}); err != nil {
+		if _, err := store.Put(t.Context(), s, store.RecordKey{Project: "p", Kind: "k", Name: fmt.Sprintf("%03d", i)}, []byte(pad), 0, store.Fence{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,14 +3,11 @@ package redisstore
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/storeimpl"
@@ -25,40 +22,6 @@ func parseRecord(k store.RecordKey, text string) (store.Record, error) {
 		return store.Record{}, fail(k, fmt.Errorf("%w: a record without a revision", store.ErrDamaged))
 	}
 	return store.Record{Key: k, Value: []byte(value), Revision: revision}, nil
-}
-
-// GetRecord implements [store.Records].
-func (s *Store) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
-	if err := cmp.Or(k.Check(), ctx.Err()); err != nil {
-		return store.Record{}, err
-	}
-	db, err := s.client(ctx)
-	if err != nil {
-		return store.Record{}, fail(k, err)
-	}
-	text, err := db.HGet(ctx, s.key(k.Project, "records", k.Kind), k.Name).Result()
-	if err == redis.Nil {
-		err = store.ErrNotFound
-	}
-	if err != nil {
-		return store.Record{}, fail(k, err)
-	}
-	return parseRecord(k, text)
-}
-
-// PutRecord implements [store.Records].
-func (s *Store) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	next, err := s.ChangeRecords(ctx, []store.RecordChange{{Key: k, Value: value, Revision: revision}}, f)
-	if err != nil {
-		return 0, err
-	}
-	return next[0], nil
-}
-
-// DropRecord implements [store.Records].
-func (s *Store) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	_, err := s.ChangeRecords(ctx, []store.RecordChange{{Key: k, Drop: true, Revision: revision}}, f)
-	return err
 }
 
 // kinds numbers the kinds of records in a script, and has their keys: records and names
@@ -79,14 +42,6 @@ func (k *kinds) of(kind string) int {
 		k.keys = append(k.keys, k.s.key(k.project, "records", kind), k.s.key(k.project, "names", kind))
 	}
 	return n
-}
-
-// Batches implements [store.RecordBatcher].
-func (s *Store) Batches(r store.Records) bool { return r == store.Records(s) }
-
-// ChangeRecords implements [store.RecordBatcher].
-func (s *Store) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
-	return s.Change(ctx, f, changes...)
 }
 
 // Change implements [store.Records], in one script. A project is on one node of a cluster, so
@@ -126,25 +81,6 @@ func (s *Store) Change(ctx context.Context, f store.Fence, changes ...store.Reco
 		return nil, fail(changes[0].Key, err)
 	}
 	return next, nil
-}
-
-// Views implements [store.RecordViewer].
-func (s *Store) Views(r store.Records) bool { return r == store.Records(s) }
-
-// ViewRecords implements [store.RecordViewer].
-func (s *Store) ViewRecords(ctx context.Context, keys, folders []store.RecordKey) ([]store.Record, error) {
-	if err := store.CheckView(keys, folders); err != nil {
-		return nil, err
-	}
-	v := store.View{Keys: keys}
-	for _, k := range folders {
-		v.Folders = append(v.Folders, store.Folder(k))
-	}
-	found, err := s.View(ctx, v)
-	if errors.Is(err, store.ErrTooLarge) {
-		err = fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
-	}
-	return found, err
 }
 
 // View implements [store.Records], in one script. Scripts run one after the other on the node

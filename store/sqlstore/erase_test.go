@@ -25,14 +25,14 @@ func TestSQLiteErases(t *testing.T) {
 	if err := s.Append(t.Context(), k, store.Batch{ID: store.NewBatchID(), Entries: []store.Entry{entry}}); err != nil {
 		t.Fatal(err)
 	}
-	revision, err := s.PutRecord(t.Context(), store.RecordKey{Project: "p", Kind: "k", Name: "n"}, entry, 0, store.Fence{})
+	revision, err := store.Put(t.Context(), s, store.RecordKey{Project: "p", Kind: "k", Name: "n"}, entry, 0, store.Fence{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Delete(t.Context(), k, store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.DropRecord(t.Context(), store.RecordKey{Project: "p", Kind: "k", Name: "n"}, revision, store.Fence{}); err != nil {
+	if err := store.Drop(t.Context(), s, store.RecordKey{Project: "p", Kind: "k", Name: "n"}, revision, store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

@@ -197,7 +197,7 @@ func TestDatabaseFaults(t *testing.T) {
 	var revision int64
 	put := func(value string) func(*Store) error {
 		return func(s *Store) error {
-			next, err := s.PutRecord(ctx, record("a"), []byte(value), revision, lease.Fence)
+			next, err := store.Put(ctx, s, record("a"), []byte(value), revision, lease.Fence)
 			if err == nil {
 				revision = next
 			}
@@ -227,17 +227,17 @@ func TestDatabaseFaults(t *testing.T) {
 		{"put", put("1")},
 		{"change", put("2")},
 		{"changes", func(s *Store) error {
-			next, err := s.ChangeRecords(ctx, []store.RecordChange{{Key: record("b/1"), Value: []byte("1"), IfEmpty: "b"}, {Key: record("a"), Value: []byte("3"), Revision: revision}}, lease.Fence)
+			next, err := s.Change(ctx, lease.Fence, []store.RecordChange{{Key: record("b/1"), Value: []byte("1"), IfEmpty: "b"}, {Key: record("a"), Value: []byte("3"), Revision: revision}}...)
 			if err == nil {
 				revision = next[1]
 			}
 			return err
 		}},
-		{"get", func(s *Store) error { _, err := s.GetRecord(ctx, record("a")); return err }},
+		{"get", func(s *Store) error { _, err := store.Get(ctx, s, record("a")); return err }},
 		{"scan", func(s *Store) error { return all(s.Scan(ctx, store.Folder{Project: "p", Kind: "k"}, "")) }},
 		{"scan below", func(s *Store) error { return all(s.Scan(ctx, store.Folder{Project: "p", Kind: "k", Name: "b"}, "")) }},
 		{"view", func(s *Store) error {
-			_, err := s.ViewRecords(ctx, []store.RecordKey{record("a")}, []store.RecordKey{record("b")})
+			_, err := s.View(ctx, store.View{Keys: []store.RecordKey{record("a")}, Folders: []store.Folder{store.Folder(record("b"))}})
 			return err
 		}},
 		{"a wider view", func(s *Store) error {
@@ -252,7 +252,7 @@ func TestDatabaseFaults(t *testing.T) {
 			return err
 		}},
 		{"now", func(s *Store) error { _, err := s.Now(ctx); return err }},
-		{"drop", func(s *Store) error { return s.DropRecord(ctx, record("a"), revision, lease.Fence) }},
+		{"drop", func(s *Store) error { return store.Drop(ctx, s, record("a"), revision, lease.Fence) }},
 		{"release", func(s *Store) error { return s.Release(ctx, lease) }},
 		{"delete of a subagent", func(s *Store) error { return s.Delete(ctx, sub, store.Fence{}) }},
 		{"prune", func(s *Store) error {

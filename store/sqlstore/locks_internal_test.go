@@ -190,11 +190,11 @@ func TestPostgresLocks(t *testing.T) {
 		{"append of a subagent", func() error { return s.Append(ctx, sub, batch("", lease.Fence, `{"type":"mode"}`)) },
 			"begin; select for share leases; lock p/" + id + "; select deleted; select transcripts; insert transcripts; select transcripts; insert entries; update transcripts; commit"},
 		{"changes", func() (err error) {
-			revisions, err = s.ChangeRecords(ctx, []store.RecordChange{{Key: record("name-b"), Value: []byte("1")}, {Key: record("name-a/1"), Value: []byte("1"), IfEmpty: "name-a"}}, lease.Fence)
+			revisions, err = s.Change(ctx, lease.Fence, []store.RecordChange{{Key: record("name-b"), Value: []byte("1")}, {Key: record("name-a/1"), Value: []byte("1"), IfEmpty: "name-a"}}...)
 			return err
 		}, "begin; select for share leases; select records; select revisions; numbered insert name-a/1 of records; select revisions; numbered insert name-b of records; commit"},
 		{"put", func() (err error) {
-			revisions[0], err = s.PutRecord(ctx, record("name-b"), []byte("2"), revisions[0], lease.Fence)
+			revisions[0], err = store.Put(ctx, s, record("name-b"), []byte("2"), revisions[0], lease.Fence)
 			return err
 		}, "begin; select for share leases; select revisions; numbered update name-b of records; commit"},
 		{"change beside what is kept", func() (err error) {
@@ -204,10 +204,10 @@ func TestPostgresLocks(t *testing.T) {
 				store.RecordChange{Key: record("name-a/0"), Keep: true})
 			return err
 		}, "begin; select for share leases; insert name-a/0 of records; delete name-a/0 of records; select for share name-a/1 of records; select revisions; numbered update name-b of records; commit"},
-		{"drop", func() error { return s.DropRecord(ctx, record("name-b"), revisions[0], lease.Fence) },
+		{"drop", func() error { return store.Drop(ctx, s, record("name-b"), revisions[0], lease.Fence) },
 			"begin; select for share leases; numbered delete name-b of records; commit"},
 		{"drop of nothing", func() error {
-			if err := s.DropRecord(ctx, record("name-b"), revisions[0], lease.Fence); !errors.Is(err, store.ErrNotFound) {
+			if err := store.Drop(ctx, s, record("name-b"), revisions[0], lease.Fence); !errors.Is(err, store.ErrNotFound) {
 				return fmt.Errorf("dropped: %w", err)
 			}
 			return nil

@@ -32,7 +32,7 @@ func TestMovedAway(t *testing.T) {
 	defer f.Close(context.Background())
 	k := store.RecordKey{Project: "p", Kind: "k", Name: "n"}
 	calls := map[string]func() error{
-		"PutRecord": func() error { _, err := s.PutRecord(t.Context(), k, nil, 0, store.Fence{}); return err },
+		"PutRecord": func() error { _, err := store.Put(t.Context(), s, k, nil, 0, store.Fence{}); return err },
 		"Acquire":   func() error { _, err := s.Acquire(t.Context(), "p", "c", "me", time.Minute); return err },
 		"Append": func() error {
 			return s.Append(t.Context(), store.Key{Project: "p", Session: "7b1d5c8e-6a3f-4e0b-9c55-0d2f8f1e2a11"}, store.Batch{ID: store.NewBatchID(), Entries: []store.Entry{store.Entry(`{}`)}})

@@ -14,45 +14,6 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// GetRecord implements [store.Records].
-func (s *Store) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
-	if err := cmp.Or(k.Check(), ctx.Err()); err != nil {
-		return store.Record{}, err
-	}
-	r := store.Record{Key: k}
-	err := s.row(ctx, s.db, "select revision, value from claude_records where project = ? and kind = ? and name = ?", k.Project, k.Kind, k.Name).Scan(&r.Revision, &r.Value)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = store.ErrNotFound
-	}
-	if err != nil {
-		return store.Record{}, fail(k, err)
-	}
-	return r, nil
-}
-
-// PutRecord implements [store.Records].
-func (s *Store) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	next, err := s.ChangeRecords(ctx, []store.RecordChange{{Key: k, Value: value, Revision: revision}}, f)
-	if err != nil {
-		return 0, err
-	}
-	return next[0], nil
-}
-
-// DropRecord implements [store.Records].
-func (s *Store) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	_, err := s.ChangeRecords(ctx, []store.RecordChange{{Key: k, Drop: true, Revision: revision}}, f)
-	return err
-}
-
-// Batches implements [store.RecordBatcher].
-func (s *Store) Batches(r store.Records) bool { return r == store.Records(s) }
-
-// ChangeRecords implements [store.RecordBatcher].
-func (s *Store) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
-	return s.Change(ctx, f, changes...)
-}
-
 // Change implements [store.Records], in one transaction.
 func (s *Store) Change(ctx context.Context, f store.Fence, changes ...store.RecordChange) ([]int64, error) {
 	if err := cmp.Or(store.CheckChanges(changes, f), ctx.Err()); err != nil {
@@ -222,25 +183,6 @@ func (s *Store) revision(ctx context.Context, tx *sql.Tx) (n int64, err error) {
 	}
 	err = s.row(ctx, tx, "update claude_revisions set n = n + 1 returning n").Scan(&n)
 	return n, err
-}
-
-// Views implements [store.RecordViewer].
-func (s *Store) Views(r store.Records) bool { return r == store.Records(s) }
-
-// ViewRecords implements [store.RecordViewer].
-func (s *Store) ViewRecords(ctx context.Context, keys, folders []store.RecordKey) ([]store.Record, error) {
-	if err := store.CheckView(keys, folders); err != nil {
-		return nil, err
-	}
-	v := store.View{Keys: keys}
-	for _, k := range folders {
-		v.Folders = append(v.Folders, store.Folder(k))
-	}
-	found, err := s.View(ctx, v)
-	if errors.Is(err, store.ErrTooLarge) {
-		err = fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
-	}
-	return found, err
 }
 
 // View implements [store.Records], in one statement: it sees one moment, and all that was

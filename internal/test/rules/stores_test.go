@@ -15,21 +15,18 @@ func storeRules() []rule {
 			"b.go": source("package claude", `import kept "github.com/claude-agent-go/claude/store"`,
 				"func g(s any) { switch s.(type) { case kept.Records: } }"),
 			"store/a.go":      source("package store", "func f(s any) { _ = s.(Fleet); _ = s.(*KeyError) }"),
-			"store/batch.go":  source("package store", "func g(s any) { _ = s.(RecordBatcher); _ = s.(Notifier) }"),
+			"store/b.go":      source("package store", "func g(s any) { _ = s.(Notifier) }"),
 			"fleet/notice.go": source("package fleet", `import "github.com/claude-agent-go/claude/store"`, "func f(s any) { _ = s.(store.Notifier) }"),
 		},
-		want: []string{"a.go:3:41: ", "b.go:3:40: ", "store/a.go:2:24: ", "store/batch.go:2:47: "},
+		want: []string{"a.go:3:41: ", "b.go:3:40: ", "store/a.go:2:24: ", "store/b.go:2:24: "},
 	}}
 }
 
-// asked are the abilities of stores that are still found by type assertion, and where:
-// not all stores change several records at once, read one moment of them, or announce
-// changes. No others may be added.
+// asked are the abilities of stores that are still found by type assertion, and where. No
+// others may be added.
 func asked() map[string][]string {
 	return map[string][]string{
-		"RecordBatcher": {"store/batch.go", "store/storetest/batches.go"},
-		"RecordViewer":  {"store/view.go", "store/storetest/views.go"},
-		"Notifier":      {"fleet/notice.go", "fleet/options.go"},
+		"Notifier": {"fleet/notice.go", "fleet/options.go"},
 	}
 }
 
