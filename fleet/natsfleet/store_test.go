@@ -7,6 +7,7 @@ import (
 
 	"github.com/claude-agent-go/claude/fleet/natsfleet"
 	"github.com/claude-agent-go/claude/fleet/natsfleet/natstest"
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/storetest"
@@ -43,6 +44,18 @@ func TestStore(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A store that wraps one in NATS also keeps the contract.
+func TestStoreWrapped(t *testing.T) {
+	t.Parallel()
+	long.Test(t, "tests the whole contract twice more")
+	c := natstest.Start(t, natstest.Options{})
+	storetest.RunWrapped(t, storetest.Target{
+		Open:        func(t *testing.T) store.Fleet { return openStore(t, c.URL()) },
+		Again:       func(t *testing.T, _ store.Fleet) store.Fleet { return openStore(t, c.URL()) },
+		NoSummaries: true,
+	})
 }
 
 // A fleet whose transcripts are in another store keeps the same contract. Leases and

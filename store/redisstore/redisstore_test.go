@@ -54,6 +54,15 @@ func TestRedis(t *testing.T) {
 	})
 }
 
+// A store that wraps this one also keeps the contract.
+func TestRedisWrapped(t *testing.T) {
+	url := server.Redis(t) + "?read_timeout=1m" // as above
+	storetest.RunWrapped(t, storetest.Target{
+		Open:  func(t *testing.T) store.Fleet { return open(t, url) },
+		Again: func(t *testing.T, _ store.Fleet) store.Fleet { return open(t, url) },
+	})
+}
+
 // other is another process with a store of the same data.
 func other(url string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/internal/test/realstore"
 	"github.com/claude-agent-go/claude/internal/test/server"
 	"github.com/claude-agent-go/claude/store"
@@ -69,6 +70,17 @@ func TestMain(m *testing.M) {
 		os.Exit(realstore.Own(s))
 	}
 	os.Exit(storetest.Own(s))
+}
+
+// A store that wraps this one also keeps the contract.
+func TestSQLiteWrapped(t *testing.T) {
+	t.Parallel()
+	long.Test(t, "tests the whole contract twice more")
+	source := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
+	storetest.RunWrapped(t, storetest.Target{
+		Open:  func(t *testing.T) store.Fleet { return open(t, source) },
+		Again: func(t *testing.T, _ store.Fleet) store.Fleet { return open(t, source) },
+	})
 }
 
 func TestSQLite(t *testing.T) {
