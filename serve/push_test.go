@@ -26,6 +26,7 @@ type pushService struct {
 	mu       sync.Mutex
 	browsers map[string]*pushed.Browser // by endpoint
 	got      map[string][]string        // notices, by endpoint
+	tabs     map[string]*browser        // by user
 	answer   func(endpoint string, n int) (status int, header http.Header, err error)
 }
 
@@ -67,7 +68,7 @@ func (s *pushService) received(endpoint string) []string {
 // pushes starts a server that pushes to the service.
 func pushes(t *testing.T, do func(*testing.T, *rig, *pushService)) {
 	t.Helper()
-	s := &pushService{t: t, browsers: make(map[string]*pushed.Browser), got: make(map[string][]string)}
+	s := &pushService{t: t, browsers: make(map[string]*pushed.Browser), got: make(map[string][]string), tabs: make(map[string]*browser)}
 	inBubble(t, func(o *serve.Options) {
 		o.Push = &serve.Push{Contact: "mailto:ops@example.com", Client: &http.Client{Transport: s}}
 	}, func(t *testing.T, r *rig) { do(t, r, s) })
@@ -80,7 +81,8 @@ func (s *pushService) subscribed(r *rig, name string, role api.Role) (u api.User
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	(&browser{rig: r, address: "127.0.0.1"}).login(token)
+	s.tabs[name] = &browser{rig: r, address: "127.0.0.1"}
+	s.tabs[name].login(token)
 	list, err := r.server.Service().Logins(r.t.Context(), api.User{Name: name, Role: role})
 	i := slices.IndexFunc(list.Items, func(l api.LoginInfo) bool { return l.User == name })
 	if err != nil || i < 0 {
@@ -160,6 +162,10 @@ func TestPushEnds(t *testing.T) {
 		ada, _ := s.subscribed(r, "ada", api.Approver)
 		bob, _ := s.subscribed(r, "bob", api.Admin)
 		eve, at := s.subscribed(r, "eve", api.Operator)
+		s.subscribed(r, "dan", api.Operator)
+		if w := s.tabs["dan"].do("DELETE", "/v1/login", ""); w.Code != http.StatusNoContent {
+			t.Fatalf("a logout: %d %s", w.Code, w.Body)
+		}
 		if err := service.EndLogin(ctx, bob, ada.Login); err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ var element = regexp.MustCompile(`<[^>]*>`)
 // What was before a change and what is after it have their own colours, a mark stays one
 // element, and the text stays what it is.
 func TestColouredDiff(t *testing.T) {
-	const text = "@@ -1,4 +1,4 @@\n-/* a <b>\n+a := \"<b>\"\n if x {\n-*/ y := 1 < 2\n+y := 2 < 2\n@@ -9,1 +9,1 @@\n if z {\n"
+	const text = "@@ -1,4 +1,4 @@\n-/* a <b>\n+a := \"<b>\"\n if x {\n-*/ y := 1 < 2\n+y := 2 < 2\n /* open\n@@ -9,1 +9,1 @@\n if z {\n"
 	plain, d := drawn(t, show.Unified(text)), show.Unified(text)
 	d.Colour("/srv/a.go")
 	got := drawn(t, d)
