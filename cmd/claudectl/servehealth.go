@@ -12,6 +12,8 @@ import (
 	"net/netip"
 	"os"
 	"time"
+
+	"github.com/claude-agent-go/claude/serve/client"
 )
 
 // serveHealth is "claudectl serve health".
@@ -39,17 +41,8 @@ func (s *serveHealth) Run(c *console) error {
 		}
 		scheme, transport.TLSClientConfig = "https", config
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://localhost/healthz", nil)
-	if err != nil {
-		return err
-	}
-	res, err := (&http.Client{Transport: transport}).Do(req)
-	if err != nil {
-		return &failure{exitFailed, fmt.Errorf("the server at %s does not answer: %w", s.Listen, err)}
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusNoContent {
-		return &failure{exitFailed, fmt.Errorf("the server at %s answers %s", s.Listen, res.Status)}
+	if err := client.Alive(ctx, client.Options{URL: scheme + "://localhost", HTTP: &http.Client{Transport: transport}}); err != nil {
+		return &failure{exitFailed, fmt.Errorf("the server at %s does not say that it lives: %w", s.Listen, err)}
 	}
 	if c.json {
 		return c.emit(map[string]bool{"healthy": true})
