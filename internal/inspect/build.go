@@ -26,6 +26,7 @@ type builder struct {
 	compare  bool            // look for what changes when it is written again
 	ended    map[int][]*Tool // by the line of their results
 	clock    modelClock      // of the turn that runs
+	calls    calls
 	models   models
 	retries  []*Frame          // failed calls of the API
 	prompt   string            // the first one
@@ -273,6 +274,7 @@ func (b *builder) finish() {
 	if b.turn != nil { // without a result
 		b.turn.Model = b.clock.spans
 	}
+	b.priceCalls()
 	rep.Title = cmp.Or(rep.Title, b.title, b.prompt)
 	s.Turns, s.CostUSD, s.AgentTurns = len(rep.Turns), b.spending.TotalUSD, b.spending.AgentTurns
 	s.Tokens = tokensOf(b.spending.Usage)

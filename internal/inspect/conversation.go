@@ -34,6 +34,7 @@ func (b *builder) message(f *Frame, w wire.Frame) {
 		b.open(f)
 		f.Summary = joined(string(m.EventType), quoted(m.Text()))
 		b.noteFirstWord(f)
+		b.streamed(f, m)
 		if m.ParentToolUseID == "" {
 			b.clock.word(f.AtMS)
 		}
@@ -152,6 +153,9 @@ func (b *builder) assistant(f *Frame, m *message.Assistant) {
 	}
 	b.models.add(m.Model)
 	agent := b.agent(m)
+	if m.Model != "<synthetic>" && m.Usage.InputTokens+m.Usage.CacheReadInputTokens+m.Usage.CacheCreationInputTokens+m.Usage.OutputTokens > 0 {
+		b.calls.heard(b.turn, f, m.ID, agent, m.Model, m.Usage)
+	}
 	var said []string
 	for _, block := range m.Content {
 		it := &Item{Agent: agent}

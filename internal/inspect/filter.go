@@ -51,6 +51,7 @@ func (r *Report) Keep(want Filter) {
 	r.Unknown = slices.DeleteFunc(r.Unknown, func(u Unknown) bool { return !kept[u.Line] })
 	r.Turns = slices.DeleteFunc(r.Turns, func(t *Turn) bool {
 		t.Items = slices.DeleteFunc(t.Items, func(it *Item) bool { return !it.on(kept) })
+		t.Calls = slices.DeleteFunc(t.Calls, func(c *Call) bool { return !kept[c.Line] })
 		return len(t.Items) == 0 && !kept[t.ToLine]
 	})
 }

@@ -238,6 +238,13 @@ func (v *viewer) cards() []card {
 		{"Cost", show.Money(s.CostUSD), show.Plural(s.AgentTurns, "agentic turn"), ""},
 		{"Tokens", show.Tokens(s.Tokens.Input+s.Tokens.CacheRead+s.Tokens.CacheWrite) + " in", show.Tokens(s.Tokens.Output) + " out", ""},
 	}
+	if most := v.rep.fullest(); most != nil {
+		full := ""
+		if most.Window > 0 {
+			full = fmt.Sprintf("%.0f %% of %s", 100*float64(most.Context)/float64(most.Window), show.Tokens(most.Window))
+		}
+		cards = append(cards, card{"Context", show.Tokens(most.Context), cmp.Or(full, "at most"), ""})
+	}
 	if s.MirrorFrames > 0 {
 		cards = append(cards, card{"Mirrored", show.Plural(s.MirrorEntries, "line"), "in " + show.Plural(s.MirrorFrames, "frame"), ""})
 	}

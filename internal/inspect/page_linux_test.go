@@ -45,6 +45,7 @@ func TestPage(t *testing.T) {
 	t.Run("search", func(t *testing.T) { testSearch(t, b, address) })
 	t.Run("places", func(t *testing.T) { testPlaces(t, b, address) })
 	t.Run("keys", func(t *testing.T) { testKeys(t, b, address) })
+	t.Run("bars", func(t *testing.T) { testBars(t, b, address) })
 	t.Run("looks", func(t *testing.T) { testLooks(t, b, address) })
 	t.Run("names", func(t *testing.T) { testNames(t, b, address) })
 	t.Run("forms", func(t *testing.T) { testForms(t, b) })
@@ -152,6 +153,45 @@ func testKeys(t *testing.T, b *browser.Browser, address string) {
 	b.Want(t, `document.documentElement.dataset.theme ?? "system"`, "system")
 	b.Press("?")
 	b.Want(t, `document.getElementById("keys").open`, true)
+	b.NoComplaints(t)
+}
+
+// A bar of the timeline leads to what it shows, and with f or Shift to its frame. Keys reach
+// all of them, in the order of time.
+func testBars(t *testing.T, b *browser.Browser, address string) {
+	const at, opened = `document.activeElement.dataset.frame ?? ""`, `[...document.querySelectorAll(".frame[open]")].map(f => f.id).join()`
+	soon := func(expression string) string {
+		return `new Promise(done => setTimeout(() => done(` + expression + `), 50))`
+	}
+	b.Load(t, address)
+	b.Press("ArrowRight") // means nothing outside the bars
+	b.Want(t, at, "")
+	b.Press("b")
+	b.Want(t, `document.activeElement === document.querySelector(".bar")`, true)
+	b.Eval(t, `document.querySelector(".bar.tool").focus()`)
+	tool := b.Eval(t, at).(string)
+	b.Press("f")
+	b.Want(t, soon(opened), tool)
+	b.Want(t, `document.querySelector(".frame[open] .what").textContent.includes("Bash")`, true)
+	b.Want(t, `document.querySelector(".frame.here").getBoundingClientRect().top < innerHeight`, true)
+
+	b.Load(t, address)
+	b.Eval(t, `document.querySelector(".bar.tool").focus()`)
+	b.Press("ArrowRight")
+	b.Press("ArrowLeft")
+	b.Want(t, at, tool)
+	b.Press("Enter")
+	b.Want(t, soon(`document.querySelector(".here").id`), "i"+tool[1:])
+	b.Press("f") // from there as well
+	b.Want(t, soon(opened), tool)
+
+	// The model's bar leads to its call in the list, which unfolds.
+	b.Load(t, address)
+	b.Want(t, `/context \S+.*≈ \$/.test(document.querySelector(".bar.model title").textContent)`, true)
+	b.Eval(t, `document.querySelector(".bar.model").dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }))`)
+	b.Want(t, soon(`document.querySelector(".calls tr.here").checkVisibility()`), true)
+	b.Eval(t, `document.querySelector(".bar.model").dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, shiftKey: true }))`)
+	b.Want(t, soon(`document.querySelectorAll(".frame[open]").length`), 1)
 	b.NoComplaints(t)
 }
 

@@ -109,6 +109,8 @@ type Turn struct {
 	// Model is when the model itself worked.
 	Model []Span  `json:"model_time,omitzero"`
 	Items []*Item `json:"items"`
+	// Calls are the calls of the model, those of subagents too.
+	Calls []*Call `json:"model_calls,omitzero"`
 
 	stopped bool // the user ended it
 }

@@ -138,12 +138,32 @@ func (p *printer) unknown(r *Report) {
 func (p *printer) turns(r *Report) {
 	for _, t := range r.Turns {
 		p.heading(fmt.Sprintf("turn %d · %s · %s · %s · %s", t.Number, p.line(outcome(t)), show.Span(t.DurationMS()), show.Plural(t.AgentTurns, "agentic turn"), show.Money(t.CostUSD)))
+		left := t.Calls
 		for _, it := range t.Items {
+			for len(left) > 0 && left[0].Line <= it.Line {
+				p.call(left[0])
+				left = left[1:]
+			}
 			if !it.routine() {
 				p.item(it)
 			}
 		}
+		for _, c := range left {
+			p.call(c)
+		}
 	}
+}
+
+// call writes what a call of the model has read and cost.
+func (p *printer) call(c *Call) {
+	facts := []string{p.line(cmp.Or(c.Model, "model")), "context " + c.filled(), show.Tokens(c.Tokens.Output) + " out"}
+	if cost := c.cost(); cost != "" {
+		facts = append(facts, cost)
+	}
+	if c.Agent != "" {
+		facts = append([]string{"[" + p.line(c.Agent) + "]"}, facts...)
+	}
+	p.printf("  %s\n", p.paint(dim, "◦ "+strings.Join(facts, " · ")))
 }
 
 // outcome describes how a turn ended.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/internal/show"
@@ -32,6 +33,7 @@ type bar struct {
 	Short       bool // a phone has no room for the text
 	Title       string
 	Target      string
+	Line        int // of the frame with which it begins
 	from, to    float64
 	lane, inRow int
 }
@@ -132,18 +134,23 @@ func (v *viewer) turnBars(t *Turn) []bar {
 		tone = "turn bad"
 	}
 	target := "turn" + number(t.Number)
-	all := []bar{{lane: laneTurns, from: t.FromMS, to: t.ToMS, Tone: tone, Text: "turn " + number(t.Number), Target: target,
+	all := []bar{{lane: laneTurns, from: t.FromMS, to: t.ToMS, Tone: tone, Text: "turn " + number(t.Number), Target: target, Line: t.FromLine,
 		Title: fmt.Sprintf("turn %d: %s, %s, %s", t.Number, outcome(t), show.Span(t.DurationMS()), show.Money(t.CostUSD))}}
 	for _, s := range t.Model {
-		all = append(all, bar{lane: laneModel, from: s.FromMS, to: s.ToMS, Tone: "model", Text: "model", Target: target,
-			Title: fmt.Sprintf("the model works for %s", show.Span(s.ToMS-s.FromMS))})
+		b := bar{lane: laneModel, from: s.FromMS, to: s.ToMS, Tone: "model", Text: "model", Target: target, Line: t.FromLine,
+			Title: fmt.Sprintf("the model works for %s", show.Span(s.ToMS-s.FromMS))}
+		if c := t.callIn(s); c != nil {
+			b.Target, b.Line = "c"+number(c.Line), c.Line
+			b.Title += ": " + strings.Join(slices.DeleteFunc([]string{"context " + c.filled(), show.Tokens(c.Tokens.Output) + " out", c.cost()}, func(fact string) bool { return fact == "" }), ", ")
+		}
+		all = append(all, b)
 	}
 	for _, it := range t.Items {
 		if it.Tool == nil {
 			continue
 		}
 		state := it.Tool.State()
-		b := bar{lane: laneTools, from: it.Tool.RunFromMS(), to: it.Tool.EndMS, Tone: "tool", Text: it.Tool.Name, Target: "i" + number(it.Line)}
+		b := bar{lane: laneTools, from: it.Tool.RunFromMS(), to: it.Tool.EndMS, Tone: "tool", Text: it.Tool.Name, Target: "i" + number(it.Line), Line: it.Line}
 		what := string(state) + ", " + show.Span(it.Tool.RanMS())
 		switch state {
 		case NoResult:
@@ -164,7 +171,7 @@ func (v *viewer) turnBars(t *Turn) []bar {
 // exchangeBar is a request: one that waits for a person, another one of the CLI,
 // or one of the SDK.
 func exchangeBar(x *Exchange, end float64) bar {
-	b := bar{lane: laneCLI, from: x.AskedMS, to: x.EndMS, Tone: string(x.Kind), Text: cmp.Or(x.About, x.Subtype), Target: "x" + number(x.AskedLine)}
+	b := bar{lane: laneCLI, from: x.AskedMS, to: x.EndMS, Tone: string(x.Kind), Text: cmp.Or(x.About, x.Subtype), Target: "x" + number(x.AskedLine), Line: x.AskedLine}
 	switch {
 	case x.From == claudetest.DirIn:
 		b.lane, b.Text = laneSDK, x.Subtype
@@ -211,7 +218,7 @@ func (v *viewer) marks(s *scale) []bar {
 	var out []bar
 	for _, x := range v.rep.Exchanges {
 		if x.Subtype == "interrupt" && len(out) < 100 {
-			out = append(out, bar{X: percent(s.at(x.AskedMS)), Title: "interrupt", Target: "x" + number(x.AskedLine)})
+			out = append(out, bar{X: percent(s.at(x.AskedMS)), Title: "interrupt", Target: "x" + number(x.AskedLine), Line: x.AskedLine})
 		}
 	}
 	return out

@@ -17,6 +17,8 @@ type turnView struct {
 	Failed        bool
 	Outcome, Tone string
 	Facts         []string
+	Calls         []callView
+	CallCount     string
 	Items         []itemView
 	Cut           string
 }
@@ -114,6 +116,7 @@ func (v *viewer) turn(t *Turn) turnView {
 	}
 	view.Facts = append(view.Facts, show.Plural(t.AgentTurns, "agentic turn"),
 		show.Tokens(t.Tokens.Input+t.Tokens.CacheRead+t.Tokens.CacheWrite)+" in, "+show.Tokens(t.Tokens.Output)+" out", show.Money(t.CostUSD))
+	view.Calls, view.CallCount = v.callViews(t), countCalls(t)
 	seen := make(map[int]int)
 	for i, it := range t.Items {
 		if v.items >= v.limits.Items {

@@ -74,8 +74,8 @@
     }
     if (!target) return;
     if (target.hidden || target.closest("[hidden]")) reset();
-    if (target.matches("details")) target.open = true;
-    if (target.matches(".hit")) here(target);
+    for (let d = target.closest("details"); d; d = d.parentElement.closest("details")) d.open = true;
+    if (target.matches(".hit, .calls tr")) here(target);
     target.scrollIntoView({ block: "start" });
   };
 
@@ -103,6 +103,24 @@
     next?.scrollIntoView({ block: "start" });
   };
 
+  // The bars of the timeline, in the order of time: arrows move among them, and a bar
+  // leads to what it shows, or to its frame.
+  const bars = [...document.querySelectorAll(".bar, .mark")];
+  const stepBar = (by) => {
+    const now = bars.indexOf(document.activeElement);
+    bars[now + by]?.focus();
+  };
+  const toFrame = () => {
+    const at = document.activeElement.closest("[data-frame]") || document.querySelector(".here");
+    const frame = at?.dataset.frame || at?.querySelector("a[href^='#f']")?.hash.slice(1);
+    if (frame) location.hash = "#" + frame;
+  };
+  for (const bar of bars) bar.addEventListener("click", (e) => {
+    if (!e.shiftKey) return;
+    e.preventDefault(); // which would open a window
+    location.hash = "#" + bar.dataset.frame;
+  });
+
   const themes = ["", "light", "dark"];
   const setTheme = (name) => {
     name ? root.dataset.theme = name : delete root.dataset.theme;
@@ -115,6 +133,8 @@
   const keys = {
     "/": () => { controls.q.focus(); controls.q.select(); },
     j: () => step(1), k: () => step(-1),
+    b: () => { bars[0]?.focus(); bars[0]?.closest("section").scrollIntoView({ block: "nearest" }); },
+    ArrowRight: () => stepBar(1), ArrowLeft: () => stepBar(-1), f: toFrame,
     "]": () => stepTurn(1), "[": () => stepTurn(-1),
     e: () => { controls.errors.checked = !controls.errors.checked; apply(); },
     t: turnTheme,
@@ -131,7 +151,7 @@
     if (typing && e.key !== "Escape") return;
     if (e.key === "Enter" && !e.target.matches(".hit")) return; // links and summaries know what to do
     const act = keys[e.key];
-    if (!act) return;
+    if (!act || e.key.startsWith("Arrow") && !bars.includes(e.target)) return;
     e.preventDefault();
     if (typing) e.target.blur();
     act();
