@@ -121,6 +121,7 @@ func documentedPlace(t *testing.T) (env []string) {
 	}
 	entry := `{"parentUuid":null,"type":"user","uuid":"00000000-0000-4000-8000-00000000000a","sessionId":"` + id + `","cwd":"` + filepath.ToSlash(here) + `","timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"Fix the parser"}}` + "\n"
 	for name, text := range map[string]string{
+		"before.ndjson": string(recording), "after.ndjson": string(recording),
 		"session.ndjson":                         string(recording),
 		"recordings/a.ndjson":                    string(recording),
 		"session.json":                           `["Hello."]`,

@@ -15,7 +15,7 @@ import (
 
 // inspectCommand is "claudectl inspect".
 type inspectCommand struct {
-	Files []string `arg:"" name:"file" complete:"file" help:"A recording, or - for standard input. With --unknown: any number of them, and folders."`
+	Files []string `arg:"" name:"file" complete:"file" help:"A recording, or - for standard input. Two: they are compared. With --unknown: any number of them, and folders."`
 
 	Unknown bool   `help:"List what this build does not know in these recordings, or would write differently; exit with 11 if there is anything."`
 	HTML    string `name:"html" placeholder:"FILE" complete:"file" help:"Write one page for a browser to FILE, or - for standard output."`
@@ -32,7 +32,7 @@ type inspectCommand struct {
 
 // Help is shown by "claudectl inspect --help".
 func (*inspectCommand) Help() string {
-	return `Recordings are made by claudectl record, or by claudetest.Record in a program. What the CLI itself writes with --output-format=stream-json can be looked at too.
+	return `Two recordings are compared: turns with the same prompt are side by side, and what differs is marked. Recordings are made by claudectl record, or by claudetest.Record in a program. What the CLI itself writes with --output-format=stream-json can be looked at too.
 
 Keys, tokens and passwords are hidden if they can be recognised by their form, by their name or by the environment.`
 }
@@ -42,30 +42,52 @@ func (i *inspectCommand) Run(c *console) error {
 	if i.Unknown {
 		return i.survey(c)
 	}
-	if len(i.Files) > 1 {
-		return &failure{exitUsage, errors.New("only --unknown takes several recordings")}
+	if len(i.Files) > 2 {
+		return &failure{exitUsage, errors.New("only --unknown takes more than two recordings")}
 	}
-	var rep *inspect.Report
-	err := c.recording(i.Files[0], func(r io.Reader, name string) (err error) {
-		rep, err = inspect.Read(r, &inspect.Options{Source: name, Secrets: c.secrets, ShowSecrets: i.NoRedact})
-		return err
-	})
-	if err != nil {
-		return err
+	if len(i.Files) == 2 && i.Files[0] == "-" && i.Files[1] == "-" {
+		return &failure{exitUsage, errors.New("standard input is one recording: name a file for the other")}
 	}
-	rep.Keep(inspect.Filter{
-		Kinds: i.Kind, Dir: map[string]claudetest.Dir{"sdk": claudetest.DirIn, "cli": claudetest.DirOut}[i.From],
-		RequestID: i.Request, Turn: i.Turn, Text: i.Text, Errors: i.Errors,
-	})
+	var all []*inspect.Report
+	for _, file := range i.Files {
+		err := c.recording(file, func(r io.Reader, name string) error {
+			rep, err := inspect.Read(r, &inspect.Options{Source: name, Secrets: c.secrets, ShowSecrets: i.NoRedact})
+			all = append(all, rep)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, rep := range all {
+		rep.Keep(inspect.Filter{
+			Kinds: i.Kind, Dir: map[string]claudetest.Dir{"sdk": claudetest.DirIn, "cli": claudetest.DirOut}[i.From],
+			RequestID: i.Request, Turn: i.Turn, Text: i.Text, Errors: i.Errors,
+		})
+	}
+	if len(all) == 2 {
+		return i.show(c, inspect.Compare(all[0], all[1]))
+	}
+	return i.show(c, all[0])
+}
+
+// inspected is a report, or two that are compared.
+type inspected interface {
+	WriteHTML(w io.Writer, limits inspect.Limits) error
+	WriteJSON(w io.Writer) error
+	WriteText(w io.Writer, color bool) error
+}
+
+func (i *inspectCommand) show(c *console, what inspected) error {
 	switch {
 	case i.HTML == "-":
-		return rep.WriteHTML(c.stdout, inspect.Limits{})
+		return what.WriteHTML(c.stdout, inspect.Limits{})
 	case i.HTML != "":
-		return i.writePage(c, rep)
+		return i.writePage(c, what)
 	case c.json:
-		return rep.WriteJSON(c.stdout)
+		return what.WriteJSON(c.stdout)
 	}
-	return rep.WriteText(c.stdout, terminal.Coloured(c.env, c.stdout.stream))
+	return what.WriteText(c.stdout, terminal.Coloured(c.env, c.stdout.stream))
 }
 
 // recording opens a recording and hands it to read, whose errors are explained.
@@ -141,12 +163,12 @@ func recordings(path string) ([]string, error) {
 
 // writePage writes the page to its file, which is for the user alone: it shows
 // what was said in confidence.
-func (i *inspectCommand) writePage(c *console, rep *inspect.Report) error {
+func (i *inspectCommand) writePage(c *console, what inspected) error {
 	f, err := os.OpenFile(i.HTML, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	err = rep.WriteHTML(f, inspect.Limits{})
+	err = what.WriteHTML(f, inspect.Limits{})
 	if closed := f.Close(); err == nil {
 		err = closed
 	}

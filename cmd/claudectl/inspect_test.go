@@ -66,7 +66,8 @@ func TestInspectBadInput(t *testing.T) {
 		{"", []string{"inspect", "-"}, exitFormat, "standard input: not a recording: it is empty"},
 		{"hello\nworld", []string{"inspect", "-"}, exitFormat, "standard input: not a recording: line 1"},
 		{"", []string{"inspect"}, exitUsage, "<file>"},
-		{"", []string{"inspect", aRecording, aRecording}, exitUsage, "only --unknown takes several recordings"},
+		{"", []string{"inspect", aRecording, aRecording, aRecording}, exitUsage, "only --unknown takes more than two recordings"},
+		{"", []string{"inspect", "-", "-"}, exitUsage, "standard input is one recording"},
 		{"", []string{"inspect", "--unknown", noFile}, exitInput, "no such file"},
 		{"", []string{"inspect", "--unknown", t.TempDir()}, exitInput, "no recordings"},
 		{"hello", []string{"inspect", "--unknown", "-"}, exitFormat, "standard input: not a recording: line 1"},
@@ -110,5 +111,25 @@ func TestInspectUnknown(t *testing.T) {
 	}
 	if s.Recordings != 2 || len(s.Unknown) != 1 || s.Unknown[0].Name != "result.brand_new" {
 		t.Errorf("%+v", s)
+	}
+}
+
+// Two recordings are compared, in every form.
+func TestInspectTwo(t *testing.T) {
+	t.Parallel()
+	const other = "../../claudetest/testdata/sessions/c01_allow_updatedInput_same.ndjson"
+	page := filepath.Join(t.TempDir(), "page.html")
+	for want, args := range map[string][]string{
+		"turns that differ: 0 of 1": {"inspect", aRecording, aRecording},
+		"turns that differ: 1 of 1": {"inspect", aRecording, other},
+		`"turns_different":1`:       {"--json", "inspect", other, aRecording},
+		"page.html":                 {"inspect", aRecording, other, "--html", page},
+	} {
+		if got := invoke(t, "", args...); got.code != 0 || !strings.Contains(got.stdout, want) {
+			t.Errorf("%q: %+v, want %q", args, got, want)
+		}
+	}
+	if data, err := os.ReadFile(page); err != nil || !strings.Contains(string(data), "turns that differ: 1 of 1") {
+		t.Errorf("%v\n%.500s", err, data)
 	}
 }

@@ -22,6 +22,9 @@
 // A [Filter] narrows all views to the frames that match and what belongs to
 // them. The totals stay those of the whole recording.
 //
+// [Turn.Calls] are the calls of the model, with what each read and cost. [Compare] puts
+// two reports side by side.
+//
 // # Showing
 //
 // [Report.WriteText] writes for a terminal, [Report.WriteJSON] for programs and

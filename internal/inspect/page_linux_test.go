@@ -46,6 +46,7 @@ func TestPage(t *testing.T) {
 	t.Run("places", func(t *testing.T) { testPlaces(t, b, address) })
 	t.Run("keys", func(t *testing.T) { testKeys(t, b, address) })
 	t.Run("bars", func(t *testing.T) { testBars(t, b, address) })
+	t.Run("compared", func(t *testing.T) { testCompared(t, b) })
 	t.Run("looks", func(t *testing.T) { testLooks(t, b, address) })
 	t.Run("names", func(t *testing.T) { testNames(t, b, address) })
 	t.Run("forms", func(t *testing.T) { testForms(t, b) })
@@ -192,6 +193,50 @@ func testBars(t *testing.T, b *browser.Browser, address string) {
 	b.Want(t, soon(`document.querySelector(".calls tr.here").checkVisibility()`), true)
 	b.Eval(t, `document.querySelector(".bar.model").dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, shiftKey: true }))`)
 	b.Want(t, soon(`document.querySelectorAll(".frame[open]").length`), 1)
+	b.NoComplaints(t)
+}
+
+// Two recordings side by side: what differs stands out, can be shown alone, and is as good
+// to use as the rest, without a script.
+func testCompared(t *testing.T, b *browser.Browser) {
+	other := bytes.ReplaceAll(sample(t), []byte("refused a leading plus sign"), []byte("took no sign at all"))
+	var reports []*inspect.Report
+	for _, recording := range [][]byte{sample(t), other} {
+		rep, err := inspect.Read(bytes.NewReader(recording), &inspect.Options{Source: "session.ndjson"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reports = append(reports, rep)
+	}
+	path := filepath.Join(t.TempDir(), "compared.html")
+	var page bytes.Buffer
+	if err := inspect.Compare(reports[0], reports[1]).WriteHTML(&page, inspect.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, page.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	address := (&url.URL{Scheme: "file", Path: path}).String()
+	for _, colours := range []string{"light", "dark"} {
+		for name, width := range map[string]int{"wide": 1280, "narrow": 390} {
+			b.Resize(width, 1180, colours)
+			b.Load(t, address)
+			b.Eval(t, `document.querySelectorAll("details").forEach(d => d.open = true)`)
+			b.Want(t, `document.documentElement.scrollWidth <= innerWidth`, true)
+			for _, v := range b.Violations(t) {
+				t.Errorf("%s, %s: %s", name, colours, v)
+			}
+			if *screenshots != "" {
+				b.Screenshot(t, filepath.Join(*screenshots, "compared-"+name+"-"+colours+".png"))
+			}
+		}
+	}
+	b.Resize(1280, 1180, "light")
+	b.Load(t, address)
+	b.Want(t, `[...document.querySelectorAll("article")].map(a => a.classList.contains("same")).join()`, "false,true,true")
+	b.Want(t, `[...document.querySelectorAll(".pair:not(.same)")].map(p => p.querySelector(".hidden").textContent).join()`, "changed")
+	b.Eval(t, `document.getElementById("only").click()`)
+	b.Want(t, `[...document.querySelectorAll(".pair, article")].filter(e => e.checkVisibility()).length`, 2)
 	b.NoComplaints(t)
 }
 

@@ -58,6 +58,15 @@ func Edit(tool string, input json.RawMessage, most int) *Diff {
 	return d.marked()
 }
 
+// Between returns how two texts differ.
+func Between(a, b string) *Diff {
+	d := new(Diff)
+	for _, line := range edit.Diff(a, b) {
+		d.add(line.Sign, line.Text, 0)
+	}
+	return d.marked()
+}
+
 // maxDiff is how many bytes of a unified diff are shown.
 const maxDiff = 128 << 10
 
