@@ -80,9 +80,16 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
+// database runs statements and transactions.
+type database struct {
+	db   *sql.DB
+	d    dialect
+	file *databaseFile // nil: it is on a server
+}
+
 // change runs a statement and returns how many rows it changed.
-func (s *Store) change(ctx context.Context, q querier, text string, args ...any) (int64, error) {
-	res, err := q.ExecContext(ctx, s.d.sql(text), args...)
+func (b *database) change(ctx context.Context, q querier, text string, args ...any) (int64, error) {
+	res, err := q.ExecContext(ctx, b.d.sql(text), args...)
 	if err != nil {
 		return 0, err
 	}
@@ -90,16 +97,16 @@ func (s *Store) change(ctx context.Context, q querier, text string, args ...any)
 }
 
 // row runs a query for one row.
-func (s *Store) row(ctx context.Context, q querier, text string, args ...any) *sql.Row {
-	return q.QueryRowContext(ctx, s.d.sql(text), args...)
+func (b *database) row(ctx context.Context, q querier, text string, args ...any) *sql.Row {
+	return q.QueryRowContext(ctx, b.d.sql(text), args...)
 }
 
 // within runs a function in a transaction.
-func (s *Store) within(ctx context.Context, do func(*sql.Tx) error) error {
-	if err := s.file.check(); err != nil {
+func (b *database) within(ctx context.Context, do func(*sql.Tx) error) error {
+	if err := b.file.check(); err != nil {
 		return err
 	}
-	tx, err := s.begin(ctx)
+	tx, err := b.begin(ctx)
 	if err != nil {
 		return err
 	}
@@ -107,7 +114,7 @@ func (s *Store) within(ctx context.Context, do func(*sql.Tx) error) error {
 	if err := do(tx); err != nil {
 		return err
 	}
-	if err := s.file.check(); err != nil {
+	if err := b.file.check(); err != nil {
 		return err
 	}
 	if err := tx.Commit(); err != nil {
@@ -131,10 +138,10 @@ const patience = 10 * time.Second
 
 // begin begins a transaction that writes. SQLite has one writer at a time, and its
 // own wait for that does not end with a context: so it is short, and repeated.
-func (s *Store) begin(ctx context.Context) (*sql.Tx, error) {
+func (b *database) begin(ctx context.Context) (*sql.Tx, error) {
 	deadline := time.Now().Add(patience)
 	for {
-		tx, err := s.db.BeginTx(ctx, nil)
+		tx, err := b.db.BeginTx(ctx, nil)
 		e, ok := errors.AsType[*driver.Error](err)
 		if !ok || e.Code()&0xff != busy {
 			return tx, err
@@ -153,8 +160,8 @@ const busy = 5
 
 // lockSession keeps other writers of a session out until the transaction ends.
 // SQLite has one writer at a time anyway.
-func (s *Store) lockSession(ctx context.Context, tx *sql.Tx, project, session string) error {
-	if !s.d.postgres {
+func (b *database) lockSession(ctx context.Context, tx *sql.Tx, project, session string) error {
+	if !b.d.postgres {
 		return nil
 	}
 	_, err := tx.ExecContext(ctx, "select pg_advisory_xact_lock(hashtextextended($1, 7201))", project+"/"+session)

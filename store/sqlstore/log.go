@@ -15,6 +15,8 @@ import (
 // row to it, in its transaction. There is one writer at a time, so rows become visible in the
 // order of their ids.
 type changeLog struct {
+	*database
+	hub    *storeimpl.Hub
 	nudge  chan struct{} // this process has written
 	pruned atomic.Int64  // when the log was last shortened, in nanoseconds since 1970
 }
@@ -28,7 +30,7 @@ const (
 
 // logged adds changes to the log, and removes what is old from it now and then. Of the old rows the
 // last one stays: a reader that was up to date finds it, and knows that it has missed nothing.
-func (s *Store) logged(ctx context.Context, tx *sql.Tx, project string, made []change) error {
+func (l *changeLog) logged(ctx context.Context, tx *sql.Tx, project string, made []change) error {
 	if len(made) == 0 {
 		return nil
 	}
@@ -36,14 +38,14 @@ func (s *Store) logged(ctx context.Context, tx *sql.Tx, project string, made []c
 	for i, c := range made {
 		lines[i] = storeimpl.Text(c.what)
 	}
-	if _, err := s.change(ctx, tx, "insert into claude_changes (at, project, what) values ({now}, ?, ?)", project, strings.Join(lines, "\n")); err != nil {
+	if _, err := l.change(ctx, tx, "insert into claude_changes (at, project, what) values ({now}, ?, ?)", project, strings.Join(lines, "\n")); err != nil {
 		return err
 	}
-	last, now := s.log.pruned.Load(), time.Now()
-	if now.UnixNano()-last < int64(pruneEvery) || !s.log.pruned.CompareAndSwap(last, now.UnixNano()) {
+	last, now := l.pruned.Load(), time.Now()
+	if now.UnixNano()-last < int64(pruneEvery) || !l.pruned.CompareAndSwap(last, now.UnixNano()) {
 		return nil
 	}
-	_, err := s.change(ctx, tx, "delete from claude_changes where id < (select id from claude_changes where at >= {now} - ? order by id limit 1) - 1", logKept.Microseconds())
+	_, err := l.change(ctx, tx, "delete from claude_changes where id < (select id from claude_changes where at >= {now} - ? order by id limit 1) - 1", logKept.Microseconds())
 	return err
 }
 
@@ -56,24 +58,24 @@ func (l *changeLog) look() {
 }
 
 // poll reads the log for the hub.
-func (s *Store) poll(ctx context.Context) error {
+func (l *changeLog) poll(ctx context.Context) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	at := int64(0) // the last row that was read; 0: none is known to be
 	for {
-		next, whole, err := s.readLog(ctx, at)
+		next, whole, err := l.readLog(ctx, at)
 		switch {
 		case err != nil: // the next look finds out whether anything was missed
 			at = 0
-			s.hub.Deaf()
+			l.hub.Deaf()
 		case !whole:
 			at = next
-			s.hub.Missed()
+			l.hub.Missed()
 		default:
 			at = next
 		}
 		select {
-		case <-s.log.nudge:
+		case <-l.nudge:
 		case <-tick.C:
 		case <-ctx.Done():
 			return ctx.Err()
@@ -83,31 +85,31 @@ func (s *Store) poll(ctx context.Context) error {
 
 // readLog hands what follows a row of the log to the hub, and returns the last row. It reports
 // false if there may be more that is no longer in the log.
-func (s *Store) readLog(ctx context.Context, at int64) (last int64, whole bool, err error) {
-	if err := s.file.check(); err != nil {
+func (l *changeLog) readLog(ctx context.Context, at int64) (last int64, whole bool, err error) {
+	if err := l.file.check(); err != nil {
 		return 0, false, err
 	}
 	for at > 0 {
-		changes, rows, last, err := s.logPage(ctx, at)
+		changes, rows, last, err := l.logPage(ctx, at)
 		if err != nil {
 			return 0, false, err
 		}
 		if rows == 0 { // not even the row that was read last
 			break
 		}
-		s.hub.Send(changes...)
+		l.hub.Send(changes...)
 		if at = last; rows < pageRows {
 			return at, true, nil
 		}
 	}
-	err = s.row(ctx, s.db, "select coalesce(max(id), 0) from claude_changes").Scan(&last)
+	err = l.row(ctx, l.db, "select coalesce(max(id), 0) from claude_changes").Scan(&last)
 	return last, false, err
 }
 
 // logPage reads a page of the log, from a row on that was read before. If that is gone, it
 // returns no rows.
-func (s *Store) logPage(ctx context.Context, at int64) (changes []store.Changed, n int, last int64, err error) {
-	rows, err := s.db.QueryContext(ctx, "select id, project, what from claude_changes where id >= ? order by id limit ?", at, pageRows)
+func (l *changeLog) logPage(ctx context.Context, at int64) (changes []store.Changed, n int, last int64, err error) {
+	rows, err := l.db.QueryContext(ctx, "select id, project, what from claude_changes where id >= ? order by id limit ?", at, pageRows)
 	if err != nil {
 		return nil, 0, 0, err
 	}

@@ -48,7 +48,7 @@ func TestLogIsShortened(t *testing.T) {
 	}
 	read := func(at int64) (int64, bool) {
 		t.Helper()
-		last, whole, err := s.readLog(t.Context(), at)
+		last, whole, err := s.log.readLog(t.Context(), at)
 		if err != nil {
 			t.Fatal(err)
 		}

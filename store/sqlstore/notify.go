@@ -155,8 +155,8 @@ func (n *notes) close() {
 
 // notify sends a text to the channel of the store. Its name has the id of a sequence of the
 // store, as there may be several stores in the schemas of one database.
-func (s *Store) notify(ctx context.Context, text string) error {
-	_, err := s.db.ExecContext(ctx, "select pg_notify('claude_' || 'claude_changes'::regclass::oid, $1)", text)
+func (b *database) notify(ctx context.Context, text string) error {
+	_, err := b.db.ExecContext(ctx, "select pg_notify('claude_' || 'claude_changes'::regclass::oid, $1)", text)
 	return err
 }
 
@@ -165,10 +165,10 @@ func (s *Store) notify(ctx context.Context, text string) error {
 const lookEvery = time.Minute
 
 // listener listens to the channel of the store.
-func (s *Store) listener(server *pgx.ConnConfig) *storeimpl.Listener {
+func (b *database) listener(server *pgx.ConnConfig) *storeimpl.Listener {
 	l := &storeimpl.Listener{
 		Dial:  func(ctx context.Context) (storeimpl.Line, error) { return dial(ctx, server) },
-		Send:  s.notify,
+		Send:  b.notify,
 		Fatal: func(error) bool { return false },
 		Look:  lookEvery,
 	}

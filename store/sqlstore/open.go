@@ -18,10 +18,8 @@ import (
 // Store is a store in a SQL database. Its methods may be called from any
 // goroutine.
 type Store struct {
-	db   *sql.DB
-	d    dialect
-	file *databaseFile // nil: it is on a server
-	hub  *storeimpl.Hub
+	*database
+	hub *storeimpl.Hub
 
 	// SQLite keeps a log of changes.
 	log changeLog
@@ -33,11 +31,12 @@ type Store struct {
 // newStore returns a store whose tables are not looked at yet. How to reach a server is nil for a
 // file.
 func newStore(db *sql.DB, d dialect, file *databaseFile, server *pgx.ConnConfig) *Store {
-	s := &Store{db: db, d: d, file: file}
-	s.log.nudge = make(chan struct{}, 1)
-	s.log.pruned.Store(time.Now().UnixNano())
+	s := &Store{database: &database{db, d, file}}
 	if server == nil {
-		s.hub = storeimpl.NewHub(s.poll)
+		s.log.database, s.log.nudge = s.database, make(chan struct{}, 1)
+		s.log.pruned.Store(time.Now().UnixNano())
+		s.hub = storeimpl.NewHub(s.log.poll)
+		s.log.hub = s.hub
 		return s
 	}
 	s.line = s.listener(server)
@@ -189,23 +188,23 @@ func (newerTables) Error() string { return "the tables were made by a newer vers
 func (newerTables) Is(target error) bool { return target == store.ErrNewer }
 
 // migrate makes the tables or brings them up to date. Many may do it at once.
-func (s *Store) migrate(ctx context.Context) error {
+func (b *database) migrate(ctx context.Context) error {
 	// A read does not wait for writers. If it fails, there are no tables.
 	var version int
-	if err := s.row(ctx, s.db, "select max(version) from claude_schema").Scan(&version); err == nil && version == len(migrations()) {
+	if err := b.row(ctx, b.db, "select max(version) from claude_schema").Scan(&version); err == nil && version == len(migrations()) {
 		return nil
 	}
-	err := s.within(ctx, func(tx *sql.Tx) error {
-		if s.d.postgres {
+	err := b.within(ctx, func(tx *sql.Tx) error {
+		if b.d.postgres {
 			if _, err := tx.ExecContext(ctx, "select pg_advisory_xact_lock(7201, 0)"); err != nil {
 				return err
 			}
 		}
-		if _, err := s.change(ctx, tx, "create table if not exists claude_schema (version bigint not null)"); err != nil {
+		if _, err := b.change(ctx, tx, "create table if not exists claude_schema (version bigint not null)"); err != nil {
 			return err
 		}
 		var version int
-		if err := s.row(ctx, tx, "select coalesce(max(version), 0) from claude_schema").Scan(&version); err != nil {
+		if err := b.row(ctx, tx, "select coalesce(max(version), 0) from claude_schema").Scan(&version); err != nil {
 			return err
 		}
 		steps := migrations()
@@ -214,11 +213,11 @@ func (s *Store) migrate(ctx context.Context) error {
 		}
 		for i, step := range steps[version:] {
 			for _, text := range step {
-				if _, err := s.change(ctx, tx, text); err != nil {
+				if _, err := b.change(ctx, tx, text); err != nil {
 					return fmt.Errorf("step %d: %w", version+i+1, err)
 				}
 			}
-			if _, err := s.change(ctx, tx, "insert into claude_schema values (?)", version+i+1); err != nil {
+			if _, err := b.change(ctx, tx, "insert into claude_schema values (?)", version+i+1); err != nil {
 				return err
 			}
 		}

@@ -36,7 +36,7 @@ func (s *Store) write(ctx context.Context, project string, do func(*sql.Tx) ([]c
 		if made, err = do(tx); err != nil || s.d.postgres {
 			return err
 		}
-		return s.logged(ctx, tx, project, made)
+		return s.log.logged(ctx, tx, project, made)
 	})
 	switch _, doubt := errors.AsType[*doubtError](err); {
 	case err != nil && !doubt || len(made) == 0:
