@@ -52,8 +52,14 @@ func damagedLog(at int64, err error) error {
 	return fmt.Errorf("claude: store: the log of records is %w at byte %d: %w", ErrDamaged, at, err)
 }
 
+// logReader is a file that is read while others write to it.
+type logReader interface {
+	io.ReaderAt
+	Stat() (os.FileInfo, error)
+}
+
 // loadLog reads a log from its beginning. It hands the lines that were added since to tell.
-func loadLog(project string, f *os.File, tell func(logLine)) (*logState, logHead, error) {
+func loadLog(project string, f logReader, tell func(logLine)) (*logState, logHead, error) {
 	h, size, err := readHead(f)
 	if err != nil {
 		return nil, h, err
@@ -69,9 +75,10 @@ func loadLog(project string, f *os.File, tell func(logLine)) (*logState, logHead
 }
 
 // follow reads what was added to the log. It takes no lock, so a line may be in the middle
-// of being written, or a value of being erased: what looks damaged is read again, and
-// counts as damaged if it stays as it is.
-func (st *logState) follow(f *os.File, tell func(logLine)) error {
+// of being written, or a value of being erased: what looks damaged or cut off is read
+// again, and counts as that if it stays as it is. The last line may look cut off because
+// one that follows it by now has erased a value of it.
+func (st *logState) follow(f logReader, tell func(logLine)) error {
 	info, err := f.Stat()
 	if err != nil {
 		return fail(err)
@@ -85,7 +92,7 @@ func (st *logState) follow(f *os.File, tell func(logLine)) error {
 			return err
 		}
 		n, damage := st.take(text, tell)
-		if damage == nil && len(st.lost) == 0 {
+		if n == len(text) && len(st.lost) == 0 {
 			return nil
 		}
 		again, err := readFrom(f, st.end)
@@ -102,7 +109,7 @@ func (st *logState) follow(f *os.File, tell func(logLine)) error {
 }
 
 // readFrom returns all that a file has from a place on.
-func readFrom(f *os.File, at int64) ([]byte, error) {
+func readFrom(f logReader, at int64) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, fail(err)

@@ -1,0 +1,70 @@
+package store
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"testing"
+)
+
+// changingLog is a log that another process changes between two looks of a reader.
+type changingLog struct {
+	*bytes.Reader
+	stats []func() // what happens after each request for the size
+}
+
+// sizedInfo is the state of a file of a size.
+type sizedInfo struct {
+	os.FileInfo
+	size int64
+}
+
+func (i sizedInfo) Size() int64 { return i.size }
+
+func (l *changingLog) Stat() (os.FileInfo, error) {
+	info := sizedInfo{size: l.Size()}
+	if len(l.stats) > 0 {
+		l.stats[0]()
+		l.stats = l.stats[1:]
+	}
+	return info, nil
+}
+
+// A change that was there before a look began is seen by it, although its value is replaced
+// and erased between the question how long the log is and the reading of it.
+func TestFilesLogErasedMeanwhile(t *testing.T) {
+	head, err := encodeLog("one", 0, new(recordSet))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := func(revision int64, changes ...logChange) []byte {
+		text, err := encodeLine(logLine{Revision: revision, Changes: changes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	value := func(name, value string) logChange {
+		return logChange{Kind: "thing", Name: name, value: []byte(value)}
+	}
+	first := line(1, value("a", "first"), value("b", "it stays"))
+	gone := bytes.Replace(first, []byte("Zmlyc3Q="), []byte("--------"), 1)
+	if bytes.Equal(first, gone) {
+		t.Fatal("nothing is erased: the test shows nothing")
+	}
+	second := line(2, value("a", "second"))
+	for at := range 4 {
+		f := &changingLog{Reader: bytes.NewReader(slices.Concat(head, first))}
+		f.stats = append(slices.Repeat([]func(){func() {}}, at), func() { f.Reader = bytes.NewReader(slices.Concat(head, gone, second)) })
+		st, _, err := loadLog("p", f, func(logLine) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(st.set.records[thing("b")].Value); got != "it stays" {
+			t.Errorf("erased after look %d at the size: b is %q, and was written before", at, got)
+		}
+		if got := string(st.set.records[thing("a")].Value); got != "first" && got != "second" {
+			t.Errorf("erased after look %d at the size: a is %q", at, got)
+		}
+	}
+}
