@@ -76,7 +76,8 @@ func (h *Hub) run(ctx context.Context, ended chan<- struct{}) {
 	err := h.source(ctx)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.hears = false; ctx.Err() != nil { // its readers have left
+	// Its readers may have left before the context ends.
+	if h.hears = false; h.stop == nil {
 		return
 	}
 	h.stop()
