@@ -61,10 +61,10 @@ func appendNews(r *os.Root, name string, item newsItem) error {
 		return err
 	}
 	line = append(line, '\n')
-	for later := ""; ; later = laterNews {
+	for first := true; ; first = false {
 		f, err := r.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
 		if errors.Is(err, fs.ErrNotExist) {
-			if err := newNews(r, name, later); err != nil {
+			if err := newNews(r, name, first); err != nil {
 				return err
 			}
 			continue
@@ -84,15 +84,33 @@ func appendNews(r *os.Root, name string, item newsItem) error {
 		case err != nil || !os.SameFile(mine, there):
 			continue // another file took its place, perhaps before this line was in it
 		case mine.Size() > maxNews:
-			return newNews(r, name, laterNews)
+			return newNews(r, name, false)
 		}
 		return nil
 	}
 }
 
-// newNews begins a file of news.
-func newNews(r *os.Root, name, later string) error {
-	return (&FileStore{NoSync: true}).replace(r, name, []byte(rand.Text()+later+"\n"))
+// newNews begins a file of news. The first one takes the place of no other: what that has
+// told would be lost without a sign.
+func newNews(r *os.Root, name string, first bool) error {
+	s := &FileStore{NoSync: true}
+	if !first {
+		return s.replace(r, name, []byte(rand.Text()+laterNews+"\n"))
+	}
+	temporary := path.Join(path.Dir(name), "."+rand.Text())
+	err := s.replace(r, temporary, []byte(rand.Text()+"\n"))
+	if err != nil {
+		return err
+	}
+	err = r.Link(temporary, name)
+	err = errors.Join(err, r.Remove(temporary))
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil // another process was quicker
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, errors.ErrUnsupported): // a disk without links
+		return newNews(r, name, false)
+	}
+	return err
 }
 
 // newsReader reads a file of news as it grows. It is used by one goroutine at a time.

@@ -68,3 +68,44 @@ func TestFilesLogErasedMeanwhile(t *testing.T) {
 		}
 	}
 }
+
+// Two processes may begin the news of a project at once. A watch that began before hears of
+// both, or that it has missed something.
+func TestFilesNewsBegunTwice(t *testing.T) {
+	dir := t.TempDir()
+	r, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	reader := newsReader{project: "p", own: "reader"}
+	read := func() (told int, missed bool) {
+		t.Helper()
+		news, missed, err := reader.read(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(news), missed
+	}
+	if told, missed := read(); told > 0 || missed {
+		t.Fatalf("nothing yet: %d, %v", told, missed)
+	}
+	item := newsItem{Store: "first", Released: "lease", Lease: "lease", Token: 1}
+	if err := appendNews(r, newsPath("p"), item); err != nil {
+		t.Fatal(err)
+	}
+	// The second has found no file before.
+	if err := newNews(r, newsPath("p"), true); err != nil {
+		t.Fatal(err)
+	}
+	item.Store = "second"
+	if err := appendNews(r, newsPath("p"), item); err != nil {
+		t.Fatal(err)
+	}
+	if told, missed := read(); told != 2 && !missed {
+		t.Errorf("the first news: %d, missed %v", told, missed)
+	}
+	if told, missed := read(); told != 0 || missed {
+		t.Errorf("then: %d, missed %v", told, missed)
+	}
+}
