@@ -190,7 +190,7 @@ func (w *logWriter) change(f Fence, changes []RecordChange) ([]int64, error) {
 func (w *logWriter) prepare() error {
 	w.mu.Lock()
 	st := w.state
-	anew := st.id == "" || w.dirty || st.stale || st.oversized()
+	anew := st.id == "" || w.dirty || st.oversized()
 	w.mu.Unlock()
 	if !w.synced { // as others may have died before they came to it
 		if err := w.tidy(st.id != ""); err != nil {
@@ -286,6 +286,9 @@ func (w *logWriter) append(line logLine) error {
 			return nil // the change is made; the next writer writes a log without the value
 		}
 	}
+	w.mu.Lock()
+	w.state.stale = nil
+	w.mu.Unlock()
 	w.done()
 	return nil
 }

@@ -109,3 +109,53 @@ func TestFilesNewsBegunTwice(t *testing.T) {
 		t.Errorf("then: %d, missed %v", told, missed)
 	}
 }
+
+// logID returns the id of the log of records.
+func logID(t *testing.T, dir string) string {
+	t.Helper()
+	f, err := os.Open(logOf(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	h, _, err := readHead(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h.ID
+}
+
+// A process that reads the log for the first time while another one is about to erase a
+// value has no reason to write the log anew. The others would have to read it from the
+// beginning then, perhaps at such a moment, and so on.
+func TestFilesLogReadBeforeErased(t *testing.T) {
+	writer := Files(t.TempDir())
+	writer.fsync = func(*os.File) error { return nil }
+	revision, err := writer.PutRecord(t.Context(), thing("a"), []byte("first words"), 0, Fence{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := quickFiles(writer.dir)
+	seen := ""
+	writer.fsync = func(*os.File) error {
+		got, err := things(t, reader)
+		seen = got
+		return err
+	}
+	if _, err := writer.PutRecord(t.Context(), thing("a"), []byte("second"), revision, Fence{}); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasPrefix([]byte(seen), []byte("a=second")) {
+		t.Fatalf("it has read %q: the test shows nothing", seen)
+	}
+	before := logID(t, writer.dir)
+	if _, err := reader.PutRecord(t.Context(), thing("b"), nil, 0, Fence{}); err != nil {
+		t.Fatal(err)
+	}
+	if logID(t, writer.dir) != before {
+		t.Error("the log was written anew")
+	}
+	if hidden(t, logOf(writer.dir), "first words") {
+		t.Error("the old value is there")
+	}
+}

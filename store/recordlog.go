@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 )
 
@@ -22,7 +23,7 @@ type logState struct {
 	live    int64              // about how long a log of these records alone would be
 	lost    map[RecordKey]bool // records whose value is not what was written
 	loading bool
-	stale   bool // it has values that were replaced, and not erased
+	stale   []span // values that were replaced, and not erased when the log was loaded
 }
 
 // span is a part of a file.
@@ -166,7 +167,9 @@ func (st *logState) apply(l logLine) {
 		k := RecordKey{st.project, c.Kind, c.Name}
 		if old, there := st.texts[k]; there {
 			st.live -= old.size + cost(k)
-			st.stale = st.stale || st.loading && old.size > 0 && !st.lost[k]
+			if st.loading && old.size > 0 && !st.lost[k] {
+				st.stale = append(st.stale, old)
+			}
 		}
 		delete(st.lost, k)
 		if c.Drop {
@@ -214,9 +217,10 @@ func (st *logState) plan(f Fence, changes []RecordChange, now int64) (logLine, [
 	return l, next, nil
 }
 
-// replaces returns where the values are that a line replaces.
+// replaces returns where the values are that a line replaces, and those that a crash of the
+// machine has left, or that a writer was about to erase when the log was loaded.
 func (st *logState) replaces(l logLine) []span {
-	var old []span
+	old := slices.Clone(st.stale)
 	for _, c := range l.Changes {
 		if s := st.texts[RecordKey{st.project, c.Kind, c.Name}]; s.size > 0 {
 			old = append(old, s)
