@@ -69,7 +69,7 @@ func TestFilesLogErasedMeanwhile(t *testing.T) {
 	}
 }
 
-// Two processes may begin the news of a project at once. A watch that began before hears of
+// Two processes may begin the news of a project at once. A watch that began before learns about
 // both, or that it has missed something.
 func TestFilesNewsBegunTwice(t *testing.T) {
 	dir := t.TempDir()
@@ -131,7 +131,7 @@ func logID(t *testing.T, dir string) string {
 func TestFilesLogReadBeforeErased(t *testing.T) {
 	writer := Files(t.TempDir())
 	writer.fsync = func(*os.File) error { return nil }
-	revision, err := writer.PutRecord(t.Context(), thing("a"), []byte("first words"), 0, Fence{})
+	revisions, err := writer.Change(t.Context(), Fence{}, RecordChange{Key: thing("a"), Value: []byte("first words")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,14 +142,14 @@ func TestFilesLogReadBeforeErased(t *testing.T) {
 		seen = got
 		return err
 	}
-	if _, err := writer.PutRecord(t.Context(), thing("a"), []byte("second"), revision, Fence{}); err != nil {
+	if _, err := writer.Change(t.Context(), Fence{}, RecordChange{Key: thing("a"), Value: []byte("second"), Revision: revisions[0]}); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.HasPrefix([]byte(seen), []byte("a=second")) {
 		t.Fatalf("it has read %q: the test shows nothing", seen)
 	}
 	before := logID(t, writer.dir)
-	if _, err := reader.PutRecord(t.Context(), thing("b"), nil, 0, Fence{}); err != nil {
+	if _, err := reader.Change(t.Context(), Fence{}, RecordChange{Key: thing("b")}); err != nil {
 		t.Fatal(err)
 	}
 	if logID(t, writer.dir) != before {
@@ -157,5 +157,28 @@ func TestFilesLogReadBeforeErased(t *testing.T) {
 	}
 	if hidden(t, logOf(writer.dir), "first words") {
 		t.Error("the old value is there")
+	}
+}
+
+// The names of a log are sorted when all of it is read: one by one, 200,000 that came in any
+// order would take most of a minute.
+func TestRecordSetLoading(t *testing.T) {
+	s := recordSet{loading: true}
+	for _, name := range []string{"c", "a/2", "d", "b", "a/1", "c"} {
+		s.put(Record{thing(name), nil, 1})
+		s.put(Record{RecordKey{"p", "other", name}, nil, 1})
+		if len(s.names) > 0 {
+			t.Fatal("names are sorted before all are there")
+		}
+	}
+	s.drop(thing("d"))
+	s.order()
+	s.put(Record{thing("aa"), nil, 2})
+	s.drop(thing("b"))
+	if want := []string{"a/1", "a/2", "aa", "c"}; !slices.Equal(s.names["thing"], want) {
+		t.Errorf("%v, want %v", s.names["thing"], want)
+	}
+	if want := []string{"a/1", "a/2", "b", "c", "d"}; !slices.Equal(s.names["other"], want) {
+		t.Errorf("%v, want %v", s.names["other"], want)
 	}
 }

@@ -22,8 +22,7 @@ type logState struct {
 	texts   map[RecordKey]span // where the value of a record is
 	live    int64              // about how long a log of these records alone would be
 	lost    map[RecordKey]bool // records whose value is not what was written
-	loading bool
-	stale   []span // values that were replaced, and not erased when the log was loaded
+	stale   []span             // values that were replaced, and not erased when the log was loaded
 }
 
 // span is a part of a file.
@@ -65,10 +64,11 @@ func loadLog(project string, f logReader, tell func(logLine)) (*logState, logHea
 	if err != nil {
 		return nil, h, err
 	}
-	st := &logState{project: project, id: h.ID, first: size + h.Size, end: size, last: h.Revision, loading: true,
+	st := &logState{project: project, id: h.ID, first: size + h.Size, end: size, last: h.Revision,
 		texts: make(map[RecordKey]span), lost: make(map[RecordKey]bool)}
+	st.set.loading = true
 	err = st.follow(f, tell)
-	st.loading = false
+	st.set.order()
 	if err == nil && st.end < st.first {
 		err = damagedLog(st.end, errLine)
 	}
@@ -167,7 +167,7 @@ func (st *logState) apply(l logLine) {
 		k := RecordKey{st.project, c.Kind, c.Name}
 		if old, there := st.texts[k]; there {
 			st.live -= old.size + cost(k)
-			if st.loading && old.size > 0 && !st.lost[k] {
+			if st.set.loading && old.size > 0 && !st.lost[k] {
 				st.stale = append(st.stale, old)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 type recordSet struct {
 	records map[RecordKey]Record
 	names   map[string][]string // by kind, sorted
+	loading bool                // the names are left out until order is called
 }
 
 // put makes or changes a record.
@@ -19,12 +20,24 @@ func (s *recordSet) put(r Record) {
 	if s.records == nil {
 		s.records, s.names = make(map[RecordKey]Record), make(map[string][]string)
 	}
-	if _, there := s.records[r.Key]; !there {
+	if _, there := s.records[r.Key]; !there && !s.loading {
 		names := s.names[r.Key.Kind]
 		at, _ := slices.BinarySearch(names, r.Key.Name)
 		s.names[r.Key.Kind] = slices.Insert(names, at, r.Key.Name)
 	}
 	s.records[r.Key] = r
+}
+
+// order sorts the names of a set that was loading. To insert them one by one costs the
+// square of their number.
+func (s *recordSet) order() {
+	s.loading = false
+	for k := range s.records {
+		s.names[k.Kind] = append(s.names[k.Kind], k.Name)
+	}
+	for _, names := range s.names {
+		slices.Sort(names)
+	}
 }
 
 // drop removes a record.
