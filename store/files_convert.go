@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -20,13 +21,18 @@ type recordFile struct {
 // convert writes a log with the records of the layout before, and removes their files when
 // the log is on the disk. If it is cut off before that, there is no log and all files are
 // there; if after, the next writer removes them.
-func (w *logWriter) convert() error {
+func (w *logWriter) convert(ctx context.Context) error {
 	if err := w.s.raiseLayout(w.r); err != nil { // so that older programs do not write any more
+		return err
+	}
+	unlock, err := w.lockOld(ctx)
+	defer unlock()
+	if err != nil {
 		return err
 	}
 	var set recordSet
 	last := time.Now().UnixNano()
-	err := w.eachOld(func(k RecordKey, name string) error {
+	err = w.eachOld(func(k RecordKey, name string) error {
 		text, err := w.r.ReadFile(name)
 		if err != nil {
 			return fail(err)
@@ -50,6 +56,32 @@ func (w *logWriter) convert() error {
 	}
 	w.done()
 	return nil
+}
+
+// lockOld waits for older programs that had begun to write before the layout was raised, and
+// keeps those out that still wait. All records of a kind shared sixteen locks. Call unlock
+// even after an error.
+func (w *logWriter) lockOld(ctx context.Context) (unlock func(), err error) {
+	var held []func()
+	unlock = func() {
+		for _, u := range held {
+			u()
+		}
+	}
+	kinds, err := fs.ReadDir(w.r.FS(), w.path(oldRecords))
+	if err != nil {
+		return unlock, fail(err)
+	}
+	for _, e := range kinds {
+		for i := 0; i < 16 && e.IsDir(); i++ {
+			u, err := w.s.lock(ctx, w.r, path.Join(w.path(oldRecords), e.Name(), fmt.Sprintf("%x%s", i, lockEnd)))
+			if err != nil {
+				return unlock, err
+			}
+			held = append(held, u)
+		}
+	}
+	return unlock, nil
 }
 
 // eachOld calls do with the key and the file of each record of the layout before.

@@ -75,7 +75,7 @@ func (l *recordLog) read(f *os.File) error {
 	if err != nil {
 		return err
 	}
-	if h.Revision > seen {
+	if h.Revision != seen {
 		news = slices.Insert(news, 0, Changed{})
 	}
 	l.state = st
@@ -125,7 +125,7 @@ func (l *recordLog) write(ctx context.Context, r *os.Root) (*logWriter, error) {
 		return nil, err
 	}
 	w := &logWriter{recordLog: l, r: r, lock: f}
-	if err := w.open(); err != nil {
+	if err := w.open(ctx); err != nil {
 		w.close()
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (l *recordLog) write(ctx context.Context, r *os.Root) (*logWriter, error) {
 }
 
 // open reads what there is.
-func (w *logWriter) open() error {
+func (w *logWriter) open(ctx context.Context) error {
 	var mark [1]byte
 	if n, _ := w.lock.ReadAt(mark[:], 0); n == 1 {
 		w.dirty = mark[0] == markBegun
@@ -142,7 +142,7 @@ func (w *logWriter) open() error {
 	err := w.look(w.r)
 	w.mu.Unlock()
 	if errors.Is(err, errOldRecords) {
-		return w.convert()
+		return w.convert(ctx)
 	}
 	return err
 }

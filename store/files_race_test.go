@@ -2,9 +2,17 @@ package store
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/filelock"
 )
 
 // changingLog is a log that another process changes between two looks of a reader.
@@ -181,4 +189,62 @@ func TestRecordSetLoading(t *testing.T) {
 	if want := []string{"a/1", "a/2", "b", "c", "d"}; !slices.Equal(s.names["other"], want) {
 		t.Errorf("%v, want %v", s.names["other"], want)
 	}
+}
+
+// A change that an older program had begun before the layout was raised is among those that
+// are converted.
+func TestFilesConvertWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := quickFiles(t.TempDir())
+		folder := filepath.Join(s.dir, "p", oldRecords, "thing")
+		file := filepath.Join(folder, "a"+valueEnd)
+		write := func(text string) {
+			t.Helper()
+			if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(`{"revision":1,"value":"b2xk"}`)
+		lock, err := os.OpenFile(filepath.Join(folder, "c"+lockEnd), os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer lock.Close()
+		if err := filelock.Lock(t.Context(), lock); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := things(t, s); !errors.Is(err, ErrBusy) {
+			t.Errorf("while an older program writes: %v", err)
+		}
+		write(`{"revision":2,"value":"bmV3"}`)
+		lock.Close()
+		if got, err := things(t, s); err != nil || got != "a=new@2\n" {
+			t.Errorf("after that: %q, %v", got, err)
+		}
+		if _, err := os.Stat(filepath.Dir(folder)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the old records are there: %v", err)
+		}
+	})
+}
+
+// A watch learns that a log is gone although another one is there by then.
+func TestFilesWatchOtherLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		mine := quickFiles(t.TempDir())
+		changeTwo(t, mine, "before")
+		w := watch(ctx, mine)
+		w.taken()
+		if err := os.Remove(logOf(mine.dir)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := quickFiles(mine.dir).Change(ctx, Fence{}, RecordChange{Key: thing("c")}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(pollEvery)
+		if got := w.taken(); !strings.HasPrefix(got, "?") {
+			t.Errorf("a log that was removed, and begun again: %q", got)
+		}
+	})
 }
