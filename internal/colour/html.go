@@ -1,7 +1,7 @@
 package colour
 
 import (
-	"html/template"
+	"html"
 	"strings"
 )
 
@@ -10,10 +10,11 @@ import (
 const maxColoured = 64 << 10
 
 // HTML returns a text with its pieces in span elements that have a class. Without the
-// elements it is the text. A text that is too large, or in no language, has none.
-func (l *Language) HTML(text string) template.HTML {
+// elements it is the text. A text that is too large, or in no language, has none. The
+// result is escaped; it is a string, so that programs without pages link no templates.
+func (l *Language) HTML(text string) string {
 	if l == nil || len(text) > maxColoured {
-		return template.HTML(template.HTMLEscapeString(text))
+		return escape(text)
 	}
 	var out strings.Builder
 	var state State
@@ -21,24 +22,29 @@ func (l *Language) HTML(text string) template.HTML {
 		var pieces []Piece
 		code, ended := strings.CutSuffix(line, "\n")
 		if pieces, state = l.Line(code, state); len(pieces) > 0 {
-			Write(&out, pieces)
+			write(&out, pieces)
 		}
 		if ended {
 			out.WriteByte('\n')
 		}
 	}
-	return template.HTML(out.String()) // only escaped text and our own tags
+	return out.String()
 }
 
-// Write writes pieces as HTML.
-func Write(out *strings.Builder, pieces []Piece) {
+// write writes pieces as HTML.
+func write(out *strings.Builder, pieces []Piece) {
 	for _, p := range pieces {
 		if p.Class == Plain {
-			out.WriteString(template.HTMLEscapeString(p.Text))
+			out.WriteString(escape(p.Text))
 			continue
 		}
-		out.WriteString(`<span class="` + string(p.Class) + `">` + template.HTMLEscapeString(p.Text) + `</span>`)
+		out.WriteString(`<span class="` + string(p.Class) + `">` + escape(p.Text) + `</span>`)
 	}
+}
+
+// escape makes a text part of a page. No page can hold a zero byte.
+func escape(text string) string {
+	return html.EscapeString(strings.ReplaceAll(text, "\x00", "\uFFFD"))
 }
 
 // Cut divides pieces at a number of bytes.

@@ -90,7 +90,7 @@ func (b *builder) frame(f *Frame) {
 	case wire.TypeKeepAlive:
 		f.Kind, f.Summary = KindControl, "keep alive"
 	case wire.TypeMirror:
-		b.mirror(f)
+		b.rep.Summary.mirror(f)
 	default:
 		b.message(f, w)
 	}

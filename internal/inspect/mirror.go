@@ -11,15 +11,15 @@ import (
 
 // mirror counts the lines of a transcript that a frame repeats. It is not part of
 // a turn: its content is elsewhere in the recording.
-func (b *builder) mirror(f *Frame) {
+func (s *Summary) mirror(f *Frame) {
 	f.Kind = KindMirror
 	for e := range jsonx.Elements(jsonx.Member(f.Msg, "entries")) {
 		if len(e) > 0 {
 			f.entries++
 		}
 	}
-	b.rep.Summary.MirrorFrames++
-	b.rep.Summary.MirrorEntries += f.entries
+	s.MirrorFrames++
+	s.MirrorEntries += f.entries
 	f.Summary = show.Plural(f.entries, "line") + " of " + transcriptName(jsonx.Text(jsonx.Member(f.Msg, "filePath")))
 }
 

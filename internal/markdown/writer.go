@@ -141,7 +141,7 @@ func (w *writer) lines(n ast.Node) {
 			code.Write(n.ClosureLine.Value(w.source))
 		}
 	}
-	w.out.WriteString(`<pre tabindex="0">` + string(language.HTML(code.String())) + "</pre>")
+	w.out.WriteString(`<pre tabindex="0">` + language.HTML(code.String()) + "</pre>")
 }
 
 func (w *writer) code(n *ast.CodeSpan) {

@@ -1,11 +1,6 @@
 package show
 
-import (
-	"html/template"
-	"strings"
-
-	"github.com/claude-agent-go/claude/internal/colour"
-)
+import "github.com/claude-agent-go/claude/internal/colour"
 
 // Colour sets the colours of a diff, by the language of its file. What was before the
 // change and what is after it are read apart, as they would be in two files, and begin
@@ -35,19 +30,15 @@ func (d *Diff) Colour(path string) {
 	}
 }
 
-// code returns the pieces of a line with its marks around them.
-func (l *DiffLine) code(pieces []colour.Piece) template.HTML {
-	var out strings.Builder
+// code returns the pieces of a line, divided where its marks begin and end.
+func (l *DiffLine) code(pieces []colour.Piece) (all []CodePart) {
 	for _, part := range l.Parts {
 		var head []colour.Piece
-		if head, pieces = colour.Cut(pieces, len(part.Text)); !part.Mark {
-			colour.Write(&out, head)
-			continue
-		}
-		out.WriteString("<mark>")
-		colour.Write(&out, head)
-		out.WriteString("</mark>")
+		head, pieces = colour.Cut(pieces, len(part.Text))
+		all = append(all, CodePart{head, part.Mark})
 	}
-	colour.Write(&out, pieces)
-	return template.HTML(out.String()) // only escaped text and our own tags
+	if len(pieces) > 0 {
+		all = append(all, CodePart{Pieces: pieces})
+	}
+	return all
 }

@@ -3,9 +3,9 @@ package show
 import (
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"strings"
 
+	"github.com/claude-agent-go/claude/internal/colour"
 	"github.com/claude-agent-go/claude/internal/edit"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/terminal"
@@ -26,7 +26,13 @@ type DiffLine struct {
 	Text        string
 	Parts       []DiffPart // of the text, if what differs from the line that it replaces is marked
 	// Code is the text in colours, with its marks, see [Diff.Colour]; empty: it has none.
-	Code template.HTML `json:"-"`
+	Code []CodePart `json:"-"`
+}
+
+// CodePart is a part of a line in colours.
+type CodePart struct {
+	Pieces []colour.Piece
+	Mark   bool // it differs
 }
 
 // DiffPart is a part of a line.

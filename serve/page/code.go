@@ -14,13 +14,19 @@ func codeOf(tool, subject string) template.HTML {
 	if tool == "Bash" {
 		language = colour.ByName("sh")
 	}
-	return language.HTML(subject)
+	return coloured(language, subject)
+}
+
+// coloured returns a text in colours, nil: without. It is only escaped text and our own
+// tags.
+func coloured(language *colour.Language, text string) template.HTML {
+	return template.HTML(language.HTML(text))
 }
 
 // colour sets the colours of a call: of its input, of its diff, and of a file that it
 // has read.
 func (r *toolRow) colour() {
-	r.InputCode = colour.ByName("json").HTML(r.Input)
+	r.InputCode = coloured(colour.ByName("json"), r.Input)
 	r.Diff.Colour(r.Path)
 	var language *colour.Language
 	if r.Name == "Read" && r.State == "ok" {
@@ -33,7 +39,7 @@ func (r *toolRow) colour() {
 // each line. The numbers are not part of the code.
 func numbered(language *colour.Language, text string) template.HTML {
 	if language == nil || numberOf(text) == 0 {
-		return (*colour.Language)(nil).HTML(text)
+		return coloured(nil, text)
 	}
 	var code strings.Builder
 	var numbers []string
@@ -44,7 +50,7 @@ func numbered(language *colour.Language, text string) template.HTML {
 	}
 	var out strings.Builder
 	i := 0
-	for line := range strings.Lines(string(language.HTML(code.String()))) {
+	for line := range strings.Lines(language.HTML(code.String())) {
 		out.WriteString(template.HTMLEscapeString(numbers[i]) + line)
 		i++
 	}
