@@ -66,17 +66,17 @@ func TestRealVanish(t *testing.T) {
 		all.Wait()
 	}
 	many(len(moments)) // what is made once
-	before := used()
+	before := leak.Used()
 	many(*editors)
 	if left := leak.MarkedBy(mark); len(left) > 0 {
 		t.Errorf("left: %q", left)
 	}
-	after := used()
-	for begin := time.Now(); after.more(before) && time.Since(begin) < 10*time.Second; after = used() {
+	after := leak.Used()
+	for begin := time.Now(); after.Exceeds(before, 5, 4<<20) && time.Since(begin) < 10*time.Second; after = leak.Used() {
 		<-time.After(50 * time.Millisecond)
 	}
 	t.Logf("%d editors: %v, before %v; the last process was gone %v after its editor", *editors, after, before, v.longest)
-	if after.more(before) {
+	if after.Exceeds(before, 5, 4<<20) {
 		buf := make([]byte, 1<<20)
 		t.Errorf("%v, before %v\n%s", after, before, buf[:runtime.Stack(buf, true)])
 	}
@@ -216,28 +216,4 @@ func (o observed) Start(ctx context.Context, l *claude.Launch) (claude.Conn, err
 	close(o.begins)
 	defer close(o.began)
 	return claude.ChildProcess().Start(ctx, l)
-}
-
-// usage is what this process has.
-type usage struct {
-	goroutines, files int
-	heap              uint64
-}
-
-func used() usage {
-	runtime.GC()
-	runtime.GC() // pools keep what they have for one collection
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	files, _ := os.ReadDir("/proc/self/fd")
-	return usage{runtime.NumGoroutine(), len(files), m.HeapAlloc}
-}
-
-// more reports whether it is more than before, with some room for what comes and goes.
-func (u usage) more(before usage) bool {
-	return u.goroutines > before.goroutines+5 || u.files > before.files+5 || u.heap > before.heap+4<<20
-}
-
-func (u usage) String() string {
-	return fmt.Sprintf("%d goroutines, %d descriptors, %d KiB", u.goroutines, u.files, u.heap>>10)
 }

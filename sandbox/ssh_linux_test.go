@@ -198,7 +198,8 @@ func TestRealSSH(t *testing.T) {
 	wait(t, patience, "no socket is left", noSocket)
 }
 
-// socketsLater returns what reports whether there are no sockets there but those of now.
+// socketsLater notes the sockets of now, and returns a function that reports whether all
+// later ones are gone.
 func socketsLater() func() bool {
 	sockets := func() []string { found, _ := filepath.Glob("/tmp/claude-api-*"); return found }
 	before := sockets()

@@ -27,8 +27,8 @@ type task struct {
 	// API is a socket there that leads to the API, if the API is on our loopback
 	// interface. The helper listens for the CLI and changes ANTHROPIC_BASE_URL.
 	API string `json:",omitempty"`
-	// Forwarded says that the socket was made for this task, and that the helper removes
-	// it: an ssh server leaves it.
+	// Forwarded means that the socket was made for this task, so the helper removes it: an
+	// ssh server leaves it.
 	Forwarded bool `json:",omitempty"`
 }
 

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -94,11 +93,12 @@ func TestRealEditorsVanish(t *testing.T) {
 	before := r.settled(t, len(moments), &deleted, mark)
 	many(*editors)
 	after := r.settled(t, len(moments)+*editors, &deleted, mark)
-	for begin := time.Now(); after.more(before) && time.Since(begin) < 10*time.Second; after = used() {
+	room := uint64(4<<20 + *editors<<14) // the server knows something of each conversation
+	for begin := time.Now(); after.Exceeds(before, 10, room) && time.Since(begin) < 10*time.Second; after = leak.Used() {
 		<-time.After(50 * time.Millisecond)
 	}
 	t.Logf("%d editors: %v, before %v", *editors, after, before)
-	if after.more(before) {
+	if after.Exceeds(before, 10, room) {
 		buf := make([]byte, 1<<20)
 		t.Errorf("%v, before %v\n%s", after, before, buf[:runtime.Stack(buf, true)])
 	}
@@ -169,7 +169,7 @@ func (r *rig) accepted(ctx context.Context, id string) error {
 
 // settled waits until as many conversations are asleep, of which those that wait for a
 // person are deleted, and returns what this process has then.
-func (r *rig) settled(t *testing.T, conversations int, deleted *int, mark string) usage {
+func (r *rig) settled(t *testing.T, conversations int, deleted *int, mark string) leak.Usage {
 	t.Helper()
 	page := r.remote("ada", api.Operator, nil)
 	for end := time.Now().Add(2 * time.Minute); ; <-time.After(50 * time.Millisecond) {
@@ -191,35 +191,10 @@ func (r *rig) settled(t *testing.T, conversations int, deleted *int, mark string
 		}
 		left, logs := leak.MarkedBy(mark), r.server.LogsInUse()
 		if asleep == conversations && len(left) == 0 && logs == 0 {
-			return used()
+			return leak.Used()
 		}
 		if time.Now().After(end) {
 			t.Fatalf("conversations are %v, %d of %d asleep; %d logs are in use; processes %q", states, asleep, conversations, logs, left)
 		}
 	}
-}
-
-// usage is what this process has.
-type usage struct {
-	goroutines, files int
-	heap              uint64
-}
-
-func used() usage {
-	runtime.GC()
-	runtime.GC() // pools keep what they have for one collection
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	files, _ := os.ReadDir("/proc/self/fd")
-	return usage{runtime.NumGoroutine(), len(files), m.HeapAlloc}
-}
-
-// more reports whether it is more than before, with some room for what comes and goes, and
-// for what the server knows of each conversation that is still there.
-func (u usage) more(before usage) bool {
-	return u.goroutines > before.goroutines+10 || u.files > before.files+10 || u.heap > before.heap+4<<20+uint64(*editors)<<14
-}
-
-func (u usage) String() string {
-	return fmt.Sprintf("%d goroutines, %d descriptors, %d KiB", u.goroutines, u.files, u.heap>>10)
 }

@@ -36,7 +36,7 @@ func (s *serveOIDC) open(ctx context.Context, c *console, logger *slog.Logger) (
 		return nil, nil
 	}
 	if len(s.Allow) == 0 {
-		return nil, errors.New("--oidc-issuer needs --oidc-allow: say who has access, such as --oidc-allow @example.com=operator")
+		return nil, errors.New("--oidc-issuer needs --oidc-allow, to name those who have access, such as --oidc-allow @example.com=operator")
 	}
 	var rules []oidclogin.Access
 	for _, text := range s.Allow {

@@ -58,7 +58,7 @@ type Step struct {
 	Kind  ItemKind `json:"kind"`
 	Line  int      `json:"line"`
 	Agent string   `json:"agent,omitzero"`
-	// Head is what it was in a line, and Text the rest.
+	// Head is a summary in one line, and Text the rest.
 	Head string `json:"head"`
 	Text string `json:"text,omitzero"`
 
