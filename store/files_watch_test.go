@@ -54,6 +54,13 @@ func shortly(c Changed) string {
 	return "changed " + c.Record.Name + by
 }
 
+// failure returns the error of what came last.
+func (w *watched) failure() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
 // taken returns what came since the last call.
 func (w *watched) taken() string {
 	synctest.Wait()
@@ -240,8 +247,8 @@ func TestFilesWatchErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(pollEvery)
-		if got := w.taken(); got != "" || w.err != nil {
-			t.Errorf("a log that cannot be read for a while: %s, %v", got, w.err)
+		if got := w.taken(); got != "" || w.failure() != nil {
+			t.Errorf("a log that cannot be read for a while: %s, %v", got, w.failure())
 		}
 		if err := os.Remove(logOf(s.dir)); err != nil {
 			t.Fatal(err)
@@ -255,8 +262,8 @@ func TestFilesWatchErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(pollEvery)
-		if got := w.taken(); !errors.Is(w.err, ErrDamaged) {
-			t.Errorf("a damaged log: %s, %v", got, w.err)
+		if got := w.taken(); !errors.Is(w.failure(), ErrDamaged) {
+			t.Errorf("a damaged log: %s, %v", got, w.failure())
 		}
 	})
 }

@@ -288,6 +288,27 @@ func (k *killable) until(what string, is func() bool) {
 	}
 }
 
+// stored reports whether the transcript has the call of an approval. A question may be
+// stored before its call; a server killed in between loses the call, and the question with it.
+func stored(t *testing.T, dir string, a api.Approval) bool {
+	t.Helper()
+	db := store.Files(filepath.Join(dir, "store"))
+	for own, err := range db.List(t.Context(), "p") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for e, err := range store.Entries(t.Context(), db, store.Key{Project: "p", Session: own.Session}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(e, []byte(`"id":"`+a.ToolUseID+`"`)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // answered waits for the end of the turn.
 func (k *killable) answered(id string) {
 	k.t.Helper()
@@ -318,6 +339,7 @@ func TestKilledBetweenDecisionAndResume(t *testing.T) {
 			}
 			first := spawn(t, dir, tool, "PAGE_TEST_DIE=0", "PAGE_TEST_PATIENCE="+patience)
 			asked := first.asked(deferred)
+			first.until("the call in the transcript", func() bool { return stored(t, dir, asked) })
 			if status, text := first.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest}); status != 0 {
 				t.Fatalf("the server outlived the decision: %d %s", status, text)
 			}
