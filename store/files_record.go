@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -115,33 +114,7 @@ func (s *FileStore) Change(ctx context.Context, f Fence, c ...RecordChange) ([]i
 
 // Scan implements [Records].
 func (s *FileStore) Scan(ctx context.Context, f Folder, after string) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		if err := f.Check(); err != nil {
-			yield(Record{}, err)
-			return
-		}
-		for {
-			var page []Record
-			err := cmp.Or(ctx.Err(), s.readRecords(ctx, f.Project, func(set *recordSet) error {
-				page = set.after(f, after, scanPage)
-				return nil
-			}))
-			if err != nil {
-				yield(Record{}, err)
-				return
-			}
-			for _, r := range page {
-				r.Value = bytes.Clone(r.Value)
-				if !yield(r, nil) {
-					return
-				}
-				after = r.Key.Name
-			}
-			if len(page) < scanPage {
-				return
-			}
-		}
-	}
+	return scan(ctx, f, after, func(do func(*recordSet) error) error { return s.readRecords(ctx, f.Project, do) })
 }
 
 // Now implements [Records].

@@ -27,10 +27,9 @@ type MemoryStore struct {
 	transcripts map[Key]*held
 	deleted     map[Key]bool
 	leases      map[RecordKey]*leased // Kind is unused
-	records     map[RecordKey]*Record
-	names       map[RecordKey][]string // of the records of a project and a kind, sorted; Name is unused
-	revision    int64                  // of the last change of any record, so that none is used twice
-	feed        feed.Feed[Changed]     // published under the lock, for their order
+	records     map[string]*recordSet // by project
+	revision    int64                 // of the last change of any record, so that none is used twice
+	feed        feed.Feed[Changed]    // published under the lock, for their order
 }
 
 // held is a transcript in memory.
@@ -280,7 +279,13 @@ func (m *MemoryStore) Release(ctx context.Context, l Lease) error {
 	return nil
 }
 
-func (r Record) clone() Record { return Record{r.Key, bytes.Clone(r.Value), r.Revision} }
+// recordsOf returns the records of a project. The lock is held.
+func (m *MemoryStore) recordsOf(project string) *recordSet {
+	if set := m.records[project]; set != nil {
+		return set
+	}
+	return new(recordSet)
+}
 
 // Change implements [Records].
 func (m *MemoryStore) Change(ctx context.Context, f Fence, changes ...RecordChange) ([]int64, error) {
@@ -292,11 +297,16 @@ func (m *MemoryStore) Change(ctx context.Context, f Fence, changes ...RecordChan
 	if err := m.allowed(f); err != nil {
 		return nil, err
 	}
+	set := m.recordsOf(changes[0].Key.Project)
 	for _, c := range changes {
-		if err := m.fits(c); err != nil {
+		if err := set.fits(c); err != nil {
 			return nil, err
 		}
 	}
+	if m.records == nil {
+		m.records = make(map[string]*recordSet)
+	}
+	m.records[changes[0].Key.Project] = set
 	next := make([]int64, len(changes))
 	for i, c := range changes {
 		switch {
@@ -304,9 +314,11 @@ func (m *MemoryStore) Change(ctx context.Context, f Fence, changes ...RecordChan
 			next[i] = c.Revision
 			continue
 		case c.Drop:
-			m.drop(c.Key)
+			set.drop(c.Key)
 		default:
-			next[i] = m.put(c.Key, c.Value)
+			m.revision++
+			next[i] = m.revision
+			set.put(Record{c.Key, bytes.Clone(c.Value), next[i]})
 		}
 		m.feed.Publish(c.Key.Project, Changed{Record: c.Key, Revision: next[i], By: f})
 	}
@@ -321,107 +333,13 @@ func (m *MemoryStore) Watch(ctx context.Context, project string) iter.Seq2[Chang
 	return m.feed.Watch(ctx, project)
 }
 
-// fits returns an error if a change is not based on what there is. The lock is held.
-func (m *MemoryStore) fits(c RecordChange) error {
-	r, current := m.records[c.Key], int64(0)
-	if r != nil {
-		current = r.Revision
-	}
-	switch {
-	case c.Drop && r == nil:
-		return fmt.Errorf("claude: store: record %v: %w", c.Key, ErrNotFound)
-	case current != c.Revision:
-		return fmt.Errorf("claude: store: record %v: %w", c.Key, ErrConflict)
-	case c.IfEmpty != "" && m.holds(c.Key.Project, c.Key.Kind, c.IfEmpty):
-		return fmt.Errorf("claude: store: record %v: folder %s is not empty: %w", c.Key, c.IfEmpty, ErrConflict)
-	}
-	return nil
-}
-
-// holds reports whether a folder has records, those further below left out. The lock is
-// held.
-func (m *MemoryStore) holds(project, kind, folder string) bool {
-	names := m.names[RecordKey{Project: project, Kind: kind}]
-	at, _ := slices.BinarySearch(names, folder+"/")
-	for _, name := range names[at:] {
-		below, ok := strings.CutPrefix(name, folder+"/")
-		if !ok || !strings.Contains(below, "/") {
-			return ok
-		}
-	}
-	return false
-}
-
-// put changes or makes a record. The lock is held.
-func (m *MemoryStore) put(k RecordKey, value []byte) (revision int64) {
-	r := m.records[k]
-	if r == nil {
-		r = &Record{Key: k}
-		if m.records == nil {
-			m.records, m.names = make(map[RecordKey]*Record), make(map[RecordKey][]string)
-		}
-		m.records[k] = r
-		all := RecordKey{Project: k.Project, Kind: k.Kind}
-		at, _ := slices.BinarySearch(m.names[all], k.Name)
-		m.names[all] = slices.Insert(m.names[all], at, k.Name)
-	}
-	r.Value = bytes.Clone(value)
-	m.revision++
-	r.Revision = m.revision
-	return r.Revision
-}
-
-// drop removes a record. The lock is held.
-func (m *MemoryStore) drop(k RecordKey) {
-	delete(m.records, k)
-	all := RecordKey{Project: k.Project, Kind: k.Kind}
-	if at, ok := slices.BinarySearch(m.names[all], k.Name); ok {
-		m.names[all] = slices.Delete(m.names[all], at, at+1)
-	}
-}
-
 // Scan implements [Records].
 func (m *MemoryStore) Scan(ctx context.Context, f Folder, after string) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		if err := cmp.Or(f.Check(), ctx.Err()); err != nil {
-			yield(Record{}, err)
-			return
-		}
-		from, to := f.Between(after)
-		for {
-			page := m.recordsAfter(f, from)
-			for _, r := range page {
-				if to != "" && r.Key.Name >= to || !yield(r.clone(), nil) {
-					return
-				}
-				from = r.Key.Name
-			}
-			if len(page) < scanPage {
-				return
-			}
-		}
-	}
-}
-
-// scanPage is how many records a scan takes at a time: most scans want a few.
-const scanPage = 100
-
-// recordsAfter returns the next records after a name, with the values that they
-// have in the store: those are replaced, never changed.
-func (m *MemoryStore) recordsAfter(f Folder, after string) []Record {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	names := m.names[RecordKey{Project: f.Project, Kind: f.Kind}]
-	at, found := slices.BinarySearch(names, after)
-	if found {
-		at++
-	}
-	names = names[at:min(at+scanPage, len(names))]
-	page := make([]Record, 0, len(names))
-	for _, name := range names {
-		page = append(page, *m.records[RecordKey{f.Project, f.Kind, name}])
-	}
-	return page
+	return scan(ctx, f, after, func(do func(*recordSet) error) error {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return do(m.recordsOf(f.Project))
+	})
 }
 
 // View implements [Records]. Both strengths are the same here.
@@ -431,28 +349,7 @@ func (m *MemoryStore) View(ctx context.Context, v View) ([]Record, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var all []Record
-	for _, k := range v.Keys {
-		if r := m.records[k]; r != nil {
-			all = append(all, *r)
-		}
-	}
-	for _, f := range v.Folders {
-		names := m.names[RecordKey{Project: f.Project, Kind: f.Kind}]
-		from, to := f.Between("")
-		at, _ := slices.BinarySearch(names, from)
-		for _, name := range names[at:min(at+MaxViewed+1, len(names))] {
-			if to != "" && name >= to {
-				break
-			}
-			all = append(all, *m.records[RecordKey{f.Project, f.Kind, name}])
-		}
-	}
-	all, err := FitView(all)
-	for i := range all {
-		all[i] = all[i].clone()
-	}
-	return all, err
+	return m.recordsOf(v.project()).view(v)
 }
 
 // Now implements [Records].

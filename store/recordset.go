@@ -2,7 +2,10 @@ package store
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 )
@@ -104,7 +107,7 @@ func (s *recordSet) view(v View) ([]Record, error) {
 		}
 	}
 	for _, f := range v.Folders {
-		all = append(all, s.after(f, "", len(s.records))...)
+		all = append(all, s.after(f, "", MaxViewed+1)...) // one more is too large
 	}
 	all, err := FitView(all)
 	if err != nil {
@@ -114,4 +117,39 @@ func (s *recordSet) view(v View) ([]Record, error) {
 		all[i].Value = bytes.Clone(all[i].Value)
 	}
 	return all, nil
+}
+
+// scanPage is how many records a scan takes at a time: most scans want a few.
+const scanPage = 100
+
+// scan is Scan of [Records]. read calls a function with the records of the folder's project,
+// and is asked again for each page.
+func scan(ctx context.Context, f Folder, after string, read func(func(*recordSet) error) error) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		if err := f.Check(); err != nil {
+			yield(Record{}, err)
+			return
+		}
+		for {
+			var page []Record
+			err := cmp.Or(ctx.Err(), read(func(set *recordSet) error {
+				page = set.after(f, after, scanPage)
+				return nil
+			}))
+			if err != nil {
+				yield(Record{}, err)
+				return
+			}
+			for _, r := range page {
+				r.Value = bytes.Clone(r.Value)
+				if !yield(r, nil) {
+					return
+				}
+				after = r.Key.Name
+			}
+			if len(page) < scanPage {
+				return
+			}
+		}
+	}
 }
