@@ -161,6 +161,52 @@ func TestPromptWhilePrewarming(t *testing.T) {
 	})
 }
 
+// lateEnd is a CLI that takes ten seconds to end.
+type lateEnd struct{ *scripted }
+
+func (l lateEnd) Start(ctx context.Context, launch *claude.Launch) (claude.Conn, error) {
+	conn, err := l.scripted.Start(ctx, launch)
+	return lateConn{conn}, err
+}
+
+type lateConn struct{ claude.Conn }
+
+func (c lateConn) Wait() error {
+	err := c.Conn.Wait()
+	<-time.After(10 * time.Second)
+	return err
+}
+
+// A conversation whose CLI is just ending sleeps already, as people see it: it is prewarmed
+// as soon as its slot is free.
+func TestPrewarmWhileFallingAsleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli := newScripted()
+		db, f := warm(t, lateEnd{cli}, nil)
+		defer func() {
+			closeFleet(t, f)
+			<-time.After(time.Minute) // for the last one to end
+		}()
+		ask(t, f, "ada", "more")
+		<-time.After(time.Minute + 2*time.Second)
+		info, err := f.Get(t.Context(), "ada")
+		_, held := db.Acquire(t.Context(), "p", "fleet/c/ada", "another process", time.Minute)
+		if err != nil || info.State != fleet.Asleep || !errors.Is(held, store.ErrLeased) {
+			t.Fatalf("%+v, %v; its lease: %v", info, err, held)
+		}
+		begun := cli.started()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := f.Prewarm(ctx, "ada"); !errors.Is(err, context.DeadlineExceeded) || cli.started() != begun {
+			t.Errorf("by a caller who does not wait: %v, %d starts", err, cli.started()-begun)
+		}
+		if err := f.Prewarm(t.Context(), "ada"); err != nil || cli.started() != begun+1 {
+			t.Errorf("%v, %d starts", err, cli.started()-begun)
+		}
+		running(t, cli, "prewarmed", 1)
+	})
+}
+
 // What waits for something else than a prompt is left alone, and an error is harmless.
 func TestPrewarmLeavesAlone(t *testing.T) {
 	for name, test := range map[string]struct {

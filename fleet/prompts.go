@@ -272,21 +272,25 @@ func (f *Fleet) Retry(ctx context.Context, key string) (err error) {
 // starts one as usual. The CLI uses a free slot until Options.IdleAfter has passed, and
 // gives it up at once when a conversation with a prompt needs it. Prewarm does nothing if
 // no slot is free, and leaves alone a conversation that is awake, has prompts, waits for a
-// person, is stuck, or has spent its budget. It counts as no attempt.
+// person, is stuck, or has spent its budget. If the last CLI of the conversation is just
+// ending, Prewarm waits for that first. It counts as no attempt.
 func (f *Fleet) Prewarm(ctx context.Context, key string) error {
 	rec, err := f.loadBounded(ctx, key)
 	if err != nil || rec.Stuck != nil || f.opts.MaxLive == NoCLIs {
 		return err
 	}
-	done, err := f.roster.prewarm(key)
-	if done == nil {
-		return err
-	}
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return &ConversationError{key, context.Cause(ctx)}
+	for {
+		done, left, err := f.roster.prewarm(key)
+		if done == nil && left == nil {
+			return err
+		}
+		select {
+		case err := <-done:
+			return err
+		case <-left: // it sleeps now
+		case <-ctx.Done():
+			return &ConversationError{key, context.Cause(ctx)}
+		}
 	}
 }
 

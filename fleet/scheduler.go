@@ -37,6 +37,7 @@ type conversation struct {
 	session     *claude.Session // while a CLI runs
 	withdraw    withdrawal      // while a CLI runs
 	starting    bool            // a CLI is being started
+	leaving     bool            // its work is done, and its CLI ends before it gives its slot back
 	own         choices         // of the options with which it was started
 	turn        *turn           // what it works on while it is awake
 	interrupted string          // the prompt whose turn is to be interrupted, now or once it has begun
@@ -205,7 +206,7 @@ func (r *roster) schedule() {
 
 // seat gives a conversation a slot, and lets it run.
 func (r *roster) seat(c *conversation, now time.Time) {
-	c.Awake, c.left, c.After = true, make(chan struct{}), time.Time{}
+	c.Awake, c.leaving, c.left, c.After = true, false, make(chan struct{}), time.Time{}
 	r.seated[c] = true
 	r.order++
 	r.waitlist.Slot(c, 1, r.order)
@@ -215,26 +216,30 @@ func (r *roster) seat(c *conversation, now time.Time) {
 }
 
 // prewarm gives a conversation that has nothing to do a slot that none needs. The channel
-// gets how the start of its CLI ended; it is nil if nothing was started.
-func (r *roster) prewarm(key string) (<-chan error, error) {
+// done gets how the start of its CLI ended; it is nil if nothing was started. If the
+// conversation is falling asleep, left is closed when it does, and it may be tried again.
+func (r *roster) prewarm(key string) (done chan error, left <-chan struct{}, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	switch {
-	case r.closed:
-		return nil, ErrClosed
-	case r.live >= r.opts.MaxLive || r.next(now) != nil || !r.runs(key):
-		return nil, nil
+	if r.closed {
+		return nil, nil, ErrClosed
+	}
+	if c := r.active[key]; c != nil && c.Awake && c.leaving {
+		return nil, c.left, nil
+	}
+	if r.live >= r.opts.MaxLive || r.next(now) != nil || !r.runs(key) {
+		return nil, nil, nil
 	}
 	c := r.conversation(key)
 	if c.Awake || c.Wanted || c.Asking || c.Stopped || c.reserved > 0 || len(c.waiting) > 0 {
 		r.forget(c)
-		return nil, nil
+		return nil, nil, nil
 	}
-	done := make(chan error, 1)
+	done = make(chan error, 1)
 	c.prewarmed = done
 	r.seat(c, now)
-	return done, nil
+	return done, nil, nil
 }
 
 // next is the conversation that gets the next slot, nil if none needs one.

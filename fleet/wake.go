@@ -79,6 +79,9 @@ func (h *house) use(c *conversation) (again time.Duration) {
 	h.roster.mu.Unlock()
 	w.setTurn(w.newTurn("", sleep))
 	again = w.work()
+	h.roster.mu.Lock()
+	c.leaving = true
+	h.roster.mu.Unlock()
 	w.toldPrewarmed(nil)
 	w.decline()
 	if err := w.close(); err != nil {
