@@ -32,7 +32,8 @@
 // three servers in processes of their own.
 //
 // The page of "claudectl serve" is loaded from a process that has just started,
-// and its streams are read by a process of many readers.
+// and its streams are read by a process of many readers. Prewarming is measured with the
+// real CLI, from a prompt to the first word of its answer.
 //
 // Worktrees are opened beside git itself, folders are saved, and a CLI is started
 // over an ssh server on loopback, which is this program's own.

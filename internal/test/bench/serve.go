@@ -46,7 +46,7 @@ const (
 
 // serveGroups measure "claudectl serve" and the streams of its handler.
 func serveGroups() []group {
-	return []group{{"serve: page", servedPage}, {"serve: readers", servedReaders}}
+	return []group{{"serve: page", servedPage}, {"serve: readers", servedReaders}, {"serve: prewarm", prewarmedWords}}
 }
 
 // servedPage starts the program some times, and loads the page as a browser does.
@@ -331,6 +331,7 @@ func serveGoals() []goal {
 			}
 			return fmt.Sprintf("%.2f", *v), *v < 1
 		}},
+		nearLimit("prewarmed, the first word of a sleeping conversation comes in at most 0.5× the time", rowPrewarmed, 0.5),
 	}
 }
 
@@ -338,7 +339,10 @@ func serveGoals() []goal {
 const serveMethod = `
 ### How serving is measured
 
-- **The page:** ` + "`claudectl serve --demo`" + ` is started, the link that it prints logs in, and the time counts until the last byte of the inbox is there: from the start of the process on. The bytes are those of the page, its style, its script and its icon as they come over the wire.
-- **Length:** a load of a conversation that somebody follows takes 3 to 5 ms of processor time, at 100 events and at 100,000; with a new event before it, 4 to 7 ms. ` + "`" + `LONG_TESTS=1 go test -v -run TestCostDoesNotGrow ./serve/page` + "`" + ` measures it, and fails if the longer one allocates a quarter more, or takes several times as long.
+- **The page:** ` + "`" + `claudectl serve --demo` + "`" + ` is started, the link that it prints logs in, and the time counts until the last byte of the inbox is there: from the start of the process on. The bytes are those of the page, its style, its script and its icon as they come over the wire.
+- **Length:** a load of a conversation with a follower takes 3 to 5 ms of processor time, at 100 events and at 100,000; with a new event before it, 4 to 7 ms. ` + "`" + `LONG_TESTS=1 go test -v -run TestCostDoesNotGrow ./serve/page` + "`" + ` measures it, and fails if the longer one allocates a quarter more, or takes several times as long.
+- **Opened anew:** a conversation without followers takes 5 to 6 ms of processor time to load, at 100 events and at 100,000; the longer one allocates 1.4 times as much, because it also reads the segment before its newest events. ` + "`" + `TestColdLoadDoesNotGrow` + "`" + ` in ` + "`" + `./serve/page` + "`" + ` compares 100 with 6,000, and fails above 1.5 times.
+- **Watched and quiet:** every two seconds a server looks at one record for all conversations together, and its fleet at the queue and at the log of outcomes; and at each of them on its own after a tenth of the time in which nothing happened there, every five minutes at most. Twenty that were quiet for an hour cost 240 reads of their logs in the next, and 480 of their records and transcripts; before, 4,800 and 72,000. ` + "`" + `TestQuietConversationsAreNotRead` + "`" + ` in ` + "`" + `./serve` + "`" + ` and ` + "`" + `./fleet` + "`" + ` count them.
+- **Prewarmed:** a fleet with the real CLI and a scripted model has a conversation that sleeps, with a transcript to resume. The time counts from the prompt to the first text of the answer. In every second round ` + "`" + `Fleet.Prewarm` + "`" + ` has started its CLI, as the page does when the composer gets the focus; the limit is the same prompt without it. What is left is the CLI's own way to its model and back. How long the start takes is a row of its own: a person who writes for longer than that does not wait for it.
 - **Readers:** they are in another process and follow one conversation over HTTP/1.1, each on its own connection. The events are changes of the permission mode, each stored before it is sent, in a store in memory. The processor time is that of the server alone, divided by the time from the first event until every reader has seen the last.
 `
