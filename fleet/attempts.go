@@ -129,7 +129,7 @@ func (w *tenure) failed(p *queued, err error) error {
 		w.takeBackAttempt(p)
 		return err
 	}
-	w.worked(p, TraceOutcome{Status: Running, Err: err})
+	w.worked(p, TraceOutcome{Status: PromptRunning, Err: err})
 	stored := w.amend(w.ctx, p, func(p *queued) {
 		p.Failure, p.Cause = cutFailure(err), causeOf(err)
 		if slowStart(err) && p.Starts < maxStarts && p.Begun > 0 {

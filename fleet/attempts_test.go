@@ -63,7 +63,7 @@ func TestManyEndsOfOneTurn(t *testing.T) {
 				id := send(t, m.fleet, "ada", "work")
 				for range ends {
 					<-time.After(time.Minute) // the lease of the dead, and a call
-					if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Running {
+					if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptRunning {
 						t.Fatalf("it is %+v", o)
 					}
 					end(t, m)
@@ -72,7 +72,7 @@ func TestManyEndsOfOneTurn(t *testing.T) {
 				defer func() { closeFleet(t, m.fleet) }()
 				<-time.After(2 * time.Minute)
 				o := outcome(t, m.fleet, "ada", id)
-				if o.Status != fleet.Answered || o.Text != "done" {
+				if o.Status != fleet.PromptAnswered || o.Text != "done" {
 					t.Errorf("at the end: %+v", o)
 				}
 				said := 0
@@ -148,7 +148,7 @@ func TestDeploysAreNotAttempts(t *testing.T) {
 		id := send(t, m.fleet, "ada", "hello")
 		for range 4 {
 			<-time.After(time.Minute)
-			if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Running {
+			if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptRunning {
 				t.Errorf("it is %+v", o)
 			}
 			closeFleet(t, m.fleet)
@@ -157,7 +157,7 @@ func TestDeploysAreNotAttempts(t *testing.T) {
 		defer func() { closeFleet(t, m.fleet) }()
 		release()
 		<-time.After(time.Minute)
-		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered {
+		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptAnswered {
 			t.Errorf("after the deploys: %+v", o)
 		}
 	})

@@ -48,7 +48,7 @@ func holdRewind(t *testing.T, db, workers store.Fleet, byWorker bool) *behindHel
 // waits fails if the prompt is not held, or the rewind has not waited for it.
 func (b *behindHeld) waits(t *testing.T) {
 	t.Helper()
-	if o := outcome(t, b.client, "ada", b.held); o.Status != fleet.Queued || len(b.rewound) > 0 {
+	if o := outcome(t, b.client, "ada", b.held); o.Status != fleet.PromptQueued || len(b.rewound) > 0 {
 		t.Fatalf("the prompt: %+v, %d rewinds are done", o, len(b.rewound))
 	}
 }
@@ -171,7 +171,7 @@ func TestPromptBehindNewer(t *testing.T) {
 					t.Fatal(err)
 				}
 				<-time.After(10 * time.Second)
-				if o := outcome(t, worker, "ada", behind); o.Status != fleet.Answered {
+				if o := outcome(t, worker, "ada", behind); o.Status != fleet.PromptAnswered {
 					t.Errorf("the prompt behind it: %+v", o)
 				}
 			})

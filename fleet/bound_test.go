@@ -339,7 +339,7 @@ func TestSendWaitsForAnotherNoLonger(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(time.Minute)
-		if o := outcome(t, f, "ada", id); o.Status != fleet.Answered {
+		if o := outcome(t, f, "ada", id); o.Status != fleet.PromptAnswered {
 			t.Errorf("sent again: %+v", o)
 		}
 	})

@@ -53,7 +53,7 @@ func TestLostCallIsTold(t *testing.T) {
 		m = start(t, db, cli, alone)
 		defer closeFleet(t, m.fleet)
 		<-time.After(time.Minute)
-		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered || ran.Load() != 1 {
+		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptAnswered || ran.Load() != 1 {
 			t.Errorf("%+v, and the tool ran %d times", o, ran.Load())
 		}
 		if said := transcriptOf(t, db, m); strings.Count(said, "- Read (toolu_lost)") != 1 || !strings.Contains(said, "hook_additional_context") {

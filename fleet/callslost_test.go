@@ -102,7 +102,7 @@ func TestManyLostCalls(t *testing.T) {
 				m = start(t, db, cli, atOnce(n))
 				defer closeFleet(t, m.fleet)
 				<-time.After(5 * time.Minute)
-				if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered || int(began.Load()) != n {
+				if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptAnswered || int(began.Load()) != n {
 					t.Errorf("%+v, %d calls of %d began", o, began.Load(), n)
 				}
 				if said := transcriptOf(t, db, m); !strings.Contains(said, fmt.Sprintf("Uv|%d", n-1)) {
@@ -134,7 +134,7 @@ func TestLostCallOfSettledQuestion(t *testing.T) {
 		m = start(t, db, cli, nil)
 		defer closeFleet(t, m.fleet)
 		<-time.After(2 * time.Minute)
-		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered {
+		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptAnswered {
 			t.Errorf("%+v", o)
 		}
 		if said := transcriptOf(t, db, m); !strings.Contains(said, "toolu_01AbCdEfGhIjKlMnOpQrStUv|0") {

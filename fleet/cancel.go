@@ -50,7 +50,7 @@ func (e *endings) finishCancel(ctx context.Context, rec *record, p *queued, stuc
 	}
 	e.roster.ended(c, p)
 	e.news.finished(c, o)
-	if o.Status != Cancelled {
+	if o.Status != PromptCancelled {
 		return &ConversationError{rec.Key, ErrBegun} // its answer was found meanwhile
 	}
 	return nil
@@ -84,7 +84,7 @@ func (e *endings) endBegun(ctx context.Context, rec *record, p *queued) (o Ticke
 
 // cancelled is the outcome of a marked prompt.
 func (p *queued) cancelled(rec *record) Ticket {
-	return Ticket{Prompt: p.ID, Status: Cancelled, Error: "it was cancelled", Cost: rec.Spent[p.ID].Ledger, Ended: p.Cancelled}
+	return Ticket{Prompt: p.ID, Status: PromptCancelled, Error: "it was cancelled", Cost: rec.Spent[p.ID].Ledger, Ended: p.Cancelled}
 }
 
 // endCancelled gives a marked prompt its outcome, ends the questions of its turn, frees

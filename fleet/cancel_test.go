@@ -121,11 +121,11 @@ func (c *cancelling) records(t *testing.T, kind string) (n int) {
 // check checks that the prompt was cancelled, and nothing else is affected.
 func (c *cancelling) check(t *testing.T) {
 	t.Helper()
-	if o := outcome(t, c.m.fleet, "ada", c.prompt); o.Status != fleet.Cancelled || o.Ended.IsZero() {
+	if o := outcome(t, c.m.fleet, "ada", c.prompt); o.Status != fleet.PromptCancelled || o.Ended.IsZero() {
 		t.Errorf("cancelled: %+v", o)
 	}
 	if c.first != "" {
-		if o := outcome(t, c.m.fleet, "ada", c.first); o.Status != fleet.Answered {
+		if o := outcome(t, c.m.fleet, "ada", c.first); o.Status != fleet.PromptAnswered {
 			t.Errorf("the prompt before it: %+v", o)
 		}
 	}
@@ -222,7 +222,7 @@ func cancelCutOff(t *testing.T, stuck, crashes bool, n int, done bool) {
 	defer func() { closeFleet(t, c.m.fleet) }()
 	c.store.set(nil, nil)
 	marked := n > 0 || done
-	if o := outcome(t, c.m.fleet, "ada", c.prompt); (o.Status == fleet.Cancelled) != marked {
+	if o := outcome(t, c.m.fleet, "ada", c.prompt); (o.Status == fleet.PromptCancelled) != marked {
 		t.Errorf("before anybody has tidied up: %+v", o)
 	}
 	c.broken.Store(false)
@@ -314,9 +314,9 @@ func TestCancelRace(t *testing.T) {
 				if d := time.Since(begun); d > 0 {
 					t.Errorf("the next prompt waited for %v", d)
 				}
-				want, calls := fleet.Answered, []string{"unwanted", "more"}
+				want, calls := fleet.PromptAnswered, []string{"unwanted", "more"}
 				if first != "the turn" {
-					want, calls = fleet.Cancelled, calls[1:]
+					want, calls = fleet.PromptCancelled, calls[1:]
 				}
 				if o := outcome(t, m.fleet, "ada", id); o.Status != want || !slices.Equal(cli.calls, calls) {
 					t.Errorf("%+v; the model was asked %q", o, cli.calls)
@@ -401,7 +401,7 @@ func TestCancelDuringDelete(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(time.Minute)
-		if o := outcome(t, c.m.fleet, "ada", c.prompt); o.Status != fleet.Answered {
+		if o := outcome(t, c.m.fleet, "ada", c.prompt); o.Status != fleet.PromptAnswered {
 			t.Errorf("sent again: %+v", o)
 		}
 	})
@@ -441,10 +441,10 @@ func TestCancelSteering(t *testing.T) {
 		other := steer("wanted") // so that the turn looks for prompts again
 		close(c.hold)
 		<-time.After(time.Minute)
-		if o := outcome(t, c.m.fleet, "ada", c.prompt); o.Status != fleet.Cancelled {
+		if o := outcome(t, c.m.fleet, "ada", c.prompt); o.Status != fleet.PromptCancelled {
 			t.Errorf("cancelled: %+v", o)
 		}
-		if o := outcome(t, c.m.fleet, "ada", other); o.Status != fleet.Answered {
+		if o := outcome(t, c.m.fleet, "ada", other); o.Status != fleet.PromptAnswered {
 			t.Errorf("the other: %+v", o)
 		}
 		if slices.Contains(c.cli.calls, "unwanted") || c.records(t, "prompt") != 0 {
@@ -483,10 +483,10 @@ func TestCancelTakenIn(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(time.Minute)
-		if o := outcome(t, c.m.fleet, "ada", part); o.Status != fleet.Cancelled || o.PartOf != c.prompt {
+		if o := outcome(t, c.m.fleet, "ada", part); o.Status != fleet.PromptCancelled || o.PartOf != c.prompt {
 			t.Errorf("the prompt that the turn took in: %+v", o)
 		}
-		if o := outcome(t, c.m.fleet, "ada", behind); o.Status != fleet.Answered {
+		if o := outcome(t, c.m.fleet, "ada", behind); o.Status != fleet.PromptAnswered {
 			t.Errorf("the prompt behind it: %+v", o)
 		}
 		if want := []string{"tool 1", "behind"}; !slices.Equal(c.cli.calls, want) || c.records(t, "prompt") != 0 {

@@ -105,10 +105,10 @@ func TestCancelSlowly(t *testing.T) {
 				}
 				decide(t, c.m.fleet, question(t, c.m.fleet), permission.Allow())
 				<-time.After(time.Minute)
-				if o := outcome(t, c.m.fleet, "ada", next); o.Status != fleet.Answered || o.Text != "It says: built" {
+				if o := outcome(t, c.m.fleet, "ada", next); o.Status != fleet.PromptAnswered || o.Text != "It says: built" {
 					t.Errorf("the next prompt: %+v", o)
 				}
-				if o := outcome(t, c.m.fleet, "ada", c.prompt); o.Status != fleet.Cancelled || c.records(t, "prompt") != 0 {
+				if o := outcome(t, c.m.fleet, "ada", c.prompt); o.Status != fleet.PromptCancelled || c.records(t, "prompt") != 0 {
 					t.Errorf("the prompt that was cancelled: %+v", o)
 				}
 			})
@@ -129,7 +129,7 @@ func TestCancelWhileLeased(t *testing.T) {
 		if err := c.m.fleet.Cancel(t.Context(), "ada", c.prompt); err != nil {
 			t.Fatal(err)
 		}
-		if o := outcome(t, c.m.fleet, "ada", c.prompt); o.Status != fleet.Cancelled || c.records(t, "prompt") != 1 {
+		if o := outcome(t, c.m.fleet, "ada", c.prompt); o.Status != fleet.PromptCancelled || c.records(t, "prompt") != 1 {
 			t.Errorf("%+v, and the store has %d prompts", o, c.records(t, "prompt"))
 		}
 		if err := c.db.Release(t.Context(), lease); err != nil {
@@ -172,7 +172,7 @@ func TestCancelKnowsTheLastCost(t *testing.T) {
 		if err := c.m.fleet.Cancel(t.Context(), "ada", c.prompt); err != nil {
 			t.Fatal(err)
 		}
-		if o := outcome(t, c.m.fleet, "ada", c.prompt); o.Status != fleet.Cancelled || o.Cost.USD != 1.5 || o.Cost.Turns != 1 {
+		if o := outcome(t, c.m.fleet, "ada", c.prompt); o.Status != fleet.PromptCancelled || o.Cost.USD != 1.5 || o.Cost.Turns != 1 {
 			t.Errorf("cancelled: %+v", o)
 		}
 		close(c.hold)

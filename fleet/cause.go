@@ -13,8 +13,8 @@ type Cause string
 
 // The causes. Both are about the machine that runs the conversation.
 const (
-	CLIMissing Cause = "cli-missing" // no CLI was found: install it, then retry
-	CLIFailed  Cause = "cli-failed"  // the CLI does not start, or ends before its turn does
+	CauseCLIMissing Cause = "cli-missing" // no CLI was found: install it, then retry
+	CauseCLIFailed  Cause = "cli-failed"  // the CLI does not start, or ends before its turn does
 )
 
 // causeOf finds the cause in what ended an attempt.
@@ -22,14 +22,14 @@ func causeOf(err error) Cause {
 	if start, ok := errors.AsType[*claude.StartError](err); ok {
 		switch start.Reason {
 		case claude.ErrNotFound:
-			return CLIMissing
+			return CauseCLIMissing
 		case claude.ErrStore, claude.ErrNoSession: // the CLI is not to blame
 			return ""
 		}
-		return CLIFailed
+		return CauseCLIFailed
 	}
 	if _, ended := errors.AsType[*claude.ProcessError](err); ended {
-		return CLIFailed
+		return CauseCLIFailed
 	}
 	return ""
 }

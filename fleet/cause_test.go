@@ -32,9 +32,9 @@ func TestCauses(t *testing.T) {
 		err     error
 		want    fleet.Cause
 	}{
-		"not installed":        {options: &claude.Options{CLIPath: nowhere}, want: fleet.CLIMissing},
-		"does not start":       {options: &claude.Options{Transport: failing(errors.New("no memory"))}, want: fleet.CLIFailed},
-		"ends at once":         {options: &claude.Options{Transport: failing(&claude.StartError{Reason: claude.ErrExited, Output: "disk full"})}, want: fleet.CLIFailed},
+		"not installed":        {options: &claude.Options{CLIPath: nowhere}, want: fleet.CauseCLIMissing},
+		"does not start":       {options: &claude.Options{Transport: failing(errors.New("no memory"))}, want: fleet.CauseCLIFailed},
+		"ends at once":         {options: &claude.Options{Transport: failing(&claude.StartError{Reason: claude.ErrExited, Output: "disk full"})}, want: fleet.CauseCLIFailed},
 		"the store is away":    {options: &claude.Options{Transport: failing(&claude.StartError{Reason: claude.ErrStore})}},
 		"no options":           {err: errors.New("no such repository")},
 		"options that are odd": {options: &claude.Options{CLIPath: nowhere, MaxTurns: -1}},
@@ -53,7 +53,7 @@ func TestCauses(t *testing.T) {
 				if _, err := f.Send(t.Context(), "ada", fleet.Prompt{Text: "more"}); !errors.As(err, &stuck) || stuck.Cause != c.want {
 					t.Errorf("sent: %v", err)
 				}
-				if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.Stuck || info.Cause != c.want {
+				if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.StateStuck || info.Cause != c.want {
 					t.Errorf("%+v, %v", info, err)
 				}
 				if o := outcome(t, f, "ada", stuck.Prompt); o.Status != fleet.PromptStuck || o.Cause != c.want {
@@ -83,7 +83,7 @@ func TestCauseMended(t *testing.T) {
 		defer closeFleet(t, f)
 		_, err := result(f.Run(t.Context(), "ada", "hello"))
 		stuck, ok := errors.AsType[*fleet.StuckError](err)
-		if !ok || stuck.Cause != fleet.CLIMissing {
+		if !ok || stuck.Cause != fleet.CauseCLIMissing {
 			t.Fatalf("not stuck: %v", err)
 		}
 		mended = true
@@ -91,7 +91,7 @@ func TestCauseMended(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(time.Minute)
-		if o := outcome(t, f, "ada", stuck.Prompt); o.Status != fleet.Answered || o.Cause != "" {
+		if o := outcome(t, f, "ada", stuck.Prompt); o.Status != fleet.PromptAnswered || o.Cause != "" {
 			t.Errorf("after the retry: %+v", o)
 		}
 		if info, err := f.Get(t.Context(), "ada"); err != nil || info.Cause != "" {
@@ -132,13 +132,13 @@ func TestStarting(t *testing.T) {
 		}
 		release := cli.pause()
 		send(t, f, "ada", "hello")
-		want(fleet.Starting)
+		want(fleet.StateStarting)
 		begin <- errors.New("not now")
-		want(fleet.Pending)
+		want(fleet.StatePending)
 		<-time.After(time.Minute) // it is tried again
-		want(fleet.Starting)
+		want(fleet.StateStarting)
 		begin <- nil
-		want(fleet.Awake)
+		want(fleet.StateAwake)
 		release()
 	})
 }

@@ -115,7 +115,7 @@ func TestMistypedModelIsNotKept(t *testing.T) {
 			}
 		}
 		<-time.After(time.Hour)
-		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.Asleep {
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.StateAsleep {
 			t.Fatalf("it is %s, %v", info.State, err)
 		}
 		if err := f.SetModel(t.Context(), "ada", "my model"); !errors.Is(err, store.ErrInvalid) || chosen() != "opus" {

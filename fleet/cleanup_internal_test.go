@@ -18,7 +18,7 @@ func TestLogKept(t *testing.T) {
 		ended := time.Unix(1e9, 0)
 		for n := range 65 { // more than a page: the last one always stays
 			name := fmt.Sprintf("c/ada/%d", n)
-			mark, err := f.log.Mark(name, outcomelog.Entry{Key: "ada", Prompt: fmt.Sprint(n), Status: string(Answered), At: ended}, store.Fence{})
+			mark, err := f.log.Mark(name, outcomelog.Entry{Key: "ada", Prompt: fmt.Sprint(n), Status: string(PromptAnswered), At: ended}, store.Fence{})
 			if err != nil {
 				t.Fatal(err)
 			}

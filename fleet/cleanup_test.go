@@ -36,7 +36,7 @@ func TestKeep(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(time.Minute)
-		if o := outcome(t, f, "ada", p.ID); o.Status != fleet.Answered || cli.asked("hello") != 1 {
+		if o := outcome(t, f, "ada", p.ID); o.Status != fleet.PromptAnswered || cli.asked("hello") != 1 {
 			t.Errorf("within the time: %+v, asked %d times", o, cli.asked("hello"))
 		}
 		<-time.After(10 * time.Minute)
@@ -49,7 +49,7 @@ func TestKeep(t *testing.T) {
 		if q, err := f.Approvals().Get(t.Context(), needed); err != nil {
 			t.Errorf("a question of a conversation whose prompt is in the queue: %+v, %v", q, err)
 		}
-		if o := outcome(t, f, "bob", waits.Prompt); o.Status != fleet.Waiting {
+		if o := outcome(t, f, "bob", waits.Prompt); o.Status != fleet.PromptWaiting {
 			t.Errorf("a prompt that waits: %+v", o)
 		}
 		if got := ask(t, f, "ada", "more"); got != "heard tool 1, hello, more" {
@@ -77,7 +77,7 @@ func TestKeepWhatIsNeeded(t *testing.T) {
 			o.Runs = func(string) bool { return false }
 		})
 		<-time.After(30 * time.Minute)
-		if o := outcome(t, f, "ada", id); o.Status != fleet.Answered {
+		if o := outcome(t, f, "ada", id); o.Status != fleet.PromptAnswered {
 			t.Errorf("after the time: %+v", o)
 		}
 		closeFleet(t, f)
@@ -126,7 +126,7 @@ func decideOn(t *testing.T, f *fleet.Fleet, key, prompt string) string {
 		t.Fatal(err)
 	}
 	<-time.After(time.Minute)
-	if o := outcome(t, f, key, waits.Prompt); o.Status != fleet.Answered {
+	if o := outcome(t, f, key, waits.Prompt); o.Status != fleet.PromptAnswered {
 		t.Fatalf("the prompt: %+v", o)
 	}
 	return q.ID

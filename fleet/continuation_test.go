@@ -32,7 +32,7 @@ func TestContinuedAgain(t *testing.T) {
 		release()
 		defer func() { closeFleet(t, m.fleet) }()
 		<-time.After(time.Minute)
-		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered {
+		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptAnswered {
 			t.Errorf("%+v", o)
 		}
 		said := transcriptOf(t, db, m)

@@ -14,13 +14,13 @@ type State string
 
 // The states of a conversation.
 const (
-	Asleep         State = "asleep"   // nothing to do
-	Pending        State = "pending"  // has prompts, and waits for a place
-	Starting       State = "starting" // its CLI is being started here
-	Awake          State = "awake"    // has a CLI here
-	AwaitingPerson State = "waiting"  // waits for a person, without a CLI
-	Held           State = "held"     // has prompts, but its budget is spent
-	Stuck          State = "stuck"    // needs a person to look at it
+	StateAsleep   State = "asleep"   // nothing to do
+	StatePending  State = "pending"  // has prompts, and waits for a place
+	StateStarting State = "starting" // its CLI is being started here
+	StateAwake    State = "awake"    // has a CLI here
+	StateWaiting  State = "waiting"  // waits for a person, without a CLI
+	StateHeld     State = "held"     // has prompts, but its budget is spent
+	StateStuck    State = "stuck"    // needs a person to look at it
 )
 
 // ConversationInfo describes a conversation in a list.

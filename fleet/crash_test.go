@@ -97,7 +97,7 @@ func TestCutOff(t *testing.T) {
 				cli.hold = make(chan struct{})
 				m := start(t, db, cli, nil)
 				id := send(t, m.fleet, "ada", "hello")
-				if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Running {
+				if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptRunning {
 					t.Errorf("while it runs: %+v", o)
 				}
 				end(t, m)
@@ -105,7 +105,7 @@ func TestCutOff(t *testing.T) {
 				m = start(t, db, cli, nil)
 				defer closeFleet(t, m.fleet)
 				<-time.After(time.Minute) // the lease of the dead
-				if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered || o.Text != "heard hello" {
+				if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptAnswered || o.Text != "heard hello" {
 					t.Errorf("after the crash: %+v", o)
 				}
 				if got := strings.Join(m.env(), " "); strings.Count(got, "CLAUDE_CODE_RESUME_") != 2 {
@@ -172,7 +172,7 @@ func TestCutOffIsNoInterrupt(t *testing.T) {
 		id := send(t, f, "ada", "hello")
 		ends()
 		<-time.After(time.Minute)
-		if o := outcome(t, f, "ada", id); o.Status != fleet.Running || interrupts.Load() != 0 {
+		if o := outcome(t, f, "ada", id); o.Status != fleet.PromptRunning || interrupts.Load() != 0 {
 			t.Errorf("its context has ended: %+v, %d interrupts", o, interrupts.Load())
 		}
 		closeFleet(t, f)
@@ -183,7 +183,7 @@ func TestCutOffIsNoInterrupt(t *testing.T) {
 		f = open(t, db, cli, options)
 		defer closeFleet(t, f)
 		<-time.After(time.Minute)
-		if o := outcome(t, f, "ada", id); o.Status != fleet.Answered || o.Text != "heard hello" || o.Interrupted {
+		if o := outcome(t, f, "ada", id); o.Status != fleet.PromptAnswered || o.Text != "heard hello" || o.Interrupted {
 			t.Errorf("continued: %+v", o)
 		}
 		ends()
@@ -210,13 +210,13 @@ func TestCutOffWhileAsked(t *testing.T) {
 			defer closeFleet(t, m.fleet)
 			<-time.After(time.Minute)
 			if when == "after it" {
-				if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Waiting || o.Question != q.ID {
+				if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptWaiting || o.Question != q.ID {
 					t.Errorf("before the decision: %+v", o)
 				}
 				decide(t, m.fleet, q, permission.Allow())
 				<-time.After(time.Minute)
 			}
-			if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered || len(cli.tools) != 1 {
+			if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptAnswered || len(cli.tools) != 1 {
 				t.Errorf("decided %s: %+v, the tool ran %q", when, o, cli.tools)
 			}
 		})
@@ -240,7 +240,7 @@ func TestAnsweredBeforeTheCrash(t *testing.T) {
 		m = start(t, db, cli, nil)
 		defer closeFleet(t, m.fleet)
 		<-time.After(time.Minute)
-		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered || o.Text != "heard hello" || o.Result != nil {
+		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptAnswered || o.Text != "heard hello" || o.Result != nil {
 			t.Errorf("%+v", o)
 		}
 		if len(cli.calls) != 1 {
@@ -265,7 +265,7 @@ func TestLeaseLost(t *testing.T) {
 			t.Errorf("%d CLIs run without a lease", live)
 		}
 		<-time.After(time.Minute)
-		if o := outcome(t, second.fleet, "ada", id); o.Status != fleet.Answered {
+		if o := outcome(t, second.fleet, "ada", id); o.Status != fleet.PromptAnswered {
 			t.Errorf("%+v", o)
 		}
 		close(cli.hold)
@@ -288,7 +288,7 @@ func TestCloseParks(t *testing.T) {
 		m = start(t, db, cli, nil)
 		defer closeFleet(t, m.fleet)
 		q := question(t, m.fleet)
-		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Waiting || !q.Deferred || o.Question != q.ID {
+		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptWaiting || !q.Deferred || o.Question != q.ID {
 			t.Errorf("%+v, %+v", o, q)
 		}
 		// Interrupted, it waits no longer.
@@ -297,7 +297,7 @@ func TestCloseParks(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(time.Minute)
-		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Failed || !o.Interrupted || len(cli.tools) != 0 {
+		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptFailed || !o.Interrupted || len(cli.tools) != 0 {
 			t.Errorf("after the interrupt: %+v, %q", o, cli.tools)
 		}
 	})

@@ -74,14 +74,14 @@ func TestDayBudget(t *testing.T) {
 		synctest.Wait()
 		release()
 		<-time.After(5 * time.Minute)
-		if o := outcome(t, f, "ada", first); o.Status != fleet.Answered {
+		if o := outcome(t, f, "ada", first); o.Status != fleet.PromptAnswered {
 			t.Errorf("the first prompt: %+v", o)
 		}
 		spent := overDay(t, f, "bob")
 		if spent.Key != "" || spent.Tenant != "" || !spent.Resets.Equal(midnight) || spent.OfUSD != 1e-9 {
 			t.Errorf("%+v", spent)
 		}
-		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.Held || info.Queued != 1 || !info.HeldUntil.Equal(midnight) || info.BudgetUSD != 1e-9 {
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.StateHeld || info.Queued != 1 || !info.HeldUntil.Equal(midnight) || info.BudgetUSD != 1e-9 {
 			t.Errorf("%+v, %v", info, err)
 		}
 		if live, _ := cli.counts(); live != 0 || cli.started() != 1 {
@@ -260,7 +260,7 @@ func TestDayBudgetOneByOne(t *testing.T) {
 		failed.Store(3)
 		release()
 		<-time.After(time.Minute)
-		if o := outcome(t, f, "ada", id); o.Status != fleet.Answered || failed.Load() > 0 {
+		if o := outcome(t, f, "ada", id); o.Status != fleet.PromptAnswered || failed.Load() > 0 {
 			t.Fatalf("%+v, %d failures are left", o, failed.Load())
 		}
 		info, err := f.Get(t.Context(), "ada")
@@ -297,7 +297,7 @@ func TestDayBudgetUnknown(t *testing.T) {
 			told <- err
 		}()
 		<-time.After(10 * time.Minute)
-		if o := outcome(t, f, "ada", waits); o.Status != fleet.Queued {
+		if o := outcome(t, f, "ada", waits); o.Status != fleet.PromptQueued {
 			t.Errorf("it began: %+v", o)
 		}
 		down.Store(false)
@@ -305,7 +305,7 @@ func TestDayBudgetUnknown(t *testing.T) {
 		if err := <-told; err != nil {
 			t.Errorf("a caller that waits for the answer: %v", err)
 		}
-		if o := outcome(t, f, "ada", waits); o.Status != fleet.Answered {
+		if o := outcome(t, f, "ada", waits); o.Status != fleet.PromptAnswered {
 			t.Errorf("it did not begin: %+v", o)
 		}
 	})
@@ -332,7 +332,7 @@ func TestDayBudgetRaised(t *testing.T) {
 		synctest.Wait()
 		release()
 		<-time.After(10 * time.Minute)
-		if o := outcome(t, f, "acme/a", second); o.Status != fleet.Queued {
+		if o := outcome(t, f, "acme/a", second); o.Status != fleet.PromptQueued {
 			t.Fatalf("%+v", o)
 		}
 		overDay(t, f, "acme/new")
@@ -344,7 +344,7 @@ func TestDayBudgetRaised(t *testing.T) {
 		}
 		rich.Store(true)
 		<-time.After(2 * time.Minute)
-		if o := outcome(t, f, "acme/a", second); o.Status != fleet.Answered {
+		if o := outcome(t, f, "acme/a", second); o.Status != fleet.PromptAnswered {
 			t.Errorf("the budget was raised: %+v", o)
 		}
 	})
@@ -410,12 +410,12 @@ func TestDayBudgetNewer(t *testing.T) {
 		db.newer.Store(true)
 		release()
 		<-time.After(10 * time.Minute)
-		if o := outcome(t, f, "ada", waits); o.Status != fleet.Queued {
+		if o := outcome(t, f, "ada", waits); o.Status != fleet.PromptQueued {
 			t.Errorf("it began: %+v", o)
 		}
 		db.newer.Store(false)
 		<-time.After(10 * time.Minute)
-		if o := outcome(t, f, "ada", waits); o.Status != fleet.Answered {
+		if o := outcome(t, f, "ada", waits); o.Status != fleet.PromptAnswered {
 			t.Errorf("it did not begin: %+v", o)
 		}
 	})

@@ -149,7 +149,7 @@ func (e *eraser) erasePrompts(ctx context.Context, key string, now time.Time, fe
 		return err
 	}
 	for _, p := range waiting {
-		o := Ticket{Prompt: p.ID, Status: Cancelled, Error: "its conversation was deleted", Ended: now}
+		o := Ticket{Prompt: p.ID, Status: PromptCancelled, Error: "its conversation was deleted", Ended: now}
 		if err := e.records.dropEnded(ctx, key, p, &o, fence); err != nil {
 			return err
 		}

@@ -140,7 +140,7 @@ func TestDeleteCancels(t *testing.T) {
 		}
 		synctest.Wait()
 		for n, err := range errs {
-			if failed, ok := errors.AsType[*fleet.FailedError](err); !ok || failed.Ticket.Status != fleet.Cancelled {
+			if failed, ok := errors.AsType[*fleet.FailedError](err); !ok || failed.Ticket.Status != fleet.PromptCancelled {
 				t.Errorf("prompt %d: %v", n, err)
 			}
 		}
@@ -167,7 +167,7 @@ func TestDeleteFails(t *testing.T) {
 			} else if info.Queued != 0 {
 				t.Errorf("call %d: %d prompts wait in a conversation that is %s", n, info.Queued, info.State)
 			}
-			if o := outcome(t, r.f, "ada", promptID(1)); o.Status != fleet.Answered {
+			if o := outcome(t, r.f, "ada", promptID(1)); o.Status != fleet.PromptAnswered {
 				t.Errorf("call %d: %+v", n, o)
 			}
 			untouched++
@@ -192,7 +192,7 @@ func TestDeleteElsewhere(t *testing.T) {
 		}
 		close(cli.hold)
 		<-time.After(time.Minute)
-		if o := outcome(t, f, "ada", id); o.Status != fleet.Answered {
+		if o := outcome(t, f, "ada", id); o.Status != fleet.PromptAnswered {
 			t.Errorf("%+v", o)
 		}
 		closeFleet(t, other)

@@ -47,11 +47,11 @@ func TestNextDayBeginsAtMidnight(t *testing.T) {
 		release()
 		midnight := time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
 		<-time.After(time.Until(midnight) - time.Second)
-		if o := outcome(t, f, "ada", held); o.Status != fleet.Queued {
+		if o := outcome(t, f, "ada", held); o.Status != fleet.PromptQueued {
 			t.Errorf("before midnight: %+v", o)
 		}
 		<-time.After(3 * time.Second)
-		if o := outcome(t, f, "ada", held); o.Status != fleet.Answered {
+		if o := outcome(t, f, "ada", held); o.Status != fleet.PromptAnswered {
 			t.Errorf("after midnight: %+v", o)
 		}
 	})

@@ -74,7 +74,7 @@ func TestExpireSpares(t *testing.T) {
 			if err != nil || ended != c.ends {
 				t.Fatalf("ended: %v, %v", ended, err)
 			}
-			if ended && (o.Status != Expired || o.Prompt != stagedOne || o.Question != "q1" || o.Cost.USD != 2 || o.Session != "s1" || o.Error == "" || o.Ended.IsZero()) {
+			if ended && (o.Status != PromptExpired || o.Prompt != stagedOne || o.Question != "q1" || o.Cost.USD != 2 || o.Session != "s1" || o.Error == "" || o.Ended.IsZero()) {
 				t.Errorf("%+v", o)
 			}
 			left := 0
@@ -94,7 +94,7 @@ func TestExpireSpares(t *testing.T) {
 // A prompt that has its outcome is not cancelled, although it is still in the queue: its
 // process died before it could take the prompt out.
 func TestCancelWithOutcome(t *testing.T) {
-	for status, want := range map[PromptStatus]error{Answered: ErrBegun, Failed: ErrBegun, Expired: ErrBegun, Cancelled: nil} {
+	for status, want := range map[PromptStatus]error{PromptAnswered: ErrBegun, PromptFailed: ErrBegun, PromptExpired: ErrBegun, PromptCancelled: nil} {
 		f := staged(t, record{}, &queued{ID: stagedOne}, &queued{ID: stagedTwo})
 		was := Ticket{Prompt: stagedOne, Status: status, Text: "done", Ended: time.Unix(1500, 0)}
 		if _, err := f.records.put(t.Context(), kindOutcome, outcomeName("ada", stagedOne), &was, 0, store.Fence{}); err != nil {
@@ -119,30 +119,30 @@ func TestCancelWithOutcome(t *testing.T) {
 // begun, a question comes before the queue, and being stuck before everything.
 func TestInfoStates(t *testing.T) {
 	spent := record{Cost: keptLedger{Ledger: Ledger{USD: 5}}}
-	stuckAt := record{Cost: spent.Cost, Stuck: &stuck{Prompt: stagedOne, Reason: "no disk", Cause: CLIFailed}}
+	stuckAt := record{Cost: spent.Cost, Stuck: &stuck{Prompt: stagedOne, Reason: "no disk", Cause: CauseCLIFailed}}
 	for name, c := range map[string]struct {
 		rec   record
 		q     queueState
 		state State
 	}{
-		"nothing to do":             {record{}, queueState{}, Asleep},
-		"prompts":                   {record{}, queueState{queued: 2}, Pending},
-		"begun":                     {record{}, queueState{queued: 2, begun: true}, Pending},
-		"question":                  {record{}, queueState{queued: 2, begun: true, question: "q1"}, AwaitingPerson},
-		"budget":                    {spent, queueState{queued: 2}, Held},
-		"budget, but begun":         {spent, queueState{queued: 2, begun: true}, Pending},
-		"budget, and a question":    {spent, queueState{queued: 1, begun: true, question: "q1"}, AwaitingPerson},
-		"budget, and nothing to do": {spent, queueState{}, Asleep},
-		"stuck":                     {stuckAt, queueState{queued: 2, begun: true, question: "q1"}, Stuck},
+		"nothing to do":             {record{}, queueState{}, StateAsleep},
+		"prompts":                   {record{}, queueState{queued: 2}, StatePending},
+		"begun":                     {record{}, queueState{queued: 2, begun: true}, StatePending},
+		"question":                  {record{}, queueState{queued: 2, begun: true, question: "q1"}, StateWaiting},
+		"budget":                    {spent, queueState{queued: 2}, StateHeld},
+		"budget, but begun":         {spent, queueState{queued: 2, begun: true}, StatePending},
+		"budget, and a question":    {spent, queueState{queued: 1, begun: true, question: "q1"}, StateWaiting},
+		"budget, and nothing to do": {spent, queueState{}, StateAsleep},
+		"stuck":                     {stuckAt, queueState{queued: 2, begun: true, question: "q1"}, StateStuck},
 	} {
 		f := staged(t, record{})
 		f.opts.BudgetUSD = 5
 		c.rec.Key = "ada"
 		info := f.reports.info(t.Context(), &c.rec, c.q)
-		if info.State != c.state || info.Queued != c.q.queued || info.Question != c.q.question || (info.BudgetUSD == 5) != (c.state == Held) || !info.HeldUntil.IsZero() {
+		if info.State != c.state || info.Queued != c.q.queued || info.Question != c.q.question || (info.BudgetUSD == 5) != (c.state == StateHeld) || !info.HeldUntil.IsZero() {
 			t.Errorf("%s: %+v", name, info)
 		}
-		if (info.Stuck == "no disk" && info.Cause == CLIFailed) != (c.state == Stuck) {
+		if (info.Stuck == "no disk" && info.Cause == CauseCLIFailed) != (c.state == StateStuck) {
 			t.Errorf("%s: %+v", name, info)
 		}
 	}

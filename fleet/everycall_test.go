@@ -124,7 +124,7 @@ func (r *faultRig) must(n int, key, text string) {
 // isAnswered checks that a prompt was answered, and that the model was asked about it once.
 func (r *faultRig) isAnswered(n int, key, text string) {
 	r.Helper()
-	if o := outcome(r.T, r.f, key, promptID(n)); o.Status != fleet.Answered || o.Prompt != promptID(n) || !strings.Contains(o.Text, text) {
+	if o := outcome(r.T, r.f, key, promptID(n)); o.Status != fleet.PromptAnswered || o.Prompt != promptID(n) || !strings.Contains(o.Text, text) {
 		r.Errorf("prompt %d: %+v", n, o)
 	}
 	asked := 0
@@ -180,7 +180,7 @@ var operations = map[string]operation{
 		do: func(ctx context.Context, r *faultRig) error { return r.f.Cancel(ctx, "ada", promptID(2)) },
 		holds: func(r *faultRig) {
 			r.isAnswered(1, "ada", "hello")
-			if o := outcome(r.T, r.f, "ada", promptID(2)); o.Status != fleet.Cancelled || o.Ended.IsZero() || slices.Contains(r.cli.calls, "more") {
+			if o := outcome(r.T, r.f, "ada", promptID(2)); o.Status != fleet.PromptCancelled || o.Ended.IsZero() || slices.Contains(r.cli.calls, "more") {
 				r.Errorf("cancelled: %+v, the model was asked %q", o, r.cli.calls)
 			}
 		},
@@ -198,7 +198,7 @@ var operations = map[string]operation{
 		},
 		do: func(ctx context.Context, r *faultRig) error { return r.f.Cancel(ctx, "stuck", promptID(1)) },
 		holds: func(r *faultRig) {
-			if o := outcome(r.T, r.f, "stuck", promptID(1)); o.Status != fleet.Cancelled || slices.Contains(r.cli.calls, "hello") {
+			if o := outcome(r.T, r.f, "stuck", promptID(1)); o.Status != fleet.PromptCancelled || slices.Contains(r.cli.calls, "hello") {
 				r.Errorf("cancelled: %+v, the model was asked %q", o, r.cli.calls)
 			}
 			r.isAnswered(2, "stuck", "more")
@@ -223,7 +223,7 @@ var operations = map[string]operation{
 		prepare: func(r *faultRig) { r.release = r.cli.pause(); r.must(1, "ada", "hello") },
 		do:      func(ctx context.Context, r *faultRig) error { return r.f.Interrupt(ctx, "ada") },
 		holds: func(r *faultRig) {
-			if o := outcome(r.T, r.f, "ada", promptID(1)); o.Status != fleet.Failed || !o.Interrupted {
+			if o := outcome(r.T, r.f, "ada", promptID(1)); o.Status != fleet.PromptFailed || !o.Interrupted {
 				r.Errorf("interrupted: %+v", o)
 			}
 		},
@@ -232,7 +232,7 @@ var operations = map[string]operation{
 		prepare: func(r *faultRig) { r.must(1, "ada", "tool 1"); <-time.After(time.Minute) },
 		do:      func(ctx context.Context, r *faultRig) error { return r.f.Interrupt(ctx, "ada") },
 		holds: func(r *faultRig) {
-			if o := outcome(r.T, r.f, "ada", promptID(1)); o.Status != fleet.Failed || !o.Interrupted || len(r.cli.tools) != 0 {
+			if o := outcome(r.T, r.f, "ada", promptID(1)); o.Status != fleet.PromptFailed || !o.Interrupted || len(r.cli.tools) != 0 {
 				r.Errorf("interrupted: %+v, the tool ran with %q", o, r.cli.tools)
 			}
 		},
@@ -348,7 +348,7 @@ func allow(ctx context.Context, r *faultRig) error {
 
 func ranOnce(r *faultRig) {
 	r.Helper()
-	if o := outcome(r.T, r.f, "ada", promptID(1)); o.Status != fleet.Answered || o.Text != "It says: built" || len(r.cli.tools) != 1 {
+	if o := outcome(r.T, r.f, "ada", promptID(1)); o.Status != fleet.PromptAnswered || o.Text != "It says: built" || len(r.cli.tools) != 1 {
 		r.Errorf("%+v, the tool ran with %q", o, r.cli.tools)
 	}
 	if q, err := r.f.Approvals().Get(r.Context(), r.asked.ID); err != nil || q.State != approval.Settled || q.Outcome != approval.Ran || q.Unused != "" {
@@ -436,7 +436,7 @@ func (r *faultRig) tidy() {
 		if a, b := fmt.Sprintf("%+v", info), fmt.Sprintf("%+v", got); err != nil || a != b {
 			r.Errorf("listed as %s, read as %s, %v", a, b, err)
 		}
-		if info.State != fleet.Asleep || info.Queued != 0 || info.Question != "" || info.Unsettled != "" {
+		if info.State != fleet.StateAsleep || info.Queued != 0 || info.Question != "" || info.Unsettled != "" {
 			r.Errorf("%+v", info)
 		}
 		if err := acquire(r, info.Key); err != nil {

@@ -94,7 +94,7 @@ func (e *endings) expire(ctx context.Context, q *approval.Question) {
 // endExpired ends a prompt that waits for an expired question. The questions of its
 // turn go first, so that after a crash the prompt shows that work is left.
 func (e *endings) endExpired(ctx context.Context, rec *record, p *queued, fence store.Fence) error {
-	o := Ticket{Prompt: p.ID, Status: Expired, Question: p.Question, Error: "nobody decided about its call in time", Session: rec.Session, Cost: rec.Spent[p.ID].Ledger}
+	o := Ticket{Prompt: p.ID, Status: PromptExpired, Question: p.Question, Error: "nobody decided about its call in time", Session: rec.Session, Cost: rec.Spent[p.ID].Ledger}
 	if err := e.asked.endQuestions(ctx, rec, fence); err != nil {
 		return err
 	}

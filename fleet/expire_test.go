@@ -47,14 +47,14 @@ func TestExpiredEndsPrompt(t *testing.T) {
 				if who == "nobody until the next opens" {
 					<-time.After(time.Hour)
 					m = start(t, db, cli, shortLived(10*time.Minute))
-				} else if o := outcome(t, m.fleet, "ada", waits.Prompt); o.Status != fleet.Waiting {
+				} else if o := outcome(t, m.fleet, "ada", waits.Prompt); o.Status != fleet.PromptWaiting {
 					t.Errorf("a second before the deadline: %+v", o)
 				}
 				defer func() { closeFleet(t, m.fleet) }()
 				asked := len(cli.calls)
 				<-time.After(3 * time.Second)
 				o := outcome(t, m.fleet, "ada", waits.Prompt)
-				if o.Status != fleet.Expired || o.Question != q.ID || o.Error == "" || o.Ended.Before(q.Deadline) {
+				if o.Status != fleet.PromptExpired || o.Question != q.ID || o.Error == "" || o.Ended.Before(q.Deadline) {
 					t.Errorf("two seconds after the deadline: %+v", o)
 				}
 				if live, _ := m.counts(); live != 0 || len(cli.calls) != asked {
@@ -95,11 +95,11 @@ func TestExpiredFreesQueue(t *testing.T) {
 		deferredBy(t, f, "ada", "tool 1")
 		second := send(t, f, "ada", "more")
 		<-time.After(8 * time.Minute)
-		if o := outcome(t, f, "ada", second); o.Status != fleet.Queued {
+		if o := outcome(t, f, "ada", second); o.Status != fleet.PromptQueued {
 			t.Errorf("before the deadline: %+v", o)
 		}
 		<-time.After(2 * time.Minute)
-		if o := outcome(t, f, "ada", second); o.Status != fleet.Answered || len(cli.tools) != 0 {
+		if o := outcome(t, f, "ada", second); o.Status != fleet.PromptAnswered || len(cli.tools) != 0 {
 			t.Errorf("after it: %+v, the tool ran with %q", o, cli.tools)
 		}
 	})
@@ -125,7 +125,7 @@ func TestManyExpire(t *testing.T) {
 		send(t, f, "busy-2", "hello")
 		<-time.After(20 * time.Minute)
 		for key, id := range prompts {
-			if o := outcome(t, f, key, id); o.Status != fleet.Expired {
+			if o := outcome(t, f, key, id); o.Status != fleet.PromptExpired {
 				t.Fatalf("%s: %+v", key, o)
 			}
 		}
@@ -152,9 +152,9 @@ func TestExpiredCutOff(t *testing.T) {
 			m = start(t, db, cli, shortLived(10*time.Minute))
 			defer closeFleet(t, m.fleet)
 			o, err := m.fleet.Prompt(t.Context(), "ada", waits.Prompt)
-			done = err == nil && o.Status == fleet.Expired
+			done = err == nil && o.Status == fleet.PromptExpired
 			<-time.After(2 * time.Minute)
-			if o := outcome(t, m.fleet, "ada", waits.Prompt); o.Status != fleet.Expired || len(cli.tools) != 0 || len(cli.calls) != 1 {
+			if o := outcome(t, m.fleet, "ada", waits.Prompt); o.Status != fleet.PromptExpired || len(cli.tools) != 0 || len(cli.calls) != 1 {
 				t.Errorf("cut off at call %d: %+v, the model was asked %q", n, o, cli.calls)
 			}
 		})
@@ -193,18 +193,18 @@ func TestExpiredAfterBrokenRecovery(t *testing.T) {
 		defer closeFleet(t, m.fleet)
 		second := send(t, m.fleet, "ada", "more")
 		<-time.After(2 * time.Minute)
-		if o := outcome(t, m.fleet, "ada", first); o.Status != fleet.Waiting || !broken.Load() {
+		if o := outcome(t, m.fleet, "ada", first); o.Status != fleet.PromptWaiting || !broken.Load() {
 			t.Fatalf("after the crash: %+v, broken off: %t", o, broken.Load())
 		}
 		if now := question(t, m.fleet); now.ID != q.ID || !now.Deferred {
 			t.Errorf("the question that nobody waits for: %+v", now)
 		}
 		<-time.After(time.Until(q.Deadline) + 3*time.Second)
-		if o := outcome(t, m.fleet, "ada", first); o.Status != fleet.Expired {
+		if o := outcome(t, m.fleet, "ada", first); o.Status != fleet.PromptExpired {
 			t.Errorf("after the deadline: %+v", o)
 		}
 		<-time.After(time.Minute)
-		if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.Answered || len(cli.tools) != 0 {
+		if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.PromptAnswered || len(cli.tools) != 0 {
 			t.Errorf("the prompt behind it: %+v, the tool ran with %q", o, cli.tools)
 		}
 	})

@@ -173,7 +173,7 @@ func TestEverythingIsFenced(t *testing.T) {
 		f = start()
 		phase = "Open"
 		owners(2 * time.Minute)
-		if o := outcome(t, f, "ada", id); o.Status != fleet.Answered {
+		if o := outcome(t, f, "ada", id); o.Status != fleet.PromptAnswered {
 			t.Errorf("%+v", o)
 		}
 		if err := f.Delete(t.Context(), "ada"); err != nil {

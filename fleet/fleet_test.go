@@ -294,7 +294,7 @@ func TestDeferred(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(5 * time.Minute)
-		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.AwaitingPerson || info.Queued != 2 || info.Question != q.ID {
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.StateWaiting || info.Queued != 2 || info.Question != q.ID {
 			t.Errorf("%+v, %v", info, err)
 		}
 		if live, _ := cli.counts(); live != 0 {
@@ -311,11 +311,11 @@ func TestDeferred(t *testing.T) {
 			t.Errorf("the tool ran with %q", cli.tools)
 		}
 		first, err := f.Prompt(t.Context(), "ada", waits.Prompt)
-		if err != nil || first.Status != fleet.Answered || first.Text != "It says: built" {
+		if err != nil || first.Status != fleet.PromptAnswered || first.Text != "It says: built" {
 			t.Errorf("the first prompt: %+v, %v", first, err)
 		}
 		second, err := f.Prompt(t.Context(), "ada", id)
-		if err != nil || second.Status != fleet.Answered || !strings.Contains(second.Text, "and then") {
+		if err != nil || second.Status != fleet.PromptAnswered || !strings.Contains(second.Text, "and then") {
 			t.Errorf("the second prompt: %+v, %v", second, err)
 		}
 	})

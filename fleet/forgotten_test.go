@@ -70,7 +70,7 @@ func TestNotDeferredBesideAnotherCall(t *testing.T) {
 		m = start(t, db, cli, gate)
 		defer closeFleet(t, m.fleet)
 		<-time.After(time.Minute)
-		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered || o.Text != "done" {
+		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptAnswered || o.Text != "done" {
 			t.Errorf("after the crash: %+v", o)
 		}
 		all := strings.Join(read, "\n")

@@ -183,7 +183,7 @@ func (e *endings) interruptAsleep(ctx context.Context, key, prompt string) error
 // endInterrupted ends a marked prompt that no CLI works on. Its questions go first, so
 // that after a crash the prompt shows that work is left.
 func (e *endings) endInterrupted(ctx context.Context, rec *record, p *queued, fence store.Fence) (Ticket, error) {
-	o := Ticket{Prompt: p.ID, Status: Failed, Interrupted: true, Error: "it was interrupted", Session: rec.Session, Cost: rec.Spent[p.ID].Ledger}
+	o := Ticket{Prompt: p.ID, Status: PromptFailed, Interrupted: true, Error: "it was interrupted", Session: rec.Session, Cost: rec.Spent[p.ID].Ledger}
 	if err := e.asked.endQuestions(ctx, rec, fence); err != nil {
 		return o, err
 	}

@@ -38,7 +38,7 @@ func interrupt(t *testing.T, f *fleet.Fleet) {
 func answeredSoon(t *testing.T, f *fleet.Fleet, id string) {
 	t.Helper()
 	<-time.After(time.Minute)
-	if o := outcome(t, f, "ada", id); o.Status != fleet.Answered {
+	if o := outcome(t, f, "ada", id); o.Status != fleet.PromptAnswered {
 		t.Errorf("a minute later: %+v", o)
 	}
 }
@@ -72,10 +72,10 @@ func TestInterruptWhileStarting(t *testing.T) {
 				<-time.After(time.Minute)
 				release()
 				<-time.After(time.Minute)
-				if o := outcome(t, f, "ada", first); o.Status != fleet.Failed || !o.Interrupted || (o.Result == nil) != fails {
+				if o := outcome(t, f, "ada", first); o.Status != fleet.PromptFailed || !o.Interrupted || (o.Result == nil) != fails {
 					t.Errorf("the prompt that was interrupted: %+v", o)
 				}
-				if o := outcome(t, f, "ada", second); o.Status != fleet.Answered || o.Interrupted || o.Text == "heard hello, more" == fails {
+				if o := outcome(t, f, "ada", second); o.Status != fleet.PromptAnswered || o.Interrupted || o.Text == "heard hello, more" == fails {
 					t.Errorf("the prompt behind it: %+v", o)
 				}
 				if starts == 1 == fails {
@@ -110,17 +110,17 @@ func TestInterruptBetweenAttempts(t *testing.T) {
 				}
 				first, second := send(t, f, "ada", "hello"), send(t, f, "ada", "more")
 				synctest.Wait()
-				if o := outcome(t, f, "ada", first); o.Status != fleet.Running || starts.Load() != 1 {
+				if o := outcome(t, f, "ada", first); o.Status != fleet.PromptRunning || starts.Load() != 1 {
 					t.Fatalf("the prompt: %+v after %d starts", o, starts.Load())
 				}
 				if err := f.Interrupt(t.Context(), "ada"); err != nil {
 					t.Errorf("interrupted: %v", err)
 				}
-				if o := outcome(t, f, "ada", first); o.Status != fleet.Failed || !o.Interrupted {
+				if o := outcome(t, f, "ada", first); o.Status != fleet.PromptFailed || !o.Interrupted {
 					t.Errorf("the prompt that was interrupted: %+v", o)
 				}
 				<-time.After(time.Minute)
-				if o := outcome(t, f, "ada", second); o.Status != fleet.Answered || o.Text != "heard more" {
+				if o := outcome(t, f, "ada", second); o.Status != fleet.PromptAnswered || o.Text != "heard more" {
 					t.Errorf("the prompt behind it: %+v", o)
 				}
 			})
@@ -189,7 +189,7 @@ func TestInterruptStartingElsewhere(t *testing.T) {
 		cli.meanwhile = func() error { return client.Interrupt(t.Context(), "ada") }
 		id := send(t, client, "ada", "hello")
 		<-time.After(time.Minute)
-		if o := outcome(t, client, "ada", id); o.Status != fleet.Failed {
+		if o := outcome(t, client, "ada", id); o.Status != fleet.PromptFailed {
 			t.Errorf("the prompt that was interrupted: %+v", o)
 		}
 	})
@@ -441,7 +441,7 @@ func TestInterruptBetweenAttemptsTooLate(t *testing.T) {
 		slow := func() {
 			<-time.After(time.Minute)
 			next()
-			if o := outcome(t, f, "ada", first); o.Status != fleet.Answered || *starts != 2 {
+			if o := outcome(t, f, "ada", first); o.Status != fleet.PromptAnswered || *starts != 2 {
 				t.Errorf("the first prompt: %+v after %d starts", o, *starts)
 			}
 		}
@@ -514,7 +514,7 @@ func TestInterruptBeforeDeferredCall(t *testing.T) {
 		decide(t, f, q, permission.Allow())
 		<-time.After(time.Minute)
 		release()
-		if o := outcome(t, f, "ada", waits.Prompt); o.Status != fleet.Failed || o.Result == nil || !o.Result.Interrupted() || len(model.tools) != 0 {
+		if o := outcome(t, f, "ada", waits.Prompt); o.Status != fleet.PromptFailed || o.Result == nil || !o.Result.Interrupted() || len(model.tools) != 0 {
 			t.Errorf("the prompt: %+v, the tool ran with %q", o, model.tools)
 		}
 		if q, err := f.Approvals().Get(t.Context(), q.ID); err != nil || q.State != approval.Gone || q.Outcome != approval.Withdrawn {
@@ -604,7 +604,7 @@ func TestQuestionOfInterruptedDeferredCall(t *testing.T) {
 				}
 				decide(t, f, q, permission.Allow())
 				<-time.After(time.Minute)
-				if o := outcome(t, f, "ada", waits.Prompt); o.Status != fleet.Failed || !o.Interrupted || (o.Result != nil) != starts || len(model.tools) != 0 {
+				if o := outcome(t, f, "ada", waits.Prompt); o.Status != fleet.PromptFailed || !o.Interrupted || (o.Result != nil) != starts || len(model.tools) != 0 {
 					t.Errorf("the prompt: %+v, the tool ran with %q", o, model.tools)
 				}
 				if now := state(); now != approval.Gone || attempts != 1 {
@@ -700,7 +700,7 @@ func TestInterruptBeforeSteeredTurn(t *testing.T) {
 		close(two)
 		<-time.After(time.Minute)
 		for _, id := range []string{first, second} {
-			if o := outcome(t, f, "ada", id); o.Status != fleet.Answered || o.PartOf != "" {
+			if o := outcome(t, f, "ada", id); o.Status != fleet.PromptAnswered || o.PartOf != "" {
 				t.Errorf("%s: %+v", id, o)
 			}
 		}
@@ -767,7 +767,7 @@ func TestInterruptedTurnIsNotSteered(t *testing.T) {
 		if o := outcome(t, f, "ada", first); !o.Interrupted {
 			t.Errorf("the prompt that was interrupted: %+v", o)
 		}
-		if o := outcome(t, f, "ada", second); o.Status != fleet.Answered || o.PartOf != "" {
+		if o := outcome(t, f, "ada", second); o.Status != fleet.PromptAnswered || o.PartOf != "" {
 			t.Errorf("the prompt behind it: %+v", o)
 		}
 	})

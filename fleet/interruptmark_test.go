@@ -36,7 +36,7 @@ func endsInterrupted(t *testing.T, db *store.MemoryStore, cli *scripted, id stri
 	m := start(t, db, cli, nil)
 	defer closeFleet(t, m.fleet)
 	<-time.After(2 * time.Minute)
-	if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Failed || !o.Interrupted {
+	if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptFailed || !o.Interrupted {
 		t.Errorf("after the takeover: %+v", o)
 	}
 	if len(cli.calls) != calls || len(cli.tools) != tools {
@@ -100,7 +100,7 @@ func TestInterruptOutlivesProcess(t *testing.T) {
 				m = start(t, db, cli, nil)
 				defer closeFleet(t, m.fleet)
 				<-time.After(time.Minute)
-				if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered {
+				if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptAnswered {
 					t.Errorf("nobody interrupted it: %+v", o)
 				}
 			})
@@ -164,7 +164,7 @@ func TestInterruptFoundByMark(t *testing.T) {
 				<-time.After(time.Second)
 				interrupt(t, client)
 				<-time.After(c.most)
-				if o := outcome(t, client, "ada", id); o.Status != fleet.Failed || !o.Interrupted || o.Result == nil {
+				if o := outcome(t, client, "ada", id); o.Status != fleet.PromptFailed || !o.Interrupted || o.Result == nil {
 					t.Errorf("%v later: %+v", c.most, o)
 				}
 			})
@@ -200,7 +200,7 @@ func TestInterruptElsewhereFreesQueue(t *testing.T) {
 				// The worker takes no notice when a question expires that a process waits for.
 				rewriteQuestion(t, c.memory, waits.Question, `,"deferred":true`, "")
 				<-time.After(20 * time.Minute)
-				if o := outcome(t, client, "ada", waits.Prompt); o.Status != fleet.Waiting {
+				if o := outcome(t, client, "ada", waits.Prompt); o.Status != fleet.PromptWaiting {
 					t.Fatalf("before the interrupt: %+v", o)
 				}
 				interrupt(t, client)
@@ -208,7 +208,7 @@ func TestInterruptElsewhereFreesQueue(t *testing.T) {
 				if o := outcome(t, client, "ada", waits.Prompt); !o.Interrupted {
 					t.Errorf("the prompt that waited: %+v", o)
 				}
-				if o := outcome(t, client, "ada", behind); o.Status != fleet.Answered || len(cli.tools) != 0 {
+				if o := outcome(t, client, "ada", behind); o.Status != fleet.PromptAnswered || len(cli.tools) != 0 {
 					t.Errorf("the prompt behind it: %+v, the tool ran with %q", o, cli.tools)
 				}
 			})
@@ -281,7 +281,7 @@ func TestInterruptSparesAnswer(t *testing.T) {
 		m = start(t, db, cli, nil)
 		defer closeFleet(t, m.fleet)
 		<-time.After(2 * time.Minute)
-		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered || o.Text != "heard hello" || len(cli.calls) != 1 {
+		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptAnswered || o.Text != "heard hello" || len(cli.calls) != 1 {
 			t.Errorf("after the takeover: %+v, the model was asked %q", o, cli.calls)
 		}
 	})

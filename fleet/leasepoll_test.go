@@ -55,7 +55,7 @@ func TestAskingTakesNoSlot(t *testing.T) {
 		}
 		close(busy.hold)
 		<-time.After(time.Minute)
-		if o := outcome(t, second, "ada", id); o.Status != fleet.Answered {
+		if o := outcome(t, second, "ada", id); o.Status != fleet.PromptAnswered {
 			t.Errorf("%+v", o)
 		}
 		closeFleet(t, first)

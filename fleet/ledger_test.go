@@ -165,7 +165,7 @@ func TestCostAfterCrash(t *testing.T) {
 			m = start(t, db, cli, nil)
 			defer closeFleet(t, m.fleet)
 			<-time.After(time.Minute)
-			if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered || o.Result != nil {
+			if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptAnswered || o.Result != nil {
 				t.Fatalf("after the crash: %+v", o)
 			} else if prompt == "hello" { // its cost was to be stored with its outcome: it is counted from the transcript
 				if used := o.Cost.Unpriced["scripted"]; o.Cost.Turns != 1 || used.InputTokens != 10 || used.OutputTokens != 5 {
@@ -234,7 +234,7 @@ func TestCostOfSteered(t *testing.T) {
 		for _, id := range []string{first, third, late} {
 			costs(t, f, id, 1)
 		}
-		if o := outcome(t, f, "ada", second); o.PartOf != first || o.Cost.USD != 0 || o.Cost.Turns != 0 || o.Status != fleet.Answered {
+		if o := outcome(t, f, "ada", second); o.PartOf != first || o.Cost.USD != 0 || o.Cost.Turns != 0 || o.Status != fleet.PromptAnswered {
 			t.Errorf("what the turn took in: %+v", o)
 		}
 		bills(t, f, first, second, third, late)
@@ -257,7 +257,7 @@ func TestCostOfSteeredAfterCrash(t *testing.T) {
 		m = start(t, db, cli.scripted, cli.allow)
 		defer closeFleet(t, m.fleet)
 		<-time.After(5 * time.Minute)
-		if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.Answered || o.PartOf != first || o.Cost.USD != 0 {
+		if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.PromptAnswered || o.PartOf != first || o.Cost.USD != 0 {
 			t.Errorf("what the turn took in: %+v", o)
 		}
 		costs(t, m.fleet, first, 2)
@@ -311,7 +311,7 @@ func TestCostOfBackgroundCut(t *testing.T) {
 		defer func() { closeFleet(t, m.fleet) }()
 		second := send(t, m.fleet, "ada", "sure?")
 		<-time.After(5 * time.Minute)
-		if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.Answered {
+		if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.PromptAnswered {
 			t.Fatalf("%+v", o)
 		}
 		info, err := m.fleet.Get(t.Context(), "ada")

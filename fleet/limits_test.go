@@ -35,7 +35,7 @@ func TestBudget(t *testing.T) {
 		close(cli.hold)
 		<-time.After(5 * time.Minute)
 		held := <-ended
-		if o := outcome(t, f, "ada", first); o.Status != fleet.Answered {
+		if o := outcome(t, f, "ada", first); o.Status != fleet.PromptAnswered {
 			t.Errorf("the first prompt: %+v", o)
 		}
 		spent, ok := errors.AsType[*fleet.BudgetError](held)
@@ -45,7 +45,7 @@ func TestBudget(t *testing.T) {
 		if _, err := f.Send(t.Context(), "ada", fleet.Prompt{Text: "three"}); !errors.Is(err, fleet.ErrBudget) {
 			t.Errorf("sent: %v", err)
 		}
-		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.Held || info.Queued != 1 || info.BudgetUSD != spent.OfUSD {
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.StateHeld || info.Queued != 1 || info.BudgetUSD != spent.OfUSD {
 			t.Errorf("%+v, %v", info, err)
 		}
 		if live, _ := cli.counts(); live != 0 {

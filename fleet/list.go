@@ -103,7 +103,7 @@ func (rp *reports) queueStates(ctx context.Context, prompts iter.Seq2[store.Reco
 // info describes a conversation in a list.
 func (rp *reports) info(ctx context.Context, rec *record, q queueState) ConversationInfo {
 	info := ConversationInfo{
-		Key: rec.Key, State: Asleep, Session: rec.Session, Created: rec.Created, Title: rec.Title, Labels: maps.Clone(rec.Labels),
+		Key: rec.Key, State: StateAsleep, Session: rec.Session, Created: rec.Created, Title: rec.Title, Labels: maps.Clone(rec.Labels),
 		Model: rec.Model, Mode: rec.Mode, Cost: rec.Cost.Ledger, Unprompted: rec.Unprompted.Ledger, Unsettled: rec.Unsettled,
 		Queued: q.queued, Question: q.question,
 	}
@@ -113,17 +113,17 @@ func (rp *reports) info(ctx context.Context, rec *record, q queueState) Conversa
 	}
 	switch {
 	case rec.Stuck != nil:
-		info.State, info.Stuck, info.Cause = Stuck, rec.Stuck.Reason, rec.Stuck.Cause
+		info.State, info.Stuck, info.Cause = StateStuck, rec.Stuck.Reason, rec.Stuck.Cause
 	case live != nil:
-		info.State = Awake
+		info.State = StateAwake
 	case rp.roster.starts(rec.Key):
-		info.State = Starting
+		info.State = StateStarting
 	case info.Question != "":
-		info.State = AwaitingPerson
+		info.State = StateWaiting
 	case info.Queued > 0:
-		info.State = Pending
+		info.State = StatePending
 	}
-	if info.Queued > 0 && !q.begun && (info.State == Awake || info.State == Pending) {
+	if info.Queued > 0 && !q.begun && (info.State == StateAwake || info.State == StatePending) {
 		rp.holdBudget(ctx, rec, &info)
 	}
 	return info
@@ -162,7 +162,7 @@ func (rp *reports) ticket(ctx context.Context, key, id string) (Ticket, record, 
 
 // standing is the state of a prompt that has no outcome.
 func (rp *reports) standing(ctx context.Context, p *queued, rec *record) Ticket {
-	o := Ticket{Prompt: p.ID, Status: Queued, Cost: rec.Spent[p.ID].Ledger}
+	o := Ticket{Prompt: p.ID, Status: PromptQueued, Cost: rec.Spent[p.ID].Ledger}
 	switch at := rec.Stuck; {
 	case !p.Cancelled.IsZero():
 		return p.cancelled(rec)
@@ -172,9 +172,9 @@ func (rp *reports) standing(ctx context.Context, p *queued, rec *record) Ticket 
 		o.Cause = at.Cause
 		o.Error = fmt.Sprintf("its conversation is stuck at prompt %s: %s", at.Prompt, at.Reason)
 	case rp.asked.waits(ctx, p.Question):
-		o.Status, o.Question = Waiting, p.Question
+		o.Status, o.Question = PromptWaiting, p.Question
 	case p.Sent:
-		o.Status = Running
+		o.Status = PromptRunning
 	}
 	return o
 }
@@ -186,7 +186,7 @@ func (rp *reports) holdBudget(ctx context.Context, rec *record, info *Conversati
 	if err == nil || errors.Is(err, errUncounted) {
 		return
 	}
-	info.State = Held
+	info.State = StateHeld
 	if spent, ok := errors.AsType[*BudgetError](err); ok {
 		info.BudgetUSD, info.HeldUntil = spent.OfUSD, spent.Resets
 	}

@@ -68,7 +68,7 @@ func TestListReads(t *testing.T) {
 			if want := fmt.Sprintf("t2/c%d", got); name == "a tenant" && info.Key != want {
 				t.Errorf("%s: conversation %d is %s, want %s", name, got, info.Key, want)
 			}
-			if got++; info.Queued != 1 || info.State != fleet.Pending {
+			if got++; info.Queued != 1 || info.State != fleet.StatePending {
 				t.Errorf("%s: %+v", name, info)
 			}
 		}

@@ -147,7 +147,7 @@ func TestResultIsShownOnce(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := staged(t, record{})
 			r := &message.Result{Text: "done"}
-			o := Ticket{Prompt: stagedOne, Status: Answered, Text: "done", Result: r, Ended: time.Now()}
+			o := Ticket{Prompt: stagedOne, Status: PromptAnswered, Text: "done", Result: r, Ended: time.Now()}
 			if _, err := f.records.put(t.Context(), kindOutcome, outcomeName("ada", stagedOne), &o, 0, store.Fence{}); err != nil {
 				t.Fatal(err)
 			}
@@ -387,7 +387,7 @@ func TestCancelStuckElsewhere(t *testing.T) {
 	if err != nil || rec.Stuck != nil {
 		t.Errorf("%+v, %v", rec.Stuck, err)
 	}
-	if o, err := f.Prompt(t.Context(), "ada", stagedOne); err != nil || o.Status != Cancelled {
+	if o, err := f.Prompt(t.Context(), "ada", stagedOne); err != nil || o.Status != PromptCancelled {
 		t.Errorf("%+v, %v", o, err)
 	}
 	if p, err := f.records.find(t.Context(), "ada", stagedOne); err != nil || p == nil {

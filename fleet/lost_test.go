@@ -137,7 +137,7 @@ func TestCostOfTurnsThatBreakOff(t *testing.T) {
 					}
 					defer func() { closeFleet(t, m.fleet) }()
 					<-time.After(time.Minute)
-					if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered || o.Cost.Turns > lives {
+					if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptAnswered || o.Cost.Turns > lives {
 						t.Fatalf("%s: %+v", name, o)
 					}
 					b.billed(t, m.fleet, name, id)
@@ -173,7 +173,7 @@ func TestCostOfFoundAnswer(t *testing.T) {
 		m = start(t, db, b.scripted, b.allow)
 		defer closeFleet(t, m.fleet)
 		<-time.After(5 * time.Minute)
-		if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.Answered || o.Result != nil {
+		if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.PromptAnswered || o.Result != nil {
 			t.Fatalf("not found: %+v", o)
 		}
 		b.billed(t, m.fleet, "found", first, second)

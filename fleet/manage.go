@@ -12,7 +12,7 @@ import (
 )
 
 // Delete removes a conversation and everything that the store has of it. A turn
-// that runs is cut off; prompts that wait end as [Cancelled]; questions are gone.
+// that runs is cut off; prompts that wait end as [PromptCancelled]; questions are gone.
 // From the moment the deletion begins, every other method returns [ErrDeleted];
 // when it is done, [ErrUnknown], and the key can be used again.
 //

@@ -90,7 +90,7 @@ func (rs *records) cancelledBefore(ctx context.Context, key, id string) error {
 		return &ConversationError{key, err}
 	case !ended:
 		return &ConversationError{key, ErrUnknown}
-	case o.Status != Cancelled:
+	case o.Status != PromptCancelled:
 		return &ConversationError{key, ErrBegun}
 	}
 	return nil

@@ -159,7 +159,7 @@ func (m *managedFleet) agrees() {
 			info.Stuck != "" || info.Question != "" {
 			m.Errorf("%+v, want %+v", info, want)
 		}
-		if info.State != fleet.Awake && info.State != fleet.Asleep || info.State == fleet.Awake && (want.asked.IsZero() || time.Since(want.asked) > 2*time.Minute) {
+		if info.State != fleet.StateAwake && info.State != fleet.StateAsleep || info.State == fleet.StateAwake && (want.asked.IsZero() || time.Since(want.asked) > 2*time.Minute) {
 			m.Errorf("%s is %s, and was asked at %v", info.Key, info.State, want.asked)
 		}
 		if other := sessions[info.Session]; other != "" && info.Session != "" {
@@ -193,7 +193,7 @@ func (m *managedFleet) outcomes() {
 			if m.gone[i] && want != "deleted" {
 				want = ""
 			}
-			if o.Key != m.keys[i] || o.Deleted != (m.ends[i] == "deleted") || !o.Deleted && (o.Ticket.Text != want || o.Ticket.Status != fleet.Answered || o.Ticket.Ended.IsZero()) {
+			if o.Key != m.keys[i] || o.Deleted != (m.ends[i] == "deleted") || !o.Deleted && (o.Ticket.Text != want || o.Ticket.Status != fleet.PromptAnswered || o.Ticket.Ended.IsZero()) {
 				m.Errorf("outcome %d: %+v, want %s: %q", i, o, m.keys[i], want)
 			}
 			if i++; i == from+1 {

@@ -40,7 +40,7 @@ func TestNothingWasSaid(t *testing.T) {
 		m = start(t, db, newScripted(), nil) // which remembers no session of the first
 		defer closeFleet(t, m.fleet)
 		<-time.After(2 * time.Minute)
-		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered {
+		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptAnswered {
 			t.Errorf("%+v", o)
 		}
 	})

@@ -49,13 +49,13 @@ func TestResultNotStored(t *testing.T) {
 				down.Store(true)
 				release()
 				<-time.After(35 * time.Second) // longer than the lease
-				if o := outcome(t, f, "ada", id); o.Status == fleet.Answered {
+				if o := outcome(t, f, "ada", id); o.Status == fleet.PromptAnswered {
 					t.Errorf("answered while nothing is stored: %+v", o)
 				}
 				down.Store(false)
 				<-time.After(10 * time.Minute)
 				o := outcome(t, f, "ada", id)
-				if texts := answers(t, f, "ada"); o.Status != fleet.Answered || !slices.Contains(texts, o.Text) {
+				if texts := answers(t, f, "ada"); o.Status != fleet.PromptAnswered || !slices.Contains(texts, o.Text) {
 					t.Errorf("%+v, but the transcript has %q", o, texts)
 				}
 			})
@@ -126,7 +126,7 @@ func TestFailureNotStored(t *testing.T) {
 		}
 		down.Store(false)
 		<-time.After(10 * time.Minute)
-		if o := outcome(t, f, "ada", id); o.Status != fleet.Answered || o.Text != "well" {
+		if o := outcome(t, f, "ada", id); o.Status != fleet.PromptAnswered || o.Text != "well" {
 			t.Errorf("%+v", o)
 		}
 	})

@@ -100,7 +100,7 @@ func TestUnblockedWhileLeaving(t *testing.T) {
 				defer closeFleet(t, client)
 				first, second := send(t, client, "ada", "first"), send(t, client, "ada", "second")
 				releasing := func() {
-					if info, err := client.Get(t.Context(), "ada"); err != nil || info.State != fleet.Stuck || !broken.Load() {
+					if info, err := client.Get(t.Context(), "ada"); err != nil || info.State != fleet.StateStuck || !broken.Load() {
 						return
 					}
 					broken.Store(false)
@@ -115,7 +115,7 @@ func TestUnblockedWhileLeaving(t *testing.T) {
 				if broken.Load() {
 					t.Fatal("the conversation did not get stuck")
 				}
-				if o := outcome(t, client, "ada", second); o.Status != fleet.Answered {
+				if o := outcome(t, client, "ada", second); o.Status != fleet.PromptAnswered {
 					t.Errorf("the prompt behind it: %+v", o)
 				}
 			})
@@ -145,7 +145,7 @@ func TestUnblockedElsewhere(t *testing.T) {
 					t.Fatal(err)
 				}
 				<-time.After(time.Minute)
-				if o := outcome(t, client, "ada", second); o.Status != fleet.Answered {
+				if o := outcome(t, client, "ada", second); o.Status != fleet.PromptAnswered {
 					t.Errorf("the prompt behind it: %+v", o)
 				}
 			})
@@ -164,13 +164,13 @@ func TestInterruptedElsewhere(t *testing.T) {
 		defer closeFleet(t, client)
 		id := send(t, client, "ada", "tool 1")
 		<-time.After(10 * time.Minute)
-		if o := outcome(t, client, "ada", id); o.Status != fleet.Waiting {
+		if o := outcome(t, client, "ada", id); o.Status != fleet.PromptWaiting {
 			t.Fatalf("it does not wait: %+v", o)
 		}
 		if err := client.Interrupt(t.Context(), "ada"); err != nil {
 			t.Fatal(err)
 		}
-		if o := outcome(t, client, "ada", id); o.Status != fleet.Failed || !o.Interrupted {
+		if o := outcome(t, client, "ada", id); o.Status != fleet.PromptFailed || !o.Interrupted {
 			t.Errorf("after the interrupt: %+v", o)
 		}
 		if got := ask(t, client, "ada", "more"); !strings.HasSuffix(got, "more") || len(cli.tools) != 0 {

@@ -68,7 +68,7 @@ func TestEndsAtOnce(t *testing.T) {
 		if want := []string{"Change", "outcome"}; !slices.Equal(got, want) {
 			t.Errorf("a turn writes %q; want %q", got, want)
 		}
-		if o := outcome(t, f, "ada", id); o.Status != fleet.Answered || o.Cost.Turns != 1 || o.Session == "" || o.Ended.IsZero() {
+		if o := outcome(t, f, "ada", id); o.Status != fleet.PromptAnswered || o.Cost.Turns != 1 || o.Session == "" || o.Ended.IsZero() {
 			t.Errorf("%+v", o)
 		}
 		if info, err := f.Get(t.Context(), "ada"); err != nil || info.Queued != 0 || info.Cost.Turns != 2 {
@@ -128,7 +128,7 @@ func TestChosenWhileItEnds(t *testing.T) {
 		if err != nil || info.Model != "opus" || info.Cost.Turns != 1 || info.Queued != 0 {
 			t.Errorf("%+v, %v", info, err)
 		}
-		if o := outcome(t, f, "ada", id); o.Status != fleet.Answered || o.Cost.Turns != 1 {
+		if o := outcome(t, f, "ada", id); o.Status != fleet.PromptAnswered || o.Cost.Turns != 1 {
 			t.Errorf("%+v", o)
 		}
 	})

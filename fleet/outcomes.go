@@ -22,7 +22,7 @@ type PromptOutcome struct {
 	// and Ended are left.
 	Ticket Ticket
 	// Deleted means that the conversation was deleted. Then Ticket is empty: its
-	// prompts that had not ended came before, as [Cancelled].
+	// prompts that had not ended came before, as [PromptCancelled].
 	Deleted bool
 }
 

@@ -336,7 +336,7 @@ func TestOutcomesUnreadable(t *testing.T) {
 				}
 				break
 			}
-			if behind = o.Cursor; !errors.Is(err, store.ErrNewer) || o.Key != "ada" || o.Ticket.Prompt != id || o.Ticket.Status != fleet.Answered || o.Ticket.Ended.IsZero() {
+			if behind = o.Cursor; !errors.Is(err, store.ErrNewer) || o.Key != "ada" || o.Ticket.Prompt != id || o.Ticket.Status != fleet.PromptAnswered || o.Ticket.Ended.IsZero() {
 				t.Fatalf("%+v, %v", o, err)
 			}
 		}

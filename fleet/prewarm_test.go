@@ -52,7 +52,7 @@ func TestPrewarm(t *testing.T) {
 			}
 			running(t, cli, "prewarmed", 1)
 		}
-		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.Awake || info.Queued != 0 {
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.StateAwake || info.Queued != 0 {
 			t.Errorf("%+v, %v", info, err)
 		}
 		if _, err := db.Acquire(t.Context(), "p", "fleet/c/ada", "another process", time.Minute); !errors.Is(err, store.ErrLeased) {
@@ -191,7 +191,7 @@ func TestPrewarmWhileFallingAsleep(t *testing.T) {
 		<-time.After(time.Minute + 2*time.Second)
 		info, err := f.Get(t.Context(), "ada")
 		_, held := db.Acquire(t.Context(), "p", "fleet/c/ada", "another process", time.Minute)
-		if err != nil || info.State != fleet.Asleep || !errors.Is(held, store.ErrLeased) {
+		if err != nil || info.State != fleet.StateAsleep || !errors.Is(held, store.ErrLeased) {
 			t.Fatalf("%+v, %v; its lease: %v", info, err, held)
 		}
 		begun := cli.started()

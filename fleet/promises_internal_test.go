@@ -283,8 +283,8 @@ func TestForgetConversation(t *testing.T) {
 // A prompt is over with these statuses, and with no others.
 func TestStatusDone(t *testing.T) {
 	for status, want := range map[PromptStatus]bool{
-		Queued: false, Running: false, Waiting: false, PromptStuck: false, "": false, "new": false,
-		Answered: true, Failed: true, Cancelled: true, Expired: true,
+		PromptQueued: false, PromptRunning: false, PromptWaiting: false, PromptStuck: false, "": false, "new": false,
+		PromptAnswered: true, PromptFailed: true, PromptCancelled: true, PromptExpired: true,
 	} {
 		if status.Done() != want {
 			t.Errorf("%q is done: %v", status, !want)
@@ -433,18 +433,18 @@ func TestStanding(t *testing.T) {
 	f := assemble(t.Context(), Options{Store: store.Memory(), Project: "p", StoreTimeout: patient})
 	at := time.Unix(1000, 0)
 	spent := map[string]keptLedger{}
-	stuckAt := &stuck{Prompt: "p1", Reason: "no disk", Cause: CLIFailed}
+	stuckAt := &stuck{Prompt: "p1", Reason: "no disk", Cause: CauseCLIFailed}
 	for name, c := range map[string]struct {
 		p    queued
 		rec  record
 		want Ticket
 	}{
-		"queued":       {queued{}, record{}, Ticket{Status: Queued}},
-		"running":      {queued{Sent: true}, record{}, Ticket{Status: Running}},
-		"waiting":      {queued{Sent: true, Question: "q1"}, record{}, Ticket{Status: Waiting, Question: "q1"}},
-		"stuck":        {queued{Sent: true, Question: "q1"}, record{Stuck: stuckAt}, Ticket{Status: PromptStuck, Error: "no disk", Cause: CLIFailed}},
-		"cancelled":    {queued{Cancelled: at}, record{Stuck: stuckAt}, Ticket{Status: Cancelled, Error: "it was cancelled", Ended: at}},
-		"behind stuck": {queued{ID: "p2"}, record{Stuck: stuckAt}, Ticket{Status: Queued, Error: "its conversation is stuck at prompt p1: no disk", Cause: CLIFailed}},
+		"queued":       {queued{}, record{}, Ticket{Status: PromptQueued}},
+		"running":      {queued{Sent: true}, record{}, Ticket{Status: PromptRunning}},
+		"waiting":      {queued{Sent: true, Question: "q1"}, record{}, Ticket{Status: PromptWaiting, Question: "q1"}},
+		"stuck":        {queued{Sent: true, Question: "q1"}, record{Stuck: stuckAt}, Ticket{Status: PromptStuck, Error: "no disk", Cause: CauseCLIFailed}},
+		"cancelled":    {queued{Cancelled: at}, record{Stuck: stuckAt}, Ticket{Status: PromptCancelled, Error: "it was cancelled", Ended: at}},
+		"behind stuck": {queued{ID: "p2"}, record{Stuck: stuckAt}, Ticket{Status: PromptQueued, Error: "its conversation is stuck at prompt p1: no disk", Cause: CauseCLIFailed}},
 	} {
 		if c.p.ID == "" {
 			c.p.ID = "p1"

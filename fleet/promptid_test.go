@@ -45,7 +45,7 @@ func TestPromptIDSent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if ticket, err := f.Wait(t.Context(), "ada", id); err != nil || ticket.Status != fleet.Answered {
+			if ticket, err := f.Wait(t.Context(), "ada", id); err != nil || ticket.Status != fleet.PromptAnswered {
 				t.Errorf("%+v, %v", ticket, err)
 			}
 		}

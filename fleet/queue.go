@@ -84,23 +84,23 @@ type PromptStatus string
 
 // The statuses of a prompt. The first four are not final.
 const (
-	Queued  PromptStatus = "queued"
-	Running PromptStatus = "running"
-	Waiting PromptStatus = "waiting" // for a person
+	PromptQueued  PromptStatus = "queued"
+	PromptRunning PromptStatus = "running"
+	PromptWaiting PromptStatus = "waiting" // for a person
 	// PromptStuck means that it was begun again and again and never ended. Its
 	// conversation waits for [Fleet.Retry] or [Fleet.Cancel].
-	PromptStuck PromptStatus = "stuck"
-	Answered    PromptStatus = "answered"
-	Failed      PromptStatus = "failed" // its turn ended with an error
-	Cancelled   PromptStatus = "cancelled"
-	// Expired means that the call at which its turn was deferred was not decided in
+	PromptStuck     PromptStatus = "stuck"
+	PromptAnswered  PromptStatus = "answered"
+	PromptFailed    PromptStatus = "failed" // its turn ended with an error
+	PromptCancelled PromptStatus = "cancelled"
+	// PromptExpired means that the call at which its turn was deferred was not decided in
 	// time, see Lifetime in [approval.Options].
-	Expired PromptStatus = "expired"
+	PromptExpired PromptStatus = "expired"
 )
 
 // Done reports whether the prompt has ended: nothing more happens to it.
 func (s PromptStatus) Done() bool {
-	return s == Answered || s == Failed || s == Cancelled || s == Expired
+	return s == PromptAnswered || s == PromptFailed || s == PromptCancelled || s == PromptExpired
 }
 
 // Ticket shows how far a prompt has come, and how it ended.

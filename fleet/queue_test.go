@@ -76,15 +76,15 @@ func TestQueuedTwice(t *testing.T) {
 		first string // the fields of the first of both besides its id
 		want  fleet.PromptStatus
 	}{
-		"answered":  {`"sent":true,"begun":1`, fleet.Answered},
-		"cancelled": {`"cancelled":"2000-01-01T00:00:00Z"`, fleet.Cancelled},
+		"answered":  {`"sent":true,"begun":1`, fleet.PromptAnswered},
+		"cancelled": {`"cancelled":"2000-01-01T00:00:00Z"`, fleet.PromptCancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db, cli := store.Memory(), newScripted()
 				f := open(t, db, cli, nil)
 				said := fleet.Prompt{ID: id, Text: "hello"}
-				if one.want == fleet.Cancelled {
+				if one.want == fleet.PromptCancelled {
 					said.ID = "" // another one
 				}
 				if _, err := result(f.RunPrompt(t.Context(), "ada", said)); err != nil {
@@ -155,7 +155,7 @@ func TestWrittenAgain(t *testing.T) {
 			t.Fatal("the prompt was not written twice")
 		}
 		<-time.After(time.Minute)
-		if o := outcome(t, f, "ada", id); o.Status != fleet.Answered {
+		if o := outcome(t, f, "ada", id); o.Status != fleet.PromptAnswered {
 			t.Errorf("it is %s", o.Status)
 		}
 		if got := ask(t, f, "ada", "two"); got != "heard one, two" {

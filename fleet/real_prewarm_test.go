@@ -40,7 +40,7 @@ func TestRealPrewarm(t *testing.T) {
 	took := make(map[bool][]time.Duration)
 	for round := range 6 {
 		prewarmed := round%2 == 1
-		for state := fleet.Awake; state != fleet.Asleep; <-time.After(20 * time.Millisecond) {
+		for state := fleet.StateAwake; state != fleet.StateAsleep; <-time.After(20 * time.Millisecond) {
 			info, err := f.Get(t.Context(), "ada")
 			if err != nil {
 				t.Fatal(err)

@@ -269,7 +269,7 @@ func (w *waking) rewindStep(ctx context.Context, p *queued) (step, error) {
 	if p.Begun < w.opts.Attempts {
 		return rewind, nil
 	}
-	o := Ticket{Status: Failed, Error: p.neverEnded()}
+	o := Ticket{Status: PromptFailed, Error: p.neverEnded()}
 	if err := w.ended(ctx, p, o); err != nil {
 		return sleep, err
 	}

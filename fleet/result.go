@@ -202,7 +202,7 @@ func (w *worker) deferred(ctx context.Context, p *queued) error {
 		question, asked = w.gate.Deferred()
 	}
 	err := w.close()
-	w.worked(p, TraceOutcome{Status: Waiting, Question: question})
+	w.worked(p, TraceOutcome{Status: PromptWaiting, Question: question})
 	carrier := p.Carrier
 	err = errors.Join(err, w.amend(ctx, p, func(p *queued) {
 		p.Question, p.Carrier = question, carrier

@@ -139,7 +139,7 @@ func TestResume(t *testing.T) {
 			}
 		}
 		info, err := f.Get(t.Context(), "acme/ada")
-		if err != nil || info.Session != d.session || info.State != fleet.Asleep || info.Cost.Turns != 0 {
+		if err != nil || info.Session != d.session || info.State != fleet.StateAsleep || info.Cost.Turns != 0 {
 			t.Errorf("%+v, %v", info, err)
 		}
 		if got, want := spokenIn(t, f, "acme/ada"), []string{"one", "heard one", "two", "heard one, two"}; !slices.Equal(got, want) {

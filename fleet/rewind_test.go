@@ -133,7 +133,7 @@ func TestRewindFails(t *testing.T) {
 		if info, err := f.Get(t.Context(), "ada"); err != nil || info.Queued != 1 {
 			t.Errorf("%+v, %v", info, err)
 		}
-		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State == fleet.Stuck {
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State == fleet.StateStuck {
 			t.Errorf("%+v, %v", info, err)
 		}
 		close(cli.hold)

@@ -108,7 +108,7 @@ func TestRewindMaybeAccepted(t *testing.T) {
 		if _, err := client.Rewind(t.Context(), "ada", fleet.RewindTo{ID: id, Prompt: prompt}); !errors.Is(err, storetest.ErrFault) {
 			t.Errorf("accepted: %v", err)
 		}
-		if o := outcome(t, client, "ada", id); o.Status != fleet.Cancelled {
+		if o := outcome(t, client, "ada", id); o.Status != fleet.PromptCancelled {
 			t.Errorf("%+v", o)
 		}
 		f = checkpointed(t, db, cli, nil)

@@ -58,7 +58,7 @@ func TestCutOffWhileTheCallRuns(t *testing.T) {
 		if err != nil || now.State != approval.Settled || now.Outcome != approval.Unknown {
 			t.Errorf("the question is %+v, %v", now, err)
 		}
-		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered || ran() != 1 {
+		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptAnswered || ran() != 1 {
 			t.Errorf("%+v, the tool ran %d times", o, ran())
 		}
 	})
@@ -89,7 +89,7 @@ func TestInterruptedCallIsSettled(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(time.Second)
-		if o := outcome(t, f, "ada", id); o.Status != fleet.Failed {
+		if o := outcome(t, f, "ada", id); o.Status != fleet.PromptFailed {
 			t.Errorf("the prompt: %+v", o)
 		}
 		if now, err := f.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.Settled || now.Outcome != approval.Failed {
@@ -139,7 +139,7 @@ func TestQuestionOfRefusedCall(t *testing.T) {
 				<-time.After(2 * time.Minute)
 			}
 			defer closeFleet(t, m.fleet)
-			if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered || len(cli.tools) != 0 {
+			if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptAnswered || len(cli.tools) != 0 {
 				t.Errorf("dies %t: %+v, the tool ran with %q", dies, o, cli.tools)
 			}
 			if now, err := m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.Gone || now.Outcome != approval.Withdrawn {
@@ -178,7 +178,7 @@ func TestQuestionOfLostCall(t *testing.T) {
 		<-time.After(40 * time.Second)
 		decide(t, m.fleet, question(t, m.fleet), permission.Allow())
 		<-time.After(time.Minute)
-		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered || o.Text != "done" {
+		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptAnswered || o.Text != "done" {
 			t.Errorf("the prompt: %+v", o)
 		}
 		for q, err := range m.fleet.Approvals().List(t.Context(), approval.Filter{States: approval.Waiting()}) {
@@ -209,7 +209,7 @@ func TestQuestionOfInterruptedTurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(time.Minute)
-		if o := outcome(t, f, "ada", id); o.Status != fleet.Failed || slow.Load() {
+		if o := outcome(t, f, "ada", id); o.Status != fleet.PromptFailed || slow.Load() {
 			t.Errorf("the prompt: %+v", o)
 		}
 		if now, err := f.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.Gone {
@@ -252,10 +252,10 @@ func TestUnsettled(t *testing.T) {
 		}
 		other := send(t, m.fleet, "bob", "hello")
 		<-time.After(time.Minute)
-		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Failed || o.Result == nil || !o.Result.Interrupted() || o.Cost.Turns != 1 {
+		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptFailed || o.Result == nil || !o.Result.Interrupted() || o.Cost.Turns != 1 {
 			t.Errorf("the prompt: %+v", o)
 		}
-		if o := outcome(t, m.fleet, "bob", other); o.Status != fleet.Answered {
+		if o := outcome(t, m.fleet, "bob", other); o.Status != fleet.PromptAnswered {
 			t.Errorf("the prompt of another: %+v", o)
 		}
 		state := func() (unsettled string, question approval.State) {

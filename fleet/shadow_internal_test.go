@@ -259,7 +259,7 @@ func (x *shadow) outcome(ctx context.Context, id string, all map[string]plan.Out
 	if err != nil || !ended {
 		return err
 	}
-	all[id] = map[PromptStatus]plan.Outcome{Answered: plan.Answered, Failed: plan.Failed, Cancelled: plan.Cancelled, Expired: plan.Expired}[o.Status]
+	all[id] = map[PromptStatus]plan.Outcome{PromptAnswered: plan.Answered, PromptFailed: plan.Failed, PromptCancelled: plan.Cancelled, PromptExpired: plan.Expired}[o.Status]
 	if o.Interrupted {
 		all[id] = plan.Interrupted
 	}

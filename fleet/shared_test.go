@@ -124,13 +124,13 @@ func TestMissedAnnouncements(t *testing.T) {
 		db.silence(true)
 		id := send(t, client, "ada", "hello")
 		<-time.After(time.Minute)
-		if o := outcome(t, client, "ada", id); o.Status != fleet.Queued {
+		if o := outcome(t, client, "ada", id); o.Status != fleet.PromptQueued {
 			t.Fatalf("nobody was told: %+v", o)
 		}
 		db.silence(false)
 		db.tell(store.Change{})
 		<-time.After(time.Second)
-		if o := outcome(t, client, "ada", id); o.Status != fleet.Answered {
+		if o := outcome(t, client, "ada", id); o.Status != fleet.PromptAnswered {
 			t.Errorf("%+v", o)
 		}
 	})
@@ -225,7 +225,7 @@ func TestDeferredElsewhere(t *testing.T) {
 		if _, err := client.Approvals().Decide(t.Context(), q.ID, approval.Answer{Decision: permission.Allow(), By: "me", Digest: q.Digest}); err != nil {
 			t.Fatal(err)
 		}
-		if o := outcome(t, client, "ada", waits.Prompt); o.Status == fleet.Waiting {
+		if o := outcome(t, client, "ada", waits.Prompt); o.Status == fleet.PromptWaiting {
 			t.Errorf("decided, it waits for a person: %+v", o)
 		}
 		for _, err := range client.RunPrompt(t.Context(), "ada", fleet.Prompt{ID: waits.Prompt, Text: "tool 1"}) {
@@ -242,7 +242,7 @@ func TestDeferredElsewhere(t *testing.T) {
 				t.Errorf("followed after its end: %+v, %v, after %v", m, err, time.Since(begin))
 			}
 		}
-		if o := outcome(t, client, "ada", waits.Prompt); o.Status != fleet.Answered || o.Text != "It says: built" {
+		if o := outcome(t, client, "ada", waits.Prompt); o.Status != fleet.PromptAnswered || o.Text != "It says: built" {
 			t.Errorf("the prompt: %+v", o)
 		}
 	})
@@ -268,7 +268,7 @@ func TestControlElsewhere(t *testing.T) {
 			t.Errorf("Interrupt: %v", err)
 		}
 		<-time.After(10 * time.Second)
-		if o := outcome(t, client, "ada", id); o.Status != fleet.Failed {
+		if o := outcome(t, client, "ada", id); o.Status != fleet.PromptFailed {
 			t.Errorf("the interrupted prompt: %+v", o)
 		}
 		send(t, client, "ada", "more") // it is awake, and holds
@@ -328,14 +328,14 @@ func TestLongTurn(t *testing.T) {
 		}
 		id := send(t, workers[0], "ada", "long")
 		<-time.After(30 * time.Minute)
-		if o := outcome(t, workers[1], "ada", id); o.Status != fleet.Running {
+		if o := outcome(t, workers[1], "ada", id); o.Status != fleet.PromptRunning {
 			t.Errorf("after half an hour: %+v", o)
 		}
 		for _, cli := range clis {
 			close(cli.hold)
 		}
 		<-time.After(time.Minute)
-		if o := outcome(t, workers[1], "ada", id); o.Status != fleet.Answered || o.Text != "heard long" {
+		if o := outcome(t, workers[1], "ada", id); o.Status != fleet.PromptAnswered || o.Text != "heard long" {
 			t.Errorf("at the end: %+v", o)
 		}
 		if n := len(clis[0].calls) + len(clis[1].calls); n != 1 {

@@ -85,7 +85,7 @@ func (w *world) agreeTickets(ctx context.Context) {
 		case !o.Status.Done() && w.endedAs[p.id] != "":
 			w.fault("prompt %s of %s is %s, and was %s", p.id, p.key, o.Status, w.endedAs[p.id])
 		case !o.Status.Done():
-		case !slices.Contains([]string{"", shown}, w.endedAs[p.id]) && o.Status != fleet.Cancelled:
+		case !slices.Contains([]string{"", shown}, w.endedAs[p.id]) && o.Status != fleet.PromptCancelled:
 			w.fault("prompt %s of %s ended as %s, and is %s", p.id, p.key, w.endedAs[p.id], shown)
 		case o.Ended.IsZero():
 			w.fault("prompt %s of %s is %s, and it is not known since when", p.id, p.key, o.Status)

@@ -25,18 +25,18 @@ func (w *world) check(ctx context.Context, f *fleet.Fleet, keys []string) {
 		p.unpriced = len(o.Cost.Unpriced) > 0
 		p.ended, p.partOf, p.givenUp = o.Status, o.PartOf, o.Interrupted && o.Result == nil
 		switch {
-		case o.Status == fleet.Cancelled && o.PartOf != "":
+		case o.Status == fleet.PromptCancelled && o.PartOf != "":
 			w.checkPartOfCancelled(p)
-		case p.cancelled || o.Status == fleet.Cancelled && p.unsure:
+		case p.cancelled || o.Status == fleet.PromptCancelled && p.unsure:
 			w.checkCancelled(p, err)
 		case errors.Is(err, fleet.ErrUnknown) && !p.accepted:
 		case err != nil:
 			w.fault("prompt %s of %s, accepted %v: %v", p.id, p.key, p.accepted, err)
 		case o.Interrupted:
 			w.checkInterrupted(p)
-		case o.Status == fleet.Expired:
+		case o.Status == fleet.PromptExpired:
 			w.checkExpired(ctx, p, o.Question)
-		case o.Status != fleet.Answered:
+		case o.Status != fleet.PromptAnswered:
 			w.fault("prompt %s of %s is %s: %s", p.id, p.key, o.Status, o.Error)
 		}
 	}
@@ -83,7 +83,7 @@ func (w *world) days(ctx context.Context, key string) (sum float64) {
 // it never ran afterwards: not at all, unless its conversation was stuck on it. Then
 // the model may have read that a deferred call was refused.
 func (w *world) checkCancelled(p *sentPrompt, err error) {
-	if err != nil || p.ended != fleet.Cancelled {
+	if err != nil || p.ended != fleet.PromptCancelled {
 		w.fault("prompt %s of %s was cancelled, and is %s, %v", p.id, p.key, p.ended, err)
 	}
 	if n := w.asked[p.text]; n > p.asked+1 || n > 0 && !p.stuck {
@@ -96,7 +96,7 @@ func (w *world) checkCancelled(p *sentPrompt, err error) {
 // when their prompts ended. No prompt bears it.
 func (w *world) refusals(info *fleet.ConversationInfo) float64 {
 	if slices.ContainsFunc(w.sent, func(p sentPrompt) bool {
-		return p.key == info.Key && (p.ended == fleet.Cancelled && p.stuck || p.ended == fleet.Expired || p.givenUp || p.unpriced)
+		return p.key == info.Key && (p.ended == fleet.PromptCancelled && p.stuck || p.ended == fleet.PromptExpired || p.givenUp || p.unpriced)
 	}) {
 		return info.Unprompted.USD
 	}
@@ -178,10 +178,10 @@ func (w *world) checkTranscript(ctx context.Context, f *fleet.Fleet, key string)
 	var want, all []string
 	for _, p := range w.sent {
 		there := slices.Contains(order, p.id)
-		if p.key != key || !there && (!p.accepted || p.ended == fleet.Cancelled || p.givenUp) {
+		if p.key != key || !there && (!p.accepted || p.ended == fleet.PromptCancelled || p.givenUp) {
 			continue
 		}
-		if p.ended == fleet.Cancelled && !p.stuck && p.partOf == "" {
+		if p.ended == fleet.PromptCancelled && !p.stuck && p.partOf == "" {
 			w.fault("%s has prompt %s, which was cancelled", key, p.id)
 		}
 		if all = append(all, p.id); !p.steers {

@@ -64,7 +64,7 @@ func (w *world) interrupt(ctx context.Context, key string) {
 	ctx, done := context.WithTimeout(ctx, time.Minute)
 	defer done()
 	info, err := w.client.Get(ctx, key)
-	if err != nil || info.State == fleet.Asleep {
+	if err != nil || info.State == fleet.StateAsleep {
 		return
 	}
 	synctest.Wait() // so that nothing begins or ends between the look at what is meant and the call
@@ -85,7 +85,7 @@ func (w *world) interrupt(ctx context.Context, key string) {
 	w.log("%s is interrupted, it was %s: %v", key, info.State, err)
 	switch {
 	case err != nil:
-	case info.State == fleet.AwaitingPerson:
+	case info.State == fleet.StateWaiting:
 		w.withdrawn++
 	default:
 		w.interrupted++

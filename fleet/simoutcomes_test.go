@@ -129,7 +129,7 @@ func (s *service) check(ctx context.Context, f *fleet.Fleet) {
 		if !s.has(p.id, o.Status) || s.texts[p.id] != o.Text {
 			s.w.fault("the service does not know of prompt %s, which is %s %q: %q %q", p.id, o.Status, o.Text, s.seen[p.id], s.texts[p.id])
 		}
-		if !p.steers && o.Status == fleet.Answered {
+		if !p.steers && o.Status == fleet.PromptAnswered {
 			want[p.key] = append(want[p.key], p.id)
 		}
 	}

@@ -640,7 +640,7 @@ func (w *world) settled(ctx context.Context, f *fleet.Fleet) bool {
 		if err != nil {
 			w.fault("list: %v", err)
 		}
-		if info.State == fleet.Stuck {
+		if info.State == fleet.StateStuck {
 			w.stuck++
 			w.log("%s is stuck: %s", info.Key, info.Stuck)
 			i := slices.IndexFunc(w.sent, func(p sentPrompt) bool { return w.isStuckAt(ctx, p.id) })

@@ -124,7 +124,7 @@ func promptsOf(t *testing.T, f *fleet.Fleet) (all []string) {
 func answered(t *testing.T, f *fleet.Fleet, id, want string) fleet.Ticket {
 	t.Helper()
 	o := outcome(t, f, "ada", id)
-	if o.Status != fleet.Answered || o.Text != want {
+	if o.Status != fleet.PromptAnswered || o.Text != want {
 		t.Errorf("prompt %s is %s %q %s, want the answer %q", id, o.Status, o.Text, o.Error, want)
 	}
 	return o
@@ -149,7 +149,7 @@ func TestSteer(t *testing.T) {
 		first := send(t, f, "ada", "tool")
 		waits := send(t, f, "ada", "later")
 		second := steer(t, f, "and vet")
-		if o := outcome(t, f, "ada", second); o.Status != fleet.Running {
+		if o := outcome(t, f, "ada", second); o.Status != fleet.PromptRunning {
 			t.Errorf("before the tool has ended: %+v", o)
 		}
 		close(tool)
@@ -248,7 +248,7 @@ func TestSteerCrash(t *testing.T) {
 				m = start(t, db, cli.scripted, cli.allow)
 				defer closeFleet(t, m.fleet)
 				<-time.After(5 * time.Minute)
-				if o := outcome(t, m.fleet, "ada", first); o.Status != fleet.Answered {
+				if o := outcome(t, m.fleet, "ada", first); o.Status != fleet.PromptAnswered {
 					t.Errorf("the prompt of the turn: %+v", o)
 				}
 				answered(t, m.fleet, second, c.want)
@@ -269,10 +269,10 @@ func TestSteerBesideQuestion(t *testing.T) {
 		q := question(t, m.fleet)
 		second := steer(t, m.fleet, "and vet")
 		<-time.After(5 * time.Minute)
-		if o := outcome(t, m.fleet, "ada", first); o.Status != fleet.Waiting {
+		if o := outcome(t, m.fleet, "ada", first); o.Status != fleet.PromptWaiting {
 			t.Fatalf("the prompt of the turn: %+v", o)
 		}
-		if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.Queued {
+		if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.PromptQueued {
 			t.Errorf("it was not taken back: %+v", o)
 		}
 		decide(t, m.fleet, q, permission.Allow())
@@ -312,11 +312,11 @@ func TestSteerTakenBackThreeTimes(t *testing.T) {
 			}
 			<-time.After(2 * time.Minute) // until the next call waits
 			q := question(t, m.fleet)
-			if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.Running {
+			if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.PromptRunning {
 				t.Fatalf("the CLI was not given it the %d. time: %+v", n+1, o)
 			}
 			<-time.After(20 * time.Minute) // until the call is deferred
-			if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.Queued {
+			if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.PromptQueued {
 				t.Fatalf("it was not taken back the %d. time: %+v", n+1, o)
 			}
 			if n < calls-1 {
@@ -329,7 +329,7 @@ func TestSteerTakenBackThreeTimes(t *testing.T) {
 		if o := outcome(t, m.fleet, "ada", first); !o.Interrupted {
 			t.Errorf("the prompt of the turn: %+v", o)
 		}
-		if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.Answered || !strings.HasSuffix(o.Text, "and vet") {
+		if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.PromptAnswered || !strings.HasSuffix(o.Text, "and vet") {
 			t.Errorf("the prompt that steers: %+v", o)
 		}
 	})
@@ -346,13 +346,13 @@ func TestSteerCancelled(t *testing.T) {
 		first := send(t, f, "ada", "tool")
 		synctest.Wait()
 		gone := steer(t, f, "and vet")
-		if o := outcome(t, f, "ada", gone); o.Status != fleet.Running {
+		if o := outcome(t, f, "ada", gone); o.Status != fleet.PromptRunning {
 			t.Fatalf("the CLI was not given it: %+v", o)
 		}
 		if err := f.Cancel(t.Context(), "ada", gone); err != nil {
 			t.Fatal(err)
 		}
-		if o := outcome(t, f, "ada", gone); o.Status != fleet.Cancelled {
+		if o := outcome(t, f, "ada", gone); o.Status != fleet.PromptCancelled {
 			t.Errorf("it was cancelled: %+v", o)
 		}
 		more := steer(t, f, "and lint")
@@ -389,10 +389,10 @@ func TestSteerWhileDeferring(t *testing.T) {
 			return err
 		}, nil)
 		<-time.After(5 * time.Minute)
-		if o := outcome(t, m.fleet, "ada", first); o.Status != fleet.Waiting {
+		if o := outcome(t, m.fleet, "ada", first); o.Status != fleet.PromptWaiting {
 			t.Errorf("the prompt of the turn: %+v", o)
 		}
-		if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.Queued {
+		if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.PromptQueued {
 			t.Fatalf("the prompt that steers: %+v", o)
 		}
 		decide(t, m.fleet, question(t, m.fleet), permission.Allow())

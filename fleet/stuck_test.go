@@ -45,7 +45,7 @@ func TestStuck(t *testing.T) {
 		if got := ask(t, f, "bob", "hello"); got != "heard hello" {
 			t.Errorf("answer %q", got)
 		}
-		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.Stuck {
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.StateStuck {
 			t.Errorf("%+v, %v", info, err)
 		}
 		if o := outcome(t, f, "ada", stuck.Prompt); o.Status != fleet.PromptStuck || o.Error != stuck.Reason {
@@ -59,7 +59,7 @@ func TestStuck(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(time.Minute)
-		if o := outcome(t, f, "ada", stuck.Prompt); o.Status != fleet.Answered || o.Error != "" {
+		if o := outcome(t, f, "ada", stuck.Prompt); o.Status != fleet.PromptAnswered || o.Error != "" {
 			t.Errorf("after the retry: %+v", o)
 		}
 	})
@@ -83,7 +83,7 @@ func TestRetryRunning(t *testing.T) {
 		}
 		release()
 		<-time.After(time.Minute)
-		if o := outcome(t, f, "ada", id); o.Status != fleet.Answered {
+		if o := outcome(t, f, "ada", id); o.Status != fleet.PromptAnswered {
 			t.Errorf("at the end: %+v", o)
 		}
 	})
@@ -116,7 +116,7 @@ func TestRetryTwice(t *testing.T) {
 			t.Error(err)
 		}
 		<-time.After(time.Minute)
-		if o := outcome(t, c.m.fleet, "ada", c.prompt); o.Status != fleet.Answered {
+		if o := outcome(t, c.m.fleet, "ada", c.prompt); o.Status != fleet.PromptAnswered {
 			t.Errorf("at the end: %+v", o)
 		}
 	})
@@ -151,7 +151,7 @@ func TestBehindStuck(t *testing.T) {
 			}
 		}
 		watching.Wait()
-		if o := outcome(t, elsewhere, "ada", second); o.Status != fleet.Queued || !strings.Contains(o.Error, "stuck at prompt "+first) || !strings.Contains(o.Error, "no such repository") {
+		if o := outcome(t, elsewhere, "ada", second); o.Status != fleet.PromptQueued || !strings.Contains(o.Error, "stuck at prompt "+first) || !strings.Contains(o.Error, "no such repository") {
 			t.Errorf("the ticket of the other: %+v", o)
 		}
 	})

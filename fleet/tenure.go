@@ -93,9 +93,9 @@ func (w *tenure) over() bool {
 
 // ticket is the state of the prompts that a result answers.
 func (w *tenure) ticket(r *message.Result) Ticket {
-	o := Ticket{Status: Answered, Text: r.Text, Result: r, Output: r.StructuredOutput, Session: w.rec.Session, Interrupted: r.Interrupted()}
+	o := Ticket{Status: PromptAnswered, Text: r.Text, Result: r, Output: r.StructuredOutput, Session: w.rec.Session, Interrupted: r.Interrupted()}
 	if r.Failed() {
-		o.Status, o.Error = Failed, (&claude.ResultError{Result: r}).Error()
+		o.Status, o.Error = PromptFailed, (&claude.ResultError{Result: r}).Error()
 	}
 	return o
 }

@@ -58,7 +58,7 @@ const (
 
 // TraceOutcome is how the work on a prompt ended.
 type TraceOutcome struct {
-	// Status is that of the prompt. Running means that it will be tried again.
+	// Status is that of the prompt. PromptRunning means that it will be tried again.
 	Status PromptStatus
 	// Question is the id of the question that the prompt waits for, if it does.
 	Question string

@@ -35,7 +35,7 @@ func TestDecisionOfLostCall(t *testing.T) {
 			t.Errorf("the question: %+v, %v", now, err)
 		}
 		<-time.After(time.Minute)
-		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered || len(cli.tools) != 0 {
+		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptAnswered || len(cli.tools) != 0 {
 			t.Errorf("%+v, the tool ran with %q", o, cli.tools)
 		}
 	})

@@ -36,7 +36,7 @@ func TestUsage(t *testing.T) {
 				defer closeFleet(t, f)
 				ask(t, f, "ada", "one")
 				synctest.Wait()
-				if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.Awake || info.Usage != *now.Load() {
+				if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.StateAwake || info.Usage != *now.Load() {
 					t.Errorf("at the limit: %+v, %v", info, err)
 				}
 				now.Store(&fleet.ProcessUsage{Memory: 1001, Processes: 11})
@@ -47,11 +47,11 @@ func TestUsage(t *testing.T) {
 				close(cli.hold)
 				synctest.Wait()
 				for _, id := range []string{second, third} {
-					if o := outcome(t, f, "ada", id); o.Status != fleet.Answered {
+					if o := outcome(t, f, "ada", id); o.Status != fleet.PromptAnswered {
 						t.Errorf("a prompt: %+v", o)
 					}
 				}
-				if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.Asleep || info.Usage != (fleet.ProcessUsage{}) {
+				if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.StateAsleep || info.Usage != (fleet.ProcessUsage{}) {
 					t.Errorf("over the limit: %+v, %v", info, err)
 				}
 				if live, _ := cli.counts(); live != 0 || cli.started() != 2 {
@@ -94,7 +94,7 @@ func TestUsageInBackground(t *testing.T) {
 		if live, _ := cli.counts(); live != 0 {
 			t.Errorf("%d CLIs run over the limit", live)
 		}
-		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.Asleep {
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.StateAsleep {
 			t.Errorf("%+v, %v", info, err)
 		}
 	})

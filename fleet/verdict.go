@@ -37,7 +37,7 @@ func (w *tenure) endWithTurn(ctx context.Context, t *history.Transcript, p *queu
 		return err
 	}
 	of, ended, err := w.records.outcome(ctx, w.c.key, turn)
-	if err != nil || !ended || of.Status != Cancelled && of.Status != Expired && !of.Interrupted {
+	if err != nil || !ended || of.Status != PromptCancelled && of.Status != PromptExpired && !of.Interrupted {
 		return err
 	}
 	o := Ticket{Status: of.Status, Interrupted: of.Interrupted, Error: "the turn that took it in: " + of.Error, PartOf: turn, Session: w.rec.Session}
@@ -77,7 +77,7 @@ func (w *tenure) endIfExpired(ctx context.Context, p *queued, q *approval.Questi
 	if err := w.endings.endExpired(ctx, &w.rec, p, w.lease.Fence); err != nil {
 		return err
 	}
-	w.worked(p, TraceOutcome{Status: Expired})
+	w.worked(p, TraceOutcome{Status: PromptExpired})
 	w.out(p)
 	return errEnded
 }
@@ -100,7 +100,7 @@ func (w *tenure) endIfInterrupted(ctx context.Context, p *queued) error {
 // found ends a prompt whose answer is in the transcript: its owner died after the
 // answer and before it could record it.
 func (w *tenure) found(ctx context.Context, t *history.Transcript, p *queued) error {
-	o := Ticket{Status: Answered, Session: w.rec.Session}
+	o := Ticket{Status: PromptAnswered, Session: w.rec.Session}
 	mine, turn := false, "" // the prompt that began it
 	var output structuredCalls
 	for m, err := range t.Messages(ctx, history.Page{}) {

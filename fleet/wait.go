@@ -12,11 +12,11 @@ import (
 // with.
 func (rp *reports) reached(ctx context.Context, rec *record, t Ticket) (over bool, err error) {
 	switch {
-	case t.Status == Answered:
+	case t.Status == PromptAnswered:
 		return true, nil
 	case t.Status.Done():
 		return true, &FailedError{rec.Key, t}
-	case t.Status == Waiting:
+	case t.Status == PromptWaiting:
 		return false, nil
 	}
 	err = rp.halted(ctx, rec, t)
@@ -101,7 +101,7 @@ func (rp *reports) conclude(key string, o Ticket, shown bool, yield func(message
 	if o.Result != nil && !shown && !yield(o.Result, nil) {
 		return
 	}
-	if o.Status != Answered {
+	if o.Status != PromptAnswered {
 		yield(nil, &FailedError{key, o})
 	}
 }
@@ -112,9 +112,9 @@ func (rp *reports) halted(ctx context.Context, rec *record, o Ticket) error {
 	switch {
 	case rec.Stuck != nil:
 		return rec.stuckError()
-	case o.Status == Waiting:
+	case o.Status == PromptWaiting:
 		return &DeferredError{rec.Key, o.Prompt, o.Question}
-	case o.Status == Queued:
+	case o.Status == PromptQueued:
 		if err := rp.budgets.budget(ctx, rec); !errors.Is(err, errUncounted) {
 			return err
 		}

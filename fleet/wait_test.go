@@ -41,12 +41,12 @@ func TestWait(t *testing.T) {
 		}
 		release()
 		for range cap(ends) {
-			if got := <-ends; got.err != nil || got.ticket.Status != fleet.Answered || got.ticket.Text != "heard hello" || got.ticket.Result == nil {
+			if got := <-ends; got.err != nil || got.ticket.Status != fleet.PromptAnswered || got.ticket.Text != "heard hello" || got.ticket.Result == nil {
 				t.Errorf("%+v, %v", got.ticket, got.err)
 			}
 		}
 		began := time.Now()
-		if ticket, err := other.Wait(t.Context(), "acme/ada", id); err != nil || ticket.Status != fleet.Answered || time.Since(began) > 0 {
+		if ticket, err := other.Wait(t.Context(), "acme/ada", id); err != nil || ticket.Status != fleet.PromptAnswered || time.Since(began) > 0 {
 			t.Errorf("of one that has ended: %+v, %v, after %v", ticket, err, time.Since(began))
 		}
 	})
@@ -70,7 +70,7 @@ func TestWaitEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		ticket, err := f.Wait(ctx, "ada", id)
-		if !errors.Is(err, context.DeadlineExceeded) || ticket.Status != fleet.Waiting || ticket.Question != q.ID {
+		if !errors.Is(err, context.DeadlineExceeded) || ticket.Status != fleet.PromptWaiting || ticket.Question != q.ID {
 			t.Errorf("while a person thinks: %+v, %v", ticket, err)
 		}
 		behind := send(t, f, "ada", "next")
@@ -80,7 +80,7 @@ func TestWaitEnds(t *testing.T) {
 			}
 		}()
 		ticket, err = f.Wait(t.Context(), "ada", behind)
-		if failed, ok := errors.AsType[*fleet.FailedError](err); !ok || failed.Ticket.Status != fleet.Cancelled || ticket.Status != fleet.Cancelled {
+		if failed, ok := errors.AsType[*fleet.FailedError](err); !ok || failed.Ticket.Status != fleet.PromptCancelled || ticket.Status != fleet.PromptCancelled {
 			t.Errorf("of one that is cancelled: %+v, %v", ticket, err)
 		}
 		if _, err := f.Approvals().Decide(t.Context(), q.ID, approval.Answer{Decision: permission.Allow(), By: "eve", Digest: q.Digest}); err != nil {

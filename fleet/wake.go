@@ -201,7 +201,7 @@ func (w *waking) do(s step, p *queued) (err error) {
 		}
 	}
 	ctx := w.traced(w.ctx, s, p)
-	defer func() { w.worked(p, TraceOutcome{Status: Running, Err: err}) }()
+	defer func() { w.worked(p, TraceOutcome{Status: PromptRunning, Err: err}) }()
 	if s == rewind {
 		return w.rewindFiles(ctx, p)
 	}
@@ -257,9 +257,9 @@ func (w *waking) rewindFiles(ctx context.Context, p *queued) error {
 		return err
 	}
 	w.saveFiles()
-	o := Ticket{Status: Answered, Rewind: done, Session: w.rec.Session}
+	o := Ticket{Status: PromptAnswered, Rewind: done, Session: w.rec.Session}
 	if err != nil {
-		o.Status, o.Error = Failed, cutFailure(err)
+		o.Status, o.Error = PromptFailed, cutFailure(err)
 	}
 	return w.persist(func() error { return w.ended(ctx, p, o) })
 }

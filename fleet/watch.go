@@ -121,7 +121,7 @@ func (c *conversation) recheckAll() {
 // finished lets the watchers of a prompt know that it has ended.
 func (n *news) finished(c *conversation, o Ticket) {
 	var err error
-	if o.Status != Answered {
+	if o.Status != PromptAnswered {
 		err = &FailedError{c.key, o}
 	}
 	n.publish(c, o.Prompt, nil, err)

@@ -95,7 +95,7 @@ func (f *observedFleet) running(ctx context.Context, p fleet.TracePrompt) (conte
 			span.SetAttributes(keyQuestion.String(o.Question))
 		}
 		switch {
-		case o.Status == fleet.Failed:
+		case o.Status == fleet.PromptFailed:
 			fail(span, errTurn, "")
 		case o.Err != nil:
 			fail(span, fleetError(o.Err), "")

@@ -91,7 +91,7 @@ func (r *recorder) serveOnce(session *claude.Options) {
 	begin(r.t.Context(), r.t, s, "Build it.")
 	select {
 	case o := <-answered:
-		if o.Status != fleet.Answered {
+		if o.Status != fleet.PromptAnswered {
 			r.t.Fatalf("the prompt is %+v", o)
 		}
 	case <-time.After(2 * time.Minute):

@@ -311,14 +311,14 @@ func TestJoinInfo(t *testing.T) {
 		pending int
 		want    api.State
 	}{
-		{fleet.Stuck, 1, 0, api.Failed}, {fleet.AwaitingPerson, 1, 1, api.Deferred}, {fleet.Starting, 1, 0, api.Starting}, {fleet.Awake, 1, 1, api.Waiting}, {fleet.Awake, 1, 0, api.Running},
-		{fleet.Awake, 0, 0, api.Idle}, {fleet.Held, 1, 0, api.Queued}, {fleet.Pending, 1, 0, api.Queued},
+		{fleet.StateStuck, 1, 0, api.Failed}, {fleet.StateWaiting, 1, 1, api.Deferred}, {fleet.StateStarting, 1, 0, api.Starting}, {fleet.StateAwake, 1, 1, api.Waiting}, {fleet.StateAwake, 1, 0, api.Running},
+		{fleet.StateAwake, 0, 0, api.Idle}, {fleet.StateHeld, 1, 0, api.Queued}, {fleet.StatePending, 1, 0, api.Queued},
 	} {
 		n := note{Key: "ada/1", Model: "m", Mode: "plan", Created: time.Unix(5, 0)}
 		conversation := n.conversation()
 		joinInfo(&conversation, &fleet.ConversationInfo{State: c.state, Queued: c.queued, Session: "s", Cost: fleet.Ledger{USD: 2, Turns: 3}, Created: time.Unix(9, 0), BudgetUSD: 4}, c.pending)
 		if conversation.State != c.want || conversation.Pending != c.pending || conversation.Queued != c.queued || conversation.Session != "s" || conversation.CostUSD != 2 || conversation.Turns != 3 ||
-			conversation.Model != "m" || conversation.Mode != "plan" || !conversation.Created.Equal(time.Unix(5, 0)) || (conversation.Reason != "") != (c.state == fleet.Held) {
+			conversation.Model != "m" || conversation.Mode != "plan" || !conversation.Created.Equal(time.Unix(5, 0)) || (conversation.Reason != "") != (c.state == fleet.StateHeld) {
 			t.Errorf("%+v: %+v", c, conversation)
 		}
 	}

@@ -232,19 +232,19 @@ func joinInfo(c *api.Conversation, info *fleet.ConversationInfo, pending int) {
 		c.Created = info.Created
 	}
 	switch {
-	case info.State == fleet.Stuck:
+	case info.State == fleet.StateStuck:
 		c.State = api.Failed
-	case info.State == fleet.AwaitingPerson:
+	case info.State == fleet.StateWaiting:
 		c.State = api.Deferred
-	case info.State == fleet.Starting:
+	case info.State == fleet.StateStarting:
 		c.State = api.Starting
-	case info.State == fleet.Awake && pending > 0:
+	case info.State == fleet.StateAwake && pending > 0:
 		c.State = api.Waiting
-	case info.State == fleet.Awake && info.Queued > 0:
+	case info.State == fleet.StateAwake && info.Queued > 0:
 		c.State = api.Running
-	case info.State == fleet.Held:
+	case info.State == fleet.StateHeld:
 		c.State, c.Reason = api.Queued, heldAdvice(info)
-	case info.State == fleet.Pending:
+	case info.State == fleet.StatePending:
 		c.State = api.Queued
 	}
 }

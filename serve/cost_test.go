@@ -124,7 +124,7 @@ func (r *rig) awaitAnswered(conversation, prompt string) {
 	key := strings.Replace(conversation, "~", "/", 1)
 	for deadline := time.Now().Add(30 * time.Second); ; {
 		o, err := r.fleet.Prompt(r.t.Context(), key, prompt)
-		if err == nil && o.Status == fleet.Answered {
+		if err == nil && o.Status == fleet.PromptAnswered {
 			return
 		}
 		if time.Now().After(deadline) {

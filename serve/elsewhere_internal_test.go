@@ -167,7 +167,7 @@ func TestNothingTwiceAtTheEnd(t *testing.T) {
 	t.Parallel()
 	db := store.Memory()
 	asked := approval.Question{ID: "q", Conversation: "ada/1", Tool: "Bash", State: approval.Gone, Outcome: approval.Ran, Asked: time.Now().Add(-clockSkew / 2)}
-	f := &lonely{asked: []approval.Question{asked}, prompts: map[string]fleet.Ticket{"lost": {Prompt: "lost", Status: fleet.Answered}}}
+	f := &lonely{asked: []approval.Question{asked}, prompts: map[string]fleet.Ticket{"lost": {Prompt: "lost", Status: fleet.PromptAnswered}}}
 	s := &logs{ctx: t.Context(), fleet: f}
 	l := openLog(t, db)
 	if _, err := l.intend(t.Context(), api.Prompt{ID: "lost", State: api.PromptQueued}); err != nil { // and its sender dies

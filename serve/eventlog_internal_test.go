@@ -40,12 +40,12 @@ func TestLogForgets(t *testing.T) {
 	}
 	for _, id := range []string{"0", fmt.Sprint(keepEvents - 1)} { // forgotten, and not
 		var h logHead
-		late := fleet.Ticket{Prompt: id, Status: fleet.Answered, Cost: fleet.Ledger{USD: 1, Turns: 1}}
+		late := fleet.Ticket{Prompt: id, Status: fleet.PromptAnswered, Cost: fleet.Ledger{USD: 1, Turns: 1}}
 		if got := l.advance(&h, &late, fleet.Ledger{}); got != nil || h.Days != nil {
 			t.Errorf("the turn of prompt %s is written again: %+v, costs %+v", id, got, h.Days)
 		}
 	}
-	if got := l.advance(&logHead{}, &fleet.Ticket{Prompt: "open", Status: fleet.Answered}, fleet.Ledger{}); len(got) != 1 {
+	if got := l.advance(&logHead{}, &fleet.Ticket{Prompt: "open", Status: fleet.PromptAnswered}, fleet.Ledger{}); len(got) != 1 {
 		t.Errorf("the turn of the open prompt: %+v", got)
 	}
 	last := fmt.Sprint(keepEvents - 1)

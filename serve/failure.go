@@ -11,9 +11,9 @@ import (
 // other, only the fleet's text is known.
 func failureOf(c fleet.Cause, text string) (api.Cause, string) {
 	switch c {
-	case fleet.CLIMissing:
+	case fleet.CauseCLIMissing:
 		return api.CLIMissing, missingAdvice
-	case fleet.CLIFailed:
+	case fleet.CauseCLIFailed:
 		return api.CLIFailed, "The CLI does not start on the server, or ends too early: fix what it reports, then retry. " + text
 	}
 	return "", text

@@ -444,7 +444,7 @@ func (w *startWatch) look(open []api.Prompt) {
 		w.state = ""
 		return
 	}
-	if w.state == fleet.Awake {
+	if w.state == fleet.StateAwake {
 		return
 	}
 	info, err := w.logs.fleet.Get(w.logs.ctx, w.key)
@@ -500,7 +500,7 @@ func (s *logs) tickets(key string, open []api.Prompt) ([]fleet.Ticket, error) {
 		for _, p := range open {
 			t, err := s.fleet.Prompt(s.ctx, key, p.ID)
 			if errors.Is(err, fleet.ErrUnknown) {
-				t = fleet.Ticket{Prompt: p.ID, Status: fleet.Cancelled, Error: "the conversation was deleted"}
+				t = fleet.Ticket{Prompt: p.ID, Status: fleet.PromptCancelled, Error: "the conversation was deleted"}
 			} else if err != nil {
 				return nil, err
 			}

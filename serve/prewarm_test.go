@@ -66,7 +66,7 @@ func TestPrewarm(t *testing.T) {
 			warm(operator, c.ID, "")
 		}
 		count("five times", 1)
-		if info, err := r.fleet.Get(t.Context(), key); err != nil || info.State != fleet.Awake {
+		if info, err := r.fleet.Get(t.Context(), key); err != nil || info.State != fleet.StateAwake {
 			t.Errorf("%+v, %v", info, err)
 		}
 		<-time.After(time.Minute - time.Second)

@@ -128,7 +128,7 @@ func describe(err error) *api.Problem {
 		return overBudget(spent, time.Now())
 	}
 	if ended, ok := errors.AsType[*fleet.FailedError](err); ok {
-		if ended.Ticket.Status == fleet.Cancelled {
+		if ended.Ticket.Status == fleet.PromptCancelled {
 			return takenBack.because("nothing has changed; try again")
 		}
 		return cliFailed.because("%s. Fix what it names, and try again", ended.Ticket.Error)

@@ -12,7 +12,7 @@ import (
 // What was taken back is not a fault of the CLI.
 func TestTakenBackIsAConflict(t *testing.T) {
 	t.Parallel()
-	for status, want := range map[fleet.PromptStatus]problemKind{fleet.Cancelled: takenBack, fleet.Failed: cliFailed} {
+	for status, want := range map[fleet.PromptStatus]problemKind{fleet.PromptCancelled: takenBack, fleet.PromptFailed: cliFailed} {
 		if got := problemOf(&fleet.FailedError{Key: "a/b", Ticket: fleet.Ticket{Status: status, Error: "it was cancelled"}}); !want.is(got) || got.Status != want.status {
 			t.Errorf("%s: %+v", status, got)
 		}
@@ -23,7 +23,7 @@ func TestTakenBackIsAConflict(t *testing.T) {
 func TestHeldIsNotIdle(t *testing.T) {
 	t.Parallel()
 	c := (&note{Key: "a/b"}).conversation()
-	if joinInfo(&c, &fleet.ConversationInfo{State: fleet.Held, Queued: 1}, 0); c.State != api.Queued {
+	if joinInfo(&c, &fleet.ConversationInfo{State: fleet.StateHeld, Queued: 1}, 0); c.State != api.Queued {
 		t.Errorf("%+v", c)
 	}
 }

@@ -76,7 +76,7 @@ func (pr *prompter) freshRewind(ctx context.Context, key, id string) (string, er
 			return id, nil
 		case err != nil:
 			return "", err
-		case t.Status != fleet.Failed && t.Status != fleet.Cancelled:
+		case t.Status != fleet.PromptFailed && t.Status != fleet.PromptCancelled:
 			return id, nil
 		}
 		id = uuidFrom("rewind again", id)

@@ -112,7 +112,7 @@ func TestRewindAgainWithItsKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if info.State == fleet.Asleep {
+		if info.State == fleet.StateAsleep {
 			break
 		}
 		<-time.After(time.Millisecond)

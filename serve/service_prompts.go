@@ -82,7 +82,7 @@ func (s *Service) Prompts(ctx context.Context, u api.User, id string) ([]api.Pro
 func (s *Service) Interrupt(ctx context.Context, u api.User, id string) error {
 	return s.prompter.command(ctx, u, id, "interrupted the turn", func(ctx context.Context, n *note) error {
 		info, err := s.fleet.Get(ctx, n.Key)
-		if errors.Is(err, fleet.ErrUnknown) || err == nil && (info.Queued == 0 || info.State == fleet.Stuck) {
+		if errors.Is(err, fleet.ErrUnknown) || err == nil && (info.Queued == 0 || info.State == fleet.StateStuck) {
 			return idle.because("there is nothing to interrupt")
 		}
 		if err != nil {

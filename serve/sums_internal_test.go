@@ -139,11 +139,11 @@ func TestAdvance(t *testing.T) {
 	l.add(logEvent{Event: api.Event{Type: api.EventPrompt, Prompt: &api.Prompt{ID: "p", State: api.PromptQueued, By: "ada", Text: "hello"}}})
 	h := logHead{Unprompted: fleet.Ledger{USD: 1, Turns: 1}}
 	none := h.Unprompted
-	if got := l.advance(&h, &fleet.Ticket{Prompt: "p", Status: fleet.Queued}, none); got != nil {
+	if got := l.advance(&h, &fleet.Ticket{Prompt: "p", Status: fleet.PromptQueued}, none); got != nil {
 		t.Errorf("as it stands: %+v", got)
 	}
 	for _, ticket := range []fleet.Ticket{
-		{Prompt: "p", Status: fleet.Running}, {Prompt: "p", Status: fleet.Waiting, Question: "q"}, {Prompt: "p", Status: fleet.PromptStuck, Cause: fleet.CLIMissing, Error: "no such file"},
+		{Prompt: "p", Status: fleet.PromptRunning}, {Prompt: "p", Status: fleet.PromptWaiting, Question: "q"}, {Prompt: "p", Status: fleet.PromptStuck, Cause: fleet.CauseCLIMissing, Error: "no such file"},
 	} {
 		got := l.advance(&h, &ticket, none)
 		if len(got) != 1 || got[0].Type != api.EventPrompt || got[0].Prompt.State != api.PromptState(ticket.Status) || got[0].Prompt.Approval != ticket.Question || got[0].Prompt.By != "ada" || got[0].Prompt.Text != "hello" {
@@ -162,7 +162,7 @@ func TestAdvance(t *testing.T) {
 	}
 	ended := time.Date(2026, 3, 4, 5, 6, 7, 0, time.FixedZone("west", -3600))
 	done := fleet.Ticket{
-		Prompt: "p", Status: fleet.Failed, Error: "too dear", Ended: ended, PartOf: "", Cost: fleet.Ledger{USD: 0.5, Turns: 1, Models: map[string]message.ModelUsage{"opus": {InputTokens: 3, CostUSD: 0.5}}},
+		Prompt: "p", Status: fleet.PromptFailed, Error: "too dear", Ended: ended, PartOf: "", Cost: fleet.Ledger{USD: 0.5, Turns: 1, Models: map[string]message.ModelUsage{"opus": {InputTokens: 3, CostUSD: 0.5}}},
 		Result: &message.Result{DurationMS: 1234, Header: message.Header{Subtype: message.ResultErrorMaxBudget}},
 	}
 	got := l.advance(&h, &done, fleet.Ledger{USD: 3, Turns: 2})

@@ -18,14 +18,14 @@ import (
 // on as they are.
 func TestWordsOfTheAPI(t *testing.T) {
 	for ours, theirs := range map[api.PromptState]fleet.PromptStatus{
-		api.PromptQueued: fleet.Queued, api.PromptRunning: fleet.Running, api.PromptWaiting: fleet.Waiting, api.PromptStuck: fleet.PromptStuck,
-		api.PromptAnswered: fleet.Answered, api.PromptFailed: fleet.Failed, api.PromptCancelled: fleet.Cancelled, api.PromptExpired: fleet.Expired,
+		api.PromptQueued: fleet.PromptQueued, api.PromptRunning: fleet.PromptRunning, api.PromptWaiting: fleet.PromptWaiting, api.PromptStuck: fleet.PromptStuck,
+		api.PromptAnswered: fleet.PromptAnswered, api.PromptFailed: fleet.PromptFailed, api.PromptCancelled: fleet.PromptCancelled, api.PromptExpired: fleet.PromptExpired,
 	} {
 		if string(ours) != string(theirs) || ours.Done() != theirs.Done() {
 			t.Errorf("a prompt is %q, done %t; in the fleet it is %q, done %t", ours, ours.Done(), theirs, theirs.Done())
 		}
 	}
-	for ours, theirs := range map[api.Cause]fleet.Cause{api.CLIMissing: fleet.CLIMissing, api.CLIFailed: fleet.CLIFailed} {
+	for ours, theirs := range map[api.Cause]fleet.Cause{api.CLIMissing: fleet.CauseCLIMissing, api.CLIFailed: fleet.CauseCLIFailed} {
 		if string(ours) != string(theirs) {
 			t.Errorf("a cause is %q, in the fleet %q", ours, theirs)
 		}

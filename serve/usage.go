@@ -173,7 +173,7 @@ func (sp *spendings) held(ctx context.Context, u api.User) ([]api.Held, error) {
 		if err != nil {
 			return all, err
 		}
-		if info.State != fleet.Held {
+		if info.State != fleet.StateHeld {
 			continue
 		}
 		n, _, err := sp.notes.loadAny(ctx, info.Key)

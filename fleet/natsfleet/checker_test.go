@@ -56,7 +56,7 @@ func (h *history) check() (broken []string) {
 			said = append(said, p.text)
 			if n := len(ended[p.id]); n != 1 {
 				fail("%s: prompt %s has %d outcomes", key, p.text, n)
-			} else if o, want := ended[p.id][0], "heard "+strings.Join(said, ", "); o.Status != fleet.Answered || o.Text != want {
+			} else if o, want := ended[p.id][0], "heard "+strings.Join(said, ", "); o.Status != fleet.PromptAnswered || o.Text != want {
 				fail("%s: prompt %s is %s with %q, want %q", key, p.text, o.Status, o.Text, want)
 			}
 			places := h.places(key, p.id)
@@ -280,7 +280,7 @@ func good() *history {
 			text := "heard " + strings.Join(texts, ", ")
 			h.accepted[key] = append(h.accepted[key], p)
 			h.lines[key] = append(h.lines[key], line{prompt: p.id}, line{text: text})
-			h.outcomes = append(h.outcomes, fleet.Ticket{Prompt: p.id, Status: fleet.Answered, Text: text})
+			h.outcomes = append(h.outcomes, fleet.Ticket{Prompt: p.id, Status: fleet.PromptAnswered, Text: text})
 			h.writes = append(h.writes, write{key, uint64(10 + n/2), uint64(100*c + 20 + n)})
 		}
 	}
@@ -299,7 +299,7 @@ func TestChecker(t *testing.T) {
 	}{
 		"a lost outcome":          {func(h *history) { h.outcomes = h.outcomes[1:] }, "has 0 outcomes"},
 		"two outcomes":            {func(h *history) { h.outcomes = append(h.outcomes, h.outcomes[5]) }, "has 2 outcomes"},
-		"a failed outcome":        {func(h *history) { h.outcomes[3].Status = fleet.Failed }, "is failed with"},
+		"a failed outcome":        {func(h *history) { h.outcomes[3].Status = fleet.PromptFailed }, "is failed with"},
 		"another's answer":        {func(h *history) { h.outcomes[3].Text = h.outcomes[7].Text }, "is answered with"},
 		"a prompt in the queue":   {func(h *history) { h.waiting = []string{"1-2"} }, "still in the queue"},
 		"a lost line":             {func(h *history) { h.lines[key] = slices.Delete(h.lines[key], 2, 3) }, "is 0 times in the transcript"},

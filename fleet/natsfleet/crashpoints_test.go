@@ -131,7 +131,7 @@ func dieAt(t *testing.T, url, name string, b beside, at diePoint, tool bool) {
 		o, err := client.Prompt(t.Context(), "ada", last)
 		total := ran + int(ranAgain.Load())
 		unknown := err == nil && (strings.Contains(o.Text, "not known whether it ran") || strings.Contains(o.Text, "outcome is unknown"))
-		if err != nil || o.Status != fleet.Answered || total > 1 || total == 0 && !unknown || ran == 1 && ranAgain.Load() == 1 {
+		if err != nil || o.Status != fleet.PromptAnswered || total > 1 || total == 0 && !unknown || ran == 1 && ranAgain.Load() == 1 {
 			t.Errorf("the tool ran %d times, then %d times; %s %q, %v", ran, ranAgain.Load(), o.Status, o.Text, err)
 		}
 		return

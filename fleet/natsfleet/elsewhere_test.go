@@ -77,7 +77,7 @@ func TestStuckElsewhere(t *testing.T) {
 		t.Errorf("its ticket: %+v, %v", o, err)
 	}
 	for info, err := range client.List(t.Context()) {
-		if err != nil || info.Key != "ada" || info.State != fleet.Stuck || info.Stuck != stuck.Reason {
+		if err != nil || info.Key != "ada" || info.State != fleet.StateStuck || info.Stuck != stuck.Reason {
 			t.Errorf("in the list: %+v, %v", info, err)
 		}
 	}

@@ -122,7 +122,7 @@ func converse(t *testing.T, f *natsfleet.Client, conversations, prompts int) {
 					o, err = f.Prompt(ctx, key, id)
 					return err
 				})
-				if want := "heard " + strings.Join(said[:i+1], ", "); err != nil || o.Status != fleet.Answered || o.Text != want {
+				if want := "heard " + strings.Join(said[:i+1], ", "); err != nil || o.Status != fleet.PromptAnswered || o.Text != want {
 					t.Errorf("%s: %s %q, %v; want %q", said[i], o.Status, o.Text, err, want)
 				}
 			}
@@ -260,7 +260,7 @@ func TestServersRestart(t *testing.T) {
 	if err != nil || text != "heard one, two, three" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if o, err := client.Prompt(t.Context(), "ada", id); err != nil || o.Status != fleet.Answered {
+	if o, err := client.Prompt(t.Context(), "ada", id); err != nil || o.Status != fleet.PromptAnswered {
 		t.Errorf("%+v, %v", o, err)
 	}
 }
@@ -313,7 +313,7 @@ func TestInterruptElsewhere(t *testing.T) {
 		t.Errorf("Interrupt: %v", err)
 	}
 	err := <-ended
-	if failed, ok := errors.AsType[*fleet.FailedError](err); !ok || failed.Ticket.Status != fleet.Failed {
+	if failed, ok := errors.AsType[*fleet.FailedError](err); !ok || failed.Ticket.Status != fleet.PromptFailed {
 		t.Errorf("the turn: %v", err)
 	}
 	if text, err := answer(t.Context(), client, "ada", "next"); err != nil || !strings.HasSuffix(text, "next") {
@@ -371,7 +371,7 @@ func ends(t *testing.T, f *natsfleet.Client, key, id string) fleet.Ticket {
 		}
 	}
 	o, err := f.Prompt(t.Context(), key, id)
-	if err != nil || o.Status != fleet.Answered {
+	if err != nil || o.Status != fleet.PromptAnswered {
 		t.Fatalf("%+v, %v", o, err)
 	}
 	return o

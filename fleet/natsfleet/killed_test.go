@@ -132,7 +132,7 @@ func TestWorkerKilled(t *testing.T) {
 	} else {
 		t.Logf("another worker has finished both turns %v after the kill; the lease lasts %v", took, leaseTime)
 	}
-	if o, err := client.Prompt(t.Context(), "ada", id); err != nil || o.Status != fleet.Answered || o.Text != "heard hello" {
+	if o, err := client.Prompt(t.Context(), "ada", id); err != nil || o.Status != fleet.PromptAnswered || o.Text != "heard hello" {
 		t.Errorf("the prompt of the dead: %+v, %v", o, err)
 	}
 }
@@ -167,7 +167,7 @@ func TestPoison(t *testing.T) {
 		t.Fatalf("the third worker was asked %d times, and the prompt is %v", asked.Load(), last)
 	}
 	for info, err := range client.List(t.Context()) {
-		if err != nil || info.Key != "ada" || info.State != fleet.Stuck || info.Stuck == "" {
+		if err != nil || info.Key != "ada" || info.State != fleet.StateStuck || info.Stuck == "" {
 			t.Errorf("in the list: %+v, %v", info, err)
 		}
 	}

@@ -148,7 +148,7 @@ func TestServersKilled(t *testing.T) {
 	if q, err := client.Approvals().Get(t.Context(), q.ID); err != nil || q.State != approval.Open {
 		t.Errorf("the question: %+v, %v", q, err)
 	}
-	if o, err := client.Prompt(t.Context(), "ada", last); err != nil || o.Status != fleet.Queued {
+	if o, err := client.Prompt(t.Context(), "ada", last); err != nil || o.Status != fleet.PromptQueued {
 		t.Errorf("the prompt that waits: %+v, %v", o, err)
 	}
 	rescuer, ran := startRescuer(t, l.clients.url(), "disk", beside{})

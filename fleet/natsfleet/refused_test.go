@@ -258,7 +258,7 @@ func TestPermissionsSuffice(t *testing.T) {
 	if err := client.Interrupt(t.Context(), "ada"); err != nil {
 		t.Error(err)
 	}
-	if failed, ok := errors.AsType[*fleet.FailedError](<-ended); !ok || failed.Ticket.Status != fleet.Failed {
+	if failed, ok := errors.AsType[*fleet.FailedError](<-ended); !ok || failed.Ticket.Status != fleet.PromptFailed {
 		t.Errorf("the turn that was interrupted: %v", failed)
 	}
 }

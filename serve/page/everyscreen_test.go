@@ -195,7 +195,7 @@ func TestEveryForm(t *testing.T) {
 		t.Errorf("the prompts are %+v, %v", prompts, err)
 	}
 	form("/take-back", "back", url.Values{"prompt": {queued}})
-	if ticket, err := r.fleet.Prompt(ctx, strings.Replace(id, "~", "/", 1), queued); err != nil || ticket.Status != fleet.Cancelled {
+	if ticket, err := r.fleet.Prompt(ctx, strings.Replace(id, "~", "/", 1), queued); err != nil || ticket.Status != fleet.PromptCancelled {
 		t.Errorf("after it was taken back: %+v, %v", ticket, err)
 	}
 	form("/retry", "retry", nil)

@@ -87,7 +87,7 @@ func sleeps(ctx context.Context, f *fleet.Fleet, key string) error {
 	defer ticks.Stop()
 	for {
 		info, err := f.Get(ctx, key)
-		if err != nil || info.State == fleet.Asleep {
+		if err != nil || info.State == fleet.StateAsleep {
 			return err
 		}
 		select {

@@ -219,14 +219,14 @@ func TestRealFleetUsage(t *testing.T) {
 	defer closeFleet(t, f)
 	says(t, f, "ada", "mark-ada-0", "mark-ada-0")
 	info, err := f.Get(t.Context(), "ada")
-	if err != nil || info.State != fleet.Awake || info.Usage.Processes < 1 || info.Usage.Memory < 50<<20 || info.Usage.Memory > 2<<30 {
+	if err != nil || info.State != fleet.StateAwake || info.Usage.Processes < 1 || info.Usage.Memory < 50<<20 || info.Usage.Memory > 2<<30 {
 		t.Errorf("%+v, %v", info, err)
 	}
 	limit.Store(1 << 20)
 	says(t, f, "ada", "mark-ada-1", "mark-ada-0 mark-ada-1")
 	eventually(t, "the CLI ends", func() bool {
 		info, err := f.Get(t.Context(), "ada")
-		return err == nil && info.State == fleet.Asleep
+		return err == nil && info.State == fleet.StateAsleep
 	})
 	says(t, f, "ada", "mark-ada-2", "mark-ada-0 mark-ada-1 mark-ada-2")
 }

@@ -310,7 +310,7 @@ func takeOver(t *testing.T, dir, prompt string, gate *approval.Options) (r *real
 		return r, "", err
 	}
 	ticket, err := f.Prompt(t.Context(), "ada", notedPrompt)
-	if err == nil && ticket.Status != fleet.Answered {
+	if err == nil && ticket.Status != fleet.PromptAnswered {
 		err = fmt.Errorf("the prompt is %s", ticket.Status)
 	}
 	return r, ticket.Text, err

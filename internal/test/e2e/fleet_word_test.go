@@ -60,7 +60,7 @@ func TestRealFleetDeploys(t *testing.T) {
 			f := r.fleet(t, db, options)
 			defer closeFleet(t, f)
 			ticket, err := f.Wait(t.Context(), "ada", id)
-			if err != nil || ticket.Status != fleet.Answered || ticket.Text != "finally" {
+			if err != nil || ticket.Status != fleet.PromptAnswered || ticket.Text != "finally" {
 				t.Fatalf("%+v, %v", ticket, err)
 			}
 			want := ""
@@ -103,7 +103,7 @@ func TestRealFleetKilledAgain(t *testing.T) {
 	f := r.fleet(t, store.Files(dir), fleet.Options{})
 	defer closeFleet(t, f)
 	ticket, err := f.Wait(t.Context(), "ada", notedPrompt)
-	if err != nil || ticket.Status != fleet.Answered || ticket.Text != "finally" {
+	if err != nil || ticket.Status != fleet.PromptAnswered || ticket.Text != "finally" {
 		t.Fatalf("%+v, %v", ticket, err)
 	}
 	if got := r.noted(); got != want || int(asked.Load()) != *ends+1 {
@@ -151,7 +151,7 @@ func TestRealFleetExpired(t *testing.T) {
 	}
 	asked := len(r.calls())
 	ticket, err := f.Wait(t.Context(), "ada", waits.Prompt)
-	if _, failed := errors.AsType[*fleet.FailedError](err); !failed || ticket.Status != fleet.Expired || ticket.Question != q.ID || ticket.Ended.Before(q.Deadline) {
+	if _, failed := errors.AsType[*fleet.FailedError](err); !failed || ticket.Status != fleet.PromptExpired || ticket.Question != q.ID || ticket.Ended.Before(q.Deadline) {
 		t.Fatalf("%+v, %v", ticket, err)
 	}
 	t.Logf("ended %v after the deadline", ticket.Ended.Sub(q.Deadline))
@@ -185,7 +185,7 @@ func TestRealFleetInterruptOutlivesOwner(t *testing.T) {
 	f := second.fleet(t, store.Files(dir), fleet.Options{})
 	defer closeFleet(t, f)
 	ticket, err := f.Wait(t.Context(), "ada", notedPrompt)
-	if _, failed := errors.AsType[*fleet.FailedError](err); !failed || !ticket.Interrupted || ticket.Status != fleet.Failed {
+	if _, failed := errors.AsType[*fleet.FailedError](err); !failed || !ticket.Interrupted || ticket.Status != fleet.PromptFailed {
 		t.Fatalf("%+v, %v", ticket, err)
 	}
 	if n := len(second.calls()); n != 0 || second.noted() != "" || first.noted() != "one\n" {

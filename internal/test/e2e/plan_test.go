@@ -85,7 +85,7 @@ func TestRealFleetPlan(t *testing.T) {
 	}
 	eventually(t, "the prompt is not answered", func() bool {
 		o, err := f.Prompt(t.Context(), "ada", waits.Prompt)
-		return err == nil && o.Status == fleet.Answered
+		return err == nil && o.Status == fleet.PromptAnswered
 	})
 	if read := results(); len(read) == 0 || !strings.Contains(read[0], "approved") || !strings.Contains(read[0], "First the doors, in teal.") {
 		t.Errorf("the model read %q", read)

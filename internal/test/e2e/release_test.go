@@ -58,7 +58,7 @@ func TestRealRelease(t *testing.T) {
 	if _, err := f.Send(t.Context(), "bob/1", fleet.Prompt{ID: second, Text: "hi"}); err != nil {
 		t.Fatal(err)
 	}
-	if info, err := f.Get(t.Context(), "bob/1"); err != nil || info.State != fleet.Pending {
+	if info, err := f.Get(t.Context(), "bob/1"); err != nil || info.State != fleet.StatePending {
 		t.Errorf("the other conversation: %+v, %v", info, err)
 	}
 	root := api.User{Name: "root", Role: api.Admin}
@@ -68,7 +68,7 @@ func TestRealRelease(t *testing.T) {
 	if text, err := lastText(f.RunPrompt(t.Context(), "bob/1", fleet.Prompt{ID: second, Text: "hi"})); err != nil || text != "hello" {
 		t.Errorf("the other conversation says %q, %v", text, err)
 	}
-	if o, err := f.Prompt(t.Context(), "ada/1", first); err != nil || o.Status != fleet.Answered || !strings.Contains(o.Text, `"action":"decline"`) {
+	if o, err := f.Prompt(t.Context(), "ada/1", first); err != nil || o.Status != fleet.PromptAnswered || !strings.Contains(o.Text, `"action":"decline"`) {
 		t.Errorf("the first conversation: %+v, %v", o, err)
 	}
 }

@@ -59,7 +59,7 @@ func steerReal(t *testing.T, dies bool) {
 		}
 		eventually(t, "the prompt did not reach the CLI", func() bool {
 			o, err := f.Prompt(t.Context(), "ada", p.ID)
-			return err == nil && o.Status == fleet.Running && len(r.calls()) > 0
+			return err == nil && o.Status == fleet.PromptRunning && len(r.calls()) > 0
 		})
 	}
 	// The status is written before the CLI has the prompt, which notes it.
@@ -79,7 +79,7 @@ func steerReal(t *testing.T, dies bool) {
 			o, err := f.Prompt(t.Context(), "ada", id)
 			return err == nil && !o.Ended.IsZero()
 		})
-		if o, err := f.Prompt(t.Context(), "ada", id); err != nil || o.Status != fleet.Answered || o.Text != "heard the second: true" {
+		if o, err := f.Prompt(t.Context(), "ada", id); err != nil || o.Status != fleet.PromptAnswered || o.Text != "heard the second: true" {
 			t.Errorf("%s: %s %q %s, %v", id, o.Status, o.Text, o.Error, err)
 		}
 	}

@@ -82,7 +82,7 @@ func (l *Load) ask(ctx context.Context, n int, key func(int) string, when string
 		if err != nil {
 			return answered, err
 		}
-		if t.Status != fleet.Answered || t.Text != answer(prompt(i)) {
+		if t.Status != fleet.PromptAnswered || t.Text != answer(prompt(i)) {
 			return answered, fmt.Errorf("conversation %d, %s: %+v", i, when, t)
 		}
 		answered++
@@ -109,7 +109,7 @@ func Key(i int) string { return fmt.Sprintf("tenant-%d/user-%d", i%100, i) }
 func outcome(ctx context.Context, f fleet.Conversations, key, id string) (fleet.Ticket, error) {
 	for {
 		t, err := f.Prompt(ctx, key, id)
-		if err != nil || t.Status != fleet.Queued && t.Status != fleet.Running {
+		if err != nil || t.Status != fleet.PromptQueued && t.Status != fleet.PromptRunning {
 			return t, err
 		}
 		select {

@@ -39,7 +39,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	for info, err := range f.List(t.Context()) {
-		if err != nil || info.State != fleet.Asleep {
+		if err != nil || info.State != fleet.StateAsleep {
 			t.Errorf("%+v, %v", info, err)
 		}
 	}

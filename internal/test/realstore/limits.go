@@ -121,7 +121,7 @@ func cost(t *testing.T, f *fleet.Fleet, key string) float64 {
 		t.Fatal(err)
 	}
 	o, err := f.Wait(t.Context(), key, id)
-	if err != nil || o.Status != fleet.Answered || o.Cost.USD <= 0 {
+	if err != nil || o.Status != fleet.PromptAnswered || o.Cost.USD <= 0 {
 		t.Fatalf("%s: %+v, %v", key, o, err)
 	}
 	return o.Cost.USD

@@ -138,7 +138,7 @@ func (r *CrowdReport) round(ctx context.Context, f *fleet.Fleet, c Crowd) error 
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err != nil || t.Status != fleet.Answered || t.Text != heardText(r.Rounds) {
+		if err != nil || t.Status != fleet.PromptAnswered || t.Text != heardText(r.Rounds) {
 			r.Failed = append(r.Failed, fmt.Sprintf("user-%d, round %d: %s %q %s %v", i, r.Rounds, t.Status, t.Text, t.Error, err))
 			continue
 		}

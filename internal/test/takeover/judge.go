@@ -165,7 +165,7 @@ func (v *Verdict) answers(s *Story) {
 		if i == 1 {
 			want = []string{afterText}
 		}
-		if t.Status != fleet.Answered || !slices.Contains(want, t.Text) {
+		if t.Status != fleet.PromptAnswered || !slices.Contains(want, t.Text) {
 			v.wrong("prompt %d is %s: %q %s", i+1, t.Status, t.Text, t.Error)
 		}
 		v.Told = v.Told || t.Text == unknownText

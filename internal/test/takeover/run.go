@@ -111,7 +111,7 @@ func (l *Lab) Writes(ctx context.Context, c Case) (n int, err error) {
 	}
 	defer only.kill()
 	for i, t := range r.wait(ctx) {
-		if t.Status != fleet.Answered {
+		if t.Status != fleet.PromptAnswered {
 			return 0, fmt.Errorf("%s: prompt %d is %s: %s", c, i+1, t.Status, t.Error)
 		}
 	}
