@@ -267,3 +267,29 @@ func TestPrewarmLeavesAlone(t *testing.T) {
 }
 
 var errBroken = errors.New("no such repository")
+
+// A fleet that does not run a conversation says so.
+func TestPrewarmElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli := newScripted()
+		db, worker := warm(t, cli, nil)
+		defer closeFleet(t, worker)
+		begun := cli.started()
+		for name, change := range map[string]func(*fleet.Options){
+			"without CLIs": withoutCLIs,
+			"for others":   func(o *fleet.Options) { o.Runs = func(key string) bool { return key != "ada" } },
+		} {
+			f := open(t, db, cli, change)
+			if err := f.Prewarm(t.Context(), "ada"); !errors.Is(err, fleet.ErrElsewhere) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if err := f.Prewarm(t.Context(), "nobody"); !errors.Is(err, fleet.ErrUnknown) {
+				t.Errorf("%s, an unknown conversation: %v", name, err)
+			}
+			closeFleet(t, f)
+		}
+		if cli.started() != begun {
+			t.Errorf("%d starts", cli.started()-begun)
+		}
+	})
+}

@@ -273,11 +273,18 @@ func (f *Fleet) Retry(ctx context.Context, key string) (err error) {
 // gives it up at once when a conversation with a prompt needs it. Prewarm does nothing if
 // no slot is free, and leaves alone a conversation that is awake, has prompts, waits for a
 // person, is stuck, or has spent its budget. If the last CLI of the conversation is just
-// ending, Prewarm waits for that first. It counts as no attempt.
+// ending, Prewarm waits for that first. It counts as no attempt. A fleet that does not run
+// the conversation, by [NoCLIs] or Options.Runs, returns [ErrElsewhere].
 func (f *Fleet) Prewarm(ctx context.Context, key string) error {
 	rec, err := f.loadBounded(ctx, key)
-	if err != nil || rec.Stuck != nil || f.opts.MaxLive == NoCLIs {
+	if err != nil {
 		return err
+	}
+	if f.opts.MaxLive == NoCLIs || !f.roster.runs(key) {
+		return &ConversationError{key, ErrElsewhere}
+	}
+	if rec.Stuck != nil {
+		return nil
 	}
 	for {
 		done, left, err := f.roster.prewarm(key)

@@ -228,7 +228,7 @@ func (r *roster) prewarm(key string) (done chan error, left <-chan struct{}, err
 	if c := r.active[key]; c != nil && c.Awake && c.leaving {
 		return nil, c.left, nil
 	}
-	if r.live >= r.opts.MaxLive || r.next(now) != nil || !r.runs(key) {
+	if r.live >= r.opts.MaxLive || r.next(now) != nil {
 		return nil, nil, nil
 	}
 	c := r.conversation(key)

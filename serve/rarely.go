@@ -36,3 +36,10 @@ func (r *rarely) due(what string, now time.Time) bool {
 	r.last[what] = now
 	return true
 }
+
+// undo forgets that something was done.
+func (r *rarely) undo(what string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.last, what)
+}

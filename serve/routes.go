@@ -263,7 +263,7 @@ func promptRoutes() []route {
 		},
 		{
 			method: "POST", path: one + "/prewarm", id: "prewarm", about: "Starts the agent of a sleeping conversation ahead of your next prompt, if there is room, and returns when it is ready. Send it when a person is about to write: more than once in a minute does nothing.",
-			least: api.Operator, status: http.StatusNoContent,
+			least: api.Operator, status: http.StatusNoContent, problems: []problemKind{leased, cliMissing, cliFailed},
 			handle: func(c *call) error { return c.service().Prewarm(c.ctx(), c.user, c.id()) },
 		},
 		{

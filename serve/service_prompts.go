@@ -102,11 +102,14 @@ func (s *Service) Retry(ctx context.Context, u api.User, id string) error {
 // Prewarm starts the agent of a conversation ahead of its next prompt, see
 // [fleet.Fleet.Prewarm]. It does so at most once in a minute for each conversation, so
 // that page views do not keep the fleet busy. A conversation that has ended, or that no
-// prompt was sent to yet, is left alone.
+// prompt was sent to yet, is left alone. A server whose fleet does not run the conversation
+// refuses with the problem "leased".
 func (s *Service) Prewarm(ctx context.Context, u api.User, id string) error {
 	n, err := s.conversations.act(ctx, u, id, api.Operator)
 	if err == nil && !n.Archived && s.prewarmed.due(n.Key, time.Now()) {
-		err = s.fleet.Prewarm(ctx, n.Key)
+		if err = s.fleet.Prewarm(ctx, n.Key); errors.Is(err, fleet.ErrElsewhere) {
+			s.prewarmed.undo(n.Key)
+		}
 	}
 	if err != nil && !errors.Is(err, fleet.ErrUnknown) {
 		return problemOf(err)

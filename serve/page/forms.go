@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -266,9 +267,14 @@ func (p *page) read(q *request) error {
 }
 
 // prewarm starts the agent ahead of a prompt. The script asks for it when the composer
-// gets the focus; without one, the answer takes a moment longer.
+// gets the focus; without one, the answer takes a moment longer. That also holds if
+// another process runs the conversation, which does not concern people.
 func (p *page) prewarm(q *request) error {
-	if err := p.service.Prewarm(q.Context(), q.user, q.PathValue("id")); err != nil {
+	err := p.service.Prewarm(q.Context(), q.user, q.PathValue("id"))
+	if problem, ok := errors.AsType[*api.Problem](err); ok && problem.Type == "/problems/leased" {
+		err = nil
+	}
+	if err != nil {
 		return err
 	}
 	return p.done(q, q.to(), "")

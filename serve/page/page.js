@@ -505,11 +505,14 @@
     if (what) actions[what]();
     all("details.me[open]").forEach(d => { if (!d.contains(e.target) || what) d.open = false; });
   });
-  // The agent starts while the prompt is written. The server does it once in a minute at
-  // most, and only if there is room.
+  // The agent starts while the prompt is written, if there is room. The server does it once
+  // in a minute at most, so it is asked no more often.
+  let warmed = -Infinity;
   document.addEventListener("focusin", e => {
     const form = e.target.id === "prompt" && e.target.closest("form.prompt");
-    if (form) fetch(form.action.replace(/prompt$/, "prewarm"), { method: "POST", redirect: "manual", keepalive: true }).catch(() => {});
+    if (!form || performance.now() - warmed < 60_000) return;
+    warmed = performance.now();
+    fetch(form.action.replace(/prompt$/, "prewarm"), { method: "POST", redirect: "manual", keepalive: true }).catch(() => {});
   });
 
   // The composer stays in sight. What gets the focus, and the button "New below", stay
