@@ -485,8 +485,10 @@ func (m *Mirror) Close(ctx context.Context) error {
 	}
 	err := m.leave()
 	m.mu.Lock()
-	if m.ended == nil {
-		m.ended = err // callers no longer wait for what is not stored
+	if m.ended == nil { // callers no longer wait for what is not stored
+		if m.ended = err; err == nil {
+			m.ended = errClosed
+		}
 	}
 	m.tell()
 	m.mu.Unlock()
@@ -495,6 +497,9 @@ func (m *Mirror) Close(ctx context.Context) error {
 	}
 	return err
 }
+
+// errClosed is the reason when a frame comes after Close has stored all others.
+var errClosed = errors.New("the mirror is closed")
 
 // endBound is how long a call of the store may take to notice that its context
 // has ended.
