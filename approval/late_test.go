@@ -99,7 +99,7 @@ func TestLateDecisions(t *testing.T) {
 	}
 }
 
-// Whatever a question is about, and whoever asks it, only a decision about its own input
+// Whatever a question is about, and from wherever it comes, only a decision about its own input
 // counts.
 func TestEveryKindHasItsDigest(t *testing.T) {
 	for _, tool := range []string{"Bash", "Edit", "Agent", "AskUserQuestion", "ExitPlanMode", "StructuredOutput", "mcp__files__read", approval.ElicitationTool} {
