@@ -23,12 +23,26 @@ type document struct {
 		Role        api.Role  `json:"x-role"`
 		RequestBody *struct{} `json:"requestBody"`
 		Responses   map[string]struct {
-			Content map[string]struct{} `json:"content"`
+			Content map[string]struct {
+				Schema struct {
+					Ref string `json:"$ref"`
+				} `json:"schema"`
+			} `json:"content"`
 		} `json:"responses"`
+		Parameters []struct{ Name string } `json:"parameters"`
 	} `json:"paths"`
 }
 
 func openAPI(c *client) document { return get[document](c, "/openapi.json") }
+
+// openAPIOf is openAPI without a network.
+func openAPIOf(t *testing.T, r *rig) (d document) {
+	t.Helper()
+	if err := json.Unmarshal((&client{rig: r}).directly("GET", "/openapi.json", "").Body.Bytes(), &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
 
 // Tokens of every role against the logins of every role: with a token, people see and
 // end their own logins with that role or a lesser one, and admins those of all users.

@@ -37,6 +37,14 @@ func first[T any](all iter.Seq2[T, error]) (v T, err error) {
 
 func nothing(err error) (any, error) { return nil, err }
 
+// item returns one of a list, or nothing if a refusal has left the list empty.
+func item[T any](all []T, i int) (v T) {
+	if i < len(all) {
+		v = all[i]
+	}
+	return v
+}
+
 // id has what must be escaped in a path.
 const id, idInPath = "ada~1/?#%", "ada~1%2F%3F%23%25"
 
@@ -54,7 +62,7 @@ var wire = map[string]wireCall{
 			if err != nil {
 				return nil, err
 			}
-			return v.Items[0].ID + " " + v.Next, nil
+			return item(v.Items, 0).ID + " " + v.Next, nil
 		}},
 	"Conversation": {method: "GET", address: "/v1/conversations/" + idInPath, reply: `{"id":"a"}`, want: "a",
 		call: func(ctx context.Context, c *client.Client) (any, error) {
@@ -77,7 +85,7 @@ var wire = map[string]wireCall{
 	"Messages": {method: "GET", address: "/v1/conversations/" + idInPath + "/messages?after=4&before=9&html=1&limit=2", reply: `{"items":[{"seq":5}],"next":"5"}`, want: []any{int64(5), "5"},
 		call: func(ctx context.Context, c *client.Client) (any, error) {
 			l, err := c.Messages(ctx, id, api.MessageQuery{Before: 9, After: 4, Limit: 2, HTML: true})
-			return []any{l.Items[0].Seq, l.Next}, err
+			return []any{item(l.Items, 0).Seq, l.Next}, err
 		}},
 	"MarkRead": {method: "POST", address: "/v1/conversations/" + idInPath + "/read", body: `"seq":3`,
 		call: func(ctx context.Context, c *client.Client) (any, error) {
@@ -86,7 +94,7 @@ var wire = map[string]wireCall{
 	"Changes": {method: "GET", address: "/v1/conversations/" + idInPath + "/changes?prompt=p1", reply: `{"files":[{"path":"main.go"}]}`, want: "main.go",
 		call: func(ctx context.Context, c *client.Client) (any, error) {
 			v, err := c.Changes(ctx, id, "p1")
-			return v.Files[0].Path, err
+			return item(v.Files, 0).Path, err
 		}},
 	"Patch": {method: "GET", address: "/v1/conversations/" + idInPath + "/changes.patch?prompt=p1", reply: "diff --git a b", want: "diff --git a b",
 		call: func(ctx context.Context, c *client.Client) (any, error) { return c.Patch(ctx, id, "p1") }},
@@ -103,7 +111,7 @@ var wire = map[string]wireCall{
 	"Prompts": {method: "GET", address: "/v1/conversations/" + idInPath + "/prompts", reply: `{"items":[{"id":"p1"},{"id":"p2"}]}`, want: "p1p2",
 		call: func(ctx context.Context, c *client.Client) (any, error) {
 			v, err := c.Prompts(ctx, id)
-			return v[0].ID + v[1].ID, err
+			return item(v, 0).ID + item(v, 1).ID, err
 		}},
 	"CancelPrompt": {method: "DELETE", address: "/v1/conversations/" + idInPath + "/prompts/p1",
 		call: func(ctx context.Context, c *client.Client) (any, error) {
@@ -120,7 +128,7 @@ var wire = map[string]wireCall{
 	"Rewind": {method: "POST", address: "/v1/conversations/" + idInPath + "/rewind", body: `"m1"`, keyed: true, reply: `{"files":["a"]}`, want: "a",
 		call: func(ctx context.Context, c *client.Client) (any, error) {
 			v, err := c.Rewind(ctx, id, api.RewindRequest{Message: "m1"})
-			return v.Files[0], err
+			return item(v.Files, 0), err
 		}},
 	"Approvals": {method: "GET", address: "/v1/approvals?conversation=a&cursor=c1&kind=plan&limit=7&preset=shop&q=find+me&state=pending", reply: `{"items":[{"id":"q1"}]}`, want: "q1",
 		call: func(ctx context.Context, c *client.Client) (any, error) {
@@ -148,12 +156,12 @@ var wire = map[string]wireCall{
 	"Sessions": {method: "GET", address: "/v1/sessions?preset=shop", reply: `{"items":[{"id":"s1"}]}`, want: "s1",
 		call: func(ctx context.Context, c *client.Client) (any, error) {
 			v, err := c.Sessions(ctx, "shop")
-			return v[0].ID, err
+			return item(v, 0).ID, err
 		}},
 	"Tokens": {method: "GET", address: "/v1/tokens", reply: `{"items":[{"id":"t1"}]}`, want: "t1",
 		call: func(ctx context.Context, c *client.Client) (any, error) {
 			v, err := c.Tokens(ctx)
-			return v[0].ID, err
+			return item(v, 0).ID, err
 		}},
 	"IssueToken": {method: "POST", address: "/v1/tokens", body: `"name":"ci"`, reply: `{"id":"t1"}`, want: "t1",
 		call: func(ctx context.Context, c *client.Client) (any, error) {
@@ -165,7 +173,7 @@ var wire = map[string]wireCall{
 	"Logins": {method: "GET", address: "/v1/logins", reply: `{"items":[{"id":"l1"}]}`, want: "l1",
 		call: func(ctx context.Context, c *client.Client) (any, error) {
 			v, err := c.Logins(ctx)
-			return v[0].ID, err
+			return item(v, 0).ID, err
 		}},
 	"EndLogin": {method: "DELETE", address: "/v1/logins/" + idInPath,
 		call: func(ctx context.Context, c *client.Client) (any, error) { return nothing(c.EndLogin(ctx, id)) }},
