@@ -37,7 +37,7 @@ func Example_guard() {
 		Transport: cli,
 		Hooks:     []hook.Hook{hook.Guard("", guard)},
 	})
-	for _, use := range cli.Transcript().Tools() {
+	for _, use := range cli.Recording().Tools() {
 		fmt.Println(use.Name, string(use.Input), "ran:", use.Ran)
 	}
 	fmt.Println(err)

@@ -30,7 +30,7 @@ func Example_testing() {
 		if _, err := claude.Ask(ctx, "Go.", &claude.Options{Transport: cli, CanUseTool: policy}); err != nil {
 			fmt.Println(err)
 		}
-		bash := cli.Transcript().Tools()[0]
+		bash := cli.Recording().Tools()[0]
 		fmt.Println(command, "ran:", bash.Ran, "output:", bash.Output)
 	}
 	// Output:

@@ -142,7 +142,7 @@ func TestConcurrentUse(t *testing.T) {
 		}
 		users.Wait()
 		finish(t, s)
-		for _, e := range cli.Transcript().Entries() {
+		for _, e := range cli.Recording().Entries() {
 			if e.Dir == claudetest.DirIn && strings.HasPrefix(string(e.Msg), `{"_raw"`) {
 				t.Errorf("the SDK wrote %s", e.Msg)
 			}

@@ -84,7 +84,7 @@ func TestCancelledBeforeSent(t *testing.T) {
 		if err != nil || resp.StopReason != schema.StopReasonCancelled {
 			t.Errorf("%+v, %v, want it cancelled", resp, err)
 		}
-		for _, e := range cli.Transcript().Entries() {
+		for _, e := range cli.Recording().Entries() {
 			if bytes.Contains(e.Msg, []byte(`"Hello."`)) {
 				t.Errorf("sent %s", e.Msg)
 			}

@@ -228,7 +228,7 @@ func TestDecidedElsewhere(t *testing.T) {
 	if got := <-l.ended; got != schema.StopReasonEndTurn {
 		t.Errorf("ended %s", got)
 	}
-	l.cli.Transcript().WantRan(t, "Bash")
+	l.cli.Recording().WantRan(t, "Bash")
 	if q = l.question(t); q.Answer.By != "ada" || q.Outcome != approval.Allowed {
 		t.Errorf("decided by %s, %s", q.Answer.By, q.Outcome)
 	}
@@ -257,7 +257,7 @@ func TestEditorGone(t *testing.T) {
 	if q := l.question(t); q.State != approval.Open {
 		t.Errorf("the question is %s (%s), want it open", q.State, q.Outcome)
 	}
-	for _, e := range l.cli.Transcript().Entries() {
+	for _, e := range l.cli.Recording().Entries() {
 		if e.Dir == claudetest.DirIn && bytes.Contains(e.Msg, []byte(`"behavior"`)) {
 			t.Errorf("the CLI was told %s", e.Msg)
 		}

@@ -68,7 +68,7 @@ func TestQuestions(t *testing.T) {
 				if asked != max(len(test.pick), 1) {
 					t.Errorf("asked %d times", asked)
 				}
-				use := cli.Transcript().Tool(t, "AskUserQuestion")
+				use := cli.Recording().Tool(t, "AskUserQuestion")
 				if denied := use.Decision == permission.BehaviorDeny; denied != test.denied {
 					t.Errorf("denied: %v, want %v", denied, test.denied)
 				}

@@ -93,7 +93,7 @@ func TestTurn(t *testing.T) {
 		if err != nil || resp.StopReason != schema.StopReasonEndTurn || !strings.HasSuffix(d.Text(id), "It builds.") {
 			t.Errorf("%+v, %v, %q", resp, err, d.Text(id))
 		}
-		cli.Transcript().WantRan(t, "Bash")
+		cli.Recording().WantRan(t, "Bash")
 	})
 }
 

@@ -216,7 +216,7 @@ func TestSteerBeforePrompt(t *testing.T) {
 			t.Error(err)
 		}
 		var order []string
-		for _, e := range cli.Transcript().Entries() {
+		for _, e := range cli.Recording().Entries() {
 			for _, text := range []string{"Hello.", "More."} {
 				if bytes.Contains(e.Msg, []byte(`"type":"user"`)) && bytes.Contains(e.Msg, []byte(text)) {
 					order = append(order, text)

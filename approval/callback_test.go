@@ -48,7 +48,7 @@ func TestCallback(t *testing.T) {
 				if r := <-results; r.Text != "Done." {
 					t.Errorf("result %q", r.Text)
 				}
-				if use := g.cli.Transcript().Tool(t, "Bash"); use.Ran != c.ran {
+				if use := g.cli.Recording().Tool(t, "Bash"); use.Ran != c.ran {
 					t.Errorf("ran: %v", use.Ran)
 				}
 				g.want(c.state, c.outcome)

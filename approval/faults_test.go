@@ -310,7 +310,7 @@ func TestGateFaultAtEveryCall(t *testing.T) {
 			if d := time.Since(begin); d > 0 {
 				t.Errorf("call %d: the gate noticed after %v", at, d)
 			}
-			use := g.cli.Transcript().Tool(t, "Bash")
+			use := g.cli.Recording().Tool(t, "Bash")
 			if use.Ran {
 				ran++
 			}

@@ -112,7 +112,7 @@ func TestGateAfterFailedDeferral(t *testing.T) {
 			t.Errorf("result %+v", r)
 		}
 		ran := make(map[string]bool)
-		for _, use := range g.cli.Transcript().Tools() {
+		for _, use := range g.cli.Recording().Tools() {
 			ran[use.ID] = use.Ran && use.Done
 		}
 		if ran["toolu_1"] || !ran["toolu_2"] {

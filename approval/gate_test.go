@@ -115,7 +115,7 @@ func TestGateDecidedInTime(t *testing.T) {
 				if r := <-results; r.Text != "Done." || r.DeferredToolUse != nil {
 					t.Errorf("result %q", r.Text)
 				}
-				if use := g.cli.Transcript().Tool(t, "Bash"); use.Ran != c.ran {
+				if use := g.cli.Recording().Tool(t, "Bash"); use.Ran != c.ran {
 					t.Errorf("ran: %v", use.Ran)
 				}
 				g.want(approval.Settled, c.outcome)
@@ -172,7 +172,7 @@ func TestGateChangedInput(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-results
-		for _, h := range g.cli.Transcript().Hooks() {
+		for _, h := range g.cli.Recording().Hooks() {
 			if h.Event == hook.EventPostToolUse {
 				got <- string(h.Input)
 			}
@@ -217,7 +217,7 @@ func TestGateDefers(t *testing.T) {
 		if r := <-g.start(); r.Text != "Done." {
 			t.Errorf("result %q", r.Text)
 		}
-		g.cli.Transcript().WantRan(t, "Bash")
+		g.cli.Recording().WantRan(t, "Bash")
 		g.want(approval.Settled, approval.Ran)
 		g.Close()
 
@@ -225,7 +225,7 @@ func TestGateDefers(t *testing.T) {
 		g = guard(t, db, approval.Options{}, claudetest.UseTools(call("toolu_1")), claudetest.Say("Done."))
 		defer g.Close()
 		<-g.start()
-		g.cli.Transcript().WantDenied(t, "Bash", "ran before")
+		g.cli.Recording().WantDenied(t, "Bash", "ran before")
 	})
 }
 
@@ -243,10 +243,10 @@ func TestGateOutcomeUnknown(t *testing.T) {
 			defer g.Close()
 			<-g.start()
 			if repeatable {
-				g.cli.Transcript().WantRan(t, "Bash")
+				g.cli.Recording().WantRan(t, "Bash")
 				g.want(approval.Settled, approval.Ran)
 			} else {
-				g.cli.Transcript().WantDenied(t, "Bash", "not known whether it ran")
+				g.cli.Recording().WantDenied(t, "Bash", "not known whether it ran")
 				g.want(approval.Settled, approval.Unknown)
 			}
 		})
@@ -263,7 +263,7 @@ func TestGateDefersOne(t *testing.T) {
 		defer g.Close()
 		r := g.deferCall()
 		ran := 0
-		for _, use := range g.cli.Transcript().Tools() {
+		for _, use := range g.cli.Recording().Tools() {
 			if use.Ran && use.Done {
 				ran++
 				t.Errorf("%s ran", use.ID)
@@ -288,7 +288,7 @@ func TestGateDoesNotDeferBeforeAQueuedPrompt(t *testing.T) {
 		if r := <-results; r.DeferredToolUse != nil {
 			t.Errorf("deferred before a queued prompt")
 		}
-		g.cli.Transcript().WantDenied(t, "Bash", "not refused")
+		g.cli.Recording().WantDenied(t, "Bash", "not refused")
 		g.want(approval.Gone, approval.Expired)
 	})
 }
@@ -382,8 +382,8 @@ func TestGateNeeds(t *testing.T) {
 		}
 		decide(allow)(t, g.inbox, q)
 		<-results
-		g.cli.Transcript().WantRan(t, "Read")
-		g.cli.Transcript().WantRan(t, "Bash")
+		g.cli.Recording().WantRan(t, "Read")
+		g.cli.Recording().WantRan(t, "Bash")
 		g.want(approval.Settled, approval.Ran)
 	})
 }
@@ -394,7 +394,7 @@ func TestGateFailsClosed(t *testing.T) {
 		g := guard(t, broken{store.Memory()}, approval.Options{}, claudetest.UseTools(call("toolu_1")), claudetest.Say("Done."))
 		defer g.Close()
 		<-g.start()
-		g.cli.Transcript().WantDenied(t, "Bash", "hook failed")
+		g.cli.Recording().WantDenied(t, "Bash", "hook failed")
 	})
 }
 
@@ -464,7 +464,7 @@ func TestGateOfPlans(t *testing.T) {
 		results := g.start()
 		decide(allow)(t, g.inbox, g.only())
 		<-results
-		g.cli.Transcript().WantRan(t, "ExitPlanMode")
+		g.cli.Recording().WantRan(t, "ExitPlanMode")
 		g.want(approval.Settled, approval.Ran)
 	})
 }
@@ -492,7 +492,7 @@ func TestGateBehindAGuard(t *testing.T) {
 		if r := <-results; r.Text != "Done." {
 			t.Errorf("the turn ended with %q", r.Text)
 		}
-		g.cli.Transcript().WantDenied(t, "Bash", "keep off")
+		g.cli.Recording().WantDenied(t, "Bash", "keep off")
 		if q := g.only(); q.Outcome != approval.Ran {
 			t.Errorf("the other call: %s", q.Outcome)
 		}

@@ -399,7 +399,7 @@ func TestGateTakesPromptsBack(t *testing.T) {
 			if _, deferred := g.gate.Deferred(); deferred == decided {
 				t.Errorf("deferred: %v", deferred)
 			}
-			for _, use := range g.cli.Transcript().Tools() {
+			for _, use := range g.cli.Recording().Tools() {
 				if use.Ran && !decided || decided && !use.Ran {
 					t.Errorf("%s ran: %v", use.ID, use.Ran)
 				}

@@ -74,7 +74,7 @@ func TestAlways(t *testing.T) {
 		g = guard(t, db, approval.Options{}, claudetest.UseTools(shell("toolu_5", "make clean")), claudetest.Say("Done."))
 		defer g.Close()
 		<-g.start()
-		g.cli.Transcript().WantDenied(t, "Bash", "ada does not allow")
+		g.cli.Recording().WantDenied(t, "Bash", "ada does not allow")
 
 		rules, err := g.inbox.Rules(t.Context(), "user-42")
 		if err != nil || len(rules) != 3 || rules[0].Rule != "Bash(make:*)" || rules[0].By != "ada" || rules[0].Behavior != permission.BehaviorAllow {
@@ -166,7 +166,7 @@ func TestDenyOfAllowedRule(t *testing.T) {
 		g := guard(t, db, approval.Options{}, claudetest.UseTools(shell("toolu_4", "make all")), claudetest.Say("Done."))
 		defer g.Close()
 		<-g.start()
-		g.cli.Transcript().WantDenied(t, "Bash", "ada does not allow")
+		g.cli.Recording().WantDenied(t, "Bash", "ada does not allow")
 	})
 }
 

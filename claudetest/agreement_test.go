@@ -81,7 +81,7 @@ func readScenario(t *testing.T, path, dir string) *scenario {
 }
 
 // play plays the client's part and returns what was said.
-func (s *scenario) play(t *testing.T, o *claude.Options) *claudetest.Transcript {
+func (s *scenario) play(t *testing.T, o *claude.Options) *claudetest.Recording {
 	t.Helper()
 	var file bytes.Buffer
 	o.Transport = claudetest.Record(o.Transport, &file, nil)
@@ -130,7 +130,7 @@ func (s *scenario) play(t *testing.T, o *claude.Options) *claudetest.Transcript 
 		settled(t, session)
 	}
 	session.Close()
-	tr, err := claudetest.ReadTranscript(&file)
+	tr, err := claudetest.ReadRecording(&file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +298,7 @@ func TestRealAgreement(t *testing.T) {
 }
 
 // normal returns the frames of the CLI without what differs from run to run.
-func normal(t *claudetest.Transcript, dir, home string) []map[string]any {
+func normal(t *claudetest.Recording, dir, home string) []map[string]any {
 	var all []map[string]any
 	for _, e := range t.Entries() {
 		if e.Dir != claudetest.DirOut {

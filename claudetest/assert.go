@@ -9,7 +9,7 @@ import (
 )
 
 // WantRan fails the test unless the tool was called and ran.
-func (t *Transcript) WantRan(tb TB, tool string) {
+func (t *Recording) WantRan(tb TB, tool string) {
 	tb.Helper()
 	if u := t.Tool(tb, tool); !u.Ran {
 		tb.Errorf("the tool %s did not run: %s", tool, outcome(u))
@@ -18,7 +18,7 @@ func (t *Transcript) WantRan(tb TB, tool string) {
 
 // WantDenied fails the test unless the tool was called and denied, with a
 // message that contains the text.
-func (t *Transcript) WantDenied(tb TB, tool, text string) {
+func (t *Recording) WantDenied(tb TB, tool, text string) {
 	tb.Helper()
 	u := t.Tool(tb, tool)
 	if u.Ran || !strings.Contains(u.Output, text) {
@@ -28,7 +28,7 @@ func (t *Transcript) WantDenied(tb TB, tool, text string) {
 
 // WantDecision fails the test unless the client was asked about the tool and
 // gave this decision.
-func (t *Transcript) WantDecision(tb TB, tool string, want permission.Behavior) {
+func (t *Recording) WantDecision(tb TB, tool string, want permission.Behavior) {
 	tb.Helper()
 	if u := t.Tool(tb, tool); !u.Asked || u.Decision != want {
 		tb.Errorf("decision on %s is not %q: %s", tool, want, outcome(u))
@@ -56,7 +56,7 @@ func outcome(u *ToolUse) string {
 
 // WantSent fails the test unless a control request with the subtype was sent, and its
 // members include those of want. want encodes as a JSON object; nil is an empty one.
-func (t *Transcript) WantSent(tb TB, subtype string, want any) {
+func (t *Recording) WantSent(tb TB, subtype string, want any) {
 	tb.Helper()
 	members := make(map[string]any)
 	if want != nil {

@@ -27,7 +27,7 @@ func (c *complaints) Errorf(format string, args ...any) {
 func (c *complaints) Fatalf(format string, args ...any) { c.Errorf(format, args...) }
 
 // play is a session with a tool that is allowed and one that is denied.
-func play(t *testing.T, last string) *claudetest.Transcript {
+func play(t *testing.T, last string) *claudetest.Recording {
 	t.Helper()
 	cli := claudetest.New(
 		claudetest.UseTool("Bash", map[string]string{"command": "ls"}),
@@ -58,7 +58,7 @@ func play(t *testing.T, last string) *claudetest.Transcript {
 		t.Fatal(err)
 	}
 	s.Close()
-	return cli.Transcript()
+	return cli.Recording()
 }
 
 func TestAssertions(t *testing.T) {
@@ -95,7 +95,7 @@ func TestAssertions(t *testing.T) {
 	})
 }
 
-// A golden transcript is the same from run to run, and the first deviation of a
+// A golden recording is the same from run to run, and the first deviation of a
 // session is reported.
 func TestGolden(t *testing.T) {
 	const file = "testdata/golden.ndjson"
@@ -113,7 +113,7 @@ func TestGolden(t *testing.T) {
 		var c complaints
 		path := filepath.Join(t.TempDir(), "new", "golden.ndjson")
 		claudetest.Golden(&c, path, play(t, "done"), false)
-		if len(c) != 1 || !strings.Contains(c[0], "golden transcript: open "+path) {
+		if len(c) != 1 || !strings.Contains(c[0], "golden recording: open "+path) {
 			t.Errorf("complaints %q", c)
 		}
 		c = nil

@@ -77,8 +77,8 @@ func Exec(path string, args []string) (code int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("claudetest: %w", err)
 	}
-	if isTranscript(data) {
-		t, err := ReadTranscript(bytes.NewReader(data))
+	if isRecording(data) {
+		t, err := ReadRecording(bytes.NewReader(data))
 		if err != nil {
 			return 0, fmt.Errorf("%w (%s)", err, filepath.Base(path))
 		}
@@ -91,8 +91,8 @@ func Exec(path string, args []string) (code int, err error) {
 	return playProcess(s, args), nil
 }
 
-// isTranscript recognises a recording: its first line is an entry.
-func isTranscript(data []byte) bool {
+// isRecording recognises a recording: its first line is an entry.
+func isRecording(data []byte) bool {
 	first, _, _ := bytes.Cut(bytes.TrimSpace(data), []byte{'\n'})
 	return jsonx.Member(first, "dir") != nil
 }
@@ -142,7 +142,7 @@ func playProcess(s *Script, args []string) int {
 
 // replayProcess plays a recording with the streams of this process. Signals do
 // what they do to any program.
-func replayProcess(t *Transcript, args []string) int {
+func replayProcess(t *Recording, args []string) int {
 	if _, err := host.ParseArgs(args, os.Environ()); errors.Is(err, host.ErrVersion) {
 		fmt.Println(Version + " (Claude Code)")
 		return 0

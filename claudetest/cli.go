@@ -27,7 +27,7 @@ type CLI struct {
 	known  *conversations
 
 	mu   sync.Mutex
-	runs []*Transcript
+	runs []*Recording
 }
 
 var _ claude.Transport = (*CLI)(nil)
@@ -53,7 +53,7 @@ func NewHost(agent host.Agent, opts *host.Options) *CLI {
 func (c *CLI) Start(_ context.Context, launch *claude.Launch) (claude.Conn, error) {
 	fromSDK, toCLI := io.Pipe()
 	fromCLI, toSDK := io.Pipe()
-	record := newTranscript()
+	record := newRecording()
 	c.mu.Lock()
 	c.runs = append(c.runs, record)
 	c.mu.Unlock()
@@ -77,9 +77,9 @@ func (c *CLI) Start(_ context.Context, launch *claude.Launch) (claude.Conn, erro
 	return conn, nil
 }
 
-// Transcript returns what was said in the last session so far, or nil if there
+// Recording returns what was said in the last session so far, or nil if there
 // was none.
-func (c *CLI) Transcript() *Transcript {
+func (c *CLI) Recording() *Recording {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.runs) == 0 {

@@ -81,7 +81,7 @@ func TestCLIPolicy(t *testing.T) {
 		if _, err := claude.Ask(t.Context(), "go", &claude.Options{Transport: cli, CanUseTool: policy}); err != nil {
 			t.Fatal(err)
 		}
-		if got := cli.Transcript().Tool(t, "Bash").Ran; got != want {
+		if got := cli.Recording().Tool(t, "Bash").Ran; got != want {
 			t.Errorf("%s: ran %v, want %v", command, got, want)
 		}
 	}
@@ -195,7 +195,7 @@ func TestCLIQuestion(t *testing.T) {
 		_, err := ask(t, &claude.Options{Transport: cli, CanUseTool: func(_ context.Context, req *permission.Request) (permission.Decision, error) {
 			return req.Answers().Choose("Which?", "B").Decision()
 		}}, "hi")
-		if got := cli.Transcript().Tool(t, "AskUserQuestion").Output; err != nil || got != `The user answered: "Which?"="B"` {
+		if got := cli.Recording().Tool(t, "AskUserQuestion").Output; err != nil || got != `The user answered: "Which?"="B"` {
 			t.Errorf("output %q, %v", got, err)
 		}
 	})

@@ -13,7 +13,7 @@
 //		claudetest.Say("It builds."),
 //	)
 //	result, err := claude.Ask(ctx, "Build it.", &claude.Options{Transport: cli, CanUseTool: policy})
-//	cli.Transcript().WantRan(t, "Bash")
+//	cli.Recording().WantRan(t, "Bash")
 //
 // It is fast and works in bubbles of testing/synctest. [NewCLI] takes a
 // [Script] with more in it: computed answers, tools by name, permission rules,
@@ -40,20 +40,20 @@
 //
 // # What was said
 //
-// A [Transcript] has every line of a session, both ways. [Transcript.Tools],
-// [Transcript.Hooks], [Transcript.Requests] and others read it, the methods that
+// A [Recording] has every line of a session, both ways. [Recording.Tools],
+// [Recording.Hooks], [Recording.Requests] and others read it, the methods that
 // begin with Want fail a test, and [Golden] compares it with a file.
 //
-// [Record] writes the transcript of any session as it runs, even with the real
+// [Record] writes the recording of any session as it runs, even with the real
 // CLI, and leaves secrets out; [Redaction] defines what counts as one. [Replay]
-// plays a transcript to the SDK again, without the CLI, and reports where a
+// plays a recording to the SDK again, without the CLI, and reports where a
 // session first differs: in what the SDK wrote, in its order, or in an extra
 // reply.
 //
 //	rec := claudetest.Record(nil, file, nil) // nil: a child process
 //	claude.Ask(ctx, prompt, &claude.Options{Transport: rec})
 //	...
-//	recording, err := claudetest.ReadTranscript(file)
+//	recording, err := claudetest.ReadRecording(file)
 //	...
 //	claude.Ask(ctx, prompt, &claude.Options{Transport: claudetest.Replay(recording)})
 //

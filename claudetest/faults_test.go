@@ -125,12 +125,12 @@ func TestRanIsTrue(t *testing.T) {
 				}
 				// Without the result, as if it had not come yet.
 				var lines bytes.Buffer
-				for _, e := range cli.Transcript().Entries() {
+				for _, e := range cli.Recording().Entries() {
 					if line, err := json.Marshal(e); err == nil && !bytes.Contains(e.Msg, []byte(`"type":"result"`)) {
 						lines.Write(append(line, '\n'))
 					}
 				}
-				early, err := claudetest.ReadTranscript(&lines)
+				early, err := claudetest.ReadRecording(&lines)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -155,7 +155,7 @@ ANSWER{"dir":"out","t_ms":0,"msg":{"type":"user","message":{"role":"user","conte
 		`{"type":"control_response","response":{"subtype":"success","request_id":"r","response":{"behavior":"allow","updatedInput":{}}}}`: true,
 	} {
 		lines := strings.ReplaceAll(session, "ANSWER", `{"dir":"in","t_ms":0,"msg":`+answer+"}\n")
-		tr, err := claudetest.ReadTranscript(strings.NewReader(lines))
+		tr, err := claudetest.ReadRecording(strings.NewReader(lines))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,9 +185,9 @@ func replay(t *testing.T, r *claudetest.Replayer, lines ...string) (out string, 
 	return <-said, err
 }
 
-func transcript(t *testing.T, lines ...string) *claudetest.Transcript {
+func transcript(t *testing.T, lines ...string) *claudetest.Recording {
 	t.Helper()
-	tr, err := claudetest.ReadTranscript(strings.NewReader(strings.Join(lines, "\n")))
+	tr, err := claudetest.ReadRecording(strings.NewReader(strings.Join(lines, "\n")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,21 +12,21 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// Golden compares a session with the transcript in a file, and fails the test
+// Golden compares a session with the recording in a file, and fails the test
 // where they first differ. With update it writes the file instead, so a test
 // can have a flag for it:
 //
 //	var update = flag.Bool("update", false, "write golden files")
 //
-//	claudetest.Golden(t, "testdata/session.ndjson", cli.Transcript(), *update)
+//	claudetest.Golden(t, "testdata/session.ndjson", cli.Recording(), *update)
 //
-// Both are compared in the form of [Transcript.Stable], so that ids and times
+// Both are compared in the form of [Recording.Stable], so that ids and times
 // do not matter.
-func Golden(tb TB, path string, t *Transcript, update bool) {
+func Golden(tb TB, path string, t *Recording, update bool) {
 	tb.Helper()
 	var got bytes.Buffer
 	if _, err := t.Stable().WriteTo(&got); err != nil {
-		tb.Fatalf("golden transcript: %v", err)
+		tb.Fatalf("golden recording: %v", err)
 		return
 	}
 	if update {
@@ -35,13 +35,13 @@ func Golden(tb TB, path string, t *Transcript, update bool) {
 			err = os.WriteFile(path, got.Bytes(), 0o644)
 		}
 		if err != nil {
-			tb.Fatalf("golden transcript: %v", err)
+			tb.Fatalf("golden recording: %v", err)
 		}
 		return
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		tb.Fatalf("golden transcript: %v (run the test with its flag for updates)", err)
+		tb.Fatalf("golden recording: %v (run the test with its flag for updates)", err)
 		return
 	}
 	if problem := firstDifference(string(want), got.String()); problem != "" {
@@ -49,7 +49,7 @@ func Golden(tb TB, path string, t *Transcript, update bool) {
 	}
 }
 
-// firstDifference returns where two transcripts diverge, "" if they do not. The
+// firstDifference returns where two recordings diverge, "" if they do not. The
 // two directions are compared one by one: how they interleave is chance.
 func firstDifference(want, got string) string {
 	for _, dir := range []Dir{DirOut, DirIn} {
@@ -99,10 +99,10 @@ var (
 	duration  = regexp.MustCompile(`("(?:[a-z_]*_ms|pid)":)\d+(\.\d+)?`)
 )
 
-// Stable returns a copy of the transcript in which everything that differs
+// Stable returns a copy of the recording in which everything that differs
 // from run to run is replaced: ids by their number in order of appearance,
 // times and process ids by zero.
-func (t *Transcript) Stable() *Transcript {
+func (t *Recording) Stable() *Recording {
 	ids := make(map[string]string)
 	number := func(id string) string {
 		if ids[id] == "" {
@@ -116,7 +116,7 @@ func (t *Transcript) Stable() *Transcript {
 			madeUpID.ReplaceAllStringFunc(string(e.Msg), number)
 		}
 	}
-	out := newTranscript()
+	out := newRecording()
 	for _, e := range entries {
 		if e.Dir == DirMeta {
 			continue
@@ -124,7 +124,7 @@ func (t *Transcript) Stable() *Transcript {
 		text := madeUpID.ReplaceAllStringFunc(string(e.Msg), number)
 		text = timestamp.ReplaceAllString(text, "0000-00-00T00:00:00Z")
 		text = duration.ReplaceAllString(text, "${1}0")
-		out.entries = append(out.entries, TranscriptEntry{Dir: e.Dir, Msg: json.RawMessage(text)})
+		out.entries = append(out.entries, RecordingEntry{Dir: e.Dir, Msg: json.RawMessage(text)})
 	}
 	return out
 }

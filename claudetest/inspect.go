@@ -50,7 +50,7 @@ type HookCall struct {
 }
 
 // Tools returns the tool calls of the session in order.
-func (t *Transcript) Tools() []*ToolUse {
+func (t *Recording) Tools() []*ToolUse {
 	calls := newToolUses()
 	for _, e := range t.Entries() {
 		if f, err := wire.Parse(e.Msg); err == nil {
@@ -68,7 +68,7 @@ func (u *ToolUse) decided(r wire.Response) {
 }
 
 // Tool returns the first call of a tool, and fails the test if there is none.
-func (t *Transcript) Tool(tb TB, name string) *ToolUse {
+func (t *Recording) Tool(tb TB, name string) *ToolUse {
 	tb.Helper()
 	var names []string
 	for _, u := range t.Tools() {
@@ -82,7 +82,7 @@ func (t *Transcript) Tool(tb TB, name string) *ToolUse {
 }
 
 // Hooks returns the calls of hooks in order.
-func (t *Transcript) Hooks() []*HookCall {
+func (t *Recording) Hooks() []*HookCall {
 	var all []*HookCall
 	byID := make(map[wire.ID]*HookCall)
 	for _, e := range t.Entries() {
@@ -112,7 +112,7 @@ func (t *Transcript) Hooks() []*HookCall {
 }
 
 // Prompts returns the texts of the user messages that were sent.
-func (t *Transcript) Prompts() []string {
+func (t *Recording) Prompts() []string {
 	var all []string
 	for _, e := range t.Entries() {
 		if f, err := wire.Parse(e.Msg); err == nil && e.Dir == DirIn && f.Type == "user" {
@@ -126,7 +126,7 @@ func (t *Transcript) Prompts() []string {
 
 // Requests returns the control requests with a subtype that were sent, each as
 // its request object.
-func (t *Transcript) Requests(subtype string) []json.RawMessage {
+func (t *Recording) Requests(subtype string) []json.RawMessage {
 	var all []json.RawMessage
 	for _, e := range t.Entries() {
 		if f, err := wire.Parse(e.Msg); err == nil && e.Dir == DirIn && f.Type == wire.TypeRequest {
@@ -139,7 +139,7 @@ func (t *Transcript) Requests(subtype string) []json.RawMessage {
 }
 
 // Results returns the results of the turns in order.
-func (t *Transcript) Results() []*message.Result {
+func (t *Recording) Results() []*message.Result {
 	var all []*message.Result
 	for _, e := range t.Entries() {
 		if f, err := wire.Parse(e.Msg); err == nil && e.Dir == DirOut && f.Type == "result" {

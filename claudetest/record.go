@@ -65,7 +65,7 @@ func (r *Recorder) Err() error {
 // Start starts a session. The SDK calls it.
 func (r *Recorder) Start(ctx context.Context, launch *claude.Launch) (claude.Conn, error) {
 	hide := r.red.hider(launch, r.write)
-	t := newTranscript()
+	t := newRecording()
 	t.each = hide.next
 	argv, err := jsonx.Marshal(map[string]any{"argv": append([]string{"claude"}, launch.Args...)})
 	if err != nil {
@@ -83,7 +83,7 @@ func (r *Recorder) Start(ctx context.Context, launch *claude.Launch) (claude.Con
 	}, nil
 }
 
-func (r *Recorder) write(e TranscriptEntry) {
+func (r *Recorder) write(e RecordingEntry) {
 	line, err := jsonx.Marshal(e)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,7 +98,7 @@ func (r *Recorder) write(e TranscriptEntry) {
 // recorded is a Conn whose lines are recorded.
 type recorded struct {
 	claude.Conn
-	t       *Transcript
+	t       *Recording
 	hide    *hider
 	in, out *tap
 	end     sync.Once

@@ -13,16 +13,16 @@ import (
 type hider struct {
 	mu      sync.Mutex
 	secrets *secret.Set
-	lines   *secret.Lines[TranscriptEntry]
+	lines   *secret.Lines[RecordingEntry]
 	ended   bool
 }
 
 // hider returns what passes entries on without their secrets.
-func (r *Redaction) hider(launch *claude.Launch, write func(TranscriptEntry)) *hider {
+func (r *Redaction) hider(launch *claude.Launch, write func(RecordingEntry)) *hider {
 	secrets := secret.FromEnv(launch.Env)
 	secrets.AddValues(launch.Secrets...)
 	secrets.Add(r.Secrets...)
-	return &hider{secrets: secrets, lines: secret.NewLines(secrets, func(e TranscriptEntry, line []byte) {
+	return &hider{secrets: secrets, lines: secret.NewLines(secrets, func(e RecordingEntry, line []byte) {
 		if e.Msg = line; r.Line != nil {
 			e.Msg = r.Line(e.Dir, e.Msg)
 		}
@@ -31,7 +31,7 @@ func (r *Redaction) hider(launch *claude.Launch, write func(TranscriptEntry)) *h
 }
 
 // next takes an entry.
-func (h *hider) next(e TranscriptEntry) {
+func (h *hider) next(e RecordingEntry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	line := hideRaw(h.secrets, e.Msg)

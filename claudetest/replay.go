@@ -27,7 +27,7 @@ type Replayer struct {
 	// Timeout is how long the replay waits for a line from the SDK: 10 s.
 	Timeout time.Duration
 
-	entries []TranscriptEntry
+	entries []RecordingEntry
 
 	mu   sync.Mutex
 	last *player
@@ -37,8 +37,8 @@ type Replayer struct {
 var _ claude.Transport = (*Replayer)(nil)
 
 // Replay returns a Transport that plays a recording, as [Record] writes it and
-// [ReadTranscript] reads it.
-func Replay(t *Transcript) *Replayer {
+// [ReadRecording] reads it.
+func Replay(t *Recording) *Replayer {
 	return &Replayer{Timeout: 10 * time.Second, entries: t.Entries()}
 }
 

@@ -47,14 +47,14 @@ func session(t *testing.T, transport claude.Transport, prompt, model string, all
 	return text, s.Wait()
 }
 
-func record(t *testing.T) *claudetest.Transcript {
+func record(t *testing.T) *claudetest.Recording {
 	t.Helper()
 	var file bytes.Buffer
 	rec := claudetest.Record(claudetest.New(claudetest.UseTool("Write", map[string]string{"file_path": "/repo/a"}), claudetest.Say("done")), &file, nil)
 	if text, err := session(t, rec, "hello", "opus", true); err != nil || text != "done" || rec.Err() != nil {
 		t.Fatalf("recorded %q, %v, %v", text, err, rec.Err())
 	}
-	tr, err := claudetest.ReadTranscript(&file)
+	tr, err := claudetest.ReadRecording(&file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestReplaySecondReply(t *testing.T) {
 		"after the end": {[]string{prompt, answered, answered}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tr, err := claudetest.ReadTranscript(strings.NewReader(recording))
+			tr, err := claudetest.ReadRecording(strings.NewReader(recording))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -199,7 +199,7 @@ func TestRecordStreamedSecret(t *testing.T) {
 			t.Fatal(err, rec.Err())
 		}
 		var text strings.Builder
-		tr, err := claudetest.ReadTranscript(&file)
+		tr, err := claudetest.ReadRecording(&file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +225,7 @@ func TestReadTranscriptErrors(t *testing.T) {
 		`{"dir":"sideways","msg":{}}`:                   "line 1: no dir and msg",
 		`{"dir":"in"}`:                                  "line 1: no dir and msg",
 	} {
-		if _, err := claudetest.ReadTranscript(strings.NewReader(in)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := claudetest.ReadRecording(strings.NewReader(in)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", in, err, want)
 		}
 	}

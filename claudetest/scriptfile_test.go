@@ -50,7 +50,7 @@ func TestParseScript(t *testing.T) {
 					t.Errorf("result %+v, %v", r, err)
 				}
 				got := ""
-				for _, tool := range cli.Transcript().Tools() {
+				for _, tool := range cli.Recording().Tools() {
 					got += tool.Name + "=" + tool.Output + ";"
 				}
 				if want := "Read=module example;Grep=no match;Write=written;"; got != want {

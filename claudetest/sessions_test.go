@@ -23,19 +23,19 @@ import (
 )
 
 // recordings are sessions with the real CLI, stripped of its prose.
-func recordings(t *testing.T) map[string]*claudetest.Transcript {
+func recordings(t *testing.T) map[string]*claudetest.Recording {
 	t.Helper()
 	files, err := filepath.Glob("testdata/sessions/*.ndjson")
 	if err != nil || len(files) < 40 {
 		t.Fatalf("%d recordings, %v", len(files), err)
 	}
-	all := make(map[string]*claudetest.Transcript)
+	all := make(map[string]*claudetest.Recording)
 	for _, path := range files {
 		f, err := os.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		tr, err := claudetest.ReadTranscript(f)
+		tr, err := claudetest.ReadRecording(f)
 		f.Close()
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)

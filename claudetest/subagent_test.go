@@ -293,7 +293,7 @@ func TestScriptsOfSubagents(t *testing.T) {
 		}
 		cli := claudetest.NewCLI(script)
 		res, err := claude.Ask(t.Context(), "count", &claude.Options{Transport: cli})
-		if err != nil || res.Text != "It says three." || !strings.Contains(cli.Transcript().Tools()[0].Output, "three") {
+		if err != nil || res.Text != "It says three." || !strings.Contains(cli.Recording().Tools()[0].Output, "three") {
 			t.Errorf("%s: %+v, %v", name, res, err)
 		}
 	}

@@ -49,7 +49,7 @@ func TestRewindIsFenced(t *testing.T) {
 				if lost := want.pause > 0; errors.Is(err, store.ErrLeaseLost) != lost || err != nil && !lost {
 					t.Errorf("restored: %v", err)
 				}
-				if n := len(cli.Transcript().Requests("rewind_files")); n != want.requests {
+				if n := len(cli.Recording().Requests("rewind_files")); n != want.requests {
 					t.Errorf("%d requests", n)
 				}
 			})

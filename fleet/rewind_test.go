@@ -76,14 +76,14 @@ func TestRewind(t *testing.T) {
 						t.Errorf("%+v, %v", got, err)
 					}
 				}
-				if n := len(cli.Transcript().Requests("rewind_files")); n != 2 { // a dry run first, which shows what changes
+				if n := len(cli.Recording().Requests("rewind_files")); n != 2 { // a dry run first, which shows what changes
 					t.Errorf("%d requests", n)
 				}
 				got, err := f.Rewind(t.Context(), "ada", fleet.RewindTo{Prompt: second, DryRun: true})
 				if err != nil || !slices.Equal(got.FilesChanged, []string{"/repo/b"}) {
 					t.Errorf("%+v, %v", got, err)
 				}
-				if n := len(cli.Transcript().Requests("rewind_files")); n != 3 {
+				if n := len(cli.Recording().Requests("rewind_files")); n != 3 {
 					t.Errorf("%d requests after a dry run", n)
 				}
 				if got, err := f.Rewind(t.Context(), "ada", fleet.RewindTo{Prompt: uuid.New()}); err != nil || got.CanRewind || got.Error == "" {

@@ -114,7 +114,7 @@ func TestRewindMaybeAccepted(t *testing.T) {
 		f = checkpointed(t, db, cli, nil)
 		defer closeFleet(t, f)
 		<-time.After(5 * time.Minute)
-		if n := len(cli.Transcript().Requests("rewind_files")); n != 0 {
+		if n := len(cli.Recording().Requests("rewind_files")); n != 0 {
 			t.Errorf("%d requests", n)
 		}
 	})
@@ -144,7 +144,7 @@ func TestRewindBesideAgents(t *testing.T) {
 				if took := time.Since(begin); c.can && took < c.work || took > time.Minute {
 					t.Errorf("it took %v", took)
 				}
-				if n := len(cli.Transcript().Requests("rewind_files")); (n > 0) != c.can {
+				if n := len(cli.Recording().Requests("rewind_files")); (n > 0) != c.can {
 					t.Errorf("%d requests", n)
 				}
 				if !c.can {

@@ -61,7 +61,7 @@ func TestSteer(t *testing.T) {
 
 // was reports whether the CLI has read a prompt.
 func (a *agent) was(prompt string) bool {
-	for _, line := range a.Transcript().Entries() {
+	for _, line := range a.Recording().Entries() {
 		if line.Dir == claudetest.DirIn && strings.Contains(string(line.Msg), prompt) {
 			return true
 		}

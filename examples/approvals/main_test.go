@@ -35,7 +35,7 @@ Done.
 	if got := strings.ReplaceAll(out.String(), `\u003e`, ">"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	tools := cli.Transcript().Tools()
+	tools := cli.Recording().Tools()
 	for i, want := range []struct {
 		ran     bool
 		message string
@@ -54,7 +54,7 @@ func TestNobody(t *testing.T) {
 	if !errors.Is(err, claude.ErrInterrupted) {
 		t.Errorf("error %v, want that of a turn that was interrupted", err)
 	}
-	if bash := cli.Transcript().Tool(t, "Bash"); bash.Ran || bash.Message != "nobody is there to ask" {
+	if bash := cli.Recording().Tool(t, "Bash"); bash.Ran || bash.Message != "nobody is there to ask" {
 		t.Errorf("ran %v, message %q; want it denied", bash.Ran, bash.Message)
 	}
 }

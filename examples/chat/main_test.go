@@ -20,5 +20,5 @@ func TestChat(t *testing.T) {
 	if got := out.String(); !strings.HasPrefix(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	cli.Transcript().WantSent(t, "set_model", map[string]string{"model": "opus"})
+	cli.Recording().WantSent(t, "set_model", map[string]string{"model": "opus"})
 }

@@ -26,6 +26,6 @@ func TestAgent(t *testing.T) {
 	if got := d.Text(id); got != "It should be green." {
 		t.Errorf("said %q", got)
 	}
-	cli.Transcript().WantRan(t, "mcp__tickets__read")
-	cli.Transcript().WantDenied(t, "Bash", "People push")
+	cli.Recording().WantRan(t, "mcp__tickets__read")
+	cli.Recording().WantDenied(t, "Bash", "People push")
 }

@@ -24,7 +24,7 @@ func TestGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []bool{false, false, false, true, true} {
-		if use := cli.Transcript().Tools()[i]; use.Ran != want {
+		if use := cli.Recording().Tools()[i]; use.Ran != want {
 			t.Errorf("%s %s: ran %v, want %v: %s", use.Name, use.Input, use.Ran, want, use.Output)
 		}
 	}
@@ -32,7 +32,7 @@ func TestGuard(t *testing.T) {
 	if got, want := lines[0], "not in this project"; !strings.Contains(got, want) {
 		t.Errorf("the model reads %q, want %q in it", got, want)
 	}
-	if !slices.ContainsFunc(cli.Transcript().Hooks(), func(h *claudetest.HookCall) bool {
+	if !slices.ContainsFunc(cli.Recording().Hooks(), func(h *claudetest.HookCall) bool {
 		return strings.Contains(string(h.Reply), "Assisted-by: Claude") && strings.Contains(string(h.Reply), `"description":"Commit"`)
 	}) {
 		t.Error("no hook changed the commit, and nothing else of the call")

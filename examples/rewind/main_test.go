@@ -16,7 +16,7 @@ func Example() {
 	if err := run(context.Background(), os.Stdout, ".", cli); err != nil {
 		fmt.Println(err)
 	}
-	fmt.Println(len(cli.Transcript().Requests("rewind_files")), "requests")
+	fmt.Println(len(cli.Recording().Requests("rewind_files")), "requests")
 	// Output:
 	// changed: README.md
 	// taken back

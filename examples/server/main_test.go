@@ -80,8 +80,8 @@ func TestServer(t *testing.T) {
 	if got, want := strings.Join(got, " "), "permission permission text result"; got != want {
 		t.Errorf("events %q, want %q", got, want)
 	}
-	cli.Transcript().WantDenied(t, "Bash", "no shell")
-	cli.Transcript().WantRan(t, "Write")
+	cli.Recording().WantDenied(t, "Bash", "no shell")
+	cli.Recording().WantRan(t, "Write")
 }
 
 func TestStrangers(t *testing.T) {
@@ -116,7 +116,7 @@ func TestGone(t *testing.T) {
 	}
 	leave()
 	<-done
-	if bash := cli.Transcript().Tool(t, "Bash"); bash.Ran {
+	if bash := cli.Recording().Tool(t, "Bash"); bash.Ran {
 		t.Error("the tool ran, although nobody allowed it")
 	}
 }

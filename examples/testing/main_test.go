@@ -21,8 +21,8 @@ func TestSummary(t *testing.T) {
 	if err != nil || got != "It names the module." {
 		t.Errorf("got %q, %v", got, err)
 	}
-	cli.Transcript().WantRan(t, "Read")
-	cli.Transcript().WantDenied(t, "Write", "you may only read")
+	cli.Recording().WantRan(t, "Read")
+	cli.Recording().WantDenied(t, "Write", "you may only read")
 }
 
 // A CLI that dies before its second line. In a bubble of synctest the minutes

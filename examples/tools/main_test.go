@@ -27,7 +27,7 @@ func TestTools(t *testing.T) {
 		t.Errorf("%d apples are left, want none", shop.stock["apple"])
 	}
 	for i, want := range []string{"amount", "sell 1 to 3", "3", `{"left":0}`} {
-		if got := cli.Transcript().Tools()[i].Output; !strings.Contains(got, want) {
+		if got := cli.Recording().Tools()[i].Output; !strings.Contains(got, want) {
 			t.Errorf("call %d gave %q, want %q in it", i, got, want)
 		}
 	}

@@ -71,15 +71,15 @@ func (t *Tool) State() ToolState {
 // readDecisions fills in what package claudetest makes of the calls: whether they were
 // allowed, and whether they ran.
 func (b *builder) readDecisions() {
-	entries := make([]claudetest.TranscriptEntry, 0, len(b.rep.Frames))
+	entries := make([]claudetest.RecordingEntry, 0, len(b.rep.Frames))
 	for _, f := range b.rep.Frames {
 		// Pieces of answers hold nothing about calls, and are most of a
 		// recording. A mirror repeats everything a second time.
 		if f.Msg != nil && f.Kind != KindStream && f.Kind != KindMirror {
-			entries = append(entries, claudetest.TranscriptEntry{Dir: f.Dir, Msg: f.Msg})
+			entries = append(entries, claudetest.RecordingEntry{Dir: f.Dir, Msg: f.Msg})
 		}
 	}
-	for _, use := range claudetest.NewTranscript(entries...).Tools() {
+	for _, use := range claudetest.NewRecording(entries...).Tools() {
 		t := b.tools[use.ID]
 		if t == nil {
 			continue

@@ -288,7 +288,7 @@ func (r *recorder) put(a about, msg []byte) {
 	if r.err != nil {
 		return
 	}
-	data, err := jsonx.Marshal(claudetest.TranscriptEntry{Dir: a.dir, TMS: a.at.Milliseconds(), Msg: msg})
+	data, err := jsonx.Marshal(claudetest.RecordingEntry{Dir: a.dir, TMS: a.at.Milliseconds(), Msg: msg})
 	if err == nil {
 		_, err = r.w.Write(append(data, '\n'))
 	}

@@ -128,7 +128,7 @@ func TestLines(t *testing.T) {
 	if err := r.close(); err != nil {
 		t.Fatal(err)
 	}
-	tr, err := claudetest.ReadTranscript(&out)
+	tr, err := claudetest.ReadRecording(&out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestSecretsInOddPlaces(t *testing.T) {
 				i := max(strings.Index(got, "canar"), strings.Index(got, "4711"))
 				t.Errorf("recorded …%s", got[max(0, i-40):min(len(got), i+60)])
 			}
-			if tr, err := claudetest.ReadTranscript(&out); err != nil || len(tr.Entries()) != 2 {
+			if tr, err := claudetest.ReadRecording(&out); err != nil || len(tr.Entries()) != 2 {
 				t.Errorf("the recording cannot be read: %v", err)
 			}
 		})

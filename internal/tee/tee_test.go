@@ -130,14 +130,14 @@ func (r *run) code() int {
 }
 
 // entries reads the recording.
-func (r *run) entries(t *testing.T) []claudetest.TranscriptEntry {
+func (r *run) entries(t *testing.T) []claudetest.RecordingEntry {
 	t.Helper()
 	f, err := os.Open(r.file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	tr, err := claudetest.ReadTranscript(f)
+	tr, err := claudetest.ReadRecording(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,14 +240,14 @@ func TestSession(t *testing.T) {
 }
 
 // transcript reads what was recorded.
-func transcript(t *testing.T, file string) *claudetest.Transcript {
+func transcript(t *testing.T, file string) *claudetest.Recording {
 	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	tr, err := claudetest.ReadTranscript(f)
+	tr, err := claudetest.ReadRecording(f)
 	if err != nil {
 		t.Fatal(err)
 	}

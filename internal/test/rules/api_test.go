@@ -72,15 +72,14 @@ func apiRules() []rule {
 // is the noun of its package and cannot be taken for the other.
 func sharedNames() map[string]string {
 	return map[string]string{
-		"Options":    "what a session, and what a host, is started with",
-		"Result":     "how a turn ends, and what a tool returns",
-		"Session":    "one that runs, and one in the list of a store",
-		"Answer":     "what the model says, and what a person decides",
-		"Question":   "what the model asks a user, and a call that a person must decide",
-		"State":      "how far a session has come, and how far a question has",
-		"Activity":   "the word of the CLI for what a session is doing, and the whole of it",
-		"Fleet":      "conversations that run, and what a store must do for them",
-		"Transcript": "what went over the wire in a test, and what the CLI keeps on disk",
+		"Options":  "what a session, and what a host, is started with",
+		"Result":   "how a turn ends, and what a tool returns",
+		"Session":  "one that runs, and one in the list of a store",
+		"Answer":   "what the model says, and what a person decides",
+		"Question": "what the model asks a user, and a call that a person must decide",
+		"State":    "how far a session has come, and how far a question has",
+		"Activity": "the word of the CLI for what a session is doing, and the whole of it",
+		"Fleet":    "conversations that run, and what a store must do for them",
 	}
 }
 

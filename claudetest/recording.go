@@ -13,7 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// Dir is the direction of a line of a [Transcript].
+// Dir is the direction of a line of a [Recording].
 type Dir string
 
 // The directions. DirMeta is about the process: its command line, its end.
@@ -23,8 +23,8 @@ const (
 	DirMeta Dir = "meta"
 )
 
-// TranscriptEntry is one line of a session.
-type TranscriptEntry struct {
+// RecordingEntry is one line of a session.
+type RecordingEntry struct {
 	Dir Dir `json:"dir"`
 	// TMS is the time in milliseconds since the start.
 	TMS int64 `json:"t_ms"`
@@ -33,39 +33,39 @@ type TranscriptEntry struct {
 	Msg json.RawMessage `json:"msg"`
 }
 
-// Transcript holds the lines of a session in both directions. It may be read
+// Recording holds the lines of a session in both directions. It may be read
 // while the session runs.
-type Transcript struct {
+type Recording struct {
 	began time.Time
-	each  func(TranscriptEntry) // sees every entry, in order
+	each  func(RecordingEntry) // sees every entry, in order
 
 	mu      sync.Mutex
-	entries []TranscriptEntry
+	entries []RecordingEntry
 }
 
-func newTranscript() *Transcript { return &Transcript{began: time.Now()} }
+func newRecording() *Recording { return &Recording{began: time.Now()} }
 
-// NewTranscript returns a transcript of the given lines.
-func NewTranscript(entries ...TranscriptEntry) *Transcript {
-	t := newTranscript()
+// NewRecording returns a transcript of the given lines.
+func NewRecording(entries ...RecordingEntry) *Recording {
+	t := newRecording()
 	t.entries = slices.Clone(entries)
 	return t
 }
 
-// ReadTranscript reads a transcript in the form that [Record] writes: one JSON
+// ReadRecording reads a transcript in the form that [Record] writes: one JSON
 // object per line.
-func ReadTranscript(r io.Reader) (*Transcript, error) {
-	t := newTranscript()
+func ReadRecording(r io.Reader) (*Recording, error) {
+	t := newRecording()
 	lines := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {
 		line, err := lines.ReadBytes('\n')
 		if text := bytes.TrimSpace(line); len(text) > 0 {
-			var e TranscriptEntry
+			var e RecordingEntry
 			if bad := jsonx.Unmarshal(text, &e); bad != nil {
-				return nil, fmt.Errorf("claudetest: transcript: line %d: %w", n, bad)
+				return nil, fmt.Errorf("claudetest: recording: line %d: %w", n, bad)
 			}
 			if e.Dir != DirIn && e.Dir != DirOut && e.Dir != DirMeta || len(e.Msg) == 0 {
-				return nil, fmt.Errorf("claudetest: transcript: line %d: no dir and msg", n)
+				return nil, fmt.Errorf("claudetest: recording: line %d: no dir and msg", n)
 			}
 			t.entries = append(t.entries, e)
 		}
@@ -73,20 +73,20 @@ func ReadTranscript(r io.Reader) (*Transcript, error) {
 			return t, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("claudetest: transcript: %w", err)
+			return nil, fmt.Errorf("claudetest: recording: %w", err)
 		}
 	}
 }
 
 // Entries returns the lines so far.
-func (t *Transcript) Entries() []TranscriptEntry {
+func (t *Recording) Entries() []RecordingEntry {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.entries)
 }
 
-// WriteTo writes the transcript, one JSON object per line.
-func (t *Transcript) WriteTo(w io.Writer) (n int64, err error) {
+// WriteTo writes the recording, one JSON object per line.
+func (t *Recording) WriteTo(w io.Writer) (n int64, err error) {
 	for _, e := range t.Entries() {
 		line, err := jsonx.Marshal(e)
 		if err != nil {
@@ -100,7 +100,7 @@ func (t *Transcript) WriteTo(w io.Writer) (n int64, err error) {
 	return n, nil
 }
 
-func (t *Transcript) add(dir Dir, line []byte) {
+func (t *Recording) add(dir Dir, line []byte) {
 	msg := json.RawMessage(bytes.Clone(line))
 	if !jsonx.Valid(msg) {
 		raw, err := jsonx.Marshal(map[string]string{"_raw": string(line)})
@@ -111,7 +111,7 @@ func (t *Transcript) add(dir Dir, line []byte) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	e := TranscriptEntry{dir, time.Since(t.began).Milliseconds(), msg}
+	e := RecordingEntry{dir, time.Since(t.began).Milliseconds(), msg}
 	t.entries = append(t.entries, e)
 	if t.each != nil {
 		t.each(e)
@@ -119,13 +119,13 @@ func (t *Transcript) add(dir Dir, line []byte) {
 }
 
 // tap returns a writer that notes each line before it is passed on.
-func (t *Transcript) tap(dir Dir, next io.WriteCloser) io.WriteCloser {
+func (t *Recording) tap(dir Dir, next io.WriteCloser) io.WriteCloser {
 	return &tap{t: t, dir: dir, next: next}
 }
 
 // tap notes the lines that go through it.
 type tap struct {
-	t    *Transcript
+	t    *Recording
 	dir  Dir
 	next io.WriteCloser
 
