@@ -21,6 +21,7 @@ import (
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/internal/restore"
 	"github.com/claude-agent-go/claude/internal/test/long"
+	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -278,7 +279,7 @@ func TestResumeRefused(t *testing.T) {
 			}
 		}, want: store.ErrLeased},
 		"another in the store": {prepare: func(t *testing.T, d *disk, _ *fleet.Fleet, db store.Fleet) {
-			other := store.Batch{ID: store.NewBatchID(), Entries: []store.Entry{store.Entry(`{"type":"mode","mode":"x"}`)}}
+			other := store.Batch{ID: uuid.New(), Entries: []store.Entry{store.Entry(`{"type":"mode","mode":"x"}`)}}
 			if err := db.Append(t.Context(), store.Key{Project: "p", Session: d.session}, other); err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -81,7 +82,7 @@ func TestLastAgentNoteCounts(t *testing.T) {
 	s := store.Memory()
 	put := func(sub string, lines ...string) {
 		t.Helper()
-		b := store.Batch{ID: store.NewBatchID()}
+		b := store.Batch{ID: uuid.New()}
 		for _, line := range lines {
 			b.Entries = append(b.Entries, store.Entry(line))
 		}

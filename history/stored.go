@@ -259,7 +259,7 @@ func (s *stored) append(ctx context.Context, id string, lines ...[]byte) error {
 }
 
 func (s *stored) put(ctx context.Context, id string, lines [][]byte) error {
-	b := store.Batch{ID: store.NewBatchID()}
+	b := store.Batch{ID: uuid.New()}
 	for _, line := range lines {
 		b.Entries = append(b.Entries, store.Entry(line))
 	}

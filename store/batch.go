@@ -1,6 +1,9 @@
 package store
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // RecordChange is one of several changes that are made at once.
 type RecordChange struct {
@@ -32,10 +35,14 @@ func CheckChanges(changes []RecordChange, f Fence) error {
 	}
 	seen := make(map[RecordKey]bool, len(changes))
 	for _, c := range changes {
-		err := CheckPut(c.Key, c.Value, c.Revision, f)
-		switch {
-		case err != nil:
+		if err := cmp.Or(c.Key.Check(), f.check(c.Key.Project)); err != nil {
 			return err
+		}
+		switch {
+		case len(c.Value) > MaxRecord:
+			return fmt.Errorf("claude: store: %w: a record of %d bytes is larger than %d", ErrInvalid, len(c.Value), MaxRecord)
+		case c.Revision < 0:
+			return fmt.Errorf("claude: store: %w: revision %d", ErrInvalid, c.Revision)
 		case seen[c.Key]:
 			return fmt.Errorf("claude: store: %w: record %v is changed twice in one batch", ErrInvalid, c.Key)
 		case c.Key.Project != changes[0].Key.Project:

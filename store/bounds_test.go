@@ -39,7 +39,7 @@ func TestBounds(t *testing.T) {
 	}
 	const id = "00000000-0000-4000-8000-000000000001"
 	put := func(k store.RecordKey, size int, revision int64, f store.Fence) error {
-		return store.CheckPut(k, make([]byte, size), revision, f)
+		return store.CheckChanges([]store.RecordChange{{Key: k, Value: make([]byte, size), Revision: revision}}, f)
 	}
 	good := store.RecordKey{Project: "p", Kind: "k", Name: "n"}
 	for what, c := range map[string]struct {
@@ -56,12 +56,6 @@ func TestBounds(t *testing.T) {
 		"the longest record name":   {store.RecordKey{Project: "p", Kind: "k", Name: path(8)}.Check(), true},
 		"a longer record name":      {store.RecordKey{Project: "p", Kind: "k", Name: path(9)}.Check(), false},
 		"a kind with a slash":       {store.RecordKey{Project: "p", Kind: "k/l", Name: "n"}.Check(), false},
-		"the longest owner":         {store.CheckAcquire("p", "n", name(1000), time.Minute), true},
-		"a longer owner":            {store.CheckAcquire("p", "n", name(1001), time.Minute), false},
-		"the shortest time":         {store.CheckAcquire("p", "n", "o", time.Millisecond), true},
-		"a shorter time":            {store.CheckAcquire("p", "n", "o", time.Millisecond-1), false},
-		"the longest time":          {store.CheckAcquire("p", "n", "o", 366*24*time.Hour), true},
-		"a longer time":             {store.CheckAcquire("p", "n", "o", 366*24*time.Hour+1), false},
 		"the largest record":        {put(good, store.MaxRecord, 0, store.Fence{}), true},
 		"a larger record":           {put(good, store.MaxRecord+1, 0, store.Fence{}), false},
 		"a negative revision":       {put(good, 0, -1, store.Fence{}), false},
@@ -171,20 +165,5 @@ func TestImportJournalIsFenced(t *testing.T) {
 	}
 	if n, err := store.ImportJournal(t.Context(), s, j.Path(), now.Fence); n != 2 || err != nil {
 		t.Errorf("the owner stored %d, %v", n, err)
-	}
-}
-
-// A summary that cannot be read counts as none, not as far as it could be read.
-func TestFoldOfUnreadable(t *testing.T) {
-	e := store.Entry(`{"type":"user","uuid":"1","message":{"role":"user","content":"one"}}`)
-	titled := string(store.Fold(nil, store.Entry(`{"type":"custom-title","customTitle":"another"}`)))
-	want := string(store.Fold(nil, e))
-	if !strings.Contains(titled, "another") {
-		t.Fatalf("the summary is %s", titled)
-	}
-	for _, data := range []string{"", "null", titled[:len(titled)-1], titled + "x", titled[:len(titled)-1] + `,"created":[7]}`} {
-		if got := string(store.Fold([]byte(data), e)); got != want {
-			t.Errorf("on %s: %s, want %s", data, got, want)
-		}
 	}
 }

@@ -43,8 +43,8 @@
 //
 // There are three contracts: [Transcripts], [Leases] and [Records]. A session needs the
 // first two ([Sessions]), a fleet all three ([Fleet]). Two functions are enough for a
-// [Basic] store, which keeps and resumes sessions. Package storetest has the contracts as
-// tests:
+// [Basic] store, which keeps and resumes sessions. Package storeimpl has what the stores of
+// this module share. Package storetest has the contracts as tests:
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, storetest.Target{Open: func(t *testing.T) store.Fleet { return open(t) }})

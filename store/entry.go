@@ -80,7 +80,7 @@ const MaxEntry = 64 << 20
 type Batch struct {
 	// ID identifies this batch within its transcript, so that it can be sent
 	// again if it is not known whether it arrived. "" means that it is sent
-	// once. It has the form of a name; NewBatchID makes one.
+	// once. It has the form of a name, such as a UUID.
 	ID string
 	// Fence is the lease under which the batch is written. The zero Fence
 	// means none.

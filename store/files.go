@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/feed"
+	"github.com/claude-agent-go/claude/store/internal/rule"
 )
 
 // Files returns a store in a directory, which is created at the first write.
@@ -132,7 +133,7 @@ const (
 func (s *FileStore) layout(r *os.Root, create bool) error {
 	text, err := r.ReadFile(layoutFile)
 	if err == nil {
-		return CheckLayout(string(text), filesVersion)
+		return rule.Layout(string(text), filesVersion, ErrDamaged, ErrNewer)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return fail(err)
@@ -158,7 +159,7 @@ func (s *FileStore) markLayout(r *os.Root) error {
 		if err != nil {
 			return fail(err)
 		}
-		return CheckLayout(string(text), filesVersion)
+		return rule.Layout(string(text), filesVersion, ErrDamaged, ErrNewer)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, errors.ErrUnsupported):
 		return nil
 	case err != nil:
@@ -175,7 +176,7 @@ func (s *FileStore) raiseLayout(r *os.Root) error {
 		return fail(err)
 	}
 	if err == nil {
-		if err := CheckLayout(string(text), filesVersion); err != nil || strings.TrimSpace(string(text)) == fmt.Sprint(filesVersion) {
+		if err := rule.Layout(string(text), filesVersion, ErrDamaged, ErrNewer); err != nil || strings.TrimSpace(string(text)) == fmt.Sprint(filesVersion) {
 			return err
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/claude-agent-go/claude/store/internal/rule"
 )
 
 // oldRecord writes a record as the layout before had it, with the lock beside it.
@@ -89,7 +91,7 @@ func TestFilesConvert(t *testing.T) {
 		if left := leftOld(t, dir); len(left) > 0 || exists2(filepath.Join(dir, "p", oldRecords)) {
 			t.Errorf("%s: %q are left", name, left)
 		}
-		if text, err := os.ReadFile(filepath.Join(dir, layoutFile)); err != nil || CheckLayout(string(text), 1) == nil {
+		if text, err := os.ReadFile(filepath.Join(dir, layoutFile)); err != nil || rule.Layout(string(text), 1, ErrDamaged, ErrNewer) == nil {
 			t.Errorf("%s: the layout is %q, %v", name, text, err)
 		}
 		if next, err := Put(t.Context(), s, thing("a"), nil, 101, Fence{}); err != nil || next <= 103 {

@@ -112,7 +112,7 @@ func (s *FileStore) fenced(ctx context.Context, r *os.Root, f Fence) (unlock fun
 
 // Acquire implements [Leases].
 func (s *FileStore) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (Lease, error) {
-	if err := cmp.Or(CheckAcquire(project, name, owner, ttl), ctx.Err()); err != nil {
+	if err := cmp.Or(checkAcquire(project, name, owner, ttl), ctx.Err()); err != nil {
 		return Lease{}, err
 	}
 	r, err := s.root(true)
@@ -138,7 +138,7 @@ func (s *FileStore) Acquire(ctx context.Context, project, name, owner string, tt
 
 // Renew implements [Leases].
 func (s *FileStore) Renew(ctx context.Context, l Lease) error {
-	if err := cmp.Or(CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
+	if err := cmp.Or(checkAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
 		return err
 	}
 	return s.changeLease(ctx, l, func() time.Time { return time.Now().Add(l.TTL) })

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/claude-agent-go/claude/internal/transcript"
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
@@ -107,7 +108,7 @@ func (s *FileStore) summary(r *os.Root, name string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		kept.Data = Fold(kept.Data, e)
+		kept.Data = transcript.FoldInto(kept.Data, e)
 	}
 	kept.End = end
 	// It can be made again: that it is kept only saves time.

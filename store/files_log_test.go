@@ -69,7 +69,7 @@ func unerased(t *testing.T, changes int) (text []byte, states []string, sizes []
 			t.Fatal(err)
 		}
 		var state strings.Builder
-		for _, r := range SortView(recordsOf(set)) {
+		for _, r := range ordered(recordsOf(set)) {
 			fmt.Fprintf(&state, "%s=%s@%d\n", r.Key.Name, r.Value, r.Revision)
 		}
 		text = append(text, line...)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/internal/test/need"
+	"github.com/claude-agent-go/claude/internal/transcript"
 )
 
 // A commit is written when its data is on the disk, and not before: a batch whose data
@@ -106,7 +107,7 @@ func TestFilesStaleSummary(t *testing.T) {
 	if err := s.Append(t.Context(), k, lines); err != nil {
 		t.Fatal(err)
 	}
-	want := string(Fold(nil, lines.Entries...))
+	want := string(transcript.FoldInto(nil, lines.Entries...))
 	for _, kept := range []string{`{"end":100000,"data":{"title":"another"}}`, `{"end":`, ``} {
 		if err := os.WriteFile(filepath.Join(dir, transcriptFile(k)+summaryEnd), []byte(kept), 0o600); err != nil {
 			t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/filelock"
 	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/internal/test/need"
+	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/storetest"
 )
@@ -164,7 +165,7 @@ func layout(dir string) (data, commits string) {
 
 func add(t *testing.T, s store.Transcripts, lines ...string) {
 	t.Helper()
-	b := store.Batch{ID: store.NewBatchID()}
+	b := store.Batch{ID: uuid.New()}
 	for _, l := range lines {
 		b.Entries = append(b.Entries, store.Entry(l))
 	}
@@ -374,7 +375,7 @@ func TestFilesBusy(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				batch := store.Batch{ID: store.NewBatchID(), Fence: l.Fence, Entries: []store.Entry{store.Entry(`{"type":"user"}`)}}
+				batch := store.Batch{ID: uuid.New(), Fence: l.Fence, Entries: []store.Entry{store.Entry(`{"type":"user"}`)}}
 				if err := s.Append(t.Context(), key, batch); err != nil {
 					t.Fatal(err)
 				}
@@ -386,7 +387,7 @@ func TestFilesBusy(t *testing.T) {
 					t.Fatal(err)
 				}
 				write := func(ctx context.Context) error {
-					batch.ID = store.NewBatchID()
+					batch.ID = uuid.New()
 					return s.Append(ctx, key, batch)
 				}
 				if strings.Contains(file, "leases") {

@@ -1,9 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/claude-agent-go/claude/store/internal/rule"
 )
 
 // Fence is proof of a lease that a write carries. The store refuses it with
@@ -84,22 +87,7 @@ func (e *HeldError) Error() string {
 // Is reports whether target is [ErrLeased].
 func (e *HeldError) Is(target error) bool { return target == ErrLeased }
 
-// CheckAcquire checks the arguments of Acquire. Every store calls it before it
-// changes anything.
-func CheckAcquire(project, name, owner string, ttl time.Duration) error {
-	if err := CheckLease(project, name); err != nil {
-		return err
-	}
-	if owner == "" || len(owner) > maxOwner {
-		return &KeyError{"owner", owner, fmt.Sprintf("does not have 1 to %d bytes", maxOwner)}
-	}
-	if ttl < time.Millisecond || ttl > maxTTL {
-		return fmt.Errorf("claude: store: %w: a lease of %v is not between a millisecond and a year", ErrInvalid, ttl)
-	}
-	return nil
+// checkAcquire checks the arguments of Acquire.
+func checkAcquire(project, name, owner string, ttl time.Duration) error {
+	return cmp.Or(CheckLease(project, name), rule.Term(owner, ttl, ErrInvalid))
 }
-
-const (
-	maxOwner = 1000
-	maxTTL   = 366 * 24 * time.Hour
-)

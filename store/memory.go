@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/feed"
+	"github.com/claude-agent-go/claude/internal/transcript"
 )
 
 // Memory returns a store that keeps everything in the memory of this process,
@@ -45,7 +46,7 @@ type held struct {
 // fold returns the summary of all entries. Only a listing needs it.
 func (h *held) fold() []byte {
 	if h.folded < len(h.entries) {
-		h.summary = Fold(h.summary, h.entries[h.folded:]...)
+		h.summary = transcript.FoldInto(h.summary, h.entries[h.folded:]...)
 		h.folded = len(h.entries)
 	}
 	return bytes.Clone(h.summary)
@@ -229,7 +230,7 @@ func (m *MemoryStore) allowed(f Fence) error {
 
 // Acquire implements [Leases].
 func (m *MemoryStore) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (Lease, error) {
-	if err := cmp.Or(CheckAcquire(project, name, owner, ttl), ctx.Err()); err != nil {
+	if err := cmp.Or(checkAcquire(project, name, owner, ttl), ctx.Err()); err != nil {
 		return Lease{}, err
 	}
 	m.mu.Lock()
@@ -253,7 +254,7 @@ func (m *MemoryStore) Acquire(ctx context.Context, project, name, owner string, 
 
 // Renew implements [Leases].
 func (m *MemoryStore) Renew(ctx context.Context, l Lease) error {
-	if err := cmp.Or(CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
+	if err := cmp.Or(checkAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
 		return err
 	}
 	m.mu.Lock()

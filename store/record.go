@@ -135,15 +135,6 @@ func (f Folder) String() string {
 	return RecordKey(f).String()
 }
 
-// Between returns the bounds of the names in the folder: they come after the first and,
-// if it is not empty, before the second.
-func (f Folder) Between(after string) (from, to string) {
-	if f.Name == "" {
-		return after, ""
-	}
-	return max(after, f.Name+"/"), f.Name + "0" // which follows the slash
-}
-
 // Change identifies a record or transcript that was changed in a store.
 type Change struct {
 	Record     RecordKey // zero if it was a transcript
@@ -165,24 +156,4 @@ type Notifier interface {
 	// reported, so also look for them from time to time. A zero Change means
 	// that some may have been missed, and will not be reported. ctx bounds Notify itself.
 	Notify(ctx context.Context, project string, do func(Change)) (stop func(), err error)
-}
-
-// CheckPut checks what a record is changed to. Every store calls it before it
-// changes anything.
-func CheckPut(k RecordKey, value []byte, revision int64, f Fence) error {
-	if len(value) > MaxRecord {
-		return fmt.Errorf("claude: store: %w: a record of %d bytes is larger than %d", ErrInvalid, len(value), MaxRecord)
-	}
-	return CheckDrop(k, revision, f)
-}
-
-// CheckDrop checks what a record is dropped with.
-func CheckDrop(k RecordKey, revision int64, f Fence) error {
-	if err := k.Check(); err != nil {
-		return err
-	}
-	if revision < 0 {
-		return fmt.Errorf("claude: store: %w: revision %d", ErrInvalid, revision)
-	}
-	return f.check(k.Project)
 }

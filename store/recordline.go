@@ -165,7 +165,7 @@ func (l *logLine) whole() bool {
 // encodeLog returns a new log that holds the records of a set.
 func encodeLog(id string, revision int64, set *recordSet) ([]byte, error) {
 	var lines []byte
-	for _, r := range SortView(recordsOf(set)) {
+	for _, r := range ordered(recordsOf(set)) {
 		line, err := encodeLine(logLine{Revision: r.Revision, Changes: []logChange{{Kind: r.Key.Kind, Name: r.Key.Name, value: r.Value}}})
 		if err != nil {
 			return nil, err

@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"strconv"
+
+	"github.com/claude-agent-go/claude/store/internal/rule"
 )
 
 // logState is what a log of records says, as far as it was read. It is a value of its own,
@@ -45,7 +47,7 @@ func readHead(f io.ReaderAt) (h logHead, size int64, err error) {
 	if h, err = decodeHead(text[:end]); err != nil {
 		return h, 0, damagedLog(0, err)
 	}
-	return h, int64(end) + 1, CheckLayout(strconv.Itoa(h.Version), logVersion)
+	return h, int64(end) + 1, rule.Layout(strconv.Itoa(h.Version), logVersion, ErrDamaged, ErrNewer)
 }
 
 func damagedLog(at int64, err error) error {

@@ -8,6 +8,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"github.com/claude-agent-go/claude/store/internal/rule"
 )
 
 // recordSet is the records of one project in the order of their kinds and names. The zero
@@ -82,15 +84,18 @@ func (s *recordSet) holds(kind, folder string) bool {
 // after returns up to most records of a folder that come after a name, in order. Their
 // values are shared with the set: it replaces values and never changes them.
 func (s *recordSet) after(f Folder, name string, most int) []Record {
-	from, to := f.Between(name)
+	below := ""
+	if f.Name != "" {
+		below = f.Name + "/"
+	}
 	names := s.names[f.Kind]
-	at, found := slices.BinarySearch(names, from)
+	at, found := slices.BinarySearch(names, max(name, below))
 	if found {
 		at++
 	}
 	var page []Record
 	for _, name := range names[at:] {
-		if to != "" && name >= to || len(page) == most {
+		if !strings.HasPrefix(name, below) || len(page) == most {
 			break
 		}
 		page = append(page, s.records[RecordKey{f.Project, f.Kind, name}])
@@ -109,14 +114,23 @@ func (s *recordSet) view(v View) ([]Record, error) {
 	for _, f := range v.Folders {
 		all = append(all, s.after(f, "", MaxViewed+1)...) // one more is too large
 	}
-	all, err := FitView(all)
-	if err != nil {
-		return nil, err
+	all = ordered(all)
+	size := 0
+	for _, r := range all {
+		size += len(r.Value)
+	}
+	if len(all) > MaxViewed || size > MaxViewedBytes {
+		return nil, fmt.Errorf("claude: store: %w: it has more than %d records or %d bytes", ErrTooLarge, MaxViewed, MaxViewedBytes)
 	}
 	for i := range all {
 		all[i].Value = bytes.Clone(all[i].Value)
 	}
 	return all, nil
+}
+
+// ordered puts records of a project into the order of a view, each once.
+func ordered(all []Record) []Record {
+	return rule.Ordered(all, func(r Record) (kind, name string) { return r.Key.Kind, r.Key.Name })
 }
 
 // scanPage is how many records a scan takes at a time: most scans want a few.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-
-	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
 // Transcripts keeps what was said. All methods of a store, of this contract and of the
@@ -124,6 +122,3 @@ func (f Flush) String() string {
 	}
 	return "strict"
 }
-
-// NewBatchID makes an id for a batch.
-func NewBatchID() string { return uuid.New() }

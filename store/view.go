@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"fmt"
-	"slices"
 )
 
 // View names records of one project that are read as they were at one moment: those
@@ -54,29 +53,6 @@ const (
 	MaxViewed      = 1000
 	MaxViewedBytes = 16 << 20
 )
-
-// SortView puts records into the order of a view, and removes those that are there
-// twice because a folder has a record whose key was given too.
-func SortView(all []Record) []Record {
-	slices.SortFunc(all, func(a, b Record) int {
-		return cmp.Or(cmp.Compare(a.Key.Kind, b.Key.Kind), cmp.Compare(a.Key.Name, b.Key.Name))
-	})
-	return slices.CompactFunc(all, func(a, b Record) bool { return a.Key == b.Key })
-}
-
-// FitView puts records into the order of a view, as SortView does. If they are too many
-// for one view, or too large, the error is [ErrTooLarge].
-func FitView(all []Record) ([]Record, error) {
-	all = SortView(all)
-	size := 0
-	for _, r := range all {
-		size += len(r.Value)
-	}
-	if len(all) > MaxViewed || size > MaxViewedBytes {
-		return nil, fmt.Errorf("claude: store: %w: it has more than %d records or %d bytes", ErrTooLarge, MaxViewed, MaxViewedBytes)
-	}
-	return all, nil
-}
 
 // project returns the project of a view that was checked.
 func (v View) project() string {

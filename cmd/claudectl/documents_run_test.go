@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -144,7 +145,7 @@ func documentedPlace(t *testing.T) (env []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	batch := store.Batch{ID: store.NewBatchID(), Entries: []store.Entry{store.Entry(strings.TrimSpace(entry))}}
+	batch := store.Batch{ID: uuid.New(), Entries: []store.Entry{store.Entry(strings.TrimSpace(entry))}}
 	if err := journal.Append(store.Key{Project: "work", Session: id}, batch); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -17,7 +18,7 @@ func TestSessionsImport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = journal.Append(store.Key{Project: "tenant", Session: id}, store.Batch{ID: store.NewBatchID(), Entries: []store.Entry{
+	err = journal.Append(store.Key{Project: "tenant", Session: id}, store.Batch{ID: uuid.New(), Entries: []store.Entry{
 		store.Entry(`{"type":"user","uuid":"u","parentUuid":null,"timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"Hello"}}`),
 		store.Entry(`{"type":"custom-title","customTitle":"Greeting"}`),
 	}})

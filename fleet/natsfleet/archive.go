@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // An archived transcript has its entries in the archive, and in the stream one small
@@ -322,7 +323,7 @@ func (a *archiver) copy(ctx context.Context, k store.Key, entries []store.Entry)
 			size += len(entries[n])
 			n++
 		}
-		if err := a.archive.Append(ctx, k, store.Batch{ID: store.NewBatchID(), Fence: fence, Entries: entries[:n]}); err != nil {
+		if err := a.archive.Append(ctx, k, store.Batch{ID: storeimpl.NewBatchID(), Fence: fence, Entries: entries[:n]}); err != nil {
 			return err
 		}
 		entries = entries[n:]

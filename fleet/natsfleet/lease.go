@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // A lease has two subjects. The message on one names the owner and the expiry;
@@ -51,7 +52,7 @@ type leases struct {
 
 // take checks a request for a lease, and acquires it.
 func (s *leases) take(ctx context.Context, project, name, who string, ttl time.Duration) (store.Lease, error) {
-	if err := cmp.Or(store.CheckAcquire(project, name, who, ttl), ctx.Err()); err != nil {
+	if err := cmp.Or(storeimpl.CheckAcquire(project, name, who, ttl), ctx.Err()); err != nil {
 		return store.Lease{}, err
 	}
 	return s.acquire(ctx, store.Lease{Fence: store.Fence{Project: project, Name: name}, Owner: who, TTL: ttl}, false)
@@ -184,7 +185,7 @@ func epochOf(m *stored) epoch {
 
 // extend renews a lease.
 func (s *leases) extend(ctx context.Context, l store.Lease) error {
-	if err := cmp.Or(store.CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
+	if err := cmp.Or(storeimpl.CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
 		return err
 	}
 	for {

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // Metadata of a stream: the version that made it, and where its transcripts are.
@@ -141,7 +142,7 @@ func foreign(got, want jetstream.StreamConfig) error {
 			return fmt.Errorf("%w: it is not a stream of a fleet", ErrForeignStream)
 		}
 		known, _ := strconv.Atoi(layoutVersion)
-		if err := store.CheckLayout(v, known); errors.Is(err, store.ErrNewer) {
+		if err := storeimpl.CheckLayout(v, known); errors.Is(err, store.ErrNewer) {
 			return fmt.Errorf("%w: %w", ErrForeignStream, err)
 		}
 		return fmt.Errorf("%w: it has version %s, and this is version %s", ErrForeignStream, v, layoutVersion)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // A view of what is known is one request to any replica: it must have the highest sequence
@@ -49,7 +50,7 @@ func (s *records) viewAll(ctx context.Context, v store.View) ([]store.Record, er
 	if err != nil {
 		return nil, fail("view", err)
 	}
-	return store.FitView(all)
+	return storeimpl.SortView(all), nil
 }
 
 // markNow stores a mark. If it has a lower sequence than what was known, the stream was
@@ -76,7 +77,7 @@ func (s *records) viewOnce(ctx context.Context, v *view, known uint64) ([]store.
 			return nil, errStale // it was changed or dropped while a large value was read
 		case err != nil:
 			return nil, fail(r.Key, err)
-		case room < 0:
+		case room < 0 || len(all) == store.MaxViewed:
 			return nil, store.ErrTooLarge
 		}
 		all = append(all, r)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -42,7 +43,7 @@ func (g *group) add(key store.Key, entries []store.Entry) {
 	for _, e := range entries {
 		b := g.last(key)
 		if b == nil || len(b.batch.Entries) >= maxEntries || b.bytes+len(e) > maxBytes {
-			b = &batch{key: key, batch: store.Batch{ID: store.NewBatchID()}}
+			b = &batch{key: key, batch: store.Batch{ID: uuid.New()}}
 			*g = append(*g, b)
 		}
 		b.batch.Entries = append(b.batch.Entries, e)

@@ -16,6 +16,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/regular"
 	"github.com/claude-agent-go/claude/internal/transcript"
+	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -292,7 +293,7 @@ func (c *saver) flush(ctx context.Context, key store.Key) error {
 			return err
 		}
 	}
-	c.batch.ID, c.batch.Fence = store.NewBatchID(), c.lease.Fence
+	c.batch.ID, c.batch.Fence = uuid.New(), c.lease.Fence
 	if err := c.Store.Append(ctx, key, c.batch); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -28,6 +29,23 @@ type Fold struct {
 	Prompted time.Time `json:"prompted,omitzero"`
 	// Last is when anything was last said.
 	Last time.Time `json:"last,omitzero"`
+}
+
+// FoldInto adds lines to the JSON form of a Fold and returns the new one; nil is that of a
+// Fold which has seen nothing. Unreadable data counts as nil.
+func FoldInto[L ~[]byte](data []byte, lines ...L) []byte {
+	var f Fold
+	if json.Unmarshal(data, &f) != nil {
+		f = Fold{}
+	}
+	for _, l := range lines {
+		f.Add(l)
+	}
+	out, err := json.Marshal(&f)
+	if err != nil {
+		return data // a time beyond the year 9999
+	}
+	return out
 }
 
 // Add takes the next line of the transcript. A line that cannot be read is passed

@@ -13,6 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/server"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/redisstore"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // Whichever key of a transcript the server has lost, or another client has
@@ -62,7 +63,7 @@ func fillForDamage(t *testing.T, s *redisstore.Store, k store.Key) (want []strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := store.Batch{ID: store.NewBatchID(), Fence: lease.Fence}
+	b := store.Batch{ID: storeimpl.NewBatchID(), Fence: lease.Fence}
 	for i := range 3 {
 		want = append(want, fmt.Sprintf(`{"type":"user","uuid":"%d"}`, i))
 		b.Entries = append(b.Entries, store.Entry(want[i]))

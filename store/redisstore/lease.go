@@ -14,7 +14,7 @@ import (
 
 // Acquire implements [store.Leases].
 func (s *Store) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (store.Lease, error) {
-	if err := cmp.Or(store.CheckAcquire(project, name, owner, ttl), ctx.Err()); err != nil {
+	if err := cmp.Or(storeimpl.CheckAcquire(project, name, owner, ttl), ctx.Err()); err != nil {
 		return store.Lease{}, err
 	}
 	l := store.Lease{Fence: store.Fence{Project: project, Name: name}, Owner: owner, TTL: ttl}
@@ -39,7 +39,7 @@ func (s *Store) Acquire(ctx context.Context, project, name, owner string, ttl ti
 
 // Renew implements [store.Leases].
 func (s *Store) Renew(ctx context.Context, l store.Lease) error {
-	if err := cmp.Or(store.CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
+	if err := cmp.Or(storeimpl.CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
 		return err
 	}
 	_, err := s.run(ctx, renewScript(), []string{s.leaseKey(l.Project, l.Fence)}, token(l.Fence), l.TTL.Microseconds(), "", "")

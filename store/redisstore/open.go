@@ -110,7 +110,7 @@ func (s *Store) client(ctx context.Context) (redis.UniversalClient, error) {
 		text, err = s.db.Get(ctx, at).Result() // another program was faster
 	}
 	if err == nil {
-		err = store.CheckLayout(text, layoutVersion)
+		err = storeimpl.CheckLayout(text, layoutVersion)
 	}
 	if err != nil {
 		return nil, err

@@ -128,7 +128,7 @@ func (s *Store) View(ctx context.Context, v store.View) ([]store.Record, error) 
 		}
 		found = append(found, r)
 	}
-	return store.SortView(found), nil
+	return storeimpl.SortView(found), nil
 }
 
 // Scan implements [store.Records].
@@ -145,7 +145,7 @@ func (s *Store) Scan(ctx context.Context, f store.Folder, after string) iter.Seq
 
 // bounds are those of a folder for ZRANGEBYLEX, from behind a name.
 func bounds(f store.Folder, after string) (from, to string) {
-	from, to = f.Between(after)
+	from, to = storeimpl.Between(f, after)
 	if from = "(" + from; from == "(" {
 		from = "-"
 	}

@@ -275,7 +275,7 @@ func (s *Store) summary(ctx context.Context, k store.Key) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		kept.Data = store.Fold(kept.Data, store.Entry(line))
+		kept.Data = storeimpl.Fold(kept.Data, store.Entry(line))
 		kept.Count++
 	}
 	out, err := json.Marshal(kept)

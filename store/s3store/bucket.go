@@ -25,6 +25,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // objects are those of a bucket whose names begin with a prefix. They are read and
@@ -64,7 +65,7 @@ func (s *objects) layout(ctx context.Context) error {
 	}
 	o, err := s.getRaw(ctx, layoutObject)
 	if err == nil {
-		err = store.CheckLayout(string(o.body), layoutVersion)
+		err = storeimpl.CheckLayout(string(o.body), layoutVersion)
 	} else if errors.Is(err, store.ErrNotFound) {
 		err = nil
 	}

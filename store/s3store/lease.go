@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // leaseBody is the stored form of a lease. The lease begins when its object is
@@ -197,7 +198,7 @@ func (s *leases) closeAll(ctx context.Context, lease string, token int64, object
 
 // Acquire implements [store.Leases].
 func (s *Store) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (store.Lease, error) {
-	if err := cmp.Or(store.CheckAcquire(project, name, owner, ttl), ctx.Err()); err != nil {
+	if err := cmp.Or(storeimpl.CheckAcquire(project, name, owner, ttl), ctx.Err()); err != nil {
 		return store.Lease{}, err
 	}
 	l, err := s.changeLease(ctx, project, name, func(l leaseBody, o object) (leaseBody, bool, error) {
@@ -246,7 +247,7 @@ func (s *leases) setLease(ctx context.Context, l store.Lease, set func(*leaseBod
 
 // Renew implements [store.Leases].
 func (s *Store) Renew(ctx context.Context, l store.Lease) error {
-	if err := cmp.Or(store.CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
+	if err := cmp.Or(storeimpl.CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
 		return err
 	}
 	return fail(l.Name, s.setLease(ctx, l, func(now *leaseBody) { now.Owner, now.TTL = l.Owner, l.TTL }))

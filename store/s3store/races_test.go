@@ -23,6 +23,7 @@ import (
 
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/s3store"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // s3server is a server in this process that can do something before a request of
@@ -274,7 +275,7 @@ func (s *step) lists(there bool) {
 			s.must(err)
 			all = append(all, e)
 		}
-		if want := store.Fold(nil, all...); string(sum.Data) != string(want) {
+		if want := storeimpl.Fold(nil, all...); string(sum.Data) != string(want) {
 			s.t.Errorf("the summary is %s, want %s", sum.Data, want)
 		}
 	}

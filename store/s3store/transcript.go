@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // Append implements [store.Transcripts].
@@ -18,7 +19,7 @@ func (s *Store) Append(ctx context.Context, k store.Key, b store.Batch) error {
 		return err
 	}
 	if b.ID == "" {
-		b.ID = store.NewBatchID() // to find it after a lost reply
+		b.ID = storeimpl.NewBatchID() // to find it after a lost reply
 	}
 	return fail(k, s.append(ctx, k, b))
 }
@@ -110,7 +111,7 @@ func (a *appending) edit(ctx context.Context, h *head) (done bool, err error) {
 	}
 	t.Parts = append(slices.Clip(t.Parts), a.written)
 	if a.k.Sub == "" {
-		t.Summary = store.Fold(t.Summary, fresh.entries...)
+		t.Summary = storeimpl.Fold(t.Summary, fresh.entries...)
 	}
 	h.Transcripts[a.k.Sub] = t
 	return false, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/sqlstore"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // When a session is deleted and the database is closed, no file of it has what was
@@ -22,7 +23,7 @@ func TestSQLiteErases(t *testing.T) {
 	}
 	k := store.Key{Project: "p", Session: "00000000-0000-4000-8000-000000000001"}
 	entry := store.Entry(`{"type":"user","uuid":"a","text":"` + strings.Repeat(mark+" ", 2000) + `"}`)
-	if err := s.Append(t.Context(), k, store.Batch{ID: store.NewBatchID(), Entries: []store.Entry{entry}}); err != nil {
+	if err := s.Append(t.Context(), k, store.Batch{ID: storeimpl.NewBatchID(), Entries: []store.Entry{entry}}); err != nil {
 		t.Fatal(err)
 	}
 	revision, err := store.Put(t.Context(), s, store.RecordKey{Project: "p", Kind: "k", Name: "n"}, entry, 0, store.Fence{})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // fenced wants a fence to be that of the current lease, and keeps the lease so
@@ -45,7 +46,7 @@ type leased struct {
 
 // Acquire implements [store.Leases].
 func (s *Store) Acquire(ctx context.Context, project, lease, owner string, ttl time.Duration) (store.Lease, error) {
-	if err := cmp.Or(store.CheckAcquire(project, lease, owner, ttl), ctx.Err()); err != nil {
+	if err := cmp.Or(storeimpl.CheckAcquire(project, lease, owner, ttl), ctx.Err()); err != nil {
 		return store.Lease{}, err
 	}
 	out := store.Lease{Fence: store.Fence{Project: project, Name: lease}, Owner: owner, TTL: ttl}
@@ -74,7 +75,7 @@ func (s *Store) Acquire(ctx context.Context, project, lease, owner string, ttl t
 
 // Renew implements [store.Leases].
 func (s *Store) Renew(ctx context.Context, l store.Lease) error {
-	if err := cmp.Or(store.CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
+	if err := cmp.Or(storeimpl.CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
 		return err
 	}
 	return fail(name(l.Name), s.within(ctx, func(tx *sql.Tx) error {

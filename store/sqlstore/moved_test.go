@@ -13,6 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/sqlstore"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // Writes to a database whose file was moved away would never be found, so none is
@@ -35,7 +36,7 @@ func TestMovedAway(t *testing.T) {
 		"PutRecord": func() error { _, err := store.Put(t.Context(), s, k, nil, 0, store.Fence{}); return err },
 		"Acquire":   func() error { _, err := s.Acquire(t.Context(), "p", "c", "me", time.Minute); return err },
 		"Append": func() error {
-			return s.Append(t.Context(), store.Key{Project: "p", Session: "7b1d5c8e-6a3f-4e0b-9c55-0d2f8f1e2a11"}, store.Batch{ID: store.NewBatchID(), Entries: []store.Entry{store.Entry(`{}`)}})
+			return s.Append(t.Context(), store.Key{Project: "p", Session: "7b1d5c8e-6a3f-4e0b-9c55-0d2f8f1e2a11"}, store.Batch{ID: storeimpl.NewBatchID(), Entries: []store.Entry{store.Entry(`{}`)}})
 		},
 		"Delete": func() error {
 			return s.Delete(t.Context(), store.Key{Project: "p", Session: "7b1d5c8e-6a3f-4e0b-9c55-0d2f8f1e2a12"}, store.Fence{})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // Change implements [store.Records], in one transaction.
@@ -200,7 +201,7 @@ func (s *Store) View(ctx context.Context, v store.View) ([]store.Record, error) 
 			parts, args = append(parts, one+"name = ?"), append(args, f.Project, f.Kind, f.Name)
 			continue
 		}
-		from, to := f.Between("")
+		from, to := storeimpl.Between(f.Folder, "")
 		parts, args = append(parts, one+"name > ? and name < ?"), append(args, f.Project, f.Kind, from, cmp.Or(to, afterAll))
 	}
 	rows, err := s.db.QueryContext(ctx, s.d.sql("select * from ("+strings.Join(parts, " union all ")+") as viewed limit ?"), append(args, store.MaxViewed+1)...)
@@ -223,7 +224,7 @@ func (s *Store) View(ctx context.Context, v store.View) ([]store.Record, error) 
 	if err := rows.Err(); err != nil {
 		return nil, fail(name("view"), err)
 	}
-	return store.SortView(all), nil
+	return storeimpl.SortView(all), nil
 }
 
 // viewed is a folder, or a record, of a view.
@@ -271,7 +272,7 @@ func (s *Store) Scan(ctx context.Context, f store.Folder, after string) iter.Seq
 			yield(store.Record{}, err)
 			return
 		}
-		from, to := f.Between(after)
+		from, to := storeimpl.Between(f, after)
 		s.scan(ctx, f.Project, f.Kind, from, cmp.Or(to, afterAll), yield)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // fail prefixes an error with its origin, once.
@@ -68,7 +69,7 @@ func (s *Store) append(ctx context.Context, tx *sql.Tx, k store.Key, b store.Bat
 	}
 	summary := t.summary
 	if k.Sub == "" {
-		summary = store.Fold(summary, fresh...)
+		summary = storeimpl.Fold(summary, fresh...)
 	}
 	_, err = s.change(ctx, tx, "update claude_transcripts set next = ?, modified = {now}, summary = ? where id = ?", t.next+int64(len(fresh)), summary, t.id)
 	return grown, err

@@ -16,6 +16,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/watched"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/sqlstore"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // through returns a Postgres source that leads through a proxy, and the address of the server.
@@ -185,7 +186,7 @@ func BenchmarkChange(b *testing.B) {
 			b.SetParallelism(8) // on two processors
 			b.ResetTimer()
 			b.RunParallel(func(pb *testing.PB) {
-				k, revision := watched.Record(store.NewBatchID()), int64(0)
+				k, revision := watched.Record(storeimpl.NewBatchID()), int64(0)
 				for pb.Next() {
 					next, err := s.Change(b.Context(), store.Fence{}, store.RecordChange{Key: k, Value: make([]byte, 500), Revision: revision})
 					if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // BenchmarkAppend measures what a turn costs a store: two batches of five entries
@@ -24,7 +25,7 @@ func BenchmarkAppend(b *testing.B, s store.Sessions) {
 	for b.Loop() {
 		begin := time.Now()
 		for range 2 {
-			batch := store.Batch{ID: store.NewBatchID(), Fence: lease.Fence}
+			batch := store.Batch{ID: storeimpl.NewBatchID(), Fence: lease.Fence}
 			for range 5 {
 				n++
 				batch.Entries = append(batch.Entries, store.Entry(fmt.Sprintf(`{"type":"user","uuid":"%d","pad":%q}`, n, pad)))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 func listings() []contract {
@@ -144,8 +145,8 @@ func summaryIsFold(s *subject) {
 			continue
 		}
 		got := collect(s.t, s.Fleet.List(s.t.Context(), s.project))
-		if len(got) != 1 || got[0].Session != k.Session || !bytes.Equal(got[0].Data, store.Fold(nil, entries...)) {
-			s.t.Fatalf("after %d batches: %q\nwant %s", i+1, got, store.Fold(nil, entries...))
+		if len(got) != 1 || got[0].Session != k.Session || !bytes.Equal(got[0].Data, storeimpl.Fold(nil, entries...)) {
+			s.t.Fatalf("after %d batches: %q\nwant %s", i+1, got, storeimpl.Fold(nil, entries...))
 		}
 	}
 	got := collect(s.t, s.again().List(s.t.Context(), s.project))
@@ -209,7 +210,7 @@ func summaryOwnBytes(s *subject) {
 		}
 	}
 	s.append(k, said("2", "two"))
-	want := store.Fold(nil, collect(s.t, store.Entries(s.t.Context(), s, k))...)
+	want := storeimpl.Fold(nil, collect(s.t, store.Entries(s.t.Context(), s, k))...)
 	if got := collect(s.t, s.Fleet.List(s.t.Context(), s.project)); len(got) != 1 || !bytes.Equal(got[0].Data, want) {
 		s.t.Errorf("summaries %q, want %q", got, want)
 	}

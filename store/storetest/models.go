@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // models are random steps, taken in the store and in a model of it that is a few maps.
@@ -210,7 +211,7 @@ func (w *walk) compareTranscripts(keys []store.Key, held map[store.Key]*heldTran
 		for _, l := range h.lines {
 			entries = append(entries, store.Entry(l))
 		}
-		sessions[k.Session] = store.Fold(nil, entries...)
+		sessions[k.Session] = storeimpl.Fold(nil, entries...)
 	}
 	listed := w.ids(from, w.project)
 	slices.Sort(listed)
@@ -370,7 +371,7 @@ func (w *walk) compareRecords(keys []store.RecordKey, held map[store.RecordKey]s
 				want = append(want, rec)
 			}
 		}
-		want = store.SortView(want)
+		want = storeimpl.SortView(want)
 		if a, b := text(got), text(want); !slices.Equal(a, b) {
 			w.fatal("%s:\n%s\nwant\n%s", what, strings.Join(a, "\n"), strings.Join(b, "\n"))
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // races are promises about calls that meet.
@@ -77,7 +78,7 @@ func summariesOfMany(s *subject) {
 		})
 	}
 	wg.Wait()
-	want := store.Fold(nil, collect(s.t, store.Entries(s.t.Context(), s, k))...)
+	want := storeimpl.Fold(nil, collect(s.t, store.Entries(s.t.Context(), s, k))...)
 	for _, from := range []store.Fleet{sum, s.again()} {
 		got := collect(s.t, from.List(s.t.Context(), s.project))
 		if len(got) != 1 || !bytes.Equal(got[0].Data, want) {

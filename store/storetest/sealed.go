@@ -13,6 +13,7 @@ import (
 	"iter"
 
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // sealed is a store that encrypts what was said. The uuid of an entry stays readable,
@@ -131,7 +132,7 @@ func (s sealed) summary(ctx context.Context, k store.Key) (data []byte, err erro
 		if err != nil {
 			return nil, err
 		}
-		data = store.Fold(data, e)
+		data = storeimpl.Fold(data, e)
 	}
 	return data, nil
 }

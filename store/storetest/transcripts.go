@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
 // transcripts are the promises of every store.
@@ -52,7 +53,7 @@ func manyWriters(s *subject) {
 	for w, h := range handles {
 		wg.Go(func() {
 			for i := range batches {
-				b := batch(store.NewBatchID(), line(fmt.Sprintf("%d-%d-1", w, i)), line(fmt.Sprintf("%d-%d-2", w, i)), line("shared"))
+				b := batch(storeimpl.NewBatchID(), line(fmt.Sprintf("%d-%d-1", w, i)), line(fmt.Sprintf("%d-%d-2", w, i)), line("shared"))
 				if err := h.Append(s.t.Context(), k, b); err != nil {
 					s.t.Errorf("writer %d: %v", w, err)
 				}

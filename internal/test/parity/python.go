@@ -89,7 +89,7 @@ func pythonExports() map[string]entry {
 		"InMemorySessionStore":      {here: "store.Memory"},
 		"Transport":                 {here: "Transport"},
 		"create_sdk_mcp_server":     {here: "tool.NewServer"},
-		"fold_session_summary":      {here: "store.Fold"},
+		"fold_session_summary":      {here: "storeimpl.Fold"},
 		"delete_session":            {here: "history.History.Delete"},
 		"fork_session":              {here: "history.History.Fork"},
 		"get_session_info":          {here: "history.History.Info"},

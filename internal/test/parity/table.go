@@ -111,7 +111,7 @@ func exports() map[string]entry {
 		"createSdkMcpServer":          {here: "tool.NewServer"},
 		"deleteSession":               {"history.History.Delete", "removes the copies of files that were kept to rewind to as well"},
 		"filterEscalatingDefaultMode": {"", "works on settings that were resolved without the CLI; see resolveSettings"},
-		"foldSessionSummary":          {here: "store.Fold"},
+		"foldSessionSummary":          {here: "storeimpl.Fold"},
 		"forkSession":                 {"history.History.Fork", "ends before a tool call that a hook has put off, unless told otherwise"},
 		"getSessionInfo":              {here: "history.History.Info"},
 		"getSessionMessages":          {here: "history.Transcript.Messages"},

@@ -13,7 +13,7 @@ import (
 // packages of strictly lower layers.
 func layers() [][]string {
 	return [][]string{
-		{"internal/colour", "internal/durable", "internal/feed", "internal/filelock", "internal/jsonx", "internal/matcher", "internal/ndjson", "internal/private", "internal/regular", "internal/terminal", "internal/uuid", "internal/webpush", "internal/docs", "internal/release/platform", "internal/test/long", "internal/test/need", "serve/api", "telemetry", "fleet/internal/shrink"},
+		{"internal/colour", "internal/durable", "internal/feed", "internal/filelock", "internal/jsonx", "internal/matcher", "internal/ndjson", "internal/private", "internal/regular", "internal/terminal", "internal/uuid", "internal/webpush", "internal/docs", "internal/release/platform", "internal/test/long", "internal/test/need", "serve/api", "store/internal/rule", "telemetry", "fleet/internal/shrink"},
 		{"internal/edit", "internal/markdown", "serve/client", "serve/internal/openapi", "internal/schema", "internal/scratch", "internal/secret", "internal/transcript", "internal/test/npm", "acp/schema"},
 		{"internal/form", "internal/proc", "permission", "store", "internal/test/officialsdk", "acp/internal/rpc"},
 		{"control", "internal/recordform", "internal/show", "permission/policy", "store/storeimpl", "workspace"},
