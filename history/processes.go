@@ -25,7 +25,9 @@ const maxRunning = 64 << 10
 
 // Processes returns, in order, the ids of the processes that have a session open:
 // the CLIs that are registered in the configuration directory and are alive. If two
-// CLIs continue one session, the additions of one are lost, and nothing locks it.
+// CLIs continue one session, the additions of one are lost, and nothing locks it. A CLI
+// that ends removes its registration before it writes its last lines: on Linux, one that
+// package claude has started for the session counts until its process is over.
 //
 // Not every CLI is seen: an old one does not register, one on another machine or in
 // another container that shares the directory seems dead here, and one that continues
@@ -49,12 +51,10 @@ func (h *History) Processes(ctx context.Context, id string) (pids []int, err err
 	}
 	defer r.Close()
 	entries, err := fs.ReadDir(r.FS(), runningDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("claude: history: %w", err)
 	}
+	elsewhere := make(map[int]bool) // in another session
 	for _, e := range entries {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -63,12 +63,21 @@ func (h *History) Processes(ctx context.Context, id string) (pids []int, err err
 			continue
 		}
 		cli, ok := readRunning(r, path.Join(runningDir, e.Name()))
-		if ok && strings.EqualFold(cli.Session, id) && cli.alive() && !slices.Contains(pids, cli.PID) {
+		switch {
+		case !ok || !cli.alive():
+		case strings.EqualFold(cli.Session, id):
 			pids = append(pids, cli.PID)
+		default:
+			elsewhere[cli.PID] = true
+		}
+	}
+	for _, pid := range startedFor(id) {
+		if !elsewhere[pid] {
+			pids = append(pids, pid)
 		}
 	}
 	slices.Sort(pids)
-	return pids, nil
+	return slices.Compact(pids), nil
 }
 
 // running is the record of a running CLI.

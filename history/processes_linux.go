@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 // startOf returns when a process was started, in the notation of the CLI's record:
@@ -20,4 +23,28 @@ func startOf(pid int) string {
 		return ""
 	}
 	return string(fields[19])
+}
+
+// startedFor returns the processes whose arguments say that they continue a session, as
+// package claude writes them. Those of one that is over are empty.
+func startedFor(session string) (pids []int) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if err != nil {
+			continue
+		}
+		args := strings.Split(string(line), "\x00")
+		if !slices.Contains(args, "--fork-session") && (slices.Contains(args, "--resume="+session) || slices.Contains(args, "--session-id="+session)) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }

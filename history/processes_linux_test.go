@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -85,6 +86,52 @@ func TestProcessIDReused(t *testing.T) {
 			}
 			if got, err := history.Disk(dir).Processes(t.Context(), id); err != nil || !slices.Equal(got, c.want) {
 				t.Errorf("got %v, %v, want %v", got, err, c.want)
+			}
+		})
+	}
+}
+
+// A CLI that ends has removed its record, and has the session open until it is over. One
+// that forks the session or has gone on to another does not have it open.
+func TestProcessThatEnds(t *testing.T) {
+	const id, other = "00000000-0000-4000-8000-0000000000aa", "00000000-0000-4000-8000-0000000000bb"
+	for name, c := range map[string]struct {
+		args  []string
+		other bool // it is registered with another session
+		found bool
+	}{
+		"begun":            {[]string{"--session-id=" + id}, false, true},
+		"resumed":          {[]string{"--verbose", "--resume=" + id}, false, true},
+		"forked":           {[]string{"--resume=" + id, "--fork-session"}, false, false},
+		"another":          {[]string{"--resume=" + other}, false, false},
+		"gone on to other": {[]string{"--resume=" + id}, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), "/bin/sh", append([]string{"-c", "echo; read line", "sh"}, c.args...)...)
+			stdin, err1 := cmd.StdinPipe()
+			stdout, err2 := cmd.StdoutPipe()
+			if err := errors.Join(err1, err2, cmd.Start()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := stdout.Read(make([]byte, 1)); err != nil { // until it runs, it has our arguments
+				t.Fatal(err)
+			}
+			files := map[string]string{"//sessions/x": ""}
+			if c.other {
+				files["//sessions/1.json"] = fmt.Sprintf(`{"pid":%d,"sessionId":%q}`, cmd.Process.Pid, other)
+			}
+			h := history.Disk(configWith(t, files))
+			var want []int
+			if c.found {
+				want = []int{cmd.Process.Pid}
+			}
+			if got, err := h.Processes(t.Context(), id); err != nil || !slices.Equal(got, want) {
+				t.Errorf("got %v, %v, want %v", got, err, want)
+			}
+			stdin.Close()
+			_ = cmd.Wait() // read has failed
+			if got, err := h.Processes(t.Context(), id); err != nil || len(got) > 0 {
+				t.Errorf("got %v, %v after its end", got, err)
 			}
 		})
 	}
