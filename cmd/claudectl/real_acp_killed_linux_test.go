@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -28,25 +29,62 @@ func TestRealACPKilled(t *testing.T) {
 	cli := realcli.Need(t, realcli.Version)
 	var table []string
 	for at, whole := 1, false; !whole; at++ {
+		ran := false
 		ok := t.Run(fmt.Sprintf("frame %d", at), func(t *testing.T) {
+			ran = true
 			var row string
 			row, whole = newKill(t, cli).run(t, at)
 			table = append(table, row)
 		})
-		if !ok {
+		if !ok || !ran {
 			break
 		}
 	}
-	t.Logf("%d frames:\n%s", len(table), strings.Join(table, "\n"))
-	if !strings.Contains(strings.Join(table, "\n"), "question") {
-		t.Error("not killed while the question was open")
+	t.Logf("%d kills:\n%s", len(table), strings.Join(table, "\n"))
+}
+
+// TestRealACPKilledAtQuestion kills the program while its question is open. The CLI sees
+// the end of its input and a signal, in either order; if it has the time, it refuses the
+// call and the model comments on that. Both times the question is asked again.
+func TestRealACPKilledAtQuestion(t *testing.T) {
+	cli := realcli.Need(t, realcli.Version)
+	unsignalled := filepath.Join(t.TempDir(), "cli")
+	script := fmt.Sprintf("#!/bin/sh\ntrap '' TERM\n'%s' \"$@\"\n", cli) // the signal is for the shell
+	if err := os.WriteFile(unsignalled, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, cli := range map[string]string{"signal": cli, "end of input": unsignalled} {
+		t.Run(name, func(t *testing.T) {
+			k := newKill(t, cli)
+			if row, _ := k.run(t, atQuestion); !strings.Contains(row, "question") {
+				t.Error("not killed while the question was open")
+			}
+			const refusal = "Tool permission stream closed"
+			if name == "end of input" && !k.inTranscript(refusal) {
+				t.Error("the CLI did not refuse the call")
+			}
+			k.onceMore(t)
+			calls := k.model.Calls()
+			var read []byte
+			for _, m := range calls[len(calls)-1].Messages {
+				read = append(append(read, m.Content...), '\n')
+			}
+			if n := bytes.Count(read, []byte(`"type":"tool_result"`)); n != 1 || bytes.Contains(read, []byte(refusal)) {
+				t.Errorf("the model reads %d results of the call, want that of its run alone:\n%s", n, read)
+			}
+		})
 	}
 }
+
+// atQuestion is the frame with the question, wherever it comes.
+const atQuestion = -1
 
 // kill is a program to be killed, with its editor.
 type kill struct {
 	cli, home, mark string
+	session         schema.SessionID
 	env             []string
+	model           *claudetest.Model
 
 	mu       sync.Mutex
 	cmd      *exec.Cmd
@@ -71,7 +109,7 @@ func newKill(t *testing.T, cli string) *kill {
 	t.Cleanup(func() { model.Close() })
 	mark := leak.Processes(t)
 	env, home := realcli.Env(t, base)
-	return &kill{cli: cli, home: home, mark: mark, env: append(env, asProgram+"=1", mark), said: make(chan string, 1000)}
+	return &kill{cli: cli, home: home, mark: mark, env: append(env, asProgram+"=1", mark), model: model, said: make(chan string, 1000)}
 }
 
 // start starts the program and introduces the editor.
@@ -108,12 +146,31 @@ func (k *kill) count(name string) (killed bool) {
 		return false
 	}
 	k.frame++
-	if k.frame != k.at {
+	if question := name == "question"; k.frame != k.at && !(question && k.at == atQuestion) {
 		return false
+	} else if question {
+		k.stored()
 	}
 	k.last = name
 	k.cmd.Process.Signal(syscall.SIGKILL)
 	return true
+}
+
+// stored waits until the CLI has stored the call that a question is about. It gathers the
+// lines of a transcript for 100 ms; a person takes longer to answer.
+func (k *kill) stored() {
+	for begin := time.Now(); time.Since(begin) < 30*time.Second && !k.inTranscript(`"type":"tool_use"`); {
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+// inTranscript reports whether a transcript has a text.
+func (k *kill) inTranscript(text string) bool {
+	files, _ := filepath.Glob(filepath.Join(k.home, ".claude", "projects", "*", "*.jsonl"))
+	return slices.ContainsFunc(files, func(file string) bool {
+		data, _ := os.ReadFile(file)
+		return bytes.Contains(data, []byte(text))
+	})
 }
 
 func (k *kill) update(_ schema.SessionID, up schema.SessionUpdate) {
@@ -160,6 +217,7 @@ func (k *kill) ran() int {
 func (k *kill) run(t *testing.T, at int) (row string, whole bool) {
 	d := k.start(t)
 	id := d.New(t, k.home)
+	k.session = id
 	k.mu.Lock()
 	k.at, k.prompted = at, true
 	k.mu.Unlock()
@@ -188,6 +246,7 @@ func (k *kill) run(t *testing.T, at int) (row string, whole bool) {
 		}
 		d.Close()
 		k.cmd.Wait()
+		k.allEnded(t)
 		return fmt.Sprintf("%2d %-28s not stored yet: nothing is asked, nothing ran", at, last), whole
 	}
 	switch open := asked > 0 && !answered; {
@@ -210,11 +269,7 @@ func (k *kill) run(t *testing.T, at int) (row string, whole bool) {
 	if err := k.cmd.Wait(); err != nil {
 		t.Errorf("exit: %v", err)
 	}
-	for begin := time.Now(); len(leak.MarkedBy(k.mark)) > 0; <-time.After(10 * time.Millisecond) {
-		if time.Since(begin) > 30*time.Second {
-			t.Fatalf("left: %q", leak.MarkedBy(k.mark))
-		}
-	}
+	k.allEnded(t)
 	row = fmt.Sprintf("%2d %-28s asked %d, ran %d; after the load asked %d, ran %d", at, last, asked, before, again, ran)
 	t.Log(row)
 	switch {
@@ -230,6 +285,34 @@ func (k *kill) run(t *testing.T, at int) (row string, whole bool) {
 		t.Errorf("asked %d times, ran %d times", again, ran)
 	}
 	return row, whole
+}
+
+// onceMore opens the session again, so that the CLI reads the whole conversation from
+// its transcript, and prompts it.
+func (k *kill) onceMore(t *testing.T) {
+	t.Helper()
+	d := k.start(t)
+	if err := d.Call(t.Context(), schema.MethodAgentSessionLoad, schema.LoadSessionRequest{SessionID: k.session, Cwd: k.home}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Prompt(t.Context(), k.session, "Once more."); err != nil {
+		t.Error(err)
+	}
+	d.Close()
+	if err := k.cmd.Wait(); err != nil {
+		t.Errorf("exit: %v", err)
+	}
+	k.allEnded(t)
+}
+
+// allEnded waits for the end of all processes that the program has left.
+func (k *kill) allEnded(t *testing.T) {
+	t.Helper()
+	for begin := time.Now(); len(leak.MarkedBy(k.mark)) > 0; <-time.After(10 * time.Millisecond) {
+		if time.Since(begin) > 30*time.Second {
+			t.Fatalf("left: %q", leak.MarkedBy(k.mark))
+		}
+	}
 }
 
 // await waits for a text.

@@ -299,8 +299,11 @@ func (t *tree) answers(i int32, own []bool, calls map[mark]mark) mark {
 		return t.entry(p).answer
 	}
 	e := t.entry(i)
-	if p := t.owners[e.source]; p != none && own[p] {
-		return t.entry(p).answer
+	if p := t.owners[e.source]; p != none {
+		if own[p] {
+			return t.entry(p).answer
+		}
+		return 0 // of an answer that was repeated elsewhere, with its calls
 	}
 	for _, r := range t.results(e) {
 		if answer := calls[r.mark]; answer != 0 {

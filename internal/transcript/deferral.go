@@ -62,6 +62,36 @@ func (m *Marker) Line() ([]byte, error) {
 	})
 }
 
+// Repeated is a line of an answer that stands for one of another answer.
+type Repeated struct {
+	UUID   string
+	Parent string // "" for that of the line
+	Answer string // its message id
+	Time   time.Time
+}
+
+// Line returns a line with the new ids and time.
+func (r *Repeated) Line(line []byte) ([]byte, error) {
+	return rewrite(line, func(name string, value []byte) ([]byte, error) {
+		switch {
+		case name == "uuid":
+			return jsonx.AppendText(nil, r.UUID), nil
+		case name == "parentUuid" && r.Parent != "":
+			return jsonx.AppendText(nil, r.Parent), nil
+		case name == "timestamp":
+			return jsonx.AppendText(nil, lineTime(r.Time)), nil
+		case name == "message":
+			return rewrite(value, func(name string, value []byte) ([]byte, error) {
+				if name == "id" {
+					return jsonx.AppendText(nil, r.Answer), nil
+				}
+				return value, nil
+			})
+		}
+		return value, nil
+	})
+}
+
 // Note is a line by which a CLI that resumes a session gives the model a text, as it does
 // with what a hook has to say.
 type Note struct {

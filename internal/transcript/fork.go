@@ -191,6 +191,16 @@ func (c *Copy) Note(line []byte) []byte {
 // rewrite copies an object. Change returns the new value of a member, nil to
 // leave it out; what it does not decide about gets its ids replaced.
 func (c *Copy) rewrite(line []byte, change func(name string, value []byte) ([]byte, bool)) ([]byte, error) {
+	return rewrite(line, func(name string, value []byte) ([]byte, error) {
+		if to, decided := change(name, value); decided {
+			return to, nil
+		}
+		return c.replace(value), nil
+	})
+}
+
+// rewrite copies an object. Change returns the new value of a member, nil to leave it out.
+func rewrite(line []byte, change func(name string, value []byte) ([]byte, error)) ([]byte, error) {
 	m, err := jsonx.Walk(line)
 	if err != nil {
 		return nil, err
@@ -205,12 +215,12 @@ func (c *Copy) rewrite(line []byte, change func(name string, value []byte) ([]by
 		if name == nil {
 			return append(out, '}'), nil
 		}
-		to, decided := change(string(name), value)
-		if decided && to == nil {
-			continue
+		to, err := change(string(name), value)
+		if err != nil {
+			return nil, err
 		}
-		if !decided {
-			to = c.replace(value)
+		if to == nil {
+			continue
 		}
 		if len(out) > 1 {
 			out = append(out, ',')
@@ -254,6 +264,12 @@ func Title(session, title string) []byte {
 // Tag returns the line that tags a session; "" takes the tag away.
 func Tag(session, tag string) []byte {
 	return noteLine("tag", "tag", tag, session)
+}
+
+// Leaf returns the note that names the line with which a conversation ends, for a CLI that finds
+// several such lines.
+func Leaf(session, uuid string) []byte {
+	return noteLine("last-prompt", "leafUuid", uuid, session)
 }
 
 // archivedKind is the type of the line that marks a session in a store as
