@@ -83,6 +83,38 @@ func TestNoPermission(t *testing.T) {
 	}
 }
 
+// A folder of subagents that may not be read hides none of the others.
+func TestClosedFolderOfSubagents(t *testing.T) {
+	config := configWith(t, map[string]string{
+		sid(1) + ".jsonl": exchange(sid(1), "", "one", "1"),
+		sid(1) + "/subagents/a-closed/agent-xyz.jsonl":      exchange(sid(1), "", "look", "seen"),
+		sid(1) + "/subagents/agent-abc.jsonl":               exchange(sid(1), "", "look", "seen"),
+		sid(1) + "/subagents/workflows/agent-def.jsonl":     exchange(sid(1), "", "look", "seen"),
+		sid(1) + "/subagents/workflows/agent-note.json":     "{}",
+		sid(1) + "/subagents/workflows/other-ghi.jsonl":     exchange(sid(1), "", "look", "seen"),
+		sid(1) + "/subagents/workflows/agent-a b.jsonl":     exchange(sid(1), "", "look", "seen"),
+		sid(1) + "/subagents/workflows/agent-def.meta.json": `{"agentType":"explorer","toolUseId":"t9","parentAgentId":"abc"}`,
+	})
+	err := filepath.WalkDir(filepath.Dir(config), func(path string, d fs.DirEntry, err error) error {
+		return errors.Join(err, os.Chmod(path, 0o755))
+	})
+	closed := filepath.Join(config, "projects", "-work", sid(1), "subagents", "a-closed")
+	if err := errors.Join(err, os.Chmod(closed, 0)); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(closed, 0o755)
+	asNobody(t, func() {
+		tr, err := history.Disk(config).Read(t.Context(), sid(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		agents, err := tr.Subagents(t.Context())
+		if err != nil || len(agents) != 2 || agents[0].ID != "abc" || agents[1].ID != "def" || agents[1].Parent != "abc" || agents[1].ToolUseID != "t9" {
+			t.Errorf("%+v, %v", agents, err)
+		}
+	})
+}
+
 // A session that cannot be removed whole, whichever part of it stays, keeps its
 // transcript, so that it is found and deleted when that is possible.
 func TestDeleteInTwoAttempts(t *testing.T) {
