@@ -35,3 +35,25 @@ func TestFramesWhereverCut(t *testing.T) {
 		}
 	}
 }
+
+// An event that is cut before the blank line behind it does not count, even when the cut
+// is between two lines of its data.
+func TestFramesCutShort(t *testing.T) {
+	t.Parallel()
+	const stream = "event: a\ndata: {\"one\":\ndata: 1}\n\nevent: b\ndata: {}\n\nretry: 7\n\n"
+	for i := range len(stream) + 1 {
+		f, got := newFrames(strings.NewReader(stream[:i])), 0
+		for {
+			x, err := f.next()
+			if err != nil {
+				break
+			}
+			if got++; x.event == "a" && string(x.data) != "{\"one\":\n1}" {
+				t.Errorf("cut after %d bytes: %q", i, x.data)
+			}
+		}
+		if want := strings.Count(stream[:i], "\n\n"); got != want {
+			t.Errorf("cut after %d bytes: %d events, want %d", i, got, want)
+		}
+	}
+}

@@ -55,9 +55,18 @@ func (p *page) decide(q *request) error {
 		return bad("The form names no decision. Load the page again.")
 	}
 	if _, err := p.service.Decide(q.Context(), q.user, id, d); err != nil {
-		return err
+		return unlikeSeen(err)
 	}
 	return p.done(q, local(sent.Get("back"), "/"), string(d.Decision))
+}
+
+// unlikeSeen puts the problem of a form about an older question in words for people, who
+// know nothing of digests.
+func unlikeSeen(err error) error {
+	if problem, ok := asProblem(err); !ok || problem.Type != "/problems/changed" {
+		return err
+	}
+	return &api.Problem{Title: "The question is not what you saw", Status: http.StatusConflict, Detail: "It has changed since. Nothing was decided. Load the page again, and look at what is asked now."}
 }
 
 // answer reads the answers to questions: q0 holds labels, w0 the user's own words. The
