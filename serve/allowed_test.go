@@ -180,10 +180,15 @@ func TestRunOfOneWhoMayNoLonger(t *testing.T) {
 	}
 }
 
-// countingStore counts how often the heads of logs are read.
+// countingStore counts how often the heads of logs are read, and all writes.
 type countingStore struct {
 	store.Records
-	heads atomic.Int64
+	heads, writes atomic.Int64
+}
+
+func (s *countingStore) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	s.writes.Add(1)
+	return s.Records.Change(ctx, f, c...)
 }
 
 func (s *countingStore) View(ctx context.Context, v store.View) ([]store.Record, error) {

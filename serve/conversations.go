@@ -139,18 +139,21 @@ func standing(all []listed) []listed {
 // head of each log.
 func (cs *conversations) read(ctx context.Context, u api.User, all []listed, seen func(*note, *logHead)) ([]api.Conversation, error) {
 	out := make([]api.Conversation, 0, len(all))
+	keys := make([]string, len(all))
 	for i := range all {
+		keys[i] = all[i].note.Key
+	}
+	err := cs.book.heads(ctx, keys, func(i int, head *logHead) {
 		n, c := &all[i].note, all[i].Conversation
-		head, _, err := cs.book.head(ctx, n.Key)
-		if err != nil {
-			return nil, err
-		}
-		seen(n, &head)
+		seen(n, head)
 		c.LastSeq, c.Context = head.last(), head.Context.use()
 		c.Unread = n.unread(u, c.LastSeq)
 		if n.Deleted.IsZero() {
 			out = append(out, c)
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }

@@ -44,10 +44,13 @@ func TestQuietConversationsAreNotRead(t *testing.T) {
 			}()
 		}
 		<-time.After(time.Hour)
-		before := records.heads.Load()
+		before, written := records.heads.Load(), records.writes.Load()
 		<-time.After(time.Hour)
 		if n := records.heads.Load() - before; n > conversations*12 {
 			t.Errorf("%d reads in an hour", n)
+		}
+		if n := records.writes.Load() - written; n != 0 || written == 0 {
+			t.Errorf("%d writes in an hour in which nothing happened, %d before", n, written)
 		}
 		other, err := serve.New(r.fleet, serve.Options{Records: db, Project: "p", Presets: r.options.Presets, Logger: r.options.Logger})
 		if err != nil {

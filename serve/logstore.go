@@ -91,6 +91,56 @@ func (b logStore) head(ctx context.Context, key string) (logHead, int64, error) 
 	return h, revision, err
 }
 
+// headsAtOnce is how many heads are read with one view: few calls, and little in memory.
+const headsAtOnce = 50
+
+// heads calls seen with the head of each log, in order. It asks the store once for many of
+// them.
+func (b logStore) heads(ctx context.Context, keys []string, seen func(i int, h *logHead)) error {
+	for from, n := 0, headsAtOnce; from < len(keys); {
+		some := keys[from:min(from+n, len(keys))]
+		found, err := b.viewHeads(ctx, some)
+		if errors.Is(err, store.ErrTooLarge) && n > 1 { // they are long
+			n /= 2
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for i, key := range some {
+			h := logHead{First: 1}
+			if r, ok := found[b.at(key, headName)]; ok {
+				h = logHead{}
+				if err := decodeRecord(r, &h); err != nil {
+					return err
+				}
+			}
+			seen(from+i, &h)
+		}
+		from += len(some)
+	}
+	return nil
+}
+
+// viewHeads reads the heads that exist.
+func (b logStore) viewHeads(ctx context.Context, keys []string) (map[store.RecordKey]store.Record, error) {
+	var v store.View
+	for _, key := range keys {
+		if at := b.at(key, headName); at.Check() == nil { // others have no log
+			v.Keys = append(v.Keys, at)
+		}
+	}
+	if len(v.Keys) == 0 {
+		return nil, nil
+	}
+	records, err := b.records.View(ctx, v)
+	found := make(map[store.RecordKey]store.Record, len(records))
+	for _, r := range records {
+		found[r.Key] = r
+	}
+	return found, err
+}
+
 // put writes the head. If the head has grown long, put first turns its events into a
 // segment.
 func (b logStore) put(ctx context.Context, key string, h logHead, revision int64) (logHead, int64, error) {

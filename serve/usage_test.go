@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
@@ -169,16 +171,26 @@ func TestDailyBudget(t *testing.T) {
 // watchedStore counts the heads of logs that are read for a request.
 type watchedStore struct {
 	store.Fleet
-	heads atomic.Int64
+	heads, views atomic.Int64 // views read them
+	most         atomic.Int64 // heads that fit in a view; 0: any number
 }
 
 // ofRequest marks the context of the request.
 type ofRequest struct{}
 
 func (w *watchedStore) View(ctx context.Context, v store.View) ([]store.Record, error) {
-	k := v.Keys[0]
-	if k.Kind == "serve-log" && strings.HasSuffix(k.Name, "/head") && ctx.Value(ofRequest{}) != nil {
-		w.heads.Add(1)
+	heads := int64(0)
+	for _, k := range v.Keys {
+		if k.Kind == "serve-log" && strings.HasSuffix(k.Name, "/head") && ctx.Value(ofRequest{}) != nil {
+			heads++
+		}
+	}
+	if heads > w.most.Load() && w.most.Load() > 0 {
+		return nil, store.ErrTooLarge
+	}
+	if heads > 0 {
+		w.heads.Add(heads)
+		w.views.Add(1)
 	}
 	return w.Fleet.View(ctx, v)
 }
@@ -215,6 +227,51 @@ func TestOverview(t *testing.T) {
 		}
 		if sum := get[api.Usage](ada, "/v1/usage?from="+since.UTC().Format(time.DateOnly)).Total.CostUSD; got.SpentUSD != sum || (sum > 0) != (day == 0) {
 			t.Errorf("%v was spent, and the sum is %v", got.SpentUSD, sum)
+		}
+	}
+}
+
+// A thousand conversations are read with few calls of the store, each of them once, and
+// stay in their order.
+func TestOverviewOfMany(t *testing.T) {
+	t.Parallel()
+	const many = 1000
+	db := &watchedStore{Fleet: store.Memory()}
+	root := t.TempDir()
+	r := newService(t, db, root, func(o *fleet.Options) { o.Session, o.MaxLive = nil, fleet.NoCLIs }, nil)
+	s := r.server.Service()
+	ids := make(map[string]bool)
+	for i := range many {
+		c, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ids[c.ID] = i%70 == 0; ids[c.ID] { // these have an event
+			if _, err := s.Change(t.Context(), operator, c.ID, api.Change{Title: new("renamed")}, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for most, views := range map[int64]int64{0: 20, 20: 84} { // 1000 by 50, and by 12 after 50 and 25 were too many
+		db.most.Store(most)
+		db.views.Store(0)
+		db.heads.Store(0)
+		got, err := s.Overview(context.WithValue(t.Context(), ofRequest{}, true), operator, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, of := db.views.Load(), db.heads.Load(); n != views || of != many {
+			t.Errorf("%d heads were read with %d views, want %d with %d", of, n, many, views)
+		}
+		left := maps.Clone(ids)
+		for i, c := range got.Conversations {
+			if i > 0 && c.Created.After(got.Conversations[i-1].Created) || (c.LastSeq > 0) != left[c.ID] {
+				t.Fatalf("conversation %d: %+v", i, c)
+			}
+			delete(left, c.ID)
+		}
+		if len(left) > 0 || len(got.Conversations) != many {
+			t.Errorf("%d conversations, %d are missing", len(got.Conversations), len(left))
 		}
 	}
 }
