@@ -245,6 +245,7 @@ func TestBadOptions(t *testing.T) {
 		"a bad network":        {Credential: good, Networks: make([]netip.Prefix, 1)},
 		"a bad path":           {Credential: good, AlsoAllow: []string{"v1/models"}},
 		"a negative bound":     {Credential: good, Bounds: egress.Bounds{Idle: -1}},
+		"a negative time":      {Credential: good, KeepCredential: -1},
 	} {
 		if _, err := egress.New(o); err == nil || strings.Contains(err.Error(), realKey) {
 			t.Errorf("%s: %v", name, err)

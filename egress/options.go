@@ -28,7 +28,7 @@ type Options struct {
 	// and are not shown to the conversation.
 	Credential func(ctx context.Context, c Conversation) (Credential, error)
 	// KeepCredential is for how long an answer of Credential is used. Zero: one minute.
-	// Negative: for one request.
+	// A nanosecond: for one request.
 	KeepCredential time.Duration
 
 	// Upstream is the address of the API. Empty: [DefaultUpstream]. It must be https,

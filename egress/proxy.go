@@ -47,6 +47,9 @@ func New(o Options) (*Proxy, error) {
 	if o.Credential == nil {
 		return nil, errors.New("claude: egress: Credential is missing")
 	}
+	if o.KeepCredential < 0 {
+		return nil, errors.New("claude: egress: KeepCredential is negative")
+	}
 	if err := o.Bounds.check(); err != nil {
 		return nil, err
 	}
