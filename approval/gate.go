@@ -410,14 +410,14 @@ func (g *Gate) await(ctx context.Context, q Question, deferrable bool) (permissi
 		if over {
 			return g.giveUp(ctx, q, deferrable)
 		}
-		over = g.wait(ctx, changed, patience.C)
+		over = g.wait(ctx, changed, g.inbox.pause(ctx, q.Deadline), patience.C)
 	}
 }
 
 // wait waits for the next event. It returns true when the call need not be
 // waited for any longer.
-func (g *Gate) wait(ctx context.Context, changed <-chan struct{}, patience <-chan time.Time) (over bool) {
-	poll := time.NewTimer(g.inbox.poll)
+func (g *Gate) wait(ctx context.Context, changed <-chan struct{}, every time.Duration, patience <-chan time.Time) (over bool) {
+	poll := time.NewTimer(every)
 	defer poll.Stop()
 	select {
 	case <-changed:

@@ -45,7 +45,7 @@ type Inbox interface {
 type Questions struct {
 	records store.Records
 	project string
-	poll    time.Duration
+	every   func() time.Duration // see PollEvery
 
 	mu      sync.Mutex
 	changed chan struct{} // closed at the next change made here
@@ -56,13 +56,22 @@ var _ Inbox = (*Questions)(nil)
 // Kind is the kind of the records of questions.
 const Kind = "question"
 
-// defaultPoll is how often Watch looks for changes by other processes.
+// defaultPoll is how often watchers look for changes by other processes.
 const defaultPoll = time.Second
+
+// shortestPoll is how soon a question is looked at again whose deadline is near.
+const shortestPoll = 10 * time.Millisecond
 
 // NewQuestions returns the inbox of a project.
 func NewQuestions(r store.Records, project string) *Questions {
-	return &Questions{records: r, project: project, poll: defaultPoll, changed: make(chan struct{})}
+	return &Questions{records: r, project: project, every: func() time.Duration { return defaultPoll }, changed: make(chan struct{})}
 }
+
+// PollEvery sets how often Watch, Await and a [Gate] look at the store although nothing
+// was announced; without it, they do every second. Use it if you call
+// [Questions.Announce] for each change by another process, and before anything else. A
+// question that expires is seen in time however rarely they look.
+func (qs *Questions) PollEvery(every func() time.Duration) { qs.every = every }
 
 // Ask puts a question into the inbox and returns its current state. Asking
 // about the same call again returns the existing question, whatever its state,

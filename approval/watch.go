@@ -17,7 +17,7 @@ type sighting struct {
 }
 
 // Watch implements [Inbox]. A change made by this process is seen at once, one
-// made by another within a second.
+// made by another within a second, unless [Questions.PollEvery] says otherwise.
 func (qs *Questions) Watch(ctx context.Context, f Filter) iter.Seq2[Question, error] {
 	return func(yield func(Question, error) bool) {
 		seen := make(map[string]sighting) // of each question, at the last look
@@ -25,6 +25,7 @@ func (qs *Questions) Watch(ctx context.Context, f Filter) iter.Seq2[Question, er
 			// Taken before the scan, so that a change during it is not missed.
 			changed := qs.nextChange()
 			before := seen
+			var next time.Time                            // a question expires
 			seen = make(map[string]sighting, len(before)) // without forgotten questions
 			for r, err := range qs.records.Scan(ctx, store.Folder{Project: qs.project, Kind: Kind}, "") {
 				last := before[r.Key.Name]
@@ -45,6 +46,9 @@ func (qs *Questions) Watch(ctx context.Context, f Filter) iter.Seq2[Question, er
 				}
 				matches := f.matches(&v.Question)
 				seen[r.Key.Name] = sighting{revision: v.revision, shown: matches, fixed: !v.mayExpire()}
+				if v.mayExpire() && (next.IsZero() || v.Deadline.Before(next)) {
+					next = v.Deadline
+				}
 				if last.shown && last.revision == v.revision || !last.shown && !matches {
 					continue
 				}
@@ -52,7 +56,7 @@ func (qs *Questions) Watch(ctx context.Context, f Filter) iter.Seq2[Question, er
 					return
 				}
 			}
-			if !wait(ctx, changed, qs.poll) {
+			if !wait(ctx, changed, qs.pause(ctx, next)) {
 				yield(Question{}, context.Cause(ctx))
 				return
 			}
@@ -62,7 +66,7 @@ func (qs *Questions) Watch(ctx context.Context, f Filter) iter.Seq2[Question, er
 
 // Await returns a question as soon as it is no longer [Open], or the error of ctx or of
 // the store. A decision made by this process is seen at once, one made by another within
-// a second.
+// a second, unless [Questions.PollEvery] says otherwise.
 func (qs *Questions) Await(ctx context.Context, id string) (Question, error) {
 	for {
 		changed := qs.nextChange()
@@ -70,10 +74,24 @@ func (qs *Questions) Await(ctx context.Context, id string) (Question, error) {
 		if err != nil || q.State != Open {
 			return q, err
 		}
-		if !wait(ctx, changed, qs.poll) {
+		if !wait(ctx, changed, qs.pause(ctx, q.Deadline)) {
 			return q, context.Cause(ctx)
 		}
 	}
+}
+
+// pause is how long to wait for an announcement before the next look, if a question
+// expires at a time of the store's clock. The zero time means that none does.
+func (qs *Questions) pause(ctx context.Context, expires time.Time) time.Duration {
+	every := qs.every()
+	if expires.IsZero() || every <= defaultPoll {
+		return every
+	}
+	now, err := qs.records.Now(ctx)
+	if err != nil {
+		return defaultPoll
+	}
+	return min(every, max(expires.Sub(now), shortestPoll))
 }
 
 // wait waits for a change, at most for the time between two polls. It returns

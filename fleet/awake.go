@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude"
@@ -145,15 +144,10 @@ func (r *roster) stuckHere() (keys []string) {
 	return keys
 }
 
-// ours reports whether this process made a change, as the owner of the conversation.
-// Watchers in this process are notified directly and need not read the store.
-func (r *roster) ours(ch store.Change) bool {
-	at, ok := strings.CutPrefix(ch.Lease, leasePrefix)
-	if !ok || ch.Token == 0 {
-		return false
-	}
+// owns reports whether this process has the lease of a conversation that a fence names.
+func (r *roster) owns(f store.Fence) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c := r.active[keyAt(at)]
-	return c != nil && c.token == ch.Token
+	c := r.active[keyAt(placeOf(f.Name))]
+	return c != nil && c.token == f.Token
 }

@@ -86,7 +86,7 @@ func TestCancelFreesRewind(t *testing.T) {
 	for name, after := range map[string]time.Duration{"elsewhere, asleep": time.Hour, "elsewhere, idle": 10 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				db := &announcing{Fleet: store.Memory(), all: new(announcements)}
+				db := store.Memory()
 				b := holdRewind(t, db, db, false)
 				defer closeFleet(t, b.client)
 				defer closeFleet(t, b.worker)
@@ -101,8 +101,8 @@ func TestCancelFreesRewind(t *testing.T) {
 	}
 	t.Run("elsewhere, in the moment in which the worker falls asleep", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			raw, all := store.Memory(), new(announcements)
-			at := &announcing{Fleet: raw, all: all}
+			raw := store.Memory()
+			at := &announcing{Fleet: raw}
 			var cancelled atomic.Bool
 			var both atomic.Pointer[behindHeld]
 			releasing := func() {
@@ -116,7 +116,7 @@ func TestCancelFreesRewind(t *testing.T) {
 				}
 			}
 			at.releasing.Store(&releasing)
-			b := holdRewind(t, &announcing{Fleet: raw, all: all}, at, false)
+			b := holdRewind(t, raw, at, false)
 			both.Store(b)
 			defer closeFleet(t, b.client)
 			defer closeFleet(t, b.worker)
@@ -131,13 +131,12 @@ func TestCancelFreesRewind(t *testing.T) {
 
 // A prompt behind one of a newer version is answered once that one is gone.
 func TestPromptBehindNewer(t *testing.T) {
-	for name, notified := range map[string]bool{"a store that notifies": true, "another": false} {
+	for name, watched := range map[string]bool{"a store that is watched": true, "one that cannot be": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var db store.Fleet = store.Memory()
-				poll := 2 * time.Second
-				if notified {
-					db, poll = &announcing{Fleet: db, all: new(announcements)}, 24*time.Hour
+				if !watched {
+					db = unwatched{db}
 				}
 				client := open(t, db, nil, withoutCLIs)
 				defer closeFleet(t, client)
@@ -155,7 +154,7 @@ func TestPromptBehindNewer(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				worker := open(t, db, newScripted(), func(o *fleet.Options) { o.Poll = poll })
+				worker := open(t, db, newScripted(), func(o *fleet.Options) { o.Poll = 24 * time.Hour })
 				defer closeFleet(t, worker)
 				waits := func() {
 					<-time.After(time.Minute)

@@ -81,7 +81,7 @@ func TestEventsLiveElsewhere(t *testing.T) {
 	for seed := range uint64(10) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRadio(seed, seed > 0)
-			db := &notifying{MemoryStore: store.Memory()}
+			db := store.Memory()
 			cli, answer := slowWriter()
 			client, worker := apart(t, db, cli, func(o *fleet.Options) {
 				partial(o)

@@ -145,7 +145,10 @@ func TestDayBudgetShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()
 		small := func(o *fleet.Options) { o.DayBudgetUSD = 1000 }
-		a, b := open(t, db, cli, small), open(t, db, cli, func(o *fleet.Options) { o.DayBudgetUSD = 1e-9 })
+		a, b := open(t, db, cli, small), open(t, db, cli, func(o *fleet.Options) {
+			withoutCLIs(o)
+			o.DayBudgetUSD = 1e-9
+		})
 		defer closeFleet(t, a)
 		defer closeFleet(t, b)
 		ask(t, a, "ada", "hello")

@@ -57,9 +57,9 @@ func (w *endWatch) read(ctx context.Context) (keys map[string]bool, err error) {
 }
 
 // lookForEnds lets the readers of conversations read the turns that have ended in other
-// processes, if the store does not announce them.
+// processes, while their announcements are not heard.
 func (l *lookout) lookForEnds() {
-	if l.roster.notified {
+	if l.ear.hearing() {
 		return
 	}
 	if !l.store.followed() {

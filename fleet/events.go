@@ -76,7 +76,7 @@ func (r *eventReader) follow(ctx context.Context, c *conversation) error {
 // eventReader reads a conversation.
 type eventReader struct {
 	records *records
-	poll    time.Duration
+	poll    func() time.Duration
 	busy    func() bool // prompts wait; nil: it is not known
 	key     string
 	yield   func(ConversationEvent, error) bool
@@ -248,9 +248,9 @@ const quietPoll = 5 * time.Minute
 // pause returns how long to wait for an announcement before the next read.
 func (r *eventReader) pause(moved time.Time) time.Duration {
 	if r.busy == nil || r.busy() {
-		return r.poll
+		return r.poll()
 	}
-	return quietPause(r.poll, time.Since(moved))
+	return quietPause(r.poll(), time.Since(moved))
 }
 
 // quietPause grows with the time in which nothing has happened, so nothing is noticed

@@ -24,16 +24,8 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 		f.cancel()
 		return nil, err
 	}
-	stop, err := f.lookout.listen(ctx) // before the first look, so that nothing is missed
-	if err != nil {
-		f.cancel()
-		return nil, err
-	}
-	f.running.Go(func() {
-		<-f.ctx.Done()
-		stop()
-	})
-	f.temps.sweep() // files of a killed process may never be needed again
+	f.lookout.listen(ctx, &f.running) // before the first look, so that nothing is missed
+	f.temps.sweep()                   // files of a killed process may never be needed again
 	if err := errors.Join(f.eraser.finishDeletions(ctx), f.copier.finishCopies(ctx), f.lookout.look(ctx)); err != nil {
 		f.roster.mu.Lock()
 		f.roster.closed = true

@@ -35,7 +35,7 @@ func (f *Fleet) Events(ctx context.Context, key string, after Cursor) iter.Seq2[
 		c := f.roster.hold(key)
 		defer f.roster.unhold(c)
 		defer f.news.followLive(ctx, c)()
-		r := &eventReader{records: f.records, poll: f.opts.Poll, busy: func() bool { return f.roster.busy(c) }, key: key, at: at, yield: yield}
+		r := &eventReader{records: f.records, poll: f.ear.pollEvery, busy: func() bool { return f.roster.busy(c) }, key: key, at: at, yield: yield}
 		if err := r.follow(ctx, c); err != nil {
 			yield(ConversationEvent{}, err)
 		}

@@ -18,6 +18,7 @@ import (
 // A conversation that is awake has the whole house, see [tenure].
 type house struct {
 	opts  Options
+	ear   *ear
 	store *announcer
 	inbox *approval.Questions
 	clock clock
@@ -54,11 +55,12 @@ type house struct {
 // newHouse makes the parts. They do nothing yet.
 func newHouse(ctx context.Context, o Options) *house {
 	limits := bounds{o.StoreTimeout}
-	bounded := &timely{o.Store, limits}
+	heard := newEar(&timely{o.Store, limits}, o.Poll)
 	h := &house{
-		opts: o, store: newAnnouncer(bounded, o.Trace), inbox: approval.NewQuestions(bounded, o.Project),
+		opts: o, ear: heard, store: newAnnouncer(heard, o.Trace), inbox: approval.NewQuestions(heard, o.Project),
 		closing: make(chan struct{}), bounds: limits,
 	}
+	h.inbox.PollEvery(heard.pollEvery)
 	h.log = outcomelog.New(h.store, o.Project, func(name string, err error) {
 		o.Logger.Warn("the mark of an outcome cannot be read, and stays", "conversation", keyAt(name), "error", err)
 	})
@@ -67,9 +69,9 @@ func newHouse(ctx context.Context, o Options) *house {
 	h.days = newDays(h.ctx, &h.opts, h.store, &h.clock)
 	h.records = &records{h.store, o.Project, h.log, h.days, &h.newer}
 	h.asked = &asked{h.store, o.Project, h.inbox}
-	h.leases = &leases{h.store, &h.opts}
+	h.leases = &leases{h.store, &h.opts, heard}
 	h.budgets = &budgets{&h.opts, h.days}
-	h.roster = newRoster(h.ctx, &h.opts, &h.running, h.leases)
+	h.roster = newRoster(h.ctx, &h.opts, &h.running, heard, h.leases)
 	h.news = &news{&h.opts, h.store, h.roster}
 	h.meter = &meter{&h.opts, h.store, h.records, h.days}
 	overdue := newOverdue()
@@ -77,13 +79,13 @@ func newHouse(ctx context.Context, o Options) *house {
 	h.eraser = &eraser{&h.opts, h.ctx, &h.running, h.store, h.inbox, &h.newer, &h.temps, h.bounds, h.records, h.roster, h.leases, h.news, h.meter}
 	h.janitor = &janitor{&h.opts, h.ctx, h.store, h.inbox, &h.newer, h.log, h.records}
 	h.copier = &copier{&h.opts, h.ctx, &h.running, h.store, &h.newer, h.records, h.leases}
-	h.reports = &reports{&h.opts, h.ctx, h.store, &h.newer, h.bounds, h.records, h.asked, h.roster, h.budgets}
+	h.reports = &reports{&h.opts, h.ctx, heard, h.store, &h.newer, h.bounds, h.records, h.asked, h.roster, h.budgets}
 	h.admission = &admission{
 		opts: &h.opts, ctx: h.ctx, store: h.store, temps: &h.temps, days: h.days, tenants: newTenantRates(&h.opts, h.store, &h.clock),
 		records: h.records, roster: h.roster, budgets: h.budgets,
 	}
 	h.lookout = &lookout{
-		opts: &h.opts, ctx: h.ctx, store: h.store, inbox: h.inbox, newer: &h.newer, overdue: overdue, days: h.days, clock: &h.clock,
+		opts: &h.opts, ctx: h.ctx, ear: heard, store: h.store, inbox: h.inbox, newer: &h.newer, overdue: overdue, days: h.days, clock: &h.clock,
 		records: h.records, roster: h.roster, endings: h.endings, ended: endWatch{log: h.log, logger: o.Logger}, missed: make(chan struct{}, 1),
 	}
 	return h

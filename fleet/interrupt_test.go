@@ -94,7 +94,7 @@ func TestInterruptBetweenAttempts(t *testing.T) {
 		t.Run(where, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cli := &slowStart{Transport: newScripted()}
-				client, worker := apart(t, &notifying{MemoryStore: store.Memory()}, cli, nil)
+				client, worker := apart(t, store.Memory(), cli, nil)
 				defer closeFleet(t, client)
 				defer closeFleet(t, worker)
 				f := worker
@@ -183,7 +183,7 @@ func TestInterruptStartingElsewhere(t *testing.T) {
 		model := newScripted()
 		defer model.pause()()
 		cli := &slowStart{Transport: model}
-		client, worker := apart(t, &notifying{MemoryStore: store.Memory()}, cli, nil)
+		client, worker := apart(t, store.Memory(), cli, nil)
 		defer closeFleet(t, client)
 		defer closeFleet(t, worker)
 		cli.meanwhile = func() error { return client.Interrupt(t.Context(), "ada") }
@@ -273,7 +273,7 @@ func TestChosenNoMore(t *testing.T) {
 	for _, where := range []string{"here", "elsewhere"} {
 		t.Run(where, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				client, worker := apart(t, &notifying{MemoryStore: store.Memory()}, newScripted(), func(o *fleet.Options) {
+				client, worker := apart(t, store.Memory(), newScripted(), func(o *fleet.Options) {
 					usual := o.Session
 					o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
 						opts, err := usual(ctx, key)
@@ -382,7 +382,7 @@ func TestInterruptTooLate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				model, db := newScripted(), &readHook{Fleet: store.Memory()}
+				model, db := newScripted(), &readHook{Fleet: unwatched{store.Memory()}} // or the mark arrives first
 				worker := open(t, db, model, nil)
 				defer closeFleet(t, worker)
 				f := worker

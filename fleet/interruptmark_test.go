@@ -149,8 +149,8 @@ func TestInterruptFoundByMark(t *testing.T) {
 		db   store.Fleet
 		most time.Duration
 	}{
-		"a store that notifies": {&notifying{MemoryStore: store.Memory()}, time.Second},
-		"another":               {store.Memory(), 10 * time.Second},
+		"a store that is watched": {store.Memory(), time.Second},
+		"one that cannot be":      {unwatched{store.Memory()}, 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -175,24 +175,26 @@ func TestInterruptFoundByMark(t *testing.T) {
 // When a process without CLIs ends the prompt at which a conversation sleeps, the worker
 // continues with those behind it, even if no question changes with that: this one is over.
 func TestInterruptElsewhereFreesQueue(t *testing.T) {
-	memory, told := store.Memory(), store.Memory()
 	for name, c := range map[string]struct {
-		memory *store.MemoryStore
-		db     store.Fleet
-		poll   time.Duration
+		memory  *store.MemoryStore
+		watched bool
 	}{
-		"a store that notifies": {told, &notifying{MemoryStore: told}, 24 * time.Hour},
-		"another":               {memory, memory, 2 * time.Second},
+		"a store that is watched": {store.Memory(), true},
+		"one that cannot be":      {store.Memory(), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cli := newScripted()
-				worker := open(t, c.db, cli, func(o *fleet.Options) {
+				var db store.Fleet = c.memory
+				if !c.watched {
+					db = unwatched{db}
+				}
+				worker := open(t, db, cli, func(o *fleet.Options) {
 					shortLived(10 * time.Minute)(o)
-					o.Poll = c.poll
+					o.Poll = 24 * time.Hour
 				})
 				defer closeFleet(t, worker)
-				client := open(t, c.db, nil, withoutCLIs)
+				client := open(t, db, nil, withoutCLIs)
 				defer closeFleet(t, client)
 				waits := deferredBy(t, worker, "ada", "tool 1")
 				behind := send(t, worker, "ada", "more")

@@ -26,6 +26,7 @@ type owned struct {
 type leases struct {
 	store *announcer
 	opts  *Options
+	ear   *ear
 }
 
 // own takes the lease of a conversation. If another process holds it, the error is a
@@ -116,7 +117,7 @@ const doubtBound = 2 * time.Second
 // holds: until it expires unless renewed, but not longer than the time between two
 // polls.
 func (ls *leases) askAgain(held *store.HeldError) time.Duration {
-	return comeBack(min(held.For, ls.opts.Poll), ls.opts.TTL)
+	return comeBack(min(held.For, ls.ear.pollEvery()), ls.opts.TTL)
 }
 
 // askForLease returns when to ask again for a lease, 0 if it is free.

@@ -1,7 +1,6 @@
 package fleet_test
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,10 +10,10 @@ import (
 )
 
 // A conversation that another process gives up is taken up soon, long before its lease
-// would have ended.
+// would have ended, even if the store cannot be watched.
 func TestTakenUpAfterRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db, busy, free := store.Memory(), newScripted(), newScripted()
+		db, busy, free := unwatched{store.Memory()}, newScripted(), newScripted()
 		busy.hold = make(chan struct{})
 		first := open(t, db, busy, func(o *fleet.Options) { o.Grace = time.Second })
 		id := send(t, first, "ada", "hello")
@@ -62,21 +61,10 @@ func TestAskingTakesNoSlot(t *testing.T) {
 	})
 }
 
-// releasing is a store that announces leases which are given back.
-type releasing struct{ *notifying }
-
-func (r releasing) Release(ctx context.Context, l store.Lease) error {
-	err := r.notifying.Release(ctx, l)
-	if err == nil {
-		r.tell(store.Change{Lease: l.Name, Released: true})
-	}
-	return err
-}
-
 // A lease that is announced as given back is taken at once.
 func TestTakenUpWhenAnnounced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db, busy, free := releasing{&notifying{MemoryStore: store.Memory()}}, newScripted(), newScripted()
+		db, busy, free := store.Memory(), newScripted(), newScripted()
 		busy.hold = make(chan struct{})
 		first := open(t, db, busy, func(o *fleet.Options) { o.Grace = time.Second })
 		send(t, first, "ada", "hello")

@@ -30,6 +30,7 @@ func (q *queueState) add(p *queued) {
 type reports struct {
 	opts    *Options
 	ctx     context.Context // ends with Close
+	ear     *ear
 	store   *announcer
 	newer   *newerRecords
 	bounds  bounds

@@ -60,7 +60,7 @@ func (l *lookout) look(ctx context.Context) error {
 }
 
 // announce lets the readers of conversations read what their prompts cause in other
-// processes, which the store may not announce.
+// processes, whose announcements may be lost.
 func (l *lookout) announce(busy map[string]bool) {
 	l.roster.mu.Lock()
 	for key := range busy {
@@ -76,7 +76,7 @@ func (l *lookout) announce(busy map[string]bool) {
 
 // poll looks for prompts that other processes have accepted or ended, until the end.
 func (l *lookout) poll() {
-	for waitFor(l.ctx, l.missed, nil, l.opts.Poll) {
+	for waitFor(l.ctx, l.missed, nil, l.ear.pollEvery()) {
 		if err := l.look(l.ctx); err != nil && l.ctx.Err() == nil {
 			l.opts.Logger.Warn("the store could not be looked at for prompts", "error", err)
 		}

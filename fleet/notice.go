@@ -3,18 +3,20 @@ package fleet
 import (
 	"context"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/claude-agent-go/claude/approval"
-	"github.com/claude-agent-go/claude/fleet/internal/outcomelog"
 	"github.com/claude-agent-go/claude/store"
 )
 
 // lookout notices what other processes change: prompts that they accept, mark and end,
-// decisions, and the end of a day. It polls the store now and then, even if the store
-// announces changes.
+// decisions, and the end of a day. The store announces changes; the lookout also looks at
+// it now and then, in case an announcement was lost.
 type lookout struct {
 	opts    *Options
 	ctx     context.Context // ends with Close
+	ear     *ear
 	store   *announcer
 	inbox   *approval.Questions
 	newer   *newerRecords
@@ -29,43 +31,45 @@ type lookout struct {
 	missed chan struct{} // one slot: prompts may have come unnoticed
 }
 
-// listen subscribes to the changes of other processes, if the store announces them.
-func (l *lookout) listen(ctx context.Context) (stop func(), err error) {
-	n, ok := l.opts.Store.(store.Notifier)
-	if !ok {
-		return func() {}, nil
-	}
-	l.roster.notified = true
-	return n.Notify(ctx, l.opts.Project, l.notice)
+// listen begins to notice the changes of other processes. It returns when none is missed
+// any more, or after a moment: then the first look may be followed by a second.
+func (l *lookout) listen(ctx context.Context, running *sync.WaitGroup) {
+	l.ear.notice = l.notice
+	running.Go(func() {
+		l.ear.watch(l.ctx, l.opts.Project, func(err error) {
+			l.opts.Logger.Warn("the store cannot be watched, so it is looked at more often until it can", "error", err)
+		})
+	})
+	waitFor(ctx, l.missed, nil, listenBound)
 }
 
-// notice handles the announcement of a change. The change may be one of our own, and
-// the announcement may be late: it is only a hint where to look.
-func (l *lookout) notice(c store.Change) {
-	switch {
-	case c == store.Change{}:
+// listenBound is how long Open waits for the store to announce changes.
+const listenBound = time.Second
+
+// notice handles the announcement of a change, which may be late: it is only a hint where
+// to look.
+func (l *lookout) notice(c store.Changed, own bool) {
+	switch reactTo(c, own) {
+	case lookAtAll:
 		l.noticeMissed()
-	case c.Record.Kind == kindPrompt:
+	case promptChanged:
 		l.noticePrompt(c)
-	case c.Record.Kind == kindOutcome:
-		if i := strings.LastIndexByte(c.Record.Name, '/'); i >= 0 && !l.roster.ours(c) {
-			l.roster.recheck(keyAt(c.Record.Name), c.Record.Name[i+1:])
-		}
-	case c.Record.Kind == outcomelog.KindMark:
-		if !c.Dropped {
-			l.store.announce(outcomesPlace)
-		}
-	case c.Record.Kind == kindConversation:
-		l.noticeConversation(c)
-	case c.Record.Kind == approval.Kind:
+	case promptGone:
+		l.noticePromptGone(c.Record.Name)
+	case promptEnded:
+		name := c.Record.Name
+		l.roster.recheck(keyAt(name), name[strings.LastIndexByte(name, '/')+1:])
+	case outcomeMarked:
+		l.store.announce(outcomesPlace)
+	case conversationChanged:
+		l.noticeConversation(c.Record.Name)
+	case questionChanged:
 		l.inbox.Announce()
-	case c.Released:
-		if at, ok := strings.CutPrefix(c.Lease, leasePrefix); ok {
-			l.roster.noticeReleased(at)
-		}
-	case c.Lease != "":
-		if at, ok := strings.CutPrefix(c.Lease, leasePrefix); ok {
-			l.store.announce(at)
+	case leaseFree:
+		l.roster.noticeReleased(placeOf(c.Released))
+	case saidMore:
+		if !l.roster.owns(c.By) { // the readers of a conversation that runs here know it
+			l.store.announce(placeOf(c.By.Name))
 		}
 	}
 }
@@ -78,22 +82,19 @@ func (l *lookout) noticeMissed() {
 	l.roster.mu.Lock()
 	defer l.roster.mu.Unlock()
 	for _, c := range l.roster.active {
-		clear(c.accepted) // the store may never announce them
 		c.recheckAll()
 	}
 }
 
 // noticeConversation lets a conversation with prompts be looked at again: a retry may
 // have freed it. One that is awake here may just be giving up its slot because it was
-// stuck, so only the changes that this process made as its owner are left out.
-func (l *lookout) noticeConversation(ch store.Change) {
-	at := ch.Record.Name
+// stuck.
+func (l *lookout) noticeConversation(at string) {
 	l.store.announce(at)
-	ours := l.roster.ours(ch)
 	l.roster.mu.Lock()
 	defer l.roster.mu.Unlock()
 	c := l.roster.active[keyAt(at)]
-	if c == nil || ours {
+	if c == nil {
 		return
 	}
 	if !c.Awake {
@@ -105,31 +106,29 @@ func (l *lookout) noticeConversation(ch store.Change) {
 	}
 }
 
-// noticePrompt updates the queue that is known here with a prompt that has come,
-// changed or gone.
-func (l *lookout) noticePrompt(ch store.Change) {
-	name := ch.Record.Name
-	key := keyAt(name)
-	if key == "" || l.roster.ours(ch) {
-		return
-	}
+// noticePromptGone takes a prompt that another process has ended out of the queue.
+func (l *lookout) noticePromptGone(name string) {
 	l.roster.mu.Lock()
 	defer l.roster.mu.Unlock()
 	if l.roster.closed {
 		return
 	}
-	if ch.Dropped {
-		l.roster.done(key, name)
-		l.roster.schedule()
+	l.roster.done(keyAt(name), name)
+	l.roster.schedule()
+}
+
+// noticePrompt updates the queue that is known here with a prompt that has come or
+// changed.
+func (l *lookout) noticePrompt(ch store.Changed) {
+	name := ch.Record.Name
+	l.roster.mu.Lock()
+	defer l.roster.mu.Unlock()
+	if l.roster.closed {
 		return
 	}
-	c := l.roster.conversation(key)
-	if c.accepted[name] && ch.Lease == "" {
-		delete(c.accepted, name)
-		return // it was accepted here, and has not changed since
-	}
+	c := l.roster.conversation(keyAt(name))
 	isNew := l.roster.learn(c, &queued{name: name})
-	if ch.Lease == "" {
+	if ch.By == (store.Fence{}) {
 		l.endings.lookInterrupted(c, &queued{ID: stamped(name), name: name})
 	}
 	l.roster.schedule()

@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -375,11 +376,15 @@ func TestOfferGivenUpRace(t *testing.T) {
 	}
 }
 
-// silent is a store that could announce changes, and announces none.
+// silent is a store that can be watched, and announces no change.
 type silent struct{ *tampered }
 
-func (s silent) Notify(context.Context, string, func(store.Change)) (func(), error) {
-	return func() {}, nil
+func (s silent) Watch(ctx context.Context, _ string) iter.Seq2[store.Changed, error] {
+	return func(yield func(store.Changed, error) bool) {
+		if yield(store.Changed{}, nil) {
+			<-ctx.Done()
+		}
+	}
 }
 
 // A prompt that was written although the store reported an error runs, even if its

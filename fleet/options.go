@@ -139,9 +139,11 @@ type Options struct {
 	// TTL is how long the lease of a conversation lasts if this process dies:
 	// 30 s.
 	TTL time.Duration
-	// Poll is how often the fleet looks for prompts that other processes have
-	// accepted, and for conversations that they have let go: 2 s, or 15 s if
-	// the store is a [store.Notifier], which announces them.
+	// Poll is how often the fleet looks for prompts that other processes have accepted,
+	// and for conversations that they have let go, although the store announces both by
+	// Watch: 15 s, half of the usual TTL, so that a lost announcement delays a prompt by
+	// less than the death of its process does. While the store cannot be watched, the
+	// fleet looks every 2 s, unless Poll is shorter.
 	Poll time.Duration
 	// StoreTimeout is how long a call waits for the store: 10 s. Send, Prompt,
 	// Cancel, Interrupt, Get, Retry, Describe, SetModel, SetPermissionMode and
@@ -221,17 +223,13 @@ func (o *Options) check() error {
 			*n.value = n.without
 		}
 	}
-	poll := 2 * time.Second
-	if _, ok := o.Store.(store.Notifier); ok {
-		poll = 15 * time.Second
-	}
 	for _, d := range []struct {
 		name    string
 		value   *time.Duration
 		without time.Duration
 	}{
 		{"IdleAfter", &o.IdleAfter, time.Minute}, {"ShellGrace", &o.ShellGrace, 10 * time.Minute}, {"Grace", &o.Grace, 30 * time.Second},
-		{"TTL", &o.TTL, 30 * time.Second}, {"Poll", &o.Poll, poll}, {"Keep", &o.Keep, 30 * 24 * time.Hour},
+		{"TTL", &o.TTL, 30 * time.Second}, {"Poll", &o.Poll, 15 * time.Second}, {"Keep", &o.Keep, 30 * 24 * time.Hour},
 		{"StoreTimeout", &o.StoreTimeout, 10 * time.Second},
 	} {
 		if *d.value < 0 && (d.name != "Keep" || *d.value != KeepForever) {

@@ -3,8 +3,8 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -15,54 +15,26 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// announcements are the messages between several processes with one store.
-type announcements struct {
-	mu      sync.Mutex
-	readers []func(store.Change)
-}
-
-func (a *announcements) tell(c store.Change) {
-	a.mu.Lock()
-	readers := append([]func(store.Change){}, a.readers...)
-	a.mu.Unlock()
-	for _, read := range readers {
-		read(c)
-	}
-}
-
-// announcing is a store that announces changes at once.
+// announcing is a store that does something before the lease of a conversation is given
+// back.
 type announcing struct {
 	store.Fleet
-	all       *announcements
-	releasing atomic.Pointer[func()] // called before the lease of a conversation is given back; nil: nothing
-}
-
-func (s *announcing) Notify(_ context.Context, _ string, read func(store.Change)) (func(), error) {
-	s.all.mu.Lock()
-	defer s.all.mu.Unlock()
-	s.all.readers = append(s.all.readers, read)
-	return func() {}, nil
-}
-
-func (s *announcing) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
-	next, err := s.Fleet.Change(ctx, f, c...)
-	for _, one := range c {
-		if err == nil {
-			s.all.tell(store.Change{Record: one.Key, Dropped: one.Drop, Lease: f.Name, Token: f.Token})
-		}
-	}
-	return next, err
+	releasing atomic.Pointer[func()] // nil: nothing
 }
 
 func (s *announcing) Release(ctx context.Context, l store.Lease) error {
 	if releasing := s.releasing.Load(); releasing != nil && strings.HasPrefix(l.Name, "fleet/") {
 		(*releasing)()
+		synctest.Wait() // all processes have noticed it
 	}
-	err := s.Fleet.Release(ctx, l)
-	if err == nil {
-		s.all.tell(store.Change{Lease: l.Name, Released: true})
-	}
-	return err
+	return s.Fleet.Release(ctx, l)
+}
+
+// unwatched is a store that cannot be watched.
+type unwatched struct{ store.Fleet }
+
+func (unwatched) Watch(context.Context, string) iter.Seq2[store.Changed, error] {
+	return func(yield func(store.Changed, error) bool) { yield(store.Changed{}, errors.ErrUnsupported) }
 }
 
 // breakable lets the CLIs of a fleet fail to start while broken is true.
@@ -93,10 +65,10 @@ func TestUnblockedWhileLeaving(t *testing.T) {
 	for how, act := range unblock {
 		t.Run(how, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				db, all, cli, broken := store.Memory(), new(announcements), newScripted(), new(atomic.Bool)
+				db, cli, broken := store.Memory(), newScripted(), new(atomic.Bool)
 				broken.Store(true)
-				at := &announcing{Fleet: db, all: all}
-				client := open(t, &announcing{Fleet: db, all: all}, nil, withoutCLIs)
+				at := &announcing{Fleet: db}
+				client := open(t, db, nil, withoutCLIs)
 				defer closeFleet(t, client)
 				first, second := send(t, client, "ada", "first"), send(t, client, "ada", "second")
 				releasing := func() {
@@ -123,13 +95,13 @@ func TestUnblockedWhileLeaving(t *testing.T) {
 	}
 }
 
-// A conversation that another process unblocks continues, even if the store does not
-// announce changes.
+// A conversation that another process unblocks continues, even if the store cannot be
+// watched.
 func TestUnblockedElsewhere(t *testing.T) {
 	for how, act := range unblock {
 		t.Run(how, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				db, cli, broken := store.Memory(), newScripted(), new(atomic.Bool)
+				db, cli, broken := unwatched{store.Memory()}, newScripted(), new(atomic.Bool)
 				broken.Store(true)
 				worker := open(t, db, cli, breakable(broken))
 				defer closeFleet(t, worker)

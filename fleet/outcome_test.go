@@ -138,7 +138,7 @@ func TestChosenWhileItEnds(t *testing.T) {
 // although the conversation runs here and its own changes are not looked at.
 func TestCancelledElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db, cli := &notifying{MemoryStore: store.Memory()}, newScripted()
+		db, cli := store.Memory(), newScripted()
 		cli.hold = make(chan struct{})
 		client, worker := apart(t, db, cli, func(o *fleet.Options) { o.Poll = time.Hour })
 		defer closeFleet(t, worker)

@@ -63,7 +63,7 @@ func (r *outcomeReader) follow(ctx context.Context) error {
 	for attempt := 0; ; {
 		_, changed := r.reports.store.now(t)
 		more, err := r.read(ctx)
-		wait := r.reports.opts.Poll
+		wait := r.reports.ear.pollEvery()
 		switch {
 		case !more: // first: a loop that was left must not be called again
 			return nil

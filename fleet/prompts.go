@@ -166,7 +166,8 @@ func (f *Fleet) Cancel(ctx context.Context, key, id string) (err error) {
 // reads that a deferred call was not made. Interrupt means the turn at the time of the
 // call: if it ends meanwhile, the next one is not stopped. Prompts behind it stay. An
 // idle conversation is left alone. If another process runs it and Options.Elsewhere
-// does not reach that process, it learns about the interrupt within Options.Poll.
+// does not reach that process, it learns about the interrupt when the store announces the
+// mark, or within Options.Poll.
 func (f *Fleet) Interrupt(ctx context.Context, key string) error {
 	bounded, end := f.bounds.bound(ctx, key)
 	prompt, err := f.endings.interrupt(bounded, key, "")
@@ -208,7 +209,7 @@ func (f *Fleet) Rewind(ctx context.Context, key string, r RewindTo) (control.Rew
 	}
 	w.recheck() // it may have been sent before, and have ended
 	for {
-		w.take(ctx, f.opts.Poll)
+		w.take(ctx, f.ear.pollEvery())
 		o, rec, err := f.reports.ticket(ctx, key, r.ID)
 		switch {
 		case ctx.Err() != nil:

@@ -47,11 +47,8 @@ func (r *roster) settle(c *conversation, q *queued, err error) {
 	defer r.mu.Unlock()
 	c.reserved--
 	r.tally(-1, 0)
-	if err == nil && r.learn(c, q) && r.notified {
-		if c.accepted == nil {
-			c.accepted = make(map[string]bool)
-		}
-		c.accepted[q.name] = true
+	if err == nil {
+		r.learn(c, q)
 	}
 	r.forget(c)
 	r.schedule()

@@ -22,11 +22,8 @@ type conversation struct {
 	slots.Seat // how it waits for a slot
 
 	key      string
-	waiting  []string // the names of its prompts that have no outcome, in order
-	reserved int      // prompts that are about to be accepted
-	// accepted are those of waiting that were accepted here and that the store has not
-	// announced yet.
-	accepted map[string]bool
+	waiting  []string      // the names of its prompts that have no outcome, in order
+	reserved int           // prompts that are about to be accepted
 	stuck    bool          // as of the last read of its record; any process may free it
 	left     chan struct{} // closed when it gives its slot or its lease back; nil if it has none
 	stop     chan struct{} // closed when its work must end
@@ -62,11 +59,11 @@ type roster struct {
 	opts    *Options
 	ctx     context.Context // ends with Close
 	running *sync.WaitGroup // what looks at the store
+	ear     *ear
 	leases  *leases
 	run     func(*conversation) // uses a slot, and gives it back; set before the first look
 
-	awake    sync.WaitGroup // conversations that have a slot
-	notified bool           // the store announces changes
+	awake sync.WaitGroup // conversations that have a slot
 
 	mu     sync.Mutex
 	closed bool
@@ -85,9 +82,9 @@ type roster struct {
 	rates    rates                      // of conversations
 }
 
-func newRoster(ctx context.Context, o *Options, running *sync.WaitGroup, l *leases) *roster {
+func newRoster(ctx context.Context, o *Options, running *sync.WaitGroup, e *ear, l *leases) *roster {
 	return &roster{
-		opts: o, ctx: ctx, running: running, leases: l, turn: time.Second, rates: make(rates),
+		opts: o, ctx: ctx, running: running, ear: e, leases: l, turn: time.Second, rates: make(rates),
 		active: make(map[string]*conversation), seated: make(map[*conversation]bool), waitlist: slots.New[*conversation](),
 	}
 }
@@ -127,11 +124,11 @@ func (r *roster) learn(c *conversation, p *queued) bool {
 }
 
 // nothingNew reports whether all known prompts have ended, and none has come. That is
-// known in time only if the store announces changes.
+// known in time only while changes are heard.
 func (r *roster) nothingNew(c *conversation) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.notified && !c.Wanted && len(c.waiting) == 0
+	return r.ear.hearing() && !c.Wanted && len(c.waiting) == 0
 }
 
 // signalMore lets the turn that runs look for prompts that steer it.
@@ -344,7 +341,6 @@ func (r *roster) ended(c *conversation, p *queued) {
 }
 
 func (r *roster) remove(c *conversation, name string) {
-	delete(c.accepted, name)
 	if i := slices.Index(c.waiting, name); i >= 0 {
 		c.waiting = slices.Delete(c.waiting, i, i+1)
 		r.tally(-1, 0)

@@ -3,9 +3,9 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,49 +14,35 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/feed"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
 )
 
-// notifying is a store in memory that announces changes.
+// notifying is a store in memory whose announcements can be silenced and made up.
 type notifying struct {
 	*store.MemoryStore
-	mu     sync.Mutex
-	told   []func(store.Change)
-	silent bool
+	told   feed.Feed[store.Changed]
+	silent atomic.Bool
 }
 
-func (n *notifying) silence(silent bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.silent = silent
+func (n *notifying) Watch(ctx context.Context, project string) iter.Seq2[store.Changed, error] {
+	return n.told.Watch(ctx, project)
 }
 
-func (n *notifying) Notify(_ context.Context, _ string, do func(store.Change)) (func(), error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.told = append(n.told, do)
-	return func() {}, nil
-}
-
-// tell notifies all listeners, as a network does: not in the call that changed
-// something.
-func (n *notifying) tell(c store.Change) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, do := range n.told {
-		if !n.silent {
-			go do(c)
-		}
+// tell announces a change in the project of all tests.
+func (n *notifying) tell(c store.Changed) {
+	if !n.silent.Load() {
+		n.told.Publish("p", c)
 	}
 }
 
 func (n *notifying) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
 	next, err := n.MemoryStore.Change(ctx, f, c...)
-	for _, one := range c {
-		if err == nil {
-			n.tell(store.Change{Record: one.Key, Dropped: one.Drop, Lease: f.Name, Token: f.Token})
+	for i, one := range c {
+		if err == nil && !one.Keep {
+			n.tell(store.Changed{Record: one.Key, Revision: next[i], By: f})
 		}
 	}
 	return next, err
@@ -82,15 +68,15 @@ func apart(t *testing.T, db store.Fleet, cli claude.Transport, change func(*flee
 	return client, worker
 }
 
-// A prompt that one process accepts is run by another, at once if the store announces
-// changes, and after a poll otherwise.
+// A prompt that one process accepts is run by another, at once if the store can be
+// watched, and after a poll otherwise.
 func TestAcceptedHereRunElsewhere(t *testing.T) {
 	for name, c := range map[string]struct {
 		db   store.Fleet
 		most time.Duration
 	}{
-		"a store that notifies": {&notifying{MemoryStore: store.Memory()}, time.Second},
-		"another":               {store.Memory(), 10 * time.Second},
+		"a store that is watched": {store.Memory(), time.Second},
+		"one that cannot be":      {unwatched{store.Memory()}, 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -121,14 +107,14 @@ func TestMissedAnnouncements(t *testing.T) {
 		client, worker := apart(t, db, newScripted(), func(o *fleet.Options) { o.Poll = time.Hour })
 		defer closeFleet(t, worker)
 		defer closeFleet(t, client)
-		db.silence(true)
+		db.silent.Store(true)
 		id := send(t, client, "ada", "hello")
 		<-time.After(time.Minute)
 		if o := outcome(t, client, "ada", id); o.Status != fleet.PromptQueued {
 			t.Fatalf("nobody was told: %+v", o)
 		}
-		db.silence(false)
-		db.tell(store.Change{})
+		db.silent.Store(false)
+		db.tell(store.Changed{})
 		<-time.After(time.Second)
 		if o := outcome(t, client, "ada", id); o.Status != fleet.PromptAnswered {
 			t.Errorf("%+v", o)
@@ -154,7 +140,7 @@ func TestMissedAnnouncementOfOurOwn(t *testing.T) {
 		db := &reading{notifying: &notifying{MemoryStore: store.Memory()}}
 		client := open(t, db, newScripted(), func(o *fleet.Options) { o.Session, o.MaxLive, o.Poll = nil, fleet.NoCLIs, time.Hour })
 		defer closeFleet(t, client)
-		db.silence(true)
+		db.silent.Store(true)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
@@ -163,15 +149,15 @@ func TestMissedAnnouncementOfOurOwn(t *testing.T) {
 			}
 		}()
 		synctest.Wait()
-		db.silence(false)
-		db.tell(store.Change{})
+		db.silent.Store(false)
+		db.tell(store.Changed{})
 		synctest.Wait()
 		before := db.reads.Load()
 		for r, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: "prompt"}, "") {
 			if err != nil {
 				t.Fatal(err)
 			}
-			db.tell(store.Change{Record: r.Key})
+			db.tell(store.Changed{Record: r.Key, Revision: r.Revision + 1})
 		}
 		synctest.Wait()
 		if db.reads.Load() == before {
@@ -184,7 +170,7 @@ func TestMissedAnnouncementOfOurOwn(t *testing.T) {
 
 // A queue that others empty has room again.
 func TestQueueEmptiedElsewhere(t *testing.T) {
-	for _, db := range []store.Fleet{store.Memory(), &notifying{MemoryStore: store.Memory()}} {
+	for _, db := range []store.Fleet{store.Memory(), unwatched{store.Memory()}} {
 		synctest.Test(t, func(t *testing.T) {
 			client := open(t, db, newScripted(), func(o *fleet.Options) { o.Session, o.MaxLive, o.Queue, o.QueueAll = nil, fleet.NoCLIs, 2, 2 })
 			defer closeFleet(t, client)
@@ -206,7 +192,7 @@ func TestQueueEmptiedElsewhere(t *testing.T) {
 // decision is carried out there.
 func TestDeferredElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := &notifying{MemoryStore: store.Memory()}
+		db := store.Memory()
 		client, worker := apart(t, db, newScripted(), func(o *fleet.Options) { o.Gate = &approval.Options{Patience: time.Second} })
 		defer closeFleet(t, worker)
 		defer closeFleet(t, client)
@@ -253,7 +239,7 @@ func TestControlElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cli := newScripted()
 		cli.hold = make(chan struct{})
-		client, worker := apart(t, &notifying{MemoryStore: store.Memory()}, cli, nil)
+		client, worker := apart(t, store.Memory(), cli, nil)
 		defer closeFleet(t, worker)
 		defer closeFleet(t, client)
 		id := send(t, client, "ada", "hello")

@@ -40,7 +40,7 @@ func final(err error) bool {
 // returns the error that ends the wait.
 func (rp *reports) untilNews(ctx context.Context, w *watcher) error {
 	for {
-		items, look := w.take(ctx, rp.opts.Poll)
+		items, look := w.take(ctx, rp.ear.pollEvery())
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -56,7 +56,7 @@ func (rp *reports) untilNews(ctx context.Context, w *watcher) error {
 func (rp *reports) follow(ctx context.Context, key, id string, w *watcher, yield func(message.Message, error) bool) {
 	shown := false // the result
 	for {
-		items, look := w.take(ctx, rp.opts.Poll)
+		items, look := w.take(ctx, rp.ear.pollEvery())
 		for _, it := range items {
 			if it.msg != nil {
 				_, shown = it.msg.(*message.Result)

@@ -25,6 +25,7 @@ func TestUntilNews(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := assemble(t.Context(), Options{Store: store.Memory(), Project: "p", StoreTimeout: patient, Poll: poll})
+			f.ear.hears.Store(true)
 			w := f.roster.watch("ada", "x")
 			for _, it := range test.items {
 				w.put(it)

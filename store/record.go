@@ -134,26 +134,3 @@ func (f Folder) String() string {
 	}
 	return RecordKey(f).String()
 }
-
-// Change identifies a record or transcript that was changed in a store.
-type Change struct {
-	Record     RecordKey // zero if it was a transcript
-	Dropped    bool      // the record was removed
-	Transcript Key       // zero if it was a record
-	// Lease is the name of the lease under which it was written, if any, or that was
-	// given back: then Released is true, and there is nothing else. A store that does
-	// not know the lease of a record leaves it empty.
-	Lease    string
-	Token    int64 // of the lease under which a record was written
-	Released bool
-}
-
-// Notifier is a [Store] that reports changes made by any process.
-type Notifier interface {
-	// Notify calls do soon after each change of a project, once for each and one
-	// call at a time, until stop is called. Those of the caller are among them.
-	// While the store cannot be reached, changes are not
-	// reported, so also look for them from time to time. A zero Change means
-	// that some may have been missed, and will not be reported. ctx bounds Notify itself.
-	Notify(ctx context.Context, project string, do func(Change)) (stop func(), err error)
-}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/fleet/natsfleet"
-	"github.com/claude-agent-go/claude/store"
 )
 
 var (
@@ -323,17 +322,28 @@ func (c *workforce) countAtOnce() (count func() int) {
 	t := c.l.t
 	var mu sync.Mutex
 	names := make(map[string]bool)
-	stop, err := openNamed(t, c.l.clients.url(), c.name, c.role.Beside).Notify(t.Context(), "p", func(ch store.Change) {
-		if parts := strings.Split(ch.Record.Name, "/"); ch.Record.Kind == "prompt" && len(parts) == 5 && parts[3] == "0" {
-			mu.Lock()
-			defer mu.Unlock()
-			names[ch.Record.Name] = true
+	db := openNamed(t, c.l.clients.url(), c.name, c.role.Beside)
+	ctx, cancel := context.WithCancel(t.Context())
+	var watching sync.WaitGroup
+	began := make(chan struct{})
+	watching.Go(func() {
+		begin := sync.OnceFunc(func() { close(began) })
+		defer begin()
+		for ch, err := range db.Watch(ctx, "p") {
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			begin()
+			if parts := strings.Split(ch.Record.Name, "/"); ch.Record.Kind == "prompt" && len(parts) == 5 && parts[3] == "0" {
+				mu.Lock()
+				names[ch.Record.Name] = true
+				mu.Unlock()
+			}
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(stop)
+	t.Cleanup(func() { cancel(); watching.Wait() })
+	<-began
 	return func() int {
 		mu.Lock()
 		defer mu.Unlock()

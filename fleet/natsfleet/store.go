@@ -19,10 +19,7 @@ type Store struct {
 	joined   store.Fleet // the stream with another store of transcripts; nil if they are in the stream
 }
 
-var _ interface {
-	store.Fleet
-	store.Notifier
-} = (*Store)(nil)
+var _ store.Fleet = (*Store)(nil)
 
 // newStore decides where the transcripts are kept. The options have been checked.
 func newStore(s *stream, o *Options) *Store {

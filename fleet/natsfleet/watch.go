@@ -1,7 +1,6 @@
 package natsfleet
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"strconv"
@@ -19,9 +18,7 @@ import (
 // that no process can die between a change and its announcement.
 func (s *Store) Watch(ctx context.Context, project string) iter.Seq2[store.Changed, error] {
 	if s.joined != nil {
-		return s.joined.(interface {
-			Watch(context.Context, string) iter.Seq2[store.Changed, error]
-		}).Watch(ctx, project)
+		return s.joined.Watch(ctx, project)
 	}
 	return func(yield func(store.Changed, error) bool) {
 		var h *storeimpl.Hub
@@ -58,50 +55,6 @@ func (s *Store) listen(ctx context.Context, project string, h *storeimpl.Hub) er
 
 // reachAgain is how long a watcher waits until it tries to reach a server again.
 const reachAgain = time.Second
-
-// Notify implements [store.Notifier].
-func (s *Store) Notify(ctx context.Context, project string, do func(store.Change)) (stop func(), err error) {
-	if err := cmp.Or(store.CheckProject(project), ctx.Err()); err != nil {
-		return nil, err
-	}
-	watching, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	began := make(chan error, 1)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		first := true
-		for c, err := range s.Watch(watching, project) {
-			switch {
-			case first || err != nil:
-				began <- err
-				first = false
-			default:
-				do(change(c))
-			}
-		}
-	})
-	stop = func() { cancel(); wg.Wait() }
-	select {
-	case err = <-began:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	if err != nil {
-		stop()
-	}
-	return stop, err
-}
-
-// change is a change as Notify reports it.
-func change(c store.Changed) store.Change {
-	out := store.Change{Record: c.Record, Transcript: c.Transcript, Lease: c.By.Name}
-	switch {
-	case c.Released != "":
-		out.Lease, out.Released = c.Released, true
-	case c.Record != store.RecordKey{}:
-		out.Token, out.Dropped = c.By.Token, c.Revision == 0
-	}
-	return out
-}
 
 // subscribe calls do for each change, one call at a time, until stop is called. A zero
 // Changed means that some may have been missed.
