@@ -78,7 +78,7 @@ func TestWatchedWithoutPoll(t *testing.T) {
 		waits := deferredBy(t, client, "bob", "tool 1")
 		<-time.After(10 * time.Minute) // it sleeps
 		decide(t, client, question(t, client), permission.Allow())
-		if o, err := client.Wait(t.Context(), "bob", waits.Prompt); err != nil || o.Status != fleet.Answered {
+		if o, err := client.Wait(t.Context(), "bob", waits.Prompt); err != nil || o.Status != fleet.PromptAnswered {
 			t.Errorf("decided: %+v, %v", o, err)
 		}
 		if took := time.Since(begin); took > 11*time.Minute {
@@ -101,7 +101,7 @@ func TestWatchCutOff(t *testing.T) {
 			t.Helper()
 			id := send(t, client, "ada", what)
 			<-time.After(most)
-			if o := outcome(t, client, "ada", id); o.Status != fleet.Answered {
+			if o := outcome(t, client, "ada", id); o.Status != fleet.PromptAnswered {
 				t.Errorf("%s: %+v", what, o)
 			}
 		}

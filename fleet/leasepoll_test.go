@@ -40,7 +40,7 @@ func TestAskingTakesNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, busy, cli := store.Memory(), newScripted(), newScripted()
 		busy.hold = make(chan struct{})
-		first := open(t, db, busy, nil)
+		first := open(t, db, busy, func(o *fleet.Options) { o.Runs = func(key string) bool { return key == "ada" } })
 		id := send(t, first, "ada", "hello")
 		second := open(t, db, cli, func(o *fleet.Options) { o.MaxLive, o.IdleAfter = 1, time.Hour })
 		defer closeFleet(t, second)
