@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/history"
@@ -98,20 +97,6 @@ func (a *asked) withdrawCall(ctx context.Context, key string, fence store.Fence)
 		return nil
 	}
 	return err
-}
-
-// withReleased adds the calls that were let go, as their questions record.
-func (a *asked) withReleased(ctx context.Context, key string, all []calledTool) ([]calledTool, error) {
-	for q, err := range a.inbox.List(ctx, approval.Filter{Conversation: key, States: []approval.State{approval.Released}}) {
-		if err != nil {
-			return nil, err
-		}
-		is := func(c calledTool) bool { return c.ID == q.ToolUseID }
-		if q.Tool != approval.ElicitationTool && !slices.ContainsFunc(all, is) {
-			all = append(all, calledTool{ID: q.ToolUseID, Tool: q.Tool, Digest: q.Digest, Agent: q.Agent})
-		}
-	}
-	return all, nil
 }
 
 // waits reports whether a question has yet to be decided. One that is decided but not

@@ -46,20 +46,6 @@ func lastProgress(ctx context.Context, t *history.Transcript, prompt string) (la
 	return last, nil
 }
 
-// progressed starts the count again if the turn of a prompt has made progress since the
-// last look. The next attempt stores the new count.
-func (w *tenure) progressed(ctx context.Context, t *history.Transcript, p *queued) error {
-	last, err := lastProgress(ctx, t, p.ID)
-	if err != nil || last == "" || last == p.Since {
-		return err
-	}
-	p.Since = last
-	if p.Begun > 0 && p.Resets < w.opts.Resets {
-		p.Begun, p.Resets = 0, p.Resets+1
-	}
-	return nil
-}
-
 // wasClosed reports whether the work ended because the fleet was closed, and not
 // because the lease was lost or the conversation deleted.
 func (w *tenure) wasClosed() bool {

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/claude-agent-go/claude/approval"
-	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/transcript"
@@ -88,8 +87,9 @@ func (w *callGate) forgetCalls() {
 }
 
 // findLost finds the calls of earlier owners that the model does not know about: once,
-// before the questions about them and their prompts end.
-func (w *callGate) findLost(ctx context.Context, now *stored) error {
+// before the questions about them and their prompts end. It is given those that were let
+// go as their questions record, if a CLI may have seen a prompt.
+func (w *callGate) findLost(ctx context.Context, released []calledTool) error {
 	c := w.going
 	if err := c.writing.take(ctx); err != nil {
 		return err
@@ -102,14 +102,13 @@ func (w *callGate) findLost(ctx context.Context, now *stored) error {
 	if err != nil {
 		return err
 	}
-	known := len(lost)
-	if slices.ContainsFunc(now.prompts, func(p *queued) bool { return p.Sent }) {
-		if lost, err = w.asked.withReleased(ctx, w.c.key, lost); err != nil {
-			return err
+	unkept := make(map[string]bool)
+	for _, r := range released {
+		if !slices.ContainsFunc(lost, func(c calledTool) bool { return c.ID == r.ID }) {
+			lost, unkept[r.ID] = append(lost, r), true
 		}
 	}
-	added := len(lost) > known
-	sessions := now.rec.sessions()
+	sessions := w.rec.sessions()
 	for _, session := range sessions[max(0, len(sessions)-2):] { // it may just have got a new one
 		if len(lost) == 0 {
 			break
@@ -119,32 +118,31 @@ func (w *callGate) findLost(ctx context.Context, now *stored) error {
 			return err
 		}
 	}
-	if added && len(lost) > 0 {
-		if err := w.records.putCalls(ctx, w.c.key, c, lost, w.lease.Fence); err != nil {
-			return err
-		}
-	}
 	c.mu.Lock()
 	c.pending = lost
 	c.mu.Unlock()
-	c.looked = true
+	c.looked, c.unkept = true, unkept
 	return nil
 }
 
-// tellCut adds a note to the transcript of a turn that broke off, and reports whether
-// it did. A note is needed if there are calls that the model does not know about, or if
-// the CLI would not continue the turn without one, see [continuation].
-func (w *callGate) tellCut(ctx context.Context, t *history.Transcript) (told bool, err error) {
-	lost := w.going.untold()
-	if len(lost) == 0 {
-		if again, err := endsWithContinuation(t.Entries(ctx)); err != nil || !again {
-			return false, err
-		}
+// keepLost puts lost calls on record that only their questions had.
+func (w *callGate) keepLost(ctx context.Context) error {
+	c := w.going
+	if err := c.writing.take(ctx); err != nil {
+		return err
 	}
-	return true, w.appendNote(ctx, lost)
+	defer c.writing.give()
+	c.looked = false // after a failure the record is read again
+	if err := w.records.putCalls(ctx, w.c.key, c, c.untold(), w.lease.Fence); err != nil {
+		return err
+	}
+	c.looked, c.unkept = true, nil
+	return nil
 }
 
-// appendNote adds a note to the transcript of a turn that broke off. It is idempotent.
+// appendNote adds a note to the transcript of a turn that broke off, about calls that the
+// model does not know about, or because the CLI would not continue the turn without one,
+// see [continuation]. It is idempotent.
 // The note follows what the CLI is to continue, and replaces the line by which an
 // earlier CLI tried to.
 func (w *callGate) appendNote(ctx context.Context, lost []calledTool) error {

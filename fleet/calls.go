@@ -109,10 +109,12 @@ func withCall(pending []calledTool, c calledTool) []calledTool {
 // calls are the calls of a conversation that is awake. While one of them is being
 // recorded, the session continues to store lines, which note takes in.
 type calls struct {
-	writing  token         // for reading and writing the record, with the three below
+	writing  token         // for reading and writing the record, with the four below
 	revision int64         // of the record, 0 if the store has none
 	unknown  jsonx.Unknown // members of the record that a newer program has added
 	looked   bool          // for calls of an earlier owner
+	// unkept are those of the pending calls that only their questions have.
+	unkept map[string]bool
 
 	mu sync.Mutex // guards what follows
 	// pending are the calls that were let go and that, by the transcript, the model

@@ -9,6 +9,10 @@ import (
 
 // endings ends prompts without an answer: those that are cancelled or interrupted, and
 // those whose calls are not decided in time.
+//
+// For a conversation that sleeps it decides by itself, beside the plan that decides for
+// those that are awake: the caller learns at once that the prompt has ended. The plan ends
+// the same prompts in the same way if this process dies in between.
 type endings struct {
 	opts    *Options
 	ctx     context.Context // ends with Close
@@ -75,6 +79,9 @@ func (e *endings) endBegun(ctx context.Context, rec *record, p *queued) (o Ticke
 		}
 		owned, err := e.records.load(ctx, rec.Key)
 		if err == nil {
+			err = e.asked.endQuestions(ctx, &owned, lease.Fence) // or its deferred call is made when the session is resumed
+		}
+		if err == nil {
 			o, err = e.endCancelled(ctx, &owned, now, lease.Fence)
 		}
 		return err
@@ -87,10 +94,10 @@ func (p *queued) cancelled(rec *record) Ticket {
 	return Ticket{Prompt: p.ID, Status: PromptCancelled, Error: "it was cancelled", Cost: rec.Spent[p.ID].Ledger, Ended: p.Cancelled}
 }
 
-// endCancelled gives a marked prompt its outcome, ends the questions of its turn, frees
-// a conversation that is stuck at it, and removes it from the queue: in this order,
-// because after a crash the prompt shows what is left to do. An outcome that it already
-// has counts. If the conversation was deleted meanwhile, the outcome is deleted as
+// endCancelled gives a marked prompt its outcome, frees a conversation that is stuck at
+// it, and removes it from the queue: in this order, because after a crash the prompt shows
+// what is left to do. The questions of its turn have ended before. An outcome that it
+// already has counts. If the conversation was deleted meanwhile, the outcome is deleted as
 // well. A caller without the lease may only end a prompt that has not begun.
 func (e *endings) endCancelled(ctx context.Context, rec *record, p *queued, fence store.Fence) (Ticket, error) {
 	o := p.cancelled(rec)
@@ -98,9 +105,6 @@ func (e *endings) endCancelled(ctx context.Context, rec *record, p *queued, fenc
 	revision, err := e.records.put(ctx, kindOutcome, name, &o, 0, fence)
 	if errors.Is(err, store.ErrConflict) {
 		o, _, err = e.records.outcome(ctx, rec.Key, p.ID)
-	}
-	if err == nil && p.Sent {
-		err = e.asked.endQuestions(ctx, rec, fence) // or its deferred call is made when the session is resumed
 	}
 	if err == nil {
 		_, err = e.records.free(ctx, rec.Key, p.ID, fence)

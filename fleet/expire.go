@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/claude-agent-go/claude/approval"
-	"github.com/claude-agent-go/claude/store"
 )
 
 // A question about a deferred call that is not decided in time ends the prompt that
@@ -81,7 +80,7 @@ func (e *endings) expire(ctx context.Context, q *approval.Question) {
 				return err
 			}
 			if p.Question == q.ID && p.Interrupted.IsZero() {
-				return e.endExpired(ctx, &rec, p, lease.Fence)
+				return e.endAsleep(ctx, &rec, p, p.expired(&rec), lease.Fence)
 			}
 		}
 		return nil
@@ -91,23 +90,7 @@ func (e *endings) expire(ctx context.Context, q *approval.Question) {
 	}
 }
 
-// endExpired ends a prompt that waits for an expired question. The questions of its
-// turn go first, so that after a crash the prompt shows that work is left.
-func (e *endings) endExpired(ctx context.Context, rec *record, p *queued, fence store.Fence) error {
-	o := Ticket{Prompt: p.ID, Status: PromptExpired, Question: p.Question, Error: "nobody decided about its call in time", Session: rec.Session, Cost: rec.Spent[p.ID].Ledger}
-	if err := e.asked.endQuestions(ctx, rec, fence); err != nil {
-		return err
-	}
-	var err error
-	if o.Ended, err = e.clock.about(ctx, e.store); err != nil {
-		return err
-	}
-	if err := e.records.end(ctx, rec.Key, p, o, fence); err != nil {
-		return err
-	}
-	c := e.roster.hold(rec.Key)
-	defer e.roster.unhold(c)
-	e.roster.ended(c, p)
-	e.news.finished(c, o)
-	return nil
+// expired is the outcome of a prompt whose question was not decided in time.
+func (p *queued) expired(rec *record) Ticket {
+	return Ticket{Prompt: p.ID, Status: PromptExpired, Question: p.Question, Error: "nobody decided about its call in time", Session: rec.Session, Cost: rec.Spent[p.ID].Ledger}
 }

@@ -163,15 +163,7 @@ func (e *endings) interruptAsleep(ctx context.Context, key, prompt string) error
 				return nil // the next process that looks finds the answer
 			}
 		}
-		o, err := e.endInterrupted(ctx, &rec, p, lease.Fence)
-		if err != nil {
-			return err
-		}
-		c := e.roster.hold(key)
-		defer e.roster.unhold(c)
-		e.roster.ended(c, p)
-		e.news.finished(c, o)
-		return nil
+		return e.endAsleep(ctx, &rec, p, p.interrupted(&rec), lease.Fence)
 	})
 	e.roster.want(key) // once awake, it ends what this could not
 	if errors.Is(err, store.ErrLeased) {
@@ -180,16 +172,27 @@ func (e *endings) interruptAsleep(ctx context.Context, key, prompt string) error
 	return err
 }
 
-// endInterrupted ends a marked prompt that no CLI works on. Its questions go first, so
-// that after a crash the prompt shows that work is left.
-func (e *endings) endInterrupted(ctx context.Context, rec *record, p *queued, fence store.Fence) (Ticket, error) {
-	o := Ticket{Prompt: p.ID, Status: PromptFailed, Interrupted: true, Error: "it was interrupted", Session: rec.Session, Cost: rec.Spent[p.ID].Ledger}
+// interrupted is the outcome of a marked prompt that no CLI works on.
+func (p *queued) interrupted(rec *record) Ticket {
+	return Ticket{Prompt: p.ID, Status: PromptFailed, Interrupted: true, Error: "it was interrupted", Session: rec.Session, Cost: rec.Spent[p.ID].Ledger}
+}
+
+// endAsleep ends a prompt that no process works on. Its questions go first, so that after
+// a crash the prompt shows that work is left.
+func (e *endings) endAsleep(ctx context.Context, rec *record, p *queued, o Ticket, fence store.Fence) error {
 	if err := e.asked.endQuestions(ctx, rec, fence); err != nil {
-		return o, err
+		return err
 	}
 	var err error
 	if o.Ended, err = e.clock.about(ctx, e.store); err != nil {
-		return o, err
+		return err
 	}
-	return o, e.records.end(ctx, rec.Key, p, o, fence)
+	if err := e.records.end(ctx, rec.Key, p, o, fence); err != nil {
+		return err
+	}
+	c := e.roster.hold(rec.Key)
+	defer e.roster.unhold(c)
+	e.roster.ended(c, p)
+	e.news.finished(c, o)
+	return nil
 }

@@ -1,256 +1,191 @@
 package fleet
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/claude-agent-go/claude/approval"
-	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/fleet/internal/plan"
 	"github.com/claude-agent-go/claude/store"
 )
 
-// next decides the next step from the contents of the store: from the records first,
-// and only where they are silent from the transcript.
+// next lets the plan decide about the contents of the store, and carries out what it
+// decides until that is a step. Every line and every change can be made again, so the next
+// owner continues wherever this one dies.
 func (w *waking) next(ctx context.Context) (step, *queued, error) {
-	before := w.roster.waitingNames(w.c)
-	signalled := w.c.takeMore()
-	now, err := w.records.readStored(ctx, w.c.key, before)
-	if err != nil {
-		w.c.signalMore() // what it announced has not been read
-		return sleep, nil, err
-	}
-	rec := now.rec
-	switch {
-	case !rec.Deleted.IsZero():
-		return sleep, nil, nil
-	case now.unknown && len(now.prompts) > 0: // it was deleted while a prompt for it was accepted
-		if rec, err = w.records.create(ctx, w.c.key); err != nil {
-			return sleep, nil, err
-		}
-	case now.unknown:
-		rec = record{Key: w.c.key}
-	}
-	now.rec = rec
-	if err := w.findLost(ctx, &now); err != nil {
-		return sleep, nil, err
-	}
-	var all, cancelled []*queued
-	w.queue, w.outcomes = make(map[string]bool), now.ended
-	for _, p := range now.prompts {
-		if !p.Cancelled.IsZero() {
-			cancelled = append(cancelled, p)
-			continue
-		}
-		all = append(all, p)
-		w.queue[p.ID] = true
-	}
-	if len(all) > 1 && (signalled || slices.ContainsFunc(all, (*queued).steers)) {
-		w.c.signalMore() // one of the others may steer the turn
-	}
-	if err := w.endCancelled(ctx, &rec, cancelled); err != nil {
-		return sleep, nil, err
-	}
-	w.roster.reset(w.c, before, all)
-	stuckAt := func(p *queued) bool { return p.ID == rec.Stuck.Prompt && p.Interrupted.IsZero() }
-	if rec.Stuck != nil && slices.ContainsFunc(all, stuckAt) {
-		w.isStuck()
-		return sleep, nil, w.tellStuck(ctx, rec.Stuck)
-	}
-	if rec.Stuck != nil { // at a prompt that is gone, or about to end
-		if rec, err = w.records.free(ctx, w.c.key, rec.Stuck.Prompt, w.lease.Fence); err != nil {
-			return sleep, nil, err
-		}
-	}
-	w.rec = rec
-	if err := w.settleLeft(ctx, all); err != nil {
-		return sleep, nil, err
-	}
-	slices.SortStableFunc(all, func(a, b *queued) int { return cmp.Compare(a.rank(), b.rank()) })
-	s, p, err := w.choose(ctx, all)
-	if err == nil && s != sleep && s != await && p.Begun >= w.opts.Attempts {
-		return sleep, nil, w.stuck(ctx, p, p.neverEnded())
-	}
-	return s, p, err
-}
-
-// choose finds the prompt that comes next. One that a CLI has begun is ended before
-// another is sent: after a crash that may be one that was to steer a turn, while an
-// older one has never reached its CLI.
-func (w *waking) choose(ctx context.Context, all []*queued) (step, *queued, error) {
-	var unseen *queued
-	for _, p := range all {
-		if unseen != nil && !p.Sent {
-			break
-		}
-		s, err := w.stand(ctx, p)
+	s := &sight{held: make(map[string]bool)}
+	for range maxDecisions {
+		d, err := w.decide(ctx, s)
 		switch {
-		case errors.Is(err, errEnded):
-		case err == nil && s == send && p.Sent:
-			unseen = cmp.Or(unseen, p)
+		case err != nil:
+			return sleep, nil, err
+		case d.Line != nil:
+			err = w.addLine(ctx, s, d.Line)
+		case d.Changes != nil:
+			err = w.changeAll(ctx, s, d.Changes)
+		case d.Step == plan.Erase: // one who deletes does that
+			return sleep, nil, nil
+		case d.Step == plan.Sleep && d.Prompt.Sent && !w.rests(s.prompt(d.Prompt.ID)):
+			continue // it was interrupted meanwhile
+		case d.Step == plan.Sleep:
+			return sleep, nil, w.sleeps(ctx, s, d.Prompt)
 		default:
-			return s, p, err
+			return steps[d.Step], w.counted(s, &d), nil
 		}
-	}
-	if unseen != nil {
-		return send, unseen, nil
-	}
-	return sleep, nil, nil
-}
-
-// stand decides the next step for a prompt.
-func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
-	var o Ticket
-	ended, known := w.outcomes[p.ID]
-	delete(w.outcomes, p.ID) // what follows may end it, and it may be in the queue twice
-	if ended || !known {
-		var err error
-		if o, ended, err = w.records.outcome(ctx, w.c.key, p.ID); err != nil {
-			return sleep, err
-		}
-	}
-	if ended {
-		if err := w.records.dropEnded(ctx, w.c.key, p, &o, w.lease.Fence); err != nil {
-			return sleep, err
-		}
-		w.out(p)
-		return sleep, errEnded
-	}
-	if p.Rewind != nil {
-		return w.rewindStep(ctx, p)
-	}
-	if !p.Sent {
-		if err := w.endIfInterrupted(ctx, p); err != nil {
-			return sleep, err
-		}
-		if err := w.budgets.budget(ctx, &w.rec); errors.Is(err, errUncounted) {
-			return sleep, err
-		} else if err != nil {
-			w.days.hold(w.c.key, err)
-			w.news.publish(w.c, p.ID, nil, err)
-			return sleep, nil
-		}
-		return send, nil
-	}
-	if w.given(p.ID) {
-		return await, nil
-	}
-	t, err := w.asked.transcript(ctx, w.rec.Session)
-	if err != nil {
-		return sleep, err
-	}
-	read := func() (*history.Transcript, error) { return t, nil }
-	state, open := history.Unseen, []string(nil)
-	if t != nil {
-		state, open = t.PromptState(p.ID)
-		if err := w.countLost(ctx, p.ID); err != nil { // before the prompt ends
-			return sleep, err
-		}
-	}
-	told := false
-	if state == history.Cut {
-		if told, err = w.tellCut(ctx, t); err != nil { // even of an interrupted turn, for those after it
-			return sleep, err
-		}
-	}
-	if state != history.Answered {
-		if err := w.endIfInterrupted(ctx, p); err != nil {
-			return sleep, err
-		}
-	}
-	if state == history.Cut || state == history.Deferred {
-		if err := w.endWithTurn(ctx, t, p); err != nil {
-			return sleep, err
-		}
-		if err := w.progressed(ctx, t, p); err != nil {
-			return sleep, err
-		}
-	}
-	if err := w.asked.settleCalls(ctx, w.c.key, read, state == history.Deferred, w.lease.Fence); err != nil {
-		return sleep, err
-	}
-	switch state {
-	case history.Answered:
-		return sleep, w.found(ctx, t, p)
-	case history.Deferred:
-		return w.decided(ctx, p, open)
-	case history.Cut:
-		return w.cut(ctx, t, p, open, told)
-	}
-	return send, nil
-}
-
-// decided decides whether the call that a prompt waits for can be made.
-func (w *waking) decided(ctx context.Context, p *queued, open []string) (step, error) {
-	q, err := w.questionFor(ctx, open)
-	if err != nil {
-		return sleep, err
-	}
-	if q != nil && q.State == approval.Open && !q.Deferred { // a recovery broke off before it was recorded
-		now, err := w.inbox.Defer(ctx, q.ID, w.lease.Fence)
 		if err != nil {
-			return sleep, err
+			return sleep, nil, err
 		}
-		q = &now
 	}
-	if err := w.endIfExpired(ctx, p, q); err != nil {
-		return sleep, err
+	return sleep, nil, fmt.Errorf("claude: fleet: conversation %q: no step after %d decisions", w.c.key, maxDecisions)
+}
+
+// maxDecisions is how many decisions may come before a step. Only a mistake needs more, and
+// it must not keep the store busy.
+const maxDecisions = 1000
+
+// steps has the steps of the plan that start a CLI, or let it work.
+var steps = map[plan.Step]step{plan.Send: send, plan.Finish: finish, plan.Resume: resume, plan.Await: await, plan.Rewind: rewind}
+
+// decide reads the store as far as the plan needs it.
+func (w *waking) decide(ctx context.Context, s *sight) (plan.Decision, error) {
+	if err := w.survey(ctx, s); err != nil {
+		return plan.Decision{}, err
 	}
-	if q == nil || q.State != approval.Open {
-		w.deferredCall = q
-		return finish, nil
+	rules := plan.Rules{Attempts: w.opts.Attempts, Resets: w.opts.Resets}
+	d := plan.Next(s.state, rules)
+	switch {
+	case d.Step == plan.Erase || d.Step == plan.Sleep && w.rec.Stuck != nil:
+		return d, nil
+	case d.Step != plan.Read:
+		return d, w.findLost(ctx, nil)
 	}
-	found := p.Question != q.ID || p.Begun != 0
-	if found {
-		err := w.amend(ctx, p, func(p *queued) {
-			p.Question = q.ID
+	err := w.read(ctx, s)
+	if err != nil && w.leaves(s, err) {
+		return w.decide(ctx, s)
+	}
+	return plan.Next(s.state, rules), err
+}
+
+// counted returns the prompt of a step, counted as the plan counts it.
+func (w *waking) counted(s *sight, d *plan.Decision) *queued {
+	p := s.prompt(d.Prompt.ID)
+	p.Sent, p.Begun, p.Resets, p.Since, p.Question = d.Prompt.Sent, d.Prompt.Begun, d.Prompt.Resets, d.Prompt.Since, d.Prompt.Question
+	w.deferredCall = nil
+	if q, asked := s.questions[d.Question]; asked {
+		w.deferredCall = &q
+	}
+	return p
+}
+
+// sleeps tells people why a conversation sleeps although it has prompts.
+func (w *waking) sleeps(ctx context.Context, s *sight, p plan.Prompt) error {
+	switch {
+	case w.rec.Stuck != nil:
+		w.isStuck()
+		return w.tellStuck(ctx, w.rec.Stuck)
+	case p.ID == "":
+	case !p.Sent:
+		w.days.hold(w.c.key, s.spent)
+		w.news.publish(w.c, p.ID, nil, s.spent)
+	case s.waits:
+		w.news.publish(w.c, p.ID, nil, &DeferredError{w.c.key, p.ID, p.Question})
+	}
+	return nil
+}
+
+// leaves reports whether an error only concerns questions that ended turns have left.
+// They hold up no prompt, and the next look tries to end them again.
+func (w *waking) leaves(s *sight, err error) bool {
+	s.left = s.state.Conversation.Unsettled && !s.hasBegun()
+	if s.left {
+		w.opts.Logger.Warn("questions of a turn still cannot be ended", "conversation", w.c.key, "error", err)
+	}
+	return s.left
+}
+
+// addLine adds a line to the transcript. The call of a question may turn out not to wait.
+func (w *waking) addLine(ctx context.Context, s *sight, l plan.Line) error {
+	d, isDeferral := l.(plan.Defer)
+	if !isDeferral {
+		s.noted = true
+		return w.appendNote(ctx, w.going.untold())
+	}
+	s.facts = plan.Facts{}
+	_, err := w.inbox.Recover(ctx, w.store, store.Key{Project: w.opts.Project, Session: w.rec.Session}, d.Question, w.lease.Fence)
+	if errors.Is(err, approval.ErrNotWaiting) {
+		s.held[d.Question] = true
+		return nil
+	}
+	if _, late := errors.AsType[*approval.StateError](err); late {
+		return nil
+	}
+	return err
+}
+
+// changeAll makes changes, one after another: what is left of them after a failure is
+// decided again.
+func (w *waking) changeAll(ctx context.Context, s *sight, all []plan.Change) error {
+	for _, c := range all {
+		err := w.changeOne(ctx, s, c)
+		if _, isLast := c.(plan.Settled); err != nil && !isLast && w.leaves(s, err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *waking) changeOne(ctx context.Context, s *sight, c plan.Change) (err error) {
+	switch c := c.(type) {
+	case plan.Keep:
+		err = w.keepLost(ctx)
+	case plan.Settle:
+		err = w.inbox.End(ctx, c.Question, outcomeOf(c.Result), w.lease.Fence)
+	case plan.Withdraw:
+		q := s.questions[c.Question]
+		if result, made := s.facts.Calls[q.ToolUseID]; !made || result != plan.None {
+			return w.inbox.End(ctx, q.ID, outcomeOf(result), w.lease.Fence) // and says why a decision was not used
+		}
+		err = w.inbox.Withdraw(ctx, q.ID, approval.Withdrawn, "", w.lease.Fence)
+	case plan.Wait:
+		if q := s.questions[c.Question]; !q.Deferred { // a recovery broke off before it was recorded
+			if _, err := w.inbox.Defer(ctx, q.ID, w.lease.Fence); err != nil {
+				return err
+			}
+		}
+		s.waits = true
+		err = w.amend(ctx, s.prompt(c.Prompt), func(p *queued) {
+			p.Question = c.Question
 			p.startAgain()
 		})
-		if err != nil {
-			return sleep, err
-		}
+	case plan.Stick:
+		p := s.prompt(c.Prompt)
+		err = w.stuck(ctx, p, p.neverEnded())
+	case plan.Free:
+		w.rec, err = w.records.free(ctx, w.c.key, s.state.Conversation.Stuck, w.lease.Fence)
+	case plan.Settled:
+		err = w.change(ctx, func(r *record) error {
+			r.Unsettled = ""
+			return nil
+		})
+	case plan.End:
+		err = w.end(ctx, s, c)
 	}
-	if !w.rests(p) { // it was interrupted meanwhile
-		return sleep, w.endIfInterrupted(ctx, p)
-	}
-	if found {
-		w.news.publish(w.c, p.ID, nil, &DeferredError{w.c.key, p.ID, q.ID})
-	}
-	return sleep, nil
+	return err
 }
 
-// cut takes up a turn that broke off. If a person was being asked about a call that
-// never began, and no other call lacks a result, the call becomes a deferred one, by
-// the line that the CLI would have written. Otherwise the CLI continues the turn, and
-// the model is shown that the outcome of each such call is not known: a deferral would
-// make the CLI forget the others, some of which may have run.
-//
-// A note that follows the call, or was just added, would be forgotten as well: see
-// [isBehindNote].
-func (w *waking) cut(ctx context.Context, t *history.Transcript, p *queued, open []string, told bool) (step, error) {
-	q, err := w.questionFor(ctx, open)
-	if err != nil {
-		return sleep, err
+// outcomeOf is the outcome of a call for the question about it.
+func outcomeOf(r plan.Result) approval.Outcome {
+	switch r {
+	case plan.Ran:
+		return approval.Ran
+	case plan.Refused:
+		return approval.Failed
 	}
-	behind, err := isBehindNote(t.Entries(ctx), open)
-	if err != nil {
-		return sleep, err
-	}
-	if q != nil && len(open) == 1 && !behind && !told && (q.State == approval.Open || q.State == approval.Decided) {
-		_, err := w.inbox.Recover(ctx, w.store, store.Key{Project: w.opts.Project, Session: w.rec.Session}, q.ID, w.lease.Fence)
-		if err == nil {
-			err = w.asked.withdraw(ctx, w.c.key, q.ID, w.lease.Fence) // the others will not be asked again
-		}
-		if err == nil {
-			return w.decided(ctx, p, open)
-		}
-		if _, late := errors.AsType[*approval.StateError](err); !late && !errors.Is(err, approval.ErrNotWaiting) {
-			return sleep, err
-		}
-	}
-	return resume, w.asked.withdraw(ctx, w.c.key, "", w.lease.Fence)
+	return approval.Unknown
 }
 
 // neverEnded is why a prompt is given up.
@@ -260,18 +195,4 @@ func (p *queued) neverEnded() string {
 		reason += "; the last time: " + p.Failure
 	}
 	return reason
-}
-
-// rewindStep decides the step for a rewind: one that was begun too often, because the
-// processes that began it died, is not begun again. It does not make the conversation
-// stuck.
-func (w *waking) rewindStep(ctx context.Context, p *queued) (step, error) {
-	if p.Begun < w.opts.Attempts {
-		return rewind, nil
-	}
-	o := Ticket{Status: PromptFailed, Error: p.neverEnded()}
-	if err := w.ended(ctx, p, o); err != nil {
-		return sleep, err
-	}
-	return sleep, errEnded
 }

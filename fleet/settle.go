@@ -82,21 +82,3 @@ func (w *worker) leaveUnsettled(ctx context.Context, why error) error {
 	}
 	return err
 }
-
-// settleLeft ends the questions that turns have left, when no CLI runs and no prompt
-// has begun: then none of them will be asked again. A failure does not hold up the
-// prompts.
-func (w *worker) settleLeft(ctx context.Context, queue []*queued) error {
-	begun := func(p *queued) bool { return p.Sent }
-	if w.rec.Unsettled == "" || w.session != nil || slices.ContainsFunc(queue, begun) {
-		return nil
-	}
-	if err := w.asked.endQuestions(ctx, &w.rec, w.lease.Fence); err != nil {
-		w.opts.Logger.Warn("questions of a turn still cannot be ended", "conversation", w.c.key, "error", err)
-		return nil
-	}
-	return w.change(ctx, func(r *record) error {
-		r.Unsettled = ""
-		return nil
-	})
-}

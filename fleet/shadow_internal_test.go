@@ -28,7 +28,7 @@ func Shadow(o *Options, db store.Fleet, looked func(difference string)) {
 		}
 		did := decided{step: planned[s]}
 		if p != nil && s != sleep {
-			did.prompt, did.begun = p.ID, p.Begun+1
+			did.prompt, did.begun = p.ID, p.Begun
 		}
 		if s == await {
 			did.begun = 0
@@ -124,8 +124,8 @@ func (x *shadow) decide() (foreseen, bool) {
 		if d.Line == nil && d.Changes == nil {
 			seen.decided = decided{step: d.Step, prompt: d.Prompt.ID}
 			switch d.Step {
-			case plan.Erase:
-				seen.step = plan.Sleep
+			case plan.Erase, plan.Sleep:
+				seen.decided = decided{}
 			case plan.Send, plan.Finish, plan.Resume, plan.Rewind:
 				seen.begun = d.Prompt.Begun
 			}
@@ -277,7 +277,7 @@ func (x *shadow) questions(ctx context.Context) (all []plan.Question, err error)
 		}
 		all = append(all, plan.Question{
 			ID: q.ID, Call: q.ToolUseID, Stage: stage,
-			Overdue: q.State == approval.Gone && q.Outcome == approval.Expired, Aside: q.Tool == approval.ElicitationTool,
+			Overdue: q.State == approval.Gone && q.Outcome == approval.Expired, Aside: q.Tool == approval.ElicitationTool, Holds: q.HoldsProcess,
 		})
 	}
 	return all, nil
@@ -320,8 +320,10 @@ func (x *shadow) calls(ctx context.Context, rec *record, s *plan.State) error {
 	for _, c := range all {
 		s.Calls = append(s.Calls, c.ID)
 	}
-	if all, err = x.raw.asked.withReleased(ctx, x.w.c.key, all); err != nil {
-		return err
+	for _, q := range s.Questions {
+		if q.Stage == plan.Released && !q.Aside && !slices.Contains(s.Calls, q.Call) {
+			all = append(all, calledTool{ID: q.Call})
+		}
 	}
 	lost := all
 	sessions := rec.sessions()

@@ -19,9 +19,7 @@ type tenure struct {
 	lease *owned
 	stop  <-chan struct{} // closed when its work must end
 	rec   record
-	// As of the last look: the ids of the prompts without an outcome, and whether a
-	// prompt has one, as far as it was looked for.
-	queue, outcomes map[string]bool
+	queue map[string]bool // the ids of the prompts without an outcome, as of the last look
 
 	steered *steered // what the CLI that runs has besides the prompt of its turn
 

@@ -2,49 +2,44 @@ package fleet
 
 import (
 	"context"
-	"errors"
-	"slices"
 
-	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet/internal/plan"
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/message"
 )
 
-// errEnded means that a prompt has its outcome, and the next one is to be looked
-// at.
-var errEnded = errors.New("the prompt has ended")
-
-// endCancelled cleans up after prompts that were cancelled.
-func (w *tenure) endCancelled(ctx context.Context, rec *record, prompts []*queued) error {
-	for _, p := range prompts {
-		o, err := w.endings.endCancelled(ctx, rec, p, w.lease.Fence)
-		if err != nil {
-			return err
+// end gives a prompt the outcome that the plan has decided on. One that it already has
+// counts.
+func (w *waking) end(ctx context.Context, s *sight, c plan.End) error {
+	if p := s.cancelled(c.Prompt); p != nil {
+		o, err := w.endings.endCancelled(ctx, &w.rec, p, w.lease.Fence)
+		if err == nil {
+			w.out(p)
+			w.news.finished(w.c, o)
 		}
-		delete(w.outcomes, p.ID) // it has one now, and may be in the queue twice
-		w.roster.ended(w.c, p)
-		w.news.finished(w.c, o)
-	}
-	return nil
-}
-
-// endWithTurn ends a prompt that a turn has taken in whose own prompt was cancelled or
-// interrupted, or has expired: continuing with it would continue that turn. It returns
-// errEnded then.
-func (w *tenure) endWithTurn(ctx context.Context, t *history.Transcript, p *queued) error {
-	turn, err := turnOfPrompt(ctx, t, p.ID)
-	if err != nil || turn == p.ID {
 		return err
 	}
-	of, ended, err := w.records.outcome(ctx, w.c.key, turn)
-	if err != nil || !ended || of.Status != PromptCancelled && of.Status != PromptExpired && !of.Interrupted {
+	p := s.prompt(c.Prompt)
+	if o, ended := s.outcomes[p.ID]; ended {
+		err := w.records.dropEnded(ctx, w.c.key, p, &o, w.lease.Fence)
+		if err == nil {
+			w.out(p)
+		}
 		return err
 	}
-	o := Ticket{Status: of.Status, Interrupted: of.Interrupted, Error: "the turn that took it in: " + of.Error, PartOf: turn, Session: w.rec.Session}
-	if err := w.ended(ctx, p, o); err != nil {
-		return err
+	switch {
+	case c.As == plan.Answered:
+		return w.found(ctx, s.transcript, p)
+	case c.As == plan.Failed:
+		return w.ended(ctx, p, Ticket{Status: PromptFailed, Error: p.neverEnded()})
+	case c.Of != "":
+		of := s.outcomes[c.Of]
+		return w.ended(ctx, p, Ticket{Status: of.Status, Interrupted: of.Interrupted, Error: "the turn that took it in: " + of.Error, PartOf: c.Of, Session: w.rec.Session})
+	case c.As == plan.Expired:
+		p.Question = c.Question
+		return w.ended(ctx, p, p.expired(&w.rec))
 	}
-	return errEnded
+	return w.ended(ctx, p, p.interrupted(&w.rec))
 }
 
 // turnOfPrompt returns the prompt that began the turn of a prompt: itself, or the one
@@ -65,36 +60,6 @@ func turnOfPrompt(ctx context.Context, t *history.Transcript, id string) (turn s
 		}
 	}
 	return id, nil
-}
-
-// endIfExpired ends a prompt whose deferred call was not decided in time. It returns
-// errEnded then.
-func (w *tenure) endIfExpired(ctx context.Context, p *queued, q *approval.Question) error {
-	if q == nil || q.State != approval.Gone || q.Outcome != approval.Expired {
-		return nil
-	}
-	p.Question = q.ID
-	if err := w.endings.endExpired(ctx, &w.rec, p, w.lease.Fence); err != nil {
-		return err
-	}
-	w.worked(p, TraceOutcome{Status: PromptExpired})
-	w.out(p)
-	return errEnded
-}
-
-// endIfInterrupted ends a prompt that was interrupted, if no CLI works on it. It returns
-// errEnded then.
-func (w *tenure) endIfInterrupted(ctx context.Context, p *queued) error {
-	if p.Interrupted.IsZero() && !w.wasInterrupted(p) {
-		return nil
-	}
-	o, err := w.endings.endInterrupted(ctx, &w.rec, p, w.lease.Fence)
-	if err != nil {
-		return err
-	}
-	w.out(p)
-	w.told(p, o)
-	return errEnded
 }
 
 // found ends a prompt whose answer is in the transcript: its owner died after the
@@ -131,25 +96,5 @@ func (w *tenure) found(ctx context.Context, t *history.Transcript, p *queued) er
 	if o.Text == "" {
 		o.Text = string(o.Output) // as in the result of the CLI
 	}
-	if err := w.ended(ctx, p, o); err != nil {
-		return err
-	}
-	return errEnded
-}
-
-// questionFor returns the question about one of the calls, nil if no person was asked.
-func (w *tenure) questionFor(ctx context.Context, calls []string) (*approval.Question, error) {
-	var found *approval.Question
-	for q, err := range w.inbox.List(ctx, approval.Filter{Conversation: w.c.key}) {
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(calls, q.ToolUseID) {
-			continue
-		}
-		if found == nil || q.State == approval.Open || q.State == approval.Decided {
-			found = &q
-		}
-	}
-	return found, nil
+	return w.ended(ctx, p, o)
 }

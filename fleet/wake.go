@@ -182,16 +182,10 @@ func (w *waking) do(s step, p *queued) (err error) {
 		done := w.begins(p, s)
 		defer func() { done(err != nil) }()
 	}
-	if s != finish {
-		w.deferredCall = nil
-	}
 	if o := p.offer; o != nil {
 		p.offer = nil
 		o.answer <- nil // interrupts from now on find its turn
 	} else if s != await { // which the CLI was given with this
-		p.Begun++
-		p.Sent = true
-		p.Question = "" // it was decided, or will not be asked again
 		err := w.records.update(w.ctx, p, w.lease.Fence)
 		if errors.Is(err, store.ErrConflict) {
 			return nil // it was cancelled, or is to be tried again: look at it again
@@ -297,7 +291,7 @@ func (w *waking) accept(ctx context.Context, offered *queued) (*queued, error) {
 	if err := decode(store.Record{Key: change.Key, Value: change.Value}, p); err != nil {
 		return nil, err
 	}
-	w.queue, w.outcomes = map[string]bool{p.ID: true}, nil
+	w.queue, w.deferredCall = map[string]bool{p.ID: true}, nil
 	w.roster.mu.Lock()
 	defer w.roster.mu.Unlock()
 	if !slices.Contains(w.c.waiting, p.name) { // unless a look at the store has just added it

@@ -17,8 +17,11 @@ type Decision struct {
 	// Step is taken if there is neither a line nor a change.
 	Step Step
 	// Prompt is the subject of the step. It is recorded as begun before a CLI can see
-	// it, with the count and the place that it has here.
+	// it, with the count and the place that it has here. A conversation that sleeps with
+	// one waits for a person, or for money.
 	Prompt Prompt
+	// Question is the one about the deferred call to make, empty if no person was asked.
+	Question string
 	// Tell are calls that the model must read about with the prompt.
 	Tell []string
 }
@@ -35,6 +38,7 @@ const (
 	Await              // let the CLI answer the prompt, which it has
 	Rewind             // let a CLI restore files
 	Erase              // remove what is left of a deleted conversation
+	Read               // read the questions and the transcript, and decide again
 )
 
 // Line is a line for the transcript.
@@ -45,7 +49,7 @@ type Line interface{ line() }
 type Defer struct{ Question string }
 
 // Note informs the model about calls that it does not remember and whose outcome is
-// unknown.
+// unknown. Without calls it only lets the CLI continue.
 type Note struct{ Calls []string }
 
 func (Defer) line() {}
@@ -58,8 +62,9 @@ type Change interface{ change() }
 type End struct {
 	Prompt string
 	As     Outcome
-	// Of is the prompt whose turn took it in, if that is why.
-	Of string
+	// Of is the prompt whose turn took it in, if that is why, and Question the one that
+	// was not decided in time.
+	Of, Question string
 }
 
 // Settle ends a question whose call may have run.

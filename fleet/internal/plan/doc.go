@@ -14,6 +14,9 @@
 //   - changes of records, all or none of them,
 //   - a [Step], which starts a CLI or ends the work.
 //
+// Most conversations have begun nothing when they wake, and their records are enough. So
+// the owner first reads only these, and more when Next asks for it.
+//
 // After a line or a change the owner looks again. Records and transcript cannot change
 // together, so Next is right in between, wherever the owner dies.
 //

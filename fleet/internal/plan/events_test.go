@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 )
 
@@ -147,6 +148,11 @@ func (a *actor) acquire(other owner) {
 // all that was read; a line or a step comes later, and meanwhile things change.
 func (a *actor) plans() {
 	d := Next(a.state(), limits)
+	brief := a.state()
+	brief.Brief, brief.Questions, brief.Transcript.Turns = true, nil, nil
+	if early := Next(brief, limits); early.Step != Read && !reflect.DeepEqual(early, d) {
+		a.do(byItself, "plans too early", func(w *world, o *owner) string { return "the records alone lead to another decision" })
+	}
 	switch {
 	case a.s.deleted != 0 && d.Step != Erase:
 		a.do(byItself, "plans after the deletion", func(w *world, o *owner) string { return "Deleted: there is something to do" })

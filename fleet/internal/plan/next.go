@@ -7,19 +7,19 @@ func Next(s State, r Rules) Decision {
 	if s.Conversation.Deleted {
 		return Decision{Step: Erase}
 	}
+	if s.isStuck() && !slices.ContainsFunc(s.Prompts, Prompt.isCancelled) {
+		return Decision{Step: Sleep}
+	}
+	if s.Brief && s.needsTurns() {
+		return Decision{Step: Read}
+	}
 	if d, ok := s.keepLost(); ok { // before the questions about them end
 		return d
 	}
-	for _, p := range s.Prompts { // a mark was decided before anything else
-		if p.Cancelled {
-			return s.end(p, Cancelled, "")
-		}
+	if slices.ContainsFunc(s.Prompts, Prompt.isCancelled) { // it was decided before anything else
+		return s.endCancelled()
 	}
-	if at := s.Conversation.Stuck; at != "" {
-		stuckAt := func(p Prompt) bool { return p.ID == at && !p.Interrupted }
-		if slices.ContainsFunc(s.Prompts, stuckAt) {
-			return Decision{Step: Sleep}
-		}
+	if s.Conversation.Stuck != "" { // at a prompt that is gone, or about to end
 		return changes(Free{})
 	}
 	begun := func(p Prompt) bool { return p.Sent }
@@ -27,6 +27,19 @@ func Next(s State, r Rules) Decision {
 		return changes(append(s.endQuestions(), Settled{})...)
 	}
 	return s.choose(r)
+}
+
+// isStuck reports whether the conversation was given up at a prompt that is still to
+// be answered.
+func (s *State) isStuck() bool {
+	return slices.ContainsFunc(s.Prompts, func(p Prompt) bool { return p.ID == s.Conversation.Stuck && !p.Interrupted })
+}
+
+// needsTurns reports whether the records alone are not enough: a process that is gone
+// may have begun something.
+func (s *State) needsTurns() bool {
+	left := func(p Prompt) bool { return p.Sent && !p.Rewind && (!p.Given || p.Cancelled) }
+	return s.Conversation.Unsettled || slices.ContainsFunc(s.Prompts, left)
 }
 
 // choose finds the prompt that comes next. One that a CLI has begun is ended before
@@ -101,14 +114,14 @@ func (s *State) stand(p Prompt, r Rules) Decision {
 	case !p.Sent && p.Interrupted:
 		return s.end(p, Interrupted, "")
 	case !p.Sent && s.Conversation.Overspent:
-		return Decision{Step: Sleep}
+		return Decision{Step: Sleep, Prompt: p}
 	case !p.Sent:
 		return Decision{Step: Send, Prompt: p, Tell: s.lost()}
 	case p.Given:
 		return Decision{Step: Await, Prompt: p}
 	}
 	turn := s.Transcript.Turns[p.ID]
-	if lost := s.lost(); turn.Standing == Cut && len(lost) > 0 { // even when it was interrupted, for those after it
+	if lost := s.lost(); turn.Standing == Cut && (len(lost) > 0 || turn.Continued) { // even when it was interrupted, for those after it
 		return Decision{Line: Note{lost}}
 	}
 	if p.Interrupted && turn.Standing != Done {
@@ -132,9 +145,27 @@ func (s *State) stand(p Prompt, r Rules) Decision {
 	return Decision{Step: Send, Prompt: p, Tell: s.lost()}
 }
 
+// endCancelled ends all prompts that are marked.
+func (s *State) endCancelled() Decision {
+	var questions, free, all []Change
+	for _, p := range s.Prompts {
+		if !p.Cancelled {
+			continue
+		}
+		if p.Sent && questions == nil {
+			questions = s.endQuestions()
+		}
+		if s.Conversation.Stuck == p.ID {
+			free = []Change{Free{}}
+		}
+		all = append(all, End{Prompt: p.ID, As: Cancelled})
+	}
+	return Decision{Changes: slices.Concat(questions, free, all)}
+}
+
 // end ends a prompt before its turn does, and with it the questions of the turn, which
 // will not be asked again. A conversation that is stuck at it is free.
-func (s *State) end(p Prompt, as Outcome, of string) Decision {
+func (s *State) end(p Prompt, as Outcome, question string) Decision {
 	var all []Change
 	if p.Sent {
 		all = append(all, s.endQuestions()...)
@@ -142,7 +173,7 @@ func (s *State) end(p Prompt, as Outcome, of string) Decision {
 	if s.Conversation.Stuck == p.ID {
 		all = append(all, Free{})
 	}
-	return changes(append(all, End{Prompt: p.ID, As: as, Of: of})...)
+	return changes(append(all, End{Prompt: p.ID, As: as, Question: question})...)
 }
 
 // progressed restarts the count if the turn has made progress since the last look, but
@@ -172,13 +203,15 @@ func (s *State) deferred(p Prompt, turn Turn) Decision {
 	case others != nil:
 		return changes(others...)
 	case q != nil && q.Stage == Over && q.Overdue:
-		return s.end(p, Expired, "")
-	case q == nil || q.Stage != Open:
+		return s.end(p, Expired, q.ID)
+	case q == nil:
 		return Decision{Step: Finish, Prompt: p}
+	case q.Stage != Open:
+		return Decision{Step: Finish, Prompt: p, Question: q.ID}
 	case p.Question != q.ID || p.Begun != 0:
 		return changes(Wait{p.ID, q.ID})
 	}
-	return Decision{Step: Sleep}
+	return Decision{Step: Sleep, Prompt: p}
 }
 
 // cut decides about a turn that broke off. If a person was being asked about a call
@@ -187,7 +220,7 @@ func (s *State) deferred(p Prompt, turn Turn) Decision {
 // such call is unknown: a deferral would make it forget the others, some of which may
 // have run, and any note that follows them.
 func (s *State) cut(p Prompt, turn Turn) Decision {
-	if q := s.about(turn.Open); q != nil && q.waits() && len(turn.Open) == 1 && !turn.Noted {
+	if q := s.about(turn.Open); q != nil && q.waits() && !q.Holds && len(turn.Open) == 1 && !turn.Noted {
 		return Decision{Line: Defer{q.ID}}
 	}
 	var all []Change

@@ -32,3 +32,68 @@ func TestAttempts(t *testing.T) {
 		}
 	}
 }
+
+// A turn that broke off at a call which a person was asked about waits at that call,
+// unless the call cannot be deferred. A turn that a CLI has just continued needs a note.
+func TestCutTurns(t *testing.T) {
+	p := Prompt{ID: "p", Sent: true, Begun: 1}
+	asked := []Question{{ID: "over", Call: "call", Stage: Over}, {ID: "open", Call: "call"}}
+	holds := []Question{{ID: "open", Call: "call", Holds: true}}
+	again := p
+	again.Begun = 2
+	for name, c := range map[string]struct {
+		turn      Turn
+		questions []Question
+		want      Decision
+	}{
+		"asked":     {Turn{Open: []string{"call"}}, asked, Decision{Line: Defer{"open"}}},
+		"holds":     {Turn{Open: []string{"call"}}, holds, changes(Withdraw{"open"})},
+		"noted":     {Turn{Open: []string{"call"}, Noted: true}, asked, changes(Withdraw{"open"})},
+		"continued": {Turn{Continued: true}, nil, Decision{Line: Note{}}},
+		"cut":       {Turn{}, nil, Decision{Step: Resume, Prompt: again}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.turn.Standing, c.turn.Of = Cut, "p"
+			s := State{Prompts: []Prompt{p}, Questions: c.questions, Transcript: Facts{Turns: map[string]Turn{"p": c.turn}, Calls: map[string]Result{"call": None}}}
+			if got := Next(s, Rules{Attempts: 3}); !reflect.DeepEqual(got, c.want) {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// The records are enough while no process that is gone can have begun anything.
+func TestBrief(t *testing.T) {
+	for name, c := range map[string]struct {
+		s    State
+		want Step
+	}{
+		"empty":              {State{}, Sleep},
+		"new":                {State{Prompts: []Prompt{{ID: "p"}}}, Send},
+		"given":              {State{Prompts: []Prompt{{ID: "p", Sent: true, Given: true}}}, Await},
+		"begun":              {State{Prompts: []Prompt{{ID: "p", Sent: true}}}, Read},
+		"rewind":             {State{Prompts: []Prompt{{ID: "p", Sent: true, Rewind: true}}}, Rewind},
+		"stuck":              {State{Prompts: []Prompt{{ID: "p", Sent: true}}, Conversation: Conversation{Stuck: "p"}}, Sleep},
+		"stuck, cancelled":   {State{Prompts: []Prompt{{ID: "p", Sent: true, Cancelled: true}}, Conversation: Conversation{Stuck: "p"}}, Read},
+		"questions are left": {State{Prompts: []Prompt{{ID: "p"}}, Conversation: Conversation{Unsettled: true}}, Read},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.s.Brief = true
+			if got := Next(c.s, Rules{Attempts: 3}); got.Line != nil || got.Changes != nil || got.Step != c.want {
+				t.Errorf("%+v, want step %d", got, c.want)
+			}
+		})
+	}
+}
+
+// All prompts that were cancelled end at once, and the questions of their turns once.
+func TestCancelledEndTogether(t *testing.T) {
+	s := State{
+		Prompts:      []Prompt{{ID: "a", Sent: true, Cancelled: true}, {ID: "b"}, {ID: "c", Sent: true, Cancelled: true}},
+		Conversation: Conversation{Stuck: "c"}, Questions: []Question{{ID: "open", Call: "call"}},
+	}
+	want := changes(Withdraw{"open"}, Free{}, End{Prompt: "a", As: Cancelled}, End{Prompt: "c", As: Cancelled})
+	if got := Next(s, Rules{Attempts: 3}); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}

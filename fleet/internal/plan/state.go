@@ -2,6 +2,9 @@ package plan
 
 // State is everything that is stored of a conversation.
 type State struct {
+	// Brief means that only its records were read, and neither questions nor turns. Mostly
+	// they do not matter, and a transcript may be large.
+	Brief        bool
 	Conversation Conversation
 	// Prompts is the queue, in the order of acceptance.
 	Prompts []Prompt
@@ -46,6 +49,8 @@ type Prompt struct {
 	Question string
 }
 
+func (p Prompt) isCancelled() bool { return p.Cancelled }
+
 // Outcome is how a prompt has ended.
 type Outcome int
 
@@ -71,6 +76,8 @@ type Question struct {
 	// Aside means that a note must not name its call: it is a sub-agent's, or the
 	// question is not about a tool.
 	Aside bool
+	// Holds means that its call cannot be deferred.
+	Holds bool
 }
 
 // Stage is how far a question has come.
@@ -107,6 +114,9 @@ type Turn struct {
 	// Noted means that a note follows those calls. A deferral would continue from
 	// before it, and the model would not read it.
 	Noted bool
+	// Continued means that it ends with the line by which a CLI has continued it. The
+	// next CLI would wait after that line, unless a note replaces it.
+	Continued bool
 	// Last is the last message of the model or of a tool, empty if there is none.
 	Last string
 }
