@@ -125,7 +125,7 @@ func TestSubagentIsWhole(t *testing.T) {
 	agent := &script{session: sid(1)}
 	agent.line("user", "task", "", `"isSidechain":true,"message":{"role":"user","content":"count"}`)
 	agent.line("assistant", "tries", "task", `"isSidechain":true,"message":{"id":"m1","role":"assistant","model":"m","content":[{"type":"text","text":"hm"}]}`)
-	agent.line("user", "hint", "tries", `"isSidechain":true,"isMeta":true,"message":{"role":"user","content":"go on"}`)
+	agent.line("user", "hint", "tries", `"isSidechain":true,"isMeta":true,"message":{"role":"user","content":"continue"}`)
 	agent.line("assistant", "done", "hint", `"isSidechain":true,"message":{"id":"m2","role":"assistant","model":"m","stop_reason":"end_turn","content":[{"type":"text","text":"three"}]}`)
 	for _, place := range homes() {
 		t.Run(place.name, func(t *testing.T) {
