@@ -180,3 +180,37 @@ func (m *Removed) remove(r *os.Root, name string) error {
 	m.Bytes += bytes
 	return nil
 }
+
+// ErrNotWaiting means that a session does not wait for a call: the conversation has
+// moved on, or other calls of the same answer have no result either.
+var ErrNotWaiting = errors.New("does not wait for this call")
+
+// Defer makes a session that broke off at a call wait for it, as if a hook had
+// deferred the call: a CLI that resumes the session asks about it again, under the
+// same id, and runs it if it is allowed. It needs a CLI that can defer, and is checked
+// with 2.1.325. Defer may be repeated.
+//
+// A CLI that loses its program while it asks may refuse the call itself before it ends,
+// and let the model comment on that. No one has decided then, so the session still waits
+// for the call: Defer repeats the answer that made it as the end of the conversation, and
+// leaves the refusal on a branch that no one follows. This holds if the answer made no
+// other call and nothing but text came after the refusal.
+//
+// No CLI may have the session open; see [History.Processes]. If the session does not
+// end with the call, or another call of the same answer has no result, the error matches
+// [ErrNotWaiting]: the other call may have run, and the CLI would drop it from the
+// conversation. Sessions in a store are deferred by package approval.
+func (h *History) Defer(ctx context.Context, id, call string) error {
+	if h.in != nil {
+		return errors.New("claude: history: a session in a store is deferred by its questions")
+	}
+	t, err := h.Read(ctx, id)
+	if err != nil {
+		return err
+	}
+	lines, err := t.deferral(ctx, id, call)
+	if err != nil || lines == nil {
+		return err
+	}
+	return h.append(ctx, id, lines)
+}

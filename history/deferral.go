@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -13,42 +12,18 @@ import (
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
-// ErrNotWaiting means that a session does not wait for a call: the conversation has
-// moved on, or other calls of the same answer have no result either.
-var ErrNotWaiting = errors.New("does not wait for this call")
-
-// Defer makes a session that broke off at a call wait for it, as if a hook had
-// deferred the call: a CLI that resumes the session asks about it again, under the
-// same id, and runs it if it is allowed. It needs a CLI that can defer, and is checked
-// with 2.1.325. Defer may be repeated.
-//
-// A CLI that loses its program while it asks may refuse the call itself before it ends,
-// and let the model comment on that. No one has decided then, so the session still waits
-// for the call: Defer repeats the answer that made it as the end of the conversation, and
-// leaves the refusal on a branch that no one follows. This holds if the answer made no
-// other call and nothing but text came after the refusal.
-//
-// No CLI may have the session open; see [History.Processes]. If the session does not
-// end with the call, or another call of the same answer has no result, the error matches
-// [ErrNotWaiting]: the other call may have run, and the CLI would drop it from the
-// conversation. Sessions in a store are deferred by package approval.
-func (h *History) Defer(ctx context.Context, id, call string) error {
-	if h.in != nil {
-		return errors.New("claude: history: a session in a store is deferred by its questions")
-	}
-	t, err := h.Read(ctx, id)
-	if err != nil {
-		return err
-	}
+// deferral returns the lines that make a conversation wait for a call, or none if it
+// waits already; see [History.Defer].
+func (t *Transcript) deferral(ctx context.Context, id, call string) ([]byte, error) {
 	_, deferred, open := t.index.OpenCall(t.entries, call)
 	if deferred {
-		return nil
+		return nil, nil
 	}
 	marker := transcript.Marker{UUID: uuid.New(), Session: id, Time: time.Now(), ToolUseID: call}
 	answer := lastAnswer{call: call}
 	for line, err := range t.Entries(ctx) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if version := jsonx.Text(jsonx.Member(line, "version")); version != "" {
 			marker.Version, marker.Cwd = version, jsonx.Text(jsonx.Member(line, "cwd"))
@@ -57,20 +32,21 @@ func (h *History) Defer(ctx context.Context, id, call string) error {
 	}
 	use, alone := answer.use()
 	if !alone || !open && !answer.refused {
-		return fmt.Errorf("claude: history: session %s %w", id, ErrNotWaiting)
+		return nil, fmt.Errorf("claude: history: session %s %w", id, ErrNotWaiting)
 	}
 	marker.Parent, marker.Tool, marker.Input = use.line, use.Name, use.Input
 	var text []byte
 	if answer.refused {
+		var err error
 		if text, marker.Parent, err = answer.repeat(id, marker.Time); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	mark, err := marker.Line()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return h.append(ctx, id, append(text, mark...))
+	return append(text, mark...), nil
 }
 
 // toolUse is a call, as an answer has it.

@@ -152,7 +152,7 @@ func (s *source) has(name string) bool { return s.names[name] }
 // readSource reads the packages that users of the official SDKs would look into.
 func readSource(root fs.FS) (*source, error) {
 	s := &source{make(map[string]bool)}
-	for dir, prefix := range map[string]string{".": "", "history": "history.", "hook": "hook.", "message": "message.", "store": "store.", "tool": "tool."} {
+	for dir, prefix := range map[string]string{".": "", "history": "history.", "hook": "hook.", "message": "message.", "store": "store.", "store/storeimpl": "storeimpl.", "tool": "tool."} {
 		files, err := fs.ReadDir(root, dir)
 		if err != nil {
 			return nil, err
