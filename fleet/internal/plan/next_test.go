@@ -48,6 +48,7 @@ func TestCutTurns(t *testing.T) {
 	}{
 		"asked":     {Turn{Open: []string{"call"}}, asked, Decision{Line: Defer{"open"}}},
 		"holds":     {Turn{Open: []string{"call"}}, holds, changes(Withdraw{"open"})},
+		"two calls": {Turn{Open: []string{"call", "other"}}, asked, changes(Withdraw{"open"})},
 		"noted":     {Turn{Open: []string{"call"}, Noted: true}, asked, changes(Withdraw{"open"})},
 		"continued": {Turn{Continued: true}, nil, Decision{Line: Note{}}},
 		"cut":       {Turn{}, nil, Decision{Step: Resume, Prompt: again}},
