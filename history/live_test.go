@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
@@ -100,6 +101,12 @@ func TestRealChangesBesideLiveCLI(t *testing.T) {
 	id := w.session(t, dir, partial, func(s *claude.Session) {
 		w.ask(t, s, "First", claudetest.Say("one"))
 		turn := w.hold(t, s, "Second", "two is the answer")
+		// The CLI gathers lines for 100 ms before it stores them.
+		for begin := time.Now(); spokenIn(t, h, s.ID()) != "First one Second"; <-time.After(10 * time.Millisecond) {
+			if time.Since(begin) > 30*time.Second {
+				t.Fatalf("stored: %q", spokenIn(t, h, s.ID()))
+			}
+		}
 		if err := errors.Join(h.Rename(ctx, s.ID(), "While it runs"), h.Tag(ctx, s.ID(), "live"), h.Archive(ctx, s.ID())); err != nil {
 			t.Fatal(err)
 		}

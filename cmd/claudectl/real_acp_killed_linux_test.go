@@ -146,10 +146,8 @@ func (k *kill) count(name string) (killed bool) {
 		return false
 	}
 	k.frame++
-	if question := name == "question"; k.frame != k.at && !(question && k.at == atQuestion) {
+	if k.frame != k.at && !(name == "question" && k.at == atQuestion) {
 		return false
-	} else if question {
-		k.stored()
 	}
 	k.last = name
 	k.cmd.Process.Signal(syscall.SIGKILL)
@@ -158,9 +156,13 @@ func (k *kill) count(name string) (killed bool) {
 
 // stored waits until the CLI has stored the call that a question is about. It gathers the
 // lines of a transcript for 100 ms; a person takes longer to answer.
-func (k *kill) stored() {
+func (k *kill) stored(ctx context.Context) {
 	for begin := time.Now(); time.Since(begin) < 30*time.Second && !k.inTranscript(`"type":"tool_use"`); {
-		<-time.After(10 * time.Millisecond)
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
@@ -193,6 +195,7 @@ func (k *kill) update(_ schema.SessionID, up schema.SessionUpdate) {
 }
 
 func (k *kill) permission(ctx context.Context, _ *schema.RequestPermissionRequest) schema.PermissionOptionID {
+	k.stored(ctx)
 	k.mu.Lock()
 	k.asked++
 	k.mu.Unlock()
