@@ -27,7 +27,7 @@ type expander struct {
 	// whole reports that words are not split and wildcards stand for themselves, as
 	// in an assignment; see [expander.assigned].
 	whole bool
-	// work is the rest of [maxWork]; nil: operators cost nothing.
+	// work is what is left of the work for the text; nil: operators cost nothing.
 	work *int
 }
 

@@ -7,7 +7,8 @@ const (
 	maxScript  = 128 << 10 // bytes of a command
 	maxNesting = 200       // brackets and keywords inside each other
 	maxInner   = 12        // scripts inside scripts
-	maxWork    = 228 << 10 // bytes of words that are read beyond those of the text, including inner scripts
+	maxWork    = 72 << 10  // bytes of words that are read in any text, including inner scripts
+	workOfByte = 4         // how many more for each byte of the text
 	costOfText = 512       // the cost of each inner script beyond its bytes
 	costOfCall = 320       // the cost of each command
 )
@@ -18,7 +19,7 @@ type bounds struct {
 	// can.
 	unread string
 	inner  int // how many scripts enclose this one
-	left   int // of maxWork
+	left   int // of the work for this text
 }
 
 // fail records that the text cannot be read, and why.

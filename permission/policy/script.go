@@ -16,7 +16,7 @@ type script struct {
 // readScript reads a text for the shell. The effects of an inner script on
 // variables count everywhere, so the text is read again until they are known.
 func readScript(text string) *script {
-	k, left := newKnowledge(), maxWork+len(text)
+	k, left := newKnowledge(), maxWork+workOfByte*len(text)
 	for range learnings {
 		s := newScript(k, left)
 		s.guarded(text)
