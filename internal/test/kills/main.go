@@ -26,6 +26,14 @@
 // its call was lost before it was let go, and "unused" the decisions that came too late
 // for such a call and whose questions say so.
 //
+// # In parts
+//
+// The whole table takes hours. With -keep, each run is added to a file as it ends, and the
+// next call continues there; the table at its end shows the runs of all calls. Remove the
+// file when the code has changed.
+//
+//	go run ./internal/test/kills -keep runs.jsonl -limit 30m
+//
 // # A crowd
 //
 // With -crowd 300, nothing is killed: so many conversations share 4 CLIs for 5 minutes, and

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -30,6 +31,7 @@ func ParseFlags(set *flag.FlagSet, args []string) (*Flags, error) {
 	set.IntVar(&f.Plan.Runs, "runs", 10, "how many runs each moment has")
 	set.IntVar(&f.Plan.Writes, "writes", -1, "at how many writes of a turn to kill; -1: at all of them")
 	set.IntVar(&f.Plan.Side, "side", 6, "how many runs there are at a time")
+	set.StringVar(&f.Plan.Keep, "keep", "", "a file that keeps the runs, so that a table can be made in parts")
 	set.DurationVar(&f.Limit, "limit", 2*time.Hour, "give up after this time")
 	set.IntVar(&f.Crowd.Conversations, "crowd", 0, "kill nothing; instead give so many conversations prompts, round after round")
 	set.IntVar(&f.Crowd.CLIs, "clis", 4, "how many CLIs a crowd has")
@@ -38,6 +40,11 @@ func ParseFlags(set *flag.FlagSet, args []string) (*Flags, error) {
 		return nil, err
 	}
 	var err error
+	if f.Plan.Keep != "" { // programs of other modules run in their folders
+		if f.Plan.Keep, err = filepath.Abs(f.Plan.Keep); err != nil {
+			return nil, err
+		}
+	}
 	if f.Plan.Tools, err = choose(*tools, Tools()); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package takeover
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -21,6 +22,9 @@ type Plan struct {
 	// they are spread evenly, and differ from run to run. Negative: at all of them.
 	Writes int
 	Side   int // how many are made at once
+	// Keep is a file to which each run is added as it ends, and whose runs are not made
+	// again. Empty: none.
+	Keep string
 }
 
 // Table is the outcome of runs.
@@ -44,28 +48,62 @@ type row struct {
 // cell counts the runs of a kind of moment.
 type cell struct{ runs, killed, wrong int }
 
-// RunAll makes the runs of a plan. Each that is wrong is also printed to log.
-func (l *Lab) RunAll(ctx context.Context, p Plan, log io.Writer) (*Table, error) {
-	t := &Table{Backend: l.Backend.Name, rows: make(map[Case]*row)}
-	cases, err := l.cases(ctx, p)
+// outcome is what a table shows of a run.
+type outcome struct {
+	Killed              bool
+	Effects             int
+	Told                bool
+	Asked, Anew, Unused int
+	Wrong               []string `json:",omitempty"`
+}
+
+// outcomeOf judges a run. An error means that it could not be made.
+func outcomeOf(s *Story, err error) (o outcome) {
+	if s != nil {
+		v := Judge(s)
+		o = outcome{s.Killed, len(s.Effects), v.Told, len(s.Questions), v.Anew, v.Unused, v.Wrong}
+	}
+	if err != nil {
+		o.Wrong = append(o.Wrong, err.Error())
+	}
+	return o
+}
+
+// RunAll makes the runs of a plan. Each that is wrong is also printed to log. If it is ended
+// early, the table has the runs until then.
+func (l *Lab) RunAll(ctx context.Context, p Plan, log io.Writer) (t *Table, err error) {
+	t = &Table{Backend: l.Backend.Name, rows: make(map[Case]*row)}
+	kept, err := openKept(p.Keep, l.Backend.Name)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, kept.close()) }()
+	for c, o := range kept.all() {
+		if slices.Contains(p.Tools, c.Tool) && slices.Contains(p.Gates, c.Gate) {
+			t.add(c, o)
+		}
+	}
+	cases, err := l.cases(ctx, p)
+	if err != nil {
+		return t, err
+	}
+	cases = slices.DeleteFunc(cases, kept.has)
 	begin, done := time.Now(), 0
 	err = side(ctx, p.Side, len(cases), func(ctx context.Context, i int) error {
 		s, err := l.Run(ctx, cases[i])
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		o := outcomeOf(s, err)
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if done++; done%25 == 0 {
 			fmt.Fprintf(log, "%d of %d runs in %.0f s\n", done, len(cases), time.Since(begin).Seconds())
 		}
-		if fault := t.add(cases[i], s, err); fault != "" {
+		if fault := t.add(cases[i], o); fault != "" {
 			fmt.Fprintln(log, fault)
 		}
-		return nil
+		return kept.add(cases[i], o)
 	})
 	return t, err
 }
@@ -159,7 +197,7 @@ func side(ctx context.Context, at, n int, do func(ctx context.Context, i int) er
 }
 
 // add counts a run, and returns what is wrong with it.
-func (t *Table) add(c Case, s *Story, err error) (fault string) {
+func (t *Table) add(c Case, o outcome) (fault string) {
 	kind := Case{Tool: c.Tool, Gate: c.Gate}
 	r := t.rows[kind]
 	if r == nil {
@@ -171,35 +209,28 @@ func (t *Table) add(c Case, s *Story, err error) (fault string) {
 		at = new(cell)
 		r.cells[c.At.column()] = at
 	}
-	r.runs++
 	at.runs++
-	v := new(Verdict)
-	if s != nil {
-		v = Judge(s)
-		r.count(s, v)
-		if s.Killed {
-			at.killed++
-		}
+	r.count(o)
+	if o.Killed {
+		at.killed++
 	}
-	if err != nil {
-		v.wrong("%v", err)
-	}
-	if len(v.Wrong) == 0 {
+	if len(o.Wrong) == 0 {
 		return ""
 	}
 	r.wrong++
 	at.wrong++
-	fault = fmt.Sprintf("%s: %s: %s", t.Backend, c, strings.Join(v.Wrong, "; "))
+	fault = fmt.Sprintf("%s: %s: %s", t.Backend, c, strings.Join(o.Wrong, "; "))
 	t.Faults = append(t.Faults, fault)
 	return fault
 }
 
 // count adds what was seen in a run.
-func (r *row) count(s *Story, v *Verdict) {
-	if s.Killed {
+func (r *row) count(o outcome) {
+	r.runs++
+	if o.Killed {
 		r.killed++
 	}
-	switch len(s.Effects) {
+	switch o.Effects {
 	case 0:
 		r.none++
 	case 1:
@@ -207,12 +238,12 @@ func (r *row) count(s *Story, v *Verdict) {
 	default:
 		r.more++
 	}
-	if v.Told {
+	if o.Told {
 		r.told++
 	}
-	r.asked += len(s.Questions)
-	r.anew += v.Anew
-	r.unused += v.Unused
+	r.asked += o.Asked
+	r.anew += o.Anew
+	r.unused += o.Unused
 }
 
 // Print writes the table in Markdown: for each moment the runs, those that were
