@@ -18,6 +18,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -73,7 +74,7 @@ func playServer(dir string) error {
 			if len(c.ToolResults) > 0 {
 				return claudetest.Say("Now it is built.")
 			}
-			return claudetest.UseTool("Bash", map[string]string{"command": "make"})
+			return claudetest.UseTools(claudetest.ScriptedCall{ID: os.Getenv("PAGE_TEST_CALL"), Name: "Bash", Input: map[string]string{"command": "make"}})
 		},
 		Tools: map[string]host.RunFunc{"Bash": func(context.Context, json.RawMessage) (host.ToolOutput, error) {
 			reply, err := http.Get(os.Getenv("PAGE_TEST_TOOL"))
@@ -87,7 +88,7 @@ func playServer(dir string) error {
 	})
 	var db store.Fleet = store.Files(filepath.Join(dir, "store"))
 	if n, err := strconv.Atoi(os.Getenv("PAGE_TEST_DIE")); err == nil {
-		db = &mortal{Fleet: db, writes: int64(n)}
+		db = &mortal{Fleet: db, writes: int64(n), forgets: os.Getenv("PAGE_TEST_FORGET") != ""}
 	}
 	patience, err := time.ParseDuration(os.Getenv("PAGE_TEST_PATIENCE"))
 	if err != nil {
@@ -126,6 +127,7 @@ func playServer(dir string) error {
 type mortal struct {
 	store.Fleet
 	writes  int64
+	forgets bool // the process dies before its calls are stored
 	decided atomic.Bool
 	since   atomic.Int64
 }
@@ -144,6 +146,10 @@ func (m *mortal) Change(ctx context.Context, f store.Fence, c ...store.RecordCha
 }
 
 func (m *mortal) Append(ctx context.Context, k store.Key, b store.Batch) error {
+	isCall := func(e store.Entry) bool { return bytes.Contains(e, []byte(`"tool_use"`)) }
+	if m.forgets && slices.ContainsFunc(b.Entries, isCall) {
+		select {} // until the process dies
+	}
 	err := m.Fleet.Append(ctx, k, b)
 	if err == nil {
 		m.wrote(1)
@@ -362,6 +368,40 @@ func TestKilledBetweenDecisionAndResume(t *testing.T) {
 				t.Errorf("the tool ran %d times", n)
 			}
 		})
+	}
+}
+
+// A server is killed after it has stored a question and its decision, and before the call
+// itself. The next server cannot make the call: its person reads that the decision was
+// not used, and is asked about the call that the model makes instead.
+func TestKilledBeforeTheCallIsStored(t *testing.T) {
+	long.Test(t, "kills servers and waits for their leases")
+	t.Parallel()
+	dir, tool := t.TempDir(), newOutside(t)
+	first := spawn(t, dir, tool, "PAGE_TEST_DIE=0", "PAGE_TEST_FORGET=1", "PAGE_TEST_CALL=toolu_lost")
+	asked := first.asked(false)
+	first.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest})
+	first.gone()
+	next := spawn(t, dir, tool, "PAGE_TEST_CALL=toolu_again")
+	var again api.Approval
+	next.until("the question about the new call", func() bool {
+		var list api.List[api.Approval]
+		next.want("GET", "/v1/approvals?state=pending", nil, &list)
+		if len(list.Items) == 1 {
+			again = list.Items[0]
+		}
+		return len(list.Items) == 1
+	})
+	var lost api.Approval
+	next.want("GET", "/v1/approvals/"+asked.ID, nil, &lost)
+	if lost.State != api.ApprovalWithdrawn || lost.Outcome != api.OutcomeWithdrawn || !strings.Contains(lost.Unused, "was lost") || lost.DecidedBy != "ada" {
+		t.Errorf("the decision about the lost call: %+v", lost)
+	}
+	next.want("POST", "/v1/approvals/"+again.ID+"/decision", api.Decision{Decision: "allow", Digest: again.Digest}, &again)
+	next.answered(asked.Conversation)
+	next.want("GET", "/v1/approvals/"+again.ID, nil, &again)
+	if n := tool.runs.Load(); n != 1 || again.Outcome != api.OutcomeRan {
+		t.Errorf("the tool ran %d times: %+v", n, again)
 	}
 }
 
