@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
@@ -54,7 +55,7 @@ type calledTool struct {
 // conversation: the line has the call, or a note about it, or the report of the
 // subagent that made it.
 func (c *calledTool) isToldBy(line []byte) bool {
-	if mentions(line, c.ID) {
+	if mentions(line, inLine(c.ID)) {
 		return true
 	}
 	if c.Agent == "" || !mentions(line, c.Agent) {
@@ -62,6 +63,19 @@ func (c *calledTool) isToldBy(line []byte) bool {
 	}
 	return bytes.Contains(line, []byte("task-notification")) ||
 		bytes.Contains(line, []byte(`"agentId"`)) && !bytes.Contains(line, []byte(`"async_launched"`))
+}
+
+// inLine is an id as a line has it. Those of the API need no escapes; those of a gateway
+// may.
+func inLine(id string) string {
+	if !strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' }) {
+		return id
+	}
+	text, err := jsonx.Marshal(id)
+	if err != nil {
+		return id
+	}
+	return string(text[1 : len(text)-1])
 }
 
 // mentions reports whether a line has an id, and not only a longer one that begins with

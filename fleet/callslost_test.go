@@ -22,6 +22,11 @@ import (
 // losingCLI is a CLI whose machine stores nothing from the first calls on: n at once, with
 // ids as long as those of the API. When all of them have begun, run decides how each ends.
 func losingCLI(m **machine, began *atomic.Int32, n int, tool string, run func(ctx context.Context) (host.ToolOutput, error)) *scripted {
+	return losingCLIOf(m, began, n, "toolu_01AbCdEfGhIjKlMnOpQrStUv", tool, run)
+}
+
+// losingCLIOf is losingCLI with the beginning of the ids.
+func losingCLIOf(m **machine, began *atomic.Int32, n int, id, tool string, run func(ctx context.Context) (host.ToolOutput, error)) *scripted {
 	return &scripted{CLI: claudetest.NewCLI(&claudetest.Script{
 		Model: func(c *claudetest.ModelCall) claudetest.Reply {
 			if began.Load() > 0 {
@@ -36,7 +41,7 @@ func losingCLI(m **machine, began *atomic.Int32, n int, tool string, run func(ct
 			(*m).mu.Unlock()
 			var calls []claudetest.ScriptedCall
 			for i := range n {
-				calls = append(calls, claudetest.ScriptedCall{ID: fmt.Sprintf("toolu_01AbCdEfGhIjKlMnOpQrStUv|%d", i), Name: tool, Input: json.RawMessage(`{"file_path":"a","command":"x"}`)})
+				calls = append(calls, claudetest.ScriptedCall{ID: fmt.Sprintf("%s|%d", id, i), Name: tool, Input: json.RawMessage(`{"file_path":"a","command":"x"}`)})
 			}
 			return claudetest.UseTools(calls...)
 		},
@@ -88,13 +93,20 @@ func atOnce(n int) func(*fleet.Options) {
 // However many calls are lost at once, and whatever their ids look like, the model is
 // told and the prompt is answered.
 func TestManyLostCalls(t *testing.T) {
-	for _, n := range []int{1, 4, 40} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
+	const usual = "toolu_01AbCdEfGhIjKlMnOpQrStUv"
+	for name, c := range map[string]struct {
+		n  int
+		id string
+	}{
+		"one": {1, usual}, "four": {4, usual}, "forty": {40, usual}, "a gateway's own id": {2, `call "Uv`},
+	} {
+		n := c.n
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db := store.Memory()
 				var m *machine
 				var began atomic.Int32
-				cli := losingCLI(&m, &began, n, "Read", forever)
+				cli := losingCLIOf(&m, &began, n, c.id, "Read", forever)
 				m = start(t, db, cli, atOnce(n))
 				id := send(t, m.fleet, "ada", "work")
 				<-time.After(5 * time.Second)

@@ -82,7 +82,7 @@ func isBehindNote(lines iter.Seq2[json.RawMessage, error], calls []string) (behi
 			return false, err
 		}
 		isNote := bytes.Contains(line, []byte(noteHead)) && jsonx.Text(jsonx.Member(line, "type")) == "attachment"
-		behind = isNote || behind && !slices.ContainsFunc(calls, func(id string) bool { return mentions(line, id) })
+		behind = isNote || behind && !slices.ContainsFunc(calls, func(id string) bool { return mentions(line, inLine(id)) })
 	}
 	return behind, nil
 }
