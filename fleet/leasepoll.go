@@ -17,13 +17,16 @@ func (r *roster) askForLeases(now time.Time) {
 	if c == nil {
 		return
 	}
-	r.asks, c.Asking, c.left = true, true, make(chan struct{})
+	r.asks, c.Asking, c.left, c.freed = true, true, make(chan struct{}), false
 	r.running.Go(func() {
 		again := r.leases.askForLease(r.ctx, c.key)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		close(c.left)
 		r.asks, c.Asking, c.left = false, false, nil
+		if c.freed {
+			again = 0
+		}
 		now := time.Now()
 		c.Held, c.After = again > 0, now.Add(again)
 		r.waitlist.Put(c, now)
@@ -32,11 +35,17 @@ func (r *roster) askForLeases(now time.Time) {
 	})
 }
 
-// noticeReleased asks at once for a lease that another process has given back.
+// noticeReleased asks at once for a lease that another process has given back. The news
+// may overtake the answer to a request that was made before.
 func (r *roster) noticeReleased(at string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c := r.active[keyAt(at)]; c != nil && c.Held {
+	c := r.active[keyAt(at)]
+	if c == nil {
+		return
+	}
+	c.freed = true
+	if c.Held {
 		c.Held, c.After = false, time.Time{}
 		r.waitlist.Put(c, time.Now())
 		r.schedule()

@@ -1,6 +1,9 @@
 package fleet_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,4 +80,51 @@ func TestTakenUpWhenAnnounced(t *testing.T) {
 			t.Errorf("%d CLIs run", n)
 		}
 	})
+}
+
+// freedMeanwhile is a store whose answer that a lease is held, the nth of them, is late: by
+// then its owner has given it back.
+type freedMeanwhile struct {
+	*store.MemoryStore
+	n    int
+	free func()
+}
+
+func (s *freedMeanwhile) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (store.Lease, error) {
+	l, err := s.MemoryStore.Acquire(ctx, project, name, owner, ttl)
+	if errors.Is(err, store.ErrLeased) {
+		if s.n--; s.n == 0 {
+			s.free()
+		}
+	}
+	return l, err
+}
+
+// A conversation is taken up at once even if the news that its lease is free overtakes the
+// answer that it is held, whether that was the first attempt or a later one.
+func TestReleasedWhileAsking(t *testing.T) {
+	for n := 1; n <= 2; n++ {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db := store.Memory()
+				held, err := db.Acquire(t.Context(), "p", "fleet/c/ada", "another process", time.Hour)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var freed time.Time
+				late := &freedMeanwhile{db, n, func() {
+					if err := db.Release(t.Context(), held); err != nil {
+						t.Error(err)
+					}
+					synctest.Wait() // the fleet has learned about it
+					freed = time.Now()
+				}}
+				f := open(t, late, newScripted(), hourly)
+				defer closeFleet(t, f)
+				if got := ask(t, f, "ada", "hello"); got != "heard hello" || freed.IsZero() || time.Since(freed) > time.Second {
+					t.Errorf("%q, %v after the lease was free", got, time.Since(freed))
+				}
+			})
+		})
+	}
 }

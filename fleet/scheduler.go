@@ -28,6 +28,7 @@ type conversation struct {
 	left     chan struct{} // closed when it gives its slot or its lease back; nil if it has none
 	stop     chan struct{} // closed when its work must end
 	token    int64         // of its lease, 0 if this process does not have it
+	freed    bool          // its lease was given back since this process last asked for it
 	wakeup   chan struct{} // one slot: there may be something to do
 	more     chan struct{} // one slot: a prompt has come, which may steer the turn
 

@@ -44,7 +44,7 @@ func (h *house) run(c *conversation) {
 func (h *house) use(c *conversation) (again time.Duration) {
 	h.roster.mu.Lock()
 	prewarmed := c.prewarmed
-	c.prewarmed = nil
+	c.prewarmed, c.freed = nil, false
 	h.roster.mu.Unlock()
 	lease, err := h.leases.own(h.ctx, c.key)
 	if err != nil {
@@ -61,11 +61,15 @@ func (h *house) use(c *conversation) (again time.Duration) {
 				return never
 			}
 		}
-		c.Wanted, c.Held = true, isHeld
+		freed := isHeld && c.freed
+		c.Wanted, c.Held = true, isHeld && !freed
 		if isHeld {
 			c.interrupted = "" // another process runs its turns
 		}
 		h.roster.mu.Unlock()
+		if freed {
+			return 0
+		}
 		if isHeld {
 			return h.leases.askAgain(held)
 		}
