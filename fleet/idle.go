@@ -96,6 +96,7 @@ func (w *waking) shellsLeft(a claude.Activity) time.Duration {
 // the next prompt starts a CLI anyway.
 func (w *waking) prewarm() {
 	if w.prewarmed == nil || w.session != nil || len(w.queue) > 0 || w.rec.revision == 0 || w.budgets.budget(w.ctx, &w.rec) != nil {
+		w.toldPrewarmed(nil)
 		return
 	}
 	t, err := w.asked.transcript(w.ctx, w.rec.Session)

@@ -161,6 +161,45 @@ func TestPromptWhilePrewarming(t *testing.T) {
 	})
 }
 
+// lateLease is a store whose leases take a while.
+type lateLease struct {
+	*store.MemoryStore
+	by atomic.Int64 // nanoseconds
+}
+
+func (l *lateLease) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (store.Lease, error) {
+	<-time.After(time.Duration(l.by.Load()))
+	return l.MemoryStore.Acquire(ctx, project, name, owner, ttl)
+}
+
+// A prompt that is faster than the start it was prewarmed for begins like any other, and
+// Prewarm does not wait until the conversation has nothing to do.
+func TestPromptBeforePrewarming(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli, late := newScripted(), &lateLease{MemoryStore: store.Memory()}
+		_, f := warm(t, cli, func(o *fleet.Options) { o.Store = late })
+		defer closeFleet(t, f)
+		begun := cli.started()
+		late.by.Store(int64(10 * time.Second))
+		done := make(chan error, 1)
+		go func() { done <- f.Prewarm(t.Context(), "ada") }()
+		<-time.After(time.Second)
+		if got := ask(t, f, "ada", "more"); got != "heard hello, more" || cli.started() != begun+1 {
+			t.Errorf("%q, %d starts", got, cli.started()-begun)
+		}
+		synctest.Wait()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+		default:
+			t.Error("Prewarm still waits")
+			<-done
+		}
+	})
+}
+
 // lateEnd is a CLI that takes ten seconds to end.
 type lateEnd struct{ *scripted }
 

@@ -119,6 +119,7 @@ func (w *waking) work() time.Duration {
 		}
 		s, p, err := w.look()
 		if err == nil && s != sleep {
+			w.toldPrewarmed(nil) // a prompt was faster, and starts the CLI
 			err = w.do(s, p)
 			w.turns++
 		} else if err == nil {
