@@ -12,14 +12,15 @@ import (
 
 // next lets the plan decide about the contents of the store, and carries out what it
 // decides until that is a step. Every line and every change can be made again, so the next
-// owner continues wherever this one dies.
+// owner continues wherever this one dies. With an error it returns the prompt that is
+// next: the more often that one has begun, the later it is tried again.
 func (w *waking) next(ctx context.Context) (step, *queued, error) {
 	s := &sight{held: make(map[string]bool)}
 	for range maxDecisions {
 		d, err := w.decide(ctx, s)
 		switch {
 		case err != nil:
-			return sleep, nil, err
+			return sleep, s.first(), err
 		case d.Line != nil:
 			err = w.addLine(ctx, s, d.Line)
 		case d.Changes != nil:
@@ -34,10 +35,10 @@ func (w *waking) next(ctx context.Context) (step, *queued, error) {
 			return steps[d.Step], w.counted(s, &d), nil
 		}
 		if err != nil {
-			return sleep, nil, err
+			return sleep, s.first(), err
 		}
 	}
-	return sleep, nil, fmt.Errorf("claude: fleet: conversation %q: no step after %d decisions", w.c.key, maxDecisions)
+	return sleep, s.first(), fmt.Errorf("claude: fleet: conversation %q: no step after %d decisions", w.c.key, maxDecisions)
 }
 
 // maxDecisions is how many decisions may come before a step. Only a mistake needs more, and

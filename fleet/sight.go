@@ -42,6 +42,14 @@ func (s *sight) cancelled(id string) *queued {
 	return s.prompts[i]
 }
 
+// first returns the prompt that is next, nil if there is none.
+func (s *sight) first() *queued {
+	if len(s.prompts) == 0 {
+		return nil
+	}
+	return s.prompts[0]
+}
+
 // hasBegun reports whether a CLI may have seen one of the prompts.
 func (s *sight) hasBegun() bool { return len(s.prompts) > 0 && s.prompts[0].Sent }
 
