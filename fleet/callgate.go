@@ -23,8 +23,7 @@ type callGate struct {
 
 // guard is the hook that lets no tool begin while the ownership of the conversation is
 // in doubt. A fence keeps a process that has lost the lease from writing to the store,
-// but not from writing anywhere else. A suspended process answers no hook. Without a
-// gate, which records a call when it lets it go, guard also records the call.
+// but not from writing anywhere else. A suspended process answers no hook.
 func (w *callGate) guard(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
 	if !w.lease.Sure() {
 		return hook.DenyTool("This conversation may be run by another process now. The call was not made."), nil

@@ -12,7 +12,8 @@ type Rules struct {
 type Decision struct {
 	// Line is appended to the transcript, nil if none is. Appending it is idempotent.
 	Line Line
-	// Changes are made all or none.
+	// Changes are made in this order. If the owner dies in between, the next one decides
+	// about the rest.
 	Changes []Change
 	// Step is taken if there is neither a line nor a change.
 	Step Step

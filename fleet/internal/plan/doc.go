@@ -11,14 +11,14 @@
 // A Decision is one of three things, and each is made under the lease:
 //
 //   - a [Line] that is appended to the transcript,
-//   - changes of records, all or none of them,
+//   - changes of records, one after another,
 //   - a [Step], which starts a CLI or ends the work.
 //
 // Most conversations have begun nothing when they wake, and their records are enough. So
 // the owner first reads only these, and more when Next asks for it.
 //
-// After a line or a change the owner looks again. Records and transcript cannot change
-// together, so Next is right in between, wherever the owner dies.
+// After a line or the changes the owner looks again. Records and transcript cannot change
+// together, so Next is right in between, and between two changes, wherever the owner dies.
 //
 // # Invariants
 //

@@ -160,6 +160,12 @@ func (a *actor) plans() {
 		a.do(byItself, "plans a line", func(w *world, o *owner) string { o.planned, o.line = true, true; return "" })
 	case d.Changes != nil:
 		a.do(byItself, fmt.Sprintf("writes %T", d.Changes[0]), func(w *world, o *owner) string { return w.apply(d.Changes) })
+		for n := 1; n < len(d.Changes); n++ {
+			a.do(mishap, fmt.Sprintf("writes %d of %d and crashes, last %T", n, len(d.Changes), d.Changes[n-1]), func(w *world, o *owner) string {
+				*o = owner{}
+				return w.apply(d.Changes[:n])
+			})
+		}
 	case d.Step == Erase && a.s.deleted == 1:
 		a.do(byItself, "erases the questions", func(w *world, o *owner) string { w.s.q, w.s.deleted = question{}, 2; return "" })
 	case d.Step == Erase && a.s.deleted == 2:

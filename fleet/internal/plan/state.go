@@ -73,8 +73,7 @@ type Question struct {
 	Stage    Stage
 	// Overdue means that it is over because it was not decided in time.
 	Overdue bool
-	// Aside means that a note must not name its call: it is a sub-agent's, or the
-	// question is not about a tool.
+	// Aside means that a note must not name its call: the question is not about a tool.
 	Aside bool
 	// Holds means that its call cannot be deferred.
 	Holds bool
