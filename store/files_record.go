@@ -13,8 +13,8 @@ import (
 const (
 	logFile     = "records.log"
 	logNewFile  = "records.new"  // a log that is being written
-	logLockFile = "records.lock" // see lockMark
-	oldRecords  = "records"      // a folder of the layout before; see convertRecords
+	logLockFile = "records.lock" // see markBegun
+	oldRecords  = "records"      // a folder of the layout before; see [logWriter.convert]
 )
 
 // records returns the log of a project.
