@@ -210,6 +210,7 @@ func (l *Local) keep(e *Editor, id string) *keeper {
 	if k.log == nil {
 		k.log = slog.New(slog.DiscardHandler)
 	}
+	k.written = writtenIn(l.history(), id, k.log)
 	return k
 }
 
@@ -284,6 +285,7 @@ func (l *Local) connect(ctx context.Context, e *Editor, o opening) (AgentSession
 	} else {
 		opts.SessionID = id
 	}
+	o.kept.written.known = o.known
 	if len(o.known) > 0 {
 		opts.Hooks = append(slices.Clone(opts.Hooks), o.kept.again(o.known))
 		s.announced.know(maps.Keys(o.known)) // the CLI does not announce them again

@@ -45,15 +45,20 @@ type keeper struct {
 	session string
 	by      string // how answers of the editor are signed
 	gone    <-chan struct{}
+	written *written
 	log     *slog.Logger
 }
 
 // decide stores the question about a call, asks the editor, and returns the first
-// decision. Whatever does not end with a clear answer denies.
+// decision. Whatever does not end with a clear answer denies. No one sees a question whose
+// call would be lost if this process were killed.
 //
 // If the editor is gone, decide returns only when the session has ended: any answer
 // before that would be a refusal that nobody gave.
 func (k *keeper) decide(ctx context.Context, req *permission.Request, ask func(context.Context) (permission.Decision, error)) (permission.Decision, error) {
+	if req.AgentID == "" { // that of a subagent is lost in any case
+		k.written.wait(ctx, req.ToolUseID)
+	}
 	q, err := k.inbox.Ask(ctx, approval.Question{
 		Conversation: k.session, Tool: req.ToolName, ToolUseID: req.ToolUseID, Input: req.Input,
 		Cwd: req.Cwd, Agent: req.AgentID, Reason: req.Reason, HoldsProcess: req.AgentID != "",
