@@ -17,7 +17,7 @@ type remoteChoices struct {
 func (c remoteChoices) modes() []schema.SessionMode {
 	known := choices{bypass: true}.availableModes()
 	var out []schema.SessionMode
-	for _, name := range c.names(c.preset.Modes, c.current(c.mode, c.preset.Mode, "default")) {
+	for _, name := range c.names(c.preset.Modes, c.current(c.mode, c.preset.Mode), presetsOwn(c.preset.Mode)) {
 		mode := schema.SessionMode{ID: schema.SessionModeID(name), Name: name}
 		if i := slices.IndexFunc(known, func(m schema.SessionMode) bool { return string(m.ID) == name }); i >= 0 {
 			mode = known[i]
@@ -27,21 +27,27 @@ func (c remoteChoices) modes() []schema.SessionMode {
 	return out
 }
 
+// presetsOwn is what a preset begins with, by the name that the editor sees.
+func presetsOwn(preset string) string { return orName(preset, "default") }
+
 // current returns the choice, or that of the preset.
-func (c remoteChoices) current(chosen, preset, other string) string {
-	return orName(chosen, orName(preset, other))
+func (c remoteChoices) current(chosen, preset string) string {
+	return orName(chosen, presetsOwn(preset))
 }
 
-// names returns a list with one that it may lack.
-func (c remoteChoices) names(list []string, chosen string) []string {
-	if slices.Contains(list, chosen) {
-		return list
+// names returns a list with some that it may lack: the current choice, and the preset's own,
+// to which one can always return.
+func (c remoteChoices) names(list []string, more ...string) []string {
+	for _, name := range more {
+		if !slices.Contains(list, name) {
+			list = append([]string{name}, list...)
+		}
 	}
-	return append([]string{chosen}, list...)
+	return list
 }
 
 func (c remoteChoices) state() *schema.SessionModeState {
-	return &schema.SessionModeState{CurrentModeID: schema.SessionModeID(c.current(c.mode, c.preset.Mode, "default")), AvailableModes: c.modes()}
+	return &schema.SessionModeState{CurrentModeID: schema.SessionModeID(c.current(c.mode, c.preset.Mode)), AvailableModes: c.modes()}
 }
 
 // options returns what the editor shows.
@@ -50,23 +56,32 @@ func (c remoteChoices) options() []schema.SessionConfigOption {
 	for _, m := range c.modes() {
 		modes = append(modes, schema.SessionConfigSelectOption{Value: schema.SessionConfigValueID(m.ID), Name: m.Name, Description: m.Description})
 	}
-	model := c.current(c.model, c.preset.Model, "default")
-	for _, m := range c.names(c.preset.Models, model) {
+	model := c.current(c.model, c.preset.Model)
+	for _, m := range c.names(c.preset.Models, model, presetsOwn(c.preset.Model)) {
 		models = append(models, schema.SessionConfigSelectOption{Value: schema.SessionConfigValueID(m), Name: m})
 	}
 	return []schema.SessionConfigOption{
-		selectOption(configMode, "Mode", schema.SessionConfigOptionCategoryMode, c.current(c.mode, c.preset.Mode, "default"), modes),
+		selectOption(configMode, "Mode", schema.SessionConfigOptionCategoryMode, c.current(c.mode, c.preset.Mode), modes),
 		selectOption(configModel, "Model", schema.SessionConfigOptionCategoryModel, model, models),
 	}
 }
 
-// change returns the change that a choice is. The server checks the value.
+// change returns the change that a choice is. The server checks the value; the preset's own
+// has no name there.
 func (c remoteChoices) change(id schema.SessionConfigID, value string) (api.Change, error) {
 	switch id {
 	case configMode:
-		return api.Change{Mode: &value}, nil
+		return api.Change{Mode: new(orNone(value, presetsOwn(c.preset.Mode)))}, nil
 	case configModel:
-		return api.Change{Model: &value}, nil
+		return api.Change{Model: new(orNone(value, presetsOwn(c.preset.Model)))}, nil
 	}
 	return api.Change{}, errorf(schema.ErrorCodeInvalidParams, "there is no option %q", id)
+}
+
+// orNone returns a choice, "" if it is the preset's own.
+func orNone(value, own string) string {
+	if value == own {
+		return ""
+	}
+	return value
 }

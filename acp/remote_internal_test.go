@@ -126,3 +126,43 @@ func TestChooseBegin(t *testing.T) {
 		}
 	}
 }
+
+// TestRemoteChoices offers what the preset begins with at any time, and returns to it.
+func TestRemoteChoices(t *testing.T) {
+	for name, c := range map[string]struct {
+		preset api.PresetInfo
+		mode   string
+		modes  []string
+		now    schema.SessionModeID
+	}{
+		"nothing chosen": {preset: api.PresetInfo{Modes: []string{"plan"}}, modes: []string{"default", "plan"}, now: "default"},
+		"chosen":         {preset: api.PresetInfo{Modes: []string{"plan"}}, mode: "plan", modes: []string{"default", "plan"}, now: "plan"},
+		"a mode of its own": {preset: api.PresetInfo{Mode: "acceptEdits", Modes: []string{"plan"}}, mode: "plan",
+			modes: []string{"acceptEdits", "plan"}, now: "plan"},
+		"no longer offered": {preset: api.PresetInfo{Modes: []string{"plan"}}, mode: "acceptEdits",
+			modes: []string{"default", "acceptEdits", "plan"}, now: "acceptEdits"},
+	} {
+		choices := remoteChoices{&c.preset, c.mode, ""}
+		var modes []string
+		for _, m := range choices.modes() {
+			modes = append(modes, string(m.ID))
+		}
+		if !slices.Equal(modes, c.modes) || choices.state().CurrentModeID != c.now {
+			t.Errorf("%s: %q of %q, want %q of %q", name, choices.state().CurrentModeID, modes, c.now, c.modes)
+		}
+		back, err := choices.change(configMode, presetsOwn(c.preset.Mode))
+		if err != nil || *back.Mode != "" {
+			t.Errorf("%s: back is %q, %v, want no choice", name, *back.Mode, err)
+		}
+		if there, err := choices.change(configMode, "plan"); err != nil || *there.Mode != "plan" {
+			t.Errorf("%s: there is %q, %v", name, *there.Mode, err)
+		}
+		if back, err = choices.change(configModel, "default"); err != nil || *back.Model != "" {
+			t.Errorf("%s: the model is %q, %v, want no choice", name, *back.Model, err)
+		}
+	}
+	choices := remoteChoices{&api.PresetInfo{Models: []string{"opus"}}, "", "opus"}
+	if options := string(choices.options()[1].Options); !strings.Contains(options, `"default"`) || !strings.Contains(options, `"opus"`) {
+		t.Errorf("models %s", options)
+	}
+}
