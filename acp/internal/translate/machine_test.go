@@ -125,12 +125,13 @@ func TestHunks(t *testing.T) {
 func TestReplay(t *testing.T) {
 	var got []string
 	m := new(Machine)
-	for _, text := range []string{"hello", "<command-name>/hi</command-name><command-args>Bob</command-args>", "<local-command-stdout>x</local-command-stdout>", "<command-name>/cut"} {
+	for _, text := range []string{"hello", "<command-name>/hi</command-name><command-args>Bob</command-args>", "<local-command-stdout>x</local-command-stdout>",
+		"[Request interrupted by user]", "[Request interrupted by user for tool use]", "[Request interrupted by user] was it?", "<command-name>/cut"} {
 		for _, up := range m.Replay("id", message.NewUser(message.Text(text))) {
 			got = append(got, up.UserMessageChunk.Content.Text.Text)
 		}
 	}
-	if !slices.Equal(got, []string{"hello", "/hi Bob", "/cut"}) {
+	if !slices.Equal(got, []string{"hello", "/hi Bob", "[Request interrupted by user] was it?", "/cut"}) {
 		t.Errorf("%q", got)
 	}
 }

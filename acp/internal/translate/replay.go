@@ -59,7 +59,11 @@ func prompt(s string) (shown string, ok bool) {
 			return "", false
 		}
 	}
-	return s, s != ""
+	switch s {
+	case "", "[Request interrupted by user]", "[Request interrupted by user for tool use]":
+		return "", false
+	}
+	return s, true
 }
 
 func between(s, from, to string) (string, bool) {
