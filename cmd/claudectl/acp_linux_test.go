@@ -119,8 +119,8 @@ func goneEditor(t *testing.T, cli string, kills bool, does string) {
 		t.Fatal(err)
 	}
 	t.Logf("nothing left after %v", took)
-	if _, err := os.Stat(record); err != nil {
-		t.Error(err)
+	if got := invoke(t, "", "inspect", record); got.code != 0 || !strings.Contains(got.stdout, "hello") {
+		t.Errorf("the recording: exit code %d, %s\n%s", got.code, got.stderr, got.stdout)
 	}
 	cmd, d = start()
 	if err := d.Call(t.Context(), schema.MethodAgentSessionLoad, schema.LoadSessionRequest{SessionID: id, Cwd: home}, nil); err != nil {
