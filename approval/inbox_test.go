@@ -566,6 +566,26 @@ func TestWatch(t *testing.T) {
 	})
 }
 
+// A watcher learns in time that a question has expired, even if it did not show the question
+// before, and however rarely it looks.
+func TestWatchForTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := approval.NewQuestions(store.Memory(), "p")
+		in.PollEvery(func() time.Duration { return time.Hour })
+		asked := question("toolu_1")
+		asked.Lifetime = time.Minute
+		ask(t, in, asked)
+		begin := time.Now()
+		for q, err := range in.Watch(t.Context(), approval.Filter{States: []approval.State{approval.Gone}}) {
+			if took := time.Since(begin); err != nil || q.Outcome != approval.Expired || took != time.Minute {
+				t.Errorf("%s after %v, %v", q.Outcome, took, err)
+			}
+			return
+		}
+		t.Error("the watch has ended")
+	})
+}
+
 // unread is a store whose scans spoil the values of records that they have already
 // yielded: reading them again finds them damaged.
 type unread struct {
