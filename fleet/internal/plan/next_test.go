@@ -33,6 +33,26 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
+// Progress restarts the count of attempts once: a turn that breaks off at the same place
+// again has made none.
+func TestProgressCountsOnce(t *testing.T) {
+	p := Prompt{ID: "p", Sent: true, Begun: 2}
+	for i, c := range []struct {
+		last          string // that the turn has said
+		begun, resets int
+	}{{"m1", 1, 1}, {"m1", 2, 1}, {"m1", 3, 1}, {"m2", 1, 2}, {"m2", 2, 2}, {"m2", 3, 2}} {
+		facts := Facts{Turns: map[string]Turn{"p": {Standing: Cut, Of: "p", Last: c.last}}}
+		d := Next(State{Prompts: []Prompt{p}, Transcript: facts}, Rules{Attempts: 3, Resets: 20})
+		if p = d.Prompt; d.Step != Resume || p.Begun != c.begun || p.Resets != c.resets || p.Since != c.last {
+			t.Fatalf("look %d: %+v, want %d attempts and %d resets", i, d, c.begun, c.resets)
+		}
+	}
+	facts := Facts{Turns: map[string]Turn{"p": {Standing: Cut, Of: "p", Last: "m2"}}}
+	if got, want := Next(State{Prompts: []Prompt{p}, Transcript: facts}, Rules{Attempts: 3, Resets: 20}), changes(Stick{"p"}); !reflect.DeepEqual(got, want) {
+		t.Errorf("after all attempts: %+v, want %+v", got, want)
+	}
+}
+
 // A turn that broke off at a call which a person was asked about waits at that call,
 // unless the call cannot be deferred. A turn that a CLI has just continued needs a note.
 func TestCutTurns(t *testing.T) {
