@@ -262,6 +262,18 @@ func TestFollowSilence(t *testing.T) {
 	})
 }
 
+// A stream that hangs before its first event is abandoned as well, even if the server has
+// said how long to wait before the next.
+func TestFollowHangsFromTheBeginning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, r := scripted(t, silent(retryFrame), silent(streamed(3)))
+		events, err := collect(c, 3)
+		if got := strings.Join(events, ","); got != "message 4,turn 5,synced 0" || err == nil || len(r.asked) < 2 {
+			t.Errorf("%s by %d requests, then %v", got, len(r.asked), err)
+		}
+	})
+}
+
 // Some answers of a server end a stream, others do not.
 func TestFollowAnswers(t *testing.T) {
 	gone := says(http.StatusNotFound, "application/problem+json", `{"type":"/problems/not-found","title":"It does not exist","status":404,"detail":"check the id"}`)

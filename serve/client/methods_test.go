@@ -311,6 +311,28 @@ func TestAllPages(t *testing.T) {
 	}
 }
 
+// Every loop over a list begins at its first page.
+func TestPagesAgain(t *testing.T) {
+	t.Parallel()
+	first, last := says(http.StatusOK, "application/json", `{"items":[{"id":"a"}],"next":"n1"}`), says(http.StatusOK, "application/json", `{"items":[{"id":"b"}]}`)
+	c, r := scripted(t, first, last, first, last)
+	list := c.Approvals(t.Context(), api.ApprovalQuery{Limit: 1})
+	for range 2 {
+		for _, err := range list {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var asked []string
+	for _, request := range r.asked {
+		asked = append(asked, request.URL.RawQuery)
+	}
+	if got := strings.Join(asked, " "); got != "limit=1 cursor=n1&limit=1 limit=1 cursor=n1&limit=1" {
+		t.Errorf("asked for %s", got)
+	}
+}
+
 // An answer that does not come from the API, whatever it is, is an error that explains
 // this.
 func TestStrangeAnswers(t *testing.T) {
