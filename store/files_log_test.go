@@ -349,3 +349,23 @@ func TestFilesLogNewer(t *testing.T) {
 		t.Errorf("the log is %q, %v", now, err)
 	}
 }
+
+// A log that begins anew because the last one was lost gives no revision a second time: a
+// change that is based on a record of before does not fit.
+func TestFilesLogLost(t *testing.T) {
+	dir := t.TempDir()
+	was, err := Put(t.Context(), quickFiles(dir), thing("a"), []byte("one"), 0, Fence{})
+	if err == nil {
+		err = os.Remove(logOf(dir))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := quickFiles(dir)
+	if _, err := Put(t.Context(), s, thing("a"), []byte("two"), 0, Fence{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Put(t.Context(), s, thing("a"), []byte("three"), was, Fence{}); !errors.Is(err, ErrConflict) {
+		t.Errorf("a change that is based on the lost record: %v", err)
+	}
+}

@@ -227,6 +227,32 @@ func TestFilesConvertWaits(t *testing.T) {
 	})
 }
 
+// A watch that began before there were any news learns that it has missed some, if the first
+// file that it finds has already taken the place of another.
+func TestFilesNewsReplacedUnseen(t *testing.T) {
+	r, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	reader := newsReader{project: "p", own: "reader"}
+	if news, missed, err := reader.read(r); len(news) > 0 || missed || err != nil {
+		t.Fatal(news, missed, err)
+	}
+	item := newsItem{Store: "other", Released: "lease", Lease: "lease", Token: 1}
+	for _, err := range []error{appendNews(r, newsPath("p"), item), newNews(r, newsPath("p"), false), appendNews(r, newsPath("p"), item)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if news, missed, err := reader.read(r); len(news) != 1 || !missed || err != nil {
+		t.Errorf("%d news, missed %v, %v", len(news), missed, err)
+	}
+	if news, missed, err := reader.read(r); len(news) > 0 || missed || err != nil {
+		t.Errorf("again: %d news, missed %v, %v", len(news), missed, err)
+	}
+}
+
 // A watch learns that a log is gone although another one is there by then.
 func TestFilesWatchOtherLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
