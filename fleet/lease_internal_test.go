@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 	"testing/synctest"
@@ -41,6 +42,46 @@ func TestCallInDoubt(t *testing.T) {
 					t.Errorf("%d records of calls", n)
 				}
 			})
+		})
+	}
+}
+
+// slowLeases takes its time to answer that a lease was taken, and never answers when it is
+// renewed.
+type slowLeases struct {
+	*store.MemoryStore
+	pause time.Duration
+}
+
+func (s slowLeases) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (store.Lease, error) {
+	l, err := s.MemoryStore.Acquire(ctx, project, name, owner, ttl)
+	<-time.After(s.pause)
+	return l, err
+}
+
+func (slowLeases) Renew(ctx context.Context, _ store.Lease) error {
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+// A lease counts from when the store was asked for it: however late the answer comes, it is
+// lost before another process can have it.
+func TestLeaseOfASlowStore(t *testing.T) {
+	for _, pause := range []time.Duration{0, 20 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			const ttl = 30 * time.Second
+			h := newHouse(t.Context(), Options{Store: slowLeases{store.Memory(), pause}, Project: "p", Owner: "machine", TTL: ttl, StoreTimeout: patient})
+			begin := time.Now()
+			o, err := h.leases.own(t.Context(), "ada")
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-o.lost
+			if held := time.Since(begin); held >= ttl || held < ttl/2 {
+				t.Errorf("an answer after %v: held for %v", pause, held)
+			}
+			o.stop()
+			<-o.done
 		})
 	}
 }
