@@ -99,14 +99,15 @@ func (a *asked) withdrawCall(ctx context.Context, key string, fence store.Fence)
 	return err
 }
 
-// waits reports whether a question has yet to be decided. One that is decided but not
-// carried out no longer waits for a person.
+// waits reports whether a question has yet to be decided, or has ended without a decision
+// that its prompt still has to learn about. One that is decided no longer waits for a
+// person, however far its call has come since the prompt was read.
 func (a *asked) waits(ctx context.Context, question string) bool {
 	if question == "" {
 		return false
 	}
 	q, err := a.inbox.Get(ctx, question)
-	return err != nil || q.State != approval.Decided
+	return err != nil || q.State == approval.Open || q.State == approval.Gone
 }
 
 // callsIn returns the calls of a transcript and how each ended; empty if it has no

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -88,6 +90,44 @@ func TestExpireSpares(t *testing.T) {
 				t.Errorf("%d prompts are left, want %d", left, want)
 			}
 		})
+	}
+}
+
+// A prompt waits for a person until its question is decided. It does not wait again when the
+// call has been let go and has run, although it may have been read before that.
+func TestWaitsUntilDecided(t *testing.T) {
+	f := staged(t, record{})
+	q, err := f.inbox.Ask(t.Context(), approval.Question{Conversation: "ada", Tool: "Bash", ToolUseID: "toolu_1", Input: json.RawMessage(`{}`)}, store.Fence{})
+	if err == nil {
+		p := &queued{ID: stagedOne, Sent: true, Question: q.ID}
+		p.name = place("ada") + "/" + stamp(time.Unix(1000, 0), p.ID)
+		err = f.records.accept(t.Context(), "ada", p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		name string
+		take func() error
+		want PromptStatus
+	}{
+		{"asked", func() error { return nil }, PromptWaiting},
+		{"decided", func() error {
+			_, err := f.inbox.Decide(t.Context(), q.ID, approval.Answer{Decision: permission.Allow(), By: "ada", Digest: q.Digest})
+			return err
+		}, PromptRunning},
+		{"let go", func() error {
+			_, err := f.inbox.Release(t.Context(), q.ID, store.Fence{})
+			return err
+		}, PromptRunning},
+		{"ended", func() error { return f.inbox.Settle(t.Context(), q.ID, approval.Ran, store.Fence{}) }, PromptRunning},
+	} {
+		if err := step.take(); err != nil {
+			t.Fatal(step.name, err)
+		}
+		if o, err := f.Prompt(t.Context(), "ada", stagedOne); err != nil || o.Status != step.want {
+			t.Errorf("%s: %q, %v", step.name, o.Status, err)
+		}
 	}
 }
 
