@@ -30,9 +30,9 @@ type run struct {
 // plain lists what is never tested with the race detector, which makes computing
 // several times slower and sees nothing where nothing is shared. These packages
 // start no goroutine and guard nothing; of a package that does, only some tests
-// are named. All others run with it on the quick level. Of the long level only the
-// packages of [starting] do: there the time is that of the CLI, and what happens is not
-// scripted.
+// are named. All others run with it on the quick level, and without it on the long level if
+// their tests have more to do there. The packages of [starting] run with it on the long level
+// too: there the time is that of the CLI, and what happens is not scripted.
 func plain() []plainTests {
 	return []plainTests{
 		{pkg: "internal/release"},    // it compresses programs and runs others; first, because it takes longest
@@ -114,7 +114,7 @@ type plainTests struct {
 // suite lists what is run: lanes that run side by side, and the commands of each one after
 // the other. vet has its own step.
 func suite(ctx context.Context, root string) (lanes [][]run, err error) {
-	racing, err := packages(ctx, root)
+	racing, deep, err := packages(ctx, root)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,9 @@ func suite(ctx context.Context, root string) (lanes [][]run, err error) {
 	// Tests wait for processes and timers half of the time, so two packages at once keep two
 	// cores at work.
 	raced := run{dir: root, quick: true, packages: racing, flags: withCLI.flags, limits: []string{"-p=2", "-timeout=20m", "-skip=" + pattern}}
-	thorough := run{dir: root, packages: racing, flags: []string{vet}, limits: []string{"-p=2", "-timeout=30m"}}
+	deep = slices.DeleteFunc(deep, func(pkg string) bool { return !slices.Contains(racing, pkg) })
+	slices.SortStableFunc(deep, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	thorough := run{dir: root, packages: deep, flags: []string{vet}, limits: []string{"-p=2", "-timeout=30m"}}
 	// Other modules have drivers of their own, and the race detector makes a
 	// database that is written in Go crawl.
 	mods, err := modules(root)
@@ -183,27 +185,44 @@ func modules(root string) (dirs []string, err error) {
 	return dirs, err
 }
 
-// packages lists those of the module in root, as patterns.
-func packages(ctx context.Context, root string) ([]string, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-f={{.Dir}}", "./...")
+// levels is the package that makes a test one of the long level.
+const levels = "github.com/claude-agent-go/claude/internal/test/long"
+
+// packages lists those of the module in root, as patterns. The tests of the deep ones depend
+// on levels; those of the others are the same on the long level as on the quick one.
+func packages(ctx context.Context, root string) (all, deep []string, err error) {
+	const fields = `{{.ImportPath}}{{"\t"}}{{.Dir}}{{"\t"}}{{join .Deps " "}}{{"\t"}}{{join .TestImports " "}} {{join .XTestImports " "}}`
+	cmd := exec.CommandContext(ctx, "go", "list", "-f="+fields, "./...")
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("%v: %w", cmd, err)
+		return nil, nil, fmt.Errorf("%v: %w", cmd, err)
 	}
 	top, err := filepath.Abs(root)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var list []string
-	for dir := range strings.Lines(string(out)) {
-		rel, err := filepath.Rel(top, strings.TrimSuffix(dir, "\n"))
-		if err != nil {
-			return nil, err
+	var rows [][]string
+	knows := map[string]bool{levels: true} // by import path
+	for line := range strings.Lines(string(out)) {
+		row := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		rows = append(rows, row)
+		if slices.Contains(strings.Fields(row[2]), levels) {
+			knows[row[0]] = true
 		}
-		list = append(list, "./"+filepath.ToSlash(rel))
 	}
-	return list, nil
+	for _, row := range rows {
+		rel, err := filepath.Rel(top, row[1])
+		if err != nil {
+			return nil, nil, err
+		}
+		pkg := "./" + filepath.ToSlash(rel)
+		all = append(all, pkg)
+		if knows[row[0]] || slices.ContainsFunc(strings.Fields(row[3]), func(path string) bool { return knows[path] }) {
+			deep = append(deep, pkg)
+		}
+	}
+	return all, deep, nil
 }
 
 // all runs the lanes side by side and returns what their events said together.

@@ -20,28 +20,31 @@ var root = filepath.Join("..", "..", "..")
 // arranged returns the suite of this module: listing its packages takes a while.
 var arranged = sync.OnceValues(func() ([][]run, error) { return suite(context.Background(), root) })
 
-// TestSuite sees that every package of every module is tested once on the long level, and
-// on the quick level only with the race detector.
+// TestSuite sees that every package of every module is tested once on the long level, or only
+// on the quick level if its tests do not tell the two apart, and on the quick level only with
+// the race detector.
 func TestSuite(t *testing.T) {
 	lanes, err := arranged()
 	if err != nil {
 		t.Fatal(err)
 	}
-	times := make(map[string]int) // by the folder of a package, or of a module
+	quick, times := make(map[string]int), make(map[string]int) // by the folder of a package, or of a module
 	for _, r := range slices.Concat(lanes...) {
+		level := times
 		if r.quick {
+			level = quick
 			if !slices.Contains(r.flags, "-race") {
 				t.Errorf("%v finds nothing that the long level does not", r)
 			}
-			continue
 		}
 		some := slices.ContainsFunc(r.limits, func(limit string) bool { return strings.HasPrefix(limit, "-run=") })
 		for _, pkg := range r.packages {
 			if !some {
-				times[filepath.Join(r.dir, strings.TrimSuffix(pkg, "/..."))]++
+				level[filepath.Join(r.dir, strings.TrimSuffix(pkg, "/..."))]++
 			}
 		}
 	}
+	same := 0
 	err = filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -49,16 +52,48 @@ func TestSuite(t *testing.T) {
 		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "tools") {
 			return filepath.SkipDir
 		}
-		if dir := filepath.Dir(path); strings.HasSuffix(path, "_test.go") && module(dir) == root && times[dir] != 1 {
-			t.Errorf("%s is tested %d times", dir, times[dir])
-		}
-		if dir := filepath.Dir(path); d.Name() == "go.mod" && times[dir] != 1 {
+		dir := filepath.Dir(path)
+		if d.Name() == "go.mod" && times[dir] != 1 {
 			t.Errorf("the module in %s is tested %d times", dir, times[dir])
 		}
-		return nil
+		if !strings.HasSuffix(path, "_test.go") || module(dir) != root || times[dir] == 1 {
+			return nil
+		}
+		same++
+		source, err := os.ReadFile(path)
+		if times[dir] > 1 || quick[dir] != 1 || tellsApart(source) {
+			t.Errorf("%s is tested %d times on the long level and %d times on the quick one", path, times[dir], quick[dir])
+		}
+		return err
 	})
 	if err != nil {
 		t.Error(err)
+	}
+	if same == 0 {
+		t.Error("all packages are tested on the long level")
+	}
+}
+
+// tellsApart reports whether a test is another one on the long level, or without the race
+// detector.
+func tellsApart(source []byte) bool {
+	constraint, _, _ := bytes.Cut(source, []byte("\n"))
+	return bytes.Contains(source, []byte(`"`+levels+`"`)) || raceTag.Match(constraint)
+}
+
+var raceTag = regexp.MustCompile(`^//go:build .*\brace\b`)
+
+func TestTellsApart(t *testing.T) {
+	for source, want := range map[string]bool{
+		"package p\n\nimport \"" + levels + "\"\n":       true,
+		"//go:build !race\n\npackage p\n":                true,
+		"//go:build unix && race\n\npackage p\n":         true,
+		"//go:build unix\n\npackage p\n\n// It races.\n": false,
+		"package p\n\nimport \"" + levels + "er\"\n":     false,
+	} {
+		if got := tellsApart([]byte(source)); got != want {
+			t.Errorf("%q: %v, want %v", source, got, want)
+		}
 	}
 }
 
