@@ -111,7 +111,9 @@ func TestPrewarmWithoutRoom(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		r := newService(t, store.Memory(), root, func(o *fleet.Options) { o.Gate, o.IdleAfter, o.MaxLive = &approval.Options{}, time.Hour, 1 }, nil)
+		r := newService(t, store.Memory(), root, func(o *fleet.Options) {
+			o.Gate, o.IdleAfter, o.MaxLive, o.Poll = &approval.Options{}, time.Hour, 1, 10*time.Second
+		}, nil)
 		var ids, keys [2]string
 		for i := range ids {
 			c, err := r.server.Service().Create(t.Context(), operator, api.NewConversation{Preset: "shop", Content: api.Text("hello")})

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -59,7 +60,9 @@ func TestTwoServers(t *testing.T) {
 func TestDeletedElsewhere(t *testing.T) {
 	t.Parallel()
 	db, root := store.Memory(), t.TempDir()
-	a, b := newRigIn(t, db, root, nil), newRigIn(t, db, root, nil)
+	a := newRigIn(t, db, root, nil)
+	// It runs nothing: a fleet that did would keep the conversation until it is idle.
+	b := newRigFleet(t, db, root, func(o *fleet.Options) { o.MaxLive, o.Session = fleet.NoCLIs, nil }, nil)
 	one, two := a.as("ada", api.Operator), b.as("ada", api.Operator)
 	own := one.begin("hello")
 	path := "/v1/conversations/" + own.ID
