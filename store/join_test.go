@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/storetest"
@@ -26,6 +27,9 @@ func TestJoin(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "files" {
+				long.Test(t, "holds files to the contract once more, under the records of another store")
+			}
 			again := make(map[store.Fleet]func() store.Fleet)
 			storetest.Run(t, storetest.Target{
 				Open: func(t *testing.T) store.Fleet {

@@ -64,7 +64,10 @@ func inFiles() storetest.Target {
 
 func TestFiles(t *testing.T) { storetest.Run(t, inFiles()) }
 
-func TestFilesWrapped(t *testing.T) { storetest.RunWrapped(t, inFiles()) }
+func TestFilesWrapped(t *testing.T) {
+	long.Test(t, "holds files to the contract twice more; TestMemoryWrapped wraps on the quick level")
+	storetest.RunWrapped(t, inFiles())
+}
 
 // An entry is checked by a quick reader first, which must not let anything pass
 // that is not JSON, and finds the same uuid as others do.
