@@ -45,11 +45,12 @@ type Preset struct {
 	// Adjust fits the options to one conversation and its owner: the key or the folder
 	// of a tenant, other tools, the schema of the answers. It changes o, a deep copy
 	// of Options, before the server sets its own members. Only what works rather than
-	// describes is shared: functions, stores, loggers, tool servers, a transport. FileCheckpointing stays as Options has it, because users see it
-	// before they begin. Adjust is called each time a CLI starts for the conversation,
-	// from several goroutines at once. After an error the CLI does not start, and
-	// users read the error as the reason why the conversation is stuck. Nil: all
-	// conversations have the same options.
+	// describes is shared: functions, stores, loggers, tool servers, a transport.
+	// FileCheckpointing stays as Options has it, because users see it before they begin.
+	// Adjust is called each time a CLI starts for the conversation, from several
+	// goroutines at once. After an error the CLI does not start, and users read the
+	// error as the reason why the conversation is stuck. Nil: all conversations have
+	// the same options.
 	Adjust func(ctx context.Context, c PresetUse, o *claude.Options) error
 }
 
