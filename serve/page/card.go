@@ -76,6 +76,9 @@ func newCard(a *api.Approval, u api.User, where, back string) card {
 	c.MayRelease = a.HoldsProcess && a.MayDecide && u.Role.Covers(api.Operator)
 	c.Title, c.Tool, c.Dir = line(a.Title), c.brief(a.Tool), c.brief(a.Dir)
 	c.Reason, _ = c.part(a.Reason, maxReason)
+	if a.Kind != api.KindTool { // it asks by itself: no rule led here, and no directory matters
+		c.Reason, c.Dir = "", ""
+	}
 	for _, text := range a.Suggestions {
 		c.Rules = append(c.Rules, rule{c.brief(text), line(ruleWords(text, a.Dir))})
 	}

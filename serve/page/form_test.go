@@ -44,7 +44,7 @@ func TestFillInForms(t *testing.T) {
 		"tags":{"type":"array","items":{"type":"string","enum":["x","y"]},"default":["y"]}}}}`)
 	_, inbox := get(t, c, r.http.URL+"/")
 	for _, want := range []string{
-		"&lt;b&gt;crm", `<label class="field">Your name`, "as on the door", `type="text" name="f0" value="" required`, `type="number" name="f1" value="3" required`,
+		"&lt;b&gt;crm", `<label class="field"><span>Your name`, "as on the door", `type="text" name="f0" value="" required`, `type="number" name="f1" value="3" required`,
 		`type="radio" name="f2" value="b"`, "Blue", `type="checkbox" name="f3" value="true" checked`, `type="email" name="f4"`, `type="checkbox" name="f5" value="y" checked`,
 	} {
 		if !strings.Contains(inbox, want) {

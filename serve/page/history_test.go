@@ -36,7 +36,7 @@ func TestEarlierConversations(t *testing.T) {
 	pages := 0
 	for next := "/h?q=build+%26&state=idle"; next != ""; pages++ {
 		status, body := get(t, c, r.http.URL+next)
-		if status != 200 || !strings.Contains(body, `value="build &amp;"`) || !strings.Contains(body, "<option selected>idle") {
+		if status != 200 || !strings.Contains(body, `value="build &amp;"`) || !strings.Contains(body, `<option value="idle" selected>idle<`) {
 			t.Fatalf("%s: status %d, and the filters are not shown", next, status)
 		}
 		for _, m := range listed.FindAllStringSubmatch(body, -1) {

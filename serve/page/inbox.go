@@ -55,6 +55,7 @@ type inboxView struct {
 	Page    pager  // through them
 	Filter  filter // of the cards
 	Presets []api.PresetInfo
+	Failed  []api.Conversation // that are stuck
 	Live    []api.Conversation // that are working now
 	Fresh   []api.Conversation // with news, and without a pending approval
 	Older   int                // how many more have news
@@ -99,7 +100,9 @@ func (p *page) inbox(q *request) error {
 func (v *inboxView) rows(all []api.Conversation) {
 	for _, c := range all {
 		switch {
-		case c.State == api.Running || c.State == api.Starting || c.State == api.Queued || c.State == api.Failed:
+		case c.State == api.Failed:
+			v.Failed = append(v.Failed, c)
+		case c.State == api.Running || c.State == api.Starting || c.State == api.Queued:
 			v.Live = append(v.Live, c)
 		case c.Unread && c.Pending == 0 && !c.Archived:
 			v.Fresh = append(v.Fresh, c)

@@ -50,10 +50,24 @@ func (p *page) functions() template.FuncMap {
 		"mostFiles": func() int { return serve.MaxAttached },
 		"mostBytes": func() int { return serve.MaxAttachedBytes },
 
+		"stateName": stateName,
+
 		"version": version,
 		"browser": browserName,
 		"choices": func(p api.PresetInfo) []control { return choicesOf(new(api.Conversation), &p) },
 	}
+}
+
+// stateName returns a state in the words of a search. Lists show no difference between
+// an agent that waits and one that sleeps meanwhile.
+func stateName(s api.State) string {
+	switch s {
+	case api.Waiting:
+		return "waits for you, awake"
+	case api.Deferred:
+		return "waits for you, asleep"
+	}
+	return string(s)
 }
 
 // ago formats the time since something happened, as the script does.
