@@ -335,9 +335,9 @@ func TestPictures(t *testing.T) {
 		}
 	}
 	r.settled(screens["conversation"])
-	b.Resize(1100, 1060, "light")
+	b.Resize(1200, 1160, "light")
 	b.Load(t, r.http.URL+screens["conversation"])
-	b.Wait(t, `document.querySelector(".markdown table")`)
+	b.Wait(t, `document.querySelector(".markdown table") && document.querySelectorAll("#sidebar a[href^='/c/']").length === 4`)
 	b.Eval(t, `document.querySelectorAll(".call")[1].open = true; scrollTo(0, document.documentElement.scrollHeight)`)
 	r.atHome(b)
 	if *update {
