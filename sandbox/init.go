@@ -26,14 +26,20 @@ const initWord = "claude-sandbox-init"
 func Init() {
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == superviseWord:
-		reap()
-		// With a receiver for the signal, a write to a connection that is cut fails, instead
-		// of ending the helper with its files left behind.
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-		os.Exit(supervise(os.Stdin, os.Stdout, os.Stderr, silence))
+		os.Exit(reap())
+	case len(os.Args) == 2 && os.Args[1] == supervisedWord:
+		os.Exit(runSupervisor())
 	case len(os.Args) >= 5 && os.Args[1] == initWord:
 		os.Exit(runInit(os.Args[2], os.Args[3], os.Args[4:]))
 	}
+}
+
+// runSupervisor supervises a CLI by the standard streams of this process.
+func runSupervisor() int {
+	// With a receiver for the signal, a write to a connection that is cut fails, instead of
+	// ending the helper with its files left behind.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	return supervise(os.Stdin, os.Stdout, os.Stderr, silence)
 }
 
 func runInit(listen, socket string, command []string) int {

@@ -58,13 +58,23 @@ func (s *SSH) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) 
 		t.API, t.Forwarded = "/tmp/claude-api-"+rand.Text(), true
 		args = append(args, "-o", "ExitOnForwardFailure=yes", "-o", "StreamLocalBindUnlink=yes", "-R", t.API+":"+address)
 	}
-	args = append(append(args, s.Args...), "--", s.Host, "exec "+quoted(cmp.Or(s.Helper, "claudectl"))+" "+superviseWord)
+	args = append(append(args, s.Args...), "--", s.Host, s.command(t.API))
 	// ssh hands nothing of its environment on, but needs its agent and its home.
 	conn, err := reach(ctx, l, &exec.Cmd{Path: program, Args: args}, t)
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: reach %s: %w", s.Host, err)
 	}
 	return conn, nil
+}
+
+// command is what the shell there runs, whatever shell that is. A forwarded socket is removed
+// even if there is no helper, or if it is killed: an ssh server leaves it.
+func (s *SSH) command(socket string) string {
+	helper := quoted(cmp.Or(s.Helper, "claudectl")) + " " + superviseWord
+	if socket == "" {
+		return "exec " + helper
+	}
+	return "exec sh -c " + quoted(`"$0" "$1"; code=$?; rm -f -- "$2"; exit $code`) + " " + helper + " " + quoted(socket)
 }
 
 // quoted is a word for the shell there.

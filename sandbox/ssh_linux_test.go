@@ -33,6 +33,7 @@ type login struct {
 	args []string
 	dir  string // that user's
 	uid  int
+	pid  int // of the server
 }
 
 // remoteUser is the user that logs in when the test runs as root: one with a shell that
@@ -114,7 +115,7 @@ func newLogin(t *testing.T) *login {
 	})
 	return &login{me.Username + "@127.0.0.1", []string{
 		"-p", strconv.Itoa(port), "-i", key, "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "IdentitiesOnly=yes", "-o", "LogLevel=ERROR", "-F", "none",
-	}, theirs, uid}
+	}, theirs, uid, server.Process.Pid}
 }
 
 // helper returns a copy of this program that everyone may run.
@@ -209,21 +210,31 @@ func socketsLater() func() bool {
 }
 
 // However the connection is cut in the middle of a command, nothing is left there after
-// ten seconds: not the CLI, not the command, not what it has started in a session of its own.
+// ten seconds: not the CLI, not the command, not what it has started in a session of its own,
+// not even what has also dropped its environment.
 func TestRealSSHCut(t *testing.T) {
 	l := newLogin(t)
 	for name, cut := range map[string]func(t *testing.T, client int){
 		"client killed":    func(t *testing.T, client int) { signalPID(t, client, syscall.SIGKILL) },
 		"client ended":     func(t *testing.T, client int) { signalPID(t, client, syscall.SIGTERM) },
 		"client suspended": func(t *testing.T, client int) { signalPID(t, client, syscall.SIGSTOP) },
+		"server killed": func(t *testing.T, _ int) {
+			handlers := descendants(l.pid, "sshd")
+			if len(handlers) == 0 {
+				t.Fatal("no sshd has the connection")
+			}
+			for _, pid := range handlers {
+				signalPID(t, pid, syscall.SIGKILL)
+			}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			model, noSocket := newModel(t), socketsLater()
 			s := l.session(t, model)
 			mark := fmt.Sprint(300000 + time.Now().UnixNano()%100000)
-			model.Add(claudetest.UseTool("Bash", map[string]string{"command": "setsid sleep " + mark + " & sleep " + mark}), claudetest.Say("done"))
+			model.Add(claudetest.UseTool("Bash", map[string]string{"command": "env -i setsid sleep " + mark + " & setsid sleep " + mark + " & sleep " + mark}), claudetest.Say("done"))
 			go s.Ask(t.Context(), "Go.")
-			wait(t, patience, "the command runs", func() bool { return len(running(mark)) == 2 })
+			wait(t, patience, "the command runs", func() bool { return len(running(mark)) == 3 })
 			client := childrenNamed(t, "ssh", l.args[1])
 			if len(client) != 1 {
 				t.Fatalf("clients %v", client)
@@ -286,6 +297,30 @@ func wait(t *testing.T, bound time.Duration, what string, done func() bool) {
 	}
 }
 
+// descendants returns the processes below another whose program has a name, parents first.
+func descendants(parent int, name string) (pids []int) {
+	for _, file := range childFiles(parent) {
+		text, _ := os.ReadFile(file)
+		for _, field := range strings.Fields(string(text)) {
+			pid, err := strconv.Atoi(field)
+			if err != nil {
+				continue
+			}
+			if comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); strings.HasPrefix(string(comm), name) {
+				pids = append(pids, pid)
+			}
+			pids = append(pids, descendants(pid, name)...)
+		}
+	}
+	return pids
+}
+
+// childFiles are the files that list the children of a process, one for each thread.
+func childFiles(pid int) []string {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	return files
+}
+
 // running returns the processes "sleep MARK".
 func running(mark string) (pids []int) {
 	return processes(func(args []string) bool { return len(args) == 2 && args[0] == "sleep" && args[1] == mark })
@@ -314,9 +349,10 @@ func processes(ours func(args []string) bool) (pids []int) {
 	return pids
 }
 
-// What keeps ssh from reaching the CLI is in the error.
+// What keeps ssh from reaching the CLI is in the error, and no socket is left there.
 func TestRealSSHRefused(t *testing.T) {
 	l := newLogin(t)
+	noSocket := socketsLater()
 	model := newModel(t)
 	env, _ := realcli.Env(t, model.URL())
 	for name, c := range map[string]struct {
@@ -344,4 +380,5 @@ func TestRealSSHRefused(t *testing.T) {
 			}
 		})
 	}
+	wait(t, patience, "no socket is left", noSocket)
 }

@@ -27,6 +27,9 @@ import (
 // input.
 const superviseWord = "claude-sandbox-supervise"
 
+// supervisedWord is that of a helper whose orphans another process collects.
+const supervisedWord = "claude-sandbox-supervised"
+
 // supervisor runs one CLI for a program elsewhere, and ends it with everything it has
 // started when the connection ends or falls silent.
 type supervisor struct {
