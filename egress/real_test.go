@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -71,16 +72,32 @@ func realCLI(t *testing.T, change func(*egress.Options), replies ...claudetest.R
 // with makes the CLI use a pass.
 func (r *real) with(pass *egress.Pass) { r.opts.Env = pass.Env(r.url, r.opts.Env) }
 
-// attack is a shell command that looks for the key wherever a command can: in its own
-// environment, in that of every process, in command lines, and in files of the CLI.
-const attack = `{ env; cat /proc/*/environ; ps -ef; cat /proc/*/cmdline; find "$HOME" "$TMPDIR" -type f -exec cat {} +; } > seen.txt 2>/dev/null; true`
+// places are where a command can look for the key, and with what.
+var places = [...]struct{ name, command string }{
+	{"its own environment", "env"},
+	{"the environment of every process", "cat /proc/*/environ"},
+	{"every process, as ps shows it", "ps -efww; ps axeww"},
+	{"the command line of every process", "cat /proc/*/cmdline"},
+	{"the files of its home, also those of the CLI", `find "$HOME" -type f -exec cat {} +`},
+	{"the temporary files", `find "$TMPDIR" -type f -exec cat {} +`},
+	{"its working directory", `find . -type f ! -name 'seen.*' -exec cat {} +`},
+}
+
+// attack is a shell command that looks for the key in each of the places.
+func attack() string {
+	var all strings.Builder
+	for i, place := range places {
+		fmt.Fprintf(&all, "{ %s; } > seen.%d 2>/dev/null </dev/null; ", place.command, i)
+	}
+	return all.String() + "true"
+}
 
 // The CLI works with a sentinel in each of its forms, the API is asked with the real key,
 // and a command that looks for it everywhere finds the sentinel.
 func TestRealAttack(t *testing.T) {
 	for _, form := range []egress.Form{egress.APIKey, egress.Bearer, egress.OAuth} {
 		t.Run(form.String(), func(t *testing.T) {
-			r := realCLI(t, nil, claudetest.UseTool("Bash", map[string]string{"command": attack}), claudetest.Say("done"))
+			r := realCLI(t, nil, claudetest.UseTool("Bash", map[string]string{"command": attack()}), claudetest.Say("done"))
 			pass := r.grant(func(g *egress.Grant) { g.Form = form })
 			r.with(pass)
 			result, err := claude.Ask(t.Context(), "look around", r.opts)
@@ -92,15 +109,20 @@ func TestRealAttack(t *testing.T) {
 					t.Errorf("the API is asked with %v", call.Header)
 				}
 			}
-			seen, err := os.ReadFile(filepath.Join(r.opts.Cwd, "seen.txt"))
-			if err != nil {
-				t.Fatal(err)
+			found := 0
+			for i, place := range places {
+				seen, err := os.ReadFile(filepath.Join(r.opts.Cwd, fmt.Sprint("seen.", i)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				sentinels, keys := strings.Count(string(seen), pass.Sentinel()), strings.Count(string(seen), r.key)
+				t.Logf("%s (%s): %d bytes, the sentinel %d times, the key %d times", place.name, place.command, len(seen), sentinels, keys)
+				if found += sentinels; keys > 0 {
+					t.Errorf("the attack found the key in %s", place.name)
+				}
 			}
-			if n := strings.Count(string(seen), pass.Sentinel()); n < 1 { // newer CLIs take OAuth tokens out of the environment of commands, not out of their own
-				t.Errorf("the attack found the sentinel %d times in %d bytes", n, len(seen))
-			}
-			if strings.Contains(string(seen), r.key) {
-				t.Error("the attack found the key")
+			if found == 0 { // newer CLIs take OAuth tokens out of the environment of commands, not out of their own
+				t.Error("the attack has not even found the sentinel")
 			}
 			if other := r.model.OtherRequests(); len(other) > 0 {
 				t.Errorf("the API was also asked %v", other)

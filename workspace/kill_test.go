@@ -43,8 +43,9 @@ func playVictim(work []string) error {
 	if err != nil {
 		return err
 	}
-	step := func(string) error {
+	step := func(what string) error {
 		if left--; left < 0 {
+			fmt.Println(what)
 			self, err := os.FindProcess(os.Getpid())
 			if err == nil {
 				err = self.Kill()
@@ -108,6 +109,18 @@ func TestKilledProcesses(t *testing.T) {
 			}
 			elsewhere := readTree(t, open(t, worker(t.TempDir()), "k").Path())
 			here := readTree(t, open(t, worker(root), "k").Path())
+			which := func(state tree) string {
+				switch {
+				case maps.Equal(state, fresh):
+					return "new"
+				case maps.Equal(state, old):
+					return "old"
+				}
+				return "a mix"
+			}
+			if err != nil {
+				t.Logf("| %s | killed at step %d: %s | this machine: %s | another: %s |", do, n+1, strings.TrimSpace(string(out)), which(here), which(elsewhere))
+			}
 			switch {
 			case !maps.Equal(here, fresh):
 				t.Errorf("%s, killed after %d steps: the same machine has %q", do, n, here)
