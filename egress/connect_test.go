@@ -17,7 +17,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/claude-agent-go/claude/egress"
@@ -48,7 +50,7 @@ func (n names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, err
 
 // tunnels is a proxy that allows CONNECT to a TLS server of the test under the name
 // example.com, which its certificate has.
-func tunnels(t *testing.T) (f *fixture, server *httptest.Server, authority string) {
+func tunnels(t *testing.T, change ...func(*egress.Options)) (f *fixture, server *httptest.Server, authority string) {
 	server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "hello from %s", r.Host) }))
 	t.Cleanup(server.Close)
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
@@ -57,6 +59,9 @@ func tunnels(t *testing.T) (f *fixture, server *httptest.Server, authority strin
 		o.Hosts = []string{authority, "inside.example:" + port, "gone.example"}
 		o.Resolver = names{"example.com": "127.0.0.1", "inside.example": "127.0.0.2", "other.example": "127.0.0.1"}
 		o.Networks = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+		for _, do := range change {
+			do(o)
+		}
 	})
 	return f, server, authority
 }
@@ -126,8 +131,18 @@ func (f *fixture) dial(authority, user string) (net.Conn, *bufio.Reader, *http.R
 	return conn, r, resp
 }
 
+// A refused tunnel has its reason in the log, and the program around the proxy hears it: the
+// one that has asked loses it.
 func TestTunnelRefuses(t *testing.T) {
-	f, _, authority := tunnels(t)
+	var mu sync.Mutex
+	var told []string
+	f, _, authority := tunnels(t, func(o *egress.Options) {
+		o.Refused = func(c egress.Conversation, target, reason string) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, c.ID+" "+target+" "+reason)
+		}
+	})
 	user := "egress:" + f.grant(nil).Sentinel()
 	for _, test := range []struct {
 		authority, user string
@@ -154,6 +169,16 @@ func TestTunnelRefuses(t *testing.T) {
 	for _, reason := range []string{"unknown sentinel", "not on the list", "no such host", "not on the internet", "an address is not a name"} {
 		if !strings.Contains(f.logged(), reason) {
 			t.Errorf("the log lacks %q", reason)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(told) != 6 { // those without a pass are nobody's
+		t.Errorf("told %q", told)
+	}
+	for _, want := range []string{"c1 api.anthropic.com:443 The proxy does not allow this host: the host is not on the list.", "c1 gone.example:443 The proxy cannot find the host."} {
+		if !slices.Contains(told, want) {
+			t.Errorf("told %q, want %q among it", told, want)
 		}
 	}
 }

@@ -66,6 +66,12 @@ type Options struct {
 	// Resolver finds the addresses of Hosts. Nil: that of the system.
 	Resolver Resolver
 
+	// Refused is called when a conversation does not get a tunnel to a target, such as
+	// "github.com:443". Programs lose the reason, which is the text of the refusal, so this
+	// is for people. It is called from many goroutines at once, as often as a command tries,
+	// and must return soon. Nil: only the log has the reason.
+	Refused func(c Conversation, target, reason string)
+
 	// Logger gets a record for each request and each refusal, without bodies and secrets.
 	// Nil: nothing is logged.
 	Logger *slog.Logger

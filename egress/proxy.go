@@ -27,6 +27,7 @@ type Proxy struct {
 	gate      gate
 	purse     *purse
 	book      *book
+	refused   func(c Conversation, target, reason string)
 	log       *slog.Logger
 	bounds    Bounds
 	slots     chan struct{}
@@ -84,6 +85,9 @@ func New(o Options) (*Proxy, error) {
 	p.book = newBook(accounts, limits)
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
+	}
+	if p.refused = o.Refused; p.refused == nil {
+		p.refused = func(Conversation, string, string) {}
 	}
 	p.slots = make(chan struct{}, p.bounds.Concurrent)
 	p.room.most = p.bounds.Bodies

@@ -101,6 +101,21 @@ func (s *Server) start() error {
 // Service returns the service, for programs that embed the server.
 func (s *Server) Service() *Service { return s.service }
 
+// Remark adds a line to the timeline of a conversation, which is named by its key in the
+// fleet, for everyone who may see it: what the program around the server knows and the
+// conversation does not say, such as the reason why a proxy has refused a host. The text is
+// that of the program, and the page shows it as text.
+func (s *Server) Remark(ctx context.Context, key, text string) error {
+	known, err := s.service.logs.exists(ctx, key)
+	switch {
+	case err != nil:
+		return err
+	case !known:
+		return fmt.Errorf("claude: serve: remark: conversation %q: %w", key, store.ErrNotFound)
+	}
+	return s.service.journal.notice(ctx, api.User{}, key, text)
+}
+
 // LoginLink returns a link that logs a user in once, within five minutes. The token is
 // in the fragment, which browsers do not send, so it reaches no log. base is the
 // address of the server, such as http://127.0.0.1:8080.

@@ -13,12 +13,14 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/private"
+	"github.com/claude-agent-go/claude/internal/proc"
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/serve/page"
@@ -149,6 +151,11 @@ func (s *serveStart) Run(c *console) error {
 		return err
 	}
 	defer end()
+	if proxy != nil {
+		if err := proc.Hide(); err != nil {
+			return &failure{exitFailed, fmt.Errorf("--egress: hide the key from the CLIs: %w", err)}
+		}
+	}
 	sessions, err := serve.Sessions(setup.store, s.Project, setup.presets, nil)
 	if err != nil {
 		return &failure{exitFormat, err}
@@ -243,6 +250,11 @@ func (s *serveStart) serve(ctx context.Context, c *console, f *fleet.Fleet, setu
 	if err != nil {
 		return err
 	}
+	telling, stopTelling := context.WithCancel(ctx)
+	var told sync.WaitGroup
+	told.Go(func() { setup.refused.tell(telling, server.Remark, logger) })
+	defer told.Wait()
+	defer stopTelling()
 	web := &http.Server{
 		Handler: server, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
@@ -409,6 +421,8 @@ type serveSetup struct {
 	dir     string // of the store; empty in the demo, which keeps nothing
 	journal string
 	folders *openFolders
+	refused *refusedHosts
+	patch   func(ctx context.Context, key string) ([]byte, error) // of a folder; nil: there are none
 	presets []serve.Preset
 	home    string // what people see as ~
 	needs   needsFunc
@@ -441,7 +455,7 @@ func (s *serveStart) setup(c *console) (*serveSetup, error) {
 		presets.folder = func(ctx context.Context) string { return folders.of(approval.ConversationOf(ctx)) }
 	}
 	return &serveSetup{
-		dir: dir, folders: folders, store: db, journal: filepath.Join(dir, "journal"), presets: presets.all, needs: presets.needs,
+		dir: dir, folders: folders, refused: newRefusedHosts(), store: db, journal: filepath.Join(dir, "journal"), presets: presets.all, needs: presets.needs,
 		about: fmt.Sprintf("%d presets from %s", len(presets.all), dir), end: func() {},
 	}, nil
 }

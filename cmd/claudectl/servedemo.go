@@ -48,8 +48,8 @@ func demoSetup(c *console) (*serveSetup, error) {
 		return nil, &failure{exitFailed, err}
 	}
 	return &serveSetup{
-		home:  dir, // an arbitrary name
-		store: store.Memory(), journal: filepath.Join(dir, "journal"),
+		home:    dir, // an arbitrary name
+		refused: newRefusedHosts(), store: store.Memory(), journal: filepath.Join(dir, "journal"),
 		presets: []serve.Preset{{
 			Name: "shop", Description: "A simulated agent in a small shop", Roots: []string{shop},
 			Models: []string{"opus", "sonnet"}, Modes: []permission.Mode{permission.ModePlan, permission.ModeAcceptEdits},

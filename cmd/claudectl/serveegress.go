@@ -48,7 +48,7 @@ func (s *serveEgress) open(c *console, setup *serveSetup, project string, demo b
 		Credential: func(context.Context, egress.Conversation) (egress.Credential, error) { return key, nil },
 		Upstream:   c.variable("ANTHROPIC_BASE_URL"),
 		Accounts:   egress.RecordAccounts(setup.store, project),
-		Hosts:      s.EgressHost, Logger: logger,
+		Hosts:      s.EgressHost, Refused: setup.refused.take, Logger: logger,
 	})
 	if err != nil {
 		return nil, end, &failure{exitUsage, fmt.Errorf("--egress: %w", err)}

@@ -27,7 +27,7 @@ func TestServeEgress(t *testing.T) {
 		defer upstream.Close()
 		log := new(lockedText)
 		c := &console{env: []string{variable + "=real-key", "ANTHROPIC_BASE_URL=" + upstream.URL}}
-		e, end, err := (&serveEgress{Egress: true}).open(c, &serveSetup{store: store.Memory()}, "p", false, slog.New(slog.NewTextHandler(log, nil)))
+		e, end, err := (&serveEgress{Egress: true}).open(c, &serveSetup{store: store.Memory(), refused: newRefusedHosts()}, "p", false, slog.New(slog.NewTextHandler(log, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
