@@ -285,8 +285,20 @@ func (c *call) patch() error {
 	if err != nil {
 		return err
 	}
-	c.w.Header().Set("Content-Disposition", `attachment; filename="changes.patch"`)
-	return c.raw("text/x-diff; charset=utf-8", []byte(text))
+	return c.sendPatch("changes.patch", []byte(text))
+}
+
+func (c *call) folderPatch() error {
+	text, err := c.service().FolderPatch(c.ctx(), c.user, c.id())
+	if err != nil {
+		return err
+	}
+	return c.sendPatch("folder.patch", text)
+}
+
+func (c *call) sendPatch(name string, text []byte) error {
+	c.w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	return c.raw("text/x-diff; charset=utf-8", text)
 }
 
 func (c *call) usage() error {

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -13,6 +16,7 @@ import (
 
 	"github.com/claude-agent-go/claude/host"
 	"github.com/claude-agent-go/claude/internal/test/long"
+	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -112,6 +116,48 @@ func TestChanges(t *testing.T) {
 		long.Test(t, "needs git")
 		applies(t, patch.body, map[string]string{"sub/a.go": "one\nzwei\nthree", odd: "x\ny", "empty": ""})
 	})
+}
+
+// The patch of a conversation's own folder is found by its key. A conversation without such a
+// folder, and any conversation of a server without folders, has none.
+func TestFolderPatch(t *testing.T) {
+	t.Parallel()
+	const text = "diff --git a/x b/x\nnew file mode 100644\n"
+	keys := make(chan string, 10)
+	for name, c := range map[string]struct {
+		of     func(ctx context.Context, key string) ([]byte, error)
+		status int
+	}{
+		"a server without folders": {nil, http.StatusNotFound},
+		"a folder": {func(_ context.Context, key string) ([]byte, error) {
+			keys <- key
+			return []byte(text), nil
+		}, http.StatusOK},
+		"no folder": {func(context.Context, string) ([]byte, error) { return nil, fmt.Errorf("it is %w", fs.ErrNotExist) }, http.StatusNotFound},
+		"a broken folder": {func(context.Context, string) ([]byte, error) {
+			return nil, errors.New("git is broken in /secret/place")
+		}, http.StatusInternalServerError},
+	} {
+		r := newRigIn(t, store.Memory(), t.TempDir(), func(o *serve.Options) { o.FolderPatch = c.of })
+		ada := r.as("ada", api.Operator)
+		conversation := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", `{"preset":"shop"}`), http.StatusCreated)
+		got := ada.do("GET", "/v1/conversations/"+conversation.ID+"/folder.patch", nil)
+		if got.status != c.status || strings.Contains(string(got.body), "/secret/place") {
+			t.Errorf("%s: status %d, want %d: %s", name, got.status, c.status, got.body)
+		}
+		if bob := r.as("bob", api.Operator).do("GET", "/v1/conversations/"+conversation.ID+"/folder.patch", nil); bob.status != http.StatusNotFound {
+			t.Errorf("%s: another user gets %d", name, bob.status)
+		}
+		if c.status != http.StatusOK {
+			continue
+		}
+		if string(got.body) != text || got.header.Get("Content-Type") != "text/x-diff; charset=utf-8" || !strings.Contains(got.header.Get("Content-Disposition"), "folder.patch") {
+			t.Errorf("%s: %v %s", name, got.header, got.body)
+		}
+		if key := <-keys; !strings.HasPrefix(key, "ada/") || len(keys) > 0 {
+			t.Errorf("%s: asked for the folder of %q, and %d more", name, key, len(keys))
+		}
+	}
 }
 
 // applies sees that git makes files of a patch.

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -24,6 +25,13 @@ type Options struct {
 
 	// Page makes the page for people. Nil: there is only the API.
 	Page func(*Service) (Page, error)
+	// FolderPatch returns how the folder of a conversation, which is named by its key in the
+	// fleet, differs from the state in which it began: a patch as git writes it. The screen
+	// "Changes" then shows what commands have changed, too. An error that matches
+	// [io/fs.ErrNotExist] means that there is no such folder, and the screen shows the edits.
+	// It is called for each request, by several goroutines at once. Nil: there are no
+	// folders.
+	FolderPatch func(ctx context.Context, key string) ([]byte, error)
 	// Home is the directory that the page shows as ~ in paths. Empty: it shows
 	// whole paths.
 	Home string

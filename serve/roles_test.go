@@ -40,6 +40,7 @@ var mayCall = map[string]string{
 	"POST /v1/conversations/{id}/read":         "vaoA",
 	"GET /v1/conversations/{id}/changes":       "vaoA",
 	"GET /v1/conversations/{id}/changes.patch": "vaoA",
+	"GET /v1/conversations/{id}/folder.patch":  "vaoA",
 	"GET /v1/conversations/{id}/events":        "vaoA",
 
 	"GET /v1/conversations/{id}/prompts":             "vaoA",

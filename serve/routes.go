@@ -209,6 +209,11 @@ func conversationRoutes() []route {
 			handle: (*call).patch,
 		},
 		{
+			method: "GET", path: one + "/folder.patch", id: "getFolderPatch", about: "Returns how the conversation's own folder differs from the state in which it began, as a patch for git apply.",
+			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[string](), kind: "text/x-diff",
+			handle: (*call).folderPatch,
+		},
+		{
 			method: "GET", path: one + "/events", id: "followConversation", about: "Streams events after the header Last-Event-ID or a number, and then what happens.",
 			least: api.Viewer, status: http.StatusOK, stream: true, reply: reflect.TypeFor[api.Event](),
 			query: []parameter{

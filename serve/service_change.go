@@ -2,7 +2,9 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -120,6 +122,30 @@ func (s *Service) Patch(ctx context.Context, u api.User, id, prompt string) (str
 	}
 	return out.String(), nil
 }
+
+// FolderPatch returns how the folder of a conversation differs from the state in which it
+// began, as a patch for git apply. It has what commands have changed, too, where
+// [Service.Patch] has edits. A conversation without a folder of its own is not found.
+func (s *Service) FolderPatch(ctx context.Context, u api.User, id string) ([]byte, error) {
+	n, err := s.conversations.act(ctx, u, id, api.Viewer)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	if s.opts.FolderPatch == nil {
+		return nil, noFolder()
+	}
+	patch, err := s.opts.FolderPatch(ctx, n.Key)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, noFolder()
+	case err != nil:
+		s.journal.warn(ctx, "the folder of a conversation cannot be compared", n.Key, err)
+		return nil, problemOf(err)
+	}
+	return patch, nil
+}
+
+func noFolder() error { return notFound.because("the conversation has no folder of its own") }
 
 // edits returns the edits of a conversation, in order.
 func (s *Service) edits(ctx context.Context, u api.User, id, prompt string) ([]edit, error) {

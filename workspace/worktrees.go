@@ -398,11 +398,42 @@ func (d *WorktreeDir) Patch(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("claude: workspace: patch: %w", err)
 	}
 	env = append(env, "GIT_INDEX_FILE="+filepath.Join(temp, "index"))
-	patch, err := d.w.gitAtMost(ctx, d.w.maxPatch, string(d.plainDir), env, "diff", "--cached", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", "--end-of-options", d.base)
+	patch, err := d.w.gitAtMost(ctx, d.w.maxPatch, string(d.plainDir), env, append(patchForm[:len(patchForm):len(patchForm)], d.base)...)
 	if err != nil {
 		return nil, fmt.Errorf("claude: workspace: patch: %w", err)
 	}
 	return patch, nil
+}
+
+// patchForm writes a patch in the one form that git apply takes everywhere, whatever the
+// settings of this user and of the repository say.
+var patchForm = []string{
+	"diff", "--cached", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short", "--no-relative", "--end-of-options",
+}
+
+// Patch returns the changes in the worktree of a conversation since its branch began, as
+// [WorktreeDir.Patch] does, whether the worktree is open or not. It shows what works there
+// at the moment half done. If this machine has no worktree of the conversation, the error
+// matches [fs.ErrNotExist].
+func (w *Worktrees) Patch(ctx context.Context, key string) ([]byte, error) {
+	if err := checkKey(key); err != nil {
+		return nil, err
+	}
+	d := w.dir(key)
+	_, err := w.admin(d.Path())
+	if err == nil {
+		d.base, err = w.git(ctx, w.o.Repo, "config", "--get", w.baseName(d.branch))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("claude: workspace: conversation %q: patch: %w", key, err)
+	}
+	var patch []byte
+	for range tries { // a file may go while git reads it
+		if patch, err = d.Patch(ctx); err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	return patch, err
 }
 
 // git runs git and returns what it prints, without the last line's end.

@@ -516,3 +516,44 @@ func TestPatchOfTooManyRepositories(t *testing.T) {
 		t.Errorf("Patch = %v", err)
 	}
 }
+
+// The patch of a conversation is found by its key, while the worktree is open and after, and
+// has one form whatever the settings of the repository are. There is none where no worktree is.
+func TestPatchByKey(t *testing.T) {
+	long.Test(t, "needs git")
+	repo := repository(t, map[string]string{"main.go": "package main\n"})
+	for _, setting := range []string{"diff.noprefix=true", "diff.mnemonicPrefix=true", "diff.submodule=log", "color.ui=always", "diff.relative=true"} {
+		name, value, _ := strings.Cut(setting, "=")
+		git(t, repo, "config", name, value)
+	}
+	w, err := NewWorktrees(t.Context(), WorktreeOptions{Repo: repo, Root: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Patch(t.Context(), "ada"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("before there is a worktree: %v", err)
+	}
+	if _, err := w.Patch(t.Context(), "../ada"); !errors.Is(err, ErrKey) {
+		t.Errorf("a key that leads away: %v", err)
+	}
+	d := open(t, w, "ada").(*WorktreeDir)
+	write(t, d.Path(), map[string]string{"sub/by-a-command": "made\n"})
+	const want = "--- /dev/null\n+++ b/sub/by-a-command\n@@ -0,0 +1 @@\n+made\n"
+	if patch, err := w.Patch(t.Context(), "ada"); err != nil || !strings.HasSuffix(string(patch), want) {
+		t.Errorf("the patch of an open worktree is %q, %v", patch, err)
+	}
+	git(t, d.Path(), "add", ".")
+	git(t, d.Path(), "commit", "--quiet", "--message=work")
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if patch, err := w.Patch(t.Context(), "ada"); err != nil || !strings.HasSuffix(string(patch), want) {
+		t.Errorf("the patch of a closed worktree is %q, %v", patch, err)
+	}
+	if err := w.Remove(t.Context(), "ada", store.Fence{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Patch(t.Context(), "ada"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("when it is removed: %v", err)
+	}
+}

@@ -321,7 +321,7 @@ func (s *serveStart) options(ctx context.Context, c *console, setup *serveSetup,
 	o := serve.Options{
 		Records: setup.store, Project: s.Project, Presets: setup.presets, Home: setup.home, Hosts: s.Host, Origins: s.Origin, Logger: logger,
 		Secure:      strings.HasPrefix(base, "https:"),
-		ProxyHeader: s.ProxyUserHeader, ProxyRole: api.Role(s.ProxyRole), Page: page.New,
+		ProxyHeader: s.ProxyUserHeader, ProxyRole: api.Role(s.ProxyRole), Page: page.New, FolderPatch: setup.patch,
 	}
 	var err error
 	if o.Login, err = s.serveOIDC.open(ctx, c, logger); err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"sync"
 
@@ -45,6 +46,7 @@ func (s *serveWorkspace) open(ctx context.Context, setup *serveSetup, project st
 	if err != nil {
 		return nil, &failure{exitUsage, fmt.Errorf("--workspace worktrees: %w", err)}
 	}
+	setup.patch = trees.patch
 	return &ownFolders{opener: trees, paths: setup.folders}, nil
 }
 
@@ -102,11 +104,15 @@ type rootTrees struct {
 	sessions sessionFunc
 	roots    []serve.Preset // one for each root, only with that
 	trees    []*workspace.Worktrees
+	patches  chan struct{} // those that are being made
 }
+
+// maxPatches is how many patches are made at once: each reads a whole worktree.
+const maxPatches = 2
 
 // newRootTrees refuses roots that are not in a repository.
 func newRootTrees(ctx context.Context, presets []serve.Preset, dir string, sessions sessionFunc) (*rootTrees, error) {
-	r := &rootTrees{sessions: sessions}
+	r := &rootTrees{sessions: sessions, patches: make(chan struct{}, maxPatches)}
 	seen := make(map[string]bool)
 	for i := range presets {
 		for _, root := range presets[i].Roots {
@@ -145,6 +151,23 @@ func (r *rootTrees) Open(ctx context.Context, key string) (workspace.Workdir, er
 		return nil, fmt.Errorf("%s is in no root of a preset", o.Cwd)
 	}
 	return r.trees[best].Open(ctx, key)
+}
+
+// patch returns what has changed in the worktree of a conversation.
+func (r *rootTrees) patch(ctx context.Context, key string) (patch []byte, err error) {
+	select {
+	case r.patches <- struct{}{}:
+		defer func() { <-r.patches }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	err = fs.ErrNotExist
+	for _, trees := range r.trees {
+		if patch, err = trees.Patch(ctx, key); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return patch, err
 }
 
 // Remove implements [workspace.Provider]. The conversation may be gone already, and with

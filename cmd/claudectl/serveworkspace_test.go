@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,6 +81,12 @@ func TestServeWorktrees(t *testing.T) {
 		if got := gitIn(t, d.Path(), "branch", "--show-current"); !strings.HasPrefix(got, "claude/"+key+"-") {
 			t.Errorf("%s works on the branch %q", key, got)
 		}
+		if err := os.WriteFile(filepath.Join(d.Path(), "by-a-command"), []byte("made\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if patch, err := setup.patch(t.Context(), key); err != nil || !strings.Contains(string(patch), "+++ b/by-a-command\n@@ -0,0 +1 @@\n+made\n") {
+			t.Errorf("%s: the patch is %q, %v", key, patch, err)
+		}
 		if setup.folders.of(key) != d.Path() {
 			t.Errorf("the folder of %s is %q, want %q", key, setup.folders.of(key), d.Path())
 		}
@@ -92,6 +99,9 @@ func TestServeWorktrees(t *testing.T) {
 		}
 		if _, err := os.Stat(d.Path()); err == nil {
 			t.Errorf("%s is still there", d.Path())
+		}
+		if _, err := setup.patch(t.Context(), key); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: the patch of a folder that is gone: %v", key, err)
 		}
 	}
 	for _, dir := range []string{outer, inner} {

@@ -3,6 +3,7 @@ package show
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/claude-agent-go/claude/internal/colour"
@@ -80,19 +81,20 @@ const maxDiff = 128 << 10
 func Unified(text string) *Diff {
 	d := new(Diff)
 	var before, after, size int
+	inHunk := false
 	for line := range strings.Lines(text) {
 		if size += len(line); size > maxDiff && len(d.Lines) > 0 || len(line) > maxDiff {
 			d.cut()
 			break
 		}
 		line = strings.TrimSuffix(line, "\n")
-		var skip int
-		switch n, _ := fmt.Sscanf(line, "@@ -%d,%d +%d,", &before, &skip, &after); {
-		case n == 3:
+		switch old, now, ok := hunkStart(line); {
+		case ok:
 			if len(d.Lines) > 0 {
 				d.gap("⋯")
 			}
-		case line == "" || before == 0 && after == 0: // in front of the first hunk
+			before, after, inHunk = old, now, true
+		case line == "" || !inHunk: // in front of the first hunk
 		case line[0] == '-':
 			d.add('-', line[1:], before)
 			before++
@@ -112,6 +114,22 @@ func Unified(text string) *Diff {
 		return nil
 	}
 	return d.marked()
+}
+
+// hunkStart reads the line in front of a hunk, "@@ -1,2 +3,4 @@", in which a count of one may
+// be left out.
+func hunkStart(line string) (before, after int, ok bool) {
+	rest, ok1 := strings.CutPrefix(line, "@@ -")
+	old, rest, ok2 := strings.Cut(rest, " +")
+	now, _, ok3 := strings.Cut(rest, " @@")
+	if !ok1 || !ok2 || !ok3 {
+		return 0, 0, false
+	}
+	old, _, _ = strings.Cut(old, ",")
+	now, _, _ = strings.Cut(now, ",")
+	before, err1 := strconv.Atoi(old)
+	after, err2 := strconv.Atoi(now)
+	return before, after, err1 == nil && err2 == nil
 }
 
 // Patch reads the structuredPatch that the CLI reports of an edit that was made,

@@ -86,6 +86,13 @@ func (c *Client) Patch(ctx context.Context, id, prompt string) (string, error) {
 	return get[string](ctx, c, join("v1", "conversations", id, "changes.patch"), values("prompt", prompt))
 }
 
+// FolderPatch returns how the conversation's own folder differs from the state in which it
+// began, as a patch for git apply: commands' changes too. A conversation without such a
+// folder is not found.
+func (c *Client) FolderPatch(ctx context.Context, id string) (string, error) {
+	return get[string](ctx, c, join("v1", "conversations", id, "folder.patch"), nil)
+}
+
 // Send sends a prompt to a conversation. [api.Text] makes the content of a text.
 func (c *Client) Send(ctx context.Context, id string, p api.NewPrompt) (api.Prompt, error) {
 	return post[api.Prompt](ctx, c, join("v1", "conversations", id, "prompts"), p)

@@ -98,6 +98,8 @@ var wire = map[string]wireCall{
 		}},
 	"Patch": {method: "GET", address: "/v1/conversations/" + idInPath + "/changes.patch?prompt=p1", reply: "diff --git a b", want: "diff --git a b",
 		call: func(ctx context.Context, c *client.Client) (any, error) { return c.Patch(ctx, id, "p1") }},
+	"FolderPatch": {method: "GET", address: "/v1/conversations/" + idInPath + "/folder.patch", reply: "diff --git a b", want: "diff --git a b",
+		call: func(ctx context.Context, c *client.Client) (any, error) { return c.FolderPatch(ctx, id) }},
 	"Send": {method: "POST", address: "/v1/conversations/" + idInPath + "/prompts", body: `"hello"`, keyed: true, reply: `{"id":"p1"}`, want: "p1",
 		call: func(ctx context.Context, c *client.Client) (any, error) {
 			v, err := c.Send(ctx, id, api.NewPrompt{Content: api.Text("hello")})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -42,6 +43,8 @@ type rig struct {
 	// front stands between the browser and the server. It reports whether it has
 	// answered. Nil: it lets everything through.
 	front atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
+	// folder returns the patch of every conversation's folder. Nil: there are no folders.
+	folder atomic.Pointer[func() ([]byte, error)]
 	// push reaches the push service. Nil: there is none.
 	push atomic.Pointer[http.Client]
 }
@@ -118,7 +121,7 @@ func newRig(t *testing.T, change ...func(*fleet.Options)) *rig {
 	if r.fleet, err = fleet.Open(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	if r.server, err = serve.New(r.fleet, serve.Options{Records: db, Project: "p", Presets: presets, Page: page.New, History: history.Disk(r.config), Push: &serve.Push{Contact: "mailto:ops@example.com", Private: true, Client: &http.Client{Transport: r}}, Logger: slog.New(slog.DiscardHandler)}); err != nil {
+	if r.server, err = serve.New(r.fleet, serve.Options{Records: db, Project: "p", Presets: presets, Page: page.New, FolderPatch: r.folderPatch, History: history.Disk(r.config), Push: &serve.Push{Contact: "mailto:ops@example.com", Private: true, Client: &http.Client{Transport: r}}, Logger: slog.New(slog.DiscardHandler)}); err != nil {
 		t.Fatal(err)
 	}
 	r.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -134,6 +137,15 @@ func newRig(t *testing.T, change ...func(*fleet.Options)) *rig {
 		_ = r.fleet.Close(ctx)
 	})
 	return r
+}
+
+// folderPatch is the patch of the conversations' folders, which they have only in a test that
+// has set it.
+func (r *rig) folderPatch(context.Context, string) ([]byte, error) {
+	if f := r.folder.Load(); f != nil {
+		return (*f)()
+	}
+	return nil, fs.ErrNotExist
 }
 
 // needs asks about everything but tests.

@@ -229,25 +229,61 @@ type changesView struct {
 	api.Conversation
 	Files          []*changedFile
 	Added, Removed int
+	Folder         bool // all that has changed in the conversation's own folder
+	Unseen         bool // it could not be compared, so these are edits
+	Cut            bool // not all files are here
 }
 
-// changes shows the files that a conversation has changed.
+// changes shows the files that a conversation has changed: in its own folder if it has one,
+// else by edits.
 func (p *page) changes(q *request) error {
 	id := q.PathValue("id")
 	c, err := p.service.Conversation(q.Context(), q.user, id)
 	if err != nil {
 		return err
 	}
-	events, _, err := p.service.Log(q.Context(), q.user, id)
-	if err != nil {
-		return err
+	view := changesView{Conversation: c}
+	patch, err := p.service.FolderPatch(q.Context(), q.user, id)
+	problem, ok := asProblem(err)
+	view.Unseen = err != nil && !(ok && problem.Status == http.StatusNotFound)
+	if view.Folder = err == nil; view.Folder {
+		view.Files, view.Cut = folderChanges(patch)
+	} else {
+		events, _, err := p.service.Log(q.Context(), q.user, id)
+		if err != nil {
+			return err
+		}
+		view.Files = newTimeline(c.Dir, events).changes(serve.RevertedCalls(events))
 	}
-	view := changesView{Conversation: c, Files: newTimeline(c.Dir, events).changes(serve.RevertedCalls(events))}
 	view.Title = line(c.Title)
 	for _, f := range view.Files {
 		view.Added, view.Removed = view.Added+f.Added, view.Removed+f.Removed
 	}
 	return p.render(q, http.StatusOK, frame{Title: "Changes of " + view.Title, Screen: "changes", Body: view})
+}
+
+// The most of a patch that is shown. All of it can be downloaded.
+const (
+	maxChangedFiles = 300
+	maxChangedLines = 20_000
+)
+
+// folderChanges returns the files of a patch, and whether some are left out.
+func folderChanges(patch []byte) (files []*changedFile, cut bool) {
+	lines := 0
+	for f := range show.GitPatch(string(patch)) {
+		if len(files) == maxChangedFiles || lines > maxChangedLines {
+			return files, true
+		}
+		one := &changedFile{Path: line(f.Path), What: f.What}
+		if f.Diff != nil {
+			f.Diff.Colour(f.Path)
+			one.Diffs, one.Added, one.Removed = []*show.Diff{f.Diff}, f.Diff.Added, f.Diff.Removed
+			lines += len(f.Diff.Lines)
+		}
+		files = append(files, one)
+	}
+	return files, false
 }
 
 type historyView struct {
