@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
@@ -53,7 +54,7 @@ func TestRealFilesInside(t *testing.T) {
 			}
 			call := b.model.Calls()[0]
 			if !strings.Contains(call.System, "system-prompt-arrived") || !strings.Contains(string(call.Raw), "agent-arrived") {
-				t.Errorf("the model was not told of the prompt or the agent: %.300s", call.System)
+				t.Errorf("the model has not read the prompt or the agent: %.300s", call.System)
 			}
 			o.Resume = first.ID()
 			if err := first.Close(); err != nil {
@@ -74,7 +75,11 @@ func TestRealFilesInside(t *testing.T) {
 			if err := second.Close(); err != nil {
 				t.Error(err)
 			}
-			if left, _ := filepath.Glob(filepath.Join(tmp, "*")); len(left) > 0 {
+			left := []string{"?"}
+			for begin := time.Now(); len(left) > 0 && time.Since(begin) < 30*time.Second; <-time.After(10 * time.Millisecond) {
+				left, _ = filepath.Glob(filepath.Join(tmp, "*")) // a container is removed after Close
+			}
+			if len(left) > 0 {
 				t.Errorf("%q is left", left)
 			}
 		})

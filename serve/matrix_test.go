@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
@@ -30,7 +31,10 @@ var matrixBodies = map[string]string{
 func TestRolesOnConversations(t *testing.T) {
 	t.Parallel()
 	roles := map[string]api.Role{"v": api.Viewer, "a": api.Approver, "o": api.Operator, "A": api.Admin}
-	inBubble(t, nil, func(t *testing.T, r *rig) {
+	patches := func(o *serve.Options) {
+		o.FolderPatch = func(context.Context, string) ([]byte, error) { return []byte("diff --git a/a b/a\n"), nil }
+	}
+	inBubble(t, patches, func(t *testing.T, r *rig) {
 		r.agent.hold = make(chan struct{})
 		defer close(r.agent.hold)
 		for name, who := range mayCall {

@@ -27,7 +27,7 @@ type Options struct {
 	Page func(*Service) (Page, error)
 	// FolderPatch returns how the folder of a conversation, which is named by its key in the
 	// fleet, differs from the state in which it began: a patch as git writes it. The screen
-	// "Changes" then shows what commands have changed, too. An error that matches
+	// "Changes" then also shows what commands have changed. An error that matches
 	// [io/fs.ErrNotExist] means that there is no such folder, and the screen shows the edits.
 	// It is called for each request, by several goroutines at once. Nil: there are no
 	// folders.

@@ -124,8 +124,8 @@ func (s *Service) Patch(ctx context.Context, u api.User, id, prompt string) (str
 }
 
 // FolderPatch returns how the folder of a conversation differs from the state in which it
-// began, as a patch for git apply. It has what commands have changed, too, where
-// [Service.Patch] has edits. A conversation without a folder of its own is not found.
+// began, as a patch for git apply. It also has what commands have changed, where
+// [Service.Patch] has only edits. A conversation without a folder of its own is not found.
 func (s *Service) FolderPatch(ctx context.Context, u api.User, id string) ([]byte, error) {
 	n, err := s.conversations.act(ctx, u, id, api.Viewer)
 	if err != nil {

@@ -66,7 +66,7 @@ func (r *refusedHosts) tell(ctx context.Context, remark func(ctx context.Context
 		case one := <-r.queue:
 			text := terminal.Clean(fmt.Sprintf("A command did not reach %s. %s", one.host, one.reason))
 			if err := remark(ctx, one.conversation, text); err != nil && ctx.Err() == nil {
-				logger.Warn("people are not told of a refused host", "conversation", one.conversation, "host", one.host, "error", err)
+				logger.Warn("people do not see a refused host", "conversation", one.conversation, "host", one.host, "error", err)
 			}
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/egress"
 )
 
-// People hear of each refused host once for each conversation, of a bounded number of hosts,
+// People learn about each refused host once for each conversation, of a bounded number of hosts,
 // and without what a terminal or a page could obey. What cannot be said is logged.
 func TestRefusedHosts(t *testing.T) {
 	t.Parallel()
@@ -60,7 +60,7 @@ func TestRefusedHosts(t *testing.T) {
 			refuse("c", fmt.Sprintf("host%d.example:443", i))
 		}
 		if len(told) != maxRefusedHosts {
-			t.Errorf("told of %d hosts", len(told))
+			t.Errorf("people saw %d hosts", len(told))
 		}
 		cancel()
 		<-ended

@@ -10,7 +10,7 @@ import (
 type FileChange struct {
 	// Path is that after the change, or the last one if the file is gone.
 	Path string
-	// What says what has become of the file, such as "new" or "renamed from a/b"; empty: it
+	// What names the kind of the change, such as "new" or "renamed from a/b"; empty: it
 	// has other lines.
 	What string
 	Diff *Diff // nil: it has no other lines, or none that can be shown

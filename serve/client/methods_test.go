@@ -205,7 +205,7 @@ func TestEveryMethod(t *testing.T) {
 				asked = append(asked, r.Method+" "+r.RequestURI)
 				keys = append(keys, r.Header.Get("Idempotency-Key"))
 				switch {
-				case name == "Patch":
+				case name == "Patch" || name == "FolderPatch":
 					out.Header().Set("Content-Type", "text/x-diff; charset=utf-8")
 				case w.reply == "":
 					out.WriteHeader(http.StatusNoContent)

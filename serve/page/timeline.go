@@ -331,7 +331,7 @@ type changedFile struct {
 	Path           string
 	Diffs          []*show.Diff
 	Added, Removed int
-	What           string // what has become of it, if that is not only other lines
+	What           string // the kind of the change, if that is not only other lines
 }
 
 // changes returns the files that the conversation has changed, in order, without the
