@@ -85,7 +85,7 @@ func (r *callbacks) invoke(ctx context.Context, in *peer.Incoming, cb *callback)
 	if cb.races != "" {
 		defer r.race.enter(cb.races, func() {
 			in.CancelContext(errDecided)
-			in.Reply(json.RawMessage(noOpinion)) // the CLI awaits no opinion any more
+			in.Reply(json.RawMessage(noOpinion)) // the CLI no longer awaits an opinion
 		})()
 	}
 	if cb.timeout > 0 {
@@ -106,7 +106,7 @@ func (r *callbacks) invoke(ctx context.Context, in *peer.Incoming, cb *callback)
 			reply, err = json.RawMessage(noOpinion), nil
 		}
 		t.Err = err
-		if r.trace != nil || r.log.Enabled(ctx, slog.LevelDebug) { // the clock also costs
+		if r.trace != nil || r.log.Enabled(ctx, slog.LevelDebug) { // reading the clock also takes time
 			t.Duration = time.Since(begin)
 		}
 		r.settle(ctx, in, cb, reply, t)
@@ -120,7 +120,7 @@ func (r *callbacks) expire(cb *callback) {
 	err := fmt.Errorf("the callback %w after %v", ErrTimeout, cb.timeout)
 	late := in.Pending()
 	in.CancelContext(err) // before the write, which may take its time
-	if late {             // even if the callback itself answers first, when its context ends
+	if late {             // even if the callback, now that its context has ended, answers first
 		r.log.Warn("callback timed out", "subtype", in.Subtype, "name", cb.name, "request_id", in.ID.String(), "timeout", cb.timeout)
 	}
 	r.failed(in, cb, err)
@@ -133,10 +133,10 @@ func (r *callbacks) settle(ctx context.Context, in *peer.Incoming, cb *callback,
 		t.Reply = reply
 	}
 	if cb.chained && t.Err != nil {
-		r.trace.callbackStarted(t) // of the whole
+		r.trace.callbackStarted(t) // as a whole, since it failed
 	}
 	if !cb.chained || t.Err != nil {
-		r.trace.callbackDone(t) // first: an answer may be the end of the session
+		r.trace.callbackDone(t) // before the answer, which may end the session
 	}
 	if t.Err != nil {
 		answered = r.failed(in, cb, t.Err)
@@ -147,7 +147,7 @@ func (r *callbacks) settle(ctx context.Context, in *peer.Incoming, cb *callback,
 		r.log.Log(ctx, level, "callback failed", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "error", t.Err)
 	} else {
 		answered = r.reply(in, cb, reply)
-		if r.log.Enabled(ctx, slog.LevelDebug) { // asked first: the arguments would be allocated anyway
+		if r.log.Enabled(ctx, slog.LevelDebug) { // or the arguments are allocated for nothing
 			r.log.Debug("callback done", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "duration", t.Duration)
 		}
 	}
@@ -202,10 +202,11 @@ func unreadable(err error) error {
 // RequestFunc answers a control request from the CLI that this package does
 // not know. The request is the object as received, with its subtype; the reply
 // is any value that encodes as a JSON object, or nil. An error is sent to the
-// CLI as the refusal of the request. ctx ends like that of other callbacks.
+// CLI as the refusal of the request. ctx ends as it does for other callbacks.
 type RequestFunc func(ctx context.Context, request json.RawMessage) (reply any, err error)
 
-// requestCallback serves a request that Options.Requests knows, nil for others.
+// requestCallback returns the callback for a request that Options.Requests knows, nil
+// for others.
 func (r *callbacks) requestCallback(in *peer.Incoming) *callback {
 	f, known := r.opts.Requests[in.Subtype]
 	if !known {
@@ -227,8 +228,8 @@ func (r *callbacks) requestCallback(in *peer.Incoming) *callback {
 // deadlines ends callbacks that take too long. One timer serves the whole
 // session and keeps running when a callback is done: most callbacks return at
 // once and share the same limit, so the timer fires about once per limit.
-// Setting and stopping one for each callback would wake other threads; with a
-// context.WithTimeoutCause each, a hook takes a quarter more time.
+// Setting and stopping a timer for each callback would wake other threads: a hook
+// takes a quarter longer with a context.WithTimeoutCause for each callback.
 type deadlines struct {
 	expire func(*callback) // called in a goroutine of its own
 
@@ -282,7 +283,7 @@ func (d *deadlines) forget(cb *callback) {
 	if cb.next != nil {
 		cb.next.prev = cb.prev
 	}
-	cb.prev, cb.next = nil, nil // so that one that never returns keeps no other alive
+	cb.prev, cb.next = nil, nil // so that a callback that never returns keeps no others alive
 }
 
 // set sets the timer; no other code reads the clock. The caller holds the lock.

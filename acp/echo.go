@@ -8,8 +8,8 @@ import (
 
 // echoes are changes of the mode that the editor has asked for and the CLI has
 // not reported yet. A report of one of them is late news: the editor may have
-// chosen another mode since, and must not see the first one again. Its zero value
-// is empty. It is a plain value.
+// chosen another mode since, and must not see the first one again. The type
+// is a plain value, and its zero value is empty.
 type echoes []permission.Mode
 
 // expect notes a change that the editor asks for.
@@ -26,6 +26,6 @@ func (e *echoes) news(mode permission.Mode) bool {
 	return false
 }
 
-// settle forgets the changes that were never reported, such as one to the mode
-// that held already.
+// settle forgets the changes that were never reported, such as a change to
+// the mode that was already set.
 func (e *echoes) settle() { *e = nil }

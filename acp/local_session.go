@@ -17,15 +17,16 @@ import (
 )
 
 // stopping is how long a cancelled turn may take to report its end. After that
-// it is left, which ends it without a report.
+// its context is cancelled, which ends the turn without a report.
 const stopping = 5 * time.Second
 
-// insisting is how long an interrupt may take to work before it is repeated. One
-// that overtakes its prompt meets an idle CLI, which ignores it.
+// insisting is how long an interrupt may take to work before it is repeated. An
+// interrupt that overtakes its prompt reaches an idle CLI, which ignores it.
 const insisting = 200 * time.Millisecond
 
 // localSession is a CLI behind a session of an editor. One goroutine at a time
-// reads what it says: that of the prompt, and between prompts the idle one.
+// reads what the CLI says: the one that runs a prompt or, between prompts, the idle
+// reader.
 type localSession struct {
 	asker
 	id      schema.SessionID
@@ -187,7 +188,7 @@ func (s *localSession) Prompt(ctx context.Context, req *schema.PromptRequest) (*
 		defer close(interrupted)
 		s.cancelSteering()
 		if errors.Is(context.Cause(ctx), rpc.ErrClosed) {
-			return // the session is closed with its editor; an interrupt would answer its questions
+			return // the session is closed with its editor; an interrupt would answer the open questions
 		}
 		s.interrupt(turn, leave)
 	})
@@ -235,8 +236,9 @@ func (s *localSession) Prompt(ctx context.Context, req *schema.PromptRequest) (*
 	return responseOf(result, problem, runErr)
 }
 
-// readSteered reads on until all that was given to a turn is answered, after its prompt
-// is. A turn that is cancelled reports that too, or is left.
+// readSteered continues to read after the prompt is answered, until the messages that
+// steered the turn are answered as well. A cancelled turn reports its end to it, unless
+// it takes too long and is abandoned.
 func (s *localSession) readSteered(turn context.Context, take func(message.Message) (over bool)) {
 	ctx, cancel, more := s.steered(turn)
 	if !more {
@@ -250,13 +252,13 @@ func (s *localSession) readSteered(turn context.Context, take func(message.Messa
 	}
 }
 
-// interrupt stops a turn, and insists until it has ended. One that does not
-// report its end in time is left.
+// interrupt stops a turn, and repeats the interrupt until the turn has ended. A turn
+// that does not report its end in time is abandoned.
 func (s *localSession) interrupt(turn context.Context, leave context.CancelFunc) {
 	bounded, cancel := context.WithTimeout(turn, stopping)
 	defer cancel()
 	defer leave()
-	before := s.sends.join() // what was given to the turn before its cancel reaches the CLI first
+	before := s.sends.join() // messages that steered before the cancel must reach the CLI first
 	err := before.wait(bounded)
 	before.leave()
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// RemoteServer is a server of conversations as one user sees it. A client of package
-// serve/client is one, and its methods say what these do. They may be called from any
-// goroutine.
+// RemoteServer is a server of conversations as one user sees it. The client of package
+// serve/client implements it and documents what the methods do. They may be called from
+// any goroutine.
 type RemoteServer interface {
 	Info(ctx context.Context) (api.ServerInfo, error)
 	ConversationPage(ctx context.Context, q api.ConversationQuery) (api.List[api.Conversation], error)
@@ -43,15 +43,16 @@ type RemoteServer interface {
 // the same time. Server is needed. A Remote may serve any number of connections at
 // once, and must not be changed meanwhile.
 //
-// An editor that is gone leaves the turns that it began running on the server. It is
-// asked about the calls of its own user's prompts only: one that answers by itself
-// must not decide for others. While a prompt of another user is open, that is the call
-// for which its user's prompt waits; questions of subagents that another user may have
-// started stay at the page. The first answer counts, from wherever it comes, and the
-// question is withdrawn from the other editors. A message that steers a turn is sent only
-// while a prompt of this editor runs. A copy belongs to the user who makes it.
+// When an editor is gone, the turns that it began continue on the server. An editor is
+// asked only about calls of its own user's prompts, because an editor that answers by
+// itself must not decide for others. While another user's prompt is also open, the
+// editor is asked only about the call that a prompt of its own user waits for; questions
+// of subagents that another user may have started stay at the page. The first answer
+// counts, from wherever it comes, and the question is withdrawn from the other editors. A
+// message that steers a turn is sent only while a prompt of this editor runs. A copy
+// belongs to the user who makes it.
 type Remote struct {
-	// Server is who runs the conversations.
+	// Server runs the conversations.
 	Server RemoteServer
 	// Preset names the preset of new sessions. A session whose directory is below
 	// none of its roots works in the first of them. Empty: the first preset that has
@@ -84,7 +85,7 @@ func (r *Remote) Initialize(ctx context.Context, _ *Editor) (*schema.InitializeR
 	}, nil
 }
 
-// Extensions offers copies, and to steer turns.
+// Extensions offers copies of sessions and the steering of turns.
 func (r *Remote) Extensions() Extensions { return Extensions{Forks: true, Steering: true} }
 
 // Authenticate refuses: the server knows the user by the connection.
@@ -133,8 +134,8 @@ func chooseBegin(presets []api.PresetInfo, name, dir string) (api.NewConversatio
 	return api.NewConversation{}, errorf(schema.ErrorCodeInvalidParams, "no preset of the server works in %s: choose one by its name; it then works in its own directory", dir)
 }
 
-// below reports whether a directory is a root or inside of it, by its name. The server
-// looks at the directory itself.
+// below reports whether a directory is a root or inside it, going by the names alone: it
+// is the server that looks at the directory itself.
 func below(root, dir string) bool {
 	rel, err := filepath.Rel(root, dir)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))

@@ -11,8 +11,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// methodSteer gives the turn that runs another message. It is an extension of the npm
-// adapter.
+// methodSteer is the request that gives the running turn another message, an extension
+// of the npm adapter.
 const methodSteer = "_session/steering"
 
 // The outcomes of a message that was to steer a turn.
@@ -25,7 +25,7 @@ const (
 // ErrNoTurn is the error of a message that was to steer a turn when none runs.
 var ErrNoTurn = errors.New("no turn of this session is running")
 
-// steerRequest are the parameters of methodSteer.
+// steerRequest holds the parameters of methodSteer.
 type steerRequest struct {
 	SessionID schema.SessionID      `json:"sessionId"`
 	Prompt    []schema.ContentBlock `json:"prompt"`
@@ -42,10 +42,10 @@ type steerResponse struct {
 	Reason  string `json:"reason,omitzero"`
 }
 
-// steer gives the turn that runs a message. If none runs, the message is returned to the
-// editor if it wants that, and else begins a turn that no request waits for. Which turn
-// that is, is settled in the order of requests, so that a cancel which follows stops the
-// message too.
+// steer gives a message to the running turn. If no turn runs, the message is returned to
+// the editor if the editor wants that; otherwise it begins a turn that no request waits
+// for. The turn is chosen in the order of the requests, so that a cancel which comes
+// after the message also stops it.
 func (s *server) steer(params json.RawMessage) rpc.Work {
 	req, err := decode[steerRequest](params)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *server) steer(params json.RawMessage) rpc.Work {
 		turn = ended // Steer then only checks the message
 	}
 	return func(ctx context.Context) (any, func(), error) {
-		both, end := context.WithCancelCause(turn) // it ends in the same moment
+		both, end := context.WithCancelCause(turn) // it ends together with the turn
 		defer end(nil)
 		defer context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })()
 		switch err := open.Steer(both, req.Prompt); {
@@ -83,8 +83,8 @@ func (s *server) steer(params json.RawMessage) rpc.Work {
 	}
 }
 
-// steerIdle handles a message that comes while no turn runs. It begins none if the editor
-// has cancelled since it sent the message: cancels counts what came before.
+// steerIdle handles a message that comes while no turn runs. It begins no turn if the
+// editor has cancelled since it sent the message: cancels is how often it had before.
 func (s *server) steerIdle(req *steerRequest, open *openSession, cancels int) (steerResponse, error) {
 	if req.Meta.Steering.IdleBehavior == steerPrompt {
 		return steerResponse{steerPrompt, "noRunningTurn"}, nil
@@ -95,8 +95,8 @@ func (s *server) steerIdle(req *steerRequest, open *openSession, cancels int) (s
 	return steerResponse{Outcome: steerNewTurn}, nil
 }
 
-// detached runs a turn that no request waits for, unless the editor has cancelled before
-// the turn could be cancelled. It ends with the connection, and with session/cancel.
+// detached runs a turn that no request waits for, unless the editor cancelled before there
+// was a turn to cancel. The turn ends with the connection or at session/cancel.
 func (s *server) detached(req *schema.PromptRequest, open *openSession, cancels int) error {
 	params, err := jsonx.Marshal(req)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *server) detached(req *schema.PromptRequest, open *openSession, cancels 
 	}
 	work, reserved := s.prompt(params)
 	if !reserved {
-		_, _, err := work(s.editor.conn.Context()) // why not
+		_, _, err := work(s.editor.conn.Context()) // it says why not
 		return err
 	}
 	s.mu.Lock()

@@ -55,7 +55,7 @@ func (g *Gate) elicit(ctx context.Context, e *control.Elicitation) (control.Elic
 			return control.Decline(), err
 		}
 	}
-	// Other sessions use the same request ids again.
+	// Other sessions reuse the request ids.
 	id := "elicitation-" + uuid.New()
 	q := g.question(ElicitationTool, id, input, "", g.at(""))
 	q.Reason = e.Message
@@ -71,6 +71,6 @@ func (g *Gate) elicit(ctx context.Context, e *control.Elicitation) (control.Elic
 	if err := g.settle(ctx, id, Allowed); err != nil {
 		return control.Decline(), err
 	}
-	content, _ := d.Input() // nil if there is none: the user visited an address
+	content, _ := d.Input() // nil if there is none, as when the user visited an address
 	return control.Accept(content), nil
 }

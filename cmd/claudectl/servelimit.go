@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// maxConnections is how many connections the server has at once. It is more than the
-// streams that it allows; the next ones wait until others end, and each that sends
-// nothing does within two minutes.
+// maxConnections is how many connections the server may have at once, which exceeds the
+// number of streams that it allows. Further connections wait until others end; one that
+// sends nothing ends within two minutes.
 const maxConnections = 2000
 
 // limitConnections lets a listener accept only so many connections at once.

@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// sources are files that were parsed. Most of them are the same on all systems.
-// Goroutines may share it.
+// sources holds parsed files, most of which are the same on all systems. Goroutines
+// may share it.
 type sources struct {
 	fset *token.FileSet
 
@@ -36,7 +36,7 @@ func newSources() *sources {
 	return &sources{fset: token.NewFileSet(), files: make(map[extent]*source)}
 }
 
-// parse parses a file, without what its functions do unless that is to be checked.
+// parse parses a file. Unless the whole file is wanted, it drops the bodies of functions.
 func (s *sources) parse(name string, whole bool) (*ast.File, error) {
 	s.mu.Lock()
 	f := s.files[extent{name, whole}]
@@ -90,15 +90,15 @@ func check(ctx context.Context, files *sources, within scope, s system) (complai
 	return c.complaints, ctx.Err()
 }
 
-// checker checks packages on one system, one after the other. What they import is
-// checked when it is needed, so that packages which only the main package of a test
-// imports cost nothing.
+// checker checks packages on one system, one after the other. A package that
+// they import is checked when it is needed: one that only the main package of a test
+// imports costs nothing.
 type checker struct {
 	files      *sources
 	within     scope
 	sizes      types.Sizes
 	listed     map[string]*listed        // by their path
-	known      map[string]*types.Package // by their path, that of the test included
+	known      map[string]*types.Package // by their path, which names the test they are compiled for
 	checked    map[string]int            // how many files of a package were checked to the end
 	complaints []string
 }
@@ -111,8 +111,8 @@ func (c *checker) types(p *listed) *types.Package {
 	return c.known[p.ImportPath]
 }
 
-// check checks a package. Of one that is not ours only the names matter, and so they
-// do when it is compiled again for a test with the same files.
+// check checks a package. It skips the bodies of functions in a package that is not ours,
+// and in one that is compiled again for a test from the same files.
 func (c *checker) check(p *listed, ours bool) {
 	var parsed []*ast.File
 	for _, name := range p.GoFiles {
