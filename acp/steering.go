@@ -75,7 +75,7 @@ func (s *steering) cancel() {
 // end closes it: what is left is not waited for.
 func (s *steering) end() { *s = steering{} }
 
-// Steer gives the turn that runs another message. The CLI takes it in when it has the
+// Steer gives the running turn another message. The CLI takes it in when it has the
 // result of a tool, and else begins with it when it has answered: nothing is cut off.
 func (s *localSession) Steer(ctx context.Context, prompt []schema.ContentBlock) error {
 	blocks, err := contentOf(prompt)
