@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -133,7 +134,7 @@ func (g *gatherer) module(ctx context.Context, root *os.Root, path, commit strin
 		return true, nil // a file, as git writes it for a submodule
 	}
 	objects := filepath.Join(dir, filepath.FromSlash(path), ".git", "objects")
-	env := append(g.env[:len(g.env):len(g.env)], "GIT_OBJECT_DIRECTORY="+objects, "GIT_NO_LAZY_FETCH=1")
+	env := append(g.env[:len(g.env):len(g.env)], "GIT_OBJECT_DIRECTORY="+objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES=", "GIT_NO_LAZY_FETCH=1")
 	_, err = g.w.gitWith(ctx, dir, env, "cat-file", "-e", commit+"^{commit}")
 	return err == nil, ctx.Err()
 }
@@ -163,7 +164,13 @@ func (g *gatherer) add(ctx context.Context, dir, index string, modules map[strin
 	}
 	for i, path := range nested {
 		inner, own := filepath.Join(dir, filepath.FromSlash(path)), fmt.Sprintf("%s.%d", index, i)
-		err := g.add(ctx, inner, own, nil)
+		err := stays(dir, path)
+		if err == nil {
+			err = g.add(ctx, inner, own, nil)
+		}
+		if err == nil {
+			err = stays(dir, path)
+		}
 		tree := ""
 		if err == nil {
 			tree, err = g.in(ctx, inner, own, "", "write-tree")
@@ -174,6 +181,23 @@ func (g *gatherer) add(ctx context.Context, dir, index string, modules map[strin
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
+	}
+	return nil
+}
+
+// stays returns an error if a path in a folder has become a link, which git would follow out
+// of the worktree. Claude may work in it meanwhile.
+func stays(dir, path string) error {
+	base, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	now, err := filepath.EvalSymlinks(filepath.Join(dir, filepath.FromSlash(path)))
+	if err != nil {
+		return err
+	}
+	if now != filepath.Join(base, filepath.FromSlash(path)) {
+		return errors.New("a link has taken its place")
 	}
 	return nil
 }

@@ -356,6 +356,8 @@ type WorktreeDir struct {
 	base      string
 	snapshots *snapshotDir      // nil: it stays on this machine
 	blobs     map[string]string // of base; nil: not read yet
+
+	unfiltered bool // a patch is made without the filters of the repository
 }
 
 func (w *Worktrees) dir(key string) *WorktreeDir {
@@ -390,6 +392,12 @@ func (d *WorktreeDir) Patch(ctx context.Context) ([]byte, error) {
 	}
 	defer os.RemoveAll(temp)
 	env, err := d.w.inside(string(d.plainDir))
+	if err == nil && d.unfiltered {
+		env, err = d.w.withoutFilters(ctx, string(d.plainDir), env)
+	}
+	if err == nil {
+		env, err = d.w.withObjects(filepath.Join(temp, "objects"), env)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("claude: workspace: patch: %w", err)
 	}
@@ -408,18 +416,21 @@ func (d *WorktreeDir) Patch(ctx context.Context) ([]byte, error) {
 // patchForm writes a patch in the one form that git apply takes everywhere, whatever the
 // settings of this user and of the repository say.
 var patchForm = []string{
-	"diff", "--cached", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short", "--no-relative", "--end-of-options",
+	"diff", "--cached", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short", "--ignore-submodules=none", "--no-relative", "--end-of-options",
 }
 
 // Patch returns the changes in the worktree of a conversation since its branch began, as
 // [WorktreeDir.Patch] does, whether the worktree is open or not. It shows what works there
-// at the moment half done. If this machine has no worktree of the conversation, the error
-// matches [fs.ErrNotExist].
+// at the moment half done. Unlike there, filters of the repository do not run, those of git
+// LFS aside: they would run in a folder that Claude writes to. So a file with such a filter
+// is in the patch as it is on the disk. If this machine has no worktree of the conversation,
+// the error matches [fs.ErrNotExist].
 func (w *Worktrees) Patch(ctx context.Context, key string) ([]byte, error) {
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
 	d := w.dir(key)
+	d.unfiltered = true
 	_, err := w.admin(d.Path())
 	if err == nil {
 		d.base, err = w.git(ctx, w.o.Repo, "config", "--get", w.baseName(d.branch))
@@ -429,11 +440,51 @@ func (w *Worktrees) Patch(ctx context.Context, key string) ([]byte, error) {
 	}
 	var patch []byte
 	for range tries { // a file may go while git reads it
-		if patch, err = d.Patch(ctx); err == nil || ctx.Err() != nil {
+		patch, err = d.Patch(ctx)
+		if err == nil || ctx.Err() != nil || errors.Is(err, errTooLarge) || errors.Is(err, errTooManyNested) {
 			break
 		}
 	}
 	return patch, err
+}
+
+// withObjects adds to an environment that new objects go into a folder, and are not left in
+// the repository.
+func (w *Worktrees) withObjects(dir string, env []string) ([]string, error) {
+	own := filepath.Join(w.common, "objects")
+	if strings.ContainsRune(own, os.PathListSeparator) {
+		return env, nil // git could not be told where the others are
+	}
+	if err := private.Mkdir(dir); err != nil {
+		return nil, err
+	}
+	return append(env, "GIT_OBJECT_DIRECTORY="+dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+own), nil
+}
+
+// withoutFilters adds to an environment that the filters of the repository do not run: their
+// commands may name programs by paths in the worktree. Those of git LFS name none, and
+// without them each of its files would differ.
+func (w *Worktrees) withoutFilters(ctx context.Context, dir string, env []string) ([]string, error) {
+	out, err := w.gitWith(ctx, dir, env, "config", "--null", "--get-regexp", `^filter\..*\.(clean|process)$`)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
+		return env, nil // there is none
+	} else if err != nil {
+		return nil, err
+	}
+	n := 0
+	for entry := range strings.SplitSeq(string(out), "\x00") {
+		name, command, _ := strings.Cut(entry, "\n")
+		if name == "" || strings.HasPrefix(command, "git-lfs ") || strings.HasPrefix(command, "git lfs ") {
+			continue
+		}
+		filter := name[:strings.LastIndexByte(name, '.')]
+		for _, set := range [...]string{".clean=", ".process=", ".required=false"} {
+			member, value, _ := strings.Cut(set, "=")
+			env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s%s", n, filter, member), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n, value))
+			n++
+		}
+	}
+	return append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", n)), nil
 }
 
 // git runs git and returns what it prints, without the last line's end.
@@ -463,13 +514,15 @@ func (w *Worktrees) gitAtMost(ctx context.Context, most int, dir string, env []s
 	cmd.Stdout, cmd.Stderr = &out, &said
 	err := cmd.Run()
 	if out.full {
-		return nil, fmt.Errorf("git %s: it has more than %d bytes", args[0], most)
+		return nil, fmt.Errorf("git %s: %w: it has more than %d bytes", args[0], errTooLarge, most)
 	}
 	if err != nil {
 		return nil, gitError(ctx, args, err, said.String())
 	}
 	return out.text, nil
 }
+
+var errTooLarge = errors.New("too much output")
 
 // bounded keeps what is written, and refuses more than it may keep.
 type bounded struct {
@@ -500,7 +553,7 @@ func runGit(ctx context.Context, dir string, env []string, in io.Reader, args ..
 // gitCommand is a git without hooks and monitors. In a worktree it needs the environment of
 // inside. Filters that the repository itself defines do run.
 func gitCommand(ctx context.Context, dir string, env, args []string) *exec.Cmd {
-	safe := []string{"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "advice.detachedHead=false", "-c", "gc.auto=0",
+	safe := []string{"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "advice.detachedHead=false", "-c", "gc.auto=0", "-c", "diff.suppressBlankEmpty=false",
 		"-c", "checkout.workers=0", "-c", "checkout.thresholdForParallelism=500"} // as many as there are cores, where it pays
 	cmd := exec.CommandContext(ctx, "git", append(safe, args...)...)
 	cmd.Dir, cmd.WaitDelay = dir, 5*time.Second

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/internal/test/long"
+	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -522,7 +523,7 @@ func TestPatchOfTooManyRepositories(t *testing.T) {
 func TestPatchByKey(t *testing.T) {
 	long.Test(t, "needs git")
 	repo := repository(t, map[string]string{"main.go": "package main\n"})
-	for _, setting := range []string{"diff.noprefix=true", "diff.mnemonicPrefix=true", "diff.submodule=log", "color.ui=always", "diff.relative=true"} {
+	for _, setting := range []string{"diff.noprefix=true", "diff.mnemonicPrefix=true", "diff.submodule=log", "color.ui=always", "diff.relative=true", "diff.suppressBlankEmpty=true", "diff.ignoreSubmodules=all"} {
 		name, value, _ := strings.Cut(setting, "=")
 		git(t, repo, "config", name, value)
 	}
@@ -555,5 +556,63 @@ func TestPatchByKey(t *testing.T) {
 	}
 	if _, err := w.Patch(t.Context(), "ada"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("when it is removed: %v", err)
+	}
+}
+
+// A patch that is made by key runs no file of the worktree, although a filter of the
+// repository names one, and leaves nothing in the repository.
+func TestPatchByKeyOnlyReads(t *testing.T) {
+	long.Test(t, "needs git")
+	need.Shell.Test(t)
+	repo := repository(t, map[string]string{"a.txt": "one\n\ntwo\n"})
+	git(t, repo, "config", "filter.own.clean", "./clean.sh")
+	git(t, repo, "config", "filter.own.required", "true")
+	w, err := NewWorktrees(t.Context(), WorktreeOptions{Repo: repo, Root: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, w, "ada").(*WorktreeDir)
+	ran := filepath.Join(t.TempDir(), "ran")
+	write(t, d.Path(), map[string]string{".gitattributes": "*.txt filter=own\n", "a.txt": "one\n\nthree\n", "clean.sh": "#!/bin/sh\ntouch '" + ran + "'\ncat\n"})
+	if err := os.Chmod(filepath.Join(d.Path(), "clean.sh"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	before := git(t, repo, "count-objects")
+	patch, err := w.Patch(t.Context(), "ada")
+	if err != nil || !strings.Contains(string(patch), " one\n \n-two\n+three\n") {
+		t.Errorf("Patch = %q, %v", patch, err)
+	}
+	if _, err := os.Stat(ran); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file of the worktree ran: %v", err)
+	}
+	if after := git(t, repo, "count-objects"); after != before {
+		t.Errorf("the repository has %s, and had %s", after, before)
+	}
+	if _, err := d.Patch(t.Context()); err != nil { // its caller has the worktree
+		t.Error(err)
+	}
+	if _, err := os.Stat(ran); err != nil {
+		t.Errorf("the filter of the repository did not run: %v", err)
+	}
+}
+
+// A folder that becomes a link is not followed out of the worktree.
+func TestStays(t *testing.T) {
+	need.Symlinks.Test(t)
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"a/b/f": "x"})
+	if err := stays(dir, "a/b"); err != nil {
+		t.Error(err)
+	}
+	if err := os.Rename(filepath.Join(dir, "a"), filepath.Join(dir, "c")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(dir, "c"), filepath.Join(dir, "a")); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"a", "a/b"} {
+		if err := stays(dir, path); err == nil {
+			t.Errorf("%s is a link", path)
+		}
 	}
 }

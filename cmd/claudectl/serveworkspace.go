@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/serve"
@@ -107,8 +108,11 @@ type rootTrees struct {
 	patches  chan struct{} // those that are being made
 }
 
-// maxPatches is how many patches are made at once: each reads a whole worktree.
-const maxPatches = 2
+const (
+	maxPatches = 2                // how many patches are made at once: each reads a whole worktree
+	patchBound = 30 * time.Second // how long one may take, with its wait for others
+	maxPatch   = 32 << 20         // bytes of one: a slow download keeps it in memory
+)
 
 // newRootTrees refuses roots that are not in a repository.
 func newRootTrees(ctx context.Context, presets []serve.Preset, dir string, sessions sessionFunc) (*rootTrees, error) {
@@ -155,6 +159,8 @@ func (r *rootTrees) Open(ctx context.Context, key string) (workspace.Workdir, er
 
 // patch returns what has changed in the worktree of a conversation.
 func (r *rootTrees) patch(ctx context.Context, key string) (patch []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patchBound)
+	defer cancel()
 	select {
 	case r.patches <- struct{}{}:
 		defer func() { <-r.patches }()
@@ -166,6 +172,9 @@ func (r *rootTrees) patch(ctx context.Context, key string) (patch []byte, err er
 		if patch, err = trees.Patch(ctx, key); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
+	}
+	if len(patch) > maxPatch {
+		return nil, fmt.Errorf("the patch has more than %d MiB: the branch of the conversation has the changes", maxPatch>>20)
 	}
 	return patch, err
 }
