@@ -40,7 +40,9 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
 	defer context.AfterFunc(pass.ctx, func() { cancel(context.Cause(pass.ctx)) })()
 	far, refused := p.reach(ctx, r.Host)
 	if refused != nil {
-		p.refused(pass.grant.Conversation, r.Host[:min(len(r.Host), longest)], refused.text)
+		if ctx.Err() == nil { // otherwise no one waits for it any more
+			p.refused(pass.grant.Conversation, r.Host[:min(len(r.Host), longest)], refused.text)
+		}
 		rec.refuse(w, refused)
 		return
 	}

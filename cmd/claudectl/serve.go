@@ -152,6 +152,7 @@ func (s *serveStart) Run(c *console) error {
 	}
 	defer end()
 	if proxy != nil {
+		c.forgetCredentials()
 		if err := proc.Hide(); err != nil {
 			return &failure{exitFailed, fmt.Errorf("--egress: hide the key from the CLIs: %w", err)}
 		}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"strings"
 
 	"github.com/claude-agent-go/claude/egress"
 	"github.com/claude-agent-go/claude/fleet"
@@ -22,6 +24,24 @@ var credentialForms = [...]struct {
 	variable string
 	form     egress.Form
 }{{"ANTHROPIC_AUTH_TOKEN", egress.Bearer}, {"ANTHROPIC_API_KEY", egress.APIKey}, {"CLAUDE_CODE_OAUTH_TOKEN", egress.OAuth}}
+
+// forgetCredentials removes the credentials, under whatever name, from what the programs
+// that the server starts inherit: a git is no more hidden from commands than they are from
+// each other.
+func (c *console) forgetCredentials() {
+	for _, f := range credentialForms {
+		secret := c.variable(f.variable)
+		if secret == "" {
+			continue
+		}
+		for _, entry := range os.Environ() {
+			name, value, _ := strings.Cut(entry, "=")
+			if name == f.variable || strings.Contains(value, secret) && len(secret) >= 8 {
+				_ = os.Unsetenv(name)
+			}
+		}
+	}
+}
 
 // open starts the proxy. It returns nil without the flag; otherwise call end when the fleet
 // is closed.

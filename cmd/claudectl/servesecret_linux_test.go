@@ -85,7 +85,7 @@ func ordinaryUser(t *testing.T, dir string) (as func(*exec.Cmd)) {
 		return func(*exec.Cmd) {}
 	}
 	const nobody = 65534
-	for up := filepath.Dir(dir); up != os.TempDir() && up != filepath.Dir(up); up = filepath.Dir(up) {
+	for up := filepath.Dir(dir); up != filepath.Clean(os.TempDir()) && up != filepath.Dir(up); up = filepath.Dir(up) {
 		if err := os.Chmod(up, 0o711); err != nil {
 			t.Fatal(err)
 		}
@@ -95,5 +95,22 @@ func ordinaryUser(t *testing.T, dir string) (as func(*exec.Cmd)) {
 	}
 	return func(cmd *exec.Cmd) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	}
+}
+
+// What the server starts inherits its key under no name.
+func TestForgetCredentials(t *testing.T) {
+	const key = "sk-ant-api03-the-key-of-this-server"
+	t.Setenv("ANTHROPIC_API_KEY", key)
+	t.Setenv("ITS_COPY", "Bearer "+key)
+	t.Setenv("ANOTHER", "kept")
+	c := newConsole(t.Context(), strings.NewReader(""), io.Discard, io.Discard, os.Environ())
+	c.forgetCredentials()
+	left := strings.Join(os.Environ(), "\n")
+	if strings.Contains(left, key) || !strings.Contains(left, "ANOTHER=kept") {
+		t.Errorf("the environment is %s", left)
+	}
+	if c.variable("ANTHROPIC_API_KEY") != key {
+		t.Error("the server itself has lost its key")
 	}
 }

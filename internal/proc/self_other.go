@@ -2,5 +2,5 @@
 
 package proc
 
-// Hide does nothing: it is about /proc, which only Linux has.
+// Hide does nothing: only Linux lets a process hide its environment from others of its user.
 func Hide() error { return nil }
