@@ -87,13 +87,15 @@ func (w *written) has(call string, seen map[string]int64) (bool, error) {
 		return false, err
 	}
 	defer r.Close()
-	names, err := fs.Glob(r.FS(), path.Join("projects", "*", w.session+".jsonl"))
-	for _, name := range names {
-		found, problem := searchFile(r, name, `"`+call+`"`, seen)
+	dirs, err := fs.ReadDir(r.FS(), "projects") // not what is in each: there may be thousands of sessions
+	for _, d := range dirs {
+		found, problem := searchFile(r, path.Join("projects", d.Name(), w.session+".jsonl"), `"`+call+`"`, seen)
 		if found {
 			return true, nil
 		}
-		err = errors.Join(err, problem)
+		if !errors.Is(problem, fs.ErrNotExist) {
+			err = errors.Join(err, problem)
+		}
 	}
 	return false, err
 }

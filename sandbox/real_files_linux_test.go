@@ -43,7 +43,7 @@ func TestRealFilesInside(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := b.run(first, "echo $FROM_SETTINGS; cat mcp-started; ls -d "+more+"; echo $CLAUDE_CONFIG_DIR; ls $CLAUDE_CONFIG_DIR/projects")
+			got := b.run(first, "echo $FROM_SETTINGS; for i in $(seq 300); do [ -s mcp-started ] && break; sleep .1; done; cat mcp-started; ls -d "+more+"; echo $CLAUDE_CONFIG_DIR; ls $CLAUDE_CONFIG_DIR/projects")
 			for _, want := range []string{"settings-arrived", "server-arrived", more, "/config\n", "-work"} {
 				if !strings.Contains(got, want) {
 					t.Errorf("inside, %q is missing: %s", want, got)

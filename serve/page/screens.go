@@ -275,7 +275,7 @@ func folderChanges(patch []byte) (files []*changedFile, cut bool) {
 		if len(files) == maxChangedFiles || lines > maxChangedLines {
 			return files, true
 		}
-		one := &changedFile{Path: line(f.Path), What: f.What}
+		one := &changedFile{Path: line(f.Path), What: line(f.What)}
 		if f.Diff != nil {
 			f.Diff.Colour(f.Path)
 			one.Diffs, one.Added, one.Removed = []*show.Diff{f.Diff}, f.Diff.Added, f.Diff.Removed
