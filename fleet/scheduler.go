@@ -295,6 +295,9 @@ func (r *roster) leave(c *conversation, again time.Duration) {
 	c.Awake, c.left, c.session, c.withdraw, c.token = false, nil, nil, nil, 0
 	delete(r.seated, c)
 	r.tally(0, -1)
+	if c.freed && again > 0 {
+		again, c.Held = 0, false
+	}
 	if again >= 0 {
 		c.Wanted = false // behind the waiting ones
 		c.After = time.Now().Add(again)

@@ -50,3 +50,21 @@ func TestBusyConversationLosesItsPlace(t *testing.T) {
 		t.Errorf("%s is next", next.key)
 	}
 }
+
+// News that a lease is free count even if they come when the answer that it is held is
+// known, and its conversation has not given its slot back yet.
+func TestReleasedBeforeLeaving(t *testing.T) {
+	f := assemble(t.Context(), Options{MaxLive: 1})
+	r := f.roster
+	r.closed = true // nothing runs
+	c := r.conversation("ada")
+	c.Awake, c.left, c.waiting = true, make(chan struct{}), []string{"x"}
+	r.waitlist.Slot(c, 1, 0)
+	r.tally(0, 1)
+	c.Wanted, c.Held = true, true // as house.use has learned
+	r.noticeReleased("c/ada")
+	r.leave(c, time.Hour)
+	if now := time.Now(); c.Held || r.next(now) != c {
+		t.Errorf("held %t, after %v, %v is next", c.Held, c.After.Sub(now), r.next(now))
+	}
+}

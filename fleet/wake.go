@@ -61,15 +61,11 @@ func (h *house) use(c *conversation) (again time.Duration) {
 				return never
 			}
 		}
-		freed := isHeld && c.freed
-		c.Wanted, c.Held = true, isHeld && !freed
+		c.Wanted, c.Held = true, isHeld
 		if isHeld {
 			c.interrupted = "" // another process runs its turns
 		}
 		h.roster.mu.Unlock()
-		if freed {
-			return 0
-		}
 		if isHeld {
 			return h.leases.askAgain(held)
 		}
