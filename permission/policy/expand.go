@@ -49,7 +49,7 @@ type wordReading struct {
 // words returns the words that the shell would make of these, as far as that is
 // known before it runs.
 func (e expander) words(list []*syntax.Word) []string {
-	var words []string
+	words := make([]string, 0, len(list))
 	for _, w := range list {
 		words = append(words, e.word(w)...)
 	}
@@ -71,8 +71,11 @@ func (e expander) word(w *syntax.Word) []string {
 	if len(values) > 1 { // an empty result of braces is not a word
 		values = slices.DeleteFunc(values, func(v string) bool { return v == "" })
 	}
-	if e.values != nil && e.work != nil {
-		values = e.kept.fitting(values, e.work)
+	if e.work != nil {
+		*e.work -= costOfValue * (len(values) - 1) // a command that spends all is denied
+		if e.values != nil {
+			values = e.kept.fitting(values, e.work)
+		}
 	}
 	return values
 }
@@ -137,19 +140,39 @@ func (e expander) parts(parts []syntax.WordPart, quoted bool) []string {
 		if len(whole)*len(values) > maxValues {
 			return []string{string(unknown(quoted))}
 		}
-		var next []string
+		next := make([]string, 0, len(whole)*len(values))
 		for _, head := range whole {
+			head += tail.String()
 			for _, value := range values {
-				next = append(next, head+tail.String()+value)
+				next = append(next, joinedWords(head, value))
 			}
 		}
-		whole = next
+		whole = unique(next)
 		tail.Reset()
 	}
 	for i := range whole {
 		whole[i] += tail.String()
 	}
 	return whole
+}
+
+// joinedWords returns two parts of a word as one. Anything after anything is anything.
+func joinedWords(head, tail string) string {
+	if tail == string(anyWords) && strings.HasSuffix(head, tail) {
+		return head
+	}
+	return head + tail
+}
+
+// unique removes the later ones of equal texts, of which there are few.
+func unique(list []string) []string {
+	kept := list[:0]
+	for _, text := range list {
+		if !slices.Contains(kept, text) {
+			kept = append(kept, text)
+		}
+	}
+	return kept
 }
 
 // modifiers follow a variable in zsh, and change its value.
@@ -160,7 +183,7 @@ var modifiers = lazily(`^(:[A-Za-z])+($|[/:.])`)
 func modified(part, next syntax.WordPart) bool {
 	p, ok := part.(*syntax.ParamExp)
 	lit, follows := next.(*syntax.Lit)
-	return ok && p.Short && follows && modifiers.MatchString(lit.Value)
+	return ok && p.Short && follows && strings.HasPrefix(lit.Value, ":") && modifiers.MatchString(lit.Value)
 }
 
 func unknown(quoted bool) rune {

@@ -5,15 +5,18 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"math/rand/v2"
 	"path/filepath"
 	"regexp"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-// Every expression of the package compiles. They are compiled when they are first used, so
-// a mistake would show only there.
+// Every expression of the package compiles, and the look at the first byte of a text changes
+// nothing that it fits. Expressions are compiled when they are first used, so a mistake would
+// show only there.
 func TestExpressionsCompile(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.go")
@@ -50,7 +53,7 @@ func TestExpressionsCompile(t *testing.T) {
 	for _, call := range calls {
 		text, err := values.evaluate(call)
 		if err == nil {
-			_, err = regexp.Compile(text)
+			err = fitsAsCompiled(text)
 		}
 		if err != nil {
 			t.Errorf("%s: %v", set.Position(call.Pos()), err)
@@ -116,4 +119,59 @@ func call(name string, args []string) (string, error) {
 		return abbreviated(args[0], number(1)), nil
 	}
 	return "", fmt.Errorf("cannot be evaluated: %s", name)
+}
+
+// fitsAsCompiled compares what an expression fits with what it fits when it is compiled, for
+// texts that begin with every byte and texts along its own paths.
+func fitsAsCompiled(text string) error {
+	compiled, err := regexp.Compile(text)
+	if err != nil {
+		return err
+	}
+	e := lazily(text)
+	parsed, _ := syntax.Parse(text, syntax.Perl)
+	prog, _ := syntax.Compile(parsed.Simplify())
+	rnd := rand.New(rand.NewPCG(uint64(len(text)), 35))
+	samples := []string{"", "-", "--", "é", "\xff", "\u212a"}
+	for c := range 256 {
+		samples = append(samples, string([]byte{byte(c)}), string([]byte{byte(c), 'a'}))
+	}
+	for range 50 {
+		samples = append(samples, along(prog, rnd))
+	}
+	for _, s := range samples {
+		if want := compiled.MatchString(s); e.MatchString(s) != want || (e.FindStringSubmatch(s) != nil) != want {
+			return fmt.Errorf("%q fits %q: %t, want %t", text, s, !want, want)
+		}
+	}
+	return nil
+}
+
+// along returns a text that one way through an expression reads, if its conditions hold.
+func along(prog *syntax.Prog, rnd *rand.Rand) string {
+	var text strings.Builder
+	for at, steps := prog.Start, 0; steps < 200; steps++ {
+		switch inst := prog.Inst[at]; inst.Op {
+		case syntax.InstMatch, syntax.InstFail:
+			return text.String()
+		case syntax.InstAlt, syntax.InstAltMatch:
+			if at = int(inst.Out); rnd.IntN(2) == 0 {
+				at = int(inst.Arg)
+			}
+		case syntax.InstRune, syntax.InstRune1:
+			from := 2 * rnd.IntN((len(inst.Rune)+1)/2)
+			r := inst.Rune[from]
+			if from+1 < len(inst.Rune) {
+				r += rnd.Int32N(min(inst.Rune[from+1]-r, 200) + 1)
+			}
+			text.WriteRune(r)
+			at = int(inst.Out)
+		case syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
+			text.WriteRune('a' + rnd.Int32N(300))
+			at = int(inst.Out)
+		default:
+			at = int(inst.Out)
+		}
+	}
+	return text.String()
 }

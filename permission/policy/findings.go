@@ -4,13 +4,14 @@ import "fmt"
 
 // Bounds on reading. A command beyond them cannot be read.
 const (
-	maxScript  = 128 << 10 // bytes of a command
-	maxNesting = 200       // brackets and keywords inside each other
-	maxInner   = 12        // scripts inside scripts
-	maxWork    = 72 << 10  // bytes of words that are read in any text, including inner scripts
-	workOfByte = 4         // how many more for each byte of the text
-	costOfText = 512       // the cost of each inner script beyond its bytes
-	costOfCall = 320       // the cost of each command
+	maxScript   = 128 << 10 // bytes of a command
+	maxNesting  = 200       // brackets and keywords inside each other
+	maxInner    = 12        // scripts inside scripts
+	maxWork     = 72 << 10  // bytes of words that are read in any text, including inner scripts
+	workOfByte  = 4         // how many more for each byte of the text
+	costOfText  = 512       // the cost of each inner script beyond its bytes
+	costOfCall  = 320       // the cost of each command
+	costOfValue = 24        // the cost of each further value of a word, whenever it is expanded
 )
 
 // bounds limits the work that a text may cost, and keeps why it is not read.

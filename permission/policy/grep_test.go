@@ -200,7 +200,8 @@ func TestGrepRules(t *testing.T) {
 func TestRealGrep(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a new input without a decision")
-	all := 0 // lines of files that are not secret
+	all := 0                  // lines of files that are not secret
+	open := make(map[int]int) // those that each call prints without a guard
 	for _, mode := range []string{"open", "guarded", "narrowed"} {
 		root := grepTree(t)
 		secrets := policy.SecretFiles().At(root)
@@ -237,6 +238,7 @@ func TestRealGrep(t *testing.T) {
 			if _, err := fmt.Sscanf(result.ToolUseID, "toolu_%d", &i); err != nil {
 				t.Fatal(err)
 			}
+			before := plain
 			for line := range strings.Lines(result.Text) {
 				_, name, ok := strings.Cut(line, "MARK ")
 				switch secret := strings.Contains(name, ".env") || strings.Contains(name, ".pem") || strings.Contains(name, ".ssh") || strings.Contains(name, ".aws") || strings.Contains(name, "gcloud"); {
@@ -249,6 +251,12 @@ func TestRealGrep(t *testing.T) {
 					t.Errorf("%s: %+v prints %s", mode, calls[i], line)
 				}
 			}
+			switch {
+			case mode == "open":
+				open[i] = plain - before
+			case mode == "narrowed" && plain-before < open[i]:
+				t.Errorf("narrowed: %+v prints %d lines of other files, want %d: %s", calls[i], plain-before, open[i], result.Text)
+			}
 		}
 		t.Logf("%s: %d lines of secret files, %d of others", mode, printed, plain)
 		switch {
@@ -256,7 +264,7 @@ func TestRealGrep(t *testing.T) {
 			if all = plain; printed < 20 || plain < 20 {
 				t.Errorf("nothing to hide: %d lines of secret files and %d of others", printed, plain)
 			}
-		case plain < all/3, mode == "narrowed" && plain < all:
+		case plain < all/3:
 			t.Errorf("%s: %d lines of other files, want %d", mode, plain, all)
 		}
 	}

@@ -120,12 +120,9 @@ func (s step) repeats() bool { return s.kind == stepName || s.kind == stepText }
 // literal text that is whether the other pattern fits it. It charges its work to
 // effort, and answers broadly when nothing is left; nil means without bounds.
 func overlap(a, b []step, effort *int) bool {
-	// The common beginning is read only once. Most paths differ there.
-	for len(a) > 0 && len(b) > 0 && a[0].kind == stepChar && b[0].kind == stepChar {
-		if a[0].char != b[0].char {
-			return !spend(effort, 1)
-		}
-		a, b = a[1:], b[1:]
+	a, b = apart(a, b)
+	if differ(a, b) {
+		return !spend(effort, 1)
 	}
 	type state struct{ i, j int }
 	width := len(b) + 1
@@ -163,6 +160,20 @@ func overlap(a, b []step, effort *int) bool {
 		visit(nextI, nextJ)
 	}
 	return false
+}
+
+// apart returns what follows the characters that two patterns have in common at their
+// beginning. They are read only once, and most paths differ there.
+func apart(a, b []step) ([]step, []step) {
+	for len(a) > 0 && len(b) > 0 && a[0].kind == stepChar && b[0].kind == stepChar && a[0].char == b[0].char {
+		a, b = a[1:], b[1:]
+	}
+	return a, b
+}
+
+// differ reports whether two patterns begin with different characters.
+func differ(a, b []step) bool {
+	return len(a) > 0 && len(b) > 0 && a[0].kind == stepChar && b[0].kind == stepChar && a[0].char != b[0].char
 }
 
 // spend charges n to an effort, and reports whether that much was left.

@@ -351,11 +351,17 @@ func (p *pathPattern) fits(front, steps, abs []step, how reading, effort *int) b
 	if !spend(effort, len(front)/8+1) {
 		return true
 	}
-	whole := slices.Concat(front, steps)
 	if sameInAnyCase && how == broad {
-		return overlap(lower(whole), lower(abs), effort)
+		return overlap(lower(slices.Concat(front, steps)), lower(abs), effort)
 	}
-	return overlap(whole, abs, effort)
+	front, abs = apart(front, abs)
+	switch {
+	case differ(front, abs):
+		return !spend(effort, 1)
+	case len(front) > 0:
+		steps = slices.Concat(front, steps)
+	}
+	return overlap(steps, abs, effort)
 }
 
 // lower returns steps that ignore case.
