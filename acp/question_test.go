@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	cutSession = "00000000-0000-4000-8000-0000000000aa"
+	cutSession = "00000000-0000-4000-8000-00000000ac90"
 	cutCall    = "toolu_1"
 )
 

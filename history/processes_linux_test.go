@@ -14,11 +14,13 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
 // A process that may not be signalled is alive: it belongs to another user.
 func TestProcessOfAnotherUser(t *testing.T) {
-	const id, first = "00000000-0000-4000-8000-0000000000aa", 1
+	const first = 1
+	id := uuid.New() // of no session that anything else on this machine has open
 	config := configWith(t, map[string]string{"//sessions/1.json": fmt.Sprintf(`{"pid":%d,"sessionId":%q}`, first, id)})
 	err := filepath.WalkDir(filepath.Dir(config), func(path string, d fs.DirEntry, err error) error {
 		return errors.Join(err, os.Chmod(path, 0o755))
@@ -58,7 +60,7 @@ func withoutRoot(t *testing.T, do func()) {
 // A process that was started at another time than the CLI is another program with its
 // id. Whatever cannot be compared rules out nothing.
 func TestProcessIDReused(t *testing.T) {
-	const id = "00000000-0000-4000-8000-0000000000aa"
+	id := uuid.New()
 	self := os.Getpid()
 	stat, err := os.ReadFile("/proc/self/stat")
 	if err != nil {
@@ -94,7 +96,7 @@ func TestProcessIDReused(t *testing.T) {
 // A CLI that ends has removed its record, and has the session open until it is over. One
 // that forks the session or has gone on to another does not have it open.
 func TestProcessThatEnds(t *testing.T) {
-	const id, other = "00000000-0000-4000-8000-0000000000aa", "00000000-0000-4000-8000-0000000000bb"
+	id, other := uuid.New(), uuid.New()
 	for name, c := range map[string]struct {
 		args  []string
 		other bool // it is registered with another session

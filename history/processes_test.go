@@ -13,13 +13,14 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
 )
 
 // The processes of a session are those that name it and are alive. Unreadable
 // files count as absent.
 func TestProcesses(t *testing.T) {
-	const id, other = "00000000-0000-4000-8000-0000000000aa", "00000000-0000-4000-8000-000000000002"
+	id, other := uuid.New(), uuid.New() // of no session that anything else on this machine has open
 	ended := exec.Command(os.Args[0], "-test.run=^$")
 	if err := ended.Run(); err != nil {
 		t.Fatal(err)

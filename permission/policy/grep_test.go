@@ -218,6 +218,7 @@ func TestRealGrep(t *testing.T) {
 		defer model.Close()
 		opts := claude.Hardened()
 		opts.Env, _ = realcli.Env(t, url)
+		opts.Env = append(opts.Env, "CLAUDE_CODE_GLOB_TIMEOUT_SECONDS=300") // or a busy machine ends a search after 20 s
 		opts.CLIPath, opts.Cwd = realcli.Need(t, realcli.Tested()), root
 		opts.CanUseTool = policy.Always(permission.Allow())
 		opts.DisallowedTools = []string{"Bash"} // with it there is no Grep
