@@ -209,7 +209,7 @@ func TestGate(t *testing.T) {
 			}
 			var out strings.Builder
 			r := run{dir: dir, packages: []string{"./..."}, flags: []string{"-vet=off"}} // twice, and one failure is enough
-			good := gate(t.Context(), &out, [][]run{{r, r}})
+			good := gate(t.Context(), &out, [][]run{{r}, {r}})
 			if good != test.good {
 				t.Errorf("judged %v, want %v", good, test.good)
 			}

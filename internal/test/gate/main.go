@@ -11,19 +11,19 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	lanes, err := suite(ctx, ".")
+	stages, err := suite(ctx, ".")
 	if err != nil {
 		fmt.Println("FAILED:", err)
 		os.Exit(1)
 	}
-	if !gate(ctx, os.Stdout, lanes) {
+	if !gate(ctx, os.Stdout, stages) {
 		os.Exit(1)
 	}
 }
 
 // gate runs and judges the tests.
-func gate(ctx context.Context, w io.Writer, lanes [][]run) bool {
-	res := all(ctx, lanes, w)
+func gate(ctx context.Context, w io.Writer, stages [][]run) bool {
+	res := all(ctx, stages, w)
 	return judge(w, res, func(id testID) bool { return alone(ctx, w, res.of[id.pkg], id) })
 }
 

@@ -111,9 +111,12 @@ type plainTests struct {
 	tests []string // all if empty
 }
 
-// suite lists what is run: lanes that run side by side, and the commands of each one after
-// the other. vet has its own step.
-func suite(ctx context.Context, root string) (lanes [][]run, err error) {
+// beside is how many commands of a stage run at once.
+const beside = 2
+
+// suite lists what is run: stages, one after the other, whose commands run side by side.
+// vet has its own step.
+func suite(ctx context.Context, root string) (stages [][]run, err error) {
 	racing, deep, err := packages(ctx, root)
 	if err != nil {
 		return nil, err
@@ -152,12 +155,13 @@ func suite(ctx context.Context, root string) (lanes [][]run, err error) {
 	if err != nil {
 		return nil, err
 	}
-	others := []run{parts, whole}
+	var others []run
 	for _, dir := range mods {
 		others = append(others, run{dir: dir, packages: []string{"./..."}, flags: []string{vet}, limits: []string{"-timeout=20m"}})
 	}
-	// One after the other: side by side, tests of the real CLI and of browsers starve.
-	return [][]run{append([]run{raced, thorough, withCLI}, others...)}, nil
+	// Side by side, tests of the real CLI and of browsers starve. Those of databases and of
+	// message servers wait for most of their time.
+	return [][]run{{raced}, {thorough}, {withCLI}, {parts}, {whole}, others}, nil
 }
 
 // rank is the place of a package among the slowest, or behind them all.
@@ -225,25 +229,36 @@ func packages(ctx context.Context, root string) (all, deep []string, err error) 
 	return all, deep, nil
 }
 
-// all runs the lanes side by side and returns what their events said together.
-func all(ctx context.Context, lanes [][]run, log io.Writer) *results {
+// all runs the stages and returns what their events said together.
+func all(ctx context.Context, stages [][]run, log io.Writer) *results {
 	total := newResults()
 	var mu sync.Mutex
-	var wait sync.WaitGroup
-	for _, lane := range lanes {
-		wait.Go(func() {
-			for _, r := range lane {
-				begin := time.Now()
-				res := r.test(ctx, append(r.limits, r.packages...)...)
-				mu.Lock()
-				total.add(res)
-				fmt.Fprintf(log, "%s took %.0f s, %.0f s of CPU\n", r, time.Since(begin).Seconds(), res.cpu.Seconds())
-				mu.Unlock()
-			}
-		})
-	}
-	wait.Wait()
+	each(stages, func(r run) {
+		begin := time.Now()
+		res := r.test(ctx, append(r.limits, r.packages...)...)
+		mu.Lock()
+		defer mu.Unlock()
+		total.add(res)
+		fmt.Fprintf(log, "%s took %.0f s, %.0f s of CPU\n", r, time.Since(begin).Seconds(), res.cpu.Seconds())
+	})
 	return total
+}
+
+// each starts the commands of a stage in their order when those of the stage before have
+// ended, and no more of them than may run beside each other.
+func each(stages [][]run, start func(run)) {
+	for _, stage := range stages {
+		var wait sync.WaitGroup
+		free := make(chan struct{}, beside)
+		for _, r := range stage {
+			free <- struct{}{}
+			wait.Go(func() {
+				defer func() { <-free }()
+				start(r)
+			})
+		}
+		wait.Wait()
+	}
 }
 
 func (r run) String() string {

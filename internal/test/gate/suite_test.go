@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 var root = filepath.Join("..", "..", "..")
@@ -24,12 +27,12 @@ var arranged = sync.OnceValues(func() ([][]run, error) { return suite(context.Ba
 // on the quick level if its tests do not tell the two apart, and on the quick level only with
 // the race detector.
 func TestSuite(t *testing.T) {
-	lanes, err := arranged()
+	stages, err := arranged()
 	if err != nil {
 		t.Fatal(err)
 	}
 	quick, times := make(map[string]int), make(map[string]int) // by the folder of a package, or of a module
-	for _, r := range slices.Concat(lanes...) {
+	for _, r := range slices.Concat(stages...) {
 		level := times
 		if r.quick {
 			level = quick
@@ -99,13 +102,34 @@ func TestTellsApart(t *testing.T) {
 
 // TestSlowest sees that the slow packages exist and are the first to start.
 func TestSlowest(t *testing.T) {
-	lanes, err := arranged()
+	stages, err := arranged()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := lanes[0][0].packages[:len(slowest())]; !slices.Equal(got, slowest()) {
+	if got := stages[0][0].packages[:len(slowest())]; !slices.Equal(got, slowest()) {
 		t.Errorf("the first packages are %q, want %q", got, slowest())
 	}
+}
+
+// TestStages sees that two commands of a stage run at once, and that a stage begins when the
+// one before has ended.
+func TestStages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		started := make(map[string]time.Duration)
+		took := map[string]time.Duration{"a": 3 * time.Second, "b": 5 * time.Second, "c": time.Second, "d": 4 * time.Second, "e": time.Second}
+		var mu sync.Mutex
+		each([][]run{{{dir: "a"}}, {{dir: "b"}, {dir: "c"}, {dir: "d"}}, {{dir: "e"}}}, func(r run) {
+			mu.Lock()
+			started[r.dir] = time.Since(begin)
+			mu.Unlock()
+			<-time.After(took[r.dir])
+		})
+		want := map[string]time.Duration{"a": 0, "b": 3 * time.Second, "c": 3 * time.Second, "d": 4 * time.Second, "e": 8 * time.Second}
+		if !maps.Equal(started, want) || time.Since(begin) != 9*time.Second {
+			t.Errorf("started at %v and ended at %v, want %v and 9s", started, time.Since(begin), want)
+		}
+	})
 }
 
 func TestEnvironment(t *testing.T) {
@@ -221,14 +245,14 @@ func concurrent(t *testing.T, dir string) (places []string) {
 
 // TestPlainOnce sees that a test without the race detector does not run with it too.
 func TestPlainOnce(t *testing.T) {
-	lanes, err := arranged()
+	stages, err := arranged()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range plain() {
 		for _, name := range p.tests {
 			times := 0
-			for _, r := range slices.Concat(lanes...) {
+			for _, r := range slices.Concat(stages...) {
 				if !slices.Contains(r.packages, "./"+p.pkg) || !r.runs(name) {
 					continue
 				}
