@@ -35,7 +35,7 @@ type agent struct {
 	edits         []edit
 	counts        *counts
 	conversations *conversations // nil: that of a subagent is not kept
-	messages      []ModelMessage // the conversation so far
+	messages      []ModelMessage // the conversation so far; only added to
 	left          *leftBehind    // how the conversation was left that is resumed from a store
 }
 
@@ -110,7 +110,7 @@ func (a *agent) Turn(ctx context.Context, t *host.Turn) error {
 // next is the model's next reply.
 func (a *agent) next(ctx context.Context, t *host.Turn, results []ToolResult) Reply {
 	a.mu.Lock()
-	call := &ModelCall{Number: int(a.counts.calls.Add(1)), Model: t.Model(), Prompt: t.Text(), System: strings.Join(t.Notes(), "\n"), ToolResults: results, Tools: t.MCPTools(), Messages: slices.Clone(a.messages), ctx: ctx}
+	call := &ModelCall{Number: int(a.counts.calls.Add(1)), Model: t.Model(), Prompt: t.Text(), System: strings.Join(t.Notes(), "\n"), ToolResults: results, Tools: t.MCPTools(), Messages: slices.Clip(a.messages), ctx: ctx}
 	a.mu.Unlock()
 	if !a.computed {
 		return a.replies.next()

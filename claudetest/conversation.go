@@ -13,7 +13,8 @@ import (
 )
 
 // conversations are those that a CLI can resume: what was said in each, by its
-// id.
+// id. What was said is never changed, so all share it; it has no room behind its end,
+// and whoever adds to it gets a copy.
 type conversations struct {
 	mu  sync.Mutex
 	all map[string][]ModelMessage
@@ -32,13 +33,13 @@ func (c *conversations) find(id string) (said []ModelMessage, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	said, ok = c.all[id]
-	return slices.Clone(said), ok
+	return said, ok
 }
 
 func (c *conversations) keep(id string, said []ModelMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.all[id] = slices.Clone(said)
+	c.all[id] = slices.Clip(said)
 }
 
 // refuse ends a CLI that is to resume a conversation it does not know: with a
