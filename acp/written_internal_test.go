@@ -45,7 +45,7 @@ func newWritten(t *testing.T) (w *written, add func(string)) {
 }
 
 // TestQuestionWaitsForTranscript asks about a call that the CLI writes later, in two pieces.
-// Until it is whole there is no question, in the editor or in the inbox.
+// Neither the editor nor the inbox shows the question before both are there.
 func TestQuestionWaitsForTranscript(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, add := newWritten(t)

@@ -67,8 +67,9 @@ func (s *SSH) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) 
 	return conn, nil
 }
 
-// command is what the shell there runs, whatever shell that is. A forwarded socket is removed
-// even if there is no helper, or if it is killed: an ssh server leaves it.
+// command is the line that the user's shell on the other machine runs, written so that every
+// shell takes it the same way. It also removes the forwarded socket, which an ssh server
+// leaves behind, even if the helper is missing or killed.
 func (s *SSH) command(socket string) string {
 	helper := quoted(cmp.Or(s.Helper, "claudectl")) + " " + superviseWord
 	if socket == "" {

@@ -28,9 +28,9 @@ type Options struct {
 	// FolderPatch returns how the folder of a conversation, which is named by its key in the
 	// fleet, differs from the state in which it began: a patch as git writes it. The screen
 	// "Changes" then also shows what commands have changed. An error that matches
-	// [io/fs.ErrNotExist] means that there is no such folder, and the screen shows the edits.
-	// It is called for each request, by several goroutines at once. Nil: there are no
-	// folders.
+	// [io/fs.ErrNotExist] means that the conversation has no folder of its own, and the screen
+	// shows the edits. It is called for each request, by several goroutines at once. Nil: no
+	// conversation has one.
 	FolderPatch func(ctx context.Context, key string) ([]byte, error)
 	// Home is the directory that the page shows as ~ in paths. Empty: it shows
 	// whole paths.

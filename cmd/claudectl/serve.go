@@ -423,7 +423,7 @@ type serveSetup struct {
 	journal string
 	folders *openFolders
 	refused *refusedHosts
-	patch   func(ctx context.Context, key string) ([]byte, error) // of a folder; nil: there are none
+	patch   func(ctx context.Context, key string) ([]byte, error) // of a conversation's own folder; nil: none has one
 	presets []serve.Preset
 	home    string // what people see as ~
 	needs   needsFunc

@@ -25,9 +25,9 @@ var credentialForms = [...]struct {
 	form     egress.Form
 }{{"ANTHROPIC_AUTH_TOKEN", egress.Bearer}, {"ANTHROPIC_API_KEY", egress.APIKey}, {"CLAUDE_CODE_OAUTH_TOKEN", egress.OAuth}}
 
-// forgetCredentials removes the credentials, under whatever name, from what the programs
-// that the server starts inherit: a git is no more hidden from commands than they are from
-// each other.
+// forgetCredentials removes the credentials, under whatever name, from the environment that
+// programs started by the server inherit. Claude's commands run as the same user as those,
+// for example as git, and could read their environment.
 func (c *console) forgetCredentials() {
 	for _, f := range credentialForms {
 		secret := c.variable(f.variable)

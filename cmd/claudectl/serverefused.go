@@ -11,7 +11,7 @@ import (
 )
 
 // refusedHosts tells people, on the page, which hosts the proxy has refused to commands, and
-// why: the commands do not hear the reason. Each host is told once for each conversation
+// why, because a command only sees that its connection failed. Each host is told once for each conversation
 // while the server runs, and a conversation cannot fill its timeline with names.
 type refusedHosts struct {
 	mu    sync.Mutex

@@ -25,7 +25,7 @@ func TestRefusedHosts(t *testing.T) {
 		log := new(lockedText)
 		remark := func(_ context.Context, key, text string) error {
 			if key == "gone" {
-				return errors.New("there is no such conversation")
+				return errors.New("the conversation was deleted")
 			}
 			told = append(told, key+": "+text)
 			return nil
@@ -52,7 +52,7 @@ func TestRefusedHosts(t *testing.T) {
 		if len(told) != 3 || !slices.Equal(told[:2], want) || strings.Contains(told[2], "\x1b") || !strings.Contains(told[2], "red:443") {
 			t.Errorf("told %q", told)
 		}
-		if !strings.Contains(log.String(), "no such conversation") || !strings.Contains(log.String(), "example.com:443") {
+		if !strings.Contains(log.String(), "the conversation was deleted") || !strings.Contains(log.String(), "example.com:443") {
 			t.Errorf("the log has %s", log)
 		}
 		told = nil

@@ -48,7 +48,7 @@ type row struct {
 // cell counts the runs of a kind of moment.
 type cell struct{ runs, killed, wrong int }
 
-// outcome is what a table shows of a run.
+// outcome is how a run ended, as far as a table shows it.
 type outcome struct {
 	Killed              bool
 	Effects             int
