@@ -45,7 +45,7 @@ func TestFolderChanges(t *testing.T) {
 	}
 	wants("without a folder", []string{"Changes made by its commands will not."}, []string{"could not be compared"})
 	folder("", nil)
-	wants("an unchanged folder", []string{"as it was when the conversation began"}, []string{"folder.patch"})
+	wants("an unchanged folder", []string{"Git sees no difference from when the conversation began", "Files that it ignores are not shown"}, []string{"folder.patch"})
 	folder("diff --git a/by <b>.go b/by <b>.go\nnew file mode 100644\n--- /dev/null\n+++ b/by <b>.go\t\n@@ -0,0 +1,2 @@\n+package by\n+// <script>\ndiff --git a/gone b/gone\ndeleted file mode 100644\n", nil)
 	wants("a folder", []string{"by &lt;b&gt;.go", "&lt;script&gt;", "2 files", ">new<", ">deleted<", "+2", made.ID + "/folder.patch"}, []string{"<script>\n", "changes.patch", "could not be compared", "left out"})
 	var many strings.Builder
