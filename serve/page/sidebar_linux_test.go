@@ -2,13 +2,25 @@ package page_test
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/claude-agent-go/claude/serve/api"
 )
+
+// watchSidebar is a script that counts in a page the hints that it has acted on, and notes
+// when it means to load the sidebar.
+const watchSidebar = `
+	window.hints = 0;
+	window.loads = [];
+	const later = setTimeout;
+	window.setTimeout = (f, pause, ...rest) => {
+		if (String(f).includes("loadSide")) loads.push(performance.now() + pause);
+		return later(f, pause, ...rest);
+	};
+	EventSource.prototype.addEventListener = function (name, f) {
+		EventTarget.prototype.addEventListener.call(this, name, e => { f(e); if (name === "hint") hints++; });
+	};`
 
 // On wide screens, conversations are beside the one that is shown, and stay up to date.
 // On narrow ones they are neither shown nor loaded.
@@ -21,6 +33,7 @@ func TestSidebarInBrowser(t *testing.T) {
 	other := r.begin("docs", "Another conversation with a title that is much too long for one line of a narrow column")
 	r.settled(other)
 	b.Resize(1280, 844, "light")
+	b.Must("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": watchSidebar}, nil)
 	b.Load(t, r.http.URL+path)
 	b.Wait(t, `document.querySelectorAll("#sidebar a[href^='/c/']").length === 2`)
 	b.Want(t, `document.querySelector("#sidebar [aria-current]").getAttribute("href")`, path)
@@ -30,26 +43,19 @@ func TestSidebarInBrowser(t *testing.T) {
 	if _, err := r.server.Service().Change(t.Context(), ada, strings.TrimPrefix(other, "/c/"), api.Change{Title: &title}, ""); err != nil {
 		t.Fatal(err)
 	}
-	b.Wait(t, `document.getElementById("sidebar").textContent.includes("Renamed")`)
-	// Another title is not another state: the list is not loaded again at once.
-	var loads atomic.Int64
-	front := func(_ http.ResponseWriter, req *http.Request) bool {
-		if req.URL.Path == "/sidebar" {
-			loads.Add(1)
-		}
-		return false
-	}
-	r.front.Store(&front)
+	b.Wait(t, `document.getElementById("sidebar").textContent.includes("Renamed") && loads.length > 0`) // a first hint is news
+	// Another title is not another state: the list is loaded again late, and not at once.
+	lately := `performance.getEntriesByType("resource").findLast(e => e.name.includes("/sidebar")).startTime`
+	loaded := b.Eval(t, lately)
 	for i := range 4 {
+		hints := b.Eval(t, `hints`)
 		title := fmt.Sprint("Again ", i)
 		if _, err := r.server.Service().Change(t.Context(), ada, strings.TrimPrefix(other, "/c/"), api.Change{Title: &title}, ""); err != nil {
 			t.Fatal(err)
 		}
-		b.Eval(t, `new Promise(done => setTimeout(done, 800))`)
+		b.Wait(t, fmt.Sprintf(`hints > %v`, hints))
 	}
-	if n := loads.Load(); n > 0 {
-		t.Errorf("the list was loaded %d times", n)
-	}
+	b.Want(t, fmt.Sprintf(`loads.filter(due => due > %[1]v && due < %[1]v + 14000).length`, loaded), 0)
 	if found := b.Violations(t); len(found) > 0 {
 		t.Errorf("%v", found)
 	}
