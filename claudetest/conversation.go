@@ -14,7 +14,7 @@ import (
 
 // conversations are those that a CLI can resume: what was said in each, by its
 // id. What was said is never changed, so all share it; it has no room behind its end,
-// and whoever adds to it gets a copy.
+// so that adding to it makes a copy.
 type conversations struct {
 	mu  sync.Mutex
 	all map[string][]ModelMessage

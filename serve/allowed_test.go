@@ -2,7 +2,9 @@ package serve_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -183,7 +185,15 @@ func TestRunOfOneWhoMayNoLonger(t *testing.T) {
 // countingStore counts how often the heads of logs are read, and all writes.
 type countingStore struct {
 	store.Records
-	heads, writes atomic.Int64
+	heads, pulses, writes atomic.Int64
+	deaf                  bool // it announces nothing
+}
+
+func (s *countingStore) Watch(ctx context.Context, project string) iter.Seq2[store.Changed, error] {
+	if !s.deaf {
+		return s.Records.Watch(ctx, project)
+	}
+	return func(yield func(store.Changed, error) bool) { yield(store.Changed{}, errors.New("not today")) }
 }
 
 func (s *countingStore) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
@@ -192,9 +202,11 @@ func (s *countingStore) Change(ctx context.Context, f store.Fence, c ...store.Re
 }
 
 func (s *countingStore) View(ctx context.Context, v store.View) ([]store.Record, error) {
-	k := v.Keys[0]
-	if k.Kind == "serve-log" {
+	switch v.Keys[0].Kind {
+	case "serve-log":
 		s.heads.Add(1)
+	case "serve-pulse":
+		s.pulses.Add(1)
 	}
 	return s.Records.View(ctx, v)
 }

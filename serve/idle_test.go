@@ -13,12 +13,19 @@ import (
 )
 
 // Watched conversations in which nothing happens cost almost no reads, however many they
-// are. Events that another server writes still arrive in time.
+// are. Events that another server writes still arrive in time, even when the store does not
+// announce changes: only then the server looks every two seconds whether there are any.
 func TestQuietConversationsAreNotRead(t *testing.T) {
+	t.Run("heard", func(t *testing.T) { testQuiet(t, false, 13) })
+	t.Run("deaf", func(t *testing.T) { testQuiet(t, true, 1810) })
+}
+
+// testQuiet allows so many looks in an hour whether other servers have written.
+func testQuiet(t *testing.T, deaf bool, looks int64) {
 	synctest.Test(t, func(t *testing.T) {
 		const conversations = 20
 		db := store.Memory()
-		records := &countingStore{Records: db}
+		records := &countingStore{Records: db, deaf: deaf}
 		gate := func(o *fleet.Options) { o.Gate = &approval.Options{} }
 		r := newService(t, db, t.TempDir(), gate, func(o *serve.Options) { o.Records = records })
 		defer r.close()
@@ -44,10 +51,13 @@ func TestQuietConversationsAreNotRead(t *testing.T) {
 			}()
 		}
 		<-time.After(time.Hour)
-		before, written := records.heads.Load(), records.writes.Load()
+		before, looked, written := records.heads.Load(), records.pulses.Load(), records.writes.Load()
 		<-time.After(time.Hour)
 		if n := records.heads.Load() - before; n > conversations*12 {
 			t.Errorf("%d reads in an hour", n)
+		}
+		if n := records.pulses.Load() - looked; n > looks {
+			t.Errorf("%d looks for what other servers have written in an hour, more than %d", n, looks)
 		}
 		if n := records.writes.Load() - written; n != 0 || written == 0 {
 			t.Errorf("%d writes in an hour in which nothing happened, %d before", n, written)

@@ -16,9 +16,10 @@ import (
 )
 
 // pulse lets the servers that share a store learn which logs the others have written,
-// with one read for all conversations together, however many are watched. It is a hint
-// where to look: a server that dies before it has given one is noticed later, because
-// logs are also compared with the store now and then.
+// with one read for all conversations together, however many are watched. They read it when
+// the store announces that it has changed. It is a hint where to look: a server that dies
+// before it has given one is noticed later, because logs are also compared with the store
+// now and then.
 type pulse struct {
 	records store.Records
 	at      store.RecordKey
@@ -29,7 +30,9 @@ type pulse struct {
 
 	mu      sync.Mutex
 	written map[string]bool // sums of logs that the others do not know about
-	kick    chan struct{}   // one slot: there are some
+	kick    chan struct{}   // one slot: there are some, or another server has given the pulse
+	hears   bool            // the store announces changes of the record
+	known   int64           // the revision of the record that was read or written last
 
 	note     pulseNote // as last read or written; only beat uses it
 	revision int64
@@ -50,13 +53,18 @@ type pulseMark struct {
 	N   int64  `json:"n"`
 }
 
-// How often servers look at the pulse, how soon after a write they give it, and how many
-// logs it remembers.
+// How often servers look at the pulse while they do not hear that it has changed and while
+// they do, how soon after a write they give it, and how many logs it remembers.
 const (
 	pulseEvery = 2 * time.Second
+	pulseQuiet = 5 * time.Minute
 	pulsePause = 500 * time.Millisecond
 	pulseKeeps = 500
 )
+
+// pulseLasts is how long a watch of the store must last for the next one to be begun without
+// delay.
+const pulseLasts = 10 * time.Second
 
 // kindPulse is the kind of the record of the pulse, of which a project has one.
 const kindPulse = "serve-pulse"
@@ -79,21 +87,81 @@ func (p *pulse) mark(key string) {
 	p.mu.Lock()
 	p.written[pulseSum(key)] = true
 	p.mu.Unlock()
+	p.hurry()
+}
+
+// hurry makes the next beat come soon.
+func (p *pulse) hurry() {
 	select {
 	case p.kick <- struct{}{}:
 	default:
 	}
 }
 
+// listen hears when others give the pulse, until ctx ends. A watch that ends is begun again,
+// after a while if it did not last.
+func (p *pulse) listen(ctx context.Context) {
+	for attempt := 0; ctx.Err() == nil; attempt++ {
+		begun := time.Now()
+		for c, err := range p.records.Watch(ctx, p.at.Project) {
+			if err != nil {
+				break
+			}
+			p.hear(c)
+		}
+		p.deaf()
+		if time.Since(begun) > pulseLasts {
+			attempt = 0
+		}
+		waitTurn(ctx, nil, backoff(attempt))
+	}
+}
+
+// hear takes a change in the store. After the zero one, nothing is missed until the watch
+// ends.
+func (p *pulse) hear(c store.Changed) {
+	p.mu.Lock()
+	p.hears = p.hears || c.IsZero()
+	news := c.IsZero() || c.Record == p.at && c.Revision != p.known
+	p.mu.Unlock()
+	if news {
+		p.hurry()
+	}
+}
+
+// deaf makes run look often again, until the next zero.
+func (p *pulse) deaf() {
+	p.mu.Lock()
+	heard := p.hears
+	p.hears = false
+	p.mu.Unlock()
+	if heard {
+		p.hurry()
+	}
+}
+
+// pause returns how long to wait for a kick.
+func (p *pulse) pause(failed bool) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.hears && !failed {
+		return pulseQuiet
+	}
+	return pulseEvery
+}
+
 // run exchanges what was written until ctx ends.
 func (p *pulse) run(ctx context.Context) {
+	var listening sync.WaitGroup
+	listening.Go(func() { p.listen(ctx) })
+	defer listening.Wait()
 	for failed := false; ctx.Err() == nil; {
 		err := p.beat(ctx)
 		if err != nil && !failed && ctx.Err() == nil {
 			p.logger.Warn("serve: what other servers write cannot be noticed in time", "error", err)
 		}
 		failed = err != nil
-		if waitTurn(ctx, p.kick, pulseEvery) {
+		if waitTurn(ctx, p.kick, p.pause(failed)) {
 			waitTurn(ctx, nil, pulsePause)
 		}
 	}
@@ -147,19 +215,28 @@ func (p *pulse) exchange(ctx context.Context, mine []string) error {
 				p.heard(news)
 			}
 		}
-		p.note, p.revision, p.begun = note, revision, true
+		p.begun = true
+		p.take(note, revision)
 		if len(mine) == 0 {
 			return nil
 		}
 		note = note.with(mine)
 		revision, err = putRecord(ctx, p.records, p.at, &note, revision)
 		if err == nil {
-			p.note, p.revision = note, revision
+			p.take(note, revision)
 		}
 		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}
 	}
+}
+
+// take keeps the record as it is now.
+func (p *pulse) take(note pulseNote, revision int64) {
+	p.note, p.revision = note, revision
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known = revision
 }
 
 // with returns the note with more logs that were written.

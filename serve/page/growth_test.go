@@ -190,8 +190,8 @@ func compare(t *testing.T, what string, talks []*dialogue, times int, do func(*d
 	}
 }
 
-// watch follows a conversation, as an open tab does, and tells when it has changed and
-// which prompts have ended.
+// watch follows a conversation, as an open tab does, and passes on its changes and the
+// prompts that have ended.
 func (r *rig) watch(id string) (last int64, changed <-chan struct{}, ended <-chan string) {
 	r.t.Helper()
 	tail, err := r.server.Service().Tail(r.t.Context(), ada, id, 0, 1)
