@@ -124,6 +124,62 @@ func TestToldWhileTheStoreIsSilent(t *testing.T) {
 	})
 }
 
+// viewed counts the reads of logs.
+type viewed struct {
+	store.Records
+	logs atomic.Int64
+}
+
+func (v *viewed) View(ctx context.Context, view store.View) ([]store.Record, error) {
+	if view.Keys[0].Kind == kindLog {
+		v.logs.Add(1)
+	}
+	return v.Records.View(ctx, view)
+}
+
+// A log that the store announces is read at once, though its writer died before it gave the
+// pulse. Without announcements a quiet log is not read at all, and one that is written here
+// only once.
+func TestAnnouncedLogs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db, key := &viewed{Records: store.Memory()}, "ada/1"
+		s := newLogs(t.Context(), new(lonely), logStore{db, "p"}, newFeed(), slog.New(slog.DiscardHandler))
+		defer s.close()
+		ctx, cancel := context.WithCancel(t.Context())
+		var beats sync.WaitGroup
+		beats.Go(func() { s.pulse.run(ctx) })
+		defer beats.Wait()
+		defer cancel()
+		notice := api.Event{Type: api.EventNotice, Notice: &api.Notice{}}
+		other := openLog(t, db)
+		noteEvent(t, other, notice)
+		l, release, err := s.use(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer release()
+		reads := func(want int64, during string, d time.Duration) {
+			t.Helper()
+			before := db.logs.Load()
+			<-time.After(d)
+			if n := db.logs.Load() - before; n != want {
+				t.Errorf("%d reads %s, not %d", n, during, want)
+			}
+		}
+		<-time.After(time.Hour)
+		reads(0, "in a quiet day", 24*time.Hour)
+		noteEvent(t, other, notice)
+		<-time.After(100 * time.Millisecond)
+		if n := l.lastSeq(); n != 2 {
+			t.Errorf("%d events are known", n)
+		}
+		<-time.After(time.Hour)
+		noteEvent(t, l, notice)
+		reads(1, "after a write", time.Hour)
+	})
+}
+
 // A message that another server has recorded is read at once, though the fleet would
 // look for it much later, and the reading that is given up for it is not a failure.
 func TestReadsAgain(t *testing.T) {

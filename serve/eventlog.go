@@ -39,6 +39,7 @@ type eventLog struct {
 	kept
 	head     logHead
 	revision int64
+	newest   int64         // the revision that was announced last; 0: another server may have written
 	changed  chan struct{} // closed at the next change
 	closed   string        // why the log has ended
 
@@ -236,6 +237,45 @@ func (l *eventLog) refresh(ctx context.Context) error {
 	}
 	defer func() { <-l.writing }()
 	return l.catchUp(ctx)
+}
+
+// announced notes that the head has a revision, 0 if it has none or if it is not known, and
+// lets the log be compared with the store unless that is its own.
+func (l *eventLog) announced(revision int64) {
+	l.mu.Lock()
+	own := revision != 0 && l.revision == revision
+	if !own {
+		l.newest = revision
+	}
+	l.mu.Unlock()
+	if own {
+		return
+	}
+	select {
+	case l.elsewhere <- struct{}{}:
+	default:
+	}
+}
+
+// hasNewest reports whether the log has the revision that was announced. What is being
+// written here may have been announced already, so it is waited for.
+func (l *eventLog) hasNewest(ctx context.Context) bool {
+	select {
+	case l.writing <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	defer func() { <-l.writing }()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.newest != 0 && l.revision == l.newest
+}
+
+// stored reports whether the store had anything of the log.
+func (l *eventLog) stored() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.revision != 0
 }
 
 // catchUp takes over what another process has written. The caller has the right

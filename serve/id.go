@@ -34,6 +34,9 @@ func placeOf(key string) string {
 	return "c/" + key
 }
 
+// keyAt returns the conversation whose records are at a place.
+func keyAt(place string) string { return place[min(2, len(place)):] }
+
 // tenantOf returns the tenant of a user in the fleet, which gives each tenant a fair
 // share of the processes.
 func tenantOf(user string) string {

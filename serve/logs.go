@@ -36,6 +36,7 @@ type logs struct {
 func newLogs(ctx context.Context, f fleet.Conversations, book logStore, hub *feed, logger *slog.Logger) *logs {
 	s := &logs{ctx: ctx, fleet: f, book: book, feed: hub, logger: logger, open: make(map[string]*eventLog), watched: make(map[string]bool), erasing: make(map[string]bool), doing: make(map[string]chan struct{})}
 	s.pulse = newPulse(book.records, book.project, logger, s.compare)
+	s.pulse.wrote = s.wrote
 	return s
 }
 
@@ -155,11 +156,18 @@ func (s *logs) compare(sums []string) {
 	defer s.mu.Unlock()
 	for key, l := range s.open {
 		if sums == nil || slices.Contains(sums, pulseSum(key)) {
-			select {
-			case l.elsewhere <- struct{}{}:
-			default:
-			}
+			l.announced(0)
 		}
+	}
+}
+
+// wrote lets a log be compared with the store if it does not have a revision.
+func (s *logs) wrote(key string, revision int64) {
+	s.mu.Lock()
+	l := s.open[key]
+	s.mu.Unlock()
+	if l != nil {
+		l.announced(revision)
 	}
 }
 
@@ -216,8 +224,8 @@ func (s *logs) keep(ctx context.Context, l *eventLog) {
 }
 
 // How often a log in use is compared with the store: every second while something
-// happens, and less and less often while it is quiet. Other servers tell by the pulse
-// when they have written it.
+// happens, and less and less often while it is quiet, unless the store is certain to have
+// announced everything. Other servers also say by the pulse that they have written it.
 const (
 	elsewhereEvery = time.Second
 	elsewhereQuiet = 5 * time.Minute
@@ -243,11 +251,16 @@ func lookAfter(failed int, quiet time.Duration) time.Duration {
 // die. Messages reach the log by themselves, so even a quiet log is compared soon after
 // one comes.
 func (s *logs) lookElsewhere(ctx context.Context, l *eventLog) {
-	moved, failed := time.Now(), 0
+	moved, failed, looked := time.Now(), 0, int64(-1)
 	for ctx.Err() == nil {
-		if waitNews(ctx, l.elsewhere, l.nextChange(), lookAfter(failed, time.Since(moved))) {
+		news := waitNews(ctx, l.elsewhere, l.nextChange(), lookAfter(failed, time.Since(moved)))
+		if news == newsHere {
 			moved = time.Now()
 			waitTurn(ctx, l.elsewhere, elsewhereEvery)
+		}
+		certain, doubts := s.pulse.certain(looked)
+		if failed == 0 && (news == noNews && certain && l.stored() || news == newsElsewhere && l.hasNewest(ctx)) {
+			continue
 		}
 		before := l.lastSeq()
 		if err := l.refresh(ctx); err != nil {
@@ -258,7 +271,7 @@ func (s *logs) lookElsewhere(ctx context.Context, l *eventLog) {
 			}
 			continue
 		}
-		failed = 0
+		failed, looked = 0, doubts
 		if l.lastSeq() > before {
 			moved = time.Now()
 			l.readAgain()
@@ -269,19 +282,29 @@ func (s *logs) lookElsewhere(ctx context.Context, l *eventLog) {
 	}
 }
 
+// newsOf is what waitNews has waited for.
+type newsOf int
+
+const (
+	noNews        newsOf = iota
+	newsHere             // a change that is not known to be elsewhere
+	newsElsewhere        // another server may have written
+)
+
 // waitNews waits until another server has written a log, or for its next change, or for
-// a time. It reports whether there was a change that is not known to be elsewhere.
-func waitNews(ctx context.Context, elsewhere, changed <-chan struct{}, atMost time.Duration) bool {
+// a time.
+func waitNews(ctx context.Context, elsewhere, changed <-chan struct{}, atMost time.Duration) newsOf {
 	t := time.NewTimer(atMost)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
 	case <-elsewhere:
+		return newsElsewhere
 	case <-changed:
-		return true
+		return newsHere
 	case <-t.C:
 	}
-	return false
+	return noNews
 }
 
 // read records messages until something fails.

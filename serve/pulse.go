@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,11 +28,15 @@ type pulse struct {
 	// heard is called with the sums of the logs that others have written; nil means
 	// that it may be any.
 	heard func(sums []string)
+	// wrote is called when the store announces that the head of a log has another revision,
+	// 0 if it was dropped, also of those that are written here. Nil: nothing is.
+	wrote func(key string, revision int64)
 
 	mu      sync.Mutex
 	written map[string]bool // sums of logs that the others do not know about
 	kick    chan struct{}   // one slot: there are some, or another server has given the pulse
-	hears   bool            // the store announces changes of the record
+	hears   bool            // the store announces changes
+	doubts  int64           // how often it was not certain that it had announced all of them
 	known   int64           // the revision of the record that was read or written last
 
 	note     pulseNote // as last read or written; only beat uses it
@@ -120,13 +125,28 @@ func (p *pulse) listen(ctx context.Context) {
 // hear takes a change in the store. After the zero one, nothing is missed until the watch
 // ends.
 func (p *pulse) hear(c store.Changed) {
+	if place, ok := strings.CutSuffix(c.Record.Name, "/"+headName); ok && c.Record.Kind == kindLog && p.wrote != nil {
+		p.wrote(keyAt(place), c.Revision)
+		return
+	}
 	p.mu.Lock()
-	p.hears = p.hears || c.IsZero()
+	if c.IsZero() {
+		p.hears = true
+		p.doubts++
+	}
 	news := c.IsZero() || c.Record == p.at && c.Revision != p.known
 	p.mu.Unlock()
 	if news {
 		p.hurry()
 	}
+}
+
+// certain reports whether the store has announced everything since it was in doubt so many
+// times, and how often it was by now.
+func (p *pulse) certain(doubts int64) (yes bool, now int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.hears && p.doubts == doubts, p.doubts
 }
 
 // deaf makes run look often again, until the next zero.
