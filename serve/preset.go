@@ -14,6 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/workspace"
 )
 
 // Preset is a kind of conversation that users may begin. Requests only name a preset;
@@ -39,6 +40,10 @@ type Preset struct {
 	// earlier still run, so the total may exceed it by their cost. Deleting a
 	// conversation does not give its cost back. 0: no limit.
 	DailyUSD float64
+	// Workspace gives each of its conversations a folder of its own to work in: a plain one,
+	// a git worktree or one that is saved. Give the fleet what [Workspaces] makes of the
+	// presets, or this has no effect. Nil: they work in the directory that the user chose.
+	Workspace workspace.Provider
 	// Options are the options of its sessions. Cwd, Model and PermissionMode
 	// are set by the server. Nil means the CLI's own defaults.
 	Options *claude.Options
@@ -215,26 +220,32 @@ func Sessions(r store.Records, project string, presets []Preset, other func(ctx 
 	presets = slices.Clone(presets)
 	notes := noteStore{r, project}
 	return func(ctx context.Context, key string) (*claude.Options, error) {
-		n, _, err := notes.loadAny(ctx, key)
+		n, p, dir, err := notes.begun(ctx, presets, key)
 		if errors.Is(err, store.ErrNotFound) && other != nil {
 			return other(ctx, key)
 		}
-		if err == nil && !n.Deleted.IsZero() {
-			err = fmt.Errorf("claude: serve: conversation %q: %w", key, fleet.ErrDeleted)
-		}
-		if err != nil {
-			return nil, err
-		}
-		p := find(presets, n.Preset)
-		if p == nil {
-			return nil, fmt.Errorf("claude: serve: conversation %q: its preset %q is gone", key, n.Preset)
-		}
-		dir, err := p.dir(n.Dir)
 		if err != nil {
 			return nil, err
 		}
 		return p.options(ctx, &n, dir)
 	}, nil
+}
+
+// begun returns the note of a conversation, its preset and the directory in which it was
+// begun. The error is [store.ErrNotFound] if it was not begun through a server.
+func (b noteStore) begun(ctx context.Context, presets []Preset, key string) (n note, p *Preset, dir string, err error) {
+	n, _, err = b.loadAny(ctx, key)
+	if err == nil && !n.Deleted.IsZero() {
+		err = fmt.Errorf("claude: serve: conversation %q: %w", key, fleet.ErrDeleted)
+	}
+	if err != nil {
+		return n, nil, "", err
+	}
+	if p = find(presets, n.Preset); p == nil {
+		return n, nil, "", fmt.Errorf("claude: serve: conversation %q: its preset %q is gone", key, n.Preset)
+	}
+	dir, err = p.dir(n.Dir)
+	return n, p, dir, err
 }
 
 // PresetOf returns the name of the preset that a conversation was begun with, by its

@@ -106,7 +106,8 @@ A file of presets is JSON:
 	{"presets": [{
 		"name": "shop", "description": "The shop", "roots": ["~/shop"],
 		"model": "sonnet", "models": ["opus"], "mode": "default", "modes": ["plan", "acceptEdits"],
-		"allowed_tools": ["Bash(go test:*)"], "max_budget_usd": 5, "max_daily_usd": 50
+		"allowed_tools": ["Bash(go test:*)"], "max_budget_usd": 5, "max_daily_usd": 50,
+		"workspace": "worktrees"
 	}]}
 
 With --egress the CLIs get a made-up key each, and a proxy in the server has the real one,
@@ -119,7 +120,9 @@ working directory, nothing else of the machine, and reach only the proxy. With
 limited to 2 GiB of memory and 512 processes, unless --sandbox-arg says otherwise. With
 --workspace worktrees each conversation works on a branch of its own, claude/NAME, of the
 repository that is the root of its preset; with --workspace folders it begins in an empty
-folder. Both are removed with the conversation, the branch too.
+folder; with --workspace snapshots also, and its state after each turn is kept in the
+store. All are removed with the conversation, the branch too. "workspace" of a preset says
+otherwise for its conversations; "none" lets them work in its roots.
 
 With --oidc-issuer https://accounts.example.com --oidc-client-id ID and
 --oidc-allow @example.com=operator people log in with OpenID Connect. The secret of the
@@ -145,7 +148,7 @@ func (s *serveStart) Run(c *console) error {
 	if err != nil {
 		return err
 	}
-	defer setup.end()
+	defer func() { setup.end() }() // what is opened later adds to it
 	proxy, end, err := s.serveEgress.open(c, setup, s.Project, s.Demo, logger)
 	if err != nil {
 		return err
@@ -164,7 +167,7 @@ func (s *serveStart) Run(c *console) error {
 	if err := s.serveSandbox.apply(setup.presets, s.Demo, proxy != nil); err != nil {
 		return err
 	}
-	folders, err := s.serveWorkspace.open(ctx, setup, s.Project, sessions)
+	folders, err := s.serveWorkspace.open(ctx, setup, s.Project, sessions, logger)
 	if err != nil {
 		return err
 	}
@@ -425,7 +428,8 @@ type serveSetup struct {
 	refused *refusedHosts
 	patch   func(ctx context.Context, key string) ([]byte, error) // of a conversation's own folder; nil: none has one
 	presets []serve.Preset
-	home    string // what people see as ~
+	kinds   map[string]string // of the folders of presets; a preset that is not here works in its roots
+	home    string            // what people see as ~
 	needs   needsFunc
 	about   string
 	end     func()
@@ -452,11 +456,9 @@ func (s *serveStart) setup(c *console) (*serveSetup, error) {
 		return serve.PresetOf(ctx, db, s.Project, approval.ConversationOf(ctx))
 	}
 	folders := new(openFolders)
-	if s.Workspace != "" {
-		presets.folder = func(ctx context.Context) string { return folders.of(approval.ConversationOf(ctx)) }
-	}
+	presets.folder = func(ctx context.Context) string { return folders.of(approval.ConversationOf(ctx)) }
 	return &serveSetup{
-		dir: dir, folders: folders, refused: newRefusedHosts(), store: db, journal: filepath.Join(dir, "journal"), presets: presets.all, needs: presets.needs,
+		dir: dir, folders: folders, refused: newRefusedHosts(), store: db, journal: filepath.Join(dir, "journal"), presets: presets.all, kinds: presets.kinds, needs: presets.needs,
 		about: fmt.Sprintf("%d presets from %s", len(presets.all), dir), end: func() {},
 	}, nil
 }

@@ -167,6 +167,8 @@ func TestServePresetsFile(t *testing.T) {
 		"a name twice":    {"{\"presets\": [{\"name\": \"a\",\n\"roots\": [\"/\"],\n\"name\": \"b\"}]}", ":3: the name \"name\" occurs twice"},
 		"not UTF-8":       {"{\"presets\": [{\"name\": \"a\",\n\"description\": \"caf\xe9\"}]}", ":2: "},
 		"cut off":         {"{\"presets\": [\n{\"name\":", ":2: the JSON value is not complete"},
+		"a wrong folder":  {"{\"presets\": [\n{\"name\": \"a\", \"roots\": [\"/\"], \"workspace\": \"worktree\"}]}", ":2: preset \"a\": unknown workspace \"worktree\": it can be folders, worktrees, snapshots or none"},
+		"a name with ..":  {"{\"presets\": [{\"name\": \"..\", \"roots\": [\"/\"]}]}", ":1: claude: serve: preset \"..\""},
 		"a wrong rule":    {"{\"presets\": [{\"name\": \"a\", \"roots\": [\"/\"], \"allowed_tools\": [\"Bash(\"]}]}", "allowed_tools"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,12 +35,13 @@ type presetEntry struct {
 	MaxTurns        int               `json:"max_turns"`
 	MaxBudgetUSD    float64           `json:"max_budget_usd"`
 	MaxDailyUSD     float64           `json:"max_daily_usd"`
+	Workspace       string            `json:"workspace"`
 }
 
 // presetNames are its members.
 var presetNames = [...]string{
 	"name", "description", "roots", "model", "models", "mode", "modes", "allowed_tools", "disallowed_tools", "add_dirs",
-	"append_system_prompt", "max_turns", "max_budget_usd", "max_daily_usd",
+	"append_system_prompt", "max_turns", "max_budget_usd", "max_daily_usd", "workspace",
 }
 
 // needsFunc decides which calls need a person's approval.
@@ -50,15 +52,22 @@ type servePresets struct {
 	all   []serve.Preset
 	rules map[string]*policy.Rules // what a preset allows, by its name
 	// of finds the preset of the conversation that a call is made in.
-	of func(ctx context.Context) (name string, err error)
-	// folder finds the folder of that conversation, if each has its own. Nil: they work in
-	// the roots of their presets.
+	of   func(ctx context.Context) (name string, err error)
+	kind string // of the folders of presets that do not say
+	// kinds are those of the presets, by name; the others work in their roots.
+	kinds map[string]string
+	// folder finds the folder of that conversation, if its preset gives it one.
 	folder func(ctx context.Context) string
+}
+
+// newServePresets has no presets yet.
+func newServePresets(kind string) *servePresets {
+	return &servePresets{kind: kind, rules: make(map[string]*policy.Rules), kinds: make(map[string]string)}
 }
 
 // presets reads the file, or makes a preset for the current directory.
 func (s *serveStart) presets(c *console) (*servePresets, error) {
-	p := &servePresets{rules: make(map[string]*policy.Rules)}
+	p := newServePresets(s.Workspace)
 	if s.Presets == "" {
 		dir, err := os.Getwd()
 		if err != nil {
@@ -201,6 +210,13 @@ func (p *servePresets) add(c *console, cli string, e *presetEntry) error {
 	if _, err := serve.Sessions(nil, "check", []serve.Preset{preset}, nil); err != nil {
 		return err
 	}
+	switch kind := cmp.Or(e.Workspace, p.kind); kind {
+	case plainFolders, gitWorktrees, savedFolders:
+		p.kinds[e.Name] = kind
+	case noFolders, "":
+	default:
+		return fmt.Errorf("preset %q: unknown workspace %q: it can be %s, %s, %s or %s", e.Name, kind, plainFolders, gitWorktrees, savedFolders, noFolders)
+	}
 	p.rules[e.Name] = rules
 	p.all = append(p.all, preset)
 	return nil
@@ -248,7 +264,7 @@ func (p *servePresets) needs(ctx context.Context, in *hook.PreToolUseInput) (str
 // own folder, empty if the CLI is in none of them. Rules are about files there, wherever
 // the server was started.
 func (p *servePresets) rootOf(ctx context.Context, name, cwd string) string {
-	if p.folder != nil {
+	if p.kinds[name] != "" {
 		dir := p.folder(ctx)
 		own := serve.Preset{Roots: []string{dir}}
 		if real, err := filepath.EvalSymlinks(dir); dir != "" && err == nil && own.Contains(cwd) {

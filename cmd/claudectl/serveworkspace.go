@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"path/filepath"
 	"sync"
 	"time"
@@ -17,38 +19,76 @@ import (
 	"github.com/claude-agent-go/claude/workspace"
 )
 
-// serveWorkspace is the flag that gives the conversations of a server folders of their own.
+// serveWorkspace are the flags that give the conversations of a server folders of their own.
 type serveWorkspace struct {
-	Workspace string `enum:",folders,worktrees" default:"" placeholder:"KIND" help:"Give each conversation a folder of its own: folders, which are empty at first, or worktrees of the git repository that it was begun in."`
+	Workspace    string `enum:",folders,worktrees,snapshots" default:"" placeholder:"KIND" help:"Give each conversation a folder of its own, unless its preset says otherwise: folders, which are empty at first, worktrees of the git repository that it was begun in, or snapshots, which are folders whose state after each turn is kept in the store."`
+	WorkspaceDir string `placeholder:"DIR" complete:"dir" help:"Where these folders are on this machine. Default: in the directory of the store."`
 }
 
-// The kinds of folders.
+// The kinds of folders. A preset may also have none, whatever the flag says.
 const (
 	plainFolders = "folders"
 	gitWorktrees = "worktrees"
+	savedFolders = "snapshots"
+	noFolders    = "none"
 )
 
 // sessionFunc makes the options of a conversation.
 type sessionFunc = func(ctx context.Context, key string) (*claude.Options, error)
 
-// open returns what gives conversations their folders, nil without the flag.
-func (s *serveWorkspace) open(ctx context.Context, setup *serveSetup, project string, sessions sessionFunc) (workspace.Provider, error) {
-	if s.Workspace == "" {
+// open gives the presets what their conversations get folders from, and returns all of it
+// together: nil if all work where they were begun.
+func (s *serveWorkspace) open(ctx context.Context, setup *serveSetup, project string, sessions sessionFunc, logger *slog.Logger) (workspace.Provider, error) {
+	if setup.dir == "" {
+		if s.Workspace != "" || s.WorkspaceDir != "" {
+			return nil, &failure{exitUsage, errors.New("--workspace: the simulated agent of --demo has a folder")}
+		}
 		return nil, nil
 	}
-	if setup.dir == "" {
-		return nil, &failure{exitUsage, errors.New("--workspace: the simulated agent of --demo has a folder")}
-	}
-	root := filepath.Join(setup.dir, workFolder, project, s.Workspace)
-	if s.Workspace == plainFolders {
-		return &ownFolders{opener: workspace.Folders(root), paths: setup.folders}, nil
-	}
-	trees, err := newRootTrees(ctx, setup.presets, root, sessions)
+	base, err := filepath.Abs(cmp.Or(s.WorkspaceDir, filepath.Join(setup.dir, workFolder)))
 	if err != nil {
-		return nil, &failure{exitUsage, fmt.Errorf("--workspace worktrees: %w", err)}
+		return nil, &failure{exitUsage, fmt.Errorf("--workspace-dir: %w", err)}
 	}
-	setup.patch = trees.patch
-	return &ownFolders{opener: trees, paths: setup.folders}, nil
+	some := false
+	for _, kind := range [...]string{plainFolders, gitWorktrees, savedFolders} {
+		var of []*serve.Preset
+		for i := range setup.presets {
+			if setup.kinds[setup.presets[i].Name] == kind {
+				of = append(of, &setup.presets[i])
+			}
+		}
+		if len(of) == 0 {
+			continue
+		}
+		opener, err := openKind(ctx, kind, filepath.Join(base, project, kind), setup, project, of, sessions, logger)
+		if err != nil {
+			return nil, &failure{exitUsage, fmt.Errorf("%s as the workspace: %w", kind, err)}
+		}
+		own := &ownFolders{opener: opener, paths: setup.folders}
+		for _, preset := range of {
+			preset.Workspace, some = own, true
+		}
+	}
+	if s.WorkspaceDir != "" && !some {
+		return nil, &failure{exitUsage, errors.New(`--workspace-dir needs --workspace, or a preset with "workspace"`)}
+	}
+	return serve.Workspaces(setup.store, project, setup.presets, nil)
+}
+
+// openKind makes the provider of one kind, for the presets that have it.
+func openKind(ctx context.Context, kind, root string, setup *serveSetup, project string, of []*serve.Preset, sessions sessionFunc, logger *slog.Logger) (workspace.Provider, error) {
+	switch kind {
+	case gitWorktrees:
+		trees, err := newRootTrees(ctx, of, root, sessions)
+		if err != nil {
+			return nil, err
+		}
+		setup.patch = trees.patch
+		return trees, nil
+	case savedFolders:
+		return openSaved(ctx, setup, project, root, logger)
+	}
+	return workspace.Folders(root), nil
 }
 
 // workFolder has the folders, in the directory of the store. A project does not begin with
@@ -115,7 +155,7 @@ const (
 )
 
 // newRootTrees refuses roots that are not in a repository.
-func newRootTrees(ctx context.Context, presets []serve.Preset, dir string, sessions sessionFunc) (*rootTrees, error) {
+func newRootTrees(ctx context.Context, presets []*serve.Preset, dir string, sessions sessionFunc) (*rootTrees, error) {
 	r := &rootTrees{sessions: sessions, patches: make(chan struct{}, maxPatches)}
 	seen := make(map[string]bool)
 	for i := range presets {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,7 +18,6 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/test/long"
-	"github.com/claude-agent-go/claude/permission/policy"
 	"github.com/claude-agent-go/claude/sandbox"
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/store"
@@ -65,10 +65,18 @@ func TestServeWorktrees(t *testing.T) {
 	setup := &serveSetup{
 		dir: filepath.Join(home, "store"), folders: new(openFolders),
 		presets: []serve.Preset{{Name: "a", Roots: []string{outer, inner}}, {Name: "b", Roots: []string{inner}}},
+		kinds:   map[string]string{"a": gitWorktrees, "b": gitWorktrees, "plain": gitWorktrees},
 	}
-	files, err := (&serveWorkspace{Workspace: gitWorktrees}).open(t.Context(), setup, "p", sessions)
-	if err != nil {
+	open := func() error {
+		_, err := new(serveWorkspace).open(t.Context(), setup, "p", sessions, slog.Default())
+		return err
+	}
+	if err := open(); err != nil {
 		t.Fatal(err)
+	}
+	files := setup.presets[0].Workspace
+	if files != setup.presets[1].Workspace {
+		t.Error("the presets do not share the worktrees")
 	}
 	for key, file := range map[string]string{"o": "outer.txt", "i": "inner.txt"} {
 		d, err := files.Open(t.Context(), key)
@@ -116,7 +124,7 @@ func TestServeWorktrees(t *testing.T) {
 		t.Errorf("a conversation that is not known: %v", err)
 	}
 	setup.presets = append(setup.presets, serve.Preset{Name: "plain", Roots: []string{t.TempDir()}})
-	_, err = (&serveWorkspace{Workspace: gitWorktrees}).open(t.Context(), setup, "p", sessions)
+	err := open()
 	if refused, ok := errors.AsType[*failure](err); !ok || refused.code != exitUsage || !strings.Contains(err.Error(), `preset "plain"`) || !strings.Contains(err.Error(), "not a git repository") {
 		t.Errorf("a root that is not a repository: %v", err)
 	}
@@ -126,14 +134,13 @@ func TestServeWorktrees(t *testing.T) {
 // and rules of a preset are about files of the conversation's folder.
 func TestServeFolders(t *testing.T) {
 	dir := t.TempDir()
-	setup := &serveSetup{dir: dir, folders: new(openFolders)}
+	setup := &serveSetup{dir: dir, folders: new(openFolders), presets: []serve.Preset{{Name: "a", Roots: []string{dir}}}, kinds: map[string]string{"a": plainFolders}}
 	var paths []string
 	for _, project := range []string{"p", "q"} {
-		files, err := (&serveWorkspace{Workspace: plainFolders}).open(t.Context(), setup, project, nil)
-		if err != nil {
+		if _, err := new(serveWorkspace).open(t.Context(), setup, project, nil, slog.Default()); err != nil {
 			t.Fatal(err)
 		}
-		d, err := files.Open(t.Context(), "k")
+		d, err := setup.presets[0].Workspace.Open(t.Context(), "k")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,17 +149,18 @@ func TestServeFolders(t *testing.T) {
 	if paths[0] == paths[1] {
 		t.Errorf("both projects have %s", paths[0])
 	}
-	if files, err := (&serveWorkspace{}).open(t.Context(), setup, "p", nil); files != nil || err != nil {
+	without := &serveSetup{dir: dir, presets: []serve.Preset{{Name: "a", Roots: []string{dir}}}}
+	if files, err := new(serveWorkspace).open(t.Context(), without, "p", nil, slog.Default()); files != nil || err != nil {
 		t.Errorf("without the flag: %v, %v", files, err)
 	}
 
 	root := t.TempDir()
-	p := &servePresets{rules: make(map[string]*policy.Rules)}
-	text := `{"presets":[{"name":"shop","roots":["` + filepath.ToSlash(root) + `"],"allowed_tools":["Edit(/out/**)"]}]}`
+	p := newServePresets(plainFolders)
+	text := `{"presets":[{"name":"shop","roots":["` + filepath.ToSlash(root) + `"],"allowed_tools":["Edit(/out/**)"]},
+		{"name":"here","workspace":"none","roots":["` + filepath.ToSlash(root) + `"],"allowed_tools":["Edit(/out/**)"]}]}`
 	if err := p.parse(&console{}, "", []byte(text)); err != nil {
 		t.Fatal(err)
 	}
-	p.of = func(context.Context) (string, error) { return "shop", nil }
 	for name, c := range map[string]struct {
 		folder, cwd, file string
 		asks              bool
@@ -163,12 +171,19 @@ func TestServeFolders(t *testing.T) {
 		"in the folder of another":        {paths[0], paths[1], paths[1] + "/out/f", true},
 		"in the root of the preset":       {paths[0], root, root + "/out/f", true},
 		"a conversation without a folder": {"", paths[0], paths[0] + "/out/f", true},
+		"a preset without folders":        {"", root, root + "/out/f", false},
 	} {
 		input, err := json.Marshal(map[string]string{"file_path": filepath.ToSlash(c.file), "content": "x"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.folder = func(context.Context) string { return c.folder }
+		p.of = func(context.Context) (string, error) {
+			if c.folder == "" && c.cwd == root {
+				return "here", nil
+			}
+			return "shop", nil
+		}
 		call := &hook.PreToolUseInput{Base: hook.Base{Cwd: c.cwd}, ToolBase: hook.ToolBase{ToolName: "Write", ToolInput: input}}
 		if reason, asks := p.needs(t.Context(), call); asks != c.asks {
 			t.Errorf("%s: it asks: %v (%s)", name, asks, reason)
@@ -245,6 +260,8 @@ func TestServeElsewhereRefuses(t *testing.T) {
 		want       []string
 	}{
 		{"--workspace=folders --demo", os.Getenv("PATH"), exitUsage, []string{"--demo"}},
+		{"--workspace=worktrees", os.Getenv("PATH"), exitUsage, []string{`preset "shop"`, "not a git repository"}},
+		{"--workspace-dir=x", os.Getenv("PATH"), exitUsage, []string{"--workspace-dir needs"}},
 		{"--workspace=elsewhere", os.Getenv("PATH"), exitUsage, []string{"folders", "worktrees"}},
 		{"--sandbox=bubblewrap", os.Getenv("PATH"), exitUsage, []string{"--egress"}},
 		{"--sandbox=bubblewrap --demo", os.Getenv("PATH"), exitUsage, []string{"--demo"}},
