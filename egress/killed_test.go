@@ -1,10 +1,7 @@
 package egress_test
 
 import (
-	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -17,40 +14,16 @@ import (
 // time is over it counts, so killing the program does not renew a budget.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var child *exec.Cmd
+	var child *proxyProcess
 	f := start(t, func(_ http.ResponseWriter, r *http.Request) {
-		if err := child.Process.Kill(); err != nil { // it has reserved, and been asked nothing else
-			t.Error(err)
-		}
+		child.kill(t) // it has reserved, and been asked nothing else
 		<-r.Context().Done()
 	}, func(o *egress.Options) { o.Accounts = egress.RecordAccounts(store.Files(dir), "p") })
-	child = exec.CommandContext(t.Context(), self)
-	child.Env = append(os.Environ(), proxyVariable+"="+f.api.URL+" "+dir)
-	if _, err := child.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var url, sentinel string
-	if _, err := fmt.Fscan(out, &url, &sentinel); err != nil {
-		t.Fatal(err)
-	}
+	child = proxyRole{Upstream: f.api.URL, Dir: dir, Budget: egress.Budget{USD: 0.01}}.start(t)
 	here := f.url
-	f.url = url
-	if resp, text, err := f.do("POST", "/v1/messages", sentinel, question); err == nil {
+	f.url = child.url
+	if resp, text, err := f.do("POST", "/v1/messages", child.sentinel, question); err == nil {
 		t.Errorf("%d %s from a dead proxy", resp.StatusCode, text)
-	}
-	if err := child.Wait(); err == nil {
-		t.Error("the proxy ended by itself")
 	}
 	f.url = here
 	budget := func(g *egress.Grant) { g.Budget.USD = 0.01 }
