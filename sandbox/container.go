@@ -45,6 +45,9 @@ type Container struct {
 	Mounts []Mount
 	// Env are names of more variables that go inside; see [Environment].
 	Env []string
+	// ClientEnv are names of variables with credentials that the container program itself
+	// needs. Others it does not inherit.
+	ClientEnv []string
 	// Network is the network that the container joins; empty means no network.
 	Network string
 	// User is the user inside, "UID:GID"; empty is 1000:1000. The working directory must
@@ -69,14 +72,15 @@ func (c *Container) Start(ctx context.Context, l *claude.Launch) (claude.Conn, e
 		return nil, err
 	}
 	name := "claude-" + strings.ToLower(rand.Text())
-	cmd := &exec.Cmd{Path: program, Args: append([]string{program}, c.args(name, plan)...)}
+	env := clientEnv(os.Environ(), l, c.ClientEnv)
+	cmd := &exec.Cmd{Path: program, Args: append([]string{program}, c.args(name, plan)...), Env: env}
 	conn, err := reach(ctx, l, cmd, plan.task)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("sandbox: start a container of %s: %w", c.Image, err), remove(program, name), plan.Close())
+		return nil, errors.Join(fmt.Errorf("sandbox: start a container of %s: %w", c.Image, err), remove(program, name, env), plan.Close())
 	}
 	go func() {
 		_ = conn.Wait() // the session reports it
-		if err := errors.Join(remove(program, name), plan.Close()); err != nil {
+		if err := errors.Join(remove(program, name, env), plan.Close()); err != nil {
 			l.Logger.Warn("sandbox: clean up after a container", "name", name, "error", err)
 		}
 	}()
@@ -88,10 +92,12 @@ const removeBound = 30 * time.Second
 
 // remove makes sure that a container is gone. The end of the program that has started it
 // does not end it.
-func remove(program, name string) error {
+func remove(program, name string, env []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), removeBound)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, program, "rm", "--force", name).CombinedOutput()
+	cmd := exec.CommandContext(ctx, program, "rm", "--force", name)
+	cmd.Env = env
+	out, err := cmd.CombinedOutput()
 	said := strings.ToLower(string(out))
 	gone := func(text string) bool { return strings.Contains(said, text) }
 	if err != nil && !slices.ContainsFunc([]string{"no such container", "no container with name", "is already in progress"}, gone) { // by --rm

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 
@@ -28,6 +29,9 @@ type Kubectl struct {
 	Helper string
 	// Env are names of more variables that go there; see [Environment].
 	Env []string
+	// ClientEnv are names of variables with credentials that kubectl itself needs, or the
+	// program that signs it in. Others it does not inherit.
+	ClientEnv []string
 }
 
 // Start implements [claude.Transport].
@@ -40,7 +44,7 @@ func (k *Kubectl) Start(ctx context.Context, l *claude.Launch) (claude.Conn, err
 	if err != nil {
 		return nil, err
 	}
-	conn, err := reach(ctx, l, &exec.Cmd{Path: program, Args: append([]string{program}, args...)}, t)
+	conn, err := reach(ctx, l, &exec.Cmd{Path: program, Args: append([]string{program}, args...), Env: clientEnv(os.Environ(), l, k.ClientEnv)}, t)
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: reach the pod %s: %w", k.Pod, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 
@@ -36,6 +37,9 @@ type SSH struct {
 	Helper string
 	// Env are names of more variables that go there; see [Environment].
 	Env []string
+	// ClientEnv are names of variables with credentials that ssh itself needs. Others it
+	// does not inherit.
+	ClientEnv []string
 }
 
 // Start implements [claude.Transport].
@@ -59,8 +63,8 @@ func (s *SSH) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) 
 		args = append(args, "-o", "ExitOnForwardFailure=yes", "-o", "StreamLocalBindUnlink=yes", "-R", t.API+":"+address)
 	}
 	args = append(append(args, s.Args...), "--", s.Host, s.command(t.API))
-	// ssh hands nothing of its environment on, but needs its agent and its home.
-	conn, err := reach(ctx, l, &exec.Cmd{Path: program, Args: args}, t)
+	// ssh hands on only what its configuration names, but needs its agent and its home.
+	conn, err := reach(ctx, l, &exec.Cmd{Path: program, Args: args, Env: clientEnv(os.Environ(), l, s.ClientEnv)}, t)
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: reach %s: %w", s.Host, err)
 	}
