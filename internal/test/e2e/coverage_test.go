@@ -42,6 +42,47 @@ func TestEveryOptionIsSeen(t *testing.T) {
 	}
 }
 
+// hereOnly are options that no test sets for a CLI in another root directory, and why that
+// makes no difference.
+func hereOnly() map[string]string {
+	const (
+		fixture = "startReal sets it for every test"
+		inside  = "it works in this program alone"
+		dialog  = "it answers over the same streams as CanUseTool"
+	)
+	return map[string]string{
+		"CLIPath": fixture, "Cwd": fixture, "Env": fixture, "Transport": "inEachRoot sets it",
+		"Logger": inside, "Trace": inside, "Stderr": inside, "Timeouts": inside, "Limits": inside,
+		"OnElicitation": dialog, "OnUserDialog": dialog, "DialogKinds": dialog, "Requests": dialog,
+	}
+}
+
+// TestEveryOptionWorksElsewhere wants a test with the real CLI in another root directory for
+// each option.
+func TestEveryOptionWorksElsewhere(t *testing.T) {
+	moved := make(map[string]bool)
+	for _, test := range harness.ReadTests(t) {
+		if test.Calls["inEachRoot"] {
+			for field := range test.Sets {
+				moved[field] = true
+			}
+		}
+	}
+	excused := hereOnly()
+	for f := range reflect.TypeFor[claude.Options]().Fields() {
+		_, ok := excused[f.Name]
+		switch delete(excused, f.Name); {
+		case !ok && !moved[f.Name]:
+			t.Errorf("no test calls inEachRoot with Options.%s", f.Name)
+		case ok && moved[f.Name]:
+			t.Errorf("a test calls inEachRoot with Options.%s now", f.Name)
+		}
+	}
+	for field := range excused {
+		t.Errorf("Options has no %s", field)
+	}
+}
+
 // TestEveryOperationIsSeen wants a test with the real CLI for each method of a
 // session.
 func TestEveryOperationIsSeen(t *testing.T) {

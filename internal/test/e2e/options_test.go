@@ -22,61 +22,64 @@ import (
 func TestRealOptionsAreTaken(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "most options")
-	r := realCLI(t, claudetest.Say("done"))
-	plugin := writePlugin(t)
-	o := r.opts
-	o.Model, o.FallbackModel, o.Effort = "sonnet", "haiku", "high"
-	o.Thinking = claude.Thinking{Mode: claude.ThinkingEnabled, Budget: 2000, Display: claude.ThinkingOmitted}
-	o.Betas = []string{"context-1m-2025-08-07"}
-	o.SystemPrompt = claude.SystemPrompt{Sections: []string{"You are a test.", "Still."}, Append: "Really.", Fresh: true}
-	o.PlanModeInstructions = "Plan."
-	o.VerbatimPrompts, o.PromptSuggestions = true, true
-	o.ToolAliases = map[string]string{"Shell": "Bash"}
-	o.PermissionPrompts = claude.PermissionPromptsNone
-	o.PermissionMode = permission.ModeDefault
-	o.QuestionPreview = claude.QuestionPreviewHTML
-	o.Agents = map[string]claude.AgentDefinition{"helper": {Description: "helps", Prompt: "Help.", Tools: []string{"Read"}, Model: "inherit", MaxTurns: 3, Effort: "low"}}
-	o.Agent = "helper"
-	o.ForwardSubagentText, o.AgentProgressSummaries, o.PerTaskStop = true, true, true
-	o.Skills = []string{"box:greet"}
-	o.Plugins = []control.PluginConfig{{Path: plugin, SkipMCPDiscovery: true}}
-	o.Title = "A test"
-	o.SettingSources = []claude.SettingSource{claude.SettingSourceUser, claude.SettingSourceProject}
-	o.Settings = map[string]any{"includeCoAuthoredBy": false}
-	o.ManagedSettings = map[string]any{"permissions": map[string]any{"deny": []string{"WebFetch"}}}
-	o.Sandbox = &claude.Sandbox{Enabled: false}
-	o.ProjectConfigRoot = r.dir
-	o.AddDirs = []string{t.TempDir()}
-	o.MaxTurns, o.MaxBudgetUSD, o.TaskBudget = 5, 100, 50000
-	o.PartialMessages, o.ReplayUserMessages, o.HookEvents, o.SessionStates = true, true, true, true
-	o.DebugFile = filepath.Join(t.TempDir(), "debug.log")
-	o.StrictMCPConfig, o.NoPersistence, o.FileCheckpointing = true, true, true
-	s := r.connect(t)
-	if applied := s.Info().ManagedSettingsApplied; applied == nil || !*applied {
-		t.Error("managed settings were not applied")
-	}
-	states := 0
-	for msg, err := range s.Run(t.Context(), "/help me with @nothing") {
-		if err != nil {
-			t.Fatal(err)
+	inEachRoot(t, func(t *testing.T, move func(*real)) {
+		r := realCLI(t, claudetest.Say("done"))
+		move(r)
+		plugin := writePlugin(t)
+		o := r.opts
+		o.Model, o.FallbackModel, o.Effort = "sonnet", "haiku", "high"
+		o.Thinking = claude.Thinking{Mode: claude.ThinkingEnabled, Budget: 2000, Display: claude.ThinkingOmitted}
+		o.Betas = []string{"context-1m-2025-08-07"}
+		o.SystemPrompt = claude.SystemPrompt{Sections: []string{"You are a test.", "Still."}, Append: "Really.", Fresh: true}
+		o.PlanModeInstructions = "Plan."
+		o.VerbatimPrompts, o.PromptSuggestions = true, true
+		o.ToolAliases = map[string]string{"Shell": "Bash"}
+		o.PermissionPrompts = claude.PermissionPromptsNone
+		o.PermissionMode = permission.ModeDefault
+		o.QuestionPreview = claude.QuestionPreviewHTML
+		o.Agents = map[string]claude.AgentDefinition{"helper": {Description: "helps", Prompt: "Help.", Tools: []string{"Read"}, Model: "inherit", MaxTurns: 3, Effort: "low"}}
+		o.Agent = "helper"
+		o.ForwardSubagentText, o.AgentProgressSummaries, o.PerTaskStop = true, true, true
+		o.Skills = []string{"box:greet"}
+		o.Plugins = []control.PluginConfig{{Path: plugin, SkipMCPDiscovery: true}}
+		o.Title = "A test"
+		o.SettingSources = []claude.SettingSource{claude.SettingSourceUser, claude.SettingSourceProject}
+		o.Settings = map[string]any{"includeCoAuthoredBy": false}
+		o.ManagedSettings = map[string]any{"permissions": map[string]any{"deny": []string{"WebFetch"}}}
+		o.Sandbox = &claude.Sandbox{Enabled: false}
+		o.ProjectConfigRoot = r.dir
+		o.AddDirs = []string{t.TempDir()}
+		o.MaxTurns, o.MaxBudgetUSD, o.TaskBudget = 5, 100, 50000
+		o.PartialMessages, o.ReplayUserMessages, o.HookEvents, o.SessionStates = true, true, true, true
+		o.DebugFile = filepath.Join(t.TempDir(), "debug.log")
+		o.StrictMCPConfig, o.NoPersistence, o.FileCheckpointing = true, true, true
+		s := r.connect(t)
+		if applied := s.Info().ManagedSettingsApplied; applied == nil || !*applied {
+			t.Error("managed settings were not applied")
 		}
-		if _, ok := msg.(*message.SessionState); ok {
-			states++
+		states := 0
+		for msg, err := range s.Run(t.Context(), "/help me with @nothing") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := msg.(*message.SessionState); ok {
+				states++
+			}
 		}
-	}
-	if states == 0 {
-		t.Error("no session states were told")
-	}
-	call := r.calls()[0]
-	if !strings.Contains(call.System, "Help.") && !strings.Contains(call.System, "You are a test.") {
-		t.Errorf("system prompt %q", call.System)
-	}
-	if !strings.Contains(string(call.Raw), "/help me with @nothing") {
-		t.Error("the prompt was not sent as it is")
-	}
-	if log, err := os.ReadFile(o.DebugFile); err != nil || len(log) == 0 {
-		t.Errorf("debug log of %d bytes, %v", len(log), err)
-	}
+		if states == 0 {
+			t.Error("no session states were told")
+		}
+		call := r.calls()[0]
+		if !strings.Contains(call.System, "Help.") && !strings.Contains(call.System, "You are a test.") {
+			t.Errorf("system prompt %q", call.System)
+		}
+		if !strings.Contains(string(call.Raw), "/help me with @nothing") {
+			t.Error("the prompt was not sent as it is")
+		}
+		if log, err := os.ReadFile(o.DebugFile); err != nil || len(log) == 0 {
+			t.Errorf("debug log of %d bytes, %v", len(log), err)
+		}
+	})
 }
 
 // writePlugin makes a plugin with one skill.
@@ -193,12 +196,15 @@ func TestRealLimitsStop(t *testing.T) {
 func TestRealToolsAreRestricted(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.0.77", "Tools")
-	r := realCLI(t)
-	r.opts.Tools = []string{"Read", "Bash"}
-	r.opts.DisallowedTools = []string{"Bash"}
-	if init := firstInit(t, r.opts); !slices.Equal(init.Tools, []string{"Read"}) {
-		t.Errorf("tools %q", init.Tools)
-	}
+	inEachRoot(t, func(t *testing.T, move func(*real)) {
+		r := realCLI(t)
+		move(r)
+		r.opts.Tools = []string{"Read", "Bash"}
+		r.opts.DisallowedTools = []string{"Bash"}
+		if init := firstInit(t, r.opts); !slices.Equal(init.Tools, []string{"Read"}) {
+			t.Errorf("tools %q", init.Tools)
+		}
+	})
 }
 
 // TestRealSettingsHold denies a command by settings of each kind.
@@ -231,39 +237,45 @@ func TestRealSettingsHold(t *testing.T) {
 func TestRealAddDirs(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "1.0.85", "the list of denials")
-	other := t.TempDir()
-	path := filepath.Join(other, "note.txt")
-	if err := os.WriteFile(path, []byte("a note"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for _, added := range []bool{false, true} {
-		r := realCLI(t, claudetest.UseTool("Read", map[string]string{"file_path": path}), claudetest.Say("done"))
-		if added {
-			r.opts.AddDirs = []string{other}
-		}
-		res, err := claude.Ask(t.Context(), "read it", r.opts)
-		if err != nil {
+	inEachRoot(t, func(t *testing.T, move func(*real)) {
+		other := t.TempDir()
+		path := filepath.Join(other, "note.txt")
+		if err := os.WriteFile(path, []byte("a note"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if denied := len(res.PermissionDenials) > 0; denied == added {
-			t.Errorf("added %v, denied %v", added, denied)
+		for _, added := range []bool{false, true} {
+			r := realCLI(t, claudetest.UseTool("Read", map[string]string{"file_path": path}), claudetest.Say("done"))
+			move(r)
+			if added {
+				r.opts.AddDirs = []string{other}
+			}
+			res, err := claude.Ask(t.Context(), "read it", r.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if denied := len(res.PermissionDenials) > 0; denied == added {
+				t.Errorf("added %v, denied %v", added, denied)
+			}
 		}
-	}
+	})
 }
 
 func TestRealContinue(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "1.0.128", "a resumed session that keeps its id")
-	r := realCLI(t, claudetest.Say("one"), claudetest.Say("two"))
-	r.opts.SessionID = "00000000-0000-4000-8000-0000000000aa"
-	res, err := claude.Ask(t.Context(), "first", r.opts)
-	if err != nil || res.SessionID != r.opts.SessionID {
-		t.Fatalf("%+v, %v", res, err)
-	}
-	r.opts.SessionID, r.opts.Continue = "", true
-	if again, err := claude.Ask(t.Context(), "second", r.opts); err != nil || again.SessionID != res.SessionID {
-		t.Errorf("continued as %+v, %v", again, err)
-	}
+	inEachRoot(t, func(t *testing.T, move func(*real)) {
+		r := realCLI(t, claudetest.Say("one"), claudetest.Say("two"))
+		move(r)
+		r.opts.SessionID = "00000000-0000-4000-8000-0000000000aa"
+		res, err := claude.Ask(t.Context(), "first", r.opts)
+		if err != nil || res.SessionID != r.opts.SessionID {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		r.opts.SessionID, r.opts.Continue = "", true
+		if again, err := claude.Ask(t.Context(), "second", r.opts); err != nil || again.SessionID != res.SessionID {
+			t.Errorf("continued as %+v, %v", again, err)
+		}
+	})
 }
 
 // TestRealHardened opens a directory that means harm, with and without the

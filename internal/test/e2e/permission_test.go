@@ -451,39 +451,42 @@ func TestRealGuard(t *testing.T) {
 func TestRealPermissionPromptTool(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a late MCP server as permission prompt")
-	r := realCLI(t)
-	file := filepath.Join(r.dir, "a.txt")
-	r.model.Add(write(file, "x"), claudetest.Say("done"))
-	asked := make(chan string, 1)
-	r.opts.MCPServers = claude.MCPServers{"gate": &harness.MCPServer{Answer: func(_ context.Context, method string, m json.RawMessage) (json.RawMessage, error) {
-		switch method {
-		case "initialize":
-			return harness.AnswerTo(m, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"gate","version":"1"}}`), nil
-		case "tools/list":
-			return harness.AnswerTo(m, `{"tools":[{"name":"approve","description":"Decide","inputSchema":{"type":"object"}}]}`), nil
-		case "tools/call":
-			asked <- string(m)
-			reply, _ := json.Marshal(map[string]any{"behavior": "allow", "updatedInput": map[string]string{"file_path": file, "content": "approved"}})
-			text, _ := json.Marshal(string(reply))
-			return harness.AnswerTo(m, `{"content":[{"type":"text","text":`+string(text)+`}]}`), nil
+	inEachRoot(t, func(t *testing.T, move func(*real)) {
+		r := realCLI(t)
+		move(r)
+		file := filepath.Join(r.dir, "a.txt")
+		r.model.Add(write(file, "x"), claudetest.Say("done"))
+		asked := make(chan string, 1)
+		r.opts.MCPServers = claude.MCPServers{"gate": &harness.MCPServer{Answer: func(_ context.Context, method string, m json.RawMessage) (json.RawMessage, error) {
+			switch method {
+			case "initialize":
+				return harness.AnswerTo(m, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"gate","version":"1"}}`), nil
+			case "tools/list":
+				return harness.AnswerTo(m, `{"tools":[{"name":"approve","description":"Decide","inputSchema":{"type":"object"}}]}`), nil
+			case "tools/call":
+				asked <- string(m)
+				reply, _ := json.Marshal(map[string]any{"behavior": "allow", "updatedInput": map[string]string{"file_path": file, "content": "approved"}})
+				text, _ := json.Marshal(string(reply))
+				return harness.AnswerTo(m, `{"content":[{"type":"text","text":`+string(text)+`}]}`), nil
+			}
+			return nil, nil
+		}}}
+		r.opts.PermissionPromptTool = "mcp__gate__approve"
+		if _, err := claude.Ask(t.Context(), "write", r.opts); err != nil {
+			t.Fatal(err)
 		}
-		return nil, nil
-	}}}
-	r.opts.PermissionPromptTool = "mcp__gate__approve"
-	if _, err := claude.Ask(t.Context(), "write", r.opts); err != nil {
-		t.Fatal(err)
-	}
-	if got := content(file); got != "approved" {
-		t.Errorf("the file holds %q", got)
-	}
-	select {
-	case call := <-asked:
-		if !strings.Contains(call, `"tool_name":"Write"`) {
-			t.Errorf("asked %s", call)
+		if got := content(file); got != "approved" {
+			t.Errorf("the file holds %q", got)
 		}
-	default:
-		t.Error("the tool was not asked")
-	}
+		select {
+		case call := <-asked:
+			if !strings.Contains(call, `"tool_name":"Write"`) {
+				t.Errorf("asked %s", call)
+			}
+		default:
+			t.Error("the tool was not asked")
+		}
+	})
 }
 
 // What the start-up warnings say about modes: bypassPermissions asks only what

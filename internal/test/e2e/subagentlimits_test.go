@@ -81,45 +81,48 @@ func refusals(r *real, text string) (n int) {
 // variables or leaves the counting to hooks.
 func TestRealSubagentLimits(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	t.Cleanup(cancel)
-	realcli.Needs(t, "2.1.0", "the hook SubagentStart")
-	for name, tt := range map[string]struct {
-		limits  claude.SubagentLimits
-		prompt  string
-		began   int
-		depth   int
-		refused string
-	}{
-		"no limit": {claude.SubagentLimits{}, "start xxxx", 4, 1, ""},
-		"at once":  {claude.SubagentLimits{AtOnce: 2}, "start xxxx", 2, 1, "limit"},
-		"in all":   {claude.SubagentLimits{Total: 3}, "start xxxx", 3, 1, "The limit of 3 subagents in all"},
-		"all":      {claude.SubagentLimits{AtOnce: 3, Depth: 1, Total: 2}, "start xxxx", 2, 1, "The limit of 2 subagents in all"},
-		"deep":     {claude.SubagentLimits{Depth: 1}, "chain", 1, 1, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := startReal(t, delegates())
-			r.opts.Subagents = tt.limits
-			var last *message.Result
-			for msg, err := range r.connect(t).RunUntilIdle(ctx, tt.prompt) {
-				if err != nil {
-					t.Fatal(err)
+	inEachRoot(t, func(t *testing.T, move func(*real)) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		t.Cleanup(cancel)
+		realcli.Needs(t, "2.1.0", "the hook SubagentStart")
+		for name, tt := range map[string]struct {
+			limits  claude.SubagentLimits
+			prompt  string
+			began   int
+			depth   int
+			refused string
+		}{
+			"no limit": {claude.SubagentLimits{}, "start xxxx", 4, 1, ""},
+			"at once":  {claude.SubagentLimits{AtOnce: 2}, "start xxxx", 2, 1, "limit"},
+			"in all":   {claude.SubagentLimits{Total: 3}, "start xxxx", 3, 1, "The limit of 3 subagents in all"},
+			"all":      {claude.SubagentLimits{AtOnce: 3, Depth: 1, Total: 2}, "start xxxx", 2, 1, "The limit of 2 subagents in all"},
+			"deep":     {claude.SubagentLimits{Depth: 1}, "chain", 1, 1, ""},
+		} {
+			t.Run(name, func(t *testing.T) {
+				r := startReal(t, delegates())
+				move(r)
+				r.opts.Subagents = tt.limits
+				var last *message.Result
+				for msg, err := range r.connect(t).RunUntilIdle(ctx, tt.prompt) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if res, ok := msg.(*message.Result); ok {
+						last = res
+					}
 				}
-				if res, ok := msg.(*message.Result); ok {
-					last = res
+				if got := began(r); got != tt.began {
+					t.Errorf("%d agents began, want %d", got, tt.began)
 				}
-			}
-			if got := began(r); got != tt.began {
-				t.Errorf("%d agents began, want %d", got, tt.began)
-			}
-			if tt.refused != "" && refusals(r, tt.refused) != 4-tt.began {
-				t.Errorf("the model read %d refusals, want %d", refusals(r, tt.refused), 4-tt.began)
-			}
-			if st := last.SubagentStats; realcli.Has("2.1.325") && (st.Spawned != tt.began || st.MaxDepth != tt.depth) {
-				t.Errorf("the CLI counts %+v, want %d agents and %d deep", st, tt.began, tt.depth)
-			}
-		})
-	}
+				if tt.refused != "" && refusals(r, tt.refused) != 4-tt.began {
+					t.Errorf("the model read %d refusals, want %d", refusals(r, tt.refused), 4-tt.began)
+				}
+				if st := last.SubagentStats; realcli.Has("2.1.325") && (st.Spawned != tt.began || st.MaxDepth != tt.depth) {
+					t.Errorf("the CLI counts %+v, want %d agents and %d deep", st, tt.began, tt.depth)
+				}
+			})
+		}
+	})
 }
 
 // TestRealSubagentTotalSurvives gives a conversation three agents in all. It starts two,

@@ -51,8 +51,11 @@ func readTest(f *ast.FuncDecl) *TestSource {
 				s.Sets[key.Name] = true
 			}
 		case *ast.CallExpr:
-			if sel, ok := n.Fun.(*ast.SelectorExpr); ok {
-				s.Calls[sel.Sel.Name] = true
+			switch f := n.Fun.(type) {
+			case *ast.SelectorExpr:
+				s.Calls[f.Sel.Name] = true
+			case *ast.Ident:
+				s.Calls[f.Name] = true
 			}
 		}
 		return true
