@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/regular"
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
@@ -33,8 +34,8 @@ const (
 type written struct {
 	config  string // the configuration directory
 	session string
-	known   map[string]string // calls of an earlier process
-	runs    func(context.Context) bool
+	known   map[string]string          // calls of an earlier process
+	runs    func(context.Context) bool // or may run
 	log     *slog.Logger
 	skip    atomic.Bool // this CLI writes elsewhere, or nothing
 }
@@ -43,7 +44,10 @@ type written struct {
 func writtenIn(h *history.History, session string, log *slog.Logger) *written {
 	return &written{config: h.ConfigDir(), session: session, log: log, runs: func(ctx context.Context) bool {
 		pids, err := h.Processes(ctx, session)
-		return err == nil && len(pids) > 0
+		if err != nil && ctx.Err() == nil {
+			log.Warn("acp: the processes of a session cannot be listed; its CLI may still run", "session", session, "error", err)
+		}
+		return err != nil || len(pids) > 0
 	}}
 }
 
@@ -87,9 +91,10 @@ func (w *written) has(call string, seen map[string]int64) (bool, error) {
 		return false, err
 	}
 	defer r.Close()
+	text := string(jsonx.AppendText(nil, call)) // as a transcript has it
 	dirs, err := fs.ReadDir(r.FS(), "projects") // not what is in each: there may be thousands of sessions
 	for _, d := range dirs {
-		found, problem := searchFile(r, path.Join("projects", d.Name(), w.session+".jsonl"), `"`+call+`"`, seen)
+		found, problem := searchFile(r, path.Join("projects", d.Name(), w.session+".jsonl"), text, seen)
 		if found {
 			return true, nil
 		}

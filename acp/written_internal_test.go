@@ -109,6 +109,57 @@ func TestWrittenGivesUp(t *testing.T) {
 	})
 }
 
+// TestWrittenCallWithEscapes finds a call whose id JSON writes with escapes, and does not
+// take another for it.
+func TestWrittenCallWithEscapes(t *testing.T) {
+	w, add := newWritten(t)
+	for _, call := range []string{`a"b`, `a\b`, "a\nb", "a<b>&c", "ä😀"} {
+		line, err := json.Marshal(call + "!")
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(`{"id":` + string(line) + "}\n")
+		if found, err := w.has(call, make(map[string]int64)); found || err != nil {
+			t.Errorf("%q is not there: %t, %v", call, found, err)
+		}
+		var text strings.Builder
+		enc := json.NewEncoder(&text)
+		enc.SetEscapeHTML(false) // the CLI does not
+		if err := enc.Encode(map[string]string{"id": call}); err != nil {
+			t.Fatal(err)
+		}
+		add(text.String())
+		if found, err := w.has(call, make(map[string]int64)); !found || err != nil {
+			t.Errorf("%q was not found: %v", call, err)
+		}
+	}
+}
+
+// TestUnknownProcessesMayRun takes a CLI whose registration cannot be read for one that may
+// still run, and says so; a caller who has left causes no warning.
+func TestUnknownProcessesMayRun(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "sessions"), nil, 0o600); err != nil { // not a directory
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	w := writtenIn(history.Disk(dir), writtenSession, slog.New(slog.NewTextHandler(&said, nil)))
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	if !w.runs(left) || said.Len() > 0 {
+		t.Errorf("after the end: %s", said.String())
+	}
+	if !w.runs(t.Context()) || !strings.Contains(said.String(), writtenSession) {
+		t.Errorf("nobody runs, and the log has %q", said.String())
+	}
+	if err := os.Remove(filepath.Join(dir, "sessions")); err != nil {
+		t.Fatal(err)
+	}
+	if w.runs(t.Context()) {
+		t.Error("a CLI runs where none is registered")
+	}
+}
+
 // TestSearch finds a text wherever it is in a file, and across the pieces that are read.
 func TestSearch(t *testing.T) {
 	const text = "needle"
