@@ -137,7 +137,11 @@ func (c *changer) change(ctx context.Context, u api.User, n *note, ch *api.Chang
 		if err := c.fleet.SetPermissionMode(ctx, n.Key, permission.Mode(*ch.Mode)); err != nil && !errors.Is(err, fleet.ErrUnknown) {
 			return err
 		}
-		if err := c.journal.notice(ctx, u, n.Key, fmt.Sprintf("chose the permission mode %q", *ch.Mode)); err != nil {
+		did := "returned to the preset's permission mode"
+		if *ch.Mode != "" {
+			did = fmt.Sprintf("chose the permission mode %q", *ch.Mode)
+		}
+		if err := c.journal.notice(ctx, u, n.Key, did); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,9 @@ package serve_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -97,4 +99,31 @@ func TestChoiceHoldsFromTheFirstPrompt(t *testing.T) {
 	begin(api.NewConversation{Fork: &api.ForkFrom{Conversation: plan}}, "sonnet", "plan")
 	want[api.Conversation](ada, ada.do("PATCH", "/v1/conversations/"+plan, `{"mode":"default"}`), http.StatusOK) // now in the record
 	begin(api.NewConversation{Mode: "plan", Fork: &api.ForkFrom{Conversation: plan}}, "sonnet", "plan")
+}
+
+// The log says in words which permission mode was chosen, and when a conversation has
+// returned to that of its preset.
+func TestNoticeOfChosenMode(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, store.Memory(), func(o *serve.Options) { o.Presets[0].Modes = []permission.Mode{permission.ModePlan} })
+	ada := r.as("ada", api.Operator)
+	made := ada.begin("hello")
+	ada.turnsOf(made.ID, 1)
+	for _, mode := range []string{"plan", ""} {
+		want[api.Conversation](ada, ada.do("PATCH", "/v1/conversations/"+made.ID, api.Change{Mode: &mode}), http.StatusOK)
+	}
+	var notices []string
+	ada.follow("/v1/conversations/"+made.ID+"/events?after=0", func(e sse) bool {
+		if e.event == "notice" {
+			var event api.Event
+			if err := json.Unmarshal([]byte(e.data), &event); err != nil {
+				t.Fatal(err)
+			}
+			notices = append(notices, event.Notice.Text)
+		}
+		return e.event == "synced"
+	})
+	if want := []string{`chose the permission mode "plan"`, "returned to the preset's permission mode"}; !slices.Equal(notices, want) {
+		t.Errorf("the log says %q, want %q", notices, want)
+	}
 }
