@@ -27,7 +27,8 @@ func (c remoteChoices) modes() []schema.SessionMode {
 	return out
 }
 
-// presetsOwn is what a preset begins with, by the name that the editor sees.
+// presetsOwn names the mode or the model of a preset, as the editor sees it. A preset that
+// sets none leaves it to the CLI, and editors see that as "default".
 func presetsOwn(preset string) string { return orName(preset, "default") }
 
 // current returns the choice, or that of the preset.
