@@ -41,6 +41,8 @@ type liveState struct {
 	Number  uint64          `json:"number"`
 	Answer  string          `json:"answer,omitzero"`
 	Blocks  []liveBlock     `json:"blocks,omitempty"`
+	Before  wholeAnswer     `json:"before,omitzero"`
+	Whole   wholeAnswer     `json:"whole,omitzero"`
 	Results int             `json:"results,omitzero"`
 	Result  json.RawMessage `json:"result,omitzero"`
 }
@@ -81,7 +83,7 @@ func (n *news) broadcast(key string, frame liveFrame) {
 func (t *liveText) state() liveState {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	out := liveState{Run: t.named(), Number: t.number, Answer: t.answer, Results: t.results}
+	out := liveState{Run: t.named(), Number: t.number, Answer: t.answer, Before: t.before, Whole: t.whole, Results: t.results}
 	if t.result != nil {
 		out.Result = t.result.Raw
 	}
@@ -104,7 +106,7 @@ func (t *liveText) named() string {
 func (t *liveText) load(in liveState, result *message.Result) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.answer, t.blocks = in.Answer, nil
+	t.answer, t.blocks, t.before, t.whole = in.Answer, nil, in.Before, in.Whole
 	for _, b := range in.Blocks {
 		m, _ := message.Decode(b.Start) // what fits is enough
 		start, ok := m.(*message.StreamEvent)

@@ -31,7 +31,8 @@ type ConversationEvent struct {
 
 	// Live means that the event is not from the store. The same text comes again as a
 	// stored event, unless the answer is cut short: text that is not stored when a
-	// result or another answer arrives will never be.
+	// result or another answer arrives will never be. It comes after the stored events
+	// of the answer before it, even if that one has only called tools.
 	Live bool
 	// Block is the first content block of an answer that the event is about. A
 	// stored event takes the place of the live ones with the same block and

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -53,6 +55,102 @@ func TestLiveBehindCursor(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+}
+
+// The text of an answer waits until the store has the calls of the answer before it, all
+// of them, whether or not a reader has noticed that answer live. It waits for no attempt
+// that was given up, and for nothing behind the end of a turn.
+func TestLiveTextWaitsForCalls(t *testing.T) {
+	const session = "00000000-0000-4000-8000-000000000001"
+	call := func(line, answer string) string {
+		return `{"type":"assistant","uuid":"` + line + `","message":{"id":"` + answer + `","role":"assistant","content":[{"type":"tool_use","id":"t` + line + `","name":"Bash","input":{}}]}}`
+	}
+	begin := func(id string) message.Message {
+		return &message.StreamEvent{EventType: message.EventMessageStart, MessageID: id}
+	}
+	block := func(i int) message.Message {
+		return &message.StreamEvent{EventType: message.EventBlockStart, Index: i, ContentBlock: &message.ToolUseBlock{}}
+	}
+	stop := &message.StreamEvent{EventType: message.EventMessageStop}
+	abandoned := func(answer string, from int) message.Message {
+		return &message.StreamEvent{EventType: message.EventMessageStop, AbandonedBlocks: &message.AbandonedBlocks{MessageID: answer, FromBlockIndex: from}}
+	}
+	text := &message.StreamEvent{EventType: message.EventBlockDelta, Delta: &message.Delta{Type: message.DeltaText, Text: "Done."}}
+	for name, c := range map[string]struct {
+		said   []message.Message // before the answer m9
+		stored []string
+		want   int // the line behind which its text comes
+	}{
+		"first":                {nil, nil, 0},
+		"one call":             {[]message.Message{begin("m1"), block(0), stop}, []string{call("1", "m1")}, 1},
+		"two calls":            {[]message.Message{begin("m1"), block(0), block(1), stop}, []string{call("1", "m1"), call("2", "m1")}, 2},
+		"two answers":          {[]message.Message{begin("m1"), block(0), stop, begin("m2"), block(0), stop}, []string{call("1", "m1"), call("2", "m2")}, 2},
+		"read on behind it":    {[]message.Message{begin("m1"), block(0), stop}, []string{call("1", "m1"), call("2", "m2")}, 1},
+		"given up":             {[]message.Message{begin("m1"), block(0), stop, begin("m2"), block(0)}, []string{call("1", "m1")}, 1},
+		"a block abandoned":    {[]message.Message{begin("m1"), block(0), block(1), abandoned("m1", 1)}, []string{call("1", "m1")}, 1},
+		"abandoned as a whole": {[]message.Message{begin("m1"), block(0), abandoned("m1", 0)}, nil, 0},
+		"another abandoned":    {[]message.Message{begin("m1"), block(0), abandoned("m0", 0)}, []string{call("1", "m1")}, 1},
+		"empty":                {[]message.Message{begin("m1"), stop}, nil, 0},
+		"of the last turn":     {[]message.Message{begin("m1"), block(0), stop, &message.Result{}}, nil, 0},
+	} {
+		said := append(slices.Clone(c.said), begin("m9"), block(0), text)
+		for _, moved := range []int{-1, len(c.said), len(said)} { // when another process asks for it
+			db := store.Memory()
+			f := assemble(t.Context(), Options{Store: db, Project: "p", StoreTimeout: patient})
+			live := new(liveText)
+			for i := range len(said) + 1 {
+				if i == moved {
+					live = ask(t, live)
+				}
+				if i < len(said) {
+					live.add(said[i])
+				}
+			}
+			shown := -1
+			r := &eventReader{records: f.records, key: "ada", at: position{session: session}}
+			for n := 0; n <= len(c.stored) && shown < 0; n++ {
+				if n > 0 {
+					if err := db.Append(t.Context(), store.Key{Project: "p", Session: session}, store.Batch{Entries: []store.Entry{store.Entry(c.stored[n-1])}}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				r.yield = func(e ConversationEvent, err error) bool {
+					if piece, ok := e.Message.(*message.StreamEvent); ok && piece.EventType == message.EventBlockDelta {
+						shown = n
+					}
+					return err == nil
+				}
+				if more, err := r.readSession(t.Context()); !more || err != nil {
+					t.Fatal(more, err)
+				}
+				u, _ := live.now()
+				r.listen(u)
+			}
+			if shown != c.want {
+				t.Errorf("%s, asked for at %d: the text comes behind line %d, want %d", name, moved, shown, c.want)
+			}
+		}
+	}
+}
+
+// ask returns a live text as another process gets it.
+func ask(t *testing.T, l *liveText) *liveText {
+	t.Helper()
+	state := l.state()
+	for i := range state.Blocks {
+		state.Blocks[i].Start = []byte(`{"type":"stream_event","event":{"type":"content_block_start","index":` + strconv.Itoa(i) + `,"content_block":{"type":"text","text":""}}}`)
+	}
+	data, err := jsonx.Marshal(state)
+	var got liveState
+	if err == nil {
+		err = jsonx.Unmarshal(data, &got)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := new(liveText)
+	out.load(got, nil)
+	return out
 }
 
 // People see no lines that the CLI writes for the model alone.

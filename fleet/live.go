@@ -13,11 +13,15 @@ type yielded struct {
 	results int
 }
 
-// listen yields what is new, except for what the reader has from the store. It returns
-// false if the loop was left.
+// listen yields what is new, except for what the reader has from the store. The text of an
+// answer waits until the answer before it was read from there: its calls come first. It
+// returns false if the loop was left.
 func (r *eventReader) listen(u liveAnswer) bool {
 	if u.answer != r.yielded.answer {
 		r.yielded.answer, r.yielded.blocks = u.answer, make(map[int]int)
+	}
+	if !r.hasRead(u.before) {
+		u.blocks = nil
 	}
 	for _, b := range u.blocks {
 		if slices.Contains(r.past, u.answer) || u.answer == r.stored.answer && b.start.Index < r.stored.blocks {
@@ -32,6 +36,11 @@ func (r *eventReader) listen(u liveAnswer) bool {
 	}
 	r.yielded.results = u.results
 	return r.yield(ConversationEvent{Live: true, Message: u.result, Session: u.result.SessionID}, nil)
+}
+
+// hasRead reports whether an answer was read from the store to its end.
+func (r *eventReader) hasRead(a wholeAnswer) bool {
+	return a.ID == "" || slices.Contains(r.past, a.ID) || a.ID == r.stored.answer && r.stored.blocks >= a.Blocks
 }
 
 // yieldBlock yields the new part of a block: its beginning, and its text.

@@ -14,6 +14,8 @@ type liveText struct {
 	mu      sync.Mutex
 	answer  string // the id of the API message
 	blocks  []growingBlock
+	before  wholeAnswer // the one before it in its turn
+	whole   wholeAnswer // the last that was received to its end
 	result  *message.Result
 	results int           // how many there were
 	changed chan struct{} // closed at the next change; nil: no reader waits
@@ -21,6 +23,13 @@ type liveText struct {
 	// Frames for other processes carry the name of this run, and a number.
 	run    string
 	number uint64
+}
+
+// wholeAnswer is an answer that the CLI has received to its end, so the store will have all
+// of it. The zero value stands for no answer.
+type wholeAnswer struct {
+	ID     string `json:"id"`
+	Blocks int    `json:"blocks"`
 }
 
 // growingBlock is a content block of the answer, as far as it was received.
@@ -41,7 +50,7 @@ func (t *liveText) add(m message.Message) (run string, number uint64) {
 	defer t.mu.Unlock()
 	switch m := m.(type) {
 	case *message.Result:
-		t.answer, t.blocks = "", nil
+		t.forget()
 		t.result = m
 		t.results++
 		t.wake()
@@ -63,7 +72,7 @@ func (t *liveText) add(m message.Message) (run string, number uint64) {
 func (t *liveText) grow(m *message.StreamEvent) bool {
 	switch m.EventType {
 	case message.EventMessageStart:
-		t.answer, t.blocks = m.MessageID, nil
+		t.answer, t.blocks, t.before = m.MessageID, nil, t.whole
 		return false
 	case message.EventBlockStart:
 		if t.answer == "" {
@@ -74,8 +83,22 @@ func (t *liveText) grow(m *message.StreamEvent) bool {
 		return true
 	case message.EventBlockDelta:
 		return t.growBlock(m)
+	case message.EventMessageStop:
+		n := len(t.blocks)
+		if a := m.AbandonedBlocks; a != nil && a.MessageID == t.answer {
+			n = min(n, a.FromBlockIndex)
+		}
+		if t.answer != "" && n > 0 {
+			t.whole = wholeAnswer{t.answer, n}
+		}
 	}
 	return false
+}
+
+// forget drops the answer, and what is to come before the next one: a result comes after
+// all of it.
+func (t *liveText) forget() {
+	t.answer, t.blocks, t.before, t.whole = "", nil, wholeAnswer{}, wholeAnswer{}
 }
 
 // growBlock adds a delta to its block.
@@ -117,7 +140,7 @@ func deltaText(d *message.Delta) string {
 func (t *liveText) end() (run string, number uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.answer, t.blocks = "", nil
+	t.forget()
 	t.wake()
 	t.number++
 	return t.named(), t.number
@@ -134,6 +157,7 @@ func (t *liveText) wake() {
 type liveAnswer struct {
 	answer  string
 	blocks  []liveTextBlock
+	before  wholeAnswer
 	result  *message.Result
 	results int
 }
@@ -151,7 +175,7 @@ func (t *liveText) now() (u liveAnswer, changed <-chan struct{}) {
 	if t.changed == nil {
 		t.changed = make(chan struct{})
 	}
-	u = liveAnswer{answer: t.answer, result: t.result, results: t.results}
+	u = liveAnswer{answer: t.answer, before: t.before, result: t.result, results: t.results}
 	for _, b := range t.blocks {
 		u.blocks = append(u.blocks, liveTextBlock{b.start, b.delta, b.text.String()})
 	}
