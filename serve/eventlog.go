@@ -349,6 +349,7 @@ func (l *eventLog) fill(cursor string, message []byte) {
 	l.events[i].Message = message
 	l.bytes += len(message)
 	l.unloaded--
+	l.writingOn.said(message)
 	l.wake()
 }
 

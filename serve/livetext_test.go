@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/serve/api"
 )
@@ -56,6 +57,24 @@ func TestLiveText(t *testing.T) {
 	child.ParentToolUseID = "toolu_1"
 	if live.take(child, 0) || len(live.blocks) != 1 {
 		t.Errorf("%+v", live)
+	}
+}
+
+// A text whose line another server was the first to log is not live any more.
+func TestTextOfOtherServerIsNotLive(t *testing.T) {
+	t.Parallel()
+	const line = `{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"Hello"}]}}`
+	l := newEventLog("ada/1", logStore{}, always, func(string) {})
+	if err := new(logs).note(t.Context(), l, fleet.ConversationEvent{Live: true, Message: piece("m", 0, "Hello")}); err != nil {
+		t.Fatal(err)
+	}
+	if v := l.view(0, new(seen), false); len(v.text) != 1 {
+		t.Errorf("while it is written: %+v", v)
+	}
+	l.add(said(1, ""))
+	l.fill("at 1", []byte(line))
+	if v := l.view(0, new(seen), false); len(v.events) != 1 || len(v.text) != 0 {
+		t.Errorf("when it is stored: %d events, and live %+v", len(v.events), v.text)
 	}
 }
 
