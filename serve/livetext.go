@@ -15,6 +15,7 @@ type liveText struct {
 	message string // the id of the model's message
 	done    int    // how many of its blocks are in the transcript
 	blocks  []api.Block
+	calls   []int    // the blocks that are calls of tools
 	past    []string // the messages before it, the newest last
 }
 
@@ -27,7 +28,7 @@ func (t *liveText) turnTo(id string) {
 	if t.message != "" && t.message != id {
 		t.past = append(t.past[max(0, len(t.past)-keepPast+1):], t.message)
 	}
-	t.message, t.done, t.blocks = id, 0, nil
+	t.message, t.done, t.blocks, t.calls = id, 0, nil, nil
 }
 
 // before returns the message before the one that is being written, empty if it is not
@@ -52,6 +53,9 @@ func (t *liveText) take(e *message.StreamEvent, offset int) bool {
 	}
 	if e.MessageID != "" && e.MessageID != t.message {
 		t.turnTo(e.MessageID)
+	}
+	if _, call := e.ContentBlock.(*message.ToolUseBlock); call && !slices.Contains(t.calls, e.Index) {
+		t.calls = append(t.calls, e.Index)
 	}
 	if e.EventType != message.EventBlockDelta || e.Delta == nil || e.Index < t.done {
 		return false
@@ -97,6 +101,14 @@ func (t *liveText) said(line []byte) {
 	t.blocks = slices.DeleteFunc(t.blocks, func(b api.Block) bool { return b.Block < t.done })
 }
 
+// open returns the blocks that readers may see: a text behind a call waits until the
+// transcript has the call, which is shown from there.
+func (t *liveText) open() []api.Block {
+	return slices.DeleteFunc(slices.Clone(t.blocks), func(b api.Block) bool {
+		return slices.ContainsFunc(t.calls, func(call int) bool { return t.done <= call && call < b.Block })
+	})
+}
+
 // seen is how much of the live text a reader has been sent.
 type seen struct {
 	message string
@@ -106,19 +118,20 @@ type seen struct {
 // news returns what a reader has not been sent yet: all blocks at first and after it
 // has lost its position, and then the additions to each.
 func (t *liveText) news(s *seen) []logEvent {
-	if len(t.blocks) == 0 {
+	open := t.open()
+	if len(open) == 0 {
 		*s = seen{message: t.message, lengths: map[int]int{}}
 		return nil
 	}
 	if s.lengths == nil || s.message != t.message {
 		*s = seen{message: t.message, lengths: make(map[int]int)}
-		for _, b := range t.blocks {
+		for _, b := range open {
 			s.lengths[b.Block] = len(b.Text)
 		}
-		return []logEvent{{Event: api.Event{Type: api.EventPartial, Partial: slices.Clone(t.blocks)}, before: t.before()}}
+		return []logEvent{{Event: api.Event{Type: api.EventPartial, Partial: open}, before: t.before()}}
 	}
 	var events []logEvent
-	for _, b := range t.blocks {
+	for _, b := range open {
 		had := s.lengths[b.Block]
 		if had == len(b.Text) {
 			continue

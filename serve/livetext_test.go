@@ -60,6 +60,37 @@ func TestLiveText(t *testing.T) {
 	}
 }
 
+// A text behind a call of the same answer is live once the transcript has the call, for
+// readers who were there and for those who come.
+func TestLiveTextBehindCall(t *testing.T) {
+	t.Parallel()
+	var live liveText
+	var reader, late seen
+	live.take(piece("m", 0, "before"), 0)
+	live.take(&message.StreamEvent{MessageID: "m", EventType: message.EventBlockStart, Index: 1, ContentBlock: &message.ToolUseBlock{ID: "t", Name: "Bash"}}, 0)
+	live.take(piece("m", 2, "behind"), 0)
+	for name, s := range map[string]*seen{"first": &reader, "late": &late} {
+		if news := live.news(s); len(news) != 1 || len(news[0].Partial) != 1 || news[0].Partial[0].Text != "before" {
+			t.Errorf("%s: %+v", name, news)
+		}
+	}
+	live.said([]byte(`{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"before"}]}}`))
+	if news := live.news(&reader); len(news) != 0 {
+		t.Errorf("before the call: %+v", news)
+	}
+	live.said([]byte(`{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Bash","input":{}}]}}`))
+	for name, s := range map[string]*seen{"first": &reader, "late": &late} {
+		if news := live.news(s); len(news) != 1 || news[0].Delta == nil || *news[0].Delta != (api.Delta{Message: "m", Block: 2, Kind: "text", Text: "behind"}) {
+			t.Errorf("%s: %+v", name, news)
+		}
+	}
+	live.take(&message.StreamEvent{EventType: message.EventMessageStart, MessageID: "n"}, 0)
+	live.take(piece("n", 2, "next"), 0)
+	if news := live.news(&reader); len(news) != 1 || len(news[0].Partial) != 1 {
+		t.Errorf("the next answer: %+v", news)
+	}
+}
+
 // A text whose line another server was the first to log is not live any more.
 func TestTextOfOtherServerIsNotLive(t *testing.T) {
 	t.Parallel()
