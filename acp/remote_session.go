@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -139,7 +140,9 @@ func (s *remoteSession) take(e *api.Event) {
 	case api.EventDelta:
 		s.send(ctx, s.text.delta(e.Delta)...)
 	case api.EventConversation:
-		s.send(ctx, s.changed(e.Changed)...)
+		now := *e.Changed
+		now.Title = cmp.Or(now.Title, string(s.id)) // as a conversation without a title is shown
+		s.send(ctx, s.changed(&now)...)
 	case api.EventPrompt:
 		s.prompted(e.Prompt)
 		s.asks.askLeft(e.Prompt)

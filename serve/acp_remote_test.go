@@ -132,6 +132,14 @@ func TestRemoteEditor(t *testing.T) {
 	if own := must[api.Conversation](t)(r.remote("ada", api.Operator, nil).Conversation(t.Context(), string(id))); own.Mode != "plan" {
 		t.Errorf("the mode is %q", own.Mode)
 	}
+	if got := <-ada.begin(t, id, "in the new mode"); got != schema.StopReasonEndTurn {
+		t.Errorf("ended %s", got)
+	}
+	for _, up := range ada.Updates(id) {
+		if up.SessionInfoUpdate != nil {
+			t.Errorf("a title that nobody has changed is shown: %q", *up.SessionInfoUpdate.Title)
+		}
+	}
 	err := ada.Call(t.Context(), schema.MethodAgentSessionSetConfigOption, schema.SetSessionConfigOptionRequest{SessionID: id, ConfigID: "model", Value: json.RawMessage(`"unheard of"`)}, &resp)
 	if e, ok := errors.AsType[*schema.Error](err); !ok || e.Code != schema.ErrorCodeInvalidRequest {
 		t.Errorf("a model that is not offered: %v", err)
@@ -153,8 +161,8 @@ func TestRemoteEditor(t *testing.T) {
 			prompts++
 		}
 	}
-	if prompts != 2 {
-		t.Errorf("loaded %d prompts, want 2", prompts)
+	if prompts != 3 {
+		t.Errorf("loaded %d prompts, want 3", prompts)
 	}
 	if err := ada.Call(t.Context(), schema.MethodAgentSessionDelete, schema.DeleteSessionRequest{SessionID: id}, nil); err != nil {
 		t.Error(err)
