@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,6 +28,8 @@ type stage struct {
 	env  []string
 	args []string // of the program
 	mark string
+
+	socket string // of a server; empty: the program talks over its pipes
 }
 
 func newStage(t *testing.T, s acpscenes.Scene) *stage {
@@ -41,6 +44,18 @@ func newStage(t *testing.T, s acpscenes.Scene) *stage {
 	t.Cleanup(func() { model.Close() })
 	env, home := realcli.Env(t, base)
 	st := &stage{dir: filepath.Join(home, "project"), env: append(env, mark), args: []string{"acp", "--bypass", "--cli", cli}, mark: mark}
+	furnish(t, st.dir)
+	replies, err := s.Replies(st.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model.Add(replies...)
+	return st
+}
+
+// furnish makes the directory of the scenes.
+func furnish(t *testing.T, dir string) {
+	t.Helper()
 	calc, err := os.ReadFile("testdata/acp_calc.mjs")
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +64,7 @@ func newStage(t *testing.T, s acpscenes.Scene) *stage {
 		"a.txt": "one\ntwo\nthree\n", "calc.mjs": string(calc),
 		".claude/commands/hi.md": "---\ndescription: Say hi\nargument-hint: name\n---\nSay hi to $ARGUMENTS.\n",
 	} {
-		path := filepath.Join(st.dir, name)
+		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -57,12 +72,21 @@ func newStage(t *testing.T, s acpscenes.Scene) *stage {
 			t.Fatal(err)
 		}
 	}
-	replies, err := s.Replies(st.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	model.Add(replies...)
-	return st
+}
+
+// newServerStage is a stage whose agent is a server, over a WebSocket.
+func newServerStage(t *testing.T, s acpscenes.Scene) *stage {
+	t.Helper()
+	server := newRealServer(t, nil, func(r *realServer) {
+		r.choices = `,"modes":["acceptEdits","plan"],"models":["sonnet"]`
+		furnish(t, r.dir)
+		replies, err := s.Replies(r.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.model.Add(replies...)
+	})
+	return &stage{dir: server.dir, env: append([]string{serverToken + "=" + server.token}, server.env...), socket: "ws" + strings.TrimPrefix(server.url, "http") + "/acp"}
 }
 
 // agent starts the program as an editor does.
@@ -93,7 +117,13 @@ func (st *stage) byLibrary(t *testing.T, s acpscenes.Scene) [][]byte {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*acpscenes.Patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "node", append([]string{"testdata/acp_client.mjs", library, file, st.dir, built(t)}, st.args...)...)
+	args := []string{"--experimental-websocket", "testdata/acp_client.mjs", library, file, st.dir}
+	if st.socket != "" {
+		args = append(args, st.socket)
+	} else {
+		args = append(append(args, built(t)), st.args...)
+	}
+	cmd := exec.CommandContext(ctx, "node", args...)
 	cmd.Env, cmd.WaitDelay = st.env, 10*time.Second
 	var problems bytes.Buffer
 	cmd.Stderr = &problems
@@ -105,8 +135,9 @@ func (st *stage) byLibrary(t *testing.T, s acpscenes.Scene) [][]byte {
 }
 
 // TestRealACPScenes plays the recorded scenes with the program on the real CLI, by
-// an editor of our own and by one that is built on the protocol's library. The
-// page docs/acp.md explains each difference, and no others.
+// an editor of our own and by one that is built on the protocol's library, and with a
+// server by the library's own WebSocket. The page docs/acp.md explains each difference, and
+// no others.
 func TestRealACPScenes(t *testing.T) {
 	realcli.Need(t, realcli.Version)
 	page, err := os.ReadFile("../../docs/acp.md")
@@ -123,12 +154,22 @@ func TestRealACPScenes(t *testing.T) {
 	}
 	used, played := make([]bool, len(table)), 0
 	for _, s := range scenes {
-		for _, editor := range []string{"own", "library"} {
+		for _, editor := range []string{"own", "library", "socket"} {
 			t.Run(s.Name+"/"+editor, func(t *testing.T) {
 				played++
-				st := newStage(t, s)
+				s, st := s, (*stage)(nil)
+				if editor == "socket" {
+					s.Name += ", on a server"
+					if row := table.Explains(acpscenes.Difference{Scene: s.Name, Frame: "scene", Member: "not played"}); row >= 0 {
+						used[row] = true
+						return
+					}
+					st = newServerStage(t, s)
+				} else {
+					st = newStage(t, s)
+				}
 				var frames [][]byte
-				if editor == "library" {
+				if editor != "own" {
 					frames = st.byLibrary(t, s)
 				} else if frames, err = acpscenes.Play(t.Context(), s, st.dir, st.agent(t)); err != nil {
 					t.Fatalf("%v, after\n%s", err, bytes.Join(frames, []byte("\n")))
@@ -154,7 +195,7 @@ func TestRealACPScenes(t *testing.T) {
 			})
 		}
 	}
-	if played < 2*len(scenes) {
+	if played < 3*len(scenes) {
 		return // -run has picked some
 	}
 	for i, r := range table {

@@ -38,6 +38,7 @@ type realServer struct {
 	url, token string
 	home, dir  string // dir is where its conversations are begun
 	env        []string
+	choices    string // more members of its preset
 }
 
 // firstCall is the command of the story that is asked about first.
@@ -63,7 +64,7 @@ func newRealServer(t *testing.T, story []claudetest.Reply, prepare func(*realSer
 		prepare(s)
 	}
 	presets, db := filepath.Join(home, "presets.json"), filepath.Join(home, "store")
-	write(t, presets, `{"presets":[{"name":"shop","roots":["`+s.dir+`"]}]}`, os.FileMode(0o600))
+	write(t, presets, `{"presets":[{"name":"shop","roots":["`+s.dir+`"]`+s.choices+`}]}`, os.FileMode(0o600))
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), built(t), append([]string{"--json", "serve", "--store", db, "--presets", presets, "--cli", cli}, args...)...)
 	cmd.Env, cmd.Dir, cmd.WaitDelay = s.env, home, 10*time.Second
 	var problems bytes.Buffer

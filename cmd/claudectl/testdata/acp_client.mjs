@@ -3,6 +3,10 @@
 // does not hand each update and each question to it.
 //
 //	node acp_client.mjs LIBRARY ACTIONS DIR COMMAND ARGS...
+//	node --experimental-websocket acp_client.mjs LIBRARY ACTIONS DIR URL
+//
+// With a URL it is an editor on a server: it talks over the library's own WebSocket, with
+// the token in CLAUDECTL_TOKEN, and cuts the connection where the scene kills the agent.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -11,10 +15,12 @@ import { pathToFileURL } from "node:url";
 
 const [library, actionsFile, dir, command, ...args] = process.argv.slice(2);
 const acp = await import(pathToFileURL(library));
+const remote = command.startsWith("ws");
+const { createWebSocketStream } = await import(new URL("../../transports/ws-stream.js", pathToFileURL(library)));
 const actions = JSON.parse(readFileSync(actionsFile, "utf8"));
 const show = (frame) => process.stdout.write(JSON.stringify(frame) + "\n");
 
-let session = "", agent, child, questions = [], updates = [], waiting = [];
+let session = "", agent, connection, child, questions = [], updates = [], waiting = [];
 let asked = []; // ids of the scene's requests that are not sent yet
 let sent = 0, taken = 0; // updates and questions: of the agent, and handed over
 const arrived = () => { const all = waiting; waiting = []; for (const go of all) go(); };
@@ -26,8 +32,21 @@ async function until(find) {
 	}
 }
 
+// open returns a new connection to the agent.
+function open() {
+	if (!remote) {
+		child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
+		return acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout));
+	}
+	// Node's own WebSocket takes headers with the protocols, and the library hands them over
+	// behind.
+	class Socket extends WebSocket {
+		constructor(url, protocols, options) { super(url, { protocols: protocols ?? [], headers: options?.headers }); }
+	}
+	return createWebSocketStream(command, { headers: { Authorization: `Bearer ${process.env.CLAUDECTL_TOKEN}` }, WebSocket: Socket });
+}
+
 function start() {
-	child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
 	const editor = acp.client({ name: "scene" });
 	for (const method of [acp.methods.client.session.requestPermission, acp.methods.client.elicitation.create]) {
 		editor.onRequest(method, ({ params, signal }) => {
@@ -44,7 +63,7 @@ function start() {
 		updates.push(params.update.sessionUpdate);
 		arrived();
 	});
-	const stream = acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout));
+	const stream = open();
 	const ids = new Map(); // of the scene's requests, by the library's own
 	const numbered = new TransformStream({ transform(frame, out) {
 		if (frame.method && frame.id !== undefined) ids.set(frame.id, asked.shift());
@@ -56,10 +75,16 @@ function start() {
 		if (frame.method && frame.method !== "$/cancel_request") sent++;
 		out.enqueue(frame);
 	} });
-	agent = editor.connect({ writable: numbered.writable, readable: stream.readable.pipeThrough(seen) }).agent;
+	connection = editor.connect({ writable: numbered.writable, readable: stream.readable.pipeThrough(seen) });
+	agent = connection.agent;
 }
 
 async function end(signal) {
+	if (remote) {
+		connection.close();
+		await connection.closed;
+		return;
+	}
 	const exited = once(child, "exit");
 	if (signal) child.kill(signal);
 	else child.stdin.end();

@@ -5,8 +5,9 @@
 // A scene is a text file with a frame on each line. ">" is a frame of the editor,
 // "<" one of the recorded agent, "=" a list of the model's replies to the prompts
 // that follow, "!" an event: "restart" closes the connection and starts the agent
-// anew, "kill" kills it first, "until KIND" waits for an update. "$session" stands for the session, "$dir" for its
-// directory. The frames of the agent are stripped by [Strip]: what depends on the
+// anew, "kill" kills it first (an editor on a server is cut off), "until KIND" waits
+// for an update. "$session" stands for the session, "$dir" for its directory. The
+// frames of the agent are stripped by [Strip]: what depends on the
 // run or is prose of the vendor is replaced, the structure stays.
 //
 // [Play] is an editor that follows a scene: it sends what the recorded editor
