@@ -59,15 +59,28 @@ func updateKinds(out string) (kinds []string) {
 	return kinds
 }
 
-// TestRealACPX uses the program by acpx, as its users do: one-shot runs that allow
-// and deny, and a session with several prompts, a mode, an option and an end.
+// TestRealACPX uses the program by acpx, as its users do, alone and with a server: one-shot
+// runs that allow and deny, and a session with several prompts, a mode, an option and an
+// end.
 func TestRealACPX(t *testing.T) {
 	scene := acpscenes.Scene{Name: "acpx", Lines: []acpscenes.Line{{Mark: '=', Data: []byte(`[
 		{"text":"I will.","tool":"Bash","input":{"command":"mkdir allowed"}}, {"text":"made it"},
 		{"tool":"Bash","input":{"command":"mkdir denied"}}, {"text":"did not"},
 		{"text":"first answer"}, {"text":"second answer"}, {"tool":"Write","input":{"file_path":"$dir/new.txt","content":"x"}}, {"text":"wrote it"},
 		{"text":"` + strings.Repeat("word ", 300) + `","pause":200}]`)}}}
-	st := newStage(t, scene)
+	t.Run("alone", func(t *testing.T) {
+		useACPX(t, newStage(t, scene))
+	})
+	t.Run("server", func(t *testing.T) {
+		st := newServerStage(t, scene)
+		st.args = []string{"acp", "--connect", st.url}
+		useACPX(t, st)
+	})
+}
+
+// useACPX is what the user of acpx does.
+func useACPX(t *testing.T, st *stage) {
+	t.Helper()
 	exists := func(name string) bool {
 		_, err := os.Stat(filepath.Join(st.dir, name))
 		return err == nil

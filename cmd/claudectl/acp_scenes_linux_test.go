@@ -29,7 +29,8 @@ type stage struct {
 	args []string // of the program
 	mark string
 
-	socket string // of a server; empty: the program talks over its pipes
+	url    string // of a server; empty: there is none
+	socket string // of the server
 }
 
 func newStage(t *testing.T, s acpscenes.Scene) *stage {
@@ -86,7 +87,7 @@ func newServerStage(t *testing.T, s acpscenes.Scene) *stage {
 		}
 		r.model.Add(replies...)
 	})
-	return &stage{dir: server.dir, env: append([]string{serverToken + "=" + server.token}, server.env...), socket: "ws" + strings.TrimPrefix(server.url, "http") + "/acp"}
+	return &stage{dir: server.dir, env: append([]string{serverToken + "=" + server.token}, server.env...), url: server.url, socket: "ws" + strings.TrimPrefix(server.url, "http") + "/acp"}
 }
 
 // agent starts the program as an editor does.
