@@ -20,6 +20,19 @@ func (r *roster) liveSession(key string) (*claude.Session, bool) {
 	return c.session, c.Awake
 }
 
+// liveState returns the live text of a conversation, if it runs here.
+func (r *roster) liveState(key string) (state *liveState, here bool) {
+	r.mu.Lock()
+	c := r.active[key]
+	here = c != nil && c.session != nil
+	r.mu.Unlock()
+	if !here {
+		return nil, false
+	}
+	now := c.liveText.state()
+	return &now, true
+}
+
 // starts reports whether the CLI of a conversation is being started here.
 func (r *roster) starts(key string) bool {
 	r.mu.Lock()

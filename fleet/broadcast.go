@@ -12,21 +12,6 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// Live carries the answer that is being written from the process that runs a
-// conversation to those that show it. Frames may be lost: the reader then asks for
-// the whole state. Its methods may be called from any goroutine.
-type Live interface {
-	// Publish sends a frame to those who listen to a conversation. It must not
-	// block.
-	Publish(key string, frame []byte)
-	// Listen calls do for each frame of a conversation, one call at a time and in
-	// the order in which they were published, until stop is called.
-	Listen(ctx context.Context, key string, do func(frame []byte)) (stop func(), err error)
-	// Ask returns what [Fleet.LiveState] returns in the process that runs a
-	// conversation, or an error if none does.
-	Ask(ctx context.Context, key string) (state []byte, err error)
-}
-
 // liveFrame is a piece of a live answer, numbered within one run of a conversation in
 // one process.
 type liveFrame struct {
@@ -57,7 +42,7 @@ type liveBlock struct {
 // addLiveText adds a message of the CLI to the live text, here and in other processes.
 func (n *news) addLiveText(c *conversation, m message.Message) {
 	run, number := c.liveText.add(m)
-	if number > 0 && n.opts.Live != nil {
+	if number > 0 && n.opts.Bus != nil {
 		n.broadcast(c.key, liveFrame{run, number, m.Head().Raw})
 	}
 }
@@ -65,7 +50,7 @@ func (n *news) addLiveText(c *conversation, m message.Message) {
 // endLiveText drops the live text of a CLI that has ended.
 func (n *news) endLiveText(c *conversation) {
 	run, number := c.liveText.end()
-	if n.opts.Live != nil {
+	if n.opts.Bus != nil {
 		n.broadcast(c.key, liveFrame{Run: run, Number: number})
 	}
 }
@@ -76,7 +61,7 @@ func (n *news) broadcast(key string, frame liveFrame) {
 		n.opts.Logger.Warn("live text cannot be sent", "conversation", key, "error", err)
 		return
 	}
-	n.opts.Live.Publish(key, data)
+	n.opts.Bus.Publish(liveTopic(n.opts.Project, key), data)
 }
 
 // state is a snapshot of the live text, in the form that is sent to other processes.
@@ -142,7 +127,6 @@ type follower struct {
 }
 
 const (
-	askLiveBound = 5 * time.Second
 	askLiveAgain = 200 * time.Millisecond // at the earliest
 	maxLate      = 10_000
 )
@@ -150,7 +134,7 @@ const (
 // followLive follows a conversation that runs elsewhere, until stop is called. All
 // readers of the conversation share one follower.
 func (n *news) followLive(ctx context.Context, c *conversation) (stop func()) {
-	if n.opts.Live == nil {
+	if n.opts.Bus == nil {
 		return func() {}
 	}
 	n.roster.mu.Lock()
@@ -177,7 +161,7 @@ func (n *news) followLive(ctx context.Context, c *conversation) (stop func()) {
 // listen follows the conversation until its context ends.
 func (l *follower) listen() {
 	for attempt := 0; l.ctx.Err() == nil; attempt++ {
-		stop, err := l.n.opts.Live.Listen(l.ctx, l.c.key, l.receive)
+		stop, err := l.n.opts.Bus.Subscribe(l.ctx, liveTopic(l.n.opts.Project, l.c.key), l.receive)
 		if err == nil {
 			l.mu.Lock()
 			l.ask(0) // it may be in the middle of an answer
@@ -253,13 +237,7 @@ func (l *follower) ask(after time.Duration) {
 		if after > 0 && !pause(l.ctx, after) {
 			return
 		}
-		ctx, cancel := context.WithTimeout(l.ctx, askLiveBound)
-		defer cancel()
-		data, err := l.n.opts.Live.Ask(ctx, l.c.key)
-		var state liveState
-		if err == nil {
-			err = jsonx.Unmarshal(data, &state)
-		}
+		state, err := l.n.peers.live(l.ctx, l.c.key)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.asking = false
@@ -268,7 +246,7 @@ func (l *follower) ask(after time.Duration) {
 		if err != nil {
 			return // no process runs it; the next frame makes this one ask again
 		}
-		l.adopt(state)
+		l.adopt(*state)
 		for _, frame := range late {
 			if frame.Run == l.run {
 				l.take(frame)

@@ -31,6 +31,7 @@ type eraser struct {
 	leases  *leases
 	news    *news
 	meter   *meter
+	peers   *peers
 }
 
 // delete is [Fleet.Delete].
@@ -44,8 +45,10 @@ func (e *eraser) delete(ctx context.Context, key string) error {
 	}
 	defer e.roster.unstop(c)
 	err = e.deleteStopped(ctx, key)
-	if errors.Is(err, ErrElsewhere) && e.opts.Elsewhere != nil {
-		return e.opts.Elsewhere(ctx, key, Instruction{Delete: true})
+	if errors.Is(err, ErrElsewhere) {
+		if asked := e.peers.instruct(ctx, key, instruction{Delete: true}); !errors.Is(asked, ErrElsewhere) {
+			return asked
+		}
 	}
 	return err
 }

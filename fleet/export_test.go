@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -13,6 +14,11 @@ const patient = time.Hour
 func Fresh(p Prompt) Prompt {
 	p.fresh = true
 	return p
+}
+
+// DeleteHere deletes a conversation if it runs here, as when another process asks for it.
+func (f *Fleet) DeleteHere(ctx context.Context, key string) (here bool, err error) {
+	return f.performHere(ctx, key, instruction{Delete: true})
 }
 
 // Resting returns the keys of the conversations that are between two turns here.

@@ -24,6 +24,10 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 		f.cancel()
 		return nil, err
 	}
+	if err := f.peers.open(ctx, f.performHere); err != nil {
+		f.cancel()
+		return nil, err
+	}
 	f.lookout.listen(ctx, &f.running) // before the first look, so that nothing is missed
 	f.temps.sweep()                   // files of a killed process may never be needed again
 	if err := errors.Join(f.eraser.finishDeletions(ctx), f.copier.finishCopies(ctx), f.lookout.look(ctx)); err != nil {

@@ -3,8 +3,6 @@ package fleet
 import (
 	"context"
 	"iter"
-
-	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
 // Events yields what was said in a conversation after a place, and then what is
@@ -14,7 +12,7 @@ import (
 // out, whichever process runs the conversation, even when it changes hands. An
 // event is seen once it is stored: at the latest when its turn ends.
 //
-// If the conversation runs in this process, or in one that Options.Live reaches, and
+// If the conversation runs in this process, or in one that Options.Bus reaches, and
 // its options set [claude.Options.PartialMessages], live events also show an answer
 // while it is written. A loop that begins in the middle of an answer gets all of it.
 // Once a block was yielded as stored, no live event of it follows. A slow loop delays
@@ -88,18 +86,4 @@ func (f *Fleet) outcomesOf(ctx context.Context, after Cursor, wanted func(key st
 			yield(PromptOutcome{}, err)
 		}
 	}
-}
-
-// LiveState returns the live answer of a conversation, if this process runs it. It is
-// for Options.Live.
-func (f *Fleet) LiveState(key string) (state []byte, here bool) {
-	f.roster.mu.Lock()
-	c := f.roster.active[key]
-	here = c != nil && c.session != nil
-	f.roster.mu.Unlock()
-	if !here {
-		return nil, false
-	}
-	state, err := jsonx.Marshal(c.liveText.state())
-	return state, err == nil
 }

@@ -13,6 +13,7 @@ import (
 //
 //   - records, asked, leases and budgets know the store and keep nothing in memory;
 //   - roster knows who is awake in this process and who is next;
+//   - peers knows the other processes;
 //   - news, meter, endings, eraser, copier, reports, admission and lookout use these.
 //
 // A conversation that is awake has the whole house, see [tenure].
@@ -41,6 +42,7 @@ type house struct {
 	running sync.WaitGroup // what looks at the store
 
 	roster    *roster
+	peers     *peers
 	news      *news
 	meter     *meter
 	endings   *endings
@@ -72,11 +74,12 @@ func newHouse(ctx context.Context, o Options) *house {
 	h.leases = &leases{h.store, &h.opts, heard}
 	h.budgets = &budgets{&h.opts, h.days}
 	h.roster = newRoster(h.ctx, &h.opts, &h.running, heard, h.leases)
-	h.news = &news{&h.opts, h.store, h.roster}
+	h.peers = newPeers(h.ctx, &h.opts, &h.running, h.roster)
+	h.news = &news{&h.opts, h.store, h.roster, h.peers}
 	h.meter = &meter{&h.opts, h.store, h.records, h.days}
 	overdue := newOverdue()
 	h.endings = &endings{&h.opts, h.ctx, h.store, &h.clock, overdue, h.records, h.asked, h.roster, h.leases, h.news}
-	h.eraser = &eraser{&h.opts, h.ctx, &h.running, h.store, h.inbox, &h.newer, &h.temps, h.bounds, h.records, h.roster, h.leases, h.news, h.meter}
+	h.eraser = &eraser{&h.opts, h.ctx, &h.running, h.store, h.inbox, &h.newer, &h.temps, h.bounds, h.records, h.roster, h.leases, h.news, h.meter, h.peers}
 	h.janitor = &janitor{&h.opts, h.ctx, h.store, h.inbox, &h.newer, h.log, h.records}
 	h.copier = &copier{&h.opts, h.ctx, &h.running, h.store, &h.newer, h.records, h.leases}
 	h.reports = &reports{&h.opts, h.ctx, heard, h.store, &h.newer, h.bounds, h.records, h.asked, h.roster, h.budgets}

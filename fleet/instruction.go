@@ -9,9 +9,9 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// Instruction is a change to a running conversation. It can be sent as JSON to the
-// process that runs it.
-type Instruction struct {
+// instruction is a change to a running conversation, in this process or, over the Bus, in
+// another.
+type instruction struct {
 	Interrupt bool `json:"interrupt,omitzero"`
 	// Prompt is the prompt whose turn is to be interrupted. If that turn is over,
 	// nothing is. Empty: whichever turn runs when the instruction arrives.
@@ -35,13 +35,13 @@ func (own choices) modeOf(chosen permission.Mode) permission.Mode {
 }
 
 // resets reports whether a choice is taken back.
-func (op *Instruction) resets() bool {
+func (op *instruction) resets() bool {
 	return op.Model != nil && *op.Model == "" || op.Mode != nil && *op.Mode == ""
 }
 
 // apply changes the mode and the model of a session whose options have choices of their
 // own.
-func (op *Instruction) apply(ctx context.Context, s *claude.Session, own choices) error {
+func (op *instruction) apply(ctx context.Context, s *claude.Session, own choices) error {
 	var errs []error
 	if op.Model != nil {
 		errs = append(errs, s.SetModel(ctx, cmp.Or(*op.Model, own.model)))

@@ -17,7 +17,7 @@ import (
 // process that reads the prompt next, even after a crash, starts no CLI for it and ends
 // it. A process that has read the prompt before must write it before it starts one, and
 // fails the compare-and-set because the prompt has changed. That leaves the turn that
-// runs. Its process is notified: directly if it is this one, by Options.Elsewhere, or
+// runs. Its process is notified: directly if it is this one, over the Bus, or
 // by the mark, which it finds when the store announces the change or is polled.
 //
 // The CLI does not name turns: it stops whatever runs when it reads the request. So

@@ -383,20 +383,19 @@ func TestInterruptTooLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				model, db := newScripted(), &readHook{Fleet: unwatched{store.Memory()}} // or the mark arrives first
-				worker := open(t, db, model, nil)
+				r := newRadio()
+				worker := open(t, db, model, func(o *fleet.Options) { o.Bus = r })
 				defer closeFleet(t, worker)
 				f := worker
 				var next func()
 				if c.elsewhere {
 					f = open(t, db, nil, func(o *fleet.Options) {
 						withoutCLIs(o)
-						o.Elsewhere = func(ctx context.Context, key string, op fleet.Instruction) error {
+						o.Bus = handle{Bus: r, before: func(string) {
 							if c.underWay {
 								next()
 							}
-							_, err := worker.Perform(ctx, key, op)
-							return err
-						}
+						}}
 					})
 					defer closeFleet(t, f)
 				}

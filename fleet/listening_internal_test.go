@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet/internal/outcomelog"
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -191,35 +192,40 @@ func TestFinalErrors(t *testing.T) {
 	}
 }
 
-// heardLive carries frames by hand.
-type heardLive struct {
+// heardBus carries messages by hand: it keeps what is published, and replies to requests
+// for live text in place of another process.
+type heardBus struct {
+	f      *Fleet
 	mu     sync.Mutex
 	frames []string
-	state  func() ([]byte, error)
+	state  func() (string, bool)
 }
 
-func (l *heardLive) Publish(key string, frame []byte) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.frames = append(l.frames, key+" "+string(frame))
+func (b *heardBus) Publish(topic string, data []byte) {
+	var q request
+	if topic != requestTopic("p") {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.frames = append(b.frames, topic+" "+string(data))
+	} else if jsonx.Unmarshal(data, &q) == nil {
+		b.mu.Lock()
+		state := b.state
+		b.mu.Unlock()
+		if live, here := state(); here {
+			b.f.peers.take(fmt.Appendf(nil, `{"id":%q,"live":%s}`, q.ID, live))
+		}
+	}
 }
 
-func (l *heardLive) Listen(context.Context, string, func([]byte)) (func(), error) {
+func (b *heardBus) Subscribe(context.Context, string, func([]byte)) (func(), error) {
 	return func() {}, nil
 }
 
-func (l *heardLive) Ask(context.Context, string) ([]byte, error) {
-	l.mu.Lock()
-	state := l.state
-	l.mu.Unlock()
-	return state()
-}
-
-// answer sets what Ask returns.
-func (l *heardLive) answer(state func() ([]byte, error)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.state = state
+// answer sets the reply to the next requests.
+func (b *heardBus) answer(state func() (live string, here bool)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.state = state
 }
 
 // A follower shows every frame once, in order, also those that came while it asked for the
@@ -227,12 +233,12 @@ func (l *heardLive) answer(state func() ([]byte, error)) {
 func TestFollowerLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := staged(t, record{})
-		nowhere := func() ([]byte, error) { return nil, errors.New("it runs nowhere") }
-		live := &heardLive{state: nowhere}
-		f.opts.Live = live
+		nowhere := func() (string, bool) { return "", false }
+		bus := &heardBus{f: f, state: nowhere}
+		f.opts.Bus = bus
 		c := f.roster.hold("ada")
 		stop := f.news.followLive(t.Context(), c)
-		synctest.Wait()
+		<-time.After(2 * replyBound) // it has asked in vain
 		l := c.follower
 		frame := func(number int, event string) {
 			l.receive(fmt.Appendf(nil, `{"run":"r1","number":%d,"message":{"type":"stream_event","event":%s}}`, number, event))
@@ -257,10 +263,10 @@ func TestFollowerLosesNothing(t *testing.T) {
 		text(3, "a") // which came twice
 		check("a")
 		asked := 0
-		live.answer(func() ([]byte, error) {
+		bus.answer(func() (string, bool) {
 			asked++
 			text(7, "e") // meanwhile
-			return []byte(`{"run":"r1","number":5,"answer":"m1","blocks":[{"start":{"type":"stream_event","event":{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}},"delta":"text_delta","text":"abc"}]}`), nil
+			return `{"run":"r1","number":5,"answer":"m1","blocks":[{"start":{"type":"stream_event","event":{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}},"delta":"text_delta","text":"abc"}]}`, true
 		})
 		_, changed := c.liveText.now()
 		text(5, "c") // 4 was lost
@@ -280,11 +286,11 @@ func TestFollowerLosesNothing(t *testing.T) {
 		l.adopt(liveState{Run: "r1", Number: 6, Answer: "m1"}) // a reply that came late
 		l.mu.Unlock()
 		check("abcde")
-		live.answer(nowhere)
+		bus.answer(nowhere)
 		text(9, "g")
-		<-time.After(time.Second)
-		live.answer(func() ([]byte, error) {
-			return []byte(`{"run":"r1","number":9,"answer":"m1","blocks":[{"start":{"type":"stream_event","event":{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}},"delta":"text_delta","text":"abcdefg","full":true}]}`), nil
+		<-time.After(2 * replyBound)
+		bus.answer(func() (string, bool) {
+			return `{"run":"r1","number":9,"answer":"m1","blocks":[{"start":{"type":"stream_event","event":{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}},"delta":"text_delta","text":"abcdefg","full":true}]}`, true
 		})
 		text(10, "h")
 		<-time.After(time.Second)
@@ -305,14 +311,14 @@ func TestFollowerLosesNothing(t *testing.T) {
 // The end of a CLI is sent to the other processes like everything it has said.
 func TestEndIsBroadcast(t *testing.T) {
 	f := staged(t, record{})
-	live := &heardLive{}
-	f.opts.Live = live
+	bus := &heardBus{}
+	f.opts.Bus = bus
 	c := f.roster.hold("ada")
 	f.news.addLiveText(c, &message.StreamEvent{Header: message.Header{Raw: []byte(`{"type":"stream_event"}`)}, EventType: message.EventMessageStart, MessageID: "m1"})
 	f.news.addLiveText(c, &message.Assistant{}) // which is not live
 	f.news.endLiveText(c)
-	if len(live.frames) != 2 || !strings.Contains(live.frames[0], `"number":1`) || !strings.Contains(live.frames[1], `"number":2`) || strings.Contains(live.frames[1], `"message"`) {
-		t.Errorf("sent were %q", live.frames)
+	if len(bus.frames) != 2 || !strings.Contains(bus.frames[0], `"number":1`) || !strings.Contains(bus.frames[1], `"number":2`) || strings.Contains(bus.frames[1], `"message"`) {
+		t.Errorf("sent were %q", bus.frames)
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 // From the moment the deletion begins, every other method returns [ErrDeleted];
 // when it is done, [ErrUnknown], and the key can be used again.
 //
-// If another process runs the conversation and Options.Elsewhere does not reach it,
-// Delete returns [ErrElsewhere] and changes nothing. After any other error, the
+// If another process runs the conversation and Options.Bus does not reach it, Delete
+// returns [ErrElsewhere] and changes nothing. After any other error, the
 // conversation may be half deleted: call Delete again, or leave it to the next Open.
 func (f *Fleet) Delete(ctx context.Context, key string) error { return f.eraser.delete(ctx, key) }
 
@@ -153,7 +153,7 @@ func (f *Fleet) SetPermissionMode(ctx context.Context, key string, mode permissi
 	if err := f.choose(ctx, key, func(r *record) { r.Mode = mode }); err != nil {
 		return err
 	}
-	return f.perform(ctx, key, Instruction{Mode: &mode})
+	return f.perform(ctx, key, instruction{Mode: &mode})
 }
 
 // choose changes the choices of a conversation.
@@ -167,9 +167,9 @@ func (f *Fleet) choose(ctx context.Context, key string, set func(*record)) (err 
 	return err
 }
 
-// Perform carries out an instruction if this process runs the conversation, and reports
-// whether it does. Options.Elsewhere calls it in the other process.
-func (f *Fleet) Perform(ctx context.Context, key string, op Instruction) (here bool, err error) {
+// performHere carries out an instruction if this process runs the conversation, and
+// reports whether it does.
+func (f *Fleet) performHere(ctx context.Context, key string, op instruction) (here bool, err error) {
 	s, awake := f.roster.liveSession(key)
 	if op.Delete && awake {
 		return true, f.Delete(ctx, key)
@@ -196,12 +196,12 @@ func (f *Fleet) Perform(ctx context.Context, key string, op Instruction) (here b
 
 // perform applies an instruction to a conversation, wherever its CLI runs. If it runs
 // nowhere, there is nothing to do.
-func (f *Fleet) perform(ctx context.Context, key string, op Instruction) error {
-	here, err := f.Perform(ctx, key, op)
-	if here || f.opts.Elsewhere == nil {
+func (f *Fleet) perform(ctx context.Context, key string, op instruction) error {
+	here, err := f.performHere(ctx, key, op)
+	if here || err != nil {
 		return err
 	}
-	err = f.opts.Elsewhere(ctx, key, op)
+	err = f.peers.instruct(ctx, key, op)
 	if errors.Is(err, ErrElsewhere) {
 		return nil // no process runs a CLI for it now
 	}

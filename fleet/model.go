@@ -24,7 +24,7 @@ func (f *Fleet) SetModel(ctx context.Context, key, model string) error {
 	if err := f.choose(ctx, key, func(r *record) { r.chooseModel(model) }); err != nil {
 		return err
 	}
-	err := f.perform(ctx, key, Instruction{Model: &model})
+	err := f.perform(ctx, key, instruction{Model: &model})
 	if !modelRefused(err) {
 		return err
 	}

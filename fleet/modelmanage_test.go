@@ -128,7 +128,7 @@ func (m *managedFleet) step(n int) {
 		must(m.f.Retry(ctx, key))
 		must(m.f.Interrupt(ctx, key))
 	default: // another process asks for a deletion, which only the one that runs it makes
-		if here, err := m.f.Perform(ctx, key, fleet.Instruction{Delete: true}); (now == nil || time.Since(now.asked) > 2*time.Minute) && (here || err != nil) {
+		if here, err := m.f.DeleteHere(ctx, key); (now == nil || time.Since(now.asked) > 2*time.Minute) && (here || err != nil) {
 			m.Errorf("%s sleeps, and is deleted by another process: %v, %v", key, here, err)
 		} else if here {
 			for i, other := range m.keys {

@@ -54,15 +54,11 @@ type Options struct {
 	// must answer at once. A conversation that it refuses is looked at again after
 	// Poll, or when there is more to do for it.
 	Runs func(key string) bool
-	// Elsewhere passes an instruction on to the process that runs a
-	// conversation, and returns [ErrElsewhere] if it reaches none. A
-	// [*claude.OptionError] of [Fleet.Perform] there must arrive here as one: SetModel
-	// does not keep what was refused. Nil: instructions reach only the conversations
-	// of this process.
-	Elsewhere func(ctx context.Context, key string, op Instruction) error
-	// Live carries live text between the processes that share the store. Nil:
-	// only the process that runs a conversation sees its live text.
-	Live Live
+	// Bus carries live text, and changes to running conversations, between the processes
+	// that share the store. Nil: only the process that runs a conversation sees its live
+	// text, and a mode or a model that is chosen in another one holds from the next start
+	// of its CLI.
+	Bus Bus
 	// IdleAfter is how long a conversation without work keeps its CLI: a
 	// minute. If another one needs the place, it sleeps at once.
 	IdleAfter time.Duration

@@ -165,15 +165,15 @@ func (f *Fleet) Cancel(ctx context.Context, key, id string) (err error) {
 // ends, and its ticket has Interrupted set; when the conversation next wakes, the model
 // reads that a deferred call was not made. Interrupt means the turn at the time of the
 // call: if it ends meanwhile, the next one is not stopped. Prompts behind it stay. An
-// idle conversation is left alone. If another process runs it and Options.Elsewhere
-// does not reach that process, it learns about the interrupt when the store announces the
-// mark, or within Options.Poll.
+// idle conversation is left alone. If another process runs it and Options.Bus does not
+// reach that process, it learns about the interrupt when the store announces the mark, or
+// within Options.Poll.
 func (f *Fleet) Interrupt(ctx context.Context, key string) error {
 	bounded, end := f.bounds.bound(ctx, key)
 	prompt, err := f.endings.interrupt(bounded, key, "")
 	end(&err)
-	if errors.Is(err, ErrElsewhere) && f.opts.Elsewhere != nil {
-		err = f.opts.Elsewhere(ctx, key, Instruction{Interrupt: true, Prompt: prompt})
+	if errors.Is(err, ErrElsewhere) {
+		err = f.peers.instruct(ctx, key, instruction{Interrupt: true, Prompt: prompt})
 	}
 	if errors.Is(err, ErrElsewhere) {
 		return nil // the mark reaches it

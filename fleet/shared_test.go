@@ -51,19 +51,17 @@ func (n *notifying) Change(ctx context.Context, f store.Fence, c ...store.Record
 // apart opens a fleet that only accepts prompts, and one that runs them.
 func apart(t *testing.T, db store.Fleet, cli claude.Transport, change func(*fleet.Options)) (client, worker *fleet.Fleet) {
 	t.Helper()
-	worker = open(t, db, cli, change)
-	client = open(t, db, cli, func(o *fleet.Options) {
+	r := newRadio()
+	configure := func(o *fleet.Options) {
+		o.Bus = r
 		if change != nil {
 			change(o)
 		}
+	}
+	worker = open(t, db, cli, configure)
+	client = open(t, db, cli, func(o *fleet.Options) {
+		configure(o)
 		o.Session, o.MaxLive = nil, fleet.NoCLIs
-		o.Elsewhere = func(ctx context.Context, key string, op fleet.Instruction) error {
-			here, err := worker.Perform(ctx, key, op)
-			if !here {
-				return fleet.ErrElsewhere
-			}
-			return err
-		}
 	})
 	return client, worker
 }

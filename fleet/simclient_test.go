@@ -13,7 +13,7 @@ import (
 // openClient starts a process that runs nothing. The machines have to find its changes
 // in the store.
 func (w *world) openClient(ctx context.Context) (err error) {
-	w.client, err = fleet.Open(ctx, fleet.Options{Store: w.db, Project: "p", Owner: "client", Journal: w.dir, Logger: quiet(), MaxLive: fleet.NoCLIs, Elsewhere: w.elsewhere})
+	w.client, err = fleet.Open(ctx, fleet.Options{Store: w.db, Project: "p", Owner: "client", Journal: w.dir, Logger: quiet(), MaxLive: fleet.NoCLIs, Bus: w.bus})
 	return err
 }
 
@@ -23,16 +23,6 @@ func (w *world) either(f *fleet.Fleet) *fleet.Fleet {
 		return w.client
 	}
 	return f
-}
-
-// elsewhere reaches the machine that runs a conversation.
-func (w *world) elsewhere(ctx context.Context, key string, op fleet.Instruction) error {
-	for _, m := range w.fleets {
-		if here, err := m.fleet.Perform(ctx, key, op); here {
-			return err
-		}
-	}
-	return fleet.ErrElsewhere
 }
 
 // meant returns the prompts whose turn an interrupt can be meant for: those that have

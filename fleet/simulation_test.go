@@ -90,7 +90,7 @@ func (s *tally) String() string {
 // simulate runs one seed. A goroutine that is left over is a deadlock of the
 // bubble, which panics.
 func simulate(t *testing.T, seed uint64, dir string, sum *tally) {
-	w := &world{rng: rand.New(rand.NewPCG(seed, 11)), db: store.Memory(), dir: dir, ran: make(map[string]int), asked: make(map[string]int), callOf: make(map[string]string), dropped: make(map[string]bool), stoppedAt: make(map[string][]*machine)}
+	w := &world{rng: rand.New(rand.NewPCG(seed, 11)), db: store.Memory(), bus: newRadio(), dir: dir, ran: make(map[string]int), asked: make(map[string]int), callOf: make(map[string]string), dropped: make(map[string]bool), stoppedAt: make(map[string][]*machine)}
 	w.service = newService(w, seed)
 	w.unfenced = func(what string) { w.fault("without a fence: %s", what) }
 	report := func(format string, args ...any) {
@@ -141,6 +141,7 @@ type world struct {
 	db     *store.MemoryStore
 	dir    string
 	fleets []*machine
+	bus    *radio
 	client *fleet.Fleet // a process without CLIs, which never fails
 	// lifetime is how long questions can be decided; 0 is for ever.
 	lifetime time.Duration
@@ -426,7 +427,7 @@ func (w *world) open(ctx context.Context, calm bool) {
 	}
 	o := fleet.Options{
 		Store: faulty(w.db, m), Project: "p", Owner: m.name, Journal: w.dir, Logger: quiet,
-		Elsewhere: w.elsewhere, MaxLive: m.slots, IdleAfter: 20 * time.Second, Grace: 10 * time.Second, Attempts: 3 + w.rng.IntN(4),
+		Bus: handle{Bus: w.bus, cut: m.isDead}, MaxLive: m.slots, IdleAfter: 20 * time.Second, Grace: 10 * time.Second, Attempts: 3 + w.rng.IntN(4),
 		DayBudgetUSD: 1000, // which is never spent, but counted
 		Gate: &approval.Options{
 			Patience:   30 * time.Second,

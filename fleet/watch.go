@@ -72,12 +72,13 @@ func (r *roster) busy(c *conversation) bool {
 	return c.Awake || len(c.waiting) > 0
 }
 
-// news passes messages and the ends of prompts on to listeners in this process and, by
-// Options.Live, in others.
+// news passes messages and the ends of prompts on to listeners in this process and, over
+// the Bus, in others.
 type news struct {
 	opts   *Options
 	store  *announcer
 	roster *roster
+	peers  *peers
 }
 
 // publish passes a message or an error on to the readers of the conversation and to the

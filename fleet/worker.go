@@ -100,14 +100,14 @@ func (w *worker) catchUp(ctx context.Context, mode permission.Mode, model string
 			return err
 		}
 		w.rec = rec
-		var op Instruction
+		var op instruction
 		if rec.Mode != mode {
 			op.Mode = &rec.Mode
 		}
 		if rec.Model != model {
 			op.Model = &rec.Model
 		}
-		if op == (Instruction{}) {
+		if op == (instruction{}) {
 			return nil
 		}
 		err = op.apply(ctx, w.session, w.own)

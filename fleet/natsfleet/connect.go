@@ -14,7 +14,7 @@ import (
 type Client struct {
 	*fleet.Fleet
 	store *Store
-	live  *live
+	bus   *bus
 }
 
 var _ fleet.Conversations = (*Client)(nil)
@@ -25,13 +25,13 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := s.newLive(o.Project)
-	f, err := fleet.Open(ctx, fleet.Options{Store: s, Project: o.Project, MaxLive: fleet.NoCLIs, Elsewhere: s.elsewhereIn(o.Project), Live: l, Logger: o.Logger})
+	b := s.newBus()
+	f, err := fleet.Open(ctx, fleet.Options{Store: s, Project: o.Project, MaxLive: fleet.NoCLIs, Bus: b, Logger: o.Logger})
 	if err != nil {
-		l.close()
+		b.close()
 		return nil, errors.Join(err, s.Close())
 	}
-	return &Client{f, s, l}, nil
+	return &Client{f, s, b}, nil
 }
 
 // openProject opens the store of a fleet that has a project.
@@ -45,7 +45,7 @@ func openProject(ctx context.Context, o Options) (*Store, error) {
 // Close ends the client. It does not affect the prompts.
 func (c *Client) Close(ctx context.Context) error {
 	err := c.Fleet.Close(ctx)
-	c.live.close()
+	c.bus.close()
 	return errors.Join(err, c.store.Close())
 }
 
@@ -54,8 +54,8 @@ func (c *Client) Close(ctx context.Context) error {
 type WorkerOptions struct {
 	Options
 	// Fleet configures how conversations run, as on one machine. Its Store,
-	// Project, Elsewhere and Live are set by the worker. Runs chooses the
-	// conversations, for example by the labels in their keys.
+	// Project and Bus are set by the worker. Runs chooses the conversations, for
+	// example by the labels in their keys.
 	Fleet fleet.Options
 }
 
@@ -65,8 +65,8 @@ type WorkerOptions struct {
 type Worker struct {
 	*fleet.Fleet
 	store *Store
-	live  *live
-	stop  func()
+	bus   *bus
+	stop  func() // what keeps the archive
 }
 
 var _ fleet.Conversations = (*Worker)(nil)
@@ -78,31 +78,21 @@ func StartWorker(ctx context.Context, o WorkerOptions) (*Worker, error) {
 		return nil, err
 	}
 	fo := o.Fleet
-	l := s.newLive(o.Project)
-	fo.Store, fo.Project, fo.Elsewhere, fo.Live = s, o.Project, s.elsewhereIn(o.Project), l
+	b := s.newBus()
+	fo.Store, fo.Project, fo.Bus = s, o.Project, b
 	if fo.Logger == nil {
 		fo.Logger = o.Logger
 	}
 	f, err := fleet.Open(ctx, fo)
 	if err != nil {
-		l.close()
-		return nil, errors.Join(err, s.Close())
-	}
-	stop, err := s.answer(ctx, o.Project, f)
-	var endLive func()
-	if err == nil {
-		endLive, err = l.tell(f)
-	}
-	if err != nil {
-		err = errors.Join(err, f.Close(ctx))
-		l.close()
+		b.close()
 		return nil, errors.Join(err, s.Close())
 	}
 	endArchive := func() {}
 	if s.streamed.archive != nil {
 		endArchive = s.streamed.archiveNowAndThen(o.Project, o.archiveAfter())
 	}
-	return &Worker{f, s, l, func() { stop(); endLive(); endArchive() }}, nil
+	return &Worker{f, s, b, endArchive}, nil
 }
 
 // Close drains the worker, see [fleet.Fleet.Close]: nothing new is begun, turns may
@@ -111,6 +101,6 @@ func StartWorker(ctx context.Context, o WorkerOptions) (*Worker, error) {
 func (w *Worker) Close(ctx context.Context) error {
 	err := w.Fleet.Close(ctx)
 	w.stop()
-	w.live.close()
+	w.bus.close()
 	return errors.Join(err, w.store.Close())
 }

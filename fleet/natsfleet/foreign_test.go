@@ -3,11 +3,13 @@ package natsfleet_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -225,7 +227,7 @@ func TestForeignMessagesInAFleet(t *testing.T) {
 			stranger.store(subject, m.Header, m.Data)
 			stranger.say(strings.Replace(subject, "claude.", "claude.stored.", 1), m.Data)
 		}
-		for _, subject := range []string{"claude.stored.r.p", "claude.stored.x.p.y.z", "claude.live.p.ada", "claude.spoken.p.ada", "claude.ask.p.ada", "claude.ask.p.nobody"} {
+		for _, subject := range []string{"claude.stored.r.p", "claude.stored.x.p.y.z", "claude.bus.live|p|ada", "claude.bus.requests|p", "claude.bus.replies|p|x"} {
 			stranger.say(subject, m.Data)
 		}
 		for info, err := range client.List(t.Context()) {
@@ -260,8 +262,8 @@ func TestForeignMessageInAQueue(t *testing.T) {
 	}
 }
 
-// A foreign client answers in place of the worker.
-func TestForeignAnswers(t *testing.T) {
+// Nonsense in place of a worker's reply is left out: the conversation runs nowhere.
+func TestForeignReplies(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	client := connect(t, c.URL())
@@ -269,19 +271,28 @@ func TestForeignAnswers(t *testing.T) {
 	if _, err := client.Send(t.Context(), "ada", fleet.Prompt{Text: "one"}); err != nil {
 		t.Fatal(err)
 	}
-	for _, data := range []string{"", "nonsense", "[]", `{"error":7}`} {
-		sub, err := stranger.nc.Subscribe("claude.ask.>", func(m *nats.Msg) { _ = m.Respond([]byte(data)) })
-		if err != nil {
-			t.Fatal(err)
+	var asked atomic.Int64
+	sub, err := stranger.nc.Subscribe("claude.bus.requests|p", func(m *nats.Msg) {
+		var q struct{ ID, From string }
+		if err := json.Unmarshal(m.Data, &q); err != nil || q.ID == "" || q.From == "" {
+			t.Errorf("the request %s: %v", m.Data, err)
 		}
-		if err := stranger.nc.Flush(); err != nil {
-			t.Fatal(err)
+		asked.Add(1)
+		for _, reply := range []string{"", "nonsense", "[]", `{"error":7}`, `{"id":"x","error":"of another request"}`, fmt.Sprintf(`{"id":%q,"error":7}`, q.ID)} {
+			_ = stranger.nc.Publish("claude.bus.replies|p|"+q.From, []byte(reply))
 		}
-		if err := client.SetModel(t.Context(), "ada", "opus"); err == nil || !strings.Contains(err.Error(), "the answer cannot be read") {
-			t.Errorf("an answer %q: %v", data, err)
-		}
-		if err := sub.Unsubscribe(); err != nil {
-			t.Fatal(err)
-		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	if err := stranger.nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.SetModel(t.Context(), "ada", "opus"); err != nil || asked.Load() != 1 {
+		t.Errorf("SetModel: %v, asked %d times", err, asked.Load())
+	}
+	if info, err := client.Get(t.Context(), "ada"); err != nil || info.Model != "opus" {
+		t.Errorf("chosen is %q, %v", info.Model, err)
 	}
 }

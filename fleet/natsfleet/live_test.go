@@ -136,7 +136,7 @@ func noise(t *testing.T, url string) {
 	}
 	defer nc.Close()
 	for _, data := range []string{"", "nonsense", `{"run":"x"}`, `{"run":"x","number":1}`, `{"run":"y","number":7,"message":{"type":"result"}}`, `{"run":"z","number":1,"message":[]}`} {
-		if err := nc.Publish("claude.live.p.ada", []byte(data)); err != nil {
+		if err := nc.Publish("claude.bus.live|p|ada", []byte(data)); err != nil {
 			t.Fatal(err)
 		}
 	}

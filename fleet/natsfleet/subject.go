@@ -20,9 +20,7 @@ import (
 //	NAME.l.PROJECT.LEASE.f.N       carries a condition of the Nth change of a batch: a folder is empty, a record is as it was
 //	NAME.b.PROCESS.$               the mark of a process, see stream.mark
 //	NAME.stored.…                  what the server announces when it has stored something
-//	NAME.ask.PROJECT.CONVERSATION  requests to the process that runs a conversation
-//	NAME.live.PROJECT.CONVERSATION what is being said in a conversation
-//	NAME.spoken.PROJECT.CONVERSATION requests for all that is being said in it
+//	NAME.bus.TOPIC                 what processes send each other and nothing stores, see [fleet.Bus]
 //
 // A token "$" at the end is a barrier, see stream.collect.
 type layout struct{ name string }
@@ -112,14 +110,4 @@ func (l layout) stored() []string {
 	return all
 }
 
-func (l layout) ask(project, key string) string {
-	return strings.Join([]string{l.name, "ask", token(project), token(key)}, ".")
-}
-
-func (l layout) live(project, key string) string {
-	return strings.Join([]string{l.name, "live", token(project), token(key)}, ".")
-}
-
-func (l layout) spoken(project, key string) string {
-	return strings.Join([]string{l.name, "spoken", token(project), token(key)}, ".")
-}
+func (l layout) bus(topic string) string { return l.name + ".bus." + token(topic) }

@@ -1,0 +1,218 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/uuid"
+)
+
+// peers asks the process that runs a conversation, over the Bus, and answers for the
+// conversations that run here. All processes get a request; only the one that runs the
+// conversation replies.
+type peers struct {
+	opts    *Options
+	ctx     context.Context // ends with Close
+	running *sync.WaitGroup
+	roster  *roster
+	self    string // names this process in requests
+
+	mu      sync.Mutex
+	waiting map[string]chan<- reply // by request
+}
+
+const (
+	// replyBound is how long the process that runs a conversation may take to reply.
+	replyBound = 5 * time.Second
+	// replyAgain is how long a request for live text waits before it is sent again.
+	replyAgain = 500 * time.Millisecond
+)
+
+// request is what one process asks of another.
+type request struct {
+	ID   string `json:"id"`
+	From string `json:"from"`
+	Key  string `json:"key"`
+	// Do is the instruction to carry out. Without one the live text is asked for.
+	Do *instruction `json:"do,omitzero"`
+}
+
+// reply is the answer to a request.
+type reply struct {
+	ID    string     `json:"id"`
+	Live  *liveState `json:"live,omitzero"`
+	Error string     `json:"error,omitzero"`
+	// Option is the choice that the CLI refused: the caller must not keep it.
+	Option *refusedOption `json:"option,omitzero"`
+}
+
+// refusedOption is a [claude.OptionError] on its way to another process.
+type refusedOption struct {
+	Field   string `json:"field"`
+	Problem string `json:"problem"`
+}
+
+func newPeers(ctx context.Context, o *Options, running *sync.WaitGroup, r *roster) *peers {
+	return &peers{opts: o, ctx: ctx, running: running, roster: r, self: uuid.New(), waiting: make(map[string]chan<- reply)}
+}
+
+// open subscribes to replies and, in a process that runs conversations, to requests. do
+// carries out an instruction and reports whether the conversation runs here.
+func (p *peers) open(ctx context.Context, do func(ctx context.Context, key string, op instruction) (here bool, err error)) error {
+	if p.opts.Bus == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, replyBound)
+	defer cancel()
+	stop, err := p.opts.Bus.Subscribe(ctx, replyTopic(p.opts.Project, p.self), p.take)
+	if err != nil {
+		return fmt.Errorf("claude: fleet: Options.Bus: %w", err)
+	}
+	stops := []func(){stop}
+	if p.opts.MaxLive != NoCLIs {
+		stop, err := p.opts.Bus.Subscribe(ctx, requestTopic(p.opts.Project), func(message []byte) { p.answer(message, do) })
+		if err != nil {
+			stops[0]()
+			return fmt.Errorf("claude: fleet: Options.Bus: %w", err)
+		}
+		stops = append(stops, stop)
+	}
+	p.running.Go(func() {
+		<-p.ctx.Done()
+		for _, stop := range stops {
+			stop()
+		}
+	})
+	return nil
+}
+
+// instruct has an instruction carried out by the process that runs a conversation. The
+// error is [ErrElsewhere] if none replies.
+func (p *peers) instruct(ctx context.Context, key string, op instruction) error {
+	r, err := p.ask(ctx, request{Key: key, Do: &op})
+	if err != nil {
+		return err
+	}
+	return r.err()
+}
+
+// live returns the live text of a conversation, from the process that runs it.
+func (p *peers) live(ctx context.Context, key string) (*liveState, error) {
+	r, err := p.ask(ctx, request{Key: key})
+	if err == nil && r.Live == nil {
+		err = r.err()
+	}
+	return r.Live, err
+}
+
+// ask sends a request, and waits for the reply.
+func (p *peers) ask(ctx context.Context, q request) (reply, error) {
+	if p.opts.Bus == nil {
+		return reply{}, &ConversationError{q.Key, ErrElsewhere}
+	}
+	q.ID, q.From = uuid.New(), p.self
+	message, err := jsonx.Marshal(q)
+	if err != nil {
+		return reply{}, err
+	}
+	came := make(chan reply, 1)
+	p.mu.Lock()
+	p.waiting[q.ID] = came
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		delete(p.waiting, q.ID)
+		p.mu.Unlock()
+	}()
+	late := time.NewTimer(replyBound)
+	defer late.Stop()
+	var again <-chan time.Time // an instruction may not be carried out twice
+	if q.Do == nil {
+		ticker := time.NewTicker(replyAgain)
+		defer ticker.Stop()
+		again = ticker.C
+	}
+	for {
+		p.opts.Bus.Publish(requestTopic(p.opts.Project), message)
+		select {
+		case r := <-came:
+			return r, nil
+		case <-again: // the request or its reply may be lost
+		case <-late.C:
+			return reply{}, &ConversationError{q.Key, ErrElsewhere}
+		case <-ctx.Done():
+			return reply{}, context.Cause(ctx)
+		case <-p.ctx.Done():
+			return reply{}, ErrClosed
+		}
+	}
+}
+
+// take hands a reply to its caller.
+func (p *peers) take(message []byte) {
+	var r reply
+	if jsonx.Unmarshal(message, &r) != nil {
+		return // a foreign program sent it
+	}
+	p.mu.Lock()
+	waiter := p.waiting[r.ID]
+	delete(p.waiting, r.ID)
+	p.mu.Unlock()
+	if waiter != nil {
+		waiter <- r // has room for one
+	}
+}
+
+// answer replies to a request if the conversation runs here. A slow one does not delay
+// the others.
+func (p *peers) answer(message []byte, do func(context.Context, string, instruction) (bool, error)) {
+	var q request
+	if jsonx.Unmarshal(message, &q) != nil || q.ID == "" || q.From == "" {
+		return // a foreign program sent it
+	}
+	p.running.Go(func() {
+		r, here := reply{ID: q.ID}, false
+		if q.Do == nil {
+			r.Live, here = p.roster.liveState(q.Key)
+		} else {
+			ctx, cancel := context.WithTimeout(p.ctx, replyBound)
+			defer cancel()
+			var err error
+			here, err = do(ctx, q.Key, *q.Do)
+			r.fail(err)
+		}
+		if !here {
+			return
+		}
+		if message, err := jsonx.Marshal(r); err == nil {
+			p.opts.Bus.Publish(replyTopic(p.opts.Project, q.From), message)
+		}
+	})
+}
+
+// fail puts an error into a reply. nil is success.
+func (r *reply) fail(err error) {
+	if err == nil {
+		return
+	}
+	r.Error = err.Error()
+	if refused, ok := errors.AsType[*claude.OptionError](err); ok {
+		r.Option = &refusedOption{refused.Field, refused.Problem}
+	}
+}
+
+// err is the error that the other process had, or nil.
+func (r *reply) err() error {
+	switch {
+	case r.Option != nil:
+		return fmt.Errorf("the process that runs it answers: %w", &claude.OptionError{Field: r.Option.Field, Problem: r.Option.Problem})
+	case r.Error != "":
+		return fmt.Errorf("the process that runs it answers: %s", r.Error)
+	}
+	return nil
+}
