@@ -20,10 +20,17 @@ type Tail struct {
 	Prompts []api.Prompt
 }
 
-// tail returns the last events before a number, of all if it is 0.
+// tail returns the last events before a number, of all if it is 0. The last of all stay in
+// memory, because an open page loads them again and again.
 func (l *eventLog) tail(ctx context.Context, before int64, limit int) (Tail, error) {
 	limit = max(0, limit)
 	t, first := l.tailInMemory(before, limit)
+	if missing := limit - len(t.Events); before <= 0 && missing > 0 && first > 1 {
+		if err := l.recall(ctx, first-int64(missing)); err != nil {
+			return t, err
+		}
+		t, first = l.tailInMemory(before, limit)
+	}
 	if before > 0 {
 		first = min(first, before)
 	}
