@@ -35,6 +35,6 @@
 //
 // [SSH] starts the CLI on another machine, through the same helper. The files of the
 // launch and the secrets in its environment travel over the connection's standard input,
-// not on a command line. A connection that is cut, or silent for eight seconds, ends the
+// not on a command line. A connection that is cut, or silent for six seconds, ends the
 // CLI there with everything it has started.
 package sandbox

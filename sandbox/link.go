@@ -16,7 +16,7 @@ import (
 // helper hears nothing for longer than silence and ends everything there.
 const (
 	beat    = 2 * time.Second
-	silence = 8 * time.Second
+	silence = 6 * time.Second
 )
 
 var errBufferFull = bufio.ErrBufferFull

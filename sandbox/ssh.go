@@ -17,7 +17,7 @@ import (
 //
 // A cut connection would leave the CLI and its tools running there. So ssh starts a
 // helper, which ends all of them when the connection ends, or when it has been silent for
-// eight seconds. The files of the launch travel over the same connection and are
+// six seconds. The files of the launch travel over the same connection and are
 // removed when the CLI ends.
 //
 // Cwd and CLIPath of the options are paths there. If ANTHROPIC_BASE_URL names a port of this
