@@ -2,14 +2,19 @@ package serve_test
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"io"
 	"iter"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
@@ -84,9 +89,10 @@ func TestNotifyOfEach(t *testing.T) {
 }
 
 // A person who is asked something is notified once, with a link and without the agent's
-// text.
+// text. The notice is signed as its receiver got it.
 func TestNotify(t *testing.T) {
 	t.Parallel()
+	const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 	type notice struct {
 		header http.Header
 		body   string
@@ -99,7 +105,7 @@ func TestNotify(t *testing.T) {
 				got <- notice{r.Header, string(body)}
 			}))
 			defer hook.Close()
-			n := &serve.Notifier{URL: hook.URL, Form: form, Base: "https://claude.example/", Logger: slog.New(slog.DiscardHandler)}
+			n := &serve.Notifier{URL: hook.URL, Form: form, Base: "https://claude.example/", Secret: secret, Logger: slog.New(slog.DiscardHandler)}
 			r := newRig(t, store.Memory(), func(o *serve.Options) { o.Notify = n.Start(t.Context()) })
 			ada := r.as("ada", api.Operator)
 			own := ada.begin("tool secret")
@@ -113,6 +119,9 @@ func TestNotify(t *testing.T) {
 				form == serve.NotifyJSON && (!strings.Contains(first.body, link) || first.header.Get("Content-Type") != "application/json") {
 				t.Errorf("%v %s", first.header, first.body)
 			}
+			if got, want := first.header.Get("webhook-signature"), signatureOf(t, secret, first.header, first.body); got != want || first.header.Get("webhook-id") != "approval_"+asked.ID {
+				t.Errorf("it is signed %q, and the receiver has %q: %v", got, want, first.header)
+			}
 			want[api.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
 			ada.follow("/v1/conversations/"+own.ID+"/events", untilTurns(1))
 			if len(got) != 0 {
@@ -120,4 +129,20 @@ func TestNotify(t *testing.T) {
 			}
 		})
 	}
+}
+
+// signatureOf computes the signature of a notice as its receiver does, by Standard Webhooks.
+func signatureOf(t *testing.T, secret string, h http.Header, body string) string {
+	t.Helper()
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stamp := h.Get("webhook-timestamp")
+	if at, err := strconv.ParseInt(stamp, 10, 64); err != nil || time.Since(time.Unix(at, 0)).Abs() > 5*time.Minute {
+		t.Errorf("it was sent at %q", stamp)
+	}
+	mac := hmac.New(sha256.New, key)
+	_, _ = mac.Write([]byte(h.Get("webhook-id") + "." + stamp + "." + body)) // never fails
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
