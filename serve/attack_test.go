@@ -2,12 +2,16 @@ package serve_test
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/serve/api"
@@ -72,6 +76,45 @@ func TestOtherSitesChangeNothing(t *testing.T) {
 	if got := ada.do("DELETE", at, nil, "Origin", r.http.URL, "Sec-Fetch-Site", "same-origin"); got.status != http.StatusNoContent {
 		t.Errorf("the page itself cannot delete: %d %s", got.status, got.body)
 	}
+}
+
+// Connections that send half of a body end soon, wherever they lead and however many they
+// are: the server does not wait for strangers. Users have longer, for pictures on slow lines.
+func TestHalfSentBodies(t *testing.T) {
+	t.Parallel()
+	inBubble(t, nil, func(t *testing.T, r *rig) {
+		listener := &pipes{make(chan net.Conn), make(chan struct{})}
+		server := &http.Server{Handler: r.server}
+		go server.Serve(listener)
+		defer server.Close()
+		token := r.bearerOf("ada", api.Operator).Get("Authorization")
+		var ended sync.WaitGroup
+		for _, c := range []struct {
+			path, token string
+			most        time.Duration
+		}{
+			{"/v1/login", "", 15 * time.Second}, {"/v1/conversations", "", 15 * time.Second}, {"/ag-ui/shop", "", 15 * time.Second},
+			{"/v1/conversations", token, 3 * time.Minute},
+		} {
+			for range 50 {
+				client, there := net.Pipe()
+				listener.conns <- named{there, listener.Addr()}
+				ended.Go(func() {
+					defer client.Close()
+					begun := time.Now()
+					_ = client.SetDeadline(begun.Add(time.Hour))
+					_, err := fmt.Fprintf(client, "POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: %s\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{", c.path, c.token)
+					if err == nil {
+						_, err = io.Copy(io.Discard, client)
+					}
+					if took := time.Since(begun); took > c.most {
+						t.Errorf("%s with the token %.8q stayed for %s: %v", c.path, c.token, took, err)
+					}
+				})
+			}
+		}
+		ended.Wait()
+	})
 }
 
 // leaving is the context of a request whose client goes away when it was looked at
