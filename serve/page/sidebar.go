@@ -12,6 +12,7 @@ const maxSide = 40
 type sideView struct {
 	Items []api.Conversation
 	More  bool
+	Shown string // the conversation beside them: its reader is looking at what is new there
 }
 
 // besides returns the frame with the conversations beside the one that is shown, those
@@ -19,8 +20,8 @@ type sideView struct {
 // enough: the list of all conversations costs more than one of them, which is loaded after
 // each message.
 func besides(service *serve.Service, q *request) (frame, error) {
-	var view sideView
+	view := sideView{Shown: q.FormValue("shown")}
 	var err error
-	view.Items, view.More, err = service.Beside(q.Context(), q.user, q.FormValue("shown"), maxSide)
+	view.Items, view.More, err = service.Beside(q.Context(), q.user, view.Shown, maxSide)
 	return frame{Title: "Conversations", Screen: "sidebar", User: q.user, Body: view}, err
 }

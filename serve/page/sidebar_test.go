@@ -26,6 +26,14 @@ func TestSidebar(t *testing.T) {
 	if status != http.StatusOK || first < 0 || second < first || !strings.Contains(body, private.ID) {
 		t.Errorf("%d, %d, %d: %s", status, first, second, body)
 	}
+	// What is new is marked, but for the conversation that is being read.
+	fresh := func(shown string) int {
+		_, body := get(t, r.client(ada), r.http.URL+"/sidebar?shown="+strings.TrimPrefix(shown, "/c/"))
+		return strings.Count(body, `class="fresh"`)
+	}
+	if all, others := fresh(""), fresh(quiet); all == 0 || others != all-1 {
+		t.Errorf("%d are marked as new, %d beside one of them", all, others)
+	}
 	if _, body := get(t, r.client(api.User{Name: "eve", Role: api.Viewer}), r.http.URL+"/sidebar"); strings.Contains(body, private.ID) || !strings.Contains(body, quiet) {
 		t.Errorf("another user sees %s", body)
 	}
