@@ -1,6 +1,9 @@
 package page_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -8,7 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // cardID finds the approvals on a screen.
@@ -129,5 +134,73 @@ func TestFilterStays(t *testing.T) {
 	}
 	if status, screen := get(t, &http.Client{Jar: newJar(t)}, r.http.URL+"/?q=clean&kind=tool"); status != http.StatusUnauthorized || !strings.Contains(screen, `name="to" value="/?kind=tool&amp;q=clean"`) {
 		t.Errorf("%d: the login does not lead back to the filter", status)
+	}
+}
+
+// asks puts a call of a conversation before people, without an agent that makes it.
+func (r *rig) asks(path string, n int, suggestions ...string) (id string) {
+	r.t.Helper()
+	q, err := approval.NewQuestions(r.db, "p").Ask(r.t.Context(), approval.Question{
+		Conversation: strings.Replace(strings.TrimPrefix(path, "/c/"), "~", "/", 1), Tool: "Bash", ToolUseID: fmt.Sprint("toolu_", n), Cwd: r.dir,
+		Input: json.RawMessage(fmt.Sprintf(`{"command":"make part-%d"}`, n)), Suggestions: suggestions,
+	}, store.Fence{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return q.ID
+}
+
+// However many decisions wait, the screens of the inbox have each of them once, with the
+// total, and lead to each other. A decision leads back to its screen.
+func TestInboxOfMany(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	const all = 401
+	paths := make([]string, 3)
+	for i := range paths {
+		paths[i] = r.begin("shop-api", fmt.Sprint("hello ", i))
+		r.settled(paths[i])
+	}
+	for i := range all {
+		r.asks(paths[i%len(paths)], i)
+	}
+	for range r.fleet.Approvals().Watch(t.Context(), approval.Filter{}) {
+		if in, err := r.server.Service().Inbox(t.Context(), ada, api.ApprovalQuery{}); err != nil || in.Total == all {
+			break
+		}
+	}
+	c, seen := r.client(ada), make(map[string]int)
+	link := regexp.MustCompile(`<a href="([^"]+)" rel="next">`)
+	at := "/"
+	for _, want := range []string{"1 to 200", "201 to 400", "401 to 401"} {
+		_, screen := get(t, c, r.http.URL+at)
+		if !strings.Contains(screen, fmt.Sprintf("<title>(%d) Inbox", all)) || !strings.Contains(screen, fmt.Sprintf("%d decisions waiting, %s here", all, want)) {
+			t.Errorf("%s does not count: %.3000s", at, screen)
+		}
+		ids := cards(screen)
+		for _, id := range ids {
+			seen[id]++
+		}
+		if back := `name="back" value="` + html.EscapeString(at) + `"`; strings.Count(screen, back) < len(ids) {
+			t.Errorf("%d of the decisions of %s lead back", strings.Count(screen, back), at)
+		}
+		if heads := strings.Count(screen, `class="section group"`); (heads > 0) != (len(ids) > 1) {
+			t.Errorf("%s has %d cards and %d headings of conversations", at, len(ids), heads)
+		}
+		at = ""
+		if next := link.FindStringSubmatch(screen); next != nil {
+			at = html.UnescapeString(next[1])
+		}
+	}
+	if at != "" {
+		t.Errorf("the last screen leads to %s", at)
+	}
+	for id, n := range seen {
+		if n != 1 {
+			t.Errorf("%s is there %d times", id, n)
+		}
+	}
+	if len(seen) != all {
+		t.Errorf("%d of %d are there", len(seen), all)
 	}
 }
