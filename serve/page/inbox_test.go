@@ -204,3 +204,26 @@ func TestInboxOfMany(t *testing.T) {
 		t.Errorf("%d of %d are there", len(seen), all)
 	}
 }
+
+// Each rule that an approval can remember is described in words that are on the screen:
+// a phone shows no titles of buttons.
+func TestWordsOfRules(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	path := r.begin("shop-api", "hello")
+	r.settled(path)
+	id := r.asks(path, 1, "Bash(make part-1)", "Bash(make:*)", "Bash")
+	r.pending(1)
+	_, screen := get(t, r.client(ada), r.http.URL+"/a/"+id)
+	text := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(screen, ""))
+	for _, want := range []string{"run exactly this command", "run commands that begin with \u201cmake\u201d", "use Bash with any input"} {
+		if strings.Count(text, want+" in this conversation without asking.") != 1 {
+			t.Errorf("the screen does not say %q: %s", want, text)
+		}
+	}
+	for i := range 3 {
+		if strings.Count(screen, fmt.Sprintf(`value="remember %d"`, i)) != 1 {
+			t.Errorf("no button remembers rule %d", i)
+		}
+	}
+}
