@@ -12,7 +12,7 @@ import (
 )
 
 // narrow lists the texts that are broken over lines in a column of fewer than twelve
-// characters, and those that are cut off without a sign.
+// characters, or cut off in one.
 const narrow = `(() => {
 	document.querySelectorAll("details:not(.me)").forEach(d => { d.open = true });
 	const found = new Set(), walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), blocks = new Map();
@@ -31,8 +31,8 @@ const narrow = `(() => {
 	}
 	const ruler = document.createElement("canvas").getContext("2d");
 	for (const [block, { text, lines }] of blocks) {
-		if (lines.size < 2 || text.length < 13) continue;
-		const style = getComputedStyle(block);
+		const style = getComputedStyle(block), cut = style.overflowX !== "visible" && block.scrollWidth > block.clientWidth;
+		if (lines.size < 2 && !cut || text.length < 13) continue;
 		ruler.font = style.font;
 		const letter = ruler.measureText("abcdefghijklmnopqrstuvwxyz").width / 26;
 		const width = block.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
@@ -85,4 +85,25 @@ func TestReadableAtAllWidths(t *testing.T) {
 	screens["rewind"] = r.edited()
 	readable(t, b, r.http.URL, screens)
 	complaints(t, r, b, "404 (Not Found)")
+}
+
+// On a phone nobody allows a call because it is easier: "Allow" and "Deny" are beside each
+// other, equally large, and large enough for a thumb.
+func TestEqualReach(t *testing.T) {
+	r := newRig(t)
+	b := chromium.Open(t)
+	r.open(b)
+	r.begin("shop-api", "Fix the rounding")
+	r.begin("docs", "Clean the build directory")
+	r.pending(2)
+	for _, width := range []int{320, 390} {
+		b.Resize(width, 844, "light")
+		b.Load(t, r.http.URL+"/")
+		b.Wait(t, `document.querySelectorAll(".card").length === 2`)
+		b.Want(t, `[...document.querySelectorAll(".card")].map(card => {
+			const [allow, deny] = ["allow", "deny"].map(verb => card.querySelector("form.decide > .buttons [value=" + verb + "]").getBoundingClientRect());
+			return allow.top === deny.top && allow.height === deny.height && Math.abs(allow.width - deny.width) < 1 && deny.height >= 44 && deny.width > innerWidth / 3;
+		}).join()`, "true,true")
+	}
+	complaints(t, r, b)
 }
