@@ -68,6 +68,9 @@ func (t *liveText) take(e *message.StreamEvent, offset int) bool {
 		return false
 	}
 	i := slices.IndexFunc(t.blocks, func(b api.Block) bool { return b.Block == e.Index })
+	if i < 0 && offset > 0 {
+		return false // its beginning is not known here: it is shown once its line has all of it
+	}
 	if i < 0 {
 		t.blocks = append(t.blocks, api.Block{Message: t.message, Block: e.Index, Kind: kind})
 		i = len(t.blocks) - 1

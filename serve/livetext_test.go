@@ -109,6 +109,22 @@ func TestTextOfOtherServerIsNotLive(t *testing.T) {
 	}
 }
 
+// A line that is late, of a message that nobody saw being written, takes away what is being
+// written. The rest of it alone is not shown as if it were the text.
+func TestLiveTextHasItsBeginning(t *testing.T) {
+	t.Parallel()
+	var live liveText
+	live.take(piece("m2", 0, "You said: and th"), 0)
+	live.said([]byte(`{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"It says: built"}]}}`))
+	if live.take(piece("m2", 0, "en?"), 16) || len(live.blocks) != 0 {
+		t.Errorf("what is being written is %+v", live.blocks)
+	}
+	live.take(piece("m2", 0, "You said: and then?"), 0) // a reading that begins again
+	if len(live.blocks) != 1 || live.blocks[0].Text != "You said: and then?" {
+		t.Errorf("after another reading it is %+v", live.blocks)
+	}
+}
+
 // The ids of conversations in addresses can be read back, whatever their keys are.
 func TestIDs(t *testing.T) {
 	t.Parallel()
