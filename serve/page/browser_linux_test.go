@@ -350,4 +350,11 @@ func TestPictures(t *testing.T) {
 	if *update {
 		b.Screenshot(t, "../../docs/serve-sessions.png")
 	}
+	b.Resize(390, 844, "light")
+	b.Load(t, r.http.URL+"/h")
+	b.Eval(t, `document.querySelector("h2.section").scrollIntoView({ block: "center" })`)
+	r.atHome(b)
+	if *update {
+		b.Screenshot(t, "../../docs/serve-phone-sessions.png")
+	}
 }
