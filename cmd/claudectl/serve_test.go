@@ -277,6 +277,19 @@ func TestServeRulesOfPresets(t *testing.T) {
 		}
 	}
 	call.Cwd = dir
+	call.ToolInput = json.RawMessage(`{"command":"git push"}`)
+	for preset, want := range map[string]string{"strict": `no rule of the preset "strict" allows Bash`, "loose": `the preset "loose" allows Bash only by Bash(go test:*)`} {
+		p.of = func(context.Context) (string, error) { return preset, nil }
+		if reason, _ := p.needs(t.Context(), call); reason != want {
+			t.Errorf("the reason is %q, want %q", reason, want)
+		}
+	}
+	for range maxRules {
+		p.all[1].Options.AllowedTools = append(p.all[1].Options.AllowedTools, "Bash(ls)", "Edit")
+	}
+	if reason, _ := p.needs(t.Context(), call); reason != `the preset "loose" allows Bash only by Bash(go test:*), Bash(ls), Bash(ls), Bash(ls), Bash(ls) and 1 more` {
+		t.Errorf("with many rules: %q", reason)
+	}
 	p.of = func(context.Context) (string, error) { return "loose", errors.New("the store is down") }
 	if _, asks := p.needs(t.Context(), call); !asks {
 		t.Error("nobody is asked although the preset is not known")

@@ -251,14 +251,41 @@ func (p *servePresets) needs(ctx context.Context, in *hook.PreToolUseInput) (str
 	}
 	root := p.rootOf(ctx, name, in.Cwd)
 	if root == "" {
-		return "it is outside of the directories of its preset", true
+		return fmt.Sprintf("it is outside of the directories of the preset %q", name), true
 	}
 	d, err := rules.At(root).Allow()(ctx, in.Request())
 	if err != nil || d.Behavior() != permission.BehaviorAllow {
-		return "no rule of its preset allows it", true
+		return p.why(name, in.ToolName), true
 	}
 	return "", false
 }
+
+// why explains to people that the rules of a preset do not allow a call of a tool, and
+// which they are.
+func (p *servePresets) why(name, tool string) string {
+	var rules []string
+	for i := range p.all {
+		if p.all[i].Name != name {
+			continue
+		}
+		for _, rule := range p.all[i].Options.AllowedTools {
+			if of, _, _ := strings.Cut(rule, "("); strings.TrimSpace(of) == tool {
+				rules = append(rules, rule)
+			}
+		}
+	}
+	if len(rules) == 0 {
+		return fmt.Sprintf("no rule of the preset %q allows %s", name, tool)
+	}
+	more := ""
+	if n := len(rules) - maxRules; n > 0 {
+		rules, more = rules[:maxRules], fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("the preset %q allows %s only by %s%s", name, tool, strings.Join(rules, ", "), more)
+}
+
+// maxRules is how many rules of a preset the reason of a question names.
+const maxRules = 5
 
 // rootOf returns the directory of a preset in which the CLI works, or the conversation's
 // own folder, empty if the CLI is in none of them. Rules are about files there, wherever
