@@ -3,14 +3,15 @@ package natsfleet
 import (
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nats-io/nats.go"
 )
 
-// Live text is not stored, and a frame of it may be larger than a message of the
-// server: the input of a tool, the result of a long turn. Such a frame is sent in
-// pieces.
+// What goes over the bus is not stored, and a message of it, here a frame, may be larger
+// than a message of the server: the input of a tool, the result of a long turn. Such a
+// frame is sent in pieces.
 
 // headerPiece is on each piece: the id of the frame, the piece's number and their count.
 const headerPiece = "Piece"
@@ -37,14 +38,20 @@ func pieceName(id string, number, count int) string {
 	return fmt.Sprintf("%s %d/%d", id, number, count)
 }
 
-// joiner puts frames together. It keeps one unfinished frame: a frame with a
-// missing piece is dropped, and its listeners notice the gap. It is used by one
-// goroutine.
-type joiner struct {
+// joiner puts frames together. Several processes may send theirs at the same time, so it
+// keeps some unfinished frames: one with a missing piece is dropped, and its reader notices
+// the gap or asks again. It is used by one goroutine.
+type joiner struct{ unfinished []unfinished } // the oldest first
+
+// unfinished is a frame whose last pieces have not come.
+type unfinished struct {
 	id     string
 	number int // of the last piece
 	data   []byte
 }
+
+// maxUnfinished is how many frames may be unfinished at once.
+const maxUnfinished = 64
 
 // add takes a message and returns a frame that is whole now, if there is one.
 func (j *joiner) add(m *nats.Msg) (frame []byte, whole bool) {
@@ -57,21 +64,31 @@ func (j *joiner) add(m *nats.Msg) (frame []byte, whole bool) {
 	if _, err := fmt.Sscanf(place, "%d/%d", &number, &count); err != nil || number < 1 || number > count {
 		return nil, false // a foreign program sent it
 	}
-	if number == 1 {
-		*j = joiner{id: id}
-	}
-	if id != j.id || number != j.number+1 || len(j.data)+len(m.Data) > maxFrame {
-		if id == j.id {
-			*j = joiner{}
+	u := unfinished{id: id}
+	if i := slices.IndexFunc(j.unfinished, func(u unfinished) bool { return u.id == id }); i >= 0 {
+		if number > 1 {
+			u = j.unfinished[i]
 		}
+		j.unfinished = slices.Delete(j.unfinished, i, i+1)
+	}
+	if number != u.number+1 || len(u.data)+len(m.Data) > maxFrame {
 		return nil, false
 	}
-	j.number++
-	j.data = append(j.data, m.Data...)
-	if number < count {
-		return nil, false
+	u.number, u.data = number, append(u.data, m.Data...)
+	if number == count {
+		return u.data, true
 	}
-	frame = j.data
-	*j = joiner{}
-	return frame, true
+	j.unfinished = append(j.unfinished, u)
+	for len(j.unfinished) > maxUnfinished || j.bytes() > maxFrame {
+		j.unfinished = slices.Delete(j.unfinished, 0, 1)
+	}
+	return nil, false
+}
+
+// bytes is how much the unfinished frames hold.
+func (j *joiner) bytes() (n int) {
+	for i := range j.unfinished {
+		n += len(j.unfinished[i].data)
+	}
+	return n
 }

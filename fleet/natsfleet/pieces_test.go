@@ -21,7 +21,8 @@ func TestJoiner(t *testing.T) {
 		"first is missing": {"a 2/3=n,a 3/3=e,=two", "two"},
 		"one comes twice":  {"a 1/2=o,a 1/2=o,a 2/2=ne", "one"},
 		"last comes twice": {"a 1/2=o,a 2/2=ne,a 2/2=ne", "one"},
-		"two at once":      {"a 1/2=o,b 1/2=t,a 2/2=ne,b 2/2=wo", "two"},
+		"two at once":      {"a 1/2=o,b 1/2=t,a 2/2=ne,b 2/2=wo", "one two"},
+		"one is left":      {"a 1/2=o,b 1/2=t,b 2/2=wo,c 1/1=three", "two three"},
 		"a whole between":  {"a 1/2=o,=two,a 2/2=ne", "two one"},
 		"nonsense":         {"x=x,a 0/0=x,a 2/1=x,a -1/2=x,a x/y=x,a 1/=x,a 1/2=o,a 2/2=ne", "one"},
 	} {
