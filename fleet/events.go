@@ -32,7 +32,8 @@ type ConversationEvent struct {
 	// Live means that the event is not from the store. The same text comes again as a
 	// stored event, unless the answer is cut short: text that is not stored when a
 	// result or another answer arrives will never be. It comes after the stored events
-	// of the answer before it, even if that one has only called tools.
+	// of the answer before it, even if that one has only called tools, unless they do not
+	// come within seconds.
 	Live bool
 	// Block is the first content block of an answer that the event is about. A
 	// stored event takes the place of the live ones with the same block and
@@ -94,6 +95,11 @@ type eventReader struct {
 	// past are the last answers before it: frames of another process may arrive late.
 	past    []string
 	yielded yielded
+	// waits is the answer whose text waits for the one before it.
+	waits struct {
+		answer string
+		since  time.Time
+	}
 }
 
 // read yields what is new; false if the loop was left.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/internal/jsonx"
@@ -131,6 +133,40 @@ func TestLiveTextWaitsForCalls(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The text of an answer does not wait for ever for the calls of the answer before it: a
+// reader that begins far behind them does not read them, and no store is certain to get them.
+func TestLiveTextWaitsForCallsOnlyAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const session, results = "00000000-0000-4000-8000-000000000001", answerLines + 1
+		db := store.Memory()
+		f := assemble(t.Context(), Options{Store: db, Project: "p", StoreTimeout: patient})
+		lines := []store.Entry{store.Entry(`{"type":"assistant","uuid":"0","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash","input":{}}]}}`)}
+		for i := range results {
+			lines = append(lines, store.Entry(fmt.Sprintf(`{"type":"user","uuid":"%d","message":{"role":"user","content":"result"}}`, i+1)))
+		}
+		if err := db.Append(t.Context(), store.Key{Project: "p", Session: session}, store.Batch{Entries: lines}); err != nil {
+			t.Fatal(err)
+		}
+		shown := 0
+		r := &eventReader{records: f.records, key: "ada", at: position{session: session, lines: len(lines)}, yield: func(e ConversationEvent, err error) bool {
+			shown++
+			return err == nil
+		}}
+		if more, err := r.readSession(t.Context()); !more || err != nil {
+			t.Fatal(more, err)
+		}
+		u := liveAnswer{answer: "m2", before: wholeAnswer{"m1", 1}, blocks: []liveTextBlock{{start: &message.StreamEvent{MessageID: "m2"}, delta: message.DeltaText, text: "Done."}}}
+		begin := time.Now()
+		for shown == 0 && time.Since(begin) < time.Minute {
+			r.listen(u)
+			<-time.After(time.Second)
+		}
+		if took := time.Since(begin); shown == 0 || took < 5*time.Second || took > 10*time.Second {
+			t.Errorf("%d events after %v", shown, took)
+		}
+	})
 }
 
 // ask returns a live text as another process gets it.

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"slices"
+	"time"
 
 	"github.com/claude-agent-go/claude/message"
 )
@@ -14,13 +15,13 @@ type yielded struct {
 }
 
 // listen yields what is new, except for what the reader has from the store. The text of an
-// answer waits until the answer before it was read from there: its calls come first. It
-// returns false if the loop was left.
+// answer waits until the answer before it was read from there, because its calls come
+// first, but only for a while. It returns false if the loop was left.
 func (r *eventReader) listen(u liveAnswer) bool {
 	if u.answer != r.yielded.answer {
 		r.yielded.answer, r.yielded.blocks = u.answer, make(map[int]int)
 	}
-	if !r.hasRead(u.before) {
+	if !r.hasRead(u.before) && !r.hasWaited(u.answer) {
 		u.blocks = nil
 	}
 	for _, b := range u.blocks {
@@ -41,6 +42,19 @@ func (r *eventReader) listen(u liveAnswer) bool {
 // hasRead reports whether an answer was read from the store to its end.
 func (r *eventReader) hasRead(a wholeAnswer) bool {
 	return a.ID == "" || slices.Contains(r.past, a.ID) || a.ID == r.stored.answer && r.stored.blocks >= a.Blocks
+}
+
+// beforeBound is how long the text of an answer waits for the answer before it. The store
+// usually has that one a moment later. It is not certain to get it, and a reader that
+// begins far behind it does not read it.
+const beforeBound = 5 * time.Second
+
+// hasWaited reports whether the text of an answer has waited long enough.
+func (r *eventReader) hasWaited(answer string) bool {
+	if r.waits.answer != answer {
+		r.waits.answer, r.waits.since = answer, time.Now()
+	}
+	return time.Since(r.waits.since) >= beforeBound
 }
 
 // yieldBlock yields the new part of a block: its beginning, and its text.
