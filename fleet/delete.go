@@ -49,6 +49,9 @@ func (e *eraser) delete(ctx context.Context, key string) error {
 		if asked := e.peers.instruct(ctx, key, instruction{Delete: true}); !errors.Is(asked, ErrElsewhere) {
 			return asked
 		}
+		if errors.Is(e.deletable(ctx, key), ErrUnknown) {
+			return nil // only the reply was lost
+		}
 	}
 	return err
 }

@@ -17,8 +17,9 @@ import (
 // when it is done, [ErrUnknown], and the key can be used again.
 //
 // If another process runs the conversation and Options.Bus does not reach it, Delete
-// returns [ErrElsewhere] and changes nothing. After any other error, the
-// conversation may be half deleted: call Delete again, or leave it to the next Open.
+// returns [ErrElsewhere], and nothing has changed unless the Bus has lost the reply. After
+// any other error, the conversation may be half deleted: call Delete again, or leave it to
+// the next Open.
 func (f *Fleet) Delete(ctx context.Context, key string) error { return f.eraser.delete(ctx, key) }
 
 // Get returns a conversation, or [ErrUnknown].

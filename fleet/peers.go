@@ -27,8 +27,11 @@ type peers struct {
 }
 
 const (
-	// replyBound is how long the process that runs a conversation may take to reply.
+	// replyBound is how long a caller waits for the reply.
 	replyBound = 5 * time.Second
+	// doBound is how long the process that runs a conversation may take to carry out an
+	// instruction. It is shorter, so that the caller learns about a failure.
+	doBound = 4 * time.Second
 	// replyAgain is how long a request for live text waits before it is sent again.
 	replyAgain = 500 * time.Millisecond
 )
@@ -98,14 +101,17 @@ func (p *peers) instruct(ctx context.Context, key string, op instruction) error 
 	if err != nil {
 		return err
 	}
-	return r.err()
+	if err := r.err(); err != nil {
+		return &ConversationError{key, err}
+	}
+	return nil
 }
 
 // live returns the live text of a conversation, from the process that runs it.
 func (p *peers) live(ctx context.Context, key string) (*liveState, error) {
 	r, err := p.ask(ctx, request{Key: key})
-	if err == nil && r.Live == nil {
-		err = r.err()
+	if err == nil && r.Live == nil { // another version sent it
+		err = &ConversationError{key, ErrElsewhere}
 	}
 	return r.Live, err
 }
@@ -172,15 +178,15 @@ func (p *peers) take(message []byte) {
 // the others.
 func (p *peers) answer(message []byte, do func(context.Context, string, instruction) (bool, error)) {
 	var q request
-	if jsonx.Unmarshal(message, &q) != nil || q.ID == "" || q.From == "" {
-		return // a foreign program sent it
+	if jsonx.Unmarshal(message, &q) != nil || q.ID == "" || checkKey(p.opts.Project, q.From) != nil {
+		return // a foreign program sent it: no topic has another name
 	}
 	p.running.Go(func() {
 		r, here := reply{ID: q.ID}, false
 		if q.Do == nil {
 			r.Live, here = p.roster.liveState(q.Key)
 		} else {
-			ctx, cancel := context.WithTimeout(p.ctx, replyBound)
+			ctx, cancel := context.WithTimeout(p.ctx, doBound)
 			defer cancel()
 			var err error
 			here, err = do(ctx, q.Key, *q.Do)

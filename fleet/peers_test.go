@@ -29,6 +29,9 @@ func TestRefusedModelElsewhere(t *testing.T) {
 		if option, ok := errors.AsType[*claude.OptionError](err); !errors.Is(err, store.ErrInvalid) || !ok || option.Field != "Model" || option.Problem == "" {
 			t.Errorf("SetModel: %v", err)
 		}
+		if about, ok := errors.AsType[*fleet.ConversationError](err); !ok || about.Key != "ada" {
+			t.Errorf("SetModel does not name the conversation: %v", err)
+		}
 		if info, err := client.Get(t.Context(), "ada"); err != nil || info.Model != "opus" {
 			t.Errorf("chosen is %q, %v", info.Model, err)
 		}
@@ -103,12 +106,14 @@ func TestForeignRequests(t *testing.T) {
 		defer closeFleet(t, client)
 		ask(t, client, "ada", "hello") // it stays awake
 		replies := 0
-		stop, err := r.Subscribe(t.Context(), "replies/p/x", func([]byte) { replies++ })
-		if err != nil {
-			t.Fatal(err)
+		for _, from := range []string{"x", "x y"} {
+			stop, err := r.Subscribe(t.Context(), "replies/p/"+from, func([]byte) { replies++ })
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stop()
 		}
-		defer stop()
-		for _, request := range []string{"", "nonsense", "[]", "{}", `{"key":"ada"}`, `{"id":"1","key":"ada"}`, `{"from":"x","key":"ada"}`,
+		for _, request := range []string{"", "nonsense", "[]", "{}", `{"key":"ada"}`, `{"id":"1","key":"ada"}`, `{"from":"x","key":"ada"}`, `{"id":"1","from":"x y","key":"ada"}`,
 			`{"id":"1","from":"x","key":"bob"}`, `{"id":"1","from":"x"}`, `{"id":"1","from":"x","key":"bob","do":{"delete":true}}`} {
 			r.Publish("requests/p", []byte(request))
 			r.Publish("live/p/ada", []byte(request))
@@ -159,4 +164,55 @@ func TestOpenWithoutHearing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// mute is a Bus that loses all replies.
+type mute struct{ fleet.Bus }
+
+func (m mute) Publish(topic string, message []byte) {
+	if !strings.HasPrefix(topic, "replies/") {
+		m.Bus.Publish(topic, message)
+	}
+}
+
+// A deletion that another process has made is reported as made, even if its reply is lost.
+func TestDeleteReplyLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bus := mute{newRadio()}
+		client, worker := apart(t, store.Memory(), newScripted(), func(o *fleet.Options) { o.Bus = bus })
+		defer closeFleet(t, worker)
+		defer closeFleet(t, client)
+		ask(t, client, "ada", "hello") // it stays awake
+		if err := client.Delete(t.Context(), "ada"); err != nil {
+			t.Errorf("Delete: %v", err)
+		}
+		if _, err := client.Get(t.Context(), "ada"); !errors.Is(err, fleet.ErrUnknown) {
+			t.Errorf("Get: %v", err)
+		}
+	})
+}
+
+// undeletable is a store that keeps the deletion of a session waiting.
+type undeletable struct{ store.Fleet }
+
+func (undeletable) Delete(ctx context.Context, _ store.Key, _ store.Fence) error {
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+// A deletion that another process has begun and cannot finish in time is not reported as
+// one that has changed nothing.
+func TestDeleteElsewhereTakesTooLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, worker := apart(t, undeletable{store.Memory()}, newScripted(), nil)
+		defer closeFleet(t, worker)
+		defer closeFleet(t, client)
+		ask(t, client, "ada", "hello") // it stays awake
+		if err := client.Delete(t.Context(), "ada"); err == nil || errors.Is(err, fleet.ErrElsewhere) {
+			t.Errorf("Delete: %v", err)
+		}
+		if _, err := client.Get(t.Context(), "ada"); !errors.Is(err, fleet.ErrDeleted) {
+			t.Errorf("Get: %v", err)
+		}
+	})
 }
