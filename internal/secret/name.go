@@ -10,6 +10,14 @@ func IsSecretName(name string) bool {
 		if strings.Contains(part, "AUTH") && !strings.Contains(part, "AUTHOR") || part == "AUTHORIZATION" {
 			return true
 		}
+		switch part {
+		case "PASS", "PAT": // SMTP_PASS, GITLAB_PAT
+			return true
+		case "PWD": // MYSQL_PWD, but PWD is where a shell is
+			if len(name) > len(part) {
+				return true
+			}
+		}
 		for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "COOKIE", "HEADERS"} {
 			if strings.Contains(part, word) {
 				return true

@@ -52,6 +52,7 @@ func TestIsSecretName(t *testing.T) {
 	for name, want := range map[string]bool{
 		"ANTHROPIC_API_KEY": true, "GITHUB_TOKEN": true, "my_password": true, "X-Api-Key": true, "Authorization": true,
 		"CLAUDE_CODE_OAUTH_TOKEN": true, "AWS_SECRET_ACCESS_KEY": true, "ANTHROPIC_CUSTOM_HEADERS": true, "Set-Cookie": true,
+		"SMTP_PASS": true, "GITLAB_PAT": true, "MYSQL_PWD": true, "PWD": false, "OLDPWD": false, "COMPASS_PATTERN": false,
 		"GIT_AUTHOR_NAME": false, "PATH": false, "HOME": false, "": false, "LANG": false,
 	} {
 		if got := secret.IsSecretName(name); got != want {
