@@ -67,13 +67,19 @@ func (w *worker) closeFiles() {
 	w.files.dir = nil
 }
 
-// eraseWorkspace removes the folder of a deleted conversation, with its saved files. A
-// process that has no folders removes what the fleet's store has of it: machines that
-// have the folder then know that it is an old one.
+// eraseWorkspace removes the folder of a deleted conversation, with its saved files. What
+// the fleet's store has of these goes even if this process has no folders, or those of
+// another kind: machines that have the folder then know that it is an old one.
 func (e *eraser) eraseWorkspace(ctx context.Context, key string, fence store.Fence) error {
-	if e.opts.Workspace == nil {
-		return workspace.Forget(ctx, e.store, e.opts.Project, key, fence)
+	if e.opts.Workspace != nil {
+		if err := e.removeFolder(ctx, key, fence); err != nil {
+			return err
+		}
 	}
+	return workspace.Forget(ctx, e.store, e.opts.Project, key, fence)
+}
+
+func (e *eraser) removeFolder(ctx context.Context, key string, fence store.Fence) error {
 	unbounded, resume := pauseBound(ctx)
 	defer resume()
 	own, cancel := context.WithTimeout(unbounded, saveBound)

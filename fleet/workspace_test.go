@@ -209,9 +209,15 @@ func TestBrokenWorkspace(t *testing.T) {
 	}
 }
 
-// A conversation that is deleted by a process without folders does not leave its files to
-// the next that has its key.
+// A conversation that is deleted by a process without folders, or with those of another kind,
+// does not leave its files to the next that has its key.
 func TestDeleteWithoutWorkspace(t *testing.T) {
+	for name, elsewhere := range map[string]workspace.Provider{"without folders": nil, "with others": workspace.Folders(t.TempDir())} {
+		t.Run(name, func(t *testing.T) { deleteElsewhere(t, elsewhere) })
+	}
+}
+
+func deleteElsewhere(t *testing.T, elsewhere workspace.Provider) {
 	db, blobs := store.Memory(), workspace.FileBlobs(t.TempDir())
 	files, root := travelling(t, db, blobs)
 	f := open(t, db, newNoter(), func(o *fleet.Options) {
@@ -224,7 +230,7 @@ func TestDeleteWithoutWorkspace(t *testing.T) {
 	if err := f.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	f = open(t, db, newNoter(), nil)
+	f = open(t, db, newNoter(), func(o *fleet.Options) { o.Workspace = elsewhere })
 	if err := f.Delete(t.Context(), "k"); err != nil {
 		t.Fatal(err)
 	}
