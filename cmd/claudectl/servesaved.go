@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/filelock"
@@ -34,11 +35,21 @@ func openSaved(ctx context.Context, setup *serveSetup, project, root string, log
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("another server works in %s: choose another folder with --workspace-dir", root)
 	}
+	if errors.Is(err, filelock.ErrUnsupported) {
+		err = fmt.Errorf("%w: choose a folder on another file system with --workspace-dir, instead of %s", err, root)
+	}
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
+	collecting, stop := context.WithCancel(ctx)
+	var collector sync.WaitGroup
 	end := setup.end
-	setup.end = func() { end(); lock.Close() }
+	setup.end = func() {
+		stop()
+		collector.Wait() // it uses the store, and logs
+		end()
+		lock.Close()
+	}
 	saved, err := workspace.NewSnapshots(workspace.SnapshotOptions{
 		Root: root, Records: setup.store, Project: project, Logger: logger,
 		Blobs: workspace.FileBlobs(filepath.Join(setup.dir, workFolder, project, chunkFolder)),
@@ -46,7 +57,7 @@ func openSaved(ctx context.Context, setup *serveSetup, project, root string, log
 	if err != nil {
 		return nil, err
 	}
-	go collectDaily(ctx, saved, logger)
+	collector.Go(func() { collectDaily(collecting, saved, logger) })
 	return saved, nil
 }
 
