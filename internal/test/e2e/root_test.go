@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/claude-agent-go/claude"
@@ -27,8 +28,15 @@ func inEachRoot(t *testing.T, test func(t *testing.T, move func(*real))) {
 	t.Run("elsewhere", func(t *testing.T) {
 		t.Parallel()
 		need.Namespaces.Test(t)
+		var moved atomic.Bool
+		t.Cleanup(func() {
+			if !moved.Load() && !t.Skipped() && !t.Failed() {
+				t.Error("the test has not moved its CLI, and shows the same as here")
+			}
+		})
 		test(t, func(r *real) {
 			t.Helper()
+			moved.Store(true)
 			helper, err := os.Executable()
 			if err != nil {
 				t.Fatal(err)
