@@ -56,8 +56,8 @@ type Options struct {
 	Runs func(key string) bool
 	// Bus carries live text, and changes to running conversations, between the processes
 	// that share the store. Nil: only the process that runs a conversation sees its live
-	// text, and a mode or a model that is chosen in another one holds from the next start
-	// of its CLI.
+	// text and can delete it, and a mode or a model that is chosen in another one holds from
+	// the next start of its CLI.
 	Bus Bus
 	// IdleAfter is how long a conversation without work keeps its CLI: a
 	// minute. If another one needs the place, it sleeps at once.

@@ -83,6 +83,34 @@ func TestNobodyReplies(t *testing.T) {
 	}
 }
 
+// An interrupt is made once its mark is stored, even if the caller leaves before a process
+// has replied.
+func TestInterruptWithoutReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newScripted()
+		cli.hold = make(chan struct{})
+		worker := open(t, db, cli, nil) // which the radio does not reach
+		defer closeFleet(t, worker)
+		client := open(t, db, nil, func(o *fleet.Options) {
+			withoutCLIs(o)
+			o.Bus = newRadio()
+		})
+		defer closeFleet(t, client)
+		id := send(t, client, "ada", "hello")
+		<-time.After(time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := client.Interrupt(ctx, "ada"); err != nil || ctx.Err() == nil {
+			t.Errorf("%v, and the caller has left: %v", err, ctx.Err())
+		}
+		<-time.After(time.Minute)
+		if o := outcome(t, client, "ada", id); o.Status != fleet.PromptFailed || !o.Interrupted {
+			t.Errorf("%+v", o)
+		}
+		close(cli.hold)
+	})
+}
+
 // A process without a Bus asks nobody, and waits for nobody.
 func TestNoBus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

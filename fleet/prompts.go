@@ -172,11 +172,12 @@ func (f *Fleet) Interrupt(ctx context.Context, key string) error {
 	bounded, end := f.bounds.bound(ctx, key)
 	prompt, err := f.endings.interrupt(bounded, key, "")
 	end(&err)
-	if errors.Is(err, ErrElsewhere) {
-		err = f.peers.instruct(ctx, key, instruction{Interrupt: true, Prompt: prompt})
+	if !errors.Is(err, ErrElsewhere) {
+		return err
 	}
-	if errors.Is(err, ErrElsewhere) {
-		return nil // the mark reaches it
+	err = f.peers.instruct(ctx, key, instruction{Interrupt: true, Prompt: prompt})
+	if errors.Is(err, ErrElsewhere) || ctx.Err() != nil {
+		return nil // the mark is stored, and reaches it
 	}
 	return err
 }
