@@ -292,10 +292,11 @@ func (r *roster) leave(c *conversation, again time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	close(c.left)
+	refused := c.token == 0 // who had the lease has given it back itself, and keeps its pause
 	c.Awake, c.left, c.session, c.withdraw, c.token = false, nil, nil, nil, 0
 	delete(r.seated, c)
 	r.tally(0, -1)
-	if c.freed && again > 0 {
+	if refused && c.freed && again > 0 {
 		again, c.Held = 0, false
 	}
 	if again >= 0 {

@@ -68,3 +68,20 @@ func TestReleasedBeforeLeaving(t *testing.T) {
 		t.Errorf("held %t, after %v, %v is next", c.Held, c.After.Sub(now), r.next(now))
 	}
 }
+
+// A conversation whose attempt has failed keeps the pause before the next one, although the
+// news that its lease is free comes before it has given its slot back: that is its own.
+func TestPauseOutlastsOwnRelease(t *testing.T) {
+	f := assemble(t.Context(), Options{MaxLive: 1})
+	r := f.roster
+	r.closed = true // nothing runs
+	c := r.conversation("ada")
+	c.Awake, c.left, c.waiting, c.token = true, make(chan struct{}), []string{"x"}, 7
+	r.waitlist.Slot(c, 1, 0)
+	r.tally(0, 1)
+	r.noticeReleased("c/ada")
+	r.leave(c, time.Hour)
+	if now := time.Now(); c.After.Sub(now) < 59*time.Minute || r.next(now) != nil {
+		t.Errorf("after %v, %v is next", c.After.Sub(now), r.next(now))
+	}
+}

@@ -20,7 +20,7 @@ func TestClientsInheritNoCredential(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
 	program, agent, seen := path("client"), path("agent"), path("seen")
-	for name, text := range map[string]string{agent: "", program: fmt.Sprintf("#!/bin/sh\nenv > %q\nexit 1\n", seen)} {
+	for name, text := range map[string]string{agent: "", program: fmt.Sprintf("#!/bin/sh\nenv >> %q\nexit 1\n", seen)} {
 		if err := os.WriteFile(name, []byte(text), 0o700); err != nil {
 			t.Fatal(err)
 		}

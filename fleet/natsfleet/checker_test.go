@@ -238,7 +238,9 @@ func (h *history) readOutside(ctx context.Context, s *natsfleet.Store) error {
 			}
 			if w, ok := witnessIn(e); ok {
 				by = w
-				h.writes = append(h.writes, write{"outside " + w.Lease, w.Token, w.Token + 1}) // it has no sequence, and tokens of its own
+				// It has no sequence, and tokens of its own. Sessions come in the order of their
+				// ids, so only the writes in one of them have an order.
+				h.writes = append(h.writes, write{"outside " + w.Lease + " in " + session.Session, w.Token, w.Token + 1})
 			} else if by.Lease == "" {
 				return fmt.Errorf("session %s: %s was not written under a lease", session.Session, e)
 			} else if l, _, ok := said(e); ok {

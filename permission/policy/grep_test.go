@@ -222,6 +222,7 @@ func TestRealGrep(t *testing.T) {
 		opts.CLIPath, opts.Cwd = realcli.Need(t, realcli.Tested()), root
 		opts.CanUseTool = policy.Always(permission.Allow())
 		opts.DisallowedTools = []string{"Bash"} // with it there is no Grep
+		opts.Limits.Callbacks = 4 * len(uses)   // a busy machine asks about all of them at once
 		guard := hook.Guard("", secrets.Deny("no"))
 		switch mode {
 		case "guarded":

@@ -107,7 +107,7 @@ func checkAll(run func() int, patience time.Duration) (code int) {
 	code = run()
 	if after := settle(dir, before, patience); !after.within(before) {
 		buf := make([]byte, 1<<20)
-		fmt.Fprintf(os.Stderr, "left behind: %v, there were %v\n%s\n", after, before, buf[:runtime.Stack(buf, true)])
+		fmt.Fprintf(os.Stderr, "left behind: %v, there were %v\nopen: %q\n%s\n", after, before, openFiles(), buf[:runtime.Stack(buf, true)])
 		return max(code, 1)
 	}
 	return code
@@ -143,6 +143,16 @@ func measure(dir string) usage {
 		u.descriptors = len(descriptors)
 	}
 	return u
+}
+
+// openFiles lists what the descriptors of this process lead to, on Linux.
+func openFiles() (names []string) {
+	descriptors, _ := os.ReadDir("/proc/self/fd")
+	for _, d := range descriptors {
+		name, _ := os.Readlink("/proc/self/fd/" + d.Name())
+		names = append(names, name)
+	}
+	return names
 }
 
 // filesOf lists the files of the SDK in a folder, whose name may hold what would
