@@ -110,3 +110,17 @@ func TestFilesOfOddFolder(t *testing.T) {
 		t.Errorf("files %q", got)
 	}
 }
+
+// Pipes that lead nowhere are not counted, and everything else is.
+func TestCountOpen(t *testing.T) {
+	for want, names := range map[int][]string{
+		0: {"pipe:[1]", "pipe:[1]"},
+		2: {"pipe:[1]", "socket:[1]", "pipe:[2]", "pipe:[2]"},
+		4: {"/dev/null", "/dev/null", "", "pipe:[3]"},
+		3: {"pipe:[4]", "pipe:[4]", "pipe:[4]"},
+	} {
+		if got := countOpen(names); got != want {
+			t.Errorf("%q are %d, want %d", names, got, want)
+		}
+	}
+}
