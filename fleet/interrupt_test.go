@@ -261,6 +261,7 @@ func TestInterruptFoundQuestionLater(t *testing.T) {
 		if err := <-interrupted; err != nil {
 			t.Errorf("interrupted: %v", err)
 		}
+		<-time.After(time.Minute) // the mark is stored, and its conversation may have yet to see it
 		if now, err := m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.Gone {
 			t.Errorf("the question is %s, %v", now.State, err)
 		}
