@@ -78,7 +78,7 @@ func TestRealACPX(t *testing.T) {
 	})
 }
 
-// useACPX is what the user of acpx does.
+// useACPX uses a session with acpx: prompts, decisions, a mode, an option and a cancellation.
 func useACPX(t *testing.T, st *stage) {
 	t.Helper()
 	exists := func(name string) bool {

@@ -7,8 +7,8 @@
 // that follow, "!" an event: "restart" closes the connection and starts the agent
 // anew, "kill" kills it first (an editor on a server is cut off), "until KIND" waits
 // for an update. "$session" stands for the session, "$dir" for its directory. The
-// frames of the agent are stripped by [Strip]: what depends on the
-// run or is prose of the vendor is replaced, the structure stays.
+// frames of the agent are stripped by [Strip]: what depends on the run or is prose of
+// the vendor is replaced, the structure stays.
 //
 // [Play] is an editor that follows a scene: it sends what the recorded editor
 // sent, and waits where that one waited. [Compare] returns how the answers
