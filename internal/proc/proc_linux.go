@@ -266,14 +266,52 @@ func exited(pid int) bool {
 }
 
 // marked reports whether the environment of a process holds the mark. That of
-// a zombie is empty, that of another user's process cannot be read.
+// a zombie is empty, that of another user's process cannot be read. A process that is
+// just becoming another program has none for a moment, and is looked at again.
 func (g *group) marked(pid int) bool {
-	env, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return false
+	without := 0 // looks at a program that seems to have no environment
+	for until := time.Now().Add(executingBound); ; {
+		found, empty := g.hasMark(pid)
+		if found || !empty {
+			return found
+		}
+		proc := "/proc/" + strconv.Itoa(pid)
+		if _, err := os.Readlink(proc + "/exe"); err != nil {
+			return false // a zombie, or a thread of the kernel
+		}
+		if arguments, err := os.ReadFile(proc + "/cmdline"); err != nil || len(arguments) > 0 {
+			if without++; without == 5 {
+				return false
+			}
+			continue // it may have them since the look
+		}
+		if time.Now().After(until) {
+			return false
+		}
+		time.Sleep(executingPause)
 	}
-	defer env.Close()
-	return hasEntry(env, MarkVariable+"="+g.mark)
+}
+
+// executingBound is how long a process may take to become another program, once it has let
+// go of the memory of the one before. It takes that long only to read from a slow disk.
+const (
+	executingBound = 100 * time.Millisecond
+	executingPause = 100 * time.Microsecond
+)
+
+// hasMark reports whether the environment of a process holds the mark, and whether it has
+// one that can be read.
+func (g *group) hasMark(pid int) (found, empty bool) {
+	file, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return false, false
+	}
+	defer file.Close()
+	env := bufio.NewReaderSize(file, 4<<10)
+	if _, err := env.Peek(1); err != nil {
+		return false, true
+	}
+	return hasEntry(env, MarkVariable+"="+g.mark), false
 }
 
 // maxEnviron is more than an environment can hold: the kernel gives arguments
