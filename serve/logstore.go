@@ -154,7 +154,7 @@ func (b logStore) put(ctx context.Context, key string, h logHead, revision int64
 	if errors.Is(err, store.ErrConflict) {
 		// The segment comes from a process that died in between, or that is behind: it
 		// may hold fewer events than there are by now. The others stay in the head.
-		segment, _, err = getRecord[logHead](ctx, b.records, at)
+		segment, err = b.wholeSegment(ctx, key, h.Segments)
 	}
 	if err != nil || segment.First != h.First || segment.last() > h.last() {
 		return h, revision, nil // the head stays as it was written
@@ -226,8 +226,16 @@ func (h *logHead) size() int {
 
 // segment returns the events of a segment.
 func (b logStore) segment(ctx context.Context, key string, i int) ([]storedEvent, error) {
-	h, _, err := getRecord[logHead](ctx, b.records, b.at(key, segmentName(i)))
+	h, err := b.wholeSegment(ctx, key, i)
 	return h.Events, err
+}
+
+// wholeSegment returns a segment. There is room for its events from the beginning: to make
+// it while they are read costs more than they take.
+func (b logStore) wholeSegment(ctx context.Context, key string, i int) (logHead, error) {
+	h := logHead{Events: make([]storedEvent, 0, segmentSize)}
+	_, err := getRecordInto(ctx, b.records, b.at(key, segmentName(i)), &h)
+	return h, err
 }
 
 // lastMessage returns the cursor of the last message in the segments before one, empty

@@ -32,7 +32,7 @@ func (w *logWalk) part(ctx context.Context, i int) (logHead, error) {
 		return w.head, nil
 	}
 	if i != w.number {
-		part, _, err := getRecord[logHead](ctx, w.book.records, w.book.at(w.key, segmentName(i)))
+		part, err := w.book.wholeSegment(ctx, w.key, i)
 		if err != nil {
 			return logHead{}, err
 		}

@@ -219,15 +219,20 @@ func (b noteStore) each(ctx context.Context) iter.Seq2[note, error] {
 
 // getRecord reads a record.
 func getRecord[T any](ctx context.Context, records store.Records, k store.RecordKey) (v T, revision int64, err error) {
+	revision, err = getRecordInto(ctx, records, k, &v)
+	return v, revision, err
+}
+
+// getRecordInto reads a record into a value, and uses the room that its slices have.
+func getRecordInto(ctx context.Context, records store.Records, k store.RecordKey, v any) (revision int64, err error) {
 	if k.Check() != nil { // a name that no record can have
-		return v, 0, fmt.Errorf("claude: serve: %s: %w", k.Kind, store.ErrNotFound)
+		return 0, fmt.Errorf("claude: serve: %s: %w", k.Kind, store.ErrNotFound)
 	}
 	r, err := store.Get(ctx, records, k)
 	if err != nil {
-		return v, 0, err
+		return 0, err
 	}
-	err = decodeRecord(r, &v)
-	return v, r.Revision, err
+	return r.Revision, decodeRecord(r, v)
 }
 
 // decodeRecord reads the value of a record.

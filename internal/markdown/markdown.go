@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/yuin/goldmark"
@@ -44,14 +45,15 @@ func HTML(markdown string) template.HTML {
 	}
 	source := []byte(terminal.Clean(markdown))
 	w := &writer{source: source}
-	w.children(newParser().Parse(text.NewReader(source)))
+	w.children(shared().Parse(text.NewReader(source)))
 	return template.HTML(w.out.String()) // only escaped text and our own tags
 }
 
-// newParser costs some microseconds, far less than a text.
-func newParser() parser.Parser {
+// shared returns the parser, which any number of texts may use at once: to make one costs
+// more than most texts do.
+var shared = sync.OnceValue(func() parser.Parser {
 	return goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify, extension.TaskList)).Parser()
-}
+})
 
 // longestRun returns the length of the longest run of lines that are not blank.
 func longestRun(text string) int {
