@@ -87,6 +87,8 @@ type reply struct {
 	// Error and Status are those of calls that fail, from then on.
 	Error  string `json:"error"`
 	Status int    `json:"status"`
+	// Replies are those of the subagent that the call starts.
+	Replies []reply `json:"replies"`
 }
 
 // Replies returns what the model says in a scene. "$dir" is dir.
@@ -111,11 +113,15 @@ func (r reply) reply() claudetest.Reply {
 		return claudetest.Fail(r.Status, r.Error, r.Text).Forever()
 	}
 	said := claudetest.Say(r.Text).Chunks(5, time.Duration(r.Pause)*time.Millisecond)
+	call := claudetest.ScriptedCall{Name: r.Tool, Input: r.Input}
+	for _, of := range r.Replies {
+		call.Replies = append(call.Replies, of.reply())
+	}
 	switch {
 	case r.Tool != "" && r.Text != "":
-		said = said.With(claudetest.UseTool(r.Tool, r.Input))
+		said = said.With(claudetest.UseTools(call))
 	case r.Tool != "":
-		said = claudetest.UseTool(r.Tool, r.Input)
+		said = claudetest.UseTools(call)
 	}
 	return said.After(time.Duration(r.Wait) * time.Millisecond)
 }
