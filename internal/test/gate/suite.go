@@ -49,7 +49,6 @@ func plain() []plainTests {
 		{pkg: "internal/form"},
 		{pkg: "internal/inspect"},
 		{pkg: "internal/jsonx"},
-		{pkg: "internal/markdown"},
 		{pkg: "internal/matcher"},
 		{pkg: "internal/operation"},
 		{pkg: "internal/price"},
