@@ -265,10 +265,15 @@ func TestSentLateByTwo(t *testing.T) {
 		if err := servers[0].server.Service().Delete(t.Context(), operator, c.ID); err != nil {
 			t.Fatal(err)
 		}
+		synctest.Wait() // until nobody holds the log that has ended: in it the first would be refused at once
 		begun := newPause()
 		stores[0].head.Store(begun)
 		close(seen[0].goOn)
-		<-begun.reached
+		select {
+		case <-begun.reached:
+		case err := <-sent[0]:
+			t.Fatalf("the first has begun no log: %v", err)
+		}
 		close(seen[1].goOn)
 		if err := <-sent[1]; !problemIs(err, "not-found") {
 			t.Errorf("the second: %v", err)

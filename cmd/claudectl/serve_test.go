@@ -284,6 +284,7 @@ func TestServeRulesOfPresets(t *testing.T) {
 			t.Errorf("the reason is %q, want %q", reason, want)
 		}
 	}
+	p.of = func(context.Context) (string, error) { return "loose", nil }
 	for range maxRules {
 		p.all[1].Options.AllowedTools = append(p.all[1].Options.AllowedTools, "Bash(ls)", "Edit")
 	}
