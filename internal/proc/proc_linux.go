@@ -265,53 +265,88 @@ func exited(pid int) bool {
 	return bytes.HasPrefix(state, []byte(" Z")) || bytes.HasPrefix(state, []byte(" X"))
 }
 
-// marked reports whether the environment of a process holds the mark. That of
-// a zombie is empty, that of another user's process cannot be read. A process that is
-// just becoming another program has none for a moment, and is looked at again.
+// marked reports whether the environment of a process holds the mark. One that is just
+// becoming another program has no environment for a moment, and is looked at again.
 func (g *group) marked(pid int) bool {
-	without := 0 // looks at a program that seems to have no environment
+	bare := 0
 	for until := time.Now().Add(executingBound); ; {
-		found, empty := g.hasMark(pid)
-		if found || !empty {
-			return found
-		}
-		proc := "/proc/" + strconv.Itoa(pid)
-		if _, err := os.Readlink(proc + "/exe"); err != nil {
-			return false // a zombie, or a thread of the kernel
-		}
-		if arguments, err := os.ReadFile(proc + "/cmdline"); err != nil || len(arguments) > 0 {
-			if without++; without == 5 {
+		switch g.sight(pid).verdict() {
+		case ours:
+			return true
+		case foreign:
+			return false
+		case unclear:
+			if bare++; bare == bareLooks {
 				return false
 			}
-			continue // it may have them since the look
+		case executing:
+			if time.Now().After(until) {
+				return false
+			}
+			time.Sleep(executingPause)
 		}
-		if time.Now().After(until) {
-			return false
-		}
-		time.Sleep(executingPause)
 	}
 }
 
-// executingBound is how long a process may take to become another program, once it has let
-// go of the memory of the one before. It takes that long only to read from a slow disk.
 const (
+	// executingBound is how long a process may take to become another program, once it has
+	// let go of the memory of the one before. It takes that long only to read from a slow
+	// disk.
 	executingBound = 100 * time.Millisecond
 	executingPause = 100 * time.Microsecond
+	// bareLooks is how often a program without an environment is looked at. The first look
+	// may have been just before it got one.
+	bareLooks = 5
 )
 
-// hasMark reports whether the environment of a process holds the mark, and whether it has
-// one that can be read.
-func (g *group) hasMark(pid int) (found, empty bool) {
-	file, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
+// sight is what /proc shows of a process at one moment.
+type sight struct {
+	marked    bool // its environment holds the mark
+	environ   bool // it has an environment, or one that cannot be read: a zombie's, or another user's
+	program   bool // a thread of the kernel has none
+	arguments bool
+}
+
+// verdict is what a sight shows about a process.
+type verdict int
+
+const (
+	ours verdict = iota
+	foreign
+	unclear   // it has no environment, or has got one since
+	executing // it is becoming another program: that has neither arguments nor an environment yet
+)
+
+func (s sight) verdict() verdict {
+	switch {
+	case s.marked:
+		return ours
+	case s.environ || !s.program:
+		return foreign
+	case s.arguments:
+		return unclear
+	}
+	return executing
+}
+
+// sight looks at a process. What comes after the environment is looked at only if that is
+// empty.
+func (g *group) sight(pid int) (s sight) {
+	proc := "/proc/" + strconv.Itoa(pid)
+	file, err := os.Open(proc + "/environ")
 	if err != nil {
-		return false, false
+		return sight{environ: true}
 	}
 	defer file.Close()
 	env := bufio.NewReaderSize(file, 4<<10)
-	if _, err := env.Peek(1); err != nil {
-		return false, true
+	if _, err := env.Peek(1); err == nil {
+		return sight{environ: true, marked: hasEntry(env, MarkVariable+"="+g.mark)}
 	}
-	return hasEntry(env, MarkVariable+"="+g.mark), false
+	_, err = os.Readlink(proc + "/exe")
+	s.program = err == nil
+	arguments, err := os.ReadFile(proc + "/cmdline")
+	s.arguments = err != nil || len(arguments) > 0
+	return s
 }
 
 // maxEnviron is more than an environment can hold: the kernel gives arguments
