@@ -33,7 +33,7 @@ type named struct {
 }
 
 // Compare returns how stripped frames differ from those of a scene, in order.
-// Updates that may come at any time are compared without their place.
+// What may come at any time is compared without its place.
 func Compare(s Scene, ours [][]byte) (all []Difference, err error) {
 	theirs, err := nameAll(s.Recorded())
 	if err != nil {
@@ -77,13 +77,19 @@ func Compare(s Scene, ours [][]byte) (all []Difference, err error) {
 func takeLoose(frames []named) (rest []named, names map[string]bool) {
 	names = make(map[string]bool)
 	for _, f := range frames {
-		if kind, _, _ := strings.Cut(f.name, " "); sometime(kind) || kind == "_auth/status_update" || kind == "$/cancel_request" {
+		if kind, _, _ := strings.Cut(f.name, " "); loose(kind) {
 			names[f.name] = true
 		} else {
 			rest = append(rest, f)
 		}
 	}
 	return rest, names
+}
+
+// loose reports whether frames of a kind may come at any time: some updates, and the
+// withdrawal of a question, which comes beside the end of its call.
+func loose(kind string) bool {
+	return sometime(kind) || kind == "_auth/status_update" || kind == "$/cancel_request"
 }
 
 func nameAll(frames [][]byte) (out []named, err error) {
