@@ -135,8 +135,8 @@ func TestWrittenCallWithEscapes(t *testing.T) {
 	}
 }
 
-// A CLI whose registration cannot be read may still run, and a warning is logged. If the
-// caller has left, there is no warning.
+// A CLI whose registration cannot be read may still run, and a warning is logged, unless
+// the context of the caller has ended.
 func TestUnknownProcessesMayRun(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "sessions"), nil, 0o600); err != nil { // not a directory
