@@ -16,6 +16,7 @@
 // nothing to do with the code. If only a few tests failed, each of them is run
 // again alone, three times. If it passes every time, the suite passes, and the
 // output calls the test unsteady. That is a bug of the test, or a rare one of the
-// code: mend it next. A data race, a test binary that died, and a test that also
-// fails alone are never forgiven.
+// code: mend it next. A package in which the race detector itself crashed, rather
+// than the code that it watches, is run again as a whole, once. A data race, any
+// other test binary that died, and a test that also fails alone are never forgiven.
 package main

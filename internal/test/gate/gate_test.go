@@ -164,7 +164,7 @@ func TestLongest(t *testing.T) {
 
 // TestGate runs the tests of a module that it makes up.
 func TestGate(t *testing.T) {
-	const head = "package p\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestRealOne(*testing.T) { os.Getpid() }\n\n"
+	const head = "package p\n\nimport (\n\t\"os\"\n\t\"syscall\"\n\t\"testing\"\n)\n\nfunc TestRealOne(*testing.T) { os.Getpid() }\n\nvar _ = syscall.SIGSEGV\n\n"
 	// It fails unless it has failed before.
 	const once = `func TestOnce(t *testing.T) {
 	if os.Mkdir("been", 0o777) == nil {
@@ -178,17 +178,27 @@ func TestGate(t *testing.T) {
 	}
 }
 `
+	// The signal comes from outside of Go code, as that of the race detector's own crash.
+	const signal = `func TestTwo(t *testing.T) {
+	if os.Mkdir("been", 0o777) == nil || %s {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSEGV)
+		select {}
+	}
+}
+`
 	for name, test := range map[string]struct {
 		source string
 		good   bool
 		want   []string
 	}{
-		"passes":   {"", true, []string{"ok  \texample.com/p", "1 passed, 0 failed, 0 skipped\n"}},
-		"unsteady": {once, true, []string{"the first time\n", "unsteady: example.com/p TestOnce failed", "2 passed, 0 failed, 0 skipped\n"}},
-		"fails":    {third, false, []string{"failed: example.com/p TestThird", "1 passed, 1 failed, 0 skipped\n"}},
-		"panics":   {`func TestTwo(*testing.T) { panic("oh") }`, false, []string{"panic: oh", "died: example.com/p\n"}},
-		"leaves":   {`func TestMain(m *testing.M) { m.Run(); os.Exit(3) }`, false, []string{"died: example.com/p\n", "1 passed, 0 failed, 0 skipped\n"}},
-		"broken":   {`func TestTwo() {}`, false, []string{"wrong signature for TestTwo", "died: example.com/p\n"}},
+		"crashes once":   {fmt.Sprintf(signal, "false"), true, []string{"again, whole: example.com/p, in which the race detector itself crashed\n", "2 passed, 0 failed, 0 skipped\n"}},
+		"crashes always": {fmt.Sprintf(signal, "true"), false, []string{"again, whole: example.com/p,", "SIGSEGV: segmentation violation\n", "died: example.com/p\n"}},
+		"passes":         {"", true, []string{"ok  \texample.com/p", "1 passed, 0 failed, 0 skipped\n"}},
+		"unsteady":       {once, true, []string{"the first time\n", "unsteady: example.com/p TestOnce failed", "2 passed, 0 failed, 0 skipped\n"}},
+		"fails":          {third, false, []string{"failed: example.com/p TestThird", "1 passed, 1 failed, 0 skipped\n"}},
+		"panics":         {`func TestTwo(*testing.T) { panic("oh") }`, false, []string{"panic: oh", "died: example.com/p\n"}},
+		"leaves":         {`func TestMain(m *testing.M) { m.Run(); os.Exit(3) }`, false, []string{"died: example.com/p\n", "1 passed, 0 failed, 0 skipped\n"}},
+		"broken":         {`func TestTwo() {}`, false, []string{"wrong signature for TestTwo", "died: example.com/p\n"}},
 		"leaves once": {`func TestMain(m *testing.M) {
 	m.Run()
 	if os.Mkdir("been", 0o777) == nil {
@@ -209,6 +219,9 @@ func TestGate(t *testing.T) {
 			}
 			var out strings.Builder
 			r := run{dir: dir, packages: []string{"./..."}, flags: []string{"-vet=off"}} // twice, and one failure is enough
+			if strings.Contains(test.source, "SIGSEGV") {
+				r.flags = append(r.flags, "-race")
+			}
 			good := gate(t.Context(), &out, [][]run{{r}, {r}})
 			if good != test.good {
 				t.Errorf("judged %v, want %v", good, test.good)
