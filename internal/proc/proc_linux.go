@@ -1,10 +1,8 @@
 package proc
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
-	"io"
 	"os"
 	"strconv"
 	"sync"
@@ -50,13 +48,14 @@ func (g *group) endLeftovers(patience, bound time.Duration, hurried func() bool)
 func (g *group) killMarked(bound time.Duration) {
 	rest := leftovers{}
 	defer rest.release()
-	pollUntil(bound, func() bool { return g.signalEach(syscall.SIGKILL, g.marked, rest) == 0 })
+	pollUntil(bound, func() bool { return g.signalEach(syscall.SIGKILL, g.marked(), rest) == 0 })
 }
 
 // signalLeftovers signals every process of the group, every marked one and every one
 // of the groups that a marked one leads, and returns how many there are.
 func (g *group) signalLeftovers(sig syscall.Signal, led ledGroups, rest leftovers) int {
-	return g.signalEach(sig, func(pid int) bool { return g.hasMember(pid) || g.marked(pid) || led.has(pid) }, rest)
+	marked := g.marked()
+	return g.signalEach(sig, func(pid int) bool { return g.hasMember(pid) || marked(pid) || led.has(pid) }, rest)
 }
 
 // ledGroups are the groups that marked processes lead, by their number.
@@ -72,9 +71,9 @@ type ledGroup struct {
 
 // ledGroups looks for them. The group of this process is never one.
 func (g *group) ledGroups() ledGroups {
-	led := make(ledGroups)
+	led, marked := make(ledGroups), g.marked()
 	for _, pid := range processes() {
-		if id, err := unix.Getpgid(pid); err != nil || id != pid || id == g.id || id == unix.Getpgrp() || !g.marked(pid) {
+		if id, err := unix.Getpgid(pid); err != nil || id != pid || id == g.id || id == unix.Getpgrp() || !marked(pid) {
 			continue
 		}
 		if session, err := unix.Getsid(pid); err == nil {
@@ -263,108 +262,4 @@ func exited(pid int) bool {
 	// The name before it is in parentheses, and may hold any character.
 	state := stat[bytes.LastIndexByte(stat, ')')+1:]
 	return bytes.HasPrefix(state, []byte(" Z")) || bytes.HasPrefix(state, []byte(" X"))
-}
-
-// marked reports whether the environment of a process holds the mark. One that is just
-// becoming another program has no environment for a moment, and is looked at again.
-func (g *group) marked(pid int) bool {
-	bare := 0
-	for until := time.Now().Add(executingBound); ; {
-		switch g.sight(pid).verdict() {
-		case ours:
-			return true
-		case foreign:
-			return false
-		case unclear:
-			if bare++; bare == bareLooks {
-				return false
-			}
-		case executing:
-			if time.Now().After(until) {
-				return false
-			}
-			time.Sleep(executingPause)
-		}
-	}
-}
-
-const (
-	// executingBound is how long a process may take to become another program, once it has
-	// let go of the memory of the one before. It takes that long only to read from a slow
-	// disk.
-	executingBound = 100 * time.Millisecond
-	executingPause = 100 * time.Microsecond
-	// bareLooks is how often a program without an environment is looked at. The first look
-	// may have been just before it got one.
-	bareLooks = 5
-)
-
-// sight is what /proc shows of a process at one moment.
-type sight struct {
-	marked    bool // its environment holds the mark
-	environ   bool // it has an environment, or one that cannot be read: a zombie's, or another user's
-	program   bool // a thread of the kernel has none
-	arguments bool
-}
-
-// verdict is what a sight shows about a process.
-type verdict int
-
-const (
-	ours verdict = iota
-	foreign
-	unclear   // it has no environment, or has got one since
-	executing // it is becoming another program: that has neither arguments nor an environment yet
-)
-
-func (s sight) verdict() verdict {
-	switch {
-	case s.marked:
-		return ours
-	case s.environ || !s.program:
-		return foreign
-	case s.arguments:
-		return unclear
-	}
-	return executing
-}
-
-// sight looks at a process. What comes after the environment is looked at only if that is
-// empty.
-func (g *group) sight(pid int) (s sight) {
-	proc := "/proc/" + strconv.Itoa(pid)
-	file, err := os.Open(proc + "/environ")
-	if err != nil {
-		return sight{environ: true}
-	}
-	defer file.Close()
-	env := bufio.NewReaderSize(file, 4<<10)
-	if _, err := env.Peek(1); err == nil {
-		return sight{environ: true, marked: hasEntry(env, MarkVariable+"="+g.mark)}
-	}
-	_, err = os.Readlink(proc + "/exe")
-	s.program = err == nil
-	arguments, err := os.ReadFile(proc + "/cmdline")
-	s.arguments = err != nil || len(arguments) > 0
-	return s
-}
-
-// maxEnviron is more than an environment can hold: the kernel gives arguments
-// and environment together 6 MiB at most.
-const maxEnviron = 8 << 20
-
-// hasEntry reports whether an environment, which is entries that end in a zero
-// byte, has an entry. Of a larger one than there can be the rest is not read.
-func hasEntry(env io.Reader, entry string) bool {
-	r := bufio.NewReaderSize(io.LimitReader(env, maxEnviron), 4<<10)
-	for whole := true; ; {
-		e, err := r.ReadSlice(0)
-		if whole && string(bytes.TrimSuffix(e, []byte{0})) == entry {
-			return true
-		}
-		if err != nil && err != bufio.ErrBufferFull {
-			return false
-		}
-		whole = err == nil // else the rest of a long entry follows
-	}
 }

@@ -4,19 +4,20 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 // The mark decides, then whether there is an environment without it. Only a process that
 // has a program, and nothing else yet, is waited for.
-func TestSights(t *testing.T) {
+func TestVerdicts(t *testing.T) {
 	for i := range 16 {
-		s := sight{marked: i&1 != 0, environ: i&2 != 0, program: i&4 != 0, arguments: i&8 != 0}
+		s := snapshot{marked: i&1 != 0, environ: i&2 != 0, program: i&4 != 0, arguments: i&8 != 0}
 		want := foreign
 		switch s {
-		case sight{program: true}:
+		case snapshot{program: true}:
 			want = executing
-		case sight{program: true, arguments: true}:
+		case snapshot{program: true, arguments: true}:
 			want = unclear
 		}
 		if s.marked {
@@ -28,8 +29,42 @@ func TestSights(t *testing.T) {
 	}
 }
 
+// However many processes look for ever as if they became another program, one search waits
+// for all of them together no longer than for one. One that gets there in time is found.
+func TestManyThatNeverGetThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		ours := finder(func(pid int) snapshot {
+			return snapshot{program: true, marked: pid == 0 && time.Since(begin) >= executingBound/2}
+		})
+		for pid := range 1000 {
+			if got := ours(pid); got != (pid == 0) {
+				t.Fatalf("process %d: %v", pid, got)
+			}
+		}
+		if took := time.Since(begin); took < executingBound || took > executingBound+executingPause {
+			t.Errorf("the search waited for %v", took)
+		}
+	})
+}
+
+// A program without an environment is looked at a few times, because it may have got one
+// since, and not for ever.
+func TestBareProgram(t *testing.T) {
+	for n := 1; n <= bareLooks+1; n++ {
+		looks := 0
+		found := finder(func(int) snapshot {
+			looks++
+			return snapshot{program: true, arguments: true, marked: looks == n}
+		})(1)
+		if found != (n <= bareLooks) || looks != min(n, bareLooks) {
+			t.Errorf("its environment is there at look %d: found %v after %d looks", n, found, looks)
+		}
+	}
+}
+
 // What /proc shows of processes that are not ours, most of which have no environment.
-func TestSightsOfOthers(t *testing.T) {
+func TestSnapshotsOfOthers(t *testing.T) {
 	t.Parallel()
 	zombie, bare := exec.Command("/bin/true"), exec.Command("/bin/sh", "-c", "echo up; read x")
 	bare.Env = []string{}
@@ -54,15 +89,15 @@ func TestSightsOfOthers(t *testing.T) {
 	if _, err := out.Read(make([]byte, 2)); err != nil || !awaitExit(zombie.Process.Pid) {
 		t.Fatalf("they do not get there: %v", err)
 	}
-	g := &group{mark: "sights"}
-	for pid, want := range map[int]sight{
+	g := &group{mark: "snapshots"}
+	for pid, want := range map[int]snapshot{
 		zombie.Process.Pid: {environ: true}, bare.Process.Pid: {program: true, arguments: true},
 		os.Getpid(): {environ: true}, 1 << 30: {environ: true},
 	} {
-		if got := g.sight(pid); got != want {
+		if got := g.snapshot(pid); got != want {
 			t.Errorf("process %d: %+v, want %+v", pid, got, want)
 		}
-		if g.marked(pid) {
+		if g.marked()(pid) {
 			t.Errorf("process %d is ours", pid)
 		}
 	}
@@ -85,7 +120,7 @@ func TestMarkedWhileExecuting(t *testing.T) {
 	}()
 	looks, missed := 0, 0
 	for until := time.Now().Add(time.Second); time.Now().Before(until); looks++ {
-		if !g.marked(cmd.Process.Pid) {
+		if !g.marked()(cmd.Process.Pid) {
 			missed++
 		}
 	}
