@@ -147,6 +147,49 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// Only a signal outside of Go code, in a binary with the race detector that died of it, is
+// the detector's own.
+func TestCrashed(t *testing.T) {
+	said := func(about string) [2]string { return [2]string{"output", about} }
+	start, signal, address := [2]string{"start", ""}, "TestTwo: SIGSEGV: segmentation violation\n", "TestTwo: PC=0x437c90 m=3 sigcode=2 addr=0x7f6926300000\n"
+	running, end := [2]string{"run", "TestTwo"}, [2]string{"fail", ""}
+	for name, test := range map[string]struct {
+		res  *results
+		flag string
+		want string
+	}{
+		"crashed":           {events(start, running, said(signal), said(address), end), "-race", "[p]"},
+		"no test named":     {events(start, said("SIGSEGV: segmentation violation\n"), said("PC=0x1\n"), end), "-race", "[p]"},
+		"no race detector":  {events(start, running, said(signal), said(address), end), "-vet=off", "[]"},
+		"Go code":           {events(start, running, said("TestTwo: panic: oh\n"), said("TestTwo: [signal SIGSEGV: segmentation violation code=0x1]\n"), end), "-race", "[]"},
+		"fatal error":       {events(start, running, said("TestTwo: fatal error: fault\n"), said("TestTwo: [signal SIGSEGV: segmentation violation]\n"), end), "-race", "[]"},
+		"without its place": {events(start, running, said(signal), end), "-race", "[]"},
+		"only failed":       {events(start, running, said(signal), said(address), [2]string{"fail", "TestTwo"}, said("FAIL\n"), end), "-race", "[]"},
+		"passed":            {events(start, running, said(signal), said(address), [2]string{"pass", "TestTwo"}, [2]string{"pass", ""}), "-race", "[]"},
+	} {
+		test.res.of["p"] = run{flags: []string{test.flag}}
+		if got := fmt.Sprint(test.res.crashed()); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+// What another run of a package says counts instead of the first: the failures of that are
+// gone, those of other packages and a data race are not.
+func TestReplace(t *testing.T) {
+	start, two, race := [2]string{"start", ""}, [2]string{"run", "TestTwo"}, [2]string{"output", "TestTwo: WARNING: DATA RACE\n"}
+	res := events(start, two, race, [2]string{"fail", "TestTwo"}, [2]string{"run", "TestLost"}, [2]string{"fail", ""})
+	res.outcome[testID{"q", "TestOther"}] = "fail"
+	res.replace("p", events(start, two, [2]string{"pass", "TestTwo"}, [2]string{"pass", ""}))
+	if got := fmt.Sprint(res.tests("pass"), res.tests("fail"), res.tests("run"), res.raced); got != "[p TestTwo] [q TestOther] [] true" {
+		t.Error(got)
+	}
+	res.replace("p", events(start, two, [2]string{"fail", "TestTwo"}, [2]string{"fail", ""}))
+	if got := fmt.Sprint(res.tests("fail")); got != "[p TestTwo q TestOther]" {
+		t.Error(got)
+	}
+}
+
 func TestLongest(t *testing.T) {
 	res := newResults()
 	for id, seconds := range map[testID]float64{
@@ -164,7 +207,7 @@ func TestLongest(t *testing.T) {
 
 // TestGate runs the tests of a module that it makes up.
 func TestGate(t *testing.T) {
-	const head = "package p\n\nimport (\n\t\"os\"\n\t\"syscall\"\n\t\"testing\"\n)\n\nfunc TestRealOne(*testing.T) { os.Getpid() }\n\nvar _ = syscall.SIGSEGV\n\n"
+	const head = "package p\n\nimport (\n\t\"os\"\n\t\"syscall\"\n\t\"testing\"\n)\n\nfunc TestRealOne(*testing.T) { os.Getpid(); syscall.Getpid() }\n\n"
 	// It fails unless it has failed before.
 	const once = `func TestOnce(t *testing.T) {
 	if os.Mkdir("been", 0o777) == nil {
@@ -191,7 +234,7 @@ func TestGate(t *testing.T) {
 		good   bool
 		want   []string
 	}{
-		"crashes once":   {fmt.Sprintf(signal, "false"), true, []string{"again, whole: example.com/p, in which the race detector itself crashed\n", "2 passed, 0 failed, 0 skipped\n"}},
+		"crashes once":   {fmt.Sprintf(signal, "false"), true, []string{"SIGSEGV: segmentation violation\n", "again, whole: example.com/p, in which the race detector itself crashed\n", "2 passed, 0 failed, 0 skipped\n"}},
 		"crashes always": {fmt.Sprintf(signal, "true"), false, []string{"again, whole: example.com/p,", "SIGSEGV: segmentation violation\n", "died: example.com/p\n"}},
 		"passes":         {"", true, []string{"ok  \texample.com/p", "1 passed, 0 failed, 0 skipped\n"}},
 		"unsteady":       {once, true, []string{"the first time\n", "unsteady: example.com/p TestOnce failed", "2 passed, 0 failed, 0 skipped\n"}},

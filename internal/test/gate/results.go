@@ -171,27 +171,26 @@ func (res *results) died() []testID {
 	return sorted(ids)
 }
 
-// crashed returns the packages that died of a signal outside of Go code. With the race
-// detector that is its own runtime: a timer of a synctest bubble that is read at the moment at
-// which time moves on corrupts the detector's stack of calls, in Go 1.26 about once in two
-// hundred runs of a test with dozens of bubbles. What Go code does wrong with memory is a
-// panic or a fatal error and looks different.
+// crashed returns the packages in which the race detector itself died: of a signal outside of
+// Go code. A timer of a synctest bubble that is read at the moment at which time moves on
+// corrupts the detector's stack of calls, in Go 1.26 about once in two hundred runs of a test
+// with dozens of bubbles. What Go code does wrong with memory is a panic or a fatal error, and
+// looks different.
 func (res *results) crashed() []testID {
 	return slices.DeleteFunc(res.died(), func(id testID) bool {
-		if !slices.Contains(res.of[id.pkg].flags, "-race") {
-			return true
-		}
-		for other, lines := range res.output {
-			if other.pkg != id.pkg {
-				continue
-			}
-			at := slices.Index(lines, "SIGSEGV: segmentation violation\n")
-			if at >= 0 && at+1 < len(lines) && strings.HasPrefix(lines[at+1], "PC=") {
-				return false
-			}
-		}
-		return true
+		return !slices.Contains(res.of[id.pkg].flags, "-race") || !strings.Contains(res.said(id.pkg), "SIGSEGV: segmentation violation\nPC=")
 	})
+}
+
+// said returns the output of a package and of its tests that did not pass.
+func (res *results) said(pkg string) string {
+	var b strings.Builder
+	for _, id := range sorted(slices.Collect(maps.Keys(res.output))) {
+		if id.pkg == pkg {
+			b.WriteString(strings.Join(res.output[id], ""))
+		}
+	}
+	return b.String()
 }
 
 // replace puts another run of a package in place of the first, of which only a data race

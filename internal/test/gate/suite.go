@@ -235,17 +235,15 @@ func all(ctx context.Context, stages [][]run, log io.Writer) *results {
 	each(stages, func(r run) {
 		begin := time.Now()
 		res := r.test(ctx, slices.Concat(r.limits, r.packages)...)
-		crashed := res.crashed()
-		for _, id := range crashed {
+		var crashes strings.Builder
+		for _, id := range res.crashed() {
+			fmt.Fprintf(&crashes, "%sagain, whole: %v, in which the race detector itself crashed\n", res.said(id.pkg), id)
 			res.replace(id.pkg, r.test(ctx, slices.Concat(r.limits, []string{id.pkg})...))
 		}
 		mu.Lock()
 		defer mu.Unlock()
 		total.add(res)
-		for _, id := range crashed {
-			fmt.Fprintf(log, "again, whole: %v, in which the race detector itself crashed\n", id)
-		}
-		fmt.Fprintf(log, "%s took %.0f s, %.0f s of CPU\n", r, time.Since(begin).Seconds(), res.cpu.Seconds())
+		fmt.Fprintf(log, "%s%s took %.0f s, %.0f s of CPU\n", &crashes, r, time.Since(begin).Seconds(), res.cpu.Seconds())
 	})
 	return total
 }
