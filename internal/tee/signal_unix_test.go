@@ -78,6 +78,7 @@ func TestKilledTee(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.awaitRecorded(t) // the recording may be behind the child
 	r.Process.Kill()
 	// The child is told (Linux), or finds its pipe closed; its end is the end of
 	// the pipe that it shares with no process.

@@ -144,6 +144,17 @@ func (r *run) entries(t *testing.T) []claudetest.RecordingEntry {
 	return tr.Entries()
 }
 
+// awaitRecorded waits until the recording has begun.
+func (r *run) awaitRecorded(t *testing.T) {
+	t.Helper()
+	for begun := time.Now(); time.Since(begun) < time.Minute; <-time.After(time.Millisecond) {
+		if info, err := os.Stat(r.file); err == nil && info.Size() > 0 {
+			return
+		}
+	}
+	t.Fatal("nothing is recorded")
+}
+
 func (r *run) last(t *testing.T) string {
 	t.Helper()
 	all := r.entries(t)
