@@ -72,15 +72,23 @@ func TestMain(m *testing.M) {
 	os.Exit(storetest.Own(s))
 }
 
-// A store that wraps this one also keeps the contract.
-func TestSQLiteWrapped(t *testing.T) {
-	t.Parallel()
-	long.Test(t, "tests the whole contract twice more")
-	source := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
+// wrapped holds stores that wrap the store of a data source to the contract.
+func wrapped(t *testing.T, source string) {
 	storetest.RunWrapped(t, storetest.Target{
 		Open:  func(t *testing.T) store.Fleet { return open(t, source) },
 		Again: func(t *testing.T, _ store.Fleet) store.Fleet { return open(t, source) },
 	})
+}
+
+func TestSQLiteWrapped(t *testing.T) {
+	t.Parallel()
+	long.Test(t, "tests the whole contract twice more")
+	wrapped(t, "sqlite:"+filepath.Join(t.TempDir(), "a.db"))
+}
+
+func TestPostgresWrapped(t *testing.T) {
+	t.Parallel()
+	wrapped(t, server.Postgres(t, 18)) // on the long level, like each server
 }
 
 func TestSQLite(t *testing.T) {
