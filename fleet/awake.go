@@ -8,16 +8,17 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// liveSession returns the session of a conversation that is awake here, nil if
-// it is not.
-func (r *roster) liveSession(key string) (*claude.Session, bool) {
+// liveSession returns the session of a conversation that is awake here, nil if no CLI
+// runs, and whether this process has the lease. One that only asks for the lease has
+// not: another process may run the conversation.
+func (r *roster) liveSession(key string) (s *claude.Session, owned bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.active[key]
 	if c == nil {
 		return nil, false
 	}
-	return c.session, c.Awake
+	return c.session, c.token != 0
 }
 
 // liveState returns the live text of a conversation, if it runs here.

@@ -171,10 +171,6 @@ func (f *Fleet) choose(ctx context.Context, key string, set func(*record)) (err 
 // performHere carries out an instruction if this process runs the conversation, and
 // reports whether it does.
 func (f *Fleet) performHere(ctx context.Context, key string, op instruction) (here bool, err error) {
-	s, awake := f.roster.liveSession(key)
-	if op.Delete && awake {
-		return true, f.Delete(ctx, key)
-	}
 	if op.Interrupt && f.roster.turnOf(key) != nil {
 		if _, err = f.endings.interrupt(ctx, key, op.Prompt); errors.Is(err, ErrElsewhere) {
 			err = nil
@@ -182,8 +178,14 @@ func (f *Fleet) performHere(ctx context.Context, key string, op instruction) (he
 			here = true
 		}
 	}
-	if s == nil || op.Interrupt && !here {
+	s, owned := f.roster.liveSession(key)
+	switch {
+	case !owned || op.Interrupt && !here:
 		return here, err
+	case op.Delete:
+		return true, f.Delete(ctx, key)
+	case s == nil:
+		return true, err // a CLI that starts catches up with what was chosen before
 	}
 	own := f.roster.ownChoices(key)
 	if op.resets() {
@@ -195,18 +197,33 @@ func (f *Fleet) performHere(ctx context.Context, key string, op instruction) (he
 	return true, errors.Join(err, op.apply(ctx, s, own))
 }
 
-// perform applies an instruction to a conversation, wherever its CLI runs. If it runs
-// nowhere, there is nothing to do.
+// perform applies what was chosen, and stored, to the CLI of a conversation, wherever it
+// runs. The record is written before the lease is looked at: a process that takes it
+// later reads the choice. So while no process has the lease, there is nothing to do.
 func (f *Fleet) perform(ctx context.Context, key string, op instruction) error {
 	here, err := f.performHere(ctx, key, op)
-	if here || err != nil {
+	if here || err != nil || f.opts.Bus == nil {
 		return err
 	}
-	err = f.peers.instruct(ctx, key, op)
+	asleep := func() bool { return f.asleep(ctx, key) }
+	if asleep() {
+		return nil
+	}
+	err = f.peers.instruct(ctx, key, op, asleep)
 	if errors.Is(err, ErrElsewhere) {
 		return nil // no process runs a CLI for it now
 	}
 	return err
+}
+
+// asleep reports whether no process has the lease of a conversation. If the store cannot
+// tell, one may have it.
+func (f *Fleet) asleep(ctx context.Context, key string) bool {
+	var err error
+	ctx, end := f.bounds.bound(ctx, key)
+	defer end(&err)
+	err = f.leases.owning(ctx, key, func(*owned) error { return nil })
+	return err == nil
 }
 
 // askChoices are those of the current options. The CLI may have been started with

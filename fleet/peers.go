@@ -34,6 +34,9 @@ const (
 	doBound = 4 * time.Second
 	// replyAgain is how long a request for live text waits before it is sent again.
 	replyAgain = 500 * time.Millisecond
+	// asleepAgain is how long a request waits before its caller checks whether the
+	// conversation has fallen asleep.
+	asleepAgain = time.Second
 )
 
 // request is what one process asks of another.
@@ -95,9 +98,10 @@ func (p *peers) open(ctx context.Context, do func(ctx context.Context, key strin
 }
 
 // instruct has an instruction carried out by the process that runs a conversation. The
-// error is [ErrElsewhere] if none replies.
-func (p *peers) instruct(ctx context.Context, key string, op instruction) error {
-	r, err := p.ask(ctx, request{Key: key, Do: &op})
+// error is [ErrElsewhere] if none replies, or as soon as asleep reports that none runs
+// it. asleep may be nil.
+func (p *peers) instruct(ctx context.Context, key string, op instruction, asleep func() bool) error {
+	r, err := p.ask(ctx, request{Key: key, Do: &op}, asleep)
 	if err != nil {
 		return err
 	}
@@ -109,15 +113,15 @@ func (p *peers) instruct(ctx context.Context, key string, op instruction) error 
 
 // live returns the live text of a conversation, from the process that runs it.
 func (p *peers) live(ctx context.Context, key string) (*liveState, error) {
-	r, err := p.ask(ctx, request{Key: key})
+	r, err := p.ask(ctx, request{Key: key}, nil)
 	if err == nil && r.Live == nil { // another version sent it
 		err = &ConversationError{key, ErrElsewhere}
 	}
 	return r.Live, err
 }
 
-// ask sends a request, and waits for the reply.
-func (p *peers) ask(ctx context.Context, q request) (reply, error) {
+// ask sends a request, and waits for the reply, unless asleep reports that none will come.
+func (p *peers) ask(ctx context.Context, q request, asleep func() bool) (reply, error) {
 	if p.opts.Bus == nil {
 		return reply{}, &ConversationError{q.Key, ErrElsewhere}
 	}
@@ -137,18 +141,28 @@ func (p *peers) ask(ctx context.Context, q request) (reply, error) {
 	}()
 	late := time.NewTimer(replyBound)
 	defer late.Stop()
-	var again <-chan time.Time // an instruction may not be carried out twice
-	if q.Do == nil {
+	var again, look <-chan time.Time
+	if q.Do == nil { // an instruction may not be carried out twice
 		ticker := time.NewTicker(replyAgain)
 		defer ticker.Stop()
 		again = ticker.C
 	}
+	if asleep != nil {
+		ticker := time.NewTicker(asleepAgain)
+		defer ticker.Stop()
+		look = ticker.C
+	}
+	p.opts.Bus.Publish(requestTopic(p.opts.Project), message)
 	for {
-		p.opts.Bus.Publish(requestTopic(p.opts.Project), message)
 		select {
 		case r := <-came:
 			return r, nil
 		case <-again: // the request or its reply may be lost
+			p.opts.Bus.Publish(requestTopic(p.opts.Project), message)
+		case <-look:
+			if asleep() {
+				return reply{}, &ConversationError{q.Key, ErrElsewhere}
+			}
 		case <-late.C:
 			return reply{}, &ConversationError{q.Key, ErrElsewhere}
 		case <-ctx.Done():

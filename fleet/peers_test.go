@@ -38,7 +38,7 @@ func TestRefusedModelElsewhere(t *testing.T) {
 	})
 }
 
-// A request that no process replies to is given up after a bounded time, or when its
+// A request to which the process with the lease does not reply is given up after a bounded time, or when its
 // caller leaves, or when the fleet is closed. What was chosen is stored nevertheless.
 func TestNobodyReplies(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -59,6 +59,7 @@ func TestNobodyReplies(t *testing.T) {
 				})
 				defer closeFleet(t, f)
 				send(t, f, "ada", "hello")
+				unanswered(t, db)
 				ctx := t.Context()
 				if c.leaves > 0 {
 					var cancel context.CancelFunc
