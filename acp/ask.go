@@ -19,10 +19,6 @@ const (
 	optionOnce   = "allow-once"
 	optionAlways = "allow-with-updates"
 	optionReject = "reject"
-
-	exitDefault = "exit-plan-default"
-	exitEdits   = "exit-plan-accept-edits"
-	exitBypass  = "exit-plan-bypass"
 )
 
 // asker puts questions of the CLI before the person at the editor.
@@ -74,15 +70,8 @@ func (a asker) call(req *permission.Request) schema.ToolCallUpdate {
 
 // permissionOptions returns the answers to a question about a call.
 func permissionOptions(req *permission.Request, bypass bool) []schema.PermissionOption {
-	if req.ToolName == "ExitPlanMode" {
-		options := []schema.PermissionOption{
-			{OptionID: exitDefault, Name: "Yes, and ask before edits", Kind: schema.PermissionOptionKindAllowOnce},
-			{OptionID: exitEdits, Name: "Yes, and accept edits", Kind: schema.PermissionOptionKindAllowAlways},
-		}
-		if bypass {
-			options = append(options, schema.PermissionOption{OptionID: exitBypass, Name: "Yes, and bypass permissions", Kind: schema.PermissionOptionKindAllowAlways})
-		}
-		return append(options, schema.PermissionOption{OptionID: optionReject, Name: "No, keep planning", Kind: schema.PermissionOptionKindRejectOnce})
+	if req.ToolName == planTool {
+		return planOptions(planModes(bypass))
 	}
 	options := []schema.PermissionOption{{OptionID: optionOnce, Name: "Yes", Kind: schema.PermissionOptionKindAllowOnce}}
 	if u, ok := always(req); ok {
@@ -147,22 +136,19 @@ func decisionOf(req *permission.Request, outcome schema.RequestPermissionOutcome
 	if outcome.Selected == nil {
 		return permission.Deny("The editor gave no answer that can be read.")
 	}
-	plan := req.ToolName == "ExitPlanMode"
 	switch id := outcome.Selected.OptionID; {
-	case id == optionOnce && !plan:
+	case id == optionReject:
+		return permission.Deny("The user refused this call.")
+	case req.ToolName == planTool:
+		if mode, ok := planMode(planModes(bypass), id); ok {
+			return permission.Allow(permission.SetMode(mode, permission.ToSession))
+		}
+	case id == optionOnce:
 		return permission.Allow()
-	case id == optionAlways && !plan:
+	case id == optionAlways:
 		if u, ok := always(req); ok {
 			return permission.Allow(u)
 		}
-	case id == exitDefault && plan:
-		return permission.Allow(permission.SetMode(permission.ModeDefault, permission.ToSession))
-	case id == exitEdits && plan:
-		return permission.Allow(permission.SetMode(permission.ModeAcceptEdits, permission.ToSession))
-	case id == exitBypass && plan && bypass:
-		return permission.Allow(permission.SetMode(permission.ModeBypassPermissions, permission.ToSession))
-	case id == optionReject:
-		return permission.Deny("The user refused this call.")
 	}
 	return permission.Deny("The editor chose an answer that was not offered.")
 }

@@ -219,13 +219,16 @@ func (s *remoteSession) answer(ctx context.Context, q *api.Approval) (d api.Deci
 	if err != nil {
 		return d, false, err
 	}
-	d, ok = approvalDecision(outcome)
+	d, ok = approvalDecision(q, outcome)
 	return d, ok, nil
 }
 
 // approvalOptions are the answers to an approval. Each of its suggestions can be
 // remembered.
 func approvalOptions(q *api.Approval) []schema.PermissionOption {
+	if q.Kind == api.KindPlan {
+		return planOptions(remotePlanModes(q))
+	}
 	options := []schema.PermissionOption{{OptionID: optionOnce, Name: "Yes", Kind: schema.PermissionOptionKindAllowOnce}}
 	if q.Kind == api.KindTool {
 		for i, rule := range q.Suggestions {
@@ -240,9 +243,12 @@ func approvalOptions(q *api.Approval) []schema.PermissionOption {
 
 // approvalDecision is the decision that an answer means. A question that the editor
 // has cancelled stays open: the turn continues without this editor.
-func approvalDecision(outcome schema.RequestPermissionOutcome) (api.Decision, bool) {
+func approvalDecision(q *api.Approval, outcome schema.RequestPermissionOutcome) (api.Decision, bool) {
 	if outcome.Selected == nil {
 		return api.Decision{}, false
+	}
+	if d, ok := planDecision(q, outcome.Selected.OptionID); ok {
+		return d, true
 	}
 	var i int
 	switch id := string(outcome.Selected.OptionID); {

@@ -148,13 +148,14 @@ func (s *remoteSession) take(e *api.Event) {
 		s.asks.askLeft(e.Prompt)
 	case api.EventTurn:
 		s.text.ended()
-		s.send(ctx, s.usage()...)
+		s.send(ctx, s.settled()...)
 		s.finish(e.Turn.Prompt, remoteEnd{turn: e.Turn})
 	case api.EventApproval:
 		if e.Approval.State == api.ApprovalPending {
 			s.asks.ask(e.Approval.ID)
 		} else {
 			s.asks.withdraw(e.Approval.ID)
+			s.send(ctx, s.planned(e.Approval)...)
 		}
 	case api.EventSynced:
 		s.asks.askOpen()
@@ -235,17 +236,21 @@ func (s *remoteSession) prompted(p *api.Prompt) {
 	}
 }
 
-// usage shows how full the context is.
-func (s *remoteSession) usage() []schema.SessionUpdate {
+// settled shows what a turn has left: the mode, and how full the context is.
+func (s *remoteSession) settled() []schema.SessionUpdate {
 	ctx, cancel := context.WithTimeout(s.ctx, reaching)
 	defer cancel()
 	own, err := s.server.Conversation(ctx, string(s.id))
-	if err != nil || own.Context == nil {
+	if err != nil {
 		return nil
 	}
-	return []schema.SessionUpdate{{UsageUpdate: &schema.UsageUpdate{
-		Used: own.Context.Tokens, Size: own.Context.Window, Cost: &schema.Cost{Amount: own.CostUSD, Currency: "USD"},
-	}}}
+	out := s.modeOf(own.Mode)
+	if own.Context != nil {
+		out = append(out, schema.SessionUpdate{UsageUpdate: &schema.UsageUpdate{
+			Used: own.Context.Tokens, Size: own.Context.Window, Cost: &schema.Cost{Amount: own.CostUSD, Currency: "USD"},
+		}})
+	}
+	return out
 }
 
 // Prompt sends a prompt and waits for the end of its turn, and of what was given to it

@@ -96,19 +96,19 @@ type Gate struct {
 	mu       sync.Mutex
 	session  *claude.Session
 	takeBack func(context.Context)
-	cwd      string            // of the CLI, as the last hook reported
-	project  string            // where the CLI was started
-	allowed  map[string]string // digests of the inputs that the hook allowed, by call
-	deferred string            // the id of the call that was deferred
-	pending  map[string]bool   // calls of the main thread whose questions are not known to have ended
-	waiting  int               // calls that wait for a person
-	none     chan struct{}     // closed when no call waits any longer; nil without a watcher
+	cwd      string             // of the CLI, as the last hook reported
+	project  string             // where the CLI was started
+	allowed  map[string]allowed // what the hook allowed, by call
+	deferred string             // the id of the call that was deferred
+	pending  map[string]bool    // calls of the main thread whose questions are not known to have ended
+	waiting  int                // calls that wait for a person
+	none     chan struct{}      // closed when no call waits any longer; nil without a watcher
 }
 
 // NewGate makes the gate of a session. The fence proves that this process owns
 // the conversation; it may be zero if no other process can.
 func NewGate(in *Questions, conversation string, f store.Fence, o Options) *Gate {
-	return &Gate{inbox: in, conversation: conversation, fence: f, opts: o, parked: make(chan struct{}), allowed: make(map[string]string), pending: make(map[string]bool)}
+	return &Gate{inbox: in, conversation: conversation, fence: f, opts: o, parked: make(chan struct{}), allowed: make(map[string]allowed), pending: make(map[string]bool)}
 }
 
 // Install adds the gate to the options of a session: a hook before every tool, which is
@@ -270,16 +270,26 @@ func (g *Gate) note(q Question, d permission.Decision) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.allowed[q.ToolUseID] = Digest(input)
+	g.allowed[q.ToolUseID] = allowed{Digest(input), d.Updates()}
+}
+
+// allowed is a call that the hook has allowed.
+type allowed struct {
+	digest  string // of the input
+	updates []permission.Update
 }
 
 // decided reports whether the hook has allowed this very call. The CLI asks for
-// permission again where a tool is itself a question, such as ExitPlanMode.
-func (g *Gate) decided(r *permission.Request) bool {
+// permission again where a tool is itself a question, such as ExitPlanMode. A hook
+// cannot change permissions, so the updates of the decision go with this answer.
+func (g *Gate) decided(r *permission.Request) (permission.Decision, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	digest, ok := g.allowed[r.ToolUseID]
-	return ok && digest == Digest(r.Input)
+	a, ok := g.allowed[r.ToolUseID]
+	if !ok || a.digest != Digest(r.Input) {
+		return permission.Decision{}, false
+	}
+	return permission.Allow(a.updates...), true
 }
 
 func output(d permission.Decision) *hook.PreToolUseOutput {
@@ -304,8 +314,8 @@ func (g *Gate) permit(ctx context.Context, r *permission.Request) (permission.De
 	if g.closed(r.ToolUseID) {
 		return permission.Deny(anotherWaits), nil
 	}
-	if g.decided(r) {
-		return permission.Allow(), nil
+	if d, ok := g.decided(r); ok {
+		return d, nil
 	}
 	q := g.question(r.ToolName, r.ToolUseID, r.Input, r.AgentID, g.at(r.Cwd))
 	q.Reason = r.Reason
@@ -313,7 +323,7 @@ func (g *Gate) permit(ctx context.Context, r *permission.Request) (permission.De
 	d, err := g.ask(ctx, q, false)
 	if err == nil && d.Behavior() == permission.BehaviorAllow {
 		if input, changed := d.Input(); changed {
-			return permission.AllowWith(input), nil
+			return permission.AllowWith(input, d.Updates()...), nil
 		}
 	}
 	return d, err

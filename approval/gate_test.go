@@ -469,6 +469,28 @@ func TestGateOfPlans(t *testing.T) {
 	})
 }
 
+// A plan is allowed with the mode that follows it. A hook cannot change permissions, so
+// the mode goes with the answer to the CLI's own question.
+func TestGateOfPlansSetsMode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan := claudetest.ScriptedCall{ID: "toolu_1", Name: "ExitPlanMode", Input: json.RawMessage(`{}`)}
+		edit := claudetest.ScriptedCall{ID: "toolu_2", Name: "Write", Input: json.RawMessage(`{"file_path":"a"}`)}
+		needs := func(_ context.Context, in *hook.PreToolUseInput) (string, bool) { return "", in.ToolUseID == "toolu_1" }
+		g := guardWith(t, store.Memory(), approval.Options{Needs: needs}, nil, claudetest.UseTools(plan), claudetest.UseTools(edit), claudetest.Say("Done."))
+		defer g.Close()
+		results := g.start()
+		q := g.only()
+		accept := permission.Allow(permission.SetMode(permission.ModeAcceptEdits, permission.ToSession))
+		if _, err := g.inbox.Decide(t.Context(), q.ID, approval.Answer{Decision: accept, By: "ada", Digest: q.Digest}); err != nil {
+			t.Fatal(err)
+		}
+		if r := <-results; r.Text != "Done." {
+			t.Errorf("the turn ended with %q", r.Text)
+		}
+		g.want(approval.Settled, approval.Ran) // of the plan, and nothing was asked about the edit
+	})
+}
+
 // A call that a guard denies is not put before people, and the turn continues.
 func TestGateBehindAGuard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

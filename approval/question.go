@@ -93,7 +93,9 @@ type Question struct {
 
 // Answer is a person's decision.
 type Answer struct {
-	// Decision allows the call, with its input or another, or denies it.
+	// Decision allows the call, with its input or another, or denies it. Its updates
+	// reach the CLI only if that asks for permission itself, as it does for a plan: so a
+	// plan can be allowed with the mode that follows it.
 	Decision permission.Decision `json:"decision"`
 	// By names who decided.
 	By string `json:"by"`

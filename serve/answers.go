@@ -18,6 +18,7 @@ type answers struct {
 	fleet         fleet.Conversations
 	logger        *slog.Logger
 	conversations *conversations
+	presets       []Preset
 }
 
 func (as *answers) approvals(ctx context.Context, u api.User, q api.ApprovalQuery) ([]api.Approval, error) {
@@ -47,7 +48,7 @@ func (as *answers) approvals(ctx context.Context, u api.User, q api.ApprovalQuer
 		if n == nil {
 			continue
 		}
-		if a := approvalOf(&question, u); selectsApproval(&q, &a, &question, n) {
+		if a := as.shown(&question, n, u); selectsApproval(&q, &a, &question, n) {
 			all = append(all, a)
 		}
 	}
@@ -57,27 +58,31 @@ func (as *answers) approvals(ctx context.Context, u api.User, q api.ApprovalQuer
 	return all, nil
 }
 
-// question returns a question of a conversation that the user may see.
-func (as *answers) question(ctx context.Context, u api.User, id string, least api.Role) (approval.Question, error) {
+// question returns a question of a conversation that the user may see, with the note of
+// that.
+func (as *answers) question(ctx context.Context, u api.User, id string, least api.Role) (q approval.Question, n note, err error) {
 	if err := need(u, least); err != nil {
-		return approval.Question{}, err
+		return q, n, err
 	}
-	q, err := as.fleet.Approvals().Get(ctx, id)
+	q, err = as.fleet.Approvals().Get(ctx, id)
 	if err == nil {
-		_, err = as.conversations.find(ctx, u, idOf(q.Conversation))
+		n, err = as.conversations.find(ctx, u, idOf(q.Conversation))
 	}
-	return q, err
+	return q, n, err
 }
 
 // mayDecide returns the question and the answer of a decision, or why the user cannot
 // make it. It changes nothing, so that several decisions can be checked before the first
 // is made.
 func (as *answers) mayDecide(ctx context.Context, u api.User, id string, d *api.Decision) (approval.Question, approval.Answer, error) {
-	q, err := as.question(ctx, u, id, api.Approver)
+	q, n, err := as.question(ctx, u, id, api.Approver)
 	if err != nil {
 		return q, approval.Answer{}, err
 	}
 	a, err := answerOf(d, &q, u)
+	if err == nil && d.Mode != "" {
+		err = as.checkMode(d, &q, &n, u)
+	}
 	switch {
 	case err != nil:
 	case !q.MayDecide(u.Name):

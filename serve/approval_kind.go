@@ -67,7 +67,7 @@ func approvalOf(q *approval.Question, u api.User) api.Approval {
 	a.MayDecide = a.State == api.ApprovalPending && u.Role.Covers(api.Approver) && q.MayDecide(u.Name)
 	if q.Answer != nil {
 		a.DecidedBy, a.DecidedAt, a.Rule = q.Answer.By, q.Answer.At, q.Answer.Rule
-		a.Message = q.Answer.Decision.Message()
+		a.Message, a.Mode = q.Answer.Decision.Message(), modeAfter(q)
 	}
 	if a.Kind == api.KindElicitation {
 		a.Form = formOf(q)

@@ -19,7 +19,7 @@ func (l *eventLog) noteApproval(ctx context.Context, q *approval.Question) error
 		ID: q.ID, Kind: kindOf(q.Tool), Tool: q.Tool, ToolUseID: q.ToolUseID, Title: titleOf(q), State: stateOf(q), Outcome: api.Outcome(q.Outcome),
 	}
 	if q.Answer != nil {
-		note.DecidedBy, note.DecidedAt = q.Answer.By, q.Answer.At.UTC()
+		note.DecidedBy, note.DecidedAt, note.Mode = q.Answer.By, q.Answer.At.UTC(), modeAfter(q)
 	}
 	return l.append(ctx, func(*logHead) []logEvent {
 		if known, ok := l.approvals[q.ID]; ok && (sameNote(&known, &note) || furtherNote(&known, &note)) {

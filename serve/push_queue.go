@@ -165,7 +165,7 @@ func (p *pusher) message(ctx context.Context, login, approval string) ([]byte, e
 		return nil, p.forget(ctx, login)
 	}
 	u := api.User{Name: c.User, Role: c.Role}
-	q, err := p.answers.question(ctx, u, approval, api.Approver)
+	q, n, err := p.answers.question(ctx, u, approval, api.Approver)
 	if forbidden.is(err) || notFound.is(err) || errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
@@ -175,10 +175,6 @@ func (p *pusher) message(ctx context.Context, login, approval string) ([]byte, e
 	a := approvalOf(&q, u)
 	if !a.MayDecide {
 		return nil, nil
-	}
-	n, err := p.answers.conversations.find(ctx, u, a.Conversation)
-	if err != nil {
-		return nil, err
 	}
 	return noticeOf(&a, n.Title)
 }

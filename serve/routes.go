@@ -302,7 +302,7 @@ func approvalRoutes() []route {
 		{
 			method: "POST", path: "/v1/approvals/{id}/decision", id: "decide", about: "Decides an approval. Repeating the same decision changes nothing.", once: true,
 			least: api.Approver, status: http.StatusOK, body: reflect.TypeFor[api.Decision](), reply: reflect.TypeFor[api.Approval](),
-			problems: []problemKind{alreadyDecided, inputChanged, gone},
+			problems: []problemKind{modeRefused, alreadyDecided, inputChanged, gone},
 			handle: func(c *call) error {
 				a, err := c.service().Decide(c.ctx(), c.user, c.id(), *c.body.(*api.Decision))
 				c.about = a.Conversation

@@ -29,7 +29,7 @@ import (
 )
 
 // agent is a scripted CLI. A prompt "tool N" calls Bash first, "ask" asks a
-// question, and every other one is answered with its text.
+// question, "plan N" ends the planning, and every other one is answered with its text.
 type agent struct {
 	*claudetest.CLI
 	mu    sync.Mutex
@@ -86,6 +86,9 @@ func (a *agent) reply(c *claudetest.ModelCall) claudetest.Reply {
 			return call.Usage(claudetest.ReplyUsage{InputTokens: 120_000, OutputTokens: 1})
 		}
 		return call
+	}
+	if name, ok := strings.CutPrefix(c.Prompt, "plan "); ok {
+		return claudetest.UseTools(claudetest.ScriptedCall{ID: "toolu_" + name, Name: "ExitPlanMode", Input: json.RawMessage(`{}`)})
 	}
 	if path, ok := strings.CutPrefix(c.Prompt, "write "); ok {
 		input, _ := json.Marshal(map[string]string{"file_path": path})

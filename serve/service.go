@@ -51,7 +51,7 @@ func newService(ctx context.Context, f fleet.Conversations, o Options) *Service 
 	s.access = &access{&s.opts, s.gate}
 	s.provider = &providerLogin{&s.opts, s.access, s.gate}
 	s.conversations = &conversations{f, s.notes, book}
-	s.answers = &answers{f, o.Logger, s.conversations}
+	s.answers = &answers{f, o.Logger, s.conversations, o.Presets}
 	s.pusher = newPusher(o.Push, o.Records, o.Project, s.gate, s.answers, o.Logger)
 	s.journal = &journal{f, s.logs, o.Logger, s.notifies(o.Notify)}
 	s.eraser = &eraser{f, s.logs, s.notes, book, o.Records, o.Project, s.journal}

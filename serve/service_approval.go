@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
@@ -57,12 +58,12 @@ func (s *Service) Inbox(ctx context.Context, u api.User, q api.ApprovalQuery) (I
 
 // Approval returns an approval.
 func (s *Service) Approval(ctx context.Context, u api.User, id string) (api.Approval, error) {
-	q, err := s.answers.question(ctx, u, id, api.Viewer)
+	q, n, err := s.answers.question(ctx, u, id, api.Viewer)
 	if err != nil {
 		return api.Approval{}, problemOf(err)
 	}
 	s.answers.acknowledge(ctx, &q, u)
-	return approvalOf(&q, u), nil
+	return s.answers.shown(&q, &n, u), nil
 }
 
 // Decide decides an approval. It is idempotent: repeating the same decision changes
@@ -88,6 +89,9 @@ func (s *Service) Decide(ctx context.Context, u api.User, id string, d api.Decis
 	s.journal.logApproval(ctx, &q, time.Time{})
 	if before == approval.Open {
 		what := string(answer.Decision.Behavior()) + " " + q.Tool
+		if d.Mode != "" {
+			what += ", and chose the permission mode " + strconv.Quote(d.Mode)
+		}
 		if err := s.journal.notice(ctx, u, q.Conversation, "decided: "+what); err != nil {
 			s.opts.Logger.Warn("a decision is not in the log of its conversation", "approval", id, "error", err)
 		}
@@ -121,9 +125,9 @@ func answerOf(d *api.Decision, q *approval.Question, u api.User) (approval.Answe
 	case kind == api.KindElicitation && checkContent(q, d.Input) != nil:
 		return a, checkContent(q, d.Input)
 	case len(d.Input) > 0:
-		a.Decision = permission.AllowWith(d.Input)
+		a.Decision = permission.AllowWith(d.Input, updatesOf(d)...)
 	default:
-		a.Decision = permission.Allow()
+		a.Decision = permission.Allow(updatesOf(d)...)
 	}
 	return a, nil
 }

@@ -186,6 +186,7 @@ func TestRealACPScenes(t *testing.T) {
 				for _, d := range differences {
 					if row := table.Explains(d); row >= 0 {
 						used[row] = true
+						t.Logf("explained: %s", d)
 					} else {
 						t.Errorf("no row of docs/acp.md explains: %s", d)
 					}

@@ -251,3 +251,36 @@ func TestRealACPSocket(t *testing.T) {
 		t.Errorf("the editor saw\n%s\nwant\n%s\nran %q", out, want, s.ran())
 	}
 }
+
+// TestRealACPPlan ends the planning from an editor on a server with the real CLI, and
+// chooses the mode that follows: the file is written without another question.
+func TestRealACPPlan(t *testing.T) {
+	s := newRealServer(t, nil, func(r *realServer) {
+		r.choices = `,"modes":["acceptEdits","plan"]`
+		r.model.Add(claudetest.UseTool("ExitPlanMode", map[string]string{"plan": "# Plan"}),
+			claudetest.UseTool("Write", map[string]string{"file_path": filepath.Join(r.dir, "new.txt"), "content": "x"}), claudetest.Say("Wrote it."))
+	})
+	b := s.bridge(t)
+	id := b.New(t, s.dir)
+	if err := b.Call(t.Context(), schema.MethodAgentSessionSetMode, schema.SetSessionModeRequest{SessionID: id, ModeID: "plan"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	ended := b.begin(t, id, "Plan it.")
+	<-b.asked
+	b.answers <- "exit-plan-accept-edits"
+	if got := <-ended; got != schema.StopReasonEndTurn || len(b.asked) != 0 || b.Text(id) != "Wrote it." {
+		t.Errorf("ended %s, asked %d times more, said %q", got, len(b.asked), b.Text(id))
+	}
+	if _, err := os.Stat(filepath.Join(s.dir, "new.txt")); err != nil {
+		t.Error(err)
+	}
+	var shown schema.SessionModeID
+	for _, up := range b.Updates(id) {
+		if up.CurrentModeUpdate != nil {
+			shown = up.CurrentModeUpdate.CurrentModeID
+		}
+	}
+	if shown != "acceptEdits" {
+		t.Errorf("the editor is shown mode %q", shown)
+	}
+}

@@ -55,6 +55,11 @@ type Approval struct {
 	Questions []Question `json:"questions,omitempty"`
 	// Form is the form that an MCP server wants filled in.
 	Form *Form `json:"form,omitempty"`
+	// Modes are the permission modes that may follow a plan, if the requesting user may
+	// choose one with the decision.
+	Modes []string `json:"modes,omitempty"`
+	// Mode is the permission mode that was chosen with the decision.
+	Mode string `json:"mode,omitzero"`
 	// Suggestions are rules that a decision may remember, by their index.
 	Suggestions []string `json:"suggestions"`
 	// AgentID is the subagent that asks; empty for the main agent.
@@ -140,6 +145,9 @@ type Decision struct {
 	// Remember are the indices of suggestions that become rules of the
 	// conversation.
 	Remember []int `json:"remember,omitempty"`
+	// Mode is the permission mode that follows an allowed plan, one of the approval's
+	// Modes. Empty: the CLI chooses.
+	Mode string `json:"mode,omitzero"`
 	// Stop also ends the turn, with a denial.
 	Stop bool `json:"stop,omitzero"`
 }

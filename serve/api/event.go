@@ -75,6 +75,7 @@ type ApprovalNote struct {
 	Outcome   Outcome       `json:"outcome,omitzero"`    // how the call ended, once that is known
 	DecidedBy string        `json:"decided_by,omitzero"` // the user who decided
 	DecidedAt time.Time     `json:"decided_at,omitzero"` // when it was decided
+	Mode      string        `json:"mode,omitzero"`       // the permission mode that was chosen with the decision
 }
 
 // Notice records who did what, and from where.

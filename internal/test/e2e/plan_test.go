@@ -54,7 +54,8 @@ func planner(t *testing.T, plan string) (r *real, results func() []string) {
 }
 
 // A plan that is not decided in time is approved on another machine, where its file
-// never was. The model reads the text of the plan anyway.
+// never was. The model reads the text of the plan anyway, and the mode that was chosen
+// with the approval follows it.
 func TestRealFleetPlan(t *testing.T) {
 	t.Parallel()
 	const plan = "# Paint the shed\n\nFirst the doors, in teal.\n"
@@ -80,7 +81,8 @@ func TestRealFleetPlan(t *testing.T) {
 	second.opts.PermissionMode = permission.ModePlan
 	f = second.fleet(t, store.Files(dir), fleet.Options{Gate: gate})
 	defer closeFleet(t, f)
-	if _, err := f.Approvals().Decide(t.Context(), q.ID, approval.Answer{Decision: permission.Allow(), By: "ada", Digest: q.Digest}); err != nil {
+	accept := permission.Allow(permission.SetMode(permission.ModeAcceptEdits, permission.ToSession))
+	if _, err := f.Approvals().Decide(t.Context(), q.ID, approval.Answer{Decision: accept, By: "ada", Digest: q.Digest}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the prompt is not answered", func() bool {
@@ -89,5 +91,8 @@ func TestRealFleetPlan(t *testing.T) {
 	})
 	if read := results(); len(read) == 0 || !strings.Contains(read[0], "approved") || !strings.Contains(read[0], "First the doors, in teal.") {
 		t.Errorf("the model read %q", read)
+	}
+	if now, err := f.Get(t.Context(), "ada"); err != nil || now.Mode != permission.ModeAcceptEdits {
+		t.Errorf("after the plan the mode is %q, %v, want the one that was chosen with it", now.Mode, err)
 	}
 }
