@@ -53,6 +53,12 @@ func (n named) RemoteAddr() net.Addr { return n.at }
 // lines serves a rig without a network, and returns how an editor of ada connects.
 func (r *rig) lines(t *testing.T) (dial func() (*websocket.Conn, *http.Response, error)) {
 	t.Helper()
+	return r.linesWith(t, r.bearerOf("ada", api.Operator))
+}
+
+// linesWith is lines for an editor that sends a header.
+func (r *rig) linesWith(t *testing.T, header http.Header) (dial func() (*websocket.Conn, *http.Response, error)) {
+	t.Helper()
 	listener := &pipes{make(chan net.Conn), make(chan struct{})}
 	server := &http.Server{Handler: r.server}
 	go server.Serve(listener)
@@ -62,9 +68,8 @@ func (r *rig) lines(t *testing.T) (dial func() (*websocket.Conn, *http.Response,
 		return here, nil
 	}}
 	t.Cleanup(func() { transport.CloseIdleConnections(); server.Close() })
-	token := r.bearerOf("ada", api.Operator)
 	return func() (*websocket.Conn, *http.Response, error) {
-		return websocket.Dial(t.Context(), "http://localhost/acp", &websocket.DialOptions{HTTPHeader: token, HTTPClient: &http.Client{Transport: transport}})
+		return websocket.Dial(t.Context(), "http://localhost/acp", &websocket.DialOptions{HTTPHeader: header, HTTPClient: &http.Client{Transport: transport}})
 	}
 }
 
