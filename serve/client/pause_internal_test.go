@@ -115,7 +115,14 @@ func TestTake(t *testing.T) {
 			t.Errorf("%s %s: %v, %v, at %d, failed %d", step.event, step.data, done, err, f.last, f.failed)
 		}
 	}
-	if want := []string{"partial0", "message4", "synced0", "turn5", "message6"}; !slices.Equal(got, want) || !f.left {
-		t.Errorf("%q, want %q; left: %v", got, want, f.left)
+	if !f.left {
+		t.Error("the loop was not left")
+	}
+	f = follower{last: 3, failed: 5} // a connection that lives is not a failure, though nothing new comes
+	if done, err := take("ping", `{}`); done || err != nil || f.failed != 0 || f.last != 3 {
+		t.Errorf("after a ping: %v, %v, at %d, failed %d", done, err, f.last, f.failed)
+	}
+	if want := []string{"partial0", "message4", "synced0", "turn5", "message6"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
