@@ -34,6 +34,10 @@ func TestRuleWords(t *testing.T) {
 		"Edit(//srv/other/price.go)": "edit /srv/other/price.go",
 		"Read(//srv/shop/a/b.txt)":   "read a/b.txt",
 		"Edit(//srv/shop/**)":        "",
+		"Edit(//srv/shop/pric?.go)":  "",
+		"Edit(//srv/shop/[a-z].go)":  "",
+		"Read(//srv/shop/{a,b}.txt)": "",
+		"Write(//srv/shop/a.txt)":    "write a.txt",
 		"Edit(/price.go)":            "", // below the settings, wherever they are
 		"Edit(~/price.go)":           "",
 		"Bash(go test ./...)":        "run exactly this command",
