@@ -29,6 +29,7 @@ type Conversations interface {
 	Prewarm(ctx context.Context, key string) error
 	Rewind(ctx context.Context, key string, r RewindTo) (control.Rewind, error)
 	Get(ctx context.Context, key string) (ConversationInfo, error)
+	Commands(ctx context.Context, key string) ([]control.Command, error)
 	List(ctx context.Context) iter.Seq2[ConversationInfo, error]
 	Fork(ctx context.Context, key, newKey, upTo string) error
 	Resume(ctx context.Context, key string, from ResumeFrom) error

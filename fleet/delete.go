@@ -133,6 +133,9 @@ func (e *eraser) erase(ctx context.Context, key string, fence store.Fence) error
 	if err := e.records.dropRecord(ctx, kindCalls, place(key), fence); err != nil {
 		return err
 	}
+	if err := e.records.dropRecord(ctx, kindCommands, place(key), fence); err != nil {
+		return err
+	}
 	if err := e.records.markDeleted(ctx, key, now, fence); err != nil {
 		return err
 	}

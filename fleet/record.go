@@ -37,6 +37,8 @@ type record struct {
 	// Models are those chosen before Model, the newest first. Empty is that of the
 	// options. See [record.refuseModel].
 	Models []string `json:"models,omitempty"`
+	// Commands is the digest of the slash commands that are kept, empty if there are none.
+	Commands string `json:"commands,omitzero"`
 	// Title and Labels are those given to [Fleet.Describe].
 	Title  string            `json:"title,omitzero"`
 	Labels map[string]string `json:"labels,omitempty"`

@@ -122,6 +122,13 @@ func (t tenant) Get(ctx context.Context, key string) (ConversationInfo, error) {
 	return t.f.Get(ctx, key)
 }
 
+func (t tenant) Commands(ctx context.Context, key string) ([]control.Command, error) {
+	if err := t.check(key); err != nil {
+		return nil, err
+	}
+	return t.f.Commands(ctx, key)
+}
+
 func (t tenant) Fork(ctx context.Context, key, newKey, upTo string) error {
 	for _, k := range []string{key, newKey} {
 		if err := t.check(k); err != nil {

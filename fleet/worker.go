@@ -80,7 +80,11 @@ func (w *worker) connect(ctx context.Context, s step) error {
 	w.c.withdraw = w.withdrawal(session, given)
 	w.roster.mu.Unlock()
 	go w.watch(session, w.gate, w.closed)
-	return w.catchUp(ctx, had.Mode, had.Model)
+	if err := w.catchUp(ctx, had.Mode, had.Model); err != nil {
+		return err
+	}
+	w.keepCommands(ctx, session.Commands())
+	return nil
 }
 
 // starting shows people that the CLI is being started. Only this process knows.
@@ -287,7 +291,7 @@ func (w *worker) close() error {
 	return err
 }
 
-// see notes the permission mode and the last answer.
+// see notes the permission mode, the last answer and changes of the commands.
 func (w *worker) see(m message.Message) {
 	var mode permission.Mode
 	switch m := m.(type) {
@@ -295,6 +299,8 @@ func (w *worker) see(m message.Message) {
 		mode = m.PermissionMode
 	case *message.Status:
 		mode = m.PermissionMode
+	case *message.CommandsChanged:
+		w.keepCommands(w.ctx, m.Commands)
 	case *message.Assistant:
 		if m.ParentToolUseID == "" && m.Model != syntheticModel && m.ID != "" {
 			w.heard = m.ID

@@ -210,6 +210,7 @@ func TestReadsFailOrAreWhole(t *testing.T) {
 			"prompts":       func(ctx context.Context) (any, error) { return s.Prompts(ctx, operator, ids[1]) },
 			"messages":      func(ctx context.Context) (any, error) { return s.Messages(ctx, operator, ids[0], api.MessageQuery{}) },
 			"changes":       func(ctx context.Context) (any, error) { return s.Changes(ctx, operator, ids[0], "") },
+			"commands":      func(ctx context.Context) (any, error) { return s.Commands(ctx, operator, ids[0]) },
 			"tail":          func(ctx context.Context) (any, error) { return s.Tail(ctx, operator, ids[0], 0, 100) },
 			"tokens":        func(ctx context.Context) (any, error) { return s.Tokens(ctx, admin) },
 			"logins":        func(ctx context.Context) (any, error) { return s.Logins(ctx, admin) },

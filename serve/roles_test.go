@@ -37,6 +37,7 @@ var mayCall = map[string]string{
 	"PATCH /v1/conversations/{id}":             "oA",
 	"DELETE /v1/conversations/{id}":            "oA",
 	"GET /v1/conversations/{id}/messages":      "vaoA",
+	"GET /v1/conversations/{id}/commands":      "vaoA",
 	"POST /v1/conversations/{id}/read":         "vaoA",
 	"GET /v1/conversations/{id}/changes":       "vaoA",
 	"GET /v1/conversations/{id}/changes.patch": "vaoA",

@@ -252,6 +252,11 @@ func promptRoutes() []route {
 			},
 		},
 		{
+			method: "GET", path: one + "/commands", id: "listCommands", about: "Lists the slash commands that the conversation's agent announced when it last ran; none before it has run.",
+			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.Command]](),
+			handle: func(c *call) error { return c.answer(c.service().Commands(c.ctx(), c.user, c.id())) },
+		},
+		{
 			method: "POST", path: one + "/interrupt", id: "interrupt", about: "Stops the turn, or withdraws the question that it waits for.", once: true,
 			least: api.Operator, status: http.StatusAccepted, problems: []problemKind{idle, leased},
 			handle: func(c *call) error { return c.service().Interrupt(c.ctx(), c.user, c.id()) },

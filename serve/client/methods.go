@@ -68,6 +68,13 @@ func (c *Client) Messages(ctx context.Context, id string, q api.MessageQuery) (a
 	return get[api.List[api.Message]](ctx, c, join("v1", "conversations", id, "messages"), v)
 }
 
+// Commands returns the slash commands that the agent of a conversation announced when it
+// last ran. Before it has run there are none.
+func (c *Client) Commands(ctx context.Context, id string) ([]api.Command, error) {
+	list, err := get[api.List[api.Command]](ctx, c, join("v1", "conversations", id, "commands"), nil)
+	return list.Items, err
+}
+
 // MarkRead notes how far you have read a conversation.
 func (c *Client) MarkRead(ctx context.Context, id string, m api.ReadMark) error {
 	// A mark never moves back, so repeating one is safe. A mark without a number means

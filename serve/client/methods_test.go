@@ -87,6 +87,11 @@ var wire = map[string]wireCall{
 			l, err := c.Messages(ctx, id, api.MessageQuery{Before: 9, After: 4, Limit: 2, HTML: true})
 			return []any{item(l.Items, 0).Seq, l.Next}, err
 		}},
+	"Commands": {method: "GET", address: "/v1/conversations/" + idInPath + "/commands", reply: `{"items":[{"name":"review"},{"name":"hi"}]}`, want: "reviewhi",
+		call: func(ctx context.Context, c *client.Client) (any, error) {
+			v, err := c.Commands(ctx, id)
+			return item(v, 0).Name + item(v, 1).Name, err
+		}},
 	"MarkRead": {method: "POST", address: "/v1/conversations/" + idInPath + "/read", body: `"seq":3`,
 		call: func(ctx context.Context, c *client.Client) (any, error) {
 			return nothing(c.MarkRead(ctx, id, api.ReadMark{Seq: 3}))

@@ -1,0 +1,161 @@
+package fleet
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// A CLI announces its slash commands when it starts, and again when they change. They are
+// kept, so that they can be shown while the conversation sleeps, and by a process that does
+// not run it. They have a record of their own, because with the descriptions of skills they
+// take tens of kilobytes, and the record of the conversation is read with every prompt. That
+// one has only a digest, so that a CLI which announces the same commands causes no write.
+
+// kindCommands is the kind of the records of slash commands, one for each conversation.
+const kindCommands = "commands"
+
+// What is kept of the commands of a conversation. A project and its plugins name them, so
+// there may be any number of any size.
+const (
+	maxCommands     = 500
+	maxCommandsText = 128 << 10 // bytes, of all together
+	maxCommandText  = 2 << 10   // bytes, of each text of a command
+)
+
+// keptCommands are the slash commands of a conversation.
+type keptCommands struct {
+	Commands []control.Command `json:"commands"`
+
+	// Unknown are members that a newer program has added.
+	Unknown jsonx.Unknown `json:",embed"`
+}
+
+// boundCommands returns what is kept of commands. A description that is too long is cut. A
+// command whose name is too long is left out, because half a name is not its name, and so
+// are those for which there is no room.
+func boundCommands(all []control.Command) []control.Command {
+	kept, size := []control.Command{}, 0
+	for _, c := range all {
+		c.Description, c.ArgumentHint = cutText(c.Description, maxCommandText), cutText(c.ArgumentHint, maxCommandText)
+		for i, alias := range c.Aliases {
+			if len(alias) > maxCommandText {
+				c.Aliases = c.Aliases[:i:i]
+				break
+			}
+		}
+		own := len(c.Name) + len(c.Description) + len(c.ArgumentHint) + len(strings.Join(c.Aliases, ""))
+		if len(kept) < maxCommands && size+own <= maxCommandsText && c.Name != "" && len(c.Name) <= maxCommandText {
+			kept, size = append(kept, c), size+own
+		}
+	}
+	return kept
+}
+
+// cutText returns at most so many bytes of a text, and only whole characters.
+func cutText(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}
+
+// digestOf names a list of commands. No commands have none.
+func digestOf(commands []control.Command) (string, error) {
+	if len(commands) == 0 {
+		return "", nil
+	}
+	text, err := jsonx.Marshal(commands)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return base64.RawURLEncoding.EncodeToString(sum[:12]), nil
+}
+
+// commandsBound is how long it may take to keep commands. A turn does not need them.
+const commandsBound = 10 * time.Second
+
+// keepCommands keeps the commands that the CLI has announced, if they are others than
+// before. The turn does not depend on them, so a failure is only logged: the next start of
+// a CLI tries again.
+func (w *worker) keepCommands(ctx context.Context, announced []control.Command) {
+	ctx, cancel := context.WithTimeout(ctx, commandsBound)
+	defer cancel()
+	kept := boundCommands(announced)
+	digest, err := digestOf(kept)
+	if err == nil && digest == w.rec.Commands {
+		return
+	}
+	if err == nil {
+		// The list comes first: a crash in between leaves the old digest, and the list is
+		// written again.
+		err = w.records.putCommands(ctx, w.c.key, kept, w.lease.Fence)
+	}
+	if err == nil {
+		var rec record
+		rec, err = w.records.change(ctx, w.c.key, w.lease.Fence, func(r *record) error {
+			r.Commands = digest
+			return nil
+		})
+		if err == nil {
+			w.rec = rec
+		}
+	}
+	if err != nil {
+		w.opts.Logger.Warn("the slash commands of a conversation were not kept", "conversation", w.c.key, "error", err)
+	}
+}
+
+// putCommands writes the list of commands. Only the owner of the lease does, so what is
+// there now is an earlier list.
+func (rs *records) putCommands(ctx context.Context, key string, commands []control.Command, fence store.Fence) error {
+	var now keptCommands
+	r, err := store.Get(ctx, rs.store, rs.key(kindCommands, place(key)))
+	if err == nil {
+		err = decode(r, &now)
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	_, err = rs.put(ctx, kindCommands, place(key), &keptCommands{commands, now.Unknown}, r.Revision, fence)
+	return err
+}
+
+// Commands returns the slash commands that the last CLI of a conversation has announced,
+// even when the conversation sleeps or runs in another process. Before its first CLI there
+// are none. A copy has none until its own CLI runs. At most 500 are kept, and 128 KiB of
+// their texts; longer descriptions are cut.
+//
+// Errors: [ErrUnknown], [ErrDeleted], [ErrTimeout], those of the store.
+func (f *Fleet) Commands(ctx context.Context, key string) (commands []control.Command, err error) {
+	ctx, end := f.bounds.bound(ctx, key)
+	defer end(&err)
+	rec, err := f.records.load(ctx, key)
+	if err != nil || rec.Commands == "" {
+		return nil, err
+	}
+	r, err := store.Get(ctx, f.records.store, f.records.key(kindCommands, place(key)))
+	var kept keptCommands
+	if err == nil {
+		err = decode(r, &kept)
+	}
+	if errors.Is(err, store.ErrNotFound) { // it is being deleted
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &ConversationError{key, err}
+	}
+	return kept.Commands, nil
+}
