@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"maps"
 	"reflect"
 	"testing"
 
@@ -42,46 +43,68 @@ func TestEveryOptionIsSeen(t *testing.T) {
 	}
 }
 
-// hereOnly are options that no test sets for a CLI in another root directory, and why that
-// makes no difference.
-func hereOnly() map[string]string {
-	const (
-		fixture = "startReal sets it for every test"
-		inside  = "it works in this program alone"
-		stream  = "package sandbox tests that lines come from there"
-		dialog  = "it answers over the same streams as CanUseTool"
-	)
+// notElsewhere are rows of the options table, or structs whose rows are, of which no test shows
+// the effect in another root directory, and why that makes no difference.
+func notElsewhere() map[string]string {
+	const inside = "it works in this program alone"
 	return map[string]string{
-		"CLIPath": fixture, "Cwd": fixture, "Env": fixture, "Transport": "inEachRoot sets it",
-		"Logger": inside, "Trace": inside, "Stderr": stream, "Timeouts": inside, "Limits": inside,
-		"OnElicitation": dialog, "OnUserDialog": dialog, "DialogKinds": dialog, "Requests": dialog,
+		"AgentProgressSummaries": unseen()["AgentProgressSummaries"],
+		"Requests":               unseen()["Requests"],
+		"Logger":                 inside,
+		"Trace":                  inside,
+		"Timeouts":               inside, // but for Timeouts.API, which a test shows
+		"Limits":                 inside,
 	}
 }
 
-// TestEveryOptionWorksElsewhere wants a test with the real CLI in another root directory for
-// each option. The one that sets nearly all of them at once counts: for what no other sets
-// there, it shows that the CLI starts with it and answers, and no effect.
-func TestEveryOptionWorksElsewhere(t *testing.T) {
-	moved := make(map[string]bool)
-	for _, test := range harness.ReadTests(t) {
-		if test.Calls["inEachRoot"] {
-			for field := range test.Sets {
-				moved[field] = true
+// optionRows yields the rows of the options table: the fields of Options, with those of its
+// structs in their place.
+func optionRows(yield func(row, group string) bool) {
+	for f := range reflect.TypeFor[claude.Options]().Fields() {
+		if f.Type.Kind() != reflect.Struct {
+			if !yield(f.Name, f.Name) {
+				return
+			}
+			continue
+		}
+		for inner := range f.Type.Fields() {
+			if !yield(f.Name+"."+inner.Name, f.Name) {
+				return
 			}
 		}
 	}
-	excused := hereOnly()
-	for f := range reflect.TypeFor[claude.Options]().Fields() {
-		_, ok := excused[f.Name]
-		switch delete(excused, f.Name); {
-		case !ok && !moved[f.Name]:
-			t.Errorf("no test calls inEachRoot with Options.%s", f.Name)
-		case ok && moved[f.Name]:
-			t.Errorf("a test calls inEachRoot with Options.%s now", f.Name)
+}
+
+// TestEveryOptionWorksElsewhere wants, for each row of the options table, a test that shows
+// its effect with the real CLI in another root directory.
+func TestEveryOptionWorksElsewhere(t *testing.T) {
+	shown := make(map[string]bool)
+	for _, test := range harness.ReadTests(t) {
+		if test.Calls["inEachRoot"] || test.Calls["inAnotherRoot"] {
+			maps.Copy(shown, test.Shows)
 		}
 	}
-	for field := range excused {
-		t.Errorf("Options has no %s", field)
+	excuses := notElsewhere()
+	used := make(map[string]bool)
+	for row, group := range optionRows {
+		switch {
+		case shown[row] && excuses[row] != "":
+			t.Errorf("a test shows the effect of Options.%s now", row)
+		case shown[row]:
+			delete(shown, row)
+		case excuses[group] != "":
+			used[group] = true
+		default:
+			t.Errorf("no test shows the effect of Options.%s in another root directory", row)
+		}
+	}
+	for row := range shown {
+		t.Errorf("a test shows %s, which is not an option", row)
+	}
+	for group := range excuses {
+		if !used[group] {
+			t.Errorf("the excuse for %s is for nothing", group)
+		}
 	}
 }
 

@@ -22,9 +22,9 @@ import (
 func TestRealOptionsAreTaken(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "most options")
-	inEachRoot(t, func(t *testing.T, move func(*real)) {
+	inEachRoot(t, func(t *testing.T, at *place) {
 		r := realCLI(t, claudetest.Say("done"))
-		move(r)
+		at.move(r)
 		plugin := writePlugin(t)
 		o := r.opts
 		o.Model, o.FallbackModel, o.Effort = "sonnet", "haiku", "high"
@@ -196,14 +196,14 @@ func TestRealLimitsStop(t *testing.T) {
 func TestRealToolsAreRestricted(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.0.77", "Tools")
-	inEachRoot(t, func(t *testing.T, move func(*real)) {
+	inEachRoot(t, func(t *testing.T, at *place) {
 		r := realCLI(t)
-		move(r)
+		at.move(r)
 		r.opts.Tools = []string{"Read", "Bash"}
 		r.opts.DisallowedTools = []string{"Bash"}
-		if init := firstInit(t, r.opts); !slices.Equal(init.Tools, []string{"Read"}) {
-			t.Errorf("tools %q", init.Tools)
-		}
+		init := firstInit(t, r.opts)
+		only := slices.Equal(init.Tools, []string{"Read"})
+		at.shows(t, effects{"Tools": only, "DisallowedTools": only}, "tools %q", init.Tools)
 	})
 }
 
@@ -237,7 +237,7 @@ func TestRealSettingsHold(t *testing.T) {
 func TestRealAddDirs(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "1.0.85", "the list of denials")
-	inEachRoot(t, func(t *testing.T, move func(*real)) {
+	inEachRoot(t, func(t *testing.T, at *place) {
 		other := t.TempDir()
 		path := filepath.Join(other, "note.txt")
 		if err := os.WriteFile(path, []byte("a note"), 0o644); err != nil {
@@ -245,7 +245,7 @@ func TestRealAddDirs(t *testing.T) {
 		}
 		for _, added := range []bool{false, true} {
 			r := realCLI(t, claudetest.UseTool("Read", map[string]string{"file_path": path}), claudetest.Say("done"))
-			move(r)
+			at.move(r)
 			if added {
 				r.opts.AddDirs = []string{other}
 			}
@@ -253,9 +253,8 @@ func TestRealAddDirs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if denied := len(res.PermissionDenials) > 0; denied == added {
-				t.Errorf("added %v, denied %v", added, denied)
-			}
+			denied := len(res.PermissionDenials) > 0
+			at.shows(t, effects{"AddDirs": denied != added}, "added %v, denied %v", added, denied)
 		}
 	})
 }
@@ -263,18 +262,20 @@ func TestRealAddDirs(t *testing.T) {
 func TestRealContinue(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "1.0.128", "a resumed session that keeps its id")
-	inEachRoot(t, func(t *testing.T, move func(*real)) {
+	inEachRoot(t, func(t *testing.T, at *place) {
 		r := realCLI(t, claudetest.Say("one"), claudetest.Say("two"))
-		move(r)
+		at.move(r)
 		r.opts.SessionID = "00000000-0000-4000-8000-0000000000aa"
 		res, err := claude.Ask(t.Context(), "first", r.opts)
 		if err != nil || res.SessionID != r.opts.SessionID {
 			t.Fatalf("%+v, %v", res, err)
 		}
 		r.opts.SessionID, r.opts.Continue = "", true
-		if again, err := claude.Ask(t.Context(), "second", r.opts); err != nil || again.SessionID != res.SessionID {
-			t.Errorf("continued as %+v, %v", again, err)
+		again, err := claude.Ask(t.Context(), "second", r.opts)
+		if err != nil {
+			t.Fatal(err)
 		}
+		at.shows(t, effects{"SessionID": true, "Continue": again.SessionID == res.SessionID}, "continued as %+v", again)
 	})
 }
 

@@ -451,9 +451,9 @@ func TestRealGuard(t *testing.T) {
 func TestRealPermissionPromptTool(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a late MCP server as permission prompt")
-	inEachRoot(t, func(t *testing.T, move func(*real)) {
+	inEachRoot(t, func(t *testing.T, at *place) {
 		r := realCLI(t)
-		move(r)
+		at.move(r)
 		file := filepath.Join(r.dir, "a.txt")
 		r.model.Add(write(file, "x"), claudetest.Say("done"))
 		asked := make(chan string, 1)
@@ -478,14 +478,12 @@ func TestRealPermissionPromptTool(t *testing.T) {
 		if got := content(file); got != "approved" {
 			t.Errorf("the file holds %q", got)
 		}
+		call := ""
 		select {
-		case call := <-asked:
-			if !strings.Contains(call, `"tool_name":"Write"`) {
-				t.Errorf("asked %s", call)
-			}
+		case call = <-asked:
 		default:
-			t.Error("the tool was not asked")
 		}
+		at.shows(t, effects{"PermissionPromptTool": has(call, `"tool_name":"Write"`)}, "asked %q", call)
 	})
 }
 

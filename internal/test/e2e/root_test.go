@@ -3,14 +3,16 @@ package e2e
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/internal/test/need"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
@@ -18,35 +20,85 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
+// place is where the CLI of a test runs: on this machine, or in a root directory of its own.
+type place struct {
+	elsewhere bool
+	moved     bool
+	shown     map[string]bool // rows of the options table
+}
+
+// effects says which options were at work, by their rows in the options table.
+type effects map[string]bool
+
 // inEachRoot runs a test on this machine, and with the CLI in a root directory of its own.
-// The test calls move with each CLI that it prepares. Elsewhere the CLI finds the folders
+// The test calls at.move with each CLI that it prepares. Elsewhere the CLI finds the folders
 // of the test under the same paths, but not the one that the SDK writes its files to.
-func inEachRoot(t *testing.T, test func(t *testing.T, move func(*real))) {
+func inEachRoot(t *testing.T, test func(t *testing.T, at *place)) {
 	t.Run("here", func(t *testing.T) {
 		t.Parallel()
-		test(t, func(*real) {})
+		test(t, &place{})
 	})
+	inAnotherRoot(t, test)
+}
+
+// inAnotherRoot runs only the second half of inEachRoot, for what other tests show here.
+func inAnotherRoot(t *testing.T, test func(t *testing.T, at *place)) {
+	name := t.Name()
 	t.Run("elsewhere", func(t *testing.T) {
 		t.Parallel()
 		need.Namespaces.Test(t)
-		var moved atomic.Bool
+		at := &place{elsewhere: true, shown: make(map[string]bool)}
 		t.Cleanup(func() {
-			if long.Enabled() && !moved.Load() && !t.Skipped() && !t.Failed() { // on the quick level there is no CLI
+			if !long.Enabled() || t.Skipped() || t.Failed() { // on the quick level there is no CLI
+				return
+			}
+			if !at.moved {
 				t.Error("the test has not moved its CLI, and shows the same as here")
 			}
-		})
-		test(t, func(r *real) {
-			t.Helper()
-			moved.Store(true)
-			helper, err := os.Executable()
-			if err != nil {
-				t.Fatal(err)
+			for row := range harness.ReadTests(t)[name].Shows {
+				if !at.shown[row] {
+					t.Errorf("the test has not come to what it shows of %s", row)
+				}
 			}
-			folders := filepath.Dir(r.dir) // all that t.TempDir makes
-			r.opts.Transport = &sandbox.Bubblewrap{Helper: helper, Mounts: []sandbox.Mount{{Source: folders, Writable: true}}}
-			r.opts.Env = append(r.opts.Env, "CLAUDE_CONFIG_DIR="+filepath.Join(r.home, ".claude"))
 		})
+		test(t, at)
 	})
+}
+
+// move lets a CLI start there.
+func (at *place) move(r *real) {
+	if !at.elsewhere {
+		return
+	}
+	at.moved = true
+	program, err := os.Executable()
+	if err != nil {
+		panic(err) // it is what runs
+	}
+	r.opts.Transport = &sandbox.Bubblewrap{Helper: program, Mounts: []sandbox.Mount{
+		{Source: filepath.Dir(r.dir), Writable: true}, // all that t.TempDir makes
+		{Source: program}, // as an MCP server
+	}}
+	r.opts.Env = append(r.opts.Env, "CLAUDE_CONFIG_DIR="+filepath.Join(r.home, ".claude"))
+}
+
+// shows fails the test unless each of the options was at work. The names of the rows are
+// literals: TestEveryOptionWorksElsewhere reads them.
+func (at *place) shows(t *testing.T, seen effects, format string, args ...any) {
+	t.Helper()
+	for _, row := range slices.Sorted(maps.Keys(seen)) {
+		if at.elsewhere {
+			at.shown[row] = true
+		}
+		if !seen[row] {
+			t.Errorf("no effect of %s: "+format, append([]any{row}, args...)...)
+		}
+	}
+}
+
+// has reports whether a text has all of the parts.
+func has(text string, parts ...string) bool {
+	return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) })
 }
 
 // A session is restored from a store and forked, answers by a schema, and repeats no
@@ -54,9 +106,9 @@ func inEachRoot(t *testing.T, test func(t *testing.T, move func(*real))) {
 func TestRealForkInEachRoot(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a store")
-	inEachRoot(t, func(t *testing.T, move func(*real)) {
+	inEachRoot(t, func(t *testing.T, at *place) {
 		r := realCLI(t, claudetest.UseTool("Bash", map[string]string{"command": "touch made"}), claudetest.Say("made"))
-		move(r)
+		at.move(r)
 		o := r.opts
 		o.AllowedTools = []string{"Bash(touch:*)"}
 		o.Store = &claude.StoreOptions{Store: store.Memory(), Project: "p", Private: true, Journal: t.TempDir()}
@@ -64,9 +116,7 @@ func TestRealForkInEachRoot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := os.Stat(filepath.Join(r.dir, "made")); err != nil {
-			t.Errorf("an allowed command: %v", err)
-		}
+		_, made := os.Stat(filepath.Join(r.dir, "made"))
 		if call := r.calls()[0]; !strings.Contains(string(call.Raw), `"name":"Write"`) {
 			t.Error("the model may not write: the test sees nothing")
 		}
@@ -78,17 +128,19 @@ func TestRealForkInEachRoot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fork.SessionID == first.SessionID || !strings.Contains(string(fork.StructuredOutput), "7") {
-			t.Errorf("the fork is %+v", fork)
-		}
 		calls := r.calls()
-		if raw := string(calls[len(calls)-1].Raw); !strings.Contains(raw, "the first") || strings.Contains(raw, `"name":"Write"`) {
-			t.Error("the model does not read the session, or may write")
-		}
+		raw := string(calls[len(calls)-1].Raw)
+		at.shows(t, effects{
+			"AllowedTools": made == nil,
+			"Store":        has(raw, "the first"),
+			"ForkSession":  fork.SessionID != first.SessionID,
+			"ExtraArgs":    !has(raw, `"name":"Write"`),
+			"OutputSchema": has(string(fork.StructuredOutput), "7"),
+		}, "the fork is %+v, %v", fork, made)
 		o.MaxRetries = claude.NoRetries
 		r.model.Add(claudetest.Fail(529, "overloaded_error", "Overloaded").Forever())
-		if _, err := claude.Ask(t.Context(), "the third", o); !errors.As(err, new(*claude.ResultError)) || len(r.calls()) != len(calls)+1 {
-			t.Errorf("%v, after %d requests", err, len(r.calls())-len(calls))
-		}
+		_, err = claude.Ask(t.Context(), "the third", o)
+		more := len(r.calls()) - len(calls)
+		at.shows(t, effects{"MaxRetries": errors.As(err, new(*claude.ResultError)) && more == 1}, "%v, after %d requests", err, more)
 	})
 }

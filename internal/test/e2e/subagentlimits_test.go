@@ -81,10 +81,11 @@ func refusals(r *real, text string) (n int) {
 // variables or leaves the counting to hooks.
 func TestRealSubagentLimits(t *testing.T) {
 	t.Parallel()
-	inEachRoot(t, func(t *testing.T, move func(*real)) {
+	inEachRoot(t, func(t *testing.T, at *place) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		t.Cleanup(cancel)
 		realcli.Needs(t, "2.1.0", "the hook SubagentStart")
+		held := make(map[string]bool)
 		for name, tt := range map[string]struct {
 			limits  claude.SubagentLimits
 			prompt  string
@@ -95,12 +96,13 @@ func TestRealSubagentLimits(t *testing.T) {
 			"no limit": {claude.SubagentLimits{}, "start xxxx", 4, 1, ""},
 			"at once":  {claude.SubagentLimits{AtOnce: 2}, "start xxxx", 2, 1, "limit"},
 			"in all":   {claude.SubagentLimits{Total: 3}, "start xxxx", 3, 1, "The limit of 3 subagents in all"},
+			"before":   {claude.SubagentLimits{Total: 3, Started: 2}, "start xxxx", 1, 1, "The limit of 3 subagents in all"},
 			"all":      {claude.SubagentLimits{AtOnce: 3, Depth: 1, Total: 2}, "start xxxx", 2, 1, "The limit of 2 subagents in all"},
 			"deep":     {claude.SubagentLimits{Depth: 1}, "chain", 1, 1, ""},
 		} {
 			t.Run(name, func(t *testing.T) {
 				r := startReal(t, delegates())
-				move(r)
+				at.move(r)
 				r.opts.Subagents = tt.limits
 				var last *message.Result
 				for msg, err := range r.connect(t).RunUntilIdle(ctx, tt.prompt) {
@@ -120,8 +122,15 @@ func TestRealSubagentLimits(t *testing.T) {
 				if st := last.SubagentStats; realcli.Has("2.1.325") && (st.Spawned != tt.began || st.MaxDepth != tt.depth) {
 					t.Errorf("the CLI counts %+v, want %d agents and %d deep", st, tt.began, tt.depth)
 				}
+				held[name] = !t.Failed()
 			})
 		}
+		at.shows(t, effects{
+			"Subagents.AtOnce":  held["at once"],
+			"Subagents.Depth":   held["deep"],
+			"Subagents.Total":   held["in all"],
+			"Subagents.Started": held["before"],
+		}, "held %v", held)
 	})
 }
 

@@ -5,12 +5,14 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"strings"
 )
 
 // TestSource describes the source of a test function.
 type TestSource struct {
 	Sets  map[string]bool // names of fields that are set
 	Calls map[string]bool // names of methods and functions that are called
+	Shows map[string]bool // keys of the maps that are given to a method named shows
 }
 
 // ReadTests reads the functions in the tests of the package in the current
@@ -37,7 +39,7 @@ func ReadTests(t TB) map[string]*TestSource {
 }
 
 func readTest(f *ast.FuncDecl) *TestSource {
-	s := &TestSource{make(map[string]bool), make(map[string]bool)}
+	s := &TestSource{make(map[string]bool), make(map[string]bool), make(map[string]bool)}
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.AssignStmt:
@@ -54,6 +56,9 @@ func readTest(f *ast.FuncDecl) *TestSource {
 			switch f := n.Fun.(type) {
 			case *ast.SelectorExpr:
 				s.Calls[f.Sel.Name] = true
+				if f.Sel.Name == "shows" {
+					s.readShown(n.Args)
+				}
 			case *ast.Ident:
 				s.Calls[f.Name] = true
 			}
@@ -61,4 +66,21 @@ func readTest(f *ast.FuncDecl) *TestSource {
 		return true
 	})
 	return s
+}
+
+// readShown reads the keys of maps that are written where they are given away.
+func (s *TestSource) readShown(args []ast.Expr) {
+	for _, arg := range args {
+		shown, ok := arg.(*ast.CompositeLit)
+		if !ok {
+			continue
+		}
+		for _, element := range shown.Elts {
+			if pair, ok := element.(*ast.KeyValueExpr); ok {
+				if key, ok := pair.Key.(*ast.BasicLit); ok {
+					s.Shows[strings.Trim(key.Value, `"`)] = true
+				}
+			}
+		}
+	}
 }
