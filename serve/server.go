@@ -95,6 +95,8 @@ func (s *Server) start() error {
 	s.work.Go(func() { s.service.recovery.recoverAll(s.ctx) })
 	s.work.Go(func() { s.service.recovery.recoverForks(s.ctx) })
 	s.work.Go(func() { s.service.recovery.forgetOften(s.ctx) })
+	folders := newWorkspaces(s.service.opts.Records, s.service.opts.Project, s.service.opts.Presets, nil)
+	s.work.Go(func() { folders.clearOften(s.ctx, s.service.journal) })
 	return nil
 }
 

@@ -15,40 +15,62 @@ import (
 // it was begun. Records and project are those of the server's options. Conversations that
 // were not begun through a server get theirs from other; if that is nil, they cannot wake.
 // It returns nil if neither a preset nor other gives folders: the fleet then needs no
-// provider. What it returns may be used from several goroutines at once, and lasts as long
-// as the providers of the presets.
+// provider.
+//
+// A deletion asks all providers at once, because the presets may have changed since the
+// conversation began. It waits for the one that the conversation has now; what another has
+// not removed within seconds, a [Server] with the same presets on this machine tries again
+// each minute, and says so in its log.
+//
+// What it returns may be used from several goroutines at once, and lasts as long as the
+// providers of the presets.
 func Workspaces(r store.Records, project string, presets []Preset, other workspace.Provider) (workspace.Provider, error) {
 	if err := checkPresets(presets); err != nil {
 		return nil, err
 	}
-	w := &workspaces{notes: noteStore{r, project}, presets: slices.Clone(presets), other: other}
-	w.keep(other)
-	for i := range presets {
-		w.keep(presets[i].Workspace)
-	}
+	w := newWorkspaces(r, project, presets, other)
 	if len(w.all) == 0 {
 		return nil, nil
 	}
 	return w, nil
 }
 
+// newWorkspaces makes the provider of all presets, which must be valid.
+func newWorkspaces(r store.Records, project string, presets []Preset, other workspace.Provider) *workspaces {
+	w := &workspaces{notes: noteStore{r, project}, left: leftFolders{r, project, thisHost()}, presets: slices.Clone(presets), other: other}
+	w.keep(other)
+	for i := range presets {
+		w.keep(presets[i].Workspace)
+	}
+	return w
+}
+
 type workspaces struct {
 	notes   noteStore
+	left    leftFolders
 	presets []Preset
 	other   workspace.Provider
 	all     []workspace.Provider // each once
+	removes removals
 }
 
 // keep adds a provider, unless it is there: presets may share one.
 func (w *workspaces) keep(p workspace.Provider) {
-	if p == nil || reflect.ValueOf(p).Comparable() && slices.Contains(w.all, p) {
-		return
+	if p != nil && !slices.ContainsFunc(w.all, func(kept workspace.Provider) bool { return same(kept, p) }) {
+		w.all = append(w.all, p)
 	}
-	w.all = append(w.all, p)
+}
+
+// same reports whether two providers are one.
+func same(a, b workspace.Provider) bool {
+	return a != nil && b != nil && reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }
 
 // Open implements [workspace.Provider].
 func (w *workspaces) Open(ctx context.Context, key string) (workspace.Workdir, error) {
+	if err := w.clear(ctx, key); err != nil {
+		return nil, err
+	}
 	_, p, dir, err := w.notes.begun(ctx, w.presets, key)
 	switch {
 	case errors.Is(err, store.ErrNotFound) && w.other != nil:
@@ -64,9 +86,53 @@ func (w *workspaces) Open(ctx context.Context, key string) (workspace.Workdir, e
 // Remove implements [workspace.Provider]. The conversation may be gone already, and with it
 // the name of its preset, so every provider removes what it has.
 func (w *workspaces) Remove(ctx context.Context, key string, fence store.Fence) error {
-	var all error
+	own, err := w.own(ctx, key)
+	if err != nil {
+		return err
+	}
+	brief, cancel := context.WithTimeout(ctx, othersBound)
+	defer cancel()
+	others := make(chan error, 1)
+	go func() { others <- w.removeAll(brief, key, fence, own) }()
+	if own != nil {
+		err = w.removes.remove(ctx, own, key, fence)
+	}
+	left := <-others
+	switch {
+	case err != nil:
+		return errors.Join(err, left) // the next attempt asks all of them again
+	case left != nil:
+		return w.left.add(ctx, key)
+	}
+	return w.left.drop(ctx, key)
+}
+
+// own returns the provider that a conversation has now, nil if none.
+func (w *workspaces) own(ctx context.Context, key string) (workspace.Provider, error) {
+	n, _, err := w.notes.loadAny(ctx, key)
+	if errors.Is(err, store.ErrNotFound) || err == nil && n.Preset == "" {
+		return w.other, nil
+	}
+	if p := find(w.presets, n.Preset); p != nil {
+		return p.Workspace, err
+	}
+	return nil, err
+}
+
+// removeAll lets all providers of presets but one remove what they have of a conversation, at
+// once. The one for other conversations has nothing of this one.
+func (w *workspaces) removeAll(ctx context.Context, key string, fence store.Fence, but workspace.Provider) error {
+	errs := make(chan error)
+	asked := 0
 	for _, p := range w.all {
-		all = errors.Join(all, p.Remove(ctx, key, fence))
+		if !same(p, but) && !same(p, w.other) {
+			asked++
+			go func() { errs <- w.removes.remove(ctx, p, key, fence) }()
+		}
+	}
+	var all error
+	for range asked {
+		all = errors.Join(all, <-errs)
 	}
 	return all
 }

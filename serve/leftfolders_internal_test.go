@@ -1,0 +1,139 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/workspace"
+)
+
+// stuckFolders is a provider whose removals hang until they are let go. It may ignore that
+// their time is over.
+type stuckFolders struct {
+	deaf    bool
+	free    chan struct{}
+	removed []string
+	begun   int
+}
+
+func (f *stuckFolders) Open(_ context.Context, key string) (workspace.Workdir, error) {
+	return sharedDir("/" + key), nil
+}
+
+func (f *stuckFolders) Remove(ctx context.Context, key string, _ store.Fence) error {
+	f.begun++
+	done := ctx.Done()
+	if f.deaf {
+		done = nil
+	}
+	select {
+	case <-f.free:
+		f.removed = append(f.removed, key)
+		return nil
+	case <-done:
+		return ctx.Err()
+	}
+}
+
+// stuckRig has a preset whose provider hangs, and one whose provider does not.
+func stuckRig(t *testing.T, deaf bool) (w *workspaces, stuck, quick *stuckFolders) {
+	stuck, quick = &stuckFolders{deaf: deaf, free: make(chan struct{})}, &stuckFolders{free: make(chan struct{})}
+	close(quick.free)
+	root := t.TempDir()
+	w = newWorkspaces(store.Memory(), "p", []Preset{{Name: "stuck", Roots: []string{root}, Workspace: stuck}, {Name: "quick", Roots: []string{root}, Workspace: quick}}, nil)
+	for _, n := range []*note{{Key: "ada/stuck", Preset: "stuck"}, {Key: "ada/quick", Preset: "quick"}} {
+		if err := w.notes.create(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w, stuck, quick
+}
+
+// A provider that hangs holds up the deletions of its own conversations, and no others. What
+// it has of these is removed later, and the log says so.
+func TestOneProviderHangs(t *testing.T) {
+	for name, deaf := range map[string]bool{"until its time is over": false, "for ever": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, stuck, quick := stuckRig(t, deaf)
+				log := new(bytes.Buffer)
+				j := &journal{logger: slog.New(slog.NewTextHandler(log, nil))}
+				remove := func(key string) (error, time.Duration) {
+					ctx, cancel := context.WithTimeout(t.Context(), lastingBound)
+					defer cancel()
+					begin := time.Now()
+					return w.Remove(ctx, key, store.Fence{}), time.Since(begin)
+				}
+				if err, took := remove("ada/quick"); err != nil || took > othersBound+hangsAfter || len(quick.removed) != 1 {
+					t.Errorf("the other's conversation: %v after %v, removed %q", err, took, quick.removed)
+				}
+				if err, took := remove("ada/stuck"); err == nil || took > lastingBound+hangsAfter {
+					t.Errorf("its own conversation: %v after %v", err, took)
+				}
+				if err := dropRecord(t.Context(), w.notes.records, w.notes.at("ada/quick")); err != nil { // its deletion is over
+					t.Fatal(err)
+				}
+				w.clearAll(t.Context(), j)
+				if text := log.String(); !strings.Contains(text, "could not be removed yet") || !strings.Contains(text, "conversation=ada/quick") {
+					t.Errorf("the log says %q", text)
+				}
+				if stuck.begun > 4 {
+					t.Errorf("%d removals were begun", stuck.begun)
+				}
+				close(stuck.free)
+				<-time.After(leftBound + leftAgain) // the attempt that hung is over
+				w.clearAll(t.Context(), j)
+				if text := log.String(); !strings.Contains(text, "is removed now") {
+					t.Errorf("the log says %q", text)
+				}
+				if _, _, err := getRecord[leftFolder](t.Context(), w.left.records, w.left.at("ada/quick")); !errors.Is(err, store.ErrNotFound) {
+					t.Errorf("it is still to be removed: %v", err)
+				}
+				if err, _ := remove("ada/stuck"); err != nil {
+					t.Errorf("its own conversation, again: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// A conversation that begins again under the name of a deleted one does not get its folder.
+func TestFolderIsClearedBeforeItOpens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, stuck, _ := stuckRig(t, false)
+		if err := w.left.add(t.Context(), "ada/stuck"); err != nil {
+			t.Fatal(err)
+		}
+		if d, err := w.Open(t.Context(), "ada/stuck"); err == nil || d != nil {
+			t.Errorf("opened %v, %v", d, err)
+		}
+		w.clearOne(t.Context(), &journal{logger: slog.New(slog.DiscardHandler)}, "ada/stuck") // leaves it to the conversation
+		close(stuck.free)
+		if d, err := w.Open(t.Context(), "ada/stuck"); err != nil || len(stuck.removed) != 1 {
+			t.Errorf("opened %v, %v, removed %q", d, err, stuck.removed)
+		}
+		if _, err := w.Open(t.Context(), "ada/stuck"); err != nil || len(stuck.removed) != 1 {
+			t.Errorf("the second time: %v, removed %q", err, stuck.removed)
+		}
+	})
+}
+
+// While one process removes what is left, no other opens the folder.
+func TestOneClearsAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _, quick := stuckRig(t, false)
+		if err := errors.Join(w.left.add(t.Context(), "ada/quick"), w.left.claim(t.Context(), "ada/quick")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Open(t.Context(), "ada/quick"); !errors.Is(err, store.ErrConflict) || len(quick.removed) != 0 {
+			t.Errorf("while another clears: %v, removed %q", err, quick.removed)
+		}
+	})
+}
