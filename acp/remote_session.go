@@ -285,10 +285,11 @@ func (s *remoteSession) Prompt(ctx context.Context, req *schema.PromptRequest) (
 	if end, ok := s.await(ctx, turn); ok {
 		return promptResponse(end)
 	}
+	end := remoteEnd{}
 	if !errors.Is(context.Cause(ctx), rpc.ErrClosed) {
-		s.cancel(context.WithoutCancel(ctx), turn)
+		end = s.cancel(context.WithoutCancel(ctx), turn)
 	}
-	return &schema.PromptResponse{StopReason: schema.StopReasonCancelled}, nil
+	return cancelledResponse(end), nil
 }
 
 // remoteContent is a prompt in the words of the server.
@@ -323,22 +324,6 @@ func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 func hasBegun(err error) bool {
 	p, ok := errors.AsType[*api.Problem](err)
 	return ok && p.Type == "/problems/begun"
-}
-
-// promptResponse is how a turn ended, in the words of the protocol.
-func promptResponse(end remoteEnd) (*schema.PromptResponse, error) {
-	if end.err != nil {
-		return nil, problem(end.err)
-	}
-	switch end.turn.State {
-	case api.PromptAnswered:
-		return &schema.PromptResponse{StopReason: schema.StopReasonEndTurn}, nil
-	case api.PromptCancelled:
-		return &schema.PromptResponse{StopReason: schema.StopReasonCancelled}, nil
-	case api.PromptExpired:
-		return nil, errorf(schema.ErrorCodeInternalError, "the turn ended because nobody decided about a call in time: send the prompt again")
-	}
-	return nil, errorf(schema.ErrorCodeInternalError, "the turn failed: %s", end.turn.Error)
 }
 
 // SetMode changes the permission mode for everybody in the conversation.

@@ -137,8 +137,8 @@ func (s *remoteSession) endTurn(t *remoteTurn) {
 
 // cancel stops a turn, and nothing else. The messages that steer it go first: one that is
 // left would begin another turn when this one has ended. What waits is taken back, and
-// only what runs is interrupted. It waits for the end for a while.
-func (s *remoteSession) cancel(ctx context.Context, t *remoteTurn) {
+// only what runs is interrupted. It waits for the end for a while, and returns it.
+func (s *remoteSession) cancel(ctx context.Context, t *remoteTurn) (end remoteEnd) {
 	ctx, stop := context.WithTimeout(ctx, reaching)
 	defer stop()
 	s.mu.Lock()
@@ -163,8 +163,11 @@ func (s *remoteSession) cancel(ctx context.Context, t *remoteTurn) {
 		if err := s.stop(ctx, p, i == 0); err != nil {
 			s.log.Warn("acp: a prompt was not cancelled", "session", s.id, "prompt", p.id, "error", err)
 		}
-		s.awaitEnd(p)
+		if e := s.awaitEnd(p); e.turn != nil && e.turn.PartOf == "" {
+			end = e
+		}
 	}
+	return end
 }
 
 func (s *remoteSession) open(p *ownPrompt) bool {
@@ -198,12 +201,13 @@ func (s *remoteSession) stop(ctx context.Context, p *ownPrompt, byEvents bool) e
 }
 
 // awaitEnd waits for the end of a prompt for a while.
-func (s *remoteSession) awaitEnd(p *ownPrompt) {
+func (s *remoteSession) awaitEnd(p *ownPrompt) (end remoteEnd) {
 	patience := time.NewTimer(stopping)
 	defer patience.Stop()
 	select {
-	case <-p.ended:
+	case end = <-p.ended:
 	case <-patience.C:
 	case <-s.ctx.Done():
 	}
+	return end
 }

@@ -1,12 +1,10 @@
 package acp
 
 import (
-	"encoding/json"
 	"errors"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/acp/schema"
-	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -34,26 +32,29 @@ func responseOf(r *message.Result, problem message.AssistantError, err error) (*
 	case r.StopReason == "max_tokens" && !r.Failed():
 		resp.StopReason = schema.StopReasonMaxTokens
 	case r.Failed():
-		code := schema.ErrorCodeInternalError
-		if problem == message.AssistantErrorAuthentication {
-			code = schema.ErrorCodeAuthenticationRequired
-		}
-		e := errorf(code, "the turn failed: %s", r.Problem())
-		e.Data, _ = jsonx.Marshal(map[string]string{"errorKind": orName(string(problem), "unknown")})
-		return nil, e
+		return nil, turnError(problem, r.Problem())
 	}
 	return resp, nil
 }
 
+// turnError is the error of a turn that failed, with its kind as editors know it.
+func turnError(kind message.AssistantError, text string) *schema.Error {
+	code := schema.ErrorCodeInternalError
+	if kind == message.AssistantErrorAuthentication {
+		code = schema.ErrorCodeAuthenticationRequired
+	}
+	e := errorf(code, "the turn failed: %s", text)
+	e.Data = raw(map[string]string{"errorKind": orName(string(kind), "unknown")})
+	return e
+}
+
 // ended returns how a turn ended, with what it has used.
 func ended(reason schema.StopReason, r *message.Result) *schema.PromptResponse {
-	resp := &schema.PromptResponse{StopReason: reason, Meta: map[string]any{"quota": quota(r)}}
-	resp.Extra = map[string]json.RawMessage{"usage": raw(map[string]int{
-		"inputTokens": r.Usage.InputTokens, "outputTokens": r.Usage.OutputTokens,
-		"cachedReadTokens": r.Usage.CacheReadInputTokens, "cachedWriteTokens": r.Usage.CacheCreationInputTokens,
-		"totalTokens": total(r.Usage),
-	})}
-	return resp
+	u := r.Usage
+	return spending{
+		input: u.InputTokens, output: u.OutputTokens, thinking: u.OutputTokensDetails.ThinkingTokens,
+		read: u.CacheReadInputTokens, written: u.CacheCreationInputTokens, models: r.TurnModelUsage,
+	}.response(reason)
 }
 
 // cancelled returns the end of a turn that the editor has cancelled. r is nil if
@@ -63,25 +64,4 @@ func cancelled(r *message.Result) *schema.PromptResponse {
 		return &schema.PromptResponse{StopReason: schema.StopReasonCancelled}
 	}
 	return ended(schema.StopReasonCancelled, r)
-}
-
-func total(u message.Usage) int {
-	return u.InputTokens + u.OutputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens
-}
-
-// quota counts the tokens of a turn in the form that editors know.
-func quota(r *message.Result) map[string]any {
-	models := []any{}
-	for name, u := range r.TurnModelUsage {
-		models = append(models, map[string]any{"model": name, "token_count": map[string]int{
-			"inputTokens": u.InputTokens, "outputTokens": u.OutputTokens, "cachedInputTokens": u.CacheReadInputTokens,
-			"cachedWriteTokens": u.CacheCreationInputTokens, "reasoningOutputTokens": u.ThinkingTokens,
-			"totalTokens": u.InputTokens + u.OutputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens,
-		}})
-	}
-	return map[string]any{"model_usage": models, "token_count": map[string]int{
-		"inputTokens": r.Usage.InputTokens, "outputTokens": r.Usage.OutputTokens, "cachedInputTokens": r.Usage.CacheReadInputTokens,
-		"cachedWriteTokens": r.Usage.CacheCreationInputTokens, "reasoningOutputTokens": r.Usage.OutputTokensDetails.ThinkingTokens,
-		"totalTokens": total(r.Usage),
-	}}
 }

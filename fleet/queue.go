@@ -122,6 +122,8 @@ type Ticket struct {
 	// conversation is stuck. A prompt queued behind the one that its conversation is
 	// stuck on has that reason as well.
 	Error string `json:"error,omitzero"`
+	// APIError is the class of the API error that ended its turn, if one did.
+	APIError message.AssistantError `json:"apiError,omitzero"`
 	// Cause is the kind of that reason, if its conversation is stuck.
 	Cause Cause `json:"cause,omitzero"`
 	// Interrupted means that [Fleet.Interrupt] has ended it: its turn, which then has a

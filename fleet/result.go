@@ -14,6 +14,7 @@ import (
 // turn gives a prompt to the CLI, or lets the CLI continue it, and returns the result.
 // The files are saved before any watcher learns about it.
 func (w *worker) turn(ctx context.Context, s step, p *queued) (r *message.Result, err error) {
+	w.apiError = ""
 	var stream iter.Seq2[message.Message, error]
 	if s != send {
 		var cancel context.CancelCauseFunc
@@ -127,6 +128,16 @@ func (w *worker) result(ctx context.Context, p *queued, r *message.Result) error
 		return err
 	}
 	return w.persist(func() error { return w.ended(ctx, p, w.ticket(r)) })
+}
+
+// ticket is the state of the prompts that a result answers.
+func (w *worker) ticket(r *message.Result) Ticket {
+	o := Ticket{Status: PromptAnswered, Text: r.Text, Result: r, Output: r.StructuredOutput, Session: w.rec.Session, Interrupted: r.Interrupted()}
+	if r.Failed() {
+		o.Status, o.Error = PromptFailed, (&claude.ResultError{Result: r}).Error()
+		o.APIError = w.apiError
+	}
+	return o
 }
 
 // tookIn reports whether a result also answers prompts that the turn of another has

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/fleet/internal/outcomelog"
-	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -87,15 +85,6 @@ func (w *tenure) over() bool {
 	default:
 		return w.ctx.Err() != nil
 	}
-}
-
-// ticket is the state of the prompts that a result answers.
-func (w *tenure) ticket(r *message.Result) Ticket {
-	o := Ticket{Status: PromptAnswered, Text: r.Text, Result: r, Output: r.StructuredOutput, Session: w.rec.Session, Interrupted: r.Interrupted()}
-	if r.Failed() {
-		o.Status, o.Error = PromptFailed, (&claude.ResultError{Result: r}).Error()
-	}
-	return o
 }
 
 // ended gives the prompt of a step its outcome.

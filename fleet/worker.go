@@ -34,6 +34,10 @@ type worker struct {
 	moved bool
 	own   choices // of the user's options
 
+	// apiError is the class of the API error that the main agent has named last in the
+	// turn; empty: none.
+	apiError message.AssistantError
+
 	// inDoubt means that an offered prompt may still be written under this lease. It
 	// would be beside the queue, which is all that an offer looks at. So all others are
 	// queued.
@@ -74,6 +78,9 @@ func (w *worker) connect(ctx context.Context, s step) error {
 	}
 	w.steered = given
 	w.mode, w.moved = "", false
+	if s == finish {
+		w.mode = o.PermissionMode // a plan may be approved before the CLI says in which mode it is
+	}
 	w.session, w.spent, w.heard, w.closed = session, new(message.Spending), "", make(chan struct{})
 	w.roster.mu.Lock()
 	w.c.session, w.c.own, w.c.starting = session, w.own, false
@@ -291,7 +298,8 @@ func (w *worker) close() error {
 	return err
 }
 
-// see notes the permission mode, the last answer and changes of the commands.
+// see notes the permission mode, the last answer, why the API failed, and changes of the
+// commands.
 func (w *worker) see(m message.Message) {
 	var mode permission.Mode
 	switch m := m.(type) {
@@ -304,6 +312,9 @@ func (w *worker) see(m message.Message) {
 	case *message.Assistant:
 		if m.ParentToolUseID == "" && m.Model != syntheticModel && m.ID != "" {
 			w.heard = m.ID
+		}
+		if m.ParentToolUseID == "" && m.Error != "" {
+			w.apiError = m.Error
 		}
 	}
 	if mode == "" {

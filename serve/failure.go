@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
@@ -31,4 +32,19 @@ func heldAdvice(info *fleet.ConversationInfo) string {
 		return "The limits of this conversation are not valid on the server: its prompts are kept, and run once they are."
 	}
 	return fmt.Sprintf("This conversation has cost $%.2f of the $%.2f that it may: its prompts are kept, and run once it may cost more.", info.Cost.USD, info.BudgetUSD)
+}
+
+// failureKind is why a turn failed, in the words of the CLI.
+func failureKind(t *fleet.Ticket) string {
+	switch {
+	case t.Status != fleet.PromptFailed:
+		return ""
+	case t.Interrupted:
+		return api.FailureInterrupted
+	case t.APIError != "":
+		return string(t.APIError)
+	case t.Result != nil && t.Result.Subtype != message.ResultSuccess:
+		return t.Result.Subtype
+	}
+	return ""
 }

@@ -176,7 +176,9 @@ func (k *kept) advance(h *logHead, t *fleet.Ticket, unprompted fleet.Ledger) []l
 	turn := &api.Turn{
 		Prompt: t.Prompt, State: api.PromptState(t.Status), Error: t.Error, Ended: t.Ended.UTC(), CostUSD: t.Cost.USD, Models: modelsOf(t.Cost.Models), PartOf: t.PartOf, Output: t.Output,
 	}
+	turn.Failure = failureKind(t)
 	if t.Result != nil {
+		turn.StopReason = t.Result.StopReason
 		turn.Millis, turn.OverBudget = t.Result.DurationMS, t.Result.Subtype == message.ResultErrorMaxBudget
 	}
 	h.Days = book(h.Days, turn, difference(unprompted, h.Unprompted))

@@ -82,6 +82,14 @@ type Turn struct {
 	Prompt string      `json:"prompt"`                                         // the id of the prompt
 	State  PromptState `json:"state" enum:"answered,failed,cancelled,expired"` // how it ended
 	Error  string      `json:"error,omitzero"`                                 // why it failed
+	// Failure is the kind of that reason in the words of the CLI: the class of an API
+	// error, such as authentication_failed, billing_error, rate_limit or overloaded; what
+	// else ended the turn, such as error_max_turns; or interrupted. Empty: unknown. There
+	// may be others.
+	Failure string `json:"failure,omitzero"`
+	// StopReason is why the model stopped, in the words of the Messages API: end_turn,
+	// max_tokens, refusal or others. Empty: unknown.
+	StopReason string `json:"stop_reason,omitzero"`
 	// CostUSD and Models cover everything that the prompt used, even if it waited for a
 	// person in between and ran in several processes.
 	CostUSD float64               `json:"cost_usd"`
@@ -98,6 +106,14 @@ type Turn struct {
 	OverBudget bool      `json:"over_budget,omitzero"`
 	Ended      time.Time `json:"ended"` // when it ended
 }
+
+// The kinds of failures that are not classes of an API error.
+const (
+	FailureInterrupted = "interrupted"            // somebody interrupted the turn
+	FailureMaxTurns    = "error_max_turns"        // it used its tools more often than it may
+	FailureMaxBudget   = "error_max_budget_usd"   // it spent its budget
+	FailureExecution   = "error_during_execution" // it broke off
+)
 
 // ModelUsage is a model's usage in a turn, in the words of the CLI.
 type ModelUsage struct {

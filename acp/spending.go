@@ -1,0 +1,47 @@
+package acp
+
+import (
+	"encoding/json"
+
+	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// spending is what a turn has used, in tokens.
+type spending struct {
+	input, output, thinking int // thinking is a part of output
+	read, written           int // from and to the cache
+	models                  map[string]message.ModelUsage
+}
+
+func (s spending) total() int { return s.input + s.output + s.read + s.written }
+
+// response returns how a turn ended, with what it has used.
+func (s spending) response(reason schema.StopReason) *schema.PromptResponse {
+	resp := &schema.PromptResponse{StopReason: reason, Meta: map[string]any{"quota": s.quota()}}
+	resp.Extra = map[string]json.RawMessage{"usage": raw(map[string]int{
+		"inputTokens": s.input, "outputTokens": s.output, "cachedReadTokens": s.read, "cachedWriteTokens": s.written, "totalTokens": s.total(),
+	})}
+	return resp
+}
+
+// quota counts the tokens of a turn in the form that editors know.
+func (s spending) quota() map[string]any {
+	models := []any{}
+	for name, u := range s.models {
+		models = append(models, map[string]any{"model": name, "token_count": ofModel(u).counts()})
+	}
+	return map[string]any{"model_usage": models, "token_count": s.counts()}
+}
+
+func (s spending) counts() map[string]int {
+	return map[string]int{
+		"inputTokens": s.input, "outputTokens": s.output, "cachedInputTokens": s.read, "cachedWriteTokens": s.written,
+		"reasoningOutputTokens": s.thinking, "totalTokens": s.total(),
+	}
+}
+
+// ofModel is what one model has used.
+func ofModel(u message.ModelUsage) spending {
+	return spending{input: u.InputTokens, output: u.OutputTokens, thinking: u.ThinkingTokens, read: u.CacheReadInputTokens, written: u.CacheCreationInputTokens}
+}
