@@ -46,12 +46,13 @@ func (e *eraser) delete(ctx context.Context, key string) error {
 	defer e.roster.unstop(c)
 	err = e.deleteStopped(ctx, key)
 	if errors.Is(err, ErrElsewhere) {
-		if asked := e.peers.instruct(ctx, key, instruction{Delete: true}, nil); !errors.Is(asked, ErrElsewhere) {
+		if asked := e.peers.instruct(ctx, key, instruction{Delete: true}); !errors.Is(asked, ErrElsewhere) {
 			return asked
 		}
 		if errors.Is(e.deletable(ctx, key), ErrUnknown) {
 			return nil // only the reply was lost
 		}
+		err = e.deleteStopped(ctx, key) // the process that had the lease may have given it back
 	}
 	return err
 }

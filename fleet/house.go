@@ -74,7 +74,7 @@ func newHouse(ctx context.Context, o Options) *house {
 	h.leases = &leases{h.store, &h.opts, heard}
 	h.budgets = &budgets{&h.opts, h.days}
 	h.roster = newRoster(h.ctx, &h.opts, &h.running, heard, h.leases)
-	h.peers = newPeers(h.ctx, &h.opts, &h.running, h.roster)
+	h.peers = newPeers(h.ctx, &h.opts, &h.running, h.roster, h.leases)
 	h.news = &news{&h.opts, h.store, h.roster, h.peers}
 	h.meter = &meter{&h.opts, h.store, h.records, h.days}
 	overdue := newOverdue()

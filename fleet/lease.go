@@ -52,6 +52,14 @@ func (ls *leases) owning(ctx context.Context, key string, do func(*owned) error)
 	return do(lease)
 }
 
+// free reports whether no process has the lease of a conversation. If the store cannot
+// tell, one may have it.
+func (ls *leases) free(ctx context.Context, key string) bool {
+	ctx, cancel := context.WithTimeout(ctx, replyBound)
+	defer cancel()
+	return ls.owning(ctx, key, func(*owned) error { return nil }) == nil
+}
+
 // ownNamed takes a lease by its name.
 func (ls *leases) ownNamed(ctx context.Context, name string) (*owned, error) {
 	l, err := lease.Acquire(ctx, ls.store, ls.opts.Project, name, ls.opts.Owner, ls.opts.TTL)

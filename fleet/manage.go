@@ -205,25 +205,14 @@ func (f *Fleet) perform(ctx context.Context, key string, op instruction) error {
 	if here || err != nil || f.opts.Bus == nil {
 		return err
 	}
-	asleep := func() bool { return f.asleep(ctx, key) }
-	if asleep() {
+	if f.leases.free(ctx, key) {
 		return nil
 	}
-	err = f.peers.instruct(ctx, key, op, asleep)
+	err = f.peers.instruct(ctx, key, op)
 	if errors.Is(err, ErrElsewhere) {
 		return nil // no process runs a CLI for it now
 	}
 	return err
-}
-
-// asleep reports whether no process has the lease of a conversation. If the store cannot
-// tell, one may have it.
-func (f *Fleet) asleep(ctx context.Context, key string) bool {
-	var err error
-	ctx, end := f.bounds.bound(ctx, key)
-	defer end(&err)
-	err = f.leases.owning(ctx, key, func(*owned) error { return nil })
-	return err == nil
 }
 
 // askChoices are those of the current options. The CLI may have been started with

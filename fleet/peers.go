@@ -20,6 +20,7 @@ type peers struct {
 	ctx     context.Context // ends with Close
 	running *sync.WaitGroup
 	roster  *roster
+	leases  *leases
 	self    string // names this process in requests
 
 	mu      sync.Mutex
@@ -32,11 +33,9 @@ const (
 	// doBound is how long the process that runs a conversation may take to carry out an
 	// instruction. It is shorter, so that the caller learns about a failure.
 	doBound = 4 * time.Second
-	// replyAgain is how long a request for live text waits before it is sent again.
+	// replyAgain is how long a request waits before it is sent again, or, if it may not be,
+	// before the caller looks whether any process has the lease.
 	replyAgain = 500 * time.Millisecond
-	// asleepAgain is how long a request waits before its caller checks whether the
-	// conversation has fallen asleep.
-	asleepAgain = time.Second
 )
 
 // request is what one process asks of another.
@@ -63,8 +62,8 @@ type refusedOption struct {
 	Problem string `json:"problem"`
 }
 
-func newPeers(ctx context.Context, o *Options, running *sync.WaitGroup, r *roster) *peers {
-	return &peers{opts: o, ctx: ctx, running: running, roster: r, self: uuid.New(), waiting: make(map[string]chan<- reply)}
+func newPeers(ctx context.Context, o *Options, running *sync.WaitGroup, r *roster, ls *leases) *peers {
+	return &peers{opts: o, ctx: ctx, running: running, roster: r, leases: ls, self: uuid.New(), waiting: make(map[string]chan<- reply)}
 }
 
 // open subscribes to replies and, in a process that runs conversations, to requests. do
@@ -98,10 +97,9 @@ func (p *peers) open(ctx context.Context, do func(ctx context.Context, key strin
 }
 
 // instruct has an instruction carried out by the process that runs a conversation. The
-// error is [ErrElsewhere] if none replies, or as soon as asleep reports that none runs
-// it. asleep may be nil.
-func (p *peers) instruct(ctx context.Context, key string, op instruction, asleep func() bool) error {
-	r, err := p.ask(ctx, request{Key: key, Do: &op}, asleep)
+// error is [ErrElsewhere] if none replies.
+func (p *peers) instruct(ctx context.Context, key string, op instruction) error {
+	r, err := p.ask(ctx, request{Key: key, Do: &op})
 	if err != nil {
 		return err
 	}
@@ -113,15 +111,15 @@ func (p *peers) instruct(ctx context.Context, key string, op instruction, asleep
 
 // live returns the live text of a conversation, from the process that runs it.
 func (p *peers) live(ctx context.Context, key string) (*liveState, error) {
-	r, err := p.ask(ctx, request{Key: key}, nil)
+	r, err := p.ask(ctx, request{Key: key})
 	if err == nil && r.Live == nil { // another version sent it
 		err = &ConversationError{key, ErrElsewhere}
 	}
 	return r.Live, err
 }
 
-// ask sends a request, and waits for the reply, unless asleep reports that none will come.
-func (p *peers) ask(ctx context.Context, q request, asleep func() bool) (reply, error) {
+// ask sends a request, and waits for the reply.
+func (p *peers) ask(ctx context.Context, q request) (reply, error) {
 	if p.opts.Bus == nil {
 		return reply{}, &ConversationError{q.Key, ErrElsewhere}
 	}
@@ -141,26 +139,19 @@ func (p *peers) ask(ctx context.Context, q request, asleep func() bool) (reply, 
 	}()
 	late := time.NewTimer(replyBound)
 	defer late.Stop()
-	var again, look <-chan time.Time
-	if q.Do == nil { // an instruction may not be carried out twice
-		ticker := time.NewTicker(replyAgain)
-		defer ticker.Stop()
-		again = ticker.C
-	}
-	if asleep != nil {
-		ticker := time.NewTicker(asleepAgain)
-		defer ticker.Stop()
-		look = ticker.C
-	}
+	again := time.NewTicker(replyAgain)
+	defer again.Stop()
 	p.opts.Bus.Publish(requestTopic(p.opts.Project), message)
 	for {
 		select {
 		case r := <-came:
 			return r, nil
-		case <-again: // the request or its reply may be lost
-			p.opts.Bus.Publish(requestTopic(p.opts.Project), message)
-		case <-look:
-			if asleep() {
+		case <-again.C:
+			switch { // an instruction may not be carried out twice
+			case q.Do == nil: // the request or its reply may be lost
+				p.opts.Bus.Publish(requestTopic(p.opts.Project), message)
+			case q.Do.Delete: // who deletes gives the lease back, and takes it again
+			case p.leases.free(ctx, q.Key):
 				return reply{}, &ConversationError{q.Key, ErrElsewhere}
 			}
 		case <-late.C:

@@ -175,7 +175,7 @@ func (f *Fleet) Interrupt(ctx context.Context, key string) error {
 	if !errors.Is(err, ErrElsewhere) {
 		return err
 	}
-	err = f.peers.instruct(ctx, key, instruction{Interrupt: true, Prompt: prompt}, nil)
+	err = f.peers.instruct(ctx, key, instruction{Interrupt: true, Prompt: prompt})
 	if errors.Is(err, ErrElsewhere) || ctx.Err() != nil {
 		return nil // the mark is stored, and reaches it
 	}
