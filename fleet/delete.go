@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/internal/removal"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -32,6 +33,7 @@ type eraser struct {
 	news    *news
 	meter   *meter
 	peers   *peers
+	removes removal.Running
 }
 
 // delete is [Fleet.Delete].

@@ -6,6 +6,7 @@ import (
 
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet/internal/outcomelog"
+	"github.com/claude-agent-go/claude/internal/removal"
 )
 
 // house has the parts of a fleet. Each part gets those that it depends on, so that
@@ -79,7 +80,7 @@ func newHouse(ctx context.Context, o Options) *house {
 	h.meter = &meter{&h.opts, h.store, h.records, h.days}
 	overdue := newOverdue()
 	h.endings = &endings{&h.opts, h.ctx, h.store, &h.clock, overdue, h.records, h.asked, h.roster, h.leases, h.news}
-	h.eraser = &eraser{&h.opts, h.ctx, &h.running, h.store, h.inbox, &h.newer, &h.temps, h.bounds, h.records, h.roster, h.leases, h.news, h.meter, h.peers}
+	h.eraser = &eraser{&h.opts, h.ctx, &h.running, h.store, h.inbox, &h.newer, &h.temps, h.bounds, h.records, h.roster, h.leases, h.news, h.meter, h.peers, removal.Running{}}
 	h.janitor = &janitor{&h.opts, h.ctx, h.store, h.inbox, &h.newer, h.log, h.records}
 	h.copier = &copier{&h.opts, h.ctx, &h.running, h.store, &h.newer, h.records, h.leases}
 	h.reports = &reports{&h.opts, h.ctx, heard, h.store, &h.newer, h.bounds, h.records, h.asked, h.roster, h.budgets}

@@ -84,7 +84,7 @@ func (e *eraser) removeFolder(ctx context.Context, key string, fence store.Fence
 	defer resume()
 	own, cancel := context.WithTimeout(unbounded, saveBound)
 	defer cancel()
-	return e.opts.Workspace.Remove(own, key, fence)
+	return e.removes.Remove(own, e.opts.Workspace, key, fence)
 }
 
 // wakeAndRestore restores files when the CLI is not changing any itself.

@@ -367,3 +367,65 @@ func TestSavedAtTheEnd(t *testing.T) {
 		}
 	})
 }
+
+// deafFiles are folders whose removal takes until it is let go, whatever its context says.
+type deafFiles struct {
+	workspace.Provider
+	stuck string
+	free  chan struct{}
+}
+
+func (p *deafFiles) Remove(ctx context.Context, key string, fence store.Fence) error {
+	if key == p.stuck {
+		<-p.free
+	}
+	return p.Provider.Remove(ctx, key, fence)
+}
+
+// A removal that hangs holds up neither other deletions nor Close, and a later deletion
+// completes it.
+func TestDeleteHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files := &deafFiles{workspace.Folders(t.TempDir()), "stuck", make(chan struct{})}
+		db := store.Memory()
+		with := func(o *fleet.Options) {
+			allowed(o)
+			o.Workspace = files
+		}
+		f := open(t, db, newNoter(), with)
+		for _, key := range []string{"stuck", "quick"} {
+			if _, err := lastResult(f.Run(t.Context(), key, "one")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		held := make(chan error, 1)
+		begin := time.Now()
+		go func() { held <- f.Delete(t.Context(), "stuck") }()
+		synctest.Wait()
+		if err := f.Delete(t.Context(), "quick"); err != nil || time.Since(begin) > time.Minute {
+			t.Errorf("the other one: %v after %v", err, time.Since(begin))
+		}
+		free := sync.OnceFunc(func() { close(files.free) })
+		select {
+		case err := <-held:
+			if err == nil {
+				t.Error("the one that hangs is deleted")
+			}
+		case <-time.After(3 * time.Minute):
+			t.Error("the deletion has no bound")
+			free()
+		}
+		if err := f.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		free()
+		synctest.Wait()
+		f = open(t, db, newNoter(), with) // which completes what was begun
+		if err := f.Delete(t.Context(), "stuck"); err != nil && !errors.Is(err, fleet.ErrUnknown) {
+			t.Errorf("again: %v", err)
+		}
+		if err := f.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

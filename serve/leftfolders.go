@@ -8,13 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"reflect"
 	"sync"
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/removal"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/workspace"
 )
 
 const (
@@ -117,7 +116,7 @@ func (w *workspaces) clear(ctx context.Context, key string) error {
 	bounded, cancel := context.WithTimeout(ctx, leftBound)
 	defer cancel()
 	if err := w.removeAll(bounded, key, store.Fence{}, nil); err != nil {
-		if !errors.Is(err, errHangs) { // a removal that hangs may still end, and then remove what is new
+		if !errors.Is(err, removal.ErrHangs) { // a removal that hangs may still end, and then remove what is new
 			err = errors.Join(err, w.left.unclaim(ctx, key))
 		}
 		return fmt.Errorf("claude: serve: the folder of the deleted conversation %q: %w", key, err)
@@ -176,73 +175,4 @@ func (w *workspaces) clearOne(ctx context.Context, j *journal, key string) {
 	case !errors.Is(err, store.ErrConflict):
 		j.warn(ctx, "the folder of a deleted conversation could not be removed yet", key, err)
 	}
-}
-
-// removals are the removals that run.
-type removals struct {
-	mu      sync.Mutex
-	running map[removal]*removing
-}
-
-// removal names one, by the place of its provider.
-type removal struct {
-	provider any
-	key      string
-}
-
-type removing struct {
-	done chan struct{}
-	err  error
-}
-
-// errHangs means that a provider does not return although its time is over.
-var errHangs = errors.New("its provider hangs")
-
-// remove lets a provider remove a folder, and leaves it to itself when the context ends.
-// While it hangs, it is not called again for the same conversation.
-func (rs *removals) remove(ctx context.Context, p workspace.Provider, key string, fence store.Fence) error {
-	r := rs.begin(ctx, p, key, fence)
-	select {
-	case <-r.done:
-		return r.err
-	case <-ctx.Done():
-	}
-	grace := time.NewTimer(hangsAfter) // most end with their context
-	defer grace.Stop()
-	select {
-	case <-r.done:
-		return r.err
-	case <-grace.C:
-		return fmt.Errorf("claude: serve: conversation %q: %w: %w", key, errHangs, context.Cause(ctx))
-	}
-}
-
-// hangsAfter is how long a provider may take to return once its context has ended.
-const hangsAfter = time.Second
-
-func (rs *removals) begin(ctx context.Context, p workspace.Provider, key string, fence store.Fence) *removing {
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	name := removal{key: key}
-	if reflect.ValueOf(p).Comparable() {
-		name.provider = p
-	}
-	if r := rs.running[name]; r != nil && name.provider != nil {
-		return r
-	}
-	r := &removing{done: make(chan struct{})}
-	if rs.running == nil {
-		rs.running = make(map[removal]*removing)
-	}
-	rs.running[name] = r
-	go func() {
-		r.err = p.Remove(ctx, key, fence)
-		rs.mu.Lock()
-		if rs.running[name] == r {
-			delete(rs.running, name)
-		}
-		rs.mu.Unlock()
-		close(r.done)
-	}()
-	return r
 }

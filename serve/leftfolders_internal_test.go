@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/removal"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/workspace"
 )
@@ -71,10 +72,10 @@ func TestOneProviderHangs(t *testing.T) {
 					begin := time.Now()
 					return w.Remove(ctx, key, store.Fence{}), time.Since(begin)
 				}
-				if err, took := remove("ada/quick"); err != nil || took > othersBound+hangsAfter || len(quick.removed) != 1 {
+				if err, took := remove("ada/quick"); err != nil || took > othersBound+removal.Grace || len(quick.removed) != 1 {
 					t.Errorf("the other's conversation: %v after %v, removed %q", err, took, quick.removed)
 				}
-				if err, took := remove("ada/stuck"); err == nil || took > lastingBound+hangsAfter {
+				if err, took := remove("ada/stuck"); err == nil || took > lastingBound+removal.Grace {
 					t.Errorf("its own conversation: %v after %v", err, took)
 				}
 				if err := dropRecord(t.Context(), w.notes.records, w.notes.at("ada/quick")); err != nil { // its deletion is over

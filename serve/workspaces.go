@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/claude-agent-go/claude/internal/removal"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/workspace"
 )
@@ -51,7 +52,7 @@ type workspaces struct {
 	presets []Preset
 	other   workspace.Provider
 	all     []workspace.Provider // each once
-	removes removals
+	removes removal.Running
 }
 
 // keep adds a provider, unless it is there: presets may share one.
@@ -95,7 +96,7 @@ func (w *workspaces) Remove(ctx context.Context, key string, fence store.Fence) 
 	others := make(chan error, 1)
 	go func() { others <- w.removeAll(brief, key, fence, own) }()
 	if own != nil {
-		err = w.removes.remove(ctx, own, key, fence)
+		err = w.removes.Remove(ctx, own, key, fence)
 	}
 	left := <-others
 	switch {
@@ -127,7 +128,7 @@ func (w *workspaces) removeAll(ctx context.Context, key string, fence store.Fenc
 	for _, p := range w.all {
 		if !same(p, but) && !same(p, w.other) {
 			asked++
-			go func() { errs <- w.removes.remove(ctx, p, key, fence) }()
+			go func() { errs <- w.removes.Remove(ctx, p, key, fence) }()
 		}
 	}
 	var all error

@@ -17,7 +17,7 @@ func layers() [][]string {
 		{"internal/edit", "internal/markdown", "serve/client", "serve/internal/openapi", "internal/schema", "internal/scratch", "internal/secret", "internal/transcript", "internal/test/npm", "acp/schema"},
 		{"internal/form", "internal/proc", "permission", "store", "internal/test/officialsdk", "acp/internal/rpc"},
 		{"control", "internal/recordform", "internal/show", "permission/policy", "store/storeimpl", "workspace"},
-		{"message", "hook", "workspace/blobtest", "fleet/internal/outcomelog", "fleet/internal/dayspend", "fleet/internal/ratelimit", "fleet/internal/plan", "fleet/internal/slots"},
+		{"message", "hook", "internal/removal", "workspace/blobtest", "fleet/internal/outcomelog", "fleet/internal/dayspend", "fleet/internal/ratelimit", "fleet/internal/plan", "fleet/internal/slots"},
 		{"internal/brief", "internal/price", "internal/wire", "internal/operation", "internal/lease", "history", "acp/internal/translate"},
 		{"internal/peer", "internal/inbox", "internal/mirror", "internal/restore"},
 		{".", "host", "egress"},
