@@ -69,17 +69,13 @@ func compared(method string) bool {
 }
 
 // saidTo returns what the agent has said to a prompt, in the frames that acpx has printed.
+// With the first prompt it prints what came when the session was opened.
 func saidTo(out string) (frames [][]byte) {
-	prompted := false
 	for line := range strings.Lines(out) {
 		var f struct{ Method string }
-		if json.Unmarshal([]byte(line), &f) != nil {
-			continue
-		}
-		if prompted && compared(f.Method) {
+		if json.Unmarshal([]byte(line), &f) == nil && compared(f.Method) {
 			frames = append(frames, []byte(line))
 		}
-		prompted = prompted || f.Method == "session/prompt"
 	}
 	return frames
 }
