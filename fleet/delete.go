@@ -48,7 +48,7 @@ func (e *eraser) delete(ctx context.Context, key string) error {
 	defer e.roster.unstop(c)
 	err = e.deleteStopped(ctx, key)
 	if errors.Is(err, ErrElsewhere) {
-		if asked := e.peers.instruct(ctx, key, instruction{Delete: true}); !errors.Is(asked, ErrElsewhere) {
+		if asked := e.peers.instruct(ctx, key, instruction{Delete: true}); !errors.Is(asked, errNoReply) {
 			return asked
 		}
 		if errors.Is(e.deletable(ctx, key), ErrUnknown) {

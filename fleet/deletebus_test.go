@@ -3,6 +3,8 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,6 +81,29 @@ func TestDeleteAfterTheOwnerLeft(t *testing.T) {
 		}
 		if got := left(t, db); len(got) > 0 {
 			t.Errorf("left are %q", got)
+		}
+	})
+}
+
+// damagedDelete is a store in which no session can be deleted.
+type damagedDelete struct{ store.Fleet }
+
+func (damagedDelete) Delete(_ context.Context, k store.Key, _ store.Fence) error {
+	return fmt.Errorf("%s: %w", k, store.ErrDamaged)
+}
+
+// An error that another process has made matches what it would match here, and names the
+// conversation and that process.
+func TestErrorFromElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, worker := apart(t, damagedDelete{store.Memory()}, newScripted(), nil)
+		defer closeFleet(t, worker)
+		defer closeFleet(t, client)
+		ask(t, client, "ada", "hello")
+		err := client.Delete(t.Context(), "ada")
+		about, ok := errors.AsType[*fleet.ConversationError](err)
+		if !errors.Is(err, store.ErrDamaged) || !ok || about.Key != "ada" || !strings.Contains(err.Error(), "the process that runs it answers") {
+			t.Errorf("Delete: %v", err)
 		}
 	})
 }

@@ -209,7 +209,7 @@ func (f *Fleet) perform(ctx context.Context, key string, op instruction) error {
 		return nil
 	}
 	err = f.peers.instruct(ctx, key, op)
-	if errors.Is(err, ErrElsewhere) {
+	if errors.Is(err, errNoReply) {
 		return nil // no process runs a CLI for it now
 	}
 	return err

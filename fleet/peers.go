@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
@@ -51,16 +50,12 @@ type request struct {
 type reply struct {
 	ID    string     `json:"id"`
 	Live  *liveState `json:"live,omitzero"`
-	Error string     `json:"error,omitzero"`
-	// Option is the choice that the CLI refused: the caller must not keep it.
-	Option *refusedOption `json:"option,omitzero"`
+	Error *sentError `json:"error,omitzero"`
 }
 
-// refusedOption is a [claude.OptionError] on its way to another process.
-type refusedOption struct {
-	Field   string `json:"field"`
-	Problem string `json:"problem"`
-}
+// errNoReply means that no process has replied. It matches [ErrElsewhere], which a reply
+// may do as well.
+var errNoReply = fmt.Errorf("%w", ErrElsewhere)
 
 func newPeers(ctx context.Context, o *Options, running *sync.WaitGroup, r *roster, ls *leases) *peers {
 	return &peers{opts: o, ctx: ctx, running: running, roster: r, leases: ls, self: uuid.New(), waiting: make(map[string]chan<- reply)}
@@ -97,14 +92,14 @@ func (p *peers) open(ctx context.Context, do func(ctx context.Context, key strin
 }
 
 // instruct has an instruction carried out by the process that runs a conversation. The
-// error is [ErrElsewhere] if none replies.
+// error is errNoReply if none does.
 func (p *peers) instruct(ctx context.Context, key string, op instruction) error {
 	r, err := p.ask(ctx, request{Key: key, Do: &op})
 	if err != nil {
 		return err
 	}
-	if err := r.err(); err != nil {
-		return &ConversationError{key, err}
+	if r.Error != nil {
+		return &ConversationError{key, fmt.Errorf("the process that runs it answers: %w", r.Error.unpack())}
 	}
 	return nil
 }
@@ -121,7 +116,7 @@ func (p *peers) live(ctx context.Context, key string) (*liveState, error) {
 // ask sends a request, and waits for the reply.
 func (p *peers) ask(ctx context.Context, q request) (reply, error) {
 	if p.opts.Bus == nil {
-		return reply{}, &ConversationError{q.Key, ErrElsewhere}
+		return reply{}, &ConversationError{q.Key, errNoReply}
 	}
 	q.ID, q.From = uuid.New(), p.self
 	message, err := jsonx.Marshal(q)
@@ -152,10 +147,10 @@ func (p *peers) ask(ctx context.Context, q request) (reply, error) {
 				p.opts.Bus.Publish(requestTopic(p.opts.Project), message)
 			case q.Do.Delete: // who deletes gives the lease back, and takes it again
 			case p.leases.free(ctx, q.Key):
-				return reply{}, &ConversationError{q.Key, ErrElsewhere}
+				return reply{}, &ConversationError{q.Key, errNoReply}
 			}
 		case <-late.C:
-			return reply{}, &ConversationError{q.Key, ErrElsewhere}
+			return reply{}, &ConversationError{q.Key, errNoReply}
 		case <-ctx.Done():
 			return reply{}, context.Cause(ctx)
 		case <-p.ctx.Done():
@@ -195,7 +190,10 @@ func (p *peers) answer(message []byte, do func(context.Context, string, instruct
 			defer cancel()
 			var err error
 			here, err = do(ctx, q.Key, *q.Do)
-			r.fail(err)
+			if errors.Is(err, ErrClosed) {
+				return // it is ending, and gives the lease back
+			}
+			r.Error = packError(err)
 		}
 		if !here {
 			return
@@ -204,26 +202,4 @@ func (p *peers) answer(message []byte, do func(context.Context, string, instruct
 			p.opts.Bus.Publish(replyTopic(p.opts.Project, q.From), message)
 		}
 	})
-}
-
-// fail puts an error into a reply. nil is success.
-func (r *reply) fail(err error) {
-	if err == nil {
-		return
-	}
-	r.Error = err.Error()
-	if refused, ok := errors.AsType[*claude.OptionError](err); ok {
-		r.Option = &refusedOption{refused.Field, refused.Problem}
-	}
-}
-
-// err is the error that the other process had, or nil.
-func (r *reply) err() error {
-	switch {
-	case r.Option != nil:
-		return fmt.Errorf("the process that runs it answers: %w", &claude.OptionError{Field: r.Option.Field, Problem: r.Option.Problem})
-	case r.Error != "":
-		return fmt.Errorf("the process that runs it answers: %s", r.Error)
-	}
-	return nil
 }

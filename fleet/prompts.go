@@ -176,7 +176,7 @@ func (f *Fleet) Interrupt(ctx context.Context, key string) error {
 		return err
 	}
 	err = f.peers.instruct(ctx, key, instruction{Interrupt: true, Prompt: prompt})
-	if errors.Is(err, ErrElsewhere) || ctx.Err() != nil {
+	if errors.Is(err, errNoReply) || ctx.Err() != nil {
 		return nil // the mark is stored, and reaches it
 	}
 	return err
