@@ -151,6 +151,8 @@ func (g *Gate) Attach(s *claude.Session) {
 // The gate calls it before it defers a call, because a waiting prompt would make
 // the CLI give the call up; after that, no prompt may be sent to the session.
 // Without it, a call is not deferred while a prompt waits.
+//
+// A fleet calls it for its conversations.
 func (g *Gate) BeforeDefer(prompts func(context.Context)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -248,6 +248,8 @@ func (a *Answer) check() error {
 // and returns how many. It keeps those for which needed returns true; nil keeps none. It
 // also keeps unused decisions until the people who made them have seen that, but for no
 // more than 30 days longer.
+//
+// A fleet calls it for its conversations.
 func (qs *Questions) Forget(ctx context.Context, before time.Time, needed func(*Question) bool) (int, error) {
 	n := 0
 	for v, err := range qs.scan(ctx, "") {
@@ -401,6 +403,8 @@ func (qs *Questions) put(ctx context.Context, q *Question, revision int64, f sto
 // the conversation. A tombstone of each question stays, so that a late decision
 // gets [ErrGone]; [Questions.Forget] removes that too. Erase is idempotent. With
 // a fence, it is refused in the same cases as an append.
+//
+// A fleet calls it for its conversations.
 func (qs *Questions) Erase(ctx context.Context, conversation string, f store.Fence) error {
 	for v, err := range qs.scan(ctx, conversation) {
 		if err != nil {

@@ -28,6 +28,8 @@ var ErrNotWaiting = errors.New("is not what the transcript waits for")
 // [ErrNotWaiting]: withdraw the question. A question that was released or is over
 // is a [*StateError]. With a fence, Recover is refused in the same cases as an
 // append.
+//
+// A fleet calls it for its conversations.
 func (qs *Questions) Recover(ctx context.Context, s store.Transcripts, session store.Key, id string, f store.Fence) (Question, error) {
 	q, err := qs.Get(ctx, id)
 	if err != nil {

@@ -109,6 +109,8 @@ func (qs *Questions) Settle(ctx context.Context, id string, o Outcome, f store.F
 // [Superseded] by a successor, or [Deleted]. A question that is over stays
 // unchanged; one that was released is a [*StateError], because its call may be
 // running.
+//
+// A fleet calls it for its conversations.
 func (qs *Questions) Withdraw(ctx context.Context, id string, o Outcome, successor string, f store.Fence) error {
 	if o != Withdrawn && o != Superseded && o != Deleted {
 		return about(id, fmt.Errorf("%w: %q is not a reason to withdraw a question", ErrInvalid, o))

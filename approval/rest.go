@@ -20,6 +20,8 @@ import (
 // outcomes returns how calls have ended, by their tool use ids; it is only called if there
 // are such questions, and calls that it does not know are left alone. The question about a
 // released call is settled, any other is withdrawn.
+//
+// A fleet calls it for its conversations.
 func (g *Gate) SettleRest(ctx context.Context, outcomes func() (map[string]Outcome, error)) error {
 	rest := g.rest()
 	if len(rest) == 0 {

@@ -117,6 +117,8 @@ func (qs *Questions) nextChange() <-chan struct{} {
 
 // Announce makes all watchers look at the store: call it when another process
 // has changed a question.
+//
+// A fleet calls it for its conversations.
 func (qs *Questions) Announce() { qs.announce() }
 
 // announce wakes all watchers.
