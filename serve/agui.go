@@ -14,6 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
 )
 
 // aguiRun is a run of AG-UI: from a prompt, or from decisions, to the end of the turn
@@ -293,7 +294,7 @@ func (r *aguiRun) follow(ctx context.Context, after int64) error {
 	if err != nil {
 		return err
 	}
-	pull := make(chan logEvent)
+	pull := make(chan eventlog.Event)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
 )
 
 // A payload that does not approve denies, whatever else it has, and one that does not
@@ -82,13 +82,13 @@ func TestAGUIOrder(t *testing.T) {
 		result2 = `{"type":"user","uuid":"d","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t2","content":"two"}]}}`
 		answer  = `{"type":"assistant","uuid":"e","message":{"id":"m2","role":"assistant","content":[{"type":"text","text":"All is well."}]}}`
 	)
-	line := func(text string) logEvent {
-		return logEvent{Event: api.Event{Type: api.EventMessage, Message: json.RawMessage(text)}}
+	line := func(text string) eventlog.Event {
+		return eventlog.Event{Event: api.Event{Type: api.EventMessage, Message: json.RawMessage(text)}}
 	}
-	live := func(offset int, text string) logEvent {
-		return logEvent{Event: api.Event{Type: api.EventDelta, Delta: &api.Delta{Message: "m2", Kind: api.BlockText, Offset: offset, Text: text}}, before: "m1"}
+	live := func(offset int, text string) eventlog.Event {
+		return eventlog.Event{Event: api.Event{Type: api.EventDelta, Delta: &api.Delta{Message: "m2", Kind: api.BlockText, Offset: offset, Text: text}}, Before: "m1"}
 	}
-	lines := []logEvent{line(prompt), line(call1), line(call2), line(result1), line(result2), line(answer)}
+	lines := []eventlog.Event{line(prompt), line(call1), line(call2), line(result1), line(result2), line(answer)}
 	for at := range lines { // the text begins at each place
 		var types []string
 		text := ""
@@ -96,8 +96,8 @@ func TestAGUIOrder(t *testing.T) {
 			types = append(types, e.Type)
 			text += e.Delta
 		})
-		pieces := []logEvent{live(0, "All "), live(4, "is "), live(7, "well.")}
-		var all []logEvent
+		pieces := []eventlog.Event{live(0, "All "), live(4, "is "), live(7, "well.")}
+		var all []eventlog.Event
 		all = append(all, lines[:at]...)
 		all = append(all, pieces[:2]...)
 		all = append(all, lines[at:len(lines)-1]...)
@@ -122,29 +122,5 @@ func TestAGUIOrder(t *testing.T) {
 		if want := "{}{}All is well."; text != want || !slices.Contains(types, "TEXT_MESSAGE_END") {
 			t.Errorf("the text begins before line %d: it is %q, want %q; %q", at, text, want, types)
 		}
-	}
-}
-
-// A line that is late does not take away what is being written.
-func TestLateLineKeepsLiveText(t *testing.T) {
-	t.Parallel()
-	var text liveText
-	say := func(id, words string) {
-		text.take(&message.StreamEvent{EventType: message.EventMessageStart, MessageID: id}, 0)
-		text.take(&message.StreamEvent{EventType: message.EventBlockDelta, Delta: &message.Delta{Text: words}}, 0)
-	}
-	say("m1", "first")
-	say("m2", "second")
-	text.said([]byte(`{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"first"}]}}`))
-	if len(text.blocks) != 1 || text.blocks[0].Text != "second" || text.before() != "m1" {
-		t.Errorf("%+v", text)
-	}
-	text.said([]byte(`{"type":"assistant","message":{"id":"m2","content":[{"type":"text","text":"second"}]}}`))
-	if len(text.blocks) != 0 {
-		t.Errorf("%+v", text)
-	}
-	text.said([]byte(`{"type":"assistant","message":{"id":"m3","content":[{"type":"text","text":"third"}]}}`))
-	if text.message != "m3" {
-		t.Errorf("%+v", text)
 	}
 }

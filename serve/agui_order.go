@@ -5,6 +5,7 @@ import (
 
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
 )
 
 // answerOrder holds back the live text of an answer until the transcript has the
@@ -21,10 +22,10 @@ type answerOrder struct {
 }
 
 // expect notes which answer comes before one that is being written.
-func (o *answerOrder) expect(e *logEvent) {
+func (o *answerOrder) expect(e *eventlog.Event) {
 	answer := ""
 	switch {
-	case e.before == "":
+	case e.Before == "":
 		return
 	case e.Delta != nil:
 		answer = e.Delta.Message
@@ -32,7 +33,7 @@ func (o *answerOrder) expect(e *logEvent) {
 		answer = e.Partial[0].Message
 	}
 	if o.before[answer] == "" {
-		o.before = map[string]string{answer: e.before} // only one is being written
+		o.before = map[string]string{answer: e.Before} // only one is being written
 	}
 }
 

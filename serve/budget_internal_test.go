@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -25,13 +26,13 @@ func TestBudgetExactlySpent(t *testing.T) {
 		for usd, refused := range map[float64]bool{0: false, 0.125: false, 0.25: true, 0.375: true} {
 			db := store.Memory()
 			n := note{Key: "ada/1", Owner: "ada", Preset: "shop"}
-			sp := &spendings{fleet: childless{}, notes: noteStore{db, "p"}, book: logStore{db, "p"}, records: db, project: "p", presets: []Preset{{Name: "shop", DailyUSD: 0.25}}}
+			sp := &spendings{fleet: childless{}, notes: noteStore{db, "p"}, book: eventlog.NewStore(db, "p"), records: db, project: "p", presets: []Preset{{Name: "shop", DailyUSD: 0.25}}}
 			if err := sp.notes.create(t.Context(), &n); err != nil {
 				t.Fatal(err)
 			}
 			today := time.Now().UTC().Format(time.DateOnly)
-			head := logHead{First: 1, Days: map[string]daySum{today: {Turns: 1, CostUSD: usd}}}
-			if _, _, err := sp.book.put(t.Context(), n.Key, head, 0); err != nil {
+			head := eventlog.Head{First: 1, Days: map[string]eventlog.DaySum{today: {Turns: 1, CostUSD: usd}}}
+			if _, _, err := sp.book.Put(t.Context(), n.Key, head, 0); err != nil {
 				t.Fatal(err)
 			}
 			if err := sp.checkBudget(t.Context(), &n); budget.is(err) != refused || !refused && err != nil {

@@ -150,12 +150,10 @@ func (c *changer) change(ctx context.Context, u api.User, n *note, ch *api.Chang
 		return err
 	}
 	defer release()
-	return l.append(ctx, func(*logHead) []logEvent {
-		return []logEvent{{Event: api.Event{Type: api.EventConversation, Changed: &api.Changed{
-			By: u.Name, Title: changed.Title, Labels: orEmpty(changed.Labels), Archived: changed.Archived, Shared: changed.Shared,
-			Model: changed.Model, Mode: changed.Mode,
-		}}}}
-	})
+	return l.Record(ctx, api.Event{Type: api.EventConversation, Changed: &api.Changed{
+		By: u.Name, Title: changed.Title, Labels: orEmpty(changed.Labels), Archived: changed.Archived, Shared: changed.Shared,
+		Model: changed.Model, Mode: changed.Mode,
+	}})
 }
 
 // takeBack undoes a change that the fleet has refused. What others have changed since

@@ -10,6 +10,7 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -18,7 +19,7 @@ import (
 type conversations struct {
 	fleet fleet.Conversations
 	notes noteStore
-	book  logStore
+	book  eventlog.Store
 }
 
 // find returns the note of a conversation that the user may see.
@@ -57,12 +58,12 @@ func (cs *conversations) act(ctx context.Context, u api.User, id string, least a
 // look gathers everything that is known about a conversation.
 func (cs *conversations) look(ctx context.Context, n *note) (api.Conversation, error) {
 	// The log first: a stream that continues after it then misses nothing.
-	head, _, err := cs.book.head(ctx, n.Key)
+	head, _, err := cs.book.Head(ctx, n.Key)
 	if err != nil {
 		return api.Conversation{}, err
 	}
 	c := n.conversation()
-	c.LastSeq, c.Context = head.last(), head.Context.use()
+	c.LastSeq, c.Context = head.Last(), head.Context.Use()
 	info, err := cs.fleet.Get(ctx, n.Key)
 	if errors.Is(err, fleet.ErrUnknown) { // no prompt was sent yet
 		return c, nil
@@ -137,16 +138,16 @@ func standing(all []listed) []listed {
 
 // read adds what the logs of conversations know, and calls seen with the note and the
 // head of each log.
-func (cs *conversations) read(ctx context.Context, u api.User, all []listed, seen func(*note, *logHead)) ([]api.Conversation, error) {
+func (cs *conversations) read(ctx context.Context, u api.User, all []listed, seen func(*note, *eventlog.Head)) ([]api.Conversation, error) {
 	out := make([]api.Conversation, 0, len(all))
 	keys := make([]string, len(all))
 	for i := range all {
 		keys[i] = all[i].note.Key
 	}
-	err := cs.book.heads(ctx, keys, func(i int, head *logHead) {
+	err := cs.book.Heads(ctx, keys, func(i int, head *eventlog.Head) {
 		n, c := &all[i].note, all[i].Conversation
 		seen(n, head)
-		c.LastSeq, c.Context = head.last(), head.Context.use()
+		c.LastSeq, c.Context = head.Last(), head.Context.Use()
 		c.Unread = n.unread(u, c.LastSeq)
 		if n.Deleted.IsZero() {
 			out = append(out, c)
@@ -228,7 +229,7 @@ func selectsNote(q *api.ConversationQuery, n *note) bool {
 // joinInfo adds what the fleet knows about a conversation.
 func joinInfo(c *api.Conversation, info *fleet.ConversationInfo, pending int) {
 	c.Pending, c.Queued, c.Session = pending, info.Queued, info.Session
-	c.Problem, c.Reason = failureOf(info.Cause, info.Stuck)
+	c.Problem, c.Reason = eventlog.FailureOf(info.Cause, info.Stuck)
 	c.CostUSD, c.Turns = info.Cost.USD, info.Cost.Turns
 	c.Model, c.Mode = cmp.Or(info.Model, c.Model), cmp.Or(string(info.Mode), c.Mode)
 	if c.Created.IsZero() {

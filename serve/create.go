@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/claude-agent-go/claude"
@@ -16,6 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -111,7 +111,7 @@ func (c *creation) firstPrompt(key string) *fleet.Prompt {
 }
 
 // lastingBound limits work that must not stop halfway when its client leaves.
-const lastingBound = 30 * time.Second
+const lastingBound = eventlog.SenderBound
 
 // lasting returns a context that outlives the request, for at most lastingBound.
 func lasting(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/recordio"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -92,7 +93,7 @@ func (g *authenticator) issue(ctx context.Context, prefix string, c credential, 
 	kind, rest := kindOfToken(token)
 	c.ID, _, _ = strings.Cut(rest, ".")
 	c.Hash = hashOf(text)
-	_, err = putRecord(ctx, g.records, g.at(kind, c.ID), &c, 0)
+	_, err = recordio.Put(ctx, g.records, g.at(kind, c.ID), &c, 0)
 	return token, c, err
 }
 
@@ -111,7 +112,7 @@ func (g *authenticator) check(ctx context.Context, token string, prefixes ...str
 	if !ok || !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(token, p) }) {
 		return credential{}, 0, errCredential
 	}
-	c, revision, err := getRecord[credential](ctx, g.records, g.at(kind, id))
+	c, revision, err := recordio.Get[credential](ctx, g.records, g.at(kind, id))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return c, 0, err
 	}
@@ -142,7 +143,7 @@ func (g *authenticator) works(ctx context.Context, c *credential, now time.Time)
 	if c.Parent == "" {
 		return true, nil
 	}
-	parent, _, err := getRecord[credential](ctx, g.records, g.at(kindToken, c.Parent))
+	parent, _, err := recordio.Get[credential](ctx, g.records, g.at(kindToken, c.Parent))
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
@@ -169,7 +170,7 @@ func (g *authenticator) renew(ctx context.Context, c credential, revision int64)
 		return false
 	}
 	c.Expires = now.Add(cookieLife).UTC()
-	_, err = putRecord(ctx, g.records, g.at(kindLogin, c.ID), &c, revision)
+	_, err = recordio.Put(ctx, g.records, g.at(kindLogin, c.ID), &c, revision)
 	return err == nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -31,13 +32,18 @@ type lonely struct {
 	prompts map[string]fleet.Ticket
 }
 
-func (f *lonely) Events(ctx context.Context, key string, after fleet.Cursor) iter.Seq2[fleet.ConversationEvent, error] {
+// sayAt is the message at a place of the transcript.
+func sayAt(cursor string) fleet.ConversationEvent {
+	return fleet.ConversationEvent{Cursor: fleet.Cursor(cursor), Entry: []byte("text " + cursor)}
+}
+
+func (f *lonely) Events(ctx context.Context, _ string, after fleet.Cursor) iter.Seq2[fleet.ConversationEvent, error] {
 	return func(yield func(fleet.ConversationEvent, error) bool) {
 		f.mu.Lock()
-		now := transcript{cursors: f.said}
+		said := slices.Clone(f.said)
 		f.mu.Unlock()
-		for e, err := range now.Events(ctx, key, after) {
-			if !yield(e, err) {
+		for _, cursor := range said[slices.Index(said, string(after))+1:] {
+			if !yield(sayAt(cursor), nil) {
 				return
 			}
 		}
@@ -96,10 +102,10 @@ func TestToldWhileTheStoreIsSilent(t *testing.T) {
 		db, key := store.Memory(), "ada/1"
 		broken := &mute{Records: db}
 		var log strings.Builder
-		s := newLogs(t.Context(), new(lonely), logStore{broken, "p"}, newFeed(), slog.New(slog.NewTextHandler(&log, nil)))
+		s := newLogs(t.Context(), new(lonely), eventlog.NewStore(broken, "p"), newFeed(), slog.New(slog.NewTextHandler(&log, nil)))
 		defer s.close()
-		other := openLog(t, db)
-		noteEvent(t, other, api.Event{Type: api.EventNotice, Notice: &api.Notice{}})
+		other := startedLog(t, db)
+		recordEvent(t, other, api.Event{Type: api.EventNotice, Notice: &api.Notice{}})
 		l, release, err := s.use(t.Context(), key)
 		if err != nil {
 			t.Fatal(err)
@@ -107,15 +113,15 @@ func TestToldWhileTheStoreIsSilent(t *testing.T) {
 		defer release()
 		<-time.After(24 * time.Hour)
 		broken.broken.Store(true)
-		noteEvent(t, other, api.Event{Type: api.EventNotice, Notice: &api.Notice{}})
+		recordEvent(t, other, api.Event{Type: api.EventNotice, Notice: &api.Notice{}})
 		s.compare([]string{pulseSum(key)})
 		<-time.After(time.Minute)
-		if n := l.lastSeq(); n != 1 {
+		if n := l.LastSeq(); n != 1 {
 			t.Fatalf("%d events are known", n)
 		}
 		broken.broken.Store(false)
 		<-time.After(6 * time.Second)
-		if n := l.lastSeq(); n != 2 {
+		if n := l.LastSeq(); n != 2 {
 			t.Errorf("%d events are known after the silence", n)
 		}
 		if n := strings.Count(log.String(), "cannot be read"); n != 1 {
@@ -131,7 +137,7 @@ type viewed struct {
 }
 
 func (v *viewed) View(ctx context.Context, view store.View) ([]store.Record, error) {
-	if view.Keys[0].Kind == kindLog {
+	if view.Keys[0].Kind == eventlog.Kind {
 		v.logs.Add(1)
 	}
 	return v.Records.View(ctx, view)
@@ -144,7 +150,7 @@ func TestAnnouncedLogs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		db, key := &viewed{Records: store.Memory()}, "ada/1"
-		s := newLogs(t.Context(), new(lonely), logStore{db, "p"}, newFeed(), slog.New(slog.DiscardHandler))
+		s := newLogs(t.Context(), new(lonely), eventlog.NewStore(db, "p"), newFeed(), slog.New(slog.DiscardHandler))
 		defer s.close()
 		ctx, cancel := context.WithCancel(t.Context())
 		var beats sync.WaitGroup
@@ -152,8 +158,8 @@ func TestAnnouncedLogs(t *testing.T) {
 		defer beats.Wait()
 		defer cancel()
 		notice := api.Event{Type: api.EventNotice, Notice: &api.Notice{}}
-		other := openLog(t, db)
-		noteEvent(t, other, notice)
+		other := startedLog(t, db)
+		recordEvent(t, other, notice)
 		l, release, err := s.use(t.Context(), key)
 		if err != nil {
 			t.Fatal(err)
@@ -169,13 +175,13 @@ func TestAnnouncedLogs(t *testing.T) {
 		}
 		<-time.After(time.Hour)
 		reads(0, "in a quiet day", 24*time.Hour)
-		noteEvent(t, other, notice)
+		recordEvent(t, other, notice)
 		<-time.After(100 * time.Millisecond)
-		if n := l.lastSeq(); n != 2 {
+		if n := l.LastSeq(); n != 2 {
 			t.Errorf("%d events are known", n)
 		}
 		<-time.After(time.Hour)
-		noteEvent(t, l, notice)
+		recordEvent(t, l, notice)
 		reads(1, "after a write", time.Hour)
 	})
 }
@@ -187,10 +193,10 @@ func TestReadsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, key, f := store.Memory(), "ada/1", new(lonely)
 		var log strings.Builder
-		s := newLogs(t.Context(), f, logStore{db, "p"}, newFeed(), slog.New(slog.NewTextHandler(&log, nil)))
+		s := newLogs(t.Context(), f, eventlog.NewStore(db, "p"), newFeed(), slog.New(slog.NewTextHandler(&log, nil)))
 		defer s.close()
-		other := openLog(t, db)
-		noteEvent(t, other, api.Event{Type: api.EventNotice, Notice: &api.Notice{}})
+		other := startedLog(t, db)
+		recordEvent(t, other, api.Event{Type: api.EventNotice, Notice: &api.Notice{}})
 		l, release, err := s.use(t.Context(), key)
 		if err != nil {
 			t.Fatal(err)
@@ -198,17 +204,17 @@ func TestReadsAgain(t *testing.T) {
 		defer release()
 		for i := 2; i < 6; i++ {
 			<-time.After(time.Hour)
-			e := said(i, "text")
+			cursor := fmt.Sprint("at ", i)
 			f.mu.Lock()
-			f.said = append(f.said, e.cursor)
+			f.said = append(f.said, cursor)
 			f.mu.Unlock()
-			if err := other.append(t.Context(), func(*logHead) []logEvent { return []logEvent{e} }); err != nil {
+			if err := other.Hear(t.Context(), sayAt(cursor)); err != nil {
 				t.Fatal(err)
 			}
 			s.compare([]string{pulseSum(key)})
 			<-time.After(100 * time.Millisecond)
-			if v := l.view(int64(i-1), new(seen), false); len(v.events) != 1 || string(v.events[0].Message) != "text "+e.cursor {
-				t.Errorf("event %d: %+v", i, v.events)
+			if events, _ := l.All(); len(events) != i || string(events[i-1].Message) != "text "+cursor {
+				t.Errorf("event %d: %+v", i, events)
 			}
 		}
 		if log.Len() > 0 {
@@ -222,36 +228,37 @@ func TestReadsAgain(t *testing.T) {
 func TestNothingTwiceAtTheEnd(t *testing.T) {
 	t.Parallel()
 	db := store.Memory()
-	asked := approval.Question{ID: "q", Conversation: "ada/1", Tool: "Bash", State: approval.Gone, Outcome: approval.Ran, Asked: time.Now().Add(-clockSkew / 2)}
+	asked := approval.Question{ID: "q", Conversation: "ada/1", Tool: "Bash", State: approval.Gone, Outcome: approval.Ran, Asked: time.Now().Add(-eventlog.ClockSkew / 2)}
 	f := &lonely{asked: []approval.Question{asked}, prompts: map[string]fleet.Ticket{"lost": {Prompt: "lost", Status: fleet.PromptAnswered}}}
 	s := &logs{ctx: t.Context(), fleet: f}
-	l := openLog(t, db)
-	if _, err := l.intend(t.Context(), api.Prompt{ID: "lost", State: api.PromptQueued}); err != nil { // and its sender dies
+	l := startedLog(t, db)
+	if _, err := l.Intend(t.Context(), api.Prompt{ID: "lost", State: api.PromptQueued}); err != nil { // and its sender dies
 		t.Fatal(err)
 	}
-	if err := s.finishAccepting(t.Context(), l, 0); err != nil || l.lastSeq() != 1 {
-		t.Fatalf("%d, %v", l.lastSeq(), err)
+	if err := s.finishAccepting(t.Context(), l, 0); err != nil || l.LastSeq() != 1 {
+		t.Fatalf("%d, %v", l.LastSeq(), err)
 	}
-	noteEvent(t, l, api.Event{Type: api.EventTurn, Turn: &api.Turn{Prompt: "lost", State: api.PromptAnswered}})
-	if err := l.noteApproval(t.Context(), &asked); err != nil {
+	recordEvent(t, l, api.Event{Type: api.EventTurn, Turn: &api.Turn{Prompt: "lost", State: api.PromptAnswered}})
+	if err := l.NoteApproval(t.Context(), noteOf(&asked)); err != nil {
 		t.Fatal(err)
 	}
-	noteEvent(t, l, api.Event{Type: api.EventPrompt, Prompt: &api.Prompt{ID: "next", State: api.PromptQueued}})
-	for range loadEvents - 1 {
-		noteEvent(t, l, api.Event{Type: api.EventNotice, Notice: &api.Notice{}})
+	recordEvent(t, l, api.Event{Type: api.EventPrompt, Prompt: &api.Prompt{ID: "next", State: api.PromptQueued}})
+	for range eventlog.LoadEvents - 1 {
+		recordEvent(t, l, api.Event{Type: api.EventNotice, Notice: &api.Notice{}})
 	}
-	last := l.lastSeq()
-	if l = openLog(t, db); l.first != 4 || l.events[0].Prompt == nil {
-		t.Fatalf("the memory begins at %d", l.first)
+	last := l.LastSeq()
+	l = startedLog(t, db)
+	if events, _ := l.All(); events[0].Seq != 4 || events[0].Prompt == nil {
+		t.Fatalf("the memory begins at %d", events[0].Seq)
 	}
-	if err := s.noteQuestions(t.Context(), l, "next"); err != nil || l.lastSeq() != last {
-		t.Errorf("after the questions the last event is %d, want %d: %v", l.lastSeq(), last, err)
+	if err := s.noteQuestions(t.Context(), l, "next"); err != nil || l.LastSeq() != last {
+		t.Errorf("after the questions the last event is %d, want %d: %v", l.LastSeq(), last, err)
 	}
-	if l = openLog(t, db); len(l.undecided()) != 1 {
-		t.Fatalf("%+v", l.undecided())
+	if l = startedLog(t, db); len(l.Undecided()) != 1 {
+		t.Fatalf("%+v", l.Undecided())
 	}
-	if err := s.finishAccepting(t.Context(), l, 0); err != nil || l.lastSeq() != last {
-		t.Errorf("after the prompts the last event is %d, want %d: %v", l.lastSeq(), last, err)
+	if err := s.finishAccepting(t.Context(), l, 0); err != nil || l.LastSeq() != last {
+		t.Errorf("after the prompts the last event is %d, want %d: %v", l.LastSeq(), last, err)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
+	"github.com/claude-agent-go/claude/serve/internal/recordio"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -15,7 +17,7 @@ type eraser struct {
 	fleet   fleet.Conversations
 	logs    *logs
 	notes   noteStore
-	book    logStore
+	book    eventlog.Store
 	records store.Records
 	project string
 	journal *journal
@@ -26,9 +28,9 @@ func (er *eraser) erase(ctx context.Context, key string) error {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
 	by := uuid.New()
-	err := er.book.beginErasing(ctx, key, by, func(h *logHead, _ time.Time) error {
+	err := er.book.BeginErasing(ctx, key, by, func(h *eventlog.Head, _ time.Time) error {
 		if h.Erasing != nil { // now a user has asked for it
-			h.Erasing = &erasure{Unbooked: h.Erasing.Unbooked}
+			h.Erasing = &eventlog.Erasure{Unbooked: h.Erasing.Unbooked}
 		}
 		return nil
 	})
@@ -47,22 +49,19 @@ func (er *eraser) finishLater(key, by string, err error) error {
 	return err
 }
 
-// errUsed means that a conversation has a prompt.
-var errUsed = errors.New("the conversation has a prompt")
-
 // eraseUnused removes a conversation unless a prompt was accepted for it, or may still
 // be, such as that of another run of the same thread. A deletion that has already begun
 // is finished in any case.
 func (er *eraser) eraseUnused(ctx context.Context, key string) error {
 	by := uuid.New()
-	err := er.book.beginErasing(ctx, key, by, func(h *logHead, now time.Time) error {
+	err := er.book.BeginErasing(ctx, key, by, func(h *eventlog.Head, now time.Time) error {
 		if h.Erasing != nil {
 			return nil
 		}
-		h.Erasing = &erasure{IfUnused: true}
-		return er.book.checkUnused(ctx, key, h, now)
+		h.Erasing = &eventlog.Erasure{IfUnused: true}
+		return er.book.CheckUnused(ctx, key, h, now)
 	})
-	if errors.Is(err, errUsed) {
+	if errors.Is(err, eventlog.ErrUsed) {
 		return nil
 	}
 	if err != nil {
@@ -75,7 +74,7 @@ func (er *eraser) eraseUnused(ctx context.Context, key string) error {
 // while unused, it stays if the fleet has used it. That condition is in the head of the
 // log, so that a server that continues after a crash checks it as well.
 func (er *eraser) eraseClosed(ctx context.Context, key, by string) error {
-	head, _, err := er.book.head(ctx, key)
+	head, _, err := er.book.Head(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -98,7 +97,7 @@ func (er *eraser) undelete(ctx context.Context, key, by string) error {
 	if err := er.notes.unmarkDeleted(ctx, key); err != nil {
 		return err
 	}
-	return er.book.endErasing(ctx, key, by)
+	return er.book.EndErasing(ctx, key, by)
 }
 
 // usedInFleet reports whether the fleet has or had a prompt for a conversation. It asks
@@ -174,7 +173,7 @@ func (er *eraser) stopErasing(ctx context.Context, key, by string, first bool) e
 			return er.undelete(ctx, key, by)
 		}
 	}
-	return er.book.changeErasing(ctx, key, by, func(e *erasure) *erasure { return e.passTo(by, time.Time{}) })
+	return er.book.ChangeErasing(ctx, key, by, func(e *eventlog.Erasure) *eventlog.Erasure { return e.PassTo(by, time.Time{}) })
 }
 
 // eraseWhenSent removes the rest of a conversation once no sender can still give the
@@ -203,8 +202,8 @@ func (er *eraser) awaitsPrompts(ctx context.Context, key string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	head, _, err := er.book.head(ctx, key)
-	return head.awaited(now), err
+	head, _, err := er.book.Head(ctx, key)
+	return head.Awaited(now), err
 }
 
 // finishErasing removes what is left of a conversation whose deletion has begun. If
@@ -219,7 +218,7 @@ func (er *eraser) finishErasing(ctx context.Context, key, by string) error {
 	if err != nil {
 		return err
 	}
-	err = er.book.beginErasing(ctx, key, by, func(h *logHead, _ time.Time) error {
+	err = er.book.BeginErasing(ctx, key, by, func(h *eventlog.Head, _ time.Time) error {
 		if h.Erasing == nil {
 			return errErased
 		}
@@ -245,7 +244,7 @@ func (er *eraser) eraseRest(ctx context.Context, key, by string) error {
 	if err := er.forgetAbout(ctx, key); err != nil {
 		return err
 	}
-	if err := er.book.drop(ctx, key, by); err != nil {
+	if err := er.book.Drop(ctx, key, by); err != nil {
 		return err
 	}
 	er.logs.pulse.mark(key) // only now do the readers at other servers see that it is gone
@@ -255,7 +254,7 @@ func (er *eraser) eraseRest(ctx context.Context, key, by string) error {
 // overWith reports whether an error means that a conversation is deleted, is about to
 // be, or does not exist.
 func overWith(err error) bool {
-	return deleting.is(err) || notFound.is(err) || errors.Is(err, fleet.ErrDeleted) || errors.Is(err, fleet.ErrUnknown)
+	return deleting.is(err) || notFound.is(err) || errors.Is(err, eventlog.ErrErasing) || errors.Is(err, eventlog.ErrDeleted) || errors.Is(err, fleet.ErrDeleted) || errors.Is(err, fleet.ErrUnknown)
 }
 
 // forgetAbout removes the stored answers about a deleted conversation. Their records
@@ -267,11 +266,11 @@ func (er *eraser) forgetAbout(ctx context.Context, key string) error {
 		if err != nil {
 			return err
 		}
-		if decodeRecord(r, &o) != nil || o.About != key || o.Deleted {
+		if recordio.Decode(r, &o) != nil || o.About != key || o.Deleted {
 			continue
 		}
 		o.Header, o.Body, o.Deleted = nil, nil, true
-		if _, err := putRecord(ctx, er.records, r.Key, &o, r.Revision); err != nil && !errors.Is(err, store.ErrConflict) {
+		if _, err := recordio.Put(ctx, er.records, r.Key, &o, r.Revision); err != nil && !errors.Is(err, store.ErrConflict) {
 			return err // after a conflict, another process has forgotten it
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/store"
+
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
 )
 
 // meddled is a store in which something happens after the head of a log was read: once.
@@ -16,7 +18,7 @@ type meddled struct {
 
 func (m *meddled) View(ctx context.Context, v store.View) ([]store.Record, error) {
 	r, err := m.Records.View(ctx, v)
-	if do := m.then; do != nil && v.Keys[0].Kind == kindLog {
+	if do := m.then; do != nil && v.Keys[0].Kind == eventlog.Kind {
 		m.then = nil
 		do()
 	}
@@ -30,14 +32,14 @@ func TestLateDeletionKeepsNote(t *testing.T) {
 	t.Parallel()
 	const key = "ada/1"
 	db := &meddled{Records: store.Memory()}
-	notes, book := noteStore{db, "p"}, logStore{db, "p"}
+	notes, book := noteStore{db, "p"}, eventlog.NewStore(db, "p")
 	er := &eraser{notes: notes, book: book, records: db, project: "p"}
 	noteBefore := note{Key: key, Owner: "ada", Title: "Mine"}
 	if err := notes.create(t.Context(), &noteBefore); err != nil {
 		t.Fatal(err)
 	}
 	db.then = func() {
-		if err := book.beginErasing(t.Context(), key, "next", func(*logHead, time.Time) error { return nil }); err != nil {
+		if err := book.BeginErasing(t.Context(), key, "next", func(*eventlog.Head, time.Time) error { return nil }); err != nil {
 			t.Error(err)
 		}
 		if first, err := notes.markDeleted(t.Context(), key, time.Time{}, time.Now()); err != nil || !first {
@@ -63,7 +65,7 @@ func TestTombstoneIsRemoved(t *testing.T) {
 	t.Parallel()
 	const key = "ada/1"
 	db := store.Memory()
-	er := &eraser{notes: noteStore{db, "p"}, book: logStore{db, "p"}, records: db, project: "p"}
+	er := &eraser{notes: noteStore{db, "p"}, book: eventlog.NewStore(db, "p"), records: db, project: "p"}
 	if err := er.notes.create(t.Context(), &note{Key: key, Owner: "ada", Deleted: time.Now()}); err != nil {
 		t.Fatal(err)
 	}

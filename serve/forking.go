@@ -7,6 +7,8 @@ import (
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
+	"github.com/claude-agent-go/claude/serve/internal/recordio"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -23,7 +25,7 @@ type forking struct {
 }
 
 func (rc *recovery) forkingAt(key string) store.RecordKey {
-	return store.RecordKey{Project: rc.project, Kind: kindFork, Name: placeOf(key)}
+	return store.RecordKey{Project: rc.project, Kind: kindFork, Name: recordio.Place(key)}
 }
 
 // beginFork notes that a copy is about to be made. A repeated request renews the
@@ -34,14 +36,14 @@ func (rc *recovery) beginFork(ctx context.Context, key string) error {
 		if err != nil {
 			return err
 		}
-		old, revision, err := getRecord[forking](ctx, rc.records, rc.forkingAt(key))
+		old, revision, err := recordio.Get[forking](ctx, rc.records, rc.forkingAt(key))
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		if old.Abandoned {
 			return beingDeleted()
 		}
-		_, err = putRecord(ctx, rc.records, rc.forkingAt(key), &forking{Key: key, At: now.UTC()}, revision)
+		_, err = recordio.Put(ctx, rc.records, rc.forkingAt(key), &forking{Key: key, At: now.UTC()}, revision)
 		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}
@@ -65,7 +67,7 @@ func (rc *recovery) endFork(ctx context.Context, key string, made bool) {
 		}
 	}
 	if err == nil {
-		err = dropRecord(ctx, rc.records, rc.forkingAt(key))
+		err = recordio.Drop(ctx, rc.records, rc.forkingAt(key))
 	}
 	if err != nil {
 		rc.journal.warn(ctx, "the next start of the server looks whether a copy is needed", key, err)
@@ -81,7 +83,7 @@ func (rc *recovery) recoverForks(ctx context.Context) {
 		for r, err := range rc.records.Scan(ctx, store.Folder{Project: rc.project, Kind: kindFork}, "") {
 			var f forking
 			if err == nil {
-				err = decodeRecord(r, &f)
+				err = recordio.Decode(r, &f)
 			}
 			if err == nil {
 				var wait bool
@@ -95,7 +97,7 @@ func (rc *recovery) recoverForks(ctx context.Context) {
 		if !later {
 			return
 		}
-		waitTurn(ctx, nil, settledAfter)
+		waitTurn(ctx, nil, eventlog.SettledAfter)
 	}
 }
 
@@ -108,11 +110,11 @@ func (rc *recovery) recoverForking(ctx context.Context, f *forking, revision int
 		if err != nil {
 			return false, err
 		}
-		if !f.Abandoned && now.Sub(f.At) < settledAfter {
+		if !f.Abandoned && now.Sub(f.At) < eventlog.SettledAfter {
 			return true, nil
 		}
 		f.Abandoned = true
-		if _, err := putRecord(ctx, rc.records, rc.forkingAt(f.Key), f, revision); err != nil {
+		if _, err := recordio.Put(ctx, rc.records, rc.forkingAt(f.Key), f, revision); err != nil {
 			return errors.Is(err, store.ErrConflict), err // the request was repeated
 		}
 		if err := rc.eraser.eraseUnused(ctx, f.Key); err != nil {
@@ -121,5 +123,5 @@ func (rc *recovery) recoverForking(ctx context.Context, f *forking, revision int
 	} else if err != nil {
 		return false, err
 	}
-	return false, dropRecord(ctx, rc.records, rc.forkingAt(f.Key))
+	return false, recordio.Drop(ctx, rc.records, rc.forkingAt(f.Key))
 }

@@ -25,18 +25,6 @@ func keyOf(id string) string {
 	return key
 }
 
-// placeOf returns where the records of a conversation are. Keys with and without a
-// tenant are kept apart, so that no place is a prefix of another.
-func placeOf(key string) string {
-	if strings.Contains(key, "/") {
-		return "t/" + key
-	}
-	return "c/" + key
-}
-
-// keyAt returns the conversation whose records are at a place.
-func keyAt(place string) string { return place[min(2, len(place)):] }
-
 // tenantOf returns the tenant of a user in the fleet, which gives each tenant a fair
 // share of the processes.
 func tenantOf(user string) string {

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude/store"
+
+	"github.com/claude-agent-go/claude/serve/internal/recordio"
 )
 
 // runOnce makes a request idempotent: if one with its key was run before, it repeats
@@ -29,7 +31,7 @@ func (c *call) runOnce(key string, body []byte) error {
 		return err
 	}
 	mine := idempotencyRecord{Request: digest(c.r.Method, c.r.URL.Path, string(body)), At: now}
-	old, revision, err := getRecord[idempotencyRecord](ctx, records, at)
+	old, revision, err := recordio.Get[idempotencyRecord](ctx, records, at)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 	case err != nil:
@@ -44,7 +46,7 @@ func (c *call) runOnce(key string, body []byte) error {
 	case now.Sub(old.At) < idempotencyBusy:
 		return c.busy()
 	}
-	revision, err = putRecord(ctx, records, at, &mine, revision)
+	revision, err = recordio.Put(ctx, records, at, &mine, revision)
 	if errors.Is(err, store.ErrConflict) {
 		return c.busy()
 	}
@@ -80,7 +82,7 @@ func (c *call) runAndKeep(at store.RecordKey, mine idempotencyRecord, revision i
 			mine.Header[name] = v
 		}
 	}
-	if _, err := putRecord(ctx, records, at, &mine, revision); err != nil {
+	if _, err := recordio.Put(ctx, records, at, &mine, revision); err != nil {
 		c.service().opts.Logger.Warn("serve: an answer was not kept for its Idempotency-Key", "error", err)
 	}
 	out.WriteHeader(keep.status)

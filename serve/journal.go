@@ -8,6 +8,7 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
 )
 
 // journal records in the logs of conversations who did what to them, and the state of
@@ -32,7 +33,7 @@ func (j *journal) writeNotice(ctx context.Context, u api.User, key string, n api
 	defer release()
 	j.logger.Info("serve: "+n.Text, "conversation", key, "user", u.Name, "address", u.Address)
 	n.User, n.Address = u.Name, u.Address
-	return l.append(ctx, func(*logHead) []logEvent { return []logEvent{{Event: api.Event{Type: api.EventNotice, Notice: &n}}} })
+	return l.Record(ctx, api.Event{Type: api.EventNotice, Notice: &n})
 }
 
 // noticeRewind records a step of a rewind, even if the client has left.
@@ -57,11 +58,13 @@ func (j *journal) noteApproval(ctx context.Context, q *approval.Question, by tim
 		return err
 	}
 	defer release()
-	if err := l.recallApproval(ctx, q); err != nil {
+	if err := l.RecallApproval(ctx, q.ID, q.Asked); err != nil {
 		return err
 	}
-	l.awaitCall(ctx, q, by)
-	return l.noteApproval(ctx, q)
+	if q.Agent == "" && kindOf(q.Tool) != api.KindElicitation { // otherwise its call never comes
+		l.AwaitCall(ctx, q.ID, q.ToolUseID, by)
+	}
+	return l.NoteApproval(ctx, noteOf(q))
 }
 
 // watchApprovals records the state of all approvals in the logs of their conversations,
@@ -77,7 +80,7 @@ func (j *journal) watchApprovals(ctx context.Context) {
 				break
 			}
 			attempt = 0
-			by := time.Now().Add(callBound) // one deadline for all approvals that wait together
+			by := time.Now().Add(eventlog.CallBound) // one deadline for all approvals that wait together
 			j.logs.later(ctx, q.Conversation, func() { j.logApproval(ctx, &q, by) })
 			if j.notify != nil && q.State == approval.Open && !notified[q.ID] {
 				notified[q.ID] = true

@@ -13,6 +13,7 @@ import (
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/removal"
+	"github.com/claude-agent-go/claude/serve/internal/recordio"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -56,12 +57,12 @@ func thisHost() string {
 
 func (l leftFolders) at(key string) store.RecordKey {
 	sum := sha256.Sum256([]byte(l.host))
-	return store.RecordKey{Project: l.project, Kind: kindLeft, Name: placeOf(key) + "/" + hex.EncodeToString(sum[:8])}
+	return store.RecordKey{Project: l.project, Kind: kindLeft, Name: recordio.Place(key) + "/" + hex.EncodeToString(sum[:8])}
 }
 
 // add notes that a folder may be left.
 func (l leftFolders) add(ctx context.Context, key string) error {
-	_, err := putRecord(ctx, l.records, l.at(key), &leftFolder{Key: key, Host: l.host}, 0)
+	_, err := recordio.Put(ctx, l.records, l.at(key), &leftFolder{Key: key, Host: l.host}, 0)
 	if errors.Is(err, store.ErrConflict) {
 		return nil // it is noted
 	}
@@ -69,14 +70,14 @@ func (l leftFolders) add(ctx context.Context, key string) error {
 }
 
 func (l leftFolders) drop(ctx context.Context, key string) error {
-	return dropRecord(ctx, l.records, l.at(key))
+	return recordio.Drop(ctx, l.records, l.at(key))
 }
 
 // claim lets one attempt remove a folder. Nothing is left if the error is
 // [store.ErrNotFound]; another attempt runs if it is [store.ErrConflict].
 func (l leftFolders) claim(ctx context.Context, key string) error {
 	at := l.at(key)
-	f, revision, err := getRecord[leftFolder](ctx, l.records, at)
+	f, revision, err := recordio.Get[leftFolder](ctx, l.records, at)
 	if err != nil {
 		return err
 	}
@@ -88,19 +89,19 @@ func (l leftFolders) claim(ctx context.Context, key string) error {
 		return fmt.Errorf("claude: serve: conversation %q: the folder of a deleted conversation with its name is still being removed: %w", key, store.ErrConflict)
 	}
 	f.Until = now.Add(leftBound + leftAgain).UTC()
-	_, err = putRecord(ctx, l.records, at, &f, revision)
+	_, err = recordio.Put(ctx, l.records, at, &f, revision)
 	return err
 }
 
 // unclaim lets the next attempt begin.
 func (l leftFolders) unclaim(ctx context.Context, key string) error {
 	at := l.at(key)
-	f, revision, err := getRecord[leftFolder](ctx, l.records, at)
+	f, revision, err := recordio.Get[leftFolder](ctx, l.records, at)
 	if err != nil {
 		return err
 	}
 	f.Until = time.Time{}
-	_, err = putRecord(ctx, l.records, at, &f, revision)
+	_, err = recordio.Put(ctx, l.records, at, &f, revision)
 	return err
 }
 
@@ -148,7 +149,7 @@ func (w *workspaces) clearAll(ctx context.Context, j *journal) {
 			j.warn(ctx, "folders that deleted conversations have left cannot be read", "", err)
 			return
 		}
-		if decodeRecord(r, &f) != nil || f.Host != w.left.host {
+		if recordio.Decode(r, &f) != nil || f.Host != w.left.host {
 			continue // of a newer program, or of another machine
 		}
 		room <- struct{}{}

@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/removal"
+	"github.com/claude-agent-go/claude/serve/internal/recordio"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/workspace"
 )
@@ -18,10 +21,26 @@ import (
 // stuckFolders is a provider whose removals hang until they are let go. It may ignore that
 // their time is over.
 type stuckFolders struct {
-	deaf    bool
-	free    chan struct{}
-	removed []string
-	begun   int
+	deaf bool
+	free chan struct{}
+
+	mu    sync.Mutex
+	gone  []string
+	begun int
+}
+
+// removed returns the conversations whose folders are gone.
+func (f *stuckFolders) removed() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.gone)
+}
+
+// tried returns how many removals were begun.
+func (f *stuckFolders) tried() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.begun
 }
 
 func (f *stuckFolders) Open(_ context.Context, key string) (workspace.Workdir, error) {
@@ -29,14 +48,18 @@ func (f *stuckFolders) Open(_ context.Context, key string) (workspace.Workdir, e
 }
 
 func (f *stuckFolders) Remove(ctx context.Context, key string, _ store.Fence) error {
+	f.mu.Lock()
 	f.begun++
+	f.mu.Unlock()
 	done := ctx.Done()
 	if f.deaf {
 		done = nil
 	}
 	select {
 	case <-f.free:
-		f.removed = append(f.removed, key)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.gone = append(f.gone, key)
 		return nil
 	case <-done:
 		return ctx.Err()
@@ -72,21 +95,21 @@ func TestOneProviderHangs(t *testing.T) {
 					begin := time.Now()
 					return w.Remove(ctx, key, store.Fence{}), time.Since(begin)
 				}
-				if err, took := remove("ada/quick"); err != nil || took > othersBound+removal.Grace || len(quick.removed) != 1 {
-					t.Errorf("the other's conversation: %v after %v, removed %q", err, took, quick.removed)
+				if err, took := remove("ada/quick"); err != nil || took > othersBound+removal.Grace || len(quick.removed()) != 1 {
+					t.Errorf("the other's conversation: %v after %v, removed %q", err, took, quick.removed())
 				}
 				if err, took := remove("ada/stuck"); err == nil || took > lastingBound+removal.Grace {
 					t.Errorf("its own conversation: %v after %v", err, took)
 				}
-				if err := dropRecord(t.Context(), w.notes.records, w.notes.at("ada/quick")); err != nil { // its deletion is over
+				if err := recordio.Drop(t.Context(), w.notes.records, w.notes.at("ada/quick")); err != nil { // its deletion is over
 					t.Fatal(err)
 				}
 				w.clearAll(t.Context(), j)
 				if text := log.String(); !strings.Contains(text, "could not be removed yet") || !strings.Contains(text, "conversation=ada/quick") {
 					t.Errorf("the log says %q", text)
 				}
-				if stuck.begun > 4 {
-					t.Errorf("%d removals were begun", stuck.begun)
+				if stuck.tried() > 4 {
+					t.Errorf("%d removals were begun", stuck.tried())
 				}
 				close(stuck.free)
 				<-time.After(leftBound + leftAgain) // the attempt that hung is over
@@ -94,7 +117,7 @@ func TestOneProviderHangs(t *testing.T) {
 				if text := log.String(); !strings.Contains(text, "is removed now") {
 					t.Errorf("the log says %q", text)
 				}
-				if _, _, err := getRecord[leftFolder](t.Context(), w.left.records, w.left.at("ada/quick")); !errors.Is(err, store.ErrNotFound) {
+				if _, _, err := recordio.Get[leftFolder](t.Context(), w.left.records, w.left.at("ada/quick")); !errors.Is(err, store.ErrNotFound) {
 					t.Errorf("it is still to be removed: %v", err)
 				}
 				if err, _ := remove("ada/stuck"); err != nil {
@@ -117,11 +140,11 @@ func TestFolderIsClearedBeforeItOpens(t *testing.T) {
 		}
 		w.clearOne(t.Context(), &journal{logger: slog.New(slog.DiscardHandler)}, "ada/stuck") // leaves it to the conversation
 		close(stuck.free)
-		if d, err := w.Open(t.Context(), "ada/stuck"); err != nil || len(stuck.removed) != 1 {
-			t.Errorf("opened %v, %v, removed %q", d, err, stuck.removed)
+		if d, err := w.Open(t.Context(), "ada/stuck"); err != nil || len(stuck.removed()) != 1 {
+			t.Errorf("opened %v, %v, removed %q", d, err, stuck.removed())
 		}
-		if _, err := w.Open(t.Context(), "ada/stuck"); err != nil || len(stuck.removed) != 1 {
-			t.Errorf("the second time: %v, removed %q", err, stuck.removed)
+		if _, err := w.Open(t.Context(), "ada/stuck"); err != nil || len(stuck.removed()) != 1 {
+			t.Errorf("the second time: %v, removed %q", err, stuck.removed())
 		}
 	})
 }
@@ -133,8 +156,8 @@ func TestOneClearsAtATime(t *testing.T) {
 		if err := errors.Join(w.left.add(t.Context(), "ada/quick"), w.left.claim(t.Context(), "ada/quick")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Open(t.Context(), "ada/quick"); !errors.Is(err, store.ErrConflict) || len(quick.removed) != 0 {
-			t.Errorf("while another clears: %v, removed %q", err, quick.removed)
+		if _, err := w.Open(t.Context(), "ada/quick"); !errors.Is(err, store.ErrConflict) || len(quick.removed()) != 0 {
+			t.Errorf("while another clears: %v, removed %q", err, quick.removed())
 		}
 	})
 }

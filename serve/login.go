@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/recordio"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -96,7 +97,7 @@ func (s *Service) FinishLogin(w http.ResponseWriter, r *http.Request) (to string
 // Logout ends the login of the request's cookie.
 func (s *Service) Logout(w http.ResponseWriter, r *http.Request) error {
 	if u, ok := UserOf(r.Context()); ok && u.Login != "" {
-		if err := dropRecord(r.Context(), s.opts.Records, s.gate.at(kindLogin, u.Login)); err != nil {
+		if err := recordio.Drop(r.Context(), s.opts.Records, s.gate.at(kindLogin, u.Login)); err != nil {
 			return problemOf(err)
 		}
 		if err := s.pusher.forget(r.Context(), u.Login); err != nil {
@@ -140,7 +141,7 @@ func (s *Service) Tokens(ctx context.Context, u api.User) (api.List[api.TokenInf
 	for r, err := range s.opts.Records.Scan(ctx, store.Folder{Project: s.opts.Project, Kind: kindToken}, "") {
 		var c credential
 		if err == nil {
-			err = decodeRecord(r, &c)
+			err = recordio.Decode(r, &c)
 		}
 		if err != nil {
 			return out, problemOf(err)
@@ -172,9 +173,9 @@ func (s *Service) RevokeToken(ctx context.Context, u api.User, id string) error 
 		return err
 	}
 	k := s.gate.at(kindToken, id)
-	_, _, err := getRecord[credential](ctx, s.opts.Records, k)
+	_, _, err := recordio.Get[credential](ctx, s.opts.Records, k)
 	if err == nil {
-		err = dropRecord(ctx, s.opts.Records, k)
+		err = recordio.Drop(ctx, s.opts.Records, k)
 	}
 	if err != nil {
 		return problemOf(err)
@@ -198,7 +199,7 @@ func (s *Service) Logins(ctx context.Context, u api.User) (api.List[api.LoginInf
 	for r, err := range s.opts.Records.Scan(ctx, store.Folder{Project: s.opts.Project, Kind: kindLogin}, "") {
 		var c credential
 		if err == nil {
-			err = decodeRecord(r, &c)
+			err = recordio.Decode(r, &c)
 		}
 		if err != nil {
 			return out, problemOf(err)
@@ -229,12 +230,12 @@ func (s *Service) EndLogin(ctx context.Context, u api.User, id string) error {
 		return err
 	}
 	k := s.gate.at(kindLogin, id)
-	c, _, err := getRecord[credential](ctx, s.opts.Records, k)
+	c, _, err := recordio.Get[credential](ctx, s.opts.Records, k)
 	if err == nil && (!c.isLogin() || !manages(u, &c)) {
 		err = store.ErrNotFound
 	}
 	if err == nil {
-		err = dropRecord(ctx, s.opts.Records, k)
+		err = recordio.Drop(ctx, s.opts.Records, k)
 	}
 	if err == nil {
 		err = s.pusher.forget(ctx, id)

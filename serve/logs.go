@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
-	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -19,23 +19,33 @@ import (
 type logs struct {
 	ctx    context.Context // of the server
 	fleet  fleet.Conversations
-	book   logStore
+	book   eventlog.Store
 	feed   *feed
 	pulse  *pulse
 	logger *slog.Logger
 	work   sync.WaitGroup
 
 	mu      sync.Mutex
-	open    map[string]*eventLog
+	open    map[string]*usedLog
 	watched map[string]bool
 	erasing map[string]bool          // conversations whose deletion is being retried
 	doing   map[string]chan struct{} // closed when the last piece of later work is done
 	closing bool
 }
 
-func newLogs(ctx context.Context, f fleet.Conversations, book logStore, hub *feed, logger *slog.Logger) *logs {
-	s := &logs{ctx: ctx, fleet: f, book: book, feed: hub, logger: logger, open: make(map[string]*eventLog), watched: make(map[string]bool), erasing: make(map[string]bool), doing: make(map[string]chan struct{})}
-	s.pulse = newPulse(book.records, book.project, logger, s.compare)
+// usedLog is a log with those who use it.
+type usedLog struct {
+	*eventlog.Log
+	refs   int // guarded by logs.mu
+	stop   context.CancelFunc
+	ready  chan struct{} // closed when the stored events are loaded
+	failed error         // set before ready is closed
+	done   chan struct{} // closed when its goroutine has ended
+}
+
+func newLogs(ctx context.Context, f fleet.Conversations, book eventlog.Store, hub *feed, logger *slog.Logger) *logs {
+	s := &logs{ctx: ctx, fleet: f, book: book, feed: hub, logger: logger, open: make(map[string]*usedLog), watched: make(map[string]bool), erasing: make(map[string]bool), doing: make(map[string]chan struct{})}
+	s.pulse = newPulse(book.Records, book.Project, logger, s.compare)
 	s.pulse.wrote = s.wrote
 	return s
 }
@@ -43,7 +53,7 @@ func newLogs(ctx context.Context, f fleet.Conversations, book logStore, hub *fee
 // exists reports whether a conversation exists: it was begun here and is not being
 // deleted, or the fleet knows it.
 func (s *logs) exists(ctx context.Context, key string) (bool, error) {
-	n, _, err := noteStore(s.book).loadAny(ctx, key)
+	n, _, err := noteStore{s.book.Records, s.book.Project}.loadAny(ctx, key)
 	if err == nil {
 		return n.Deleted.IsZero(), nil
 	}
@@ -86,7 +96,7 @@ func (s *logs) tryErasing(key string, do func()) {
 
 // use returns the log of a conversation when it is ready, and what to call when
 // it is no longer needed.
-func (s *logs) use(ctx context.Context, key string) (*eventLog, func(), error) {
+func (s *logs) use(ctx context.Context, key string) (*eventlog.Log, func(), error) {
 	s.mu.Lock()
 	if s.closing {
 		s.mu.Unlock()
@@ -94,10 +104,11 @@ func (s *logs) use(ctx context.Context, key string) (*eventLog, func(), error) {
 	}
 	l := s.open[key]
 	if l == nil {
-		l = newEventLog(key, s.book, s.exists, s.feed.touch)
-		l.wrote, l.older = s.pulse.mark, (&reader{s.fleet, s.book}).before
 		ctx, cancel := context.WithCancel(s.ctx)
-		l.stop = cancel
+		l = &usedLog{
+			Log:   eventlog.New(key, s.book, eventlog.Hooks{Exists: s.exists, Touched: s.feed.touch, Wrote: s.pulse.mark, Older: eventlog.NewReader(s.fleet, s.book).Before}),
+			ready: make(chan struct{}), done: make(chan struct{}), stop: cancel,
+		}
 		s.open[key] = l
 		s.work.Go(func() { s.keep(ctx, l) })
 	}
@@ -110,7 +121,7 @@ func (s *logs) use(ctx context.Context, key string) (*eventLog, func(), error) {
 			release()
 			return nil, nil, l.failed
 		}
-		return l, release, nil
+		return l.Log, release, nil
 	case <-ctx.Done():
 		release()
 		return nil, nil, context.Cause(ctx)
@@ -118,7 +129,7 @@ func (s *logs) use(ctx context.Context, key string) (*eventLog, func(), error) {
 }
 
 // release gives a log back. The last user's release closes it.
-func (s *logs) release(l *eventLog) {
+func (s *logs) release(l *usedLog) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l.refs--; l.refs == 0 {
@@ -127,10 +138,10 @@ func (s *logs) release(l *eventLog) {
 }
 
 // forget ends a log. The caller has the lock.
-func (s *logs) forget(l *eventLog) {
+func (s *logs) forget(l *usedLog) {
 	l.stop()
-	if s.open[l.key] == l {
-		delete(s.open, l.key)
+	if s.open[l.Key()] == l {
+		delete(s.open, l.Key())
 	}
 }
 
@@ -144,7 +155,7 @@ func (s *logs) drop(key string) {
 	s.mu.Unlock()
 	s.pulse.mark(key)
 	if l != nil {
-		l.end(wasDeleted)
+		l.End(eventlog.WasDeleted)
 		<-l.done
 	}
 }
@@ -156,7 +167,7 @@ func (s *logs) compare(sums []string) {
 	defer s.mu.Unlock()
 	for key, l := range s.open {
 		if sums == nil || slices.Contains(sums, pulseSum(key)) {
-			l.announced(0)
+			l.Announced(0)
 		}
 	}
 }
@@ -167,7 +178,7 @@ func (s *logs) wrote(key string, revision int64) {
 	l := s.open[key]
 	s.mu.Unlock()
 	if l != nil {
-		l.announced(revision)
+		l.Announced(revision)
 	}
 }
 
@@ -177,36 +188,36 @@ func (s *logs) close() {
 	s.closing = true
 	for _, l := range s.open {
 		l.stop()
-		l.end("the server stops")
+		l.End("the server stops")
 	}
 	s.mu.Unlock()
 	s.work.Wait()
 }
 
 // keep fills a log for as long as it is used.
-func (s *logs) keep(ctx context.Context, l *eventLog) {
+func (s *logs) keep(ctx context.Context, l *usedLog) {
 	defer close(l.done)
 	readied := sync.OnceFunc(func() { close(l.ready) })
 	defer readied()
-	if err := l.load(ctx); err != nil {
+	if err := l.Load(ctx); err != nil {
 		l.failed = err
 		s.mu.Lock()
 		s.forget(l)
 		s.mu.Unlock()
 		return
 	}
-	if err := s.finishAccepting(ctx, l, 0); err != nil && ctx.Err() == nil {
-		s.logger.Warn("prompts may be missing in the log of their conversation", "conversation", l.key, "error", err)
+	if err := s.finishAccepting(ctx, l.Log, 0); err != nil && ctx.Err() == nil {
+		s.logger.Warn("prompts may be missing in the log of their conversation", "conversation", l.Key(), "error", err)
 	}
-	if len(l.open()) > 0 || len(l.undecided()) > 0 {
-		s.keepWatch(l.key)
+	if len(l.Open()) > 0 || len(l.Undecided()) > 0 {
+		s.keepWatch(l.Key())
 	}
-	if err := s.lookAgain(ctx, l); err != nil && ctx.Err() == nil {
-		s.logger.Warn("approvals are not in the log of their conversation", "conversation", l.key, "error", err)
+	if err := s.lookAgain(ctx, l.Log); err != nil && ctx.Err() == nil {
+		s.logger.Warn("approvals are not in the log of their conversation", "conversation", l.Key(), "error", err)
 	}
-	s.work.Go(func() { s.lookElsewhere(ctx, l) })
+	s.work.Go(func() { s.lookElsewhere(ctx, l.Log) })
 	for attempt := 0; ctx.Err() == nil; attempt++ {
-		err := s.read(ctx, l, readied)
+		err := s.read(ctx, l.Log, readied)
 		if ctx.Err() != nil {
 			return
 		}
@@ -217,9 +228,9 @@ func (s *logs) keep(ctx context.Context, l *eventLog) {
 		if overWith(err) { // no prompt was sent yet, or the conversation is deleted
 			readied()
 		} else {
-			s.logger.Warn("the messages of a conversation cannot be read", "conversation", l.key, "error", err)
+			s.logger.Warn("the messages of a conversation cannot be read", "conversation", l.Key(), "error", err)
 		}
-		waitTurn(ctx, l.nextChange(), backoff(attempt))
+		waitTurn(ctx, l.NextChange(), backoff(attempt))
 	}
 }
 
@@ -250,34 +261,34 @@ func lookAfter(failed int, quiet time.Duration) time.Duration {
 // and watches over the prompts that they have accepted, because the other process may
 // die. Messages reach the log by themselves, so even a quiet log is compared soon after
 // one comes.
-func (s *logs) lookElsewhere(ctx context.Context, l *eventLog) {
+func (s *logs) lookElsewhere(ctx context.Context, l *eventlog.Log) {
 	moved, failed, looked := time.Now(), 0, int64(-1)
 	for ctx.Err() == nil {
-		news := waitNews(ctx, l.elsewhere, l.nextChange(), lookAfter(failed, time.Since(moved)))
+		news := waitNews(ctx, l.Elsewhere(), l.NextChange(), lookAfter(failed, time.Since(moved)))
 		if news == newsHere {
 			moved = time.Now()
-			waitTurn(ctx, l.elsewhere, elsewhereEvery)
+			waitTurn(ctx, l.Elsewhere(), elsewhereEvery)
 		}
 		certain, doubts := s.pulse.certain(looked)
-		if failed == 0 && (news == noNews && certain && l.stored() || news == newsElsewhere && l.hasNewest(ctx)) {
+		if failed == 0 && (news == noNews && certain && l.Stored() || news == newsElsewhere && l.HasNewest(ctx)) {
 			continue
 		}
-		before := l.lastSeq()
-		if err := l.refresh(ctx); err != nil {
+		before := l.LastSeq()
+		if err := l.Refresh(ctx); err != nil {
 			if overWith(err) {
 				failed = 0
 			} else if failed++; failed == 1 && ctx.Err() == nil {
-				s.logger.Warn("the log of a conversation cannot be read", "conversation", l.key, "error", err)
+				s.logger.Warn("the log of a conversation cannot be read", "conversation", l.Key(), "error", err)
 			}
 			continue
 		}
 		failed, looked = 0, doubts
-		if l.lastSeq() > before {
+		if l.LastSeq() > before {
 			moved = time.Now()
-			l.readAgain()
+			l.ReadAgain()
 		}
-		if l.lastSeq() > before && len(l.open()) > 0 || len(l.undecided()) > 0 {
-			s.keepWatch(l.key)
+		if l.LastSeq() > before && len(l.Open()) > 0 || len(l.Undecided()) > 0 {
+			s.keepWatch(l.Key())
 		}
 	}
 }
@@ -308,77 +319,23 @@ func waitNews(ctx context.Context, elsewhere, changed <-chan struct{}, atMost ti
 }
 
 // read records messages until something fails.
-func (s *logs) read(ctx context.Context, l *eventLog, readied func()) error {
-	l.readyIfWhole(readied)
-	reading, end := l.reading(ctx) // only the waiting for messages ends early, never a write
+func (s *logs) read(ctx context.Context, l *eventlog.Log, readied func()) error {
+	l.ReadyIfWhole(readied)
+	reading, end := l.Reading(ctx) // only the waiting for messages ends early, never a write
 	defer end()
-	for e, err := range s.fleet.Events(reading, l.key, fleet.Cursor(l.beginning())) {
-		if err != nil && errors.Is(context.Cause(reading), errReadAgain) {
+	for e, err := range s.fleet.Events(reading, l.Key(), fleet.Cursor(l.Beginning())) {
+		if err != nil && errors.Is(context.Cause(reading), eventlog.ErrReadAgain) {
 			return nil // whichever error the store makes of it
 		}
 		if err != nil {
 			return err
 		}
-		if err := s.note(ctx, l, e); err != nil {
+		if err := l.Hear(ctx, e); err != nil {
 			return err
 		}
-		l.readyIfWhole(readied)
+		l.ReadyIfWhole(readied)
 	}
 	return nil
-}
-
-// note takes one event of the fleet into the log.
-func (s *logs) note(ctx context.Context, l *eventLog, e fleet.ConversationEvent) error {
-	if piece, ok := e.Message.(*message.StreamEvent); ok {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.writingOn.take(piece, e.Offset) {
-			l.wake()
-		}
-		return nil
-	}
-	if e.Live { // the end of a turn, for which the log has its own event
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.writingOn.blocks = nil // a block that is not stored by now never will be
-		if r, ok := e.Message.(*message.Result); ok {
-			l.results.add(r.UUID)
-		}
-		l.wake()
-		return nil
-	}
-	cursor := string(e.Cursor)
-	err := l.append(ctx, func(h *logHead) []logEvent {
-		if _, known := l.cursors[e.Cursor.ID()]; known {
-			return nil
-		}
-		h.Context = h.Context.heard(&e)
-		return []logEvent{{Event: api.Event{Type: api.EventMessage, Message: []byte(e.Entry)}, cursor: cursor}}
-	})
-	if err == nil {
-		l.fill(cursor, []byte(e.Entry))
-	}
-	return err
-}
-
-// answerBound is how long the end of a turn waits for the messages of the turn. The
-// result never comes if the turn ended before the log had a reader, or in a process
-// that this one cannot follow.
-const answerBound = 3 * time.Second
-
-// awaitAnswer waits until the log has every message before a result. A client that
-// leaves at the end of a turn must not miss the answer.
-func (s *logs) awaitAnswer(ctx context.Context, l *eventLog, r *message.Result) {
-	for before := l.results.last(); ; {
-		next := l.nextChange()
-		if l.results.has(r.UUID) || l.results.last() != before || ctx.Err() != nil {
-			return
-		}
-		select {
-		case <-next:
-		case <-ctx.Done():
-		}
-	}
 }
 
 // waitTurn waits for a change, but no longer than atMost. It reports whether there was
@@ -431,17 +388,17 @@ func (s *logs) watch(key string) (again bool) {
 	}
 	defer release()
 	start := startWatch{logs: s, key: key}
-	for attempt := 0; s.ctx.Err() == nil && !l.ended(); {
-		next := l.nextChange()
+	for attempt := 0; s.ctx.Err() == nil && !l.Ended(); {
+		next := l.NextChange()
 		moved, err := s.checkPrompts(l)
 		err = errors.Join(err, s.finishAccepting(s.ctx, l, lastingBound))
 		if err != nil && s.ctx.Err() == nil && !overWith(err) {
 			s.logger.Warn("the prompts of a conversation cannot be read", "conversation", key, "error", err)
 		}
-		if len(l.open()) == 0 && len(l.undecided()) == 0 {
+		if len(l.Open()) == 0 && len(l.Undecided()) == 0 {
 			return false
 		}
-		start.look(l.open())
+		start.look(l.Open())
 		if attempt++; moved {
 			attempt = 0
 			continue
@@ -477,21 +434,26 @@ func (w *startWatch) look(open []api.Prompt) {
 	}
 }
 
+// answerBound is how long the end of a turn waits for the messages of the turn. The
+// result never comes if the turn ended before the log had a reader, or in a process
+// that this one cannot follow.
+const answerBound = 3 * time.Second
+
 // checkPrompts records the state of a conversation's prompts.
-func (s *logs) checkPrompts(l *eventLog) (moved bool, err error) {
+func (s *logs) checkPrompts(l *eventlog.Log) (moved bool, err error) {
 	ctx, cancel := context.WithTimeout(s.ctx, answerBound) // for all answers together
 	defer cancel()
-	open := l.open()
-	tickets, err := s.tickets(l.key, open)
+	open := l.Open()
+	tickets, err := s.tickets(l.Key(), open)
 	if err != nil {
 		return false, err
 	}
 	for _, ticket := range tickets {
-		if slices.ContainsFunc(open, func(p api.Prompt) bool { return p.ID == ticket.Prompt && standsAs(&p, &ticket) }) {
+		if slices.ContainsFunc(open, func(p api.Prompt) bool { return p.ID == ticket.Prompt && eventlog.StandsAs(&p, &ticket) }) {
 			continue
 		}
 		if ticket.Result != nil {
-			s.awaitAnswer(ctx, l, ticket.Result)
+			l.AwaitAnswer(ctx, ticket.Result)
 		}
 		if ticket.Status.Done() {
 			if err := s.noteQuestions(s.ctx, l, ticket.Prompt); err != nil {
@@ -499,10 +461,10 @@ func (s *logs) checkPrompts(l *eventLog) (moved bool, err error) {
 			}
 		}
 		var unprompted fleet.Ledger
-		if info, err := s.fleet.Get(s.ctx, l.key); err == nil {
+		if info, err := s.fleet.Get(s.ctx, l.Key()); err == nil {
 			unprompted = info.Unprompted
 		}
-		if err := l.append(s.ctx, func(h *logHead) []logEvent { return l.advance(h, &ticket, unprompted) }); err != nil {
+		if err := l.Progress(s.ctx, &ticket, unprompted); err != nil {
 			return moved, err
 		}
 		moved = true
@@ -546,40 +508,4 @@ func (s *logs) tickets(key string, open []api.Prompt) ([]fleet.Ticket, error) {
 	}
 	slices.SortStableFunc(done, func(a, b fleet.Ticket) int { return at[a.Prompt].Compare(at[b.Prompt]) })
 	return append(done, others...), nil
-}
-
-// takeTicket sets the state of a prompt to that of a ticket.
-func takeTicket(p *api.Prompt, t *fleet.Ticket) {
-	p.State, p.Approval = api.PromptState(t.Status), t.Question
-	p.Problem, p.Error = failureOf(t.Cause, t.Error)
-}
-
-// standsAs reports whether a prompt is as far along as a ticket.
-func standsAs(p *api.Prompt, t *fleet.Ticket) bool {
-	now := *p
-	takeTicket(&now, t)
-	return now == *p
-}
-
-// difference returns what was spent between two states of a ledger.
-func difference(now, before fleet.Ledger) (more fleet.Ledger) {
-	if now.Turns <= before.Turns {
-		return more
-	}
-	for name, u := range now.Models {
-		old := before.Models[name]
-		u.InputTokens -= old.InputTokens
-		u.OutputTokens -= old.OutputTokens
-		u.CacheReadInputTokens -= old.CacheReadInputTokens
-		u.CacheCreationInputTokens -= old.CacheCreationInputTokens
-		u.CostUSD -= old.CostUSD
-		if u.InputTokens|u.OutputTokens|u.CacheReadInputTokens|u.CacheCreationInputTokens != 0 || u.CostUSD > 0 {
-			if more.Models == nil {
-				more.Models = make(map[string]message.ModelUsage)
-			}
-			more.Models[name] = u
-		}
-	}
-	more.USD, more.Turns = max(0, now.USD-before.USD), now.Turns-before.Turns
-	return more
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
-	"github.com/claude-agent-go/claude/internal/recordform"
+	"github.com/claude-agent-go/claude/serve/internal/recordio"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -48,7 +48,6 @@ type note struct {
 // The kinds of the server's records.
 const (
 	kindNote  = "serve-conversation"
-	kindLog   = "serve-log"
 	kindToken = "serve-token"
 	kindLogin = "serve-login"
 	kindOnce  = "serve-once"
@@ -63,7 +62,7 @@ type noteStore struct {
 }
 
 func (b noteStore) at(key string) store.RecordKey {
-	return store.RecordKey{Project: b.project, Kind: kindNote, Name: placeOf(key)}
+	return store.RecordKey{Project: b.project, Kind: kindNote, Name: recordio.Place(key)}
 }
 
 // load returns the note of a conversation, or [store.ErrNotFound].
@@ -77,12 +76,12 @@ func (b noteStore) load(ctx context.Context, key string) (note, int64, error) {
 
 // loadAny is load, but includes conversations that are being deleted.
 func (b noteStore) loadAny(ctx context.Context, key string) (note, int64, error) {
-	return getRecord[note](ctx, b.records, b.at(key))
+	return recordio.Get[note](ctx, b.records, b.at(key))
 }
 
 // create writes a new note. If there is one, it returns [store.ErrConflict].
 func (b noteStore) create(ctx context.Context, n *note) error {
-	_, err := putRecord(ctx, b.records, b.at(n.Key), n, 0)
+	_, err := recordio.Put(ctx, b.records, b.at(n.Key), n, 0)
 	return err
 }
 
@@ -96,7 +95,7 @@ func (b noteStore) change(ctx context.Context, key string, do func(*note) error)
 		if err := do(&n); err != nil {
 			return n, err
 		}
-		_, err = putRecord(ctx, b.records, b.at(key), &n, revision)
+		_, err = recordio.Put(ctx, b.records, b.at(key), &n, revision)
 		if !errors.Is(err, store.ErrConflict) {
 			return n, err
 		}
@@ -116,7 +115,7 @@ func (b noteStore) markDeleted(ctx context.Context, key string, created, now tim
 			return false, err
 		}
 		n.Deleted = now.UTC()
-		_, err = putRecord(ctx, b.records, b.at(key), &n, revision)
+		_, err = recordio.Put(ctx, b.records, b.at(key), &n, revision)
 		if !errors.Is(err, store.ErrConflict) {
 			return true, err
 		}
@@ -136,7 +135,7 @@ func (b noteStore) unmarkDeleted(ctx context.Context, key string) error {
 			return b.drop(ctx, key)
 		}
 		n.Deleted = time.Time{}
-		_, err = putRecord(ctx, b.records, b.at(key), &n, revision)
+		_, err = recordio.Put(ctx, b.records, b.at(key), &n, revision)
 		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}
@@ -208,62 +207,11 @@ func (b noteStore) each(ctx context.Context) iter.Seq2[note, error] {
 		for r, err := range b.records.Scan(ctx, store.Folder{Project: b.project, Kind: kindNote}, "") {
 			var n note
 			if err == nil {
-				err = decodeRecord(r, &n)
+				err = recordio.Decode(r, &n)
 			}
 			if !yield(n, err) || err != nil {
 				return
 			}
-		}
-	}
-}
-
-// getRecord reads a record.
-func getRecord[T any](ctx context.Context, records store.Records, k store.RecordKey) (v T, revision int64, err error) {
-	revision, err = getRecordInto(ctx, records, k, &v)
-	return v, revision, err
-}
-
-// getRecordInto reads a record into a value, and uses the room that its slices have.
-func getRecordInto(ctx context.Context, records store.Records, k store.RecordKey, v any) (revision int64, err error) {
-	if k.Check() != nil { // a name that no record can have
-		return 0, fmt.Errorf("claude: serve: %s: %w", k.Kind, store.ErrNotFound)
-	}
-	r, err := store.Get(ctx, records, k)
-	if err != nil {
-		return 0, err
-	}
-	return r.Revision, decodeRecord(r, v)
-}
-
-// decodeRecord reads the value of a record.
-func decodeRecord(r store.Record, v any) error {
-	if err := recordform.Decode(r, v); err != nil {
-		return fmt.Errorf("claude: serve: %w", err)
-	}
-	return nil
-}
-
-// putRecord writes a record.
-func putRecord(ctx context.Context, records store.Records, k store.RecordKey, v any, revision int64) (int64, error) {
-	value, err := recordform.Encode(v)
-	if err != nil {
-		return 0, fmt.Errorf("claude: serve: encode record %s: %w", k, err)
-	}
-	return store.Put(ctx, records, k, value, revision, store.Fence{})
-}
-
-// dropRecord removes a record, whatever its value. A missing record is not an error.
-func dropRecord(ctx context.Context, records store.Records, k store.RecordKey) error {
-	for {
-		r, err := store.Get(ctx, records, k)
-		if err == nil {
-			err = store.Drop(ctx, records, k, r.Revision, store.Fence{})
-		}
-		switch {
-		case errors.Is(err, store.ErrNotFound):
-			return nil
-		case !errors.Is(err, store.ErrConflict):
-			return err
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -134,12 +135,12 @@ func describe(err error) *api.Problem {
 		return cliFailed.because("%s. Fix what it names, and try again", ended.Ticket.Error)
 	}
 	if stuck, ok := errors.AsType[*fleet.StuckError](err); ok && stuck.Cause != "" {
-		_, advice := failureOf(stuck.Cause, stuck.Reason)
+		_, advice := eventlog.FailureOf(stuck.Cause, stuck.Reason)
 		return stuckHere.because("%s", advice)
 	}
 	if start, ok := errors.AsType[*claude.StartError](err); ok {
 		if start.Reason == claude.ErrNotFound {
-			return cliMissing.because("%s", missingAdvice)
+			return cliMissing.because("%s", eventlog.MissingAdvice)
 		}
 		return cliFailed.because("%s. Fix what it names, and try again", start)
 	}
@@ -148,8 +149,10 @@ func describe(err error) *api.Problem {
 		p := storeSilent.because("what was asked for may have been done: look, or ask again")
 		p.RetryAfter = retryStore
 		return p
-	case errors.Is(err, fleet.ErrDeleted):
+	case errors.Is(err, fleet.ErrDeleted), errors.Is(err, eventlog.ErrErasing):
 		return beingDeleted()
+	case errors.Is(err, eventlog.ErrDeleted):
+		return notFound.because(eventlog.WasDeleted)
 	case errors.Is(err, fleet.ErrUnknown), errors.Is(err, fleet.ErrForeign), errors.Is(err, store.ErrNotFound):
 		return notFound.because("check the id; lists show what you may see")
 	case errors.Is(err, fleet.ErrStuck):

@@ -10,6 +10,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -18,7 +19,7 @@ type prompter struct {
 	fleet         fleet.Conversations
 	logs          *logs
 	notes         noteStore
-	book          logStore
+	book          eventlog.Store
 	logger        *slog.Logger
 	presets       []Preset
 	conversations *conversations
@@ -39,12 +40,9 @@ func (pr *prompter) send(ctx context.Context, u api.User, n *note, p fleet.Promp
 		return api.Prompt{}, err
 	}
 	defer release()
-	l.mu.Lock()
-	known, again := l.prompts[p.ID]
-	over, older := l.closed, l.first > 1
-	l.mu.Unlock()
+	known, again, older, over := l.Known(p.ID)
 	switch {
-	case over == wasDeleted:
+	case over == eventlog.WasDeleted:
 		return api.Prompt{}, beingDeleted()
 	case over != "":
 		return api.Prompt{}, closing.because("%s; try again in a moment", over)
@@ -56,7 +54,7 @@ func (pr *prompter) send(ctx context.Context, u api.User, n *note, p fleet.Promp
 		// would count twice.
 		if t, err := pr.fleet.Prompt(ctx, n.Key, p.ID); err == nil && t.Status.Done() {
 			out := api.Prompt{ID: p.ID, By: u.Name, Text: textOf(&p)}
-			takeTicket(&out, &t)
+			eventlog.TakeTicket(&out, &t)
 			return out, nil
 		} else if err != nil && !errors.Is(err, fleet.ErrUnknown) {
 			return api.Prompt{}, err
@@ -69,25 +67,25 @@ func (pr *prompter) send(ctx context.Context, u api.User, n *note, p fleet.Promp
 	if err := pr.spendings.checkBudget(ctx, n); err != nil {
 		return api.Prompt{}, err
 	}
-	sender, err := l.intend(ctx, out)
+	sender, err := l.Intend(ctx, out)
 	if err != nil {
 		return api.Prompt{}, err
 	}
 	if err := pr.checkTakesPrompts(ctx, n.Key); err != nil {
-		return api.Prompt{}, errors.Join(err, pr.book.leave(ctx, n.Key, sender))
+		return api.Prompt{}, errors.Join(err, pr.book.Leave(ctx, n.Key, sender))
 	}
 	if _, err := pr.fleet.Send(ctx, n.Key, p); refused(err) {
-		return api.Prompt{}, errors.Join(err, l.refuse(ctx, sender))
+		return api.Prompt{}, errors.Join(err, l.Refuse(ctx, sender))
 	} else if err != nil {
 		pr.logs.keepWatch(n.Key) // it may have been accepted
 		return api.Prompt{}, err
 	}
-	out, err = l.confirm(ctx, sender, out)
+	out, err = l.Confirm(ctx, sender, out)
 	if overWith(err) {
 		// The fleet has begun the conversation again. The deletion waits until this
 		// attempt has left the log, and removes that as well.
 		_ = pr.fleet.Cancel(ctx, n.Key, p.ID)
-		return api.Prompt{}, errors.Join(err, pr.book.leave(ctx, n.Key, sender))
+		return api.Prompt{}, errors.Join(err, pr.book.Leave(ctx, n.Key, sender))
 	}
 	pr.logs.keepWatch(n.Key)
 	return out, err

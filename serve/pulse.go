@@ -8,11 +8,12 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
+	"github.com/claude-agent-go/claude/serve/internal/recordio"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -125,8 +126,8 @@ func (p *pulse) listen(ctx context.Context) {
 // hear takes a change in the store. After the zero one, nothing is missed until the watch
 // ends.
 func (p *pulse) hear(c store.Changed) {
-	if place, ok := strings.CutSuffix(c.Record.Name, "/"+headName); ok && c.Record.Kind == kindLog && p.wrote != nil {
-		p.wrote(keyAt(place), c.Revision)
+	if key, ok := eventlog.KeyOfHead(c.Record); ok && p.wrote != nil {
+		p.wrote(key, c.Revision)
 		return
 	}
 	p.mu.Lock()
@@ -222,7 +223,7 @@ func (p *pulse) beat(ctx context.Context) error {
 
 func (p *pulse) exchange(ctx context.Context, mine []string) error {
 	for {
-		note, revision, err := getRecord[pulseNote](ctx, p.records, p.at)
+		note, revision, err := recordio.Get[pulseNote](ctx, p.records, p.at)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			p.missed = true
 			return err
@@ -241,7 +242,7 @@ func (p *pulse) exchange(ctx context.Context, mine []string) error {
 			return nil
 		}
 		note = note.with(mine)
-		revision, err = putRecord(ctx, p.records, p.at, &note, revision)
+		revision, err = recordio.Put(ctx, p.records, p.at, &note, revision)
 		if err == nil {
 			p.take(note, revision)
 		}

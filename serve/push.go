@@ -13,6 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/webpush"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/recordio"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -119,7 +120,7 @@ func (p *pusher) self(ctx context.Context) (*webpush.Identity, error) {
 	if known != nil {
 		return known, nil
 	}
-	k, _, err := getRecord[pushKey](ctx, p.records, p.at(kindPushKey, pushKeyName))
+	k, _, err := recordio.Get[pushKey](ctx, p.records, p.at(kindPushKey, pushKeyName))
 	if errors.Is(err, store.ErrNotFound) {
 		k, err = p.makeKey(ctx)
 	}
@@ -149,8 +150,8 @@ func (p *pusher) makeKey(ctx context.Context) (pushKey, error) {
 		return pushKey{}, err
 	}
 	k, at := pushKey{Secret: secret, Created: now.UTC()}, p.at(kindPushKey, pushKeyName)
-	if _, err = putRecord(ctx, p.records, at, &k, 0); errors.Is(err, store.ErrConflict) {
-		k, _, err = getRecord[pushKey](ctx, p.records, at)
+	if _, err = recordio.Put(ctx, p.records, at, &k, 0); errors.Is(err, store.ErrConflict) {
+		k, _, err = recordio.Get[pushKey](ctx, p.records, at)
 	}
 	return k, err
 }
@@ -169,7 +170,7 @@ func (p *pusher) subscribe(ctx context.Context, login string, t PushTarget) erro
 	for r, err := range p.records.Scan(ctx, store.Folder{Project: p.project, Kind: kindPush}, "") {
 		var old target
 		if err == nil {
-			err = decodeRecord(r, &old)
+			err = recordio.Decode(r, &old)
 		}
 		if err != nil {
 			return err
@@ -179,11 +180,11 @@ func (p *pusher) subscribe(ctx context.Context, login string, t PushTarget) erro
 		}
 	}
 	for {
-		_, revision, err := getRecord[target](ctx, p.records, p.at(kindPush, login))
+		_, revision, err := recordio.Get[target](ctx, p.records, p.at(kindPush, login))
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		if _, err = putRecord(ctx, p.records, p.at(kindPush, login), &fresh, revision); !errors.Is(err, store.ErrConflict) {
+		if _, err = recordio.Put(ctx, p.records, p.at(kindPush, login), &fresh, revision); !errors.Is(err, store.ErrConflict) {
 			return err
 		}
 	}
@@ -194,7 +195,7 @@ func (p *pusher) forget(ctx context.Context, login string) error {
 	if p == nil {
 		return nil
 	}
-	return dropRecord(ctx, p.records, p.at(kindPush, login))
+	return recordio.Drop(ctx, p.records, p.at(kindPush, login))
 }
 
 // tell notifies people of an approval. It never waits.

@@ -17,6 +17,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/terminal"
 	"github.com/claude-agent-go/claude/internal/webpush"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/recordio"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -111,7 +112,7 @@ func (p *pusher) send(ctx context.Context, login, approval string) (time.Duratio
 	case <-ctx.Done():
 		return 0, context.Cause(ctx)
 	}
-	t, revision, err := getRecord[target](ctx, p.records, p.at(kindPush, login))
+	t, revision, err := recordio.Get[target](ctx, p.records, p.at(kindPush, login))
 	if errors.Is(err, store.ErrNotFound) {
 		return 0, nil // unsubscribed, or logged out
 	}
@@ -150,7 +151,7 @@ func (p *pusher) send(ctx context.Context, login, approval string) (time.Duratio
 // message returns the notice about an approval, nil if the user of the login cannot
 // decide it: it was decided, is not theirs to see, or the login has ended.
 func (p *pusher) message(ctx context.Context, login, approval string) ([]byte, error) {
-	c, _, err := getRecord[credential](ctx, p.records, p.gate.at(kindLogin, login))
+	c, _, err := recordio.Get[credential](ctx, p.records, p.gate.at(kindLogin, login))
 	works := false
 	if err == nil {
 		var now time.Time

@@ -6,6 +6,8 @@ import (
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
+	"github.com/claude-agent-go/claude/serve/internal/recordio"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -15,7 +17,7 @@ type recovery struct {
 	fleet   fleet.Conversations
 	logs    *logs
 	notes   noteStore
-	book    logStore
+	book    eventlog.Store
 	records store.Records
 	project string
 	journal *journal
@@ -52,7 +54,7 @@ func (rc *recovery) recoverAll(ctx context.Context) {
 	if len(young) == 0 {
 		return
 	}
-	waitTurn(ctx, nil, settledAfter)
+	waitTurn(ctx, nil, eventlog.SettledAfter)
 	for _, key := range young {
 		n, _, err := rc.notes.load(ctx, key)
 		if err == nil {
@@ -73,7 +75,7 @@ func (rc *recovery) recoverOne(ctx context.Context, n *note) (wait bool) {
 }
 
 func (rc *recovery) recoverConversation(ctx context.Context, n *note) (wait bool, err error) {
-	head, _, err := rc.book.head(ctx, n.Key)
+	head, _, err := rc.book.Head(ctx, n.Key)
 	if err != nil {
 		return false, err
 	}
@@ -81,17 +83,17 @@ func (rc *recovery) recoverConversation(ctx context.Context, n *note) (wait bool
 		rc.logs.inBackground(func() { rc.eraser.eraseWhenSent(n.Key, uuid.New()) })
 		return false, nil
 	}
-	if len(head.openAfter(head.Events)) > 0 || len(head.Accepting) > 0 {
+	if len(head.OpenAfter(head.Events)) > 0 || len(head.Accepting) > 0 {
 		rc.logs.keepWatch(n.Key)
 	}
-	if n.First == "" || n.ForkOf != "" || n.Resumed != "" || n.Copied != "" || head.last() > 0 {
+	if n.First == "" || n.ForkOf != "" || n.Resumed != "" || n.Copied != "" || head.Last() > 0 {
 		return false, nil // it may be empty, or it has a prompt
 	}
 	now, err := rc.records.Now(ctx)
 	if err != nil {
 		return false, err
 	}
-	if now.Sub(n.Created) < settledAfter {
+	if now.Sub(n.Created) < eventlog.SettledAfter {
 		return true, nil
 	}
 	if err := rc.eraser.eraseUnused(ctx, n.Key); !deleting.is(err) {
@@ -119,7 +121,7 @@ func (rc *recovery) forgetOld(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		err = decodeRecord(r, &o)
+		err = recordio.Decode(r, &o)
 		if errors.Is(err, store.ErrNewer) {
 			continue // a newer server, which can read it, removes it
 		}

@@ -110,8 +110,8 @@ func (cr *creator) awaitSaid(ctx context.Context, n *note, c *creation) {
 	}
 	defer release()
 	for ctx.Err() == nil {
-		next := l.nextChange()
-		if l.mentions(last) {
+		next := l.NextChange()
+		if l.Mentions(last) {
 			return
 		}
 		select {

@@ -7,6 +7,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
 )
 
 // Service offers everything that users may do, for the API and for the page. Each
@@ -17,7 +18,7 @@ type Service struct {
 	fleet fleet.Conversations
 	opts  Options
 	notes noteStore
-	book  logStore
+	book  eventlog.Store
 	logs  *logs
 	feed  *feed
 	gate  *authenticator
@@ -35,14 +36,14 @@ type Service struct {
 	creator       *creator
 	prompter      *prompter
 	answers       *answers
-	reader        *reader
+	reader        *eventlog.Reader
 	pusher        *pusher // nil: there are no pushes
 }
 
 // newService makes the service of a fleet. Its parts know only what they are given
 // here; none knows the service.
 func newService(ctx context.Context, f fleet.Conversations, o Options) *Service {
-	hub, book := newFeed(), logStore{o.Records, o.Project}
+	hub, book := newFeed(), eventlog.NewStore(o.Records, o.Project)
 	s := &Service{
 		fleet: f, opts: o, notes: noteStore{o.Records, o.Project}, book: book, feed: hub,
 		logs: newLogs(ctx, f, book, hub, o.Logger),
@@ -60,7 +61,7 @@ func newService(ctx context.Context, f fleet.Conversations, o Options) *Service 
 	s.changer = &changer{f, s.notes, s.logs, o.Presets, s.conversations, s.journal, s.eraser}
 	s.creator = &creator{f, s.logs, s.notes, o.Records, o.Logger, o.Presets, o.History, s.conversations, s.eraser, s.recovery}
 	s.prompter = &prompter{f, s.logs, s.notes, book, o.Logger, o.Presets, s.conversations, s.journal, s.spendings}
-	s.reader = &reader{f, book}
+	s.reader = eventlog.NewReader(f, book)
 	return s
 }
 
@@ -124,7 +125,7 @@ func (s *Service) Conversations(ctx context.Context, u api.User, q api.Conversat
 	if err != nil {
 		return none, err
 	}
-	items, err := s.conversations.read(ctx, u, page.Items, func(*note, *logHead) {})
+	items, err := s.conversations.read(ctx, u, page.Items, func(*note, *eventlog.Head) {})
 	if err != nil {
 		return none, problemOf(err)
 	}
@@ -142,7 +143,7 @@ func (s *Service) Beside(ctx context.Context, u api.User, shown string, limit in
 	all, err := s.conversations.selected(ctx, u, api.ConversationQuery{})
 	if err == nil {
 		all = standing(all)
-		items, err = s.conversations.read(ctx, u, beside(all, shown, limit), func(*note, *logHead) {})
+		items, err = s.conversations.read(ctx, u, beside(all, shown, limit), func(*note, *eventlog.Head) {})
 	}
 	if err != nil {
 		return nil, false, problemOf(err)
@@ -164,7 +165,7 @@ func (s *Service) Overview(ctx context.Context, u api.User, since time.Time) (Ov
 		return out, err
 	}
 	q := api.UsageQuery{From: since}
-	sums := newTally(func(_ *note, day string, d *daySum) {
+	sums := newTally(func(_ *note, day string, d *eventlog.DaySum) {
 		if selectsDay(&q, day) {
 			out.SpentUSD += d.CostUSD
 		}
@@ -203,13 +204,13 @@ func (s *Service) MarkRead(ctx context.Context, u api.User, id string, m api.Rea
 	if err != nil {
 		return problemOf(err)
 	}
-	head, _, err := s.book.head(ctx, n.Key)
+	head, _, err := s.book.Head(ctx, n.Key)
 	if err != nil {
 		return problemOf(err)
 	}
-	seq := min(m.Seq, head.last())
+	seq := min(m.Seq, head.Last())
 	if m.Seq <= 0 {
-		seq = head.last()
+		seq = head.Last()
 	}
 	if n.Owner == "" || seq <= n.Read[u.Name] {
 		return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
 )
 
 // Send sends a prompt to a conversation.
@@ -54,9 +55,9 @@ func (s *Service) Prompt(ctx context.Context, u api.User, id, prompt string) (ap
 		return api.Prompt{}, problemOf(err)
 	}
 	out := api.Prompt{ID: t.Prompt}
-	takeTicket(&out, &t)
+	eventlog.TakeTicket(&out, &t)
 	if l, release, err := s.logs.use(ctx, n.Key); err == nil {
-		sent := l.sent(ctx, prompt, t.Status.Done())
+		sent := l.Sent(ctx, prompt, t.Status.Done())
 		out.By, out.Text = sent.By, sent.Text
 		release()
 	}
@@ -74,7 +75,7 @@ func (s *Service) Prompts(ctx context.Context, u api.User, id string) ([]api.Pro
 		return nil, problemOf(err)
 	}
 	defer release()
-	return l.open(), nil
+	return l.Open(), nil
 }
 
 // Interrupt stops the turn of a conversation, or withdraws the question that it

@@ -5,11 +5,13 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
 )
 
 // Messages returns messages of a conversation, the oldest first. Next is
@@ -25,7 +27,8 @@ func (s *Service) Messages(ctx context.Context, u api.User, id string, q api.Mes
 		return out, problemOf(err)
 	}
 	defer release()
-	events, more, err := s.reader.messages(ctx, l, q)
+	q.Limit = pageSize(q.Limit)
+	events, more, err := s.reader.Messages(ctx, l, q)
 	if err != nil {
 		return out, problemOf(err)
 	}
@@ -45,7 +48,7 @@ func (s *Service) Messages(ctx context.Context, u api.User, id string, q api.Mes
 		if q.After > 0 {
 			edge = events[len(events)-1].Seq
 		}
-		out.Next = formatSeq(edge)
+		out.Next = strconv.FormatInt(edge, 10)
 	}
 	return out, nil
 }
@@ -62,16 +65,11 @@ func (s *Service) Log(ctx context.Context, u api.User, id string) ([]api.Event, 
 		return nil, 0, problemOf(err)
 	}
 	defer release()
-	if err := l.recallAll(ctx); err != nil {
+	if err := l.RecallAll(ctx); err != nil {
 		return nil, 0, problemOf(err)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	events := make([]api.Event, len(l.events))
-	for i := range events {
-		events[i] = l.events[i].Event
-	}
-	return events, l.first + int64(len(l.events)) - 1, nil
+	events, last := l.All()
+	return events, last, nil
 }
 
 // Follow yields the events of a conversation after a number, then one of type
@@ -93,7 +91,7 @@ func (s *Service) Follow(ctx context.Context, u api.User, id string, after int64
 }
 
 // follow is Follow for callers that send events on, encoded once for all readers.
-func (s *Service) follow(ctx context.Context, u api.User, id string, after int64) (iter.Seq[logEvent], error) {
+func (s *Service) follow(ctx context.Context, u api.User, id string, after int64) (iter.Seq[eventlog.Event], error) {
 	n, err := s.conversations.act(ctx, u, id, api.Viewer)
 	if err != nil {
 		return nil, problemOf(err)
@@ -102,16 +100,14 @@ func (s *Service) follow(ctx context.Context, u api.User, id string, after int64
 	if err != nil {
 		return nil, problemOf(err)
 	}
-	if last := l.lastSeq(); after < last && last-after <= keepEvents {
-		if err := l.recall(ctx, after+1); err != nil && ctx.Err() == nil {
-			s.opts.Logger.Warn("serve: a reader must load a conversation again", "conversation", n.Key, "error", err)
-		}
+	if err := l.RecallAfter(ctx, after); err != nil && ctx.Err() == nil {
+		s.opts.Logger.Warn("serve: a reader must load a conversation again", "conversation", n.Key, "error", err)
 	}
 	stop := context.AfterFunc(ctx, release) // the caller may never begin the loop
-	return func(yield func(logEvent) bool) {
+	return func(yield func(eventlog.Event) bool) {
 		defer release()
 		defer stop()
-		for e := range l.follow(ctx, after) {
+		for e := range l.Follow(ctx, after) {
 			if !yield(e) {
 				return
 			}
@@ -213,6 +209,16 @@ func (s *Service) Sessions(ctx context.Context, u api.User, preset string) (api.
 	return out, nil
 }
 
+// Tail is the end of a conversation's events, or of those before a given event. It
+// costs the same however long the conversation is.
+type Tail struct {
+	Events []api.Event // the oldest first
+	Last   int64       // the number of the conversation's last event; Follow continues there
+	More   bool        // there are older events
+	// Prompts are those of the conversation that have not ended.
+	Prompts []api.Prompt
+}
+
 // Tail returns the last events of a conversation before a number, or the last of all if
 // before is 0: at most limit of them. Older ones than those in memory come from the
 // store. It may be called by several goroutines.
@@ -226,11 +232,11 @@ func (s *Service) Tail(ctx context.Context, u api.User, id string, before int64,
 		return Tail{}, problemOf(err)
 	}
 	defer release()
-	tail, err := l.tail(ctx, before, limit)
+	tail, err := l.Tail(ctx, before, limit)
 	if err != nil {
 		return Tail{}, problemOf(err)
 	}
-	return tail, nil
+	return Tail(tail), nil
 }
 
 // Usage sums up the cost of the turns in the user's conversations, or in all
@@ -242,11 +248,11 @@ func (s *Service) Usage(ctx context.Context, u api.User, q api.UsageQuery) (api.
 		return out, err
 	}
 	sums := make(map[api.UsageRow]*api.UsageRow)
-	err := s.spendings.spent(ctx, firstDay(&q), func(n *note) bool { return n.visible(u) }, func(n *note, day string, d *daySum) {
+	err := s.spendings.spent(ctx, firstDay(&q), func(n *note) bool { return n.visible(u) }, func(n *note, day string, d *eventlog.DaySum) {
 		if !selectsDay(&q, day) {
 			return
 		}
-		for _, row := range d.rows(day, n, slices.Contains(q.By, api.ByModel)) {
+		for _, row := range rowsOf(d, day, n, slices.Contains(q.By, api.ByModel)) {
 			name := groupOf(&q, &row)
 			if sums[name] == nil {
 				sum := name
@@ -256,7 +262,7 @@ func (s *Service) Usage(ctx context.Context, u api.User, q api.UsageQuery) (api.
 			addRow(&out.Total, &row)
 		}
 		if n.Key != "" && n.Deleted.IsZero() { // of deleted ones only the cost is left
-			out.OverBudget = append(out.OverBudget, d.overBudget(n)...)
+			out.OverBudget = append(out.OverBudget, overBudgetOf(d, n)...)
 		}
 	})
 	if err == nil {
@@ -268,7 +274,7 @@ func (s *Service) Usage(ctx context.Context, u api.User, q api.UsageQuery) (api.
 	slices.SortFunc(out.OverBudget, func(a, b api.OverBudget) int {
 		return cmp.Or(b.Ended.Compare(a.Ended), strings.Compare(a.Prompt, b.Prompt))
 	})
-	out.OverBudget = out.OverBudget[:min(len(out.OverBudget), maxOver)]
+	out.OverBudget = out.OverBudget[:min(len(out.OverBudget), eventlog.MaxOver)]
 	for _, sum := range sums {
 		out.Items = append(out.Items, *sum)
 	}

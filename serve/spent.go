@@ -9,6 +9,8 @@ import (
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
+	"github.com/claude-agent-go/claude/serve/internal/recordio"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -16,9 +18,9 @@ import (
 // Nothing else is left of it, not even its id: the name of the record is the day and a
 // digest.
 type spending struct {
-	Owner  string `json:"owner,omitzero"`
-	Preset string `json:"preset,omitzero"`
-	Sum    daySum `json:"sum"`
+	Owner  string          `json:"owner,omitzero"`
+	Preset string          `json:"preset,omitzero"`
+	Sum    eventlog.DaySum `json:"sum"`
 }
 
 // spendingName names the records of a conversation. A conversation that is begun again
@@ -37,14 +39,14 @@ func (er *eraser) keepSpending(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	head, _, err := er.book.head(ctx, key)
+	head, _, err := er.book.Head(ctx, key)
 	if err != nil {
 		return err
 	}
-	for day, sum := range head.days() {
+	for day, sum := range head.AllDays() {
 		sum.Over = nil // it names prompts
 		at := store.RecordKey{Project: er.project, Kind: kindSpent, Name: day + "/" + n.spendingName()}
-		_, err := putRecord(ctx, er.records, at, &spending{n.Owner, n.Preset, sum}, 0)
+		_, err := recordio.Put(ctx, er.records, at, &spending{n.Owner, n.Preset, sum}, 0)
 		if err != nil && !errors.Is(err, store.ErrConflict) {
 			return err
 		}
@@ -57,16 +59,16 @@ func (er *eraser) keepSpending(ctx context.Context, key string) error {
 // ones: such a record is written before its log goes.
 type tally struct {
 	seen map[string]bool // the spendingNames of those with a log
-	do   func(n *note, day string, d *daySum)
+	do   func(n *note, day string, d *eventlog.DaySum)
 }
 
-func newTally(do func(n *note, day string, d *daySum)) *tally {
+func newTally(do func(n *note, day string, d *eventlog.DaySum)) *tally {
 	return &tally{make(map[string]bool), do}
 }
 
 // add counts a conversation that has a log.
-func (t *tally) add(n *note, h *logHead) {
-	days := h.days()
+func (t *tally) add(n *note, h *eventlog.Head) {
+	days := h.AllDays()
 	if len(days) == 0 { // its log may just have been removed
 		return
 	}
@@ -82,7 +84,7 @@ func (t *tally) addDeleted(ctx context.Context, records store.Records, project, 
 	for r, err := range records.Scan(ctx, store.Folder{Project: project, Kind: kindSpent}, from) {
 		var spent spending
 		if err == nil {
-			err = decodeRecord(r, &spent)
+			err = recordio.Decode(r, &spent)
 		}
 		if err != nil {
 			return err
@@ -96,40 +98,15 @@ func (t *tally) addDeleted(ctx context.Context, records store.Records, project, 
 	return nil
 }
 
-// unbooked is the cost of a conversation that is not in the sums of its log when the
-// log is closed: of prompts that have not ended, and of turns that answer no prompt.
-// The fleet forgets it with the conversation. The cost of a turn that the deletion cuts
-// off is unknown.
-type unbooked struct {
-	At         time.Time    `json:"at"`
-	Turns      []api.Turn   `json:"turns,omitempty"`
-	Unprompted fleet.Ledger `json:"unprompted,omitzero"`
-}
-
-// days returns the sums of the log, including the unbooked cost.
-func (h *logHead) days() map[string]daySum {
-	if h.Erasing == nil || h.Erasing.Unbooked == nil {
-		return h.Days
-	}
-	days, rest := h.Days, h.Erasing.Unbooked
-	for i := range rest.Turns {
-		days = book(days, &rest.Turns[i], fleet.Ledger{})
-	}
-	if more := difference(rest.Unprompted, h.Unprompted); more.Turns > 0 {
-		days = bookBesides(days, rest.At, more)
-	}
-	return days
-}
-
 // closeBooks asks the fleet for the unbooked cost of a conversation that it is about to
 // delete, and keeps it in the head of the log. The answer to an earlier attempt stays
 // if the fleet no longer knows.
 func (er *eraser) closeBooks(ctx context.Context, key, by string, unprompted fleet.Ledger, now time.Time) error {
-	head, _, err := er.book.head(ctx, key)
+	head, _, err := er.book.Head(ctx, key)
 	if err != nil {
 		return err
 	}
-	ids := head.openAfter(head.Events)
+	ids := head.OpenAfter(head.Events)
 	for i := range head.Accepting {
 		ids = append(ids, head.Accepting[i].Prompt.ID)
 	}
@@ -146,33 +123,15 @@ func (er *eraser) closeBooks(ctx context.Context, key, by string, unprompted fle
 			if at.IsZero() {
 				at = now
 			}
-			turns = append(turns, api.Turn{Prompt: id, CostUSD: t.Cost.USD, Models: modelsOf(t.Cost.Models), PartOf: t.PartOf, Ended: at.UTC()})
+			turns = append(turns, api.Turn{Prompt: id, CostUSD: t.Cost.USD, Models: eventlog.ModelsOf(t.Cost.Models), PartOf: t.PartOf, Ended: at.UTC()})
 		}
 	}
 	if len(turns) == 0 && unprompted.Turns <= head.Unprompted.Turns {
 		return nil
 	}
-	return er.book.changeErasing(ctx, key, by, func(e *erasure) *erasure {
-		next := e.passTo(by, e.Until)
-		next.Unbooked = e.Unbooked.with(turns, unprompted, now)
+	return er.book.ChangeErasing(ctx, key, by, func(e *eventlog.Erasure) *eventlog.Erasure {
+		next := e.PassTo(by, e.Until)
+		next.Unbooked = e.Unbooked.With(turns, unprompted, now)
 		return next
 	})
-}
-
-// with returns the unbooked cost after the fleet was asked again. It modifies none of its
-// arguments.
-func (u *unbooked) with(turns []api.Turn, unprompted fleet.Ledger, now time.Time) *unbooked {
-	next := &unbooked{At: now.UTC(), Turns: turns, Unprompted: unprompted}
-	if u == nil {
-		return next
-	}
-	for _, old := range u.Turns {
-		if !slices.ContainsFunc(turns, func(t api.Turn) bool { return t.Prompt == old.Prompt }) {
-			next.Turns = append(next.Turns, old)
-		}
-	}
-	if u.Unprompted.Turns > unprompted.Turns {
-		next.At, next.Unprompted = u.At, u.Unprompted
-	}
-	return next
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
 )
 
 // The times of a stream.
@@ -49,7 +50,7 @@ func (c *call) events() error {
 	if err != nil {
 		return err
 	}
-	sources := []iter.Seq[logEvent]{events}
+	sources := []iter.Seq[eventlog.Event]{events}
 	if c.query("feed") == "1" {
 		hints, err := c.service().Feed(ctx, c.user)
 		if err != nil {
@@ -72,10 +73,10 @@ func (c *call) feed() error {
 }
 
 // unlogged yields events that are in no log.
-func unlogged(events iter.Seq[api.Event]) iter.Seq[logEvent] {
-	return func(yield func(logEvent) bool) {
+func unlogged(events iter.Seq[api.Event]) iter.Seq[eventlog.Event] {
+	return func(yield func(eventlog.Event) bool) {
 		for e := range events {
-			if !yield(logEvent{Event: e}) {
+			if !yield(eventlog.Event{Event: e}) {
 				return
 			}
 		}
@@ -93,7 +94,7 @@ func (c *call) streaming() (context.Context, context.CancelFunc) {
 // stream writes events until the reader, the server or a source ends. A browser gives
 // up a stream for good if the status is anything but 200. So if there are too many
 // readers, the next one gets a stream that asks it to come back later.
-func (c *call) stream(ctx context.Context, html bool, sources ...iter.Seq[logEvent]) error {
+func (c *call) stream(ctx context.Context, html bool, sources ...iter.Seq[eventlog.Event]) error {
 	h := c.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
@@ -145,9 +146,9 @@ const mayNoLonger = "you may no longer read this: log in again"
 
 // merge writes the events of all sources, and a ping from time to time. Only one
 // goroutine writes; the sources wait for it, and the logs wait for neither.
-func (st *stream) merge(ctx context.Context, sources []iter.Seq[logEvent]) {
+func (st *stream) merge(ctx context.Context, sources []iter.Seq[eventlog.Event]) {
 	ctx, cancel := context.WithCancel(ctx)
-	events := make(chan logEvent, writeTogether)
+	events := make(chan eventlog.Event, writeTogether)
 	var readers sync.WaitGroup
 	defer readers.Wait()
 	defer cancel()
@@ -197,7 +198,7 @@ func (st *stream) merge(ctx context.Context, sources []iter.Seq[logEvent]) {
 const writeTogether = 64
 
 // putAll writes the events that are ready.
-func (st *stream) putAll(events <-chan logEvent) bool {
+func (st *stream) putAll(events <-chan eventlog.Event) bool {
 	for {
 		select {
 		case e := <-events:
@@ -211,16 +212,14 @@ func (st *stream) putAll(events <-chan logEvent) bool {
 }
 
 // send writes one event at once.
-func (st *stream) send(e *api.Event) bool { return st.put(&logEvent{Event: *e}) && st.flush() }
+func (st *stream) send(e *api.Event) bool { return st.put(&eventlog.Event{Event: *e}) && st.flush() }
 
 // put writes one event, which is sent with the next flush.
-func (st *stream) put(e *logEvent) bool {
+func (st *stream) put(e *eventlog.Event) bool {
 	if st.html != nil && e.Type == api.EventMessage {
-		own := *e
-		own.HTML, own.frame = st.html(&e.Event), nil
-		e = &own
+		e = e.WithHTML(st.html(&e.Event))
 	}
-	text, err := e.encode()
+	text, err := e.Encode()
 	return err == nil && st.putText(text)
 }
 

@@ -12,11 +12,12 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
 )
 
 // silence is a source without events.
-func silence(ctx context.Context) iter.Seq[logEvent] {
-	return func(func(logEvent) bool) { <-ctx.Done() }
+func silence(ctx context.Context) iter.Seq[eventlog.Event] {
+	return func(func(eventlog.Event) bool) { <-ctx.Done() }
 }
 
 // A quiet stream sends a ping every ten seconds, as an event, because browsers do not
@@ -29,7 +30,7 @@ func TestPing(t *testing.T) {
 		w := httptest.NewRecorder()
 		st := &stream{w: w, control: http.NewResponseController(w)}
 		begin := time.Now()
-		st.merge(ctx, []iter.Seq[logEvent]{silence(ctx)})
+		st.merge(ctx, []iter.Seq[eventlog.Event]{silence(ctx)})
 		if took := time.Since(begin); took != 35*time.Second {
 			t.Errorf("the stream ended after %v", took)
 		}
@@ -66,8 +67,8 @@ func TestStuckReaderIsDropped(t *testing.T) {
 		st := &stream{w: w, control: http.NewResponseController(w)}
 		ended := false
 		begin := time.Now()
-		st.merge(t.Context(), []iter.Seq[logEvent]{func(yield func(logEvent) bool) {
-			for yield(logEvent{Event: api.Event{Type: api.EventNotice, Seq: 1}}) {
+		st.merge(t.Context(), []iter.Seq[eventlog.Event]{func(yield func(eventlog.Event) bool) {
+			for yield(eventlog.Event{Event: api.Event{Type: api.EventNotice, Seq: 1}}) {
 			}
 			ended = true
 		}})

@@ -12,6 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
 )
 
 // The words of the API are those of the packages that the server asks: it passes them
@@ -57,7 +58,7 @@ func TestModelUsageIsTheCLIs(t *testing.T) {
 			t.Fatalf("a member of kind %s", f.Kind())
 		}
 	}
-	shown := modelsOf(map[string]message.ModelUsage{"m": used})
+	shown := eventlog.ModelsOf(map[string]message.ModelUsage{"m": used})
 	ours, err := json.Marshal(shown["m"])
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +70,7 @@ func TestModelUsageIsTheCLIs(t *testing.T) {
 	if string(ours) != string(theirs) {
 		t.Errorf("shown:   %s\nthe CLI: %s", ours, theirs)
 	}
-	if back := ledgerModels(shown); !maps.Equal(back, map[string]message.ModelUsage{"m": used}) {
+	if back := eventlog.LedgerModels(shown); !maps.Equal(back, map[string]message.ModelUsage{"m": used}) {
 		t.Errorf("%+v", back)
 	}
 }

@@ -9,125 +9,12 @@ import (
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/eventlog"
 	"github.com/claude-agent-go/claude/store"
 )
 
-// daySum is the cost of a conversation's turns on a day. It is kept in the head of the
-// log, and written together with the event of each turn: so a turn is counted once, and
-// summing up all conversations does not read their logs.
-type daySum struct {
-	Turns   int                 `json:"turns"`
-	CostUSD float64             `json:"usd"`
-	Models  map[string]modelSum `json:"models,omitempty"`
-	// Over are the last turns of the day that the CLI ended over budget.
-	Over []overTurn `json:"over,omitempty"`
-}
-
-// overTurn is a turn that was over budget.
-type overTurn struct {
-	Prompt  string    `json:"prompt"`
-	Ended   time.Time `json:"ended"`
-	CostUSD float64   `json:"usd"`
-}
-
-// maxOverDay limits these turns for a day of a conversation, and maxOver for all its
-// days together and for a reply. They are in the head of the log, which must stay small
-// enough for a record.
-const (
-	maxOverDay = 20
-	maxOver    = 100
-)
-
-// modelSum is the usage of a model on a day.
-type modelSum struct {
-	// Turns counts each turn once, even if it used several models.
-	Turns   int     `json:"turns,omitzero"`
-	CostUSD float64 `json:"usd"`
-	Input   int64   `json:"in"`
-	Output  int64   `json:"out"`
-	Cached  int64   `json:"cached"`
-}
-
-// book returns the sums with a turn added, and what was spent besides it. It modifies
-// no map in place, because a failed write is repeated from the old value.
-func book(days map[string]daySum, t *api.Turn, besides fleet.Ledger) map[string]daySum {
-	days = onDay(days, t.Ended, func(day *daySum) {
-		if t.PartOf == "" { // otherwise that prompt's turn counts
-			day.Turns++
-			day.add(fleet.Ledger{USD: t.CostUSD, Turns: 1, Models: ledgerModels(t.Models)})
-			if t.OverBudget {
-				kept := day.Over[max(0, len(day.Over)+1-maxOverDay):]
-				day.Over = append(slices.Clone(kept), overTurn{t.Prompt, t.Ended, t.CostUSD})
-			}
-		}
-	})
-	if t.OverBudget {
-		days = newestOver(days)
-	}
-	if besides.Turns > 0 {
-		days = bookBesides(days, t.Ended, besides)
-	}
-	return days
-}
-
-// newestOver returns the sums with the last turns over budget of all days.
-func newestOver(days map[string]daySum) map[string]daySum {
-	days = maps.Clone(days)
-	kept := 0
-	for _, name := range slices.Backward(slices.Sorted(maps.Keys(days))) {
-		day := days[name]
-		day.Over = day.Over[max(0, len(day.Over)-(maxOver-kept)):]
-		kept += len(day.Over)
-		days[name] = day
-	}
-	return days
-}
-
-// bookBesides returns the sums with the cost of turns that answer no prompt.
-func bookBesides(days map[string]daySum, at time.Time, besides fleet.Ledger) map[string]daySum {
-	besides.Turns = 0
-	return onDay(days, at, func(day *daySum) { day.add(besides) })
-}
-
-// onDay returns a copy of the sums in which one day is changed.
-func onDay(days map[string]daySum, at time.Time, change func(*daySum)) map[string]daySum {
-	days = maps.Clone(days)
-	if days == nil {
-		days = make(map[string]daySum)
-	}
-	name := at.UTC().Format(time.DateOnly)
-	day := days[name]
-	day.Models = maps.Clone(day.Models)
-	if day.Models == nil {
-		day.Models = make(map[string]modelSum)
-	}
-	change(&day)
-	days[name] = day
-	return days
-}
-
-// add adds what was spent. Turns count for the first model.
-func (d *daySum) add(l fleet.Ledger) {
-	d.CostUSD += l.USD
-	models := slices.Sorted(maps.Keys(l.Models))
-	if len(models) == 0 {
-		models = []string{""} // a turn that failed before it reached a model
-	}
-	for i, model := range models {
-		used, sum := l.Models[model], d.Models[model]
-		if i == 0 {
-			sum.Turns += l.Turns
-		}
-		sum.CostUSD += used.CostUSD
-		sum.Input += int64(used.InputTokens)
-		sum.Output += int64(used.OutputTokens)
-		sum.Cached += int64(used.CacheReadInputTokens + used.CacheCreationInputTokens)
-		d.Models[model] = sum
-	}
-}
-
-// rows returns the sums of a day: one row, or one for each model.
-func (d *daySum) rows(day string, n *note, byModel bool) []api.UsageRow {
+// rowsOf returns the sums of a day: one row, or one for each model.
+func rowsOf(d *eventlog.DaySum, day string, n *note, byModel bool) []api.UsageRow {
 	total := api.UsageRow{Day: day, User: n.Owner, Preset: n.Preset, Turns: d.Turns, CostUSD: d.CostUSD}
 	var rows []api.UsageRow
 	for _, model := range slices.Sorted(maps.Keys(d.Models)) {
@@ -143,8 +30,8 @@ func (d *daySum) rows(day string, n *note, byModel bool) []api.UsageRow {
 	return []api.UsageRow{total}
 }
 
-// overBudget returns the turns of a conversation that were over budget on a day.
-func (d *daySum) overBudget(n *note) []api.OverBudget {
+// overBudgetOf returns the turns of a conversation that were over budget on a day.
+func overBudgetOf(d *eventlog.DaySum, n *note) []api.OverBudget {
 	c := n.conversation()
 	var all []api.OverBudget
 	for _, t := range d.Over {
@@ -159,7 +46,7 @@ func (d *daySum) overBudget(n *note) []api.OverBudget {
 type spendings struct {
 	fleet   fleet.Conversations
 	notes   noteStore
-	book    logStore
+	book    eventlog.Store
 	records store.Records
 	project string
 	presets []Preset
@@ -197,14 +84,14 @@ func (sp *spendings) held(ctx context.Context, u api.User) ([]api.Held, error) {
 
 // spent calls do with the days of all conversations whose notes are selected, including
 // those that are deleted or about to be. For deleted ones it begins at a day.
-func (sp *spendings) spent(ctx context.Context, from string, selects func(*note) bool, do func(n *note, day string, d *daySum)) error {
+func (sp *spendings) spent(ctx context.Context, from string, selects func(*note) bool, do func(n *note, day string, d *eventlog.DaySum)) error {
 	known, sums := make(map[string]bool), newTally(do)
 	one := func(n *note) error {
 		known[n.Key] = true
 		if !selects(n) {
 			return nil
 		}
-		head, _, err := sp.book.head(ctx, n.Key)
+		head, _, err := sp.book.Head(ctx, n.Key)
 		if err == nil {
 			sums.add(n, &head)
 		}
@@ -282,7 +169,7 @@ func (sp *spendings) checkBudget(ctx context.Context, n *note) error {
 	}
 	now = now.UTC()
 	today, usd := now.Format(time.DateOnly), 0.0
-	err = sp.spent(ctx, today, func(n *note) bool { return n.Preset == p.Name }, func(_ *note, day string, d *daySum) {
+	err = sp.spent(ctx, today, func(n *note) bool { return n.Preset == p.Name }, func(_ *note, day string, d *eventlog.DaySum) {
 		if day == today {
 			usd += d.CostUSD
 		}

@@ -20,6 +20,7 @@ type bug struct {
 	name  string
 	what  string // in one sentence
 	where string // the declaration to change: "Peer.Close"
+	below string // the folder of its package, below that of the tests: "internal/eventlog"
 	build string // of the tests: the package, and -race where it is needed
 	run   string // the tests: all if empty
 	old   string // a pattern, see [pattern]
@@ -65,13 +66,21 @@ func parse(text string) (bug, error) {
 	if strings.TrimSpace(build) == "" {
 		return bug{}, errors.New("test: names no package")
 	}
-	return bug{what: lines[0], where: where, build: build, run: run, old: old, new: strings.TrimSuffix(fresh, "\n")}, nil
+	below := ""
+	if slash := strings.LastIndexByte(where, '/'); slash >= 0 {
+		dot := slash + strings.IndexByte(where[slash:], '.')
+		if dot < slash {
+			return bug{}, errors.New("where: names a folder and no declaration in it")
+		}
+		below, where = where[:dot], where[dot+1:]
+	}
+	return bug{what: lines[0], where: where, below: below, build: build, run: run, old: old, new: strings.TrimSuffix(fresh, "\n")}, nil
 }
 
-// folder is the package that is changed, which is the one that is tested.
+// folder is the package that is changed: the one that is tested, or one below it.
 func (b bug) folder() string {
 	fields := strings.Fields(b.build)
-	return path.Clean(fields[len(fields)-1])
+	return path.Join(fields[len(fields)-1], b.below)
 }
 
 // place names what is changed, with its package, for readers.

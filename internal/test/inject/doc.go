@@ -6,8 +6,8 @@
 //
 // A bug is a file in the folder bugs: what is wrong in one sentence, where it is,
 // the tests to run, and the code before and after. The place is a declaration of
-// the tested package ("Peer.Close"), whatever file it is in, and in it the code
-// before, in which any run of blanks matches any other. It must match exactly
+// the tested package ("Peer.Close"), or of one below it
+// ("internal/eventlog.Log.view"), whatever file it is in, and in it the code before, in which any run of blanks matches any other. It must match exactly
 // once, so a bug whose place has changed is an error and not a bug that survives.
 // The same tests first run without the bug, and must pass.
 //

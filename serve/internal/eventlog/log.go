@@ -1,4 +1,4 @@
-package serve
+package eventlog
 
 import (
 	"bytes"
@@ -13,31 +13,19 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// eventLog is the log of one conversation in memory. All readers share it, and each
-// keeps only its position.
-type eventLog struct {
+// Log is the log of one conversation in memory. All readers share it, and each
+// keeps only its position. Its methods may be called by several goroutines.
+type Log struct {
 	key  string
-	book logStore
-	// touched is called after each change.
-	touched func(key string)
-	// wrote is called after each write. Nil: nothing is.
-	wrote     func(key string)
+	book Store
+	Hooks
+
 	elsewhere chan struct{} // one slot: another server has written
-	// older reads events of the log from before a number, at most some of them and so many
-	// bytes. Nil: nothing is older than what is in memory.
-	older func(ctx context.Context, key string, before int64, limit, bytes int) ([]logEvent, error)
-
-	// exists reports whether the conversation exists. It is asked after the first
-	// write.
-	exists func(ctx context.Context, key string) (bool, error)
-
-	writing chan struct{} // one slot: the right to append
-	ready   chan struct{} // closed when the stored events are loaded
-	failed  error         // set before ready is closed
+	writing   chan struct{} // one slot: the right to append
 
 	mu sync.Mutex
 	kept
-	head     logHead
+	head     Head
 	revision int64
 	newest   int64         // the revision that was announced last; 0: another server may have written
 	changed  chan struct{} // closed at the next change
@@ -48,22 +36,36 @@ type eventLog struct {
 	again     context.CancelCauseFunc // ends the current reading of messages
 	recalling chan struct{}           // one slot: the right to bring events back
 	unsent    []string                // prompts that were searched for and are not in the log
-
-	refs int // guarded by logs.mu
-	stop context.CancelFunc
-	done chan struct{}
 }
 
-func newEventLog(key string, book logStore, exists func(context.Context, string) (bool, error), touched func(string)) *eventLog {
-	return &eventLog{
-		key: key, book: book, exists: exists, touched: touched, kept: newKept(),
-		writing: make(chan struct{}, 1), elsewhere: make(chan struct{}, 1), ready: make(chan struct{}), changed: make(chan struct{}), done: make(chan struct{}), recalling: make(chan struct{}, 1),
+// Hooks are what a log needs of the rest of the server.
+type Hooks struct {
+	// Exists reports whether the conversation exists. It is asked after the first
+	// write.
+	Exists func(ctx context.Context, key string) (bool, error)
+	// Touched is called after each change.
+	Touched func(key string)
+	// Wrote is called after each write. Nil: nothing is.
+	Wrote func(key string)
+	// Older reads events of the log from before a number, at most some of them and so many
+	// bytes. Nil: nothing is older than what is in memory.
+	Older func(ctx context.Context, key string, before int64, limit, bytes int) ([]Event, error)
+}
+
+// New returns the log of a conversation, which has to be loaded first.
+func New(key string, book Store, h Hooks) *Log {
+	return &Log{
+		key: key, book: book, Hooks: h, kept: newKept(),
+		writing: make(chan struct{}, 1), elsewhere: make(chan struct{}, 1), changed: make(chan struct{}), recalling: make(chan struct{}, 1),
 	}
 }
 
-// load reads the stored events.
-func (l *eventLog) load(ctx context.Context) error {
-	h, revision, err := l.book.head(ctx, l.key)
+// Key returns the key of the conversation.
+func (l *Log) Key() string { return l.key }
+
+// Load reads the stored events.
+func (l *Log) Load(ctx context.Context) error {
+	h, revision, err := l.book.Head(ctx, l.key)
 	if err == nil {
 		err = h.writable()
 	}
@@ -71,7 +73,7 @@ func (l *eventLog) load(ctx context.Context) error {
 		return err
 	}
 	stored, kept := h.Events, h.Segments
-	for len(stored) < loadEvents && kept > 0 {
+	for len(stored) < LoadEvents && kept > 0 {
 		kept--
 		events, err := l.book.segment(ctx, l.key, kept)
 		if err != nil {
@@ -79,14 +81,14 @@ func (l *eventLog) load(ctx context.Context) error {
 		}
 		stored = append(events, stored...)
 	}
-	past, stored := stored[:max(0, len(stored)-loadEvents)], stored[max(0, len(stored)-loadEvents):]
+	past, stored := stored[:max(0, len(stored)-LoadEvents)], stored[max(0, len(stored)-LoadEvents):]
 	begin := lastCursor(past)
 	if begin == "" {
 		if begin, err = l.book.lastMessage(ctx, l.key, kept); err != nil {
 			return err
 		}
 	}
-	open := h.openAfter(slices.DeleteFunc(slices.Clone(past), func(e storedEvent) bool { return e.Seq < h.First }))
+	open := h.OpenAfter(slices.DeleteFunc(slices.Clone(past), func(e Stored) bool { return e.Seq < h.First }))
 	old, err := l.book.oldPrompts(ctx, l.key, unmentioned(open, stored), past, kept)
 	if err != nil {
 		return err
@@ -114,7 +116,7 @@ func (l *eventLog) load(ctx context.Context) error {
 }
 
 // wake lets readers look again. The caller has the lock.
-func (l *eventLog) wake() {
+func (l *Log) wake() {
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
@@ -122,8 +124,8 @@ func (l *eventLog) wake() {
 // append adds the events that fresh returns. It calls fresh with the lock held, and
 // again if another process has written in between, so fresh must return only what is
 // still news. The events are stored before any reader sees them.
-func (l *eventLog) append(ctx context.Context, fresh func(h *logHead) []logEvent) error {
-	return l.write(ctx, func(h *logHead) ([]logEvent, bool) {
+func (l *Log) append(ctx context.Context, fresh func(h *Head) []Event) error {
+	return l.write(ctx, func(h *Head) ([]Event, bool) {
 		events := fresh(h)
 		return events, len(events) > 0
 	})
@@ -131,7 +133,7 @@ func (l *eventLog) append(ctx context.Context, fresh func(h *logHead) []logEvent
 
 // write is append for callers that may change the head without adding an event. It
 // writes nothing if change reports no change.
-func (l *eventLog) write(ctx context.Context, change func(h *logHead) (events []logEvent, changed bool)) error {
+func (l *Log) write(ctx context.Context, change func(h *Head) (events []Event, changed bool)) error {
 	select {
 	case l.writing <- struct{}{}:
 	case <-ctx.Done():
@@ -139,7 +141,7 @@ func (l *eventLog) write(ctx context.Context, change func(h *logHead) (events []
 	}
 	defer func() { <-l.writing }()
 	for {
-		now, err := l.book.records.Now(ctx)
+		now, err := l.book.Records.Now(ctx)
 		if err != nil {
 			return err
 		}
@@ -148,7 +150,7 @@ func (l *eventLog) write(ctx context.Context, change func(h *logHead) (events []
 			return nil
 		}
 		first := revision == 0
-		next, revision, err = l.book.put(ctx, l.key, next, revision)
+		next, revision, err = l.book.Put(ctx, l.key, next, revision)
 		if err == nil && first {
 			err = l.checkBegun(ctx)
 		}
@@ -168,16 +170,16 @@ func (l *eventLog) write(ctx context.Context, change func(h *logHead) (events []
 // checkBegun is called after the first write to a log. A late writer may have begun the
 // log of a deleted conversation: then it removes the log again. A deletion ends the
 // conversation before it removes the log, so one of the two removes what was written.
-func (l *eventLog) checkBegun(ctx context.Context) error {
+func (l *Log) checkBegun(ctx context.Context) error {
 	for {
-		exists, err := l.exists(ctx, l.key)
+		exists, err := l.Exists(ctx, l.key)
 		if err != nil || exists {
 			return err
 		}
-		_, revision, err := l.book.head(ctx, l.key)
+		_, revision, err := l.book.Head(ctx, l.key)
 		if err == nil && revision != 0 {
 			// Not if another process has written: the conversation may exist again.
-			err = store.Drop(ctx, l.book.records, l.book.at(l.key, headName), revision, store.Fence{})
+			err = store.Drop(ctx, l.book.Records, l.book.at(l.key, headName), revision, store.Fence{})
 		}
 		switch {
 		case errors.Is(err, store.ErrConflict):
@@ -185,16 +187,19 @@ func (l *eventLog) checkBegun(ctx context.Context) error {
 		case err != nil && !errors.Is(err, store.ErrNotFound):
 			return err
 		}
-		l.end(wasDeleted)
-		return notFound.because(wasDeleted)
+		l.End(WasDeleted)
+		return ErrDeleted
 	}
 }
 
-// wasDeleted is the reason for the end of a deleted conversation's log.
-const wasDeleted = "the conversation was deleted"
+// WasDeleted is the reason for the end of a deleted conversation's log.
+const WasDeleted = "the conversation was deleted"
+
+// ErrDeleted means that the conversation of a log was deleted.
+var ErrDeleted = errors.New(WasDeleted)
 
 // prepare makes the next head.
-func (l *eventLog) prepare(now time.Time, change func(*logHead) ([]logEvent, bool)) (next logHead, revision int64, events []logEvent, changed bool) {
+func (l *Log) prepare(now time.Time, change func(*Head) ([]Event, bool)) (next Head, revision int64, events []Event, changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	next = l.head
@@ -204,14 +209,14 @@ func (l *eventLog) prepare(now time.Time, change func(*logHead) ([]logEvent, boo
 	l.settle(&next, now)
 	next.Events = slices.Clone(next.Events)
 	for i := range events {
-		events[i].Seq, events[i].At = next.last()+1, now.UTC()
+		events[i].Seq, events[i].At = next.Last()+1, now.UTC()
 		next.Events = append(next.Events, storable(events[i]))
 	}
 	return next, l.revision, events, true
 }
 
 // commit shows stored events to the readers.
-func (l *eventLog) commit(next logHead, revision int64, events []logEvent) {
+func (l *Log) commit(next Head, revision int64, events []Event) {
 	l.mu.Lock()
 	l.head, l.revision = next, revision
 	for _, e := range events {
@@ -222,14 +227,14 @@ func (l *eventLog) commit(next logHead, revision int64, events []logEvent) {
 	}
 	l.wake()
 	l.mu.Unlock()
-	l.touched(l.key)
-	if l.wrote != nil {
-		l.wrote(l.key)
+	l.Touched(l.key)
+	if l.Wrote != nil {
+		l.Wrote(l.key)
 	}
 }
 
-// refresh takes over what other processes have written since.
-func (l *eventLog) refresh(ctx context.Context) error {
+// Refresh takes over what other processes have written since.
+func (l *Log) Refresh(ctx context.Context) error {
 	select {
 	case l.writing <- struct{}{}:
 	case <-ctx.Done():
@@ -239,9 +244,9 @@ func (l *eventLog) refresh(ctx context.Context) error {
 	return l.catchUp(ctx)
 }
 
-// announced notes that the head has a revision, 0 if it has none or if it is not known, and
+// Announced notes that the head has a revision, 0 if it has none or if it is not known, and
 // lets the log be compared with the store unless that is its own.
-func (l *eventLog) announced(revision int64) {
+func (l *Log) Announced(revision int64) {
 	l.mu.Lock()
 	own := revision != 0 && l.revision == revision
 	if !own {
@@ -257,9 +262,9 @@ func (l *eventLog) announced(revision int64) {
 	}
 }
 
-// hasNewest reports whether the log has the revision that was announced. What is being
+// HasNewest reports whether the log has the revision that was announced. What is being
 // written here may have been announced already, so it is waited for.
-func (l *eventLog) hasNewest(ctx context.Context) bool {
+func (l *Log) HasNewest(ctx context.Context) bool {
 	select {
 	case l.writing <- struct{}{}:
 	case <-ctx.Done():
@@ -271,8 +276,8 @@ func (l *eventLog) hasNewest(ctx context.Context) bool {
 	return l.newest != 0 && l.revision == l.newest
 }
 
-// stored reports whether the store had anything of the log.
-func (l *eventLog) stored() bool {
+// Stored reports whether the store had anything of the log.
+func (l *Log) Stored() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.revision != 0
@@ -280,17 +285,17 @@ func (l *eventLog) stored() bool {
 
 // catchUp takes over what another process has written. The caller has the right
 // to append.
-func (l *eventLog) catchUp(ctx context.Context) error {
-	h, revision, err := l.book.head(ctx, l.key)
+func (l *Log) catchUp(ctx context.Context) error {
+	h, revision, err := l.book.Head(ctx, l.key)
 	if err != nil {
 		return err
 	}
 	l.mu.Lock()
-	had, known, segments := l.revision, l.head.last(), l.head.Segments
+	had, known, segments := l.revision, l.head.Last(), l.head.Segments
 	l.mu.Unlock()
 	deleted := revision == 0 && had != 0
 	if revision == 0 && had == 0 { // it has no log: only its note, or the fleet, knows it
-		exists, err := l.exists(ctx, l.key)
+		exists, err := l.Exists(ctx, l.key)
 		if err != nil {
 			return err
 		}
@@ -298,15 +303,15 @@ func (l *eventLog) catchUp(ctx context.Context) error {
 	}
 	switch {
 	case deleted:
-		l.end(wasDeleted)
-		return notFound.because(wasDeleted)
+		l.End(WasDeleted)
+		return ErrDeleted
 	case revision == had:
 		return nil
 	}
 	if err := h.writable(); err != nil {
 		return err
 	}
-	var stored []storedEvent
+	var stored []Stored
 	for i := segments; i < h.Segments; i++ {
 		events, err := l.book.segment(ctx, l.key, i)
 		if err != nil {
@@ -315,12 +320,12 @@ func (l *eventLog) catchUp(ctx context.Context) error {
 		stored = append(stored, events...)
 	}
 	l.takeOver(h, revision, append(stored, h.Events...), known)
-	l.touched(l.key)
+	l.Touched(l.key)
 	return nil
 }
 
 // takeOver takes the stored events after known into memory.
-func (l *eventLog) takeOver(h logHead, revision int64, stored []storedEvent, known int64) {
+func (l *Log) takeOver(h Head, revision int64, stored []Stored, known int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.head, l.revision = h, revision
@@ -335,7 +340,7 @@ func (l *eventLog) takeOver(h logHead, revision int64, stored []storedEvent, kno
 
 // fill gives an event that another process wrote, or an earlier run of this one, its
 // message.
-func (l *eventLog) fill(cursor string, message []byte) {
+func (l *Log) fill(cursor string, message []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	seq, known := l.cursors[fleet.Cursor(cursor).ID()]
@@ -353,8 +358,8 @@ func (l *eventLog) fill(cursor string, message []byte) {
 	l.wake()
 }
 
-// open returns the prompts that have not ended, the oldest first.
-func (l *eventLog) open() []api.Prompt {
+// Open returns the prompts that have not ended, the oldest first.
+func (l *Log) Open() []api.Prompt {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var open []api.Prompt
@@ -364,8 +369,8 @@ func (l *eventLog) open() []api.Prompt {
 	return open
 }
 
-// end ends the log and gives its readers the reason.
-func (l *eventLog) end(reason string) {
+// End ends the log and gives its readers the reason.
+func (l *Log) End(reason string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed == "" {
@@ -374,30 +379,30 @@ func (l *eventLog) end(reason string) {
 	}
 }
 
-// ended reports whether the log has ended.
-func (l *eventLog) ended() bool {
+// Ended reports whether the log has ended.
+func (l *Log) Ended() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.closed != ""
 }
 
-// lastSeq returns the number of the last event.
-func (l *eventLog) lastSeq() int64 {
+// LastSeq returns the number of the last event.
+func (l *Log) LastSeq() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.head.last()
+	return l.head.Last()
 }
 
-// nextChange returns a channel that is closed at the next change.
-func (l *eventLog) nextChange() <-chan struct{} {
+// NextChange returns a channel that is closed at the next change.
+func (l *Log) NextChange() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.changed
 }
 
-// mentions reports whether a message in memory names an id. It searches the newest
+// Mentions reports whether a message in memory names an id. It searches the newest
 // first.
-func (l *eventLog) mentions(id string) bool {
+func (l *Log) Mentions(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, e := range slices.Backward(l.events) {
@@ -410,10 +415,10 @@ func (l *eventLog) mentions(id string) bool {
 
 // messages returns a page of the messages in memory, whether there are more, and the
 // number of the first event in memory.
-func (l *eventLog) messages(q api.MessageQuery) (events []logEvent, more bool, first int64) {
+func (l *Log) messages(q api.MessageQuery) (events []Event, more bool, first int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	limit := pageSize(q.Limit)
+	limit := q.Limit
 	if q.After > 0 {
 		for _, e := range l.events {
 			if e.Type != api.EventMessage || e.Message == nil || e.Seq <= q.After {
@@ -438,3 +443,25 @@ func (l *eventLog) messages(q api.MessageQuery) (events []logEvent, more bool, f
 	slices.Reverse(events)
 	return events, more, l.first
 }
+
+// All returns the events in memory, and the number of the last.
+func (l *Log) All() ([]api.Event, int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	events := make([]api.Event, len(l.events))
+	for i := range events {
+		events[i] = l.events[i].Event
+	}
+	return events, l.first + int64(len(l.events)) - 1
+}
+
+// Record adds an event.
+func (l *Log) Record(ctx context.Context, e api.Event) error {
+	return l.append(ctx, func(*Head) []Event { return []Event{{Event: e}} })
+}
+
+// Now returns the time of the store.
+func (l *Log) Now(ctx context.Context) (time.Time, error) { return l.book.Records.Now(ctx) }
+
+// Elsewhere gets a value when another server may have written the log.
+func (l *Log) Elsewhere() <-chan struct{} { return l.elsewhere }

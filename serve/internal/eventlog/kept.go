@@ -1,4 +1,4 @@
-package serve
+package eventlog
 
 import (
 	"slices"
@@ -12,8 +12,8 @@ import (
 // kept is the part of a log that is in memory: its newest events, and the states that
 // follow from them. The lock of its log guards it.
 type kept struct {
-	events []logEvent // without gaps
-	first  int64      // the number of events[0]
+	events []Event // without gaps
+	first  int64   // the number of events[0]
 	bytes  int
 	edge   int64 // no event before this one can be brought back
 
@@ -36,11 +36,11 @@ const (
 	keepBytes  = 64 << 20
 	keepFrames = 64 // encoded frames of the newest events
 
-	loadEvents = 160 // read when a log is opened, enough for a screen; older ones are recalled when they are needed
+	LoadEvents = 160 // read when a log is opened, enough for a screen; older ones are recalled when they are needed
 )
 
 // add takes an event into memory.
-func (k *kept) add(e logEvent) {
+func (k *kept) add(e Event) {
 	e.frame = new(frame)
 	k.events = append(k.events, e)
 	if old := len(k.events) - 1 - keepFrames; old >= 0 {
@@ -69,14 +69,14 @@ func (k *kept) add(e logEvent) {
 	for len(k.events) > keepEvents || k.bytes > keepBytes && len(k.events) > 1 {
 		k.forget(&k.events[0])
 		k.bytes -= k.events[0].size()
-		k.events[0] = logEvent{}
+		k.events[0] = Event{}
 		k.events, k.first = k.events[1:], k.first+1
 	}
 }
 
 // forget drops the state that follows from an event that leaves the memory: of a prompt
 // once it has ended, of an approval once it is settled and no newer event is about it.
-func (k *kept) forget(e *logEvent) {
+func (k *kept) forget(e *Event) {
 	switch e.Type {
 	case api.EventMessage:
 		if e.Message == nil { // its cursor stays until the message is read, or it would seem new
@@ -101,7 +101,7 @@ func (k *kept) passed(cursor string) {
 }
 
 // size estimates how many bytes an event takes.
-func (e *logEvent) size() int {
+func (e *Event) size() int {
 	n := 200 + len(e.Message)
 	if e.Prompt != nil {
 		n += len(e.Prompt.Text)
@@ -111,7 +111,7 @@ func (e *logEvent) size() int {
 
 // prepend takes older events into memory, as far as they adjoin those that are there, and
 // have their messages.
-func (k *kept) prepend(old []logEvent) {
+func (k *kept) prepend(old []Event) {
 	for _, e := range slices.Backward(old) {
 		if e.Seq != k.first-1 || e.Type == api.EventMessage && e.Message == nil || k.bytes+e.size() > keepBytes || len(k.events) >= keepEvents {
 			break
@@ -119,7 +119,7 @@ func (k *kept) prepend(old []logEvent) {
 		k.first--
 		k.bytes += e.size()
 	}
-	n := slices.IndexFunc(old, func(e logEvent) bool { return e.Seq == k.first })
+	n := slices.IndexFunc(old, func(e Event) bool { return e.Seq == k.first })
 	if n < 0 {
 		return
 	}
@@ -150,13 +150,13 @@ func (k *kept) prepend(old []logEvent) {
 
 // settle removes other senders' attempts from a head once the log has their prompts. It
 // keeps those younger than settledAfter, whose senders may still be running.
-func (k *kept) settle(h *logHead, now time.Time) {
+func (k *kept) settle(h *Head, now time.Time) {
 	if len(h.Accepting) == 0 {
 		return
 	}
 	h.Accepting = slices.DeleteFunc(slices.Clone(h.Accepting), func(a acceptance) bool {
 		_, known := k.prompts[a.Prompt.ID]
-		return known && now.Sub(a.At) >= settledAfter
+		return known && now.Sub(a.At) >= SettledAfter
 	})
 }
 
@@ -164,17 +164,17 @@ func (k *kept) settle(h *logHead, now time.Time) {
 // a prompt that is known to be open can progress: one that has ended may be forgotten,
 // and its turn must not be recorded and billed twice. The cost of turns that answer no
 // prompt is booked on the day on which the next prompt ends.
-func (k *kept) advance(h *logHead, t *fleet.Ticket, unprompted fleet.Ledger) []logEvent {
+func (k *kept) advance(h *Head, t *fleet.Ticket, unprompted fleet.Ledger) []Event {
 	p := k.prompts[t.Prompt]
-	if !slices.Contains(k.unended, t.Prompt) || standsAs(&p, t) {
+	if !slices.Contains(k.unended, t.Prompt) || StandsAs(&p, t) {
 		return nil
 	}
 	if !t.Status.Done() {
-		takeTicket(&p, t)
-		return []logEvent{{Event: api.Event{Type: api.EventPrompt, Prompt: &p}}}
+		TakeTicket(&p, t)
+		return []Event{{Event: api.Event{Type: api.EventPrompt, Prompt: &p}}}
 	}
 	turn := &api.Turn{
-		Prompt: t.Prompt, State: api.PromptState(t.Status), Error: t.Error, Ended: t.Ended.UTC(), CostUSD: t.Cost.USD, Models: modelsOf(t.Cost.Models), PartOf: t.PartOf, Output: t.Output,
+		Prompt: t.Prompt, State: api.PromptState(t.Status), Error: t.Error, Ended: t.Ended.UTC(), CostUSD: t.Cost.USD, Models: ModelsOf(t.Cost.Models), PartOf: t.PartOf, Output: t.Output,
 	}
 	turn.Failure = failureKind(t)
 	if t.Result != nil {
@@ -186,5 +186,5 @@ func (k *kept) advance(h *logHead, t *fleet.Ticket, unprompted fleet.Ledger) []l
 		h.Unprompted = unprompted
 	}
 	h.Context = h.Context.ended(t.Cost.Models)
-	return []logEvent{{Event: api.Event{Type: api.EventTurn, Turn: turn}}}
+	return []Event{{Event: api.Event{Type: api.EventTurn, Turn: turn}}}
 }

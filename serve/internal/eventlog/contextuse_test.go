@@ -1,4 +1,4 @@
-package serve
+package eventlog
 
 import (
 	"maps"
@@ -79,7 +79,7 @@ func TestContextUse(t *testing.T) {
 		"rounded":                {"claude-a", 996, map[string]message.ModelUsage{"claude-a": size(1000)}, 100},
 	} {
 		note := contextNote{Model: c.model, Tokens: c.tokens}.ended(c.models)
-		switch got := note.use(); {
+		switch got := note.Use(); {
 		case c.percent == 0 && got != nil:
 			t.Errorf("%s: %+v, want nothing", name, got)
 		case c.percent != 0 && (got == nil || got.Percent != c.percent || got.Tokens != c.tokens || got.Window != 1000 || got.Model != c.model):
@@ -103,22 +103,22 @@ func TestContextNoteIsNotChanged(t *testing.T) {
 // All that the head knows besides its events stays in it when they become a segment.
 func TestHeadKeepsTheRest(t *testing.T) {
 	t.Parallel()
-	book := logStore{store.Memory(), "p"}
-	full := logHead{
-		First: 1, Accepting: []acceptance{{}}, Erasing: new(erasure), Days: map[string]daySum{"2026-01-02": {Turns: 3}},
+	book := NewStore(store.Memory(), "p")
+	full := Head{
+		First: 1, Accepting: []acceptance{{}}, Erasing: new(Erasure), Days: map[string]DaySum{"2026-01-02": {Turns: 3}},
 		Unprompted: fleet.Ledger{Turns: 4}, Context: contextNote{Model: "claude-a", Tokens: 5, Windows: map[string]int64{"claude-a": 6}},
 	}
-	for i := range segmentSize {
-		full.Events = append(full.Events, storedEvent{Type: api.EventNotice, Event: api.Event{Seq: int64(i + 1), Notice: new(api.Notice)}})
+	for i := range SegmentSize {
+		full.Events = append(full.Events, Stored{Type: api.EventNotice, Event: api.Event{Seq: int64(i + 1), Notice: new(api.Notice)}})
 	}
-	if _, _, err := book.put(t.Context(), "k", full, 0); err != nil {
+	if _, _, err := book.Put(t.Context(), "k", full, 0); err != nil {
 		t.Fatal(err)
 	}
-	got, _, err := book.head(t.Context(), "k")
-	if err != nil || got.Segments != 1 || len(got.Events) != 0 || got.First != segmentSize+1 {
+	got, _, err := book.Head(t.Context(), "k")
+	if err != nil || got.Segments != 1 || len(got.Events) != 0 || got.First != SegmentSize+1 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if len(got.Accepting) != 1 || got.Erasing == nil || got.Days["2026-01-02"].Turns != 3 || got.Unprompted.Turns != 4 || got.Context.use() == nil {
+	if len(got.Accepting) != 1 || got.Erasing == nil || got.Days["2026-01-02"].Turns != 3 || got.Unprompted.Turns != 4 || got.Context.Use() == nil {
 		t.Errorf("%+v", got)
 	}
 }

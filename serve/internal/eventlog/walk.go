@@ -1,4 +1,4 @@
-package serve
+package eventlog
 
 import (
 	"context"
@@ -11,30 +11,30 @@ import (
 // logWalk reads a stored log from any event on, in both directions. It reads only the
 // segments on its way, however long the log is. It is for one goroutine.
 type logWalk struct {
-	book logStore
+	book Store
 	key  string
-	head logHead
+	head Head
 
 	// last is the segment that was read last, and number which one.
-	last   logHead
+	last   Head
 	number int
 }
 
 // walk begins a walk through a log as it is now.
-func (b logStore) walk(ctx context.Context, key string) (*logWalk, error) {
-	head, _, err := b.head(ctx, key)
+func (b Store) walk(ctx context.Context, key string) (*logWalk, error) {
+	head, _, err := b.Head(ctx, key)
 	return &logWalk{book: b, key: key, head: head, number: -1}, err
 }
 
 // part returns a segment, or the head, which comes behind the last segment.
-func (w *logWalk) part(ctx context.Context, i int) (logHead, error) {
+func (w *logWalk) part(ctx context.Context, i int) (Head, error) {
 	if i >= w.head.Segments {
 		return w.head, nil
 	}
 	if i != w.number {
 		part, err := w.book.wholeSegment(ctx, w.key, i)
 		if err != nil {
-			return logHead{}, err
+			return Head{}, err
 		}
 		w.last, w.number = part, i
 	}
@@ -59,8 +59,8 @@ func (w *logWalk) find(ctx context.Context, seq int64) (int, error) {
 		switch {
 		case seq < part.First:
 			high, end = i, part.First
-		case seq > part.last():
-			low, first = i+1, part.last()+1
+		case seq > part.Last():
+			low, first = i+1, part.Last()+1
 		default:
 			return i, nil
 		}
@@ -69,11 +69,11 @@ func (w *logWalk) find(ctx context.Context, seq int64) (int, error) {
 }
 
 // backward yields the events before a number, part by part, the newest part first.
-func (w *logWalk) backward(ctx context.Context, before int64) iter.Seq2[[]storedEvent, error] {
-	return func(yield func([]storedEvent, error) bool) {
+func (w *logWalk) backward(ctx context.Context, before int64) iter.Seq2[[]Stored, error] {
+	return func(yield func([]Stored, error) bool) {
 		i, err := w.find(ctx, before-1)
 		for ; err == nil && i >= 0; i-- {
-			var part logHead
+			var part Head
 			if part, err = w.part(ctx, i); err != nil {
 				break
 			}
@@ -89,16 +89,16 @@ func (w *logWalk) backward(ctx context.Context, before int64) iter.Seq2[[]stored
 }
 
 // forward yields the events between two numbers, part by part.
-func (w *logWalk) forward(ctx context.Context, from, to int64) iter.Seq2[[]storedEvent, error] {
-	return func(yield func([]storedEvent, error) bool) {
+func (w *logWalk) forward(ctx context.Context, from, to int64) iter.Seq2[[]Stored, error] {
+	return func(yield func([]Stored, error) bool) {
 		i, err := w.find(ctx, from)
 		for ; err == nil && i <= w.head.Segments; i++ {
-			var part logHead
+			var part Head
 			if part, err = w.part(ctx, i); err != nil || part.First >= to {
 				break
 			}
 			some := slices.Clone(part.Events)
-			some = slices.DeleteFunc(some, func(e storedEvent) bool { return e.Seq < from || e.Seq >= to })
+			some = slices.DeleteFunc(some, func(e Stored) bool { return e.Seq < from || e.Seq >= to })
 			if len(some) > 0 && !yield(some, nil) {
 				return
 			}

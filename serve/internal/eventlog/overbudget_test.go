@@ -1,4 +1,4 @@
-package serve
+package eventlog
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 func TestOverBudgetIsBounded(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	var days map[string]daySum
+	var days map[string]DaySum
 	for i := range maxOverDay + 3 {
 		before := days
 		days = book(before, &api.Turn{Prompt: fmt.Sprint(i), Ended: at, OverBudget: true, CostUSD: 1}, fleet.Ledger{})
@@ -36,25 +36,25 @@ func TestOverBudgetIsBounded(t *testing.T) {
 func TestOverBudgetOfYears(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	var days map[string]daySum
+	var days map[string]DaySum
 	n := long.Pick(100, 400)
 	for i := range n {
 		before := days
 		for range maxOverDay - 1 {
 			days = book(days, &api.Turn{Prompt: fmt.Sprint(i), Ended: at.AddDate(0, 0, i), OverBudget: true, CostUSD: 1}, fleet.Ledger{})
 		}
-		if i == 10 && overIn(before) != maxOver {
+		if i == 10 && overIn(before) != MaxOver {
 			t.Errorf("the sums that were given have %d", overIn(before))
 		}
 	}
 	last := at.AddDate(0, 0, n-1).Format(time.DateOnly)
-	if got := overIn(days); got != maxOver || len(days[last].Over) != maxOverDay-1 || len(days) != n || days["2026-01-02"].Turns != maxOverDay-1 {
+	if got := overIn(days); got != MaxOver || len(days[last].Over) != maxOverDay-1 || len(days) != n || days["2026-01-02"].Turns != maxOverDay-1 {
 		t.Errorf("%d are kept of %d days: %+v, %+v", got, len(days), days[last], days["2026-01-02"])
 	}
 }
 
 // overIn counts the turns over budget that are kept.
-func overIn(days map[string]daySum) (n int) {
+func overIn(days map[string]DaySum) (n int) {
 	for _, day := range days {
 		n += len(day.Over)
 	}

@@ -1,36 +1,38 @@
-package serve
+package eventlog
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/recordio"
 	"github.com/claude-agent-go/claude/store"
 )
 
-// logHead is the record with the newest events of a conversation. Older ones are in
+// Head is the record with the newest events of a conversation. Older ones are in
 // segments, which never change again. Every change is a compare-and-set of the head, so
 // the numbers have no gaps even if several processes write.
-type logHead struct {
+type Head struct {
 	// Segments is the number of segments, and First the number of the first event in
 	// the head.
-	Segments int           `json:"segments"`
-	First    int64         `json:"first"`
-	Events   []storedEvent `json:"events"`
+	Segments int      `json:"segments"`
+	First    int64    `json:"first"`
+	Events   []Stored `json:"events"`
 	// Open are the prompts of segments that did not end there.
 	Open []string `json:"open,omitempty"`
 	// Accepting are the prompts that the fleet may have accepted and that are not among
 	// the events yet.
 	Accepting []acceptance `json:"accepting,omitempty"`
 	// Erasing is set while the conversation is being deleted.
-	Erasing *erasure `json:"erasing,omitempty"`
+	Erasing *Erasure `json:"erasing,omitempty"`
 	// Days are the costs of the turns on each day, and Unprompted the part that comes
 	// from turns that answer no prompt.
-	Days       map[string]daySum `json:"days,omitempty"`
+	Days       map[string]DaySum `json:"days,omitempty"`
 	Unprompted fleet.Ledger      `json:"unprompted,omitzero"`
 	// Context is how full the context is.
 	Context contextNote `json:"context,omitzero"`
@@ -38,55 +40,71 @@ type logHead struct {
 	Unknown jsonx.Unknown `json:",embed"`
 }
 
-// storedEvent is an event as it is kept, without the text of a message: the transcript
+// Stored is an event as it is kept, without the text of a message: the transcript
 // has it, at Cursor.
-type storedEvent struct {
+type Stored struct {
 	api.Event
 	Type   api.EventType `json:"type"`
 	Cursor string        `json:"cursor,omitzero"`
 }
 
-func (e *storedEvent) event() logEvent {
-	out := logEvent{Event: e.Event, cursor: e.Cursor}
+func (e *Stored) event() Event {
+	out := Event{Event: e.Event, cursor: e.Cursor}
 	out.Type = e.Type
 	return out
 }
 
-func storable(e logEvent) storedEvent {
-	s := storedEvent{Event: e.Event, Type: e.Type, Cursor: e.cursor}
+func storable(e Event) Stored {
+	s := Stored{Event: e.Event, Type: e.Type, Cursor: e.cursor}
 	s.Message, s.HTML = nil, ""
 	return s
 }
 
-// last is the number of the last event.
-func (h *logHead) last() int64 { return h.First + int64(len(h.Events)) - 1 }
+// Last is the number of the last event.
+func (h *Head) Last() int64 { return h.First + int64(len(h.Events)) - 1 }
 
 // segmentSize is how many events the head has before they become a segment, and
 // segmentBytes about how large it may be.
 const (
-	segmentSize  = 256
+	SegmentSize  = 256
 	segmentBytes = 256 << 10
 )
 
-// logStore keeps the logs of all conversations.
-type logStore struct {
-	records store.Records
-	project string
+// Store keeps the logs of all conversations. Its methods may be called by several
+// goroutines.
+type Store struct {
+	Records store.Records
+	Project string
 }
 
-func (b logStore) at(key, name string) store.RecordKey {
-	return store.RecordKey{Project: b.project, Kind: kindLog, Name: placeOf(key) + "/" + name}
+// NewStore returns the logs of a project.
+func NewStore(records store.Records, project string) Store { return Store{records, project} }
+
+func (b Store) at(key, name string) store.RecordKey {
+	return store.RecordKey{Project: b.Project, Kind: Kind, Name: recordio.Place(key) + "/" + name}
 }
+
+// Kind is the kind of the records.
+const Kind = "serve-log"
 
 const headName = "head"
 
+// KeyOfHead returns the conversation whose log has a record as its head.
+func KeyOfHead(k store.RecordKey) (key string, ok bool) {
+	place, ok := strings.CutSuffix(k.Name, "/"+headName)
+	if !ok || k.Kind != Kind {
+		return "", false
+	}
+	return recordio.KeyAt(place), true
+}
+
 func segmentName(i int) string { return fmt.Sprintf("%08d", i) }
 
-// head returns the head of a log. A log that does not exist is empty.
-func (b logStore) head(ctx context.Context, key string) (logHead, int64, error) {
-	h, revision, err := getRecord[logHead](ctx, b.records, b.at(key, headName))
+// Head returns the head of a log. A log that does not exist is empty.
+func (b Store) Head(ctx context.Context, key string) (Head, int64, error) {
+	h, revision, err := recordio.Get[Head](ctx, b.Records, b.at(key, headName))
 	if errors.Is(err, store.ErrNotFound) {
-		return logHead{First: 1}, 0, nil
+		return Head{First: 1}, 0, nil
 	}
 	return h, revision, err
 }
@@ -94,9 +112,9 @@ func (b logStore) head(ctx context.Context, key string) (logHead, int64, error) 
 // headsAtOnce is how many heads are read with one view: few calls, and little in memory.
 const headsAtOnce = 50
 
-// heads calls seen with the head of each log, in order. It asks the store once for many of
+// Heads calls seen with the head of each log, in order. It asks the store once for many of
 // them.
-func (b logStore) heads(ctx context.Context, keys []string, seen func(i int, h *logHead)) error {
+func (b Store) Heads(ctx context.Context, keys []string, seen func(i int, h *Head)) error {
 	for from, n := 0, headsAtOnce; from < len(keys); {
 		some := keys[from:min(from+n, len(keys))]
 		found, err := b.viewHeads(ctx, some)
@@ -108,10 +126,10 @@ func (b logStore) heads(ctx context.Context, keys []string, seen func(i int, h *
 			return err
 		}
 		for i, key := range some {
-			h := logHead{First: 1}
+			h := Head{First: 1}
 			if r, ok := found[b.at(key, headName)]; ok {
-				h = logHead{}
-				if err := decodeRecord(r, &h); err != nil {
+				h = Head{}
+				if err := recordio.Decode(r, &h); err != nil {
 					return err
 				}
 			}
@@ -123,7 +141,7 @@ func (b logStore) heads(ctx context.Context, keys []string, seen func(i int, h *
 }
 
 // viewHeads reads the heads that exist.
-func (b logStore) viewHeads(ctx context.Context, keys []string) (map[store.RecordKey]store.Record, error) {
+func (b Store) viewHeads(ctx context.Context, keys []string) (map[store.RecordKey]store.Record, error) {
 	var v store.View
 	for _, key := range keys {
 		if at := b.at(key, headName); at.Check() == nil { // others have no log
@@ -133,7 +151,7 @@ func (b logStore) viewHeads(ctx context.Context, keys []string) (map[store.Recor
 	if len(v.Keys) == 0 {
 		return nil, nil
 	}
-	records, err := b.records.View(ctx, v)
+	records, err := b.Records.View(ctx, v)
 	found := make(map[store.RecordKey]store.Record, len(records))
 	for _, r := range records {
 		found[r.Key] = r
@@ -141,35 +159,35 @@ func (b logStore) viewHeads(ctx context.Context, keys []string) (map[store.Recor
 	return found, err
 }
 
-// put writes the head. If the head has grown long, put first turns its events into a
+// Put writes the head. If the head has grown long, put first turns its events into a
 // segment.
-func (b logStore) put(ctx context.Context, key string, h logHead, revision int64) (logHead, int64, error) {
-	revision, err := putRecord(ctx, b.records, b.at(key, headName), &h, revision)
-	if err != nil || len(h.Events) < segmentSize && h.size() < segmentBytes {
+func (b Store) Put(ctx context.Context, key string, h Head, revision int64) (Head, int64, error) {
+	revision, err := recordio.Put(ctx, b.Records, b.at(key, headName), &h, revision)
+	if err != nil || len(h.Events) < SegmentSize && h.size() < segmentBytes {
 		return h, revision, err
 	}
-	segment := logHead{First: h.First, Events: h.Events}
+	segment := Head{First: h.First, Events: h.Events}
 	at := b.at(key, segmentName(h.Segments))
-	_, err = putRecord(ctx, b.records, at, &segment, 0)
+	_, err = recordio.Put(ctx, b.Records, at, &segment, 0)
 	if errors.Is(err, store.ErrConflict) {
 		// The segment comes from a process that died in between, or that is behind: it
 		// may hold fewer events than there are by now. The others stay in the head.
 		segment, err = b.wholeSegment(ctx, key, h.Segments)
 	}
-	if err != nil || segment.First != h.First || segment.last() > h.last() {
+	if err != nil || segment.First != h.First || segment.Last() > h.Last() {
 		return h, revision, nil // the head stays as it was written
 	}
 	short := h
-	short.Segments, short.Open = h.Segments+1, h.openAfter(segment.Events)
-	short.First, short.Events = segment.last()+1, h.Events[len(segment.Events):]
-	if next, err := putRecord(ctx, b.records, b.at(key, headName), &short, revision); err == nil {
+	short.Segments, short.Open = h.Segments+1, h.OpenAfter(segment.Events)
+	short.First, short.Events = segment.Last()+1, h.Events[len(segment.Events):]
+	if next, err := recordio.Put(ctx, b.Records, b.at(key, headName), &short, revision); err == nil {
 		return short, next, nil
 	}
 	return h, revision, nil
 }
 
-// openAfter returns the prompts that are still open after the first events of the head.
-func (h *logHead) openAfter(events []storedEvent) []string {
+// OpenAfter returns the prompts that are still open after the first events of the head.
+func (h *Head) OpenAfter(events []Stored) []string {
 	open := slices.Clone(h.Open)
 	for i := range events {
 		switch e := &events[i]; {
@@ -183,15 +201,15 @@ func (h *logHead) openAfter(events []storedEvent) []string {
 }
 
 // unmentioned returns the prompts that no event is about.
-func unmentioned(ids []string, events []storedEvent) []string {
+func unmentioned(ids []string, events []Stored) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-		return slices.ContainsFunc(events, func(e storedEvent) bool { return e.Type == api.EventPrompt && e.Prompt.ID == id })
+		return slices.ContainsFunc(events, func(e Stored) bool { return e.Type == api.EventPrompt && e.Prompt.ID == id })
 	})
 }
 
 // oldPrompts returns the states of prompts as of some events and of the segments before
 // them. It reads as few segments as it can, the newest first.
-func (b logStore) oldPrompts(ctx context.Context, key string, ids []string, events []storedEvent, before int) (map[string]api.Prompt, error) {
+func (b Store) oldPrompts(ctx context.Context, key string, ids []string, events []Stored, before int) (map[string]api.Prompt, error) {
 	found := make(map[string]api.Prompt)
 	for i := before - 1; ; i-- {
 		for _, e := range slices.Backward(events) {
@@ -213,7 +231,7 @@ func (b logStore) oldPrompts(ctx context.Context, key string, ids []string, even
 }
 
 // size estimates how many bytes the events of a head take.
-func (h *logHead) size() int {
+func (h *Head) size() int {
 	n := 0
 	for i := range h.Events {
 		n += 200
@@ -225,22 +243,22 @@ func (h *logHead) size() int {
 }
 
 // segment returns the events of a segment.
-func (b logStore) segment(ctx context.Context, key string, i int) ([]storedEvent, error) {
+func (b Store) segment(ctx context.Context, key string, i int) ([]Stored, error) {
 	h, err := b.wholeSegment(ctx, key, i)
 	return h.Events, err
 }
 
 // wholeSegment returns a segment. There is room for its events from the beginning: to make
 // it while they are read costs more than they take.
-func (b logStore) wholeSegment(ctx context.Context, key string, i int) (logHead, error) {
-	h := logHead{Events: make([]storedEvent, 0, segmentSize)}
-	_, err := getRecordInto(ctx, b.records, b.at(key, segmentName(i)), &h)
+func (b Store) wholeSegment(ctx context.Context, key string, i int) (Head, error) {
+	h := Head{Events: make([]Stored, 0, SegmentSize)}
+	_, err := recordio.Into(ctx, b.Records, b.at(key, segmentName(i)), &h)
 	return h, err
 }
 
 // lastMessage returns the cursor of the last message in the segments before one, empty
 // if there is none.
-func (b logStore) lastMessage(ctx context.Context, key string, before int) (string, error) {
+func (b Store) lastMessage(ctx context.Context, key string, before int) (string, error) {
 	for i := before - 1; i >= 0; i-- {
 		events, err := b.segment(ctx, key, i)
 		if err != nil {
@@ -255,7 +273,7 @@ func (b logStore) lastMessage(ctx context.Context, key string, before int) (stri
 
 // lastCursor returns the cursor of the last message among events, empty if there is
 // none.
-func lastCursor(events []storedEvent) string {
+func lastCursor(events []Stored) string {
 	for _, e := range slices.Backward(events) {
 		if e.Type == api.EventMessage {
 			return e.Cursor

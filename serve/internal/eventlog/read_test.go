@@ -1,8 +1,7 @@
-package serve
+package eventlog
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/recordio"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -38,17 +38,17 @@ func TestPagesOfMessages(t *testing.T) {
 	for seed := range uint64(12) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		db, key := store.Memory(), "ada/1"
-		book := logStore{db, "p"}
-		l := newEventLog(key, book, always, func(string) {})
+		book := NewStore(db, "p")
+		l := New(key, book, Hooks{Exists: always, Touched: func(string) {}})
 		var all []int64
 		var f transcript
-		head := logHead{First: 1}
+		head := Head{First: 1}
 		last, kept := int64(30+rnd.IntN(40)), int64(1+rnd.IntN(30))
 		if seed%4 == 0 {
 			kept = 1 // everything is in memory
 		}
 		for seq := int64(1); seq <= last; seq++ {
-			e := logEvent{Event: api.Event{Type: api.EventNotice, Seq: seq, Notice: &api.Notice{}}}
+			e := Event{Event: api.Event{Type: api.EventNotice, Seq: seq, Notice: &api.Notice{}}}
 			if rnd.IntN(3) > 0 {
 				e = said(int(seq), "")
 				all, f.cursors = append(all, seq), append(f.cursors, e.cursor)
@@ -61,17 +61,17 @@ func TestPagesOfMessages(t *testing.T) {
 				l.events = append(l.events, e)
 			}
 			if seq < kept && (rnd.IntN(5) == 0 || seed%2 == 0 && seq == kept-1) { // otherwise the memory begins within the head
-				if _, err := putRecord(t.Context(), db, book.at(key, segmentName(head.Segments)), &logHead{First: head.First, Events: head.Events}, 0); err != nil {
+				if _, err := recordio.Put(t.Context(), db, book.at(key, segmentName(head.Segments)), &Head{First: head.First, Events: head.Events}, 0); err != nil {
 					t.Fatal(err)
 				}
 				head.Segments, head.First, head.Events = head.Segments+1, seq+1, nil
 			}
 		}
 		l.first = kept
-		if _, err := putRecord(t.Context(), db, book.at(key, headName), &head, 0); err != nil {
+		if _, err := recordio.Put(t.Context(), db, book.at(key, headName), &head, 0); err != nil {
 			t.Fatal(err)
 		}
-		r := &reader{f, book}
+		r := NewReader(f, book)
 		for limit := 1; limit <= 6; limit++ {
 			for at := int64(0); at <= last+1; at++ {
 				for _, q := range []api.MessageQuery{{Before: at, Limit: limit}, {After: at, Limit: limit}} {
@@ -86,7 +86,7 @@ func TestPagesOfMessages(t *testing.T) {
 						more = len(want) > limit
 						want = want[max(0, len(want)-limit):]
 					}
-					events, gotMore, err := r.messages(t.Context(), l, q)
+					events, gotMore, err := r.Messages(t.Context(), l, q)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -110,10 +110,10 @@ func TestPagesOfMessages(t *testing.T) {
 // whether there are more.
 func TestTailOfLog(t *testing.T) {
 	t.Parallel()
-	l := newEventLog("ada/1", logStore{}, always, func(string) {})
+	l := New("ada/1", Store{}, Hooks{Exists: always, Touched: func(string) {}})
 	l.first = 11
 	for seq := int64(11); seq <= 20; seq++ {
-		l.events = append(l.events, logEvent{Event: api.Event{Type: api.EventNotice, Seq: seq}})
+		l.events = append(l.events, Event{Event: api.Event{Type: api.EventNotice, Seq: seq}})
 	}
 	for before := int64(0); before <= 25; before++ {
 		for limit := -1; limit <= 12; limit++ {
@@ -122,7 +122,7 @@ func TestTailOfLog(t *testing.T) {
 				end = max(10, min(20, before-1))
 			}
 			begin := max(11, end-int64(max(0, limit))+1)
-			got, err := l.tail(t.Context(), before, limit)
+			got, err := l.Tail(t.Context(), before, limit)
 			more := before != 1 // the log has ten more events, which are not in memory
 			ok := err == nil && got.Last == 20 && got.More == more && int64(len(got.Events)) == end-begin+1
 			for i, e := range got.Events {
@@ -135,75 +135,18 @@ func TestTailOfLog(t *testing.T) {
 	}
 }
 
-// A list is cut into pages that have each item once and in order, however many there are
-// and whatever comes or goes meanwhile. Bounds that are missing or too large are the
-// documented ones, and a foreign cursor is refused.
-func TestCut(t *testing.T) {
-	t.Parallel()
-	key := func(n *int) string { return fmt.Sprintf("%04d", *n) }
-	down := func(from, to int) (all []int) {
-		for n := from; n >= to; n-- {
-			all = append(all, n)
-		}
-		return all
-	}
-	for size := range 9 {
-		for limit := 1; limit <= 5; limit++ {
-			var got []int
-			cursor, pages := "", 0
-			for {
-				page, err := cut(down(size, 1), limit, cursor, key)
-				if err != nil || page.Items == nil || len(page.Items) > limit {
-					t.Fatalf("%+v, %v", page, err)
-				}
-				got, pages = append(got, page.Items...), pages+1
-				if cursor = page.Next; cursor == "" || pages > size {
-					break
-				}
-			}
-			if !slices.Equal(got, down(size, 1)) || pages != max(1, (size+limit-1)/limit) {
-				t.Errorf("%d items in pages of %d: %v, %d pages", size, limit, got, pages)
-			}
-		}
-	}
-	first, err := cut(down(6, 1), 2, "", key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if next, err := cut(append([]int{9, 8, 7, 6}, down(4, 1)...), 2, first.Next, key); err != nil || !slices.Equal(next.Items, []int{4, 3}) { // the last one of the page is gone
-		t.Errorf("after a change: %+v, %v", next, err)
-	}
-	if page, err := cut(down(300, 1), 0, "", key); err != nil || len(page.Items) != 50 || page.Next == "" {
-		t.Errorf("without a bound: %d, %v", len(page.Items), err)
-	}
-	if page, err := cut(down(300, 1), 1000, "", key); err != nil || len(page.Items) != 200 || page.Next == "" {
-		t.Errorf("with too large a bound: %d, %v", len(page.Items), err)
-	}
-	for limit, want := range map[int]int{-1: 50, 0: 50, 1: 1, 200: 200, 201: 200} {
-		if got := pageSize(limit); got != want {
-			t.Errorf("a page of %d has %d", limit, got)
-		}
-	}
-	if _, err := cut(down(3, 1), 2, "$$$", key); !badRequest.is(err) {
-		t.Errorf("a foreign cursor: %v", err)
-	}
-	if page, err := cut(down(3, 1), 2, base64.RawURLEncoding.EncodeToString([]byte("0000")), key); err != nil || len(page.Items) > 0 || page.Next != "" {
-		t.Errorf("after the end: %+v, %v", page, err)
-	}
-}
-
 // A reader takes everything from its place on, in order, at most so much at a time,
 // and stops at a message whose text another process has not stored yet. A place that the
 // log does not have is lost.
 func TestViewOfLog(t *testing.T) {
 	t.Parallel()
-	l := newEventLog("ada/1", logStore{}, always, func(string) {})
+	l := New("ada/1", Store{}, Hooks{Exists: always, Touched: func(string) {}})
 	l.first = 11
 	const last = 11 + 2*viewSize
 	for seq := 11; seq <= last; seq++ {
 		e := said(seq, "text")
 		if seq%3 == 0 {
-			e = logEvent{Event: api.Event{Type: api.EventTurn, Seq: int64(seq)}}
+			e = Event{Event: api.Event{Type: api.EventTurn, Seq: int64(seq)}}
 		}
 		if seq == last-4 {
 			e = said(seq, "") // not a turn: see below
@@ -235,7 +178,7 @@ func TestViewOfLog(t *testing.T) {
 		t.Errorf("an unknown cursor fills %+v", got.events)
 	}
 	l.cursors["at "+strconv.Itoa(last-4)], l.unloaded = last-4, 1
-	next := l.nextChange()
+	next := l.NextChange()
 	l.fill("at "+strconv.Itoa(last-4), []byte("late"))
 	select {
 	case <-next:

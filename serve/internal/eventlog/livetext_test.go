@@ -1,7 +1,6 @@
-package serve
+package eventlog
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/claude-agent-go/claude/fleet"
@@ -95,8 +94,8 @@ func TestLiveTextBehindCall(t *testing.T) {
 func TestTextOfOtherServerIsNotLive(t *testing.T) {
 	t.Parallel()
 	const line = `{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"Hello"}]}}`
-	l := newEventLog("ada/1", logStore{}, always, func(string) {})
-	if err := new(logs).note(t.Context(), l, fleet.ConversationEvent{Live: true, Message: piece("m", 0, "Hello")}); err != nil {
+	l := New("ada/1", Store{}, Hooks{Exists: always, Touched: func(string) {}})
+	if err := l.Hear(t.Context(), fleet.ConversationEvent{Live: true, Message: piece("m", 0, "Hello")}); err != nil {
 		t.Fatal(err)
 	}
 	if v := l.view(0, new(seen), false); len(v.text) != 1 {
@@ -125,20 +124,6 @@ func TestLiveTextHasItsBeginning(t *testing.T) {
 	}
 }
 
-// The ids of conversations in addresses can be read back, whatever their keys are.
-func TestIDs(t *testing.T) {
-	t.Parallel()
-	for _, key := range []string{"a", "a/b", "a~b", "a~/b", "a/b~", "a~~/b~~c", "ada@x.org/7f"} {
-		id := idOf(key)
-		if strings.Contains(id, "/") || keyOf(id) != key {
-			t.Errorf("%s becomes %s becomes %s", key, id, keyOf(id))
-		}
-	}
-	if key := keyOf("a/b"); key != "" {
-		t.Errorf("an id with a slash is the key %s", key)
-	}
-}
-
 // A reading that begins again repeats the open blocks, in other pieces than before:
 // readers are sent only what is new.
 func TestLiveTextIsNotRepeated(t *testing.T) {
@@ -156,5 +141,29 @@ func TestLiveTextIsNotRepeated(t *testing.T) {
 				t.Fatalf("%d bytes, then again %d and the rest: %q", again, cut, live.blocks[0].Text)
 			}
 		}
+	}
+}
+
+// A line that is late does not take away what is being written.
+func TestLateLineKeepsLiveText(t *testing.T) {
+	t.Parallel()
+	var text liveText
+	say := func(id, words string) {
+		text.take(&message.StreamEvent{EventType: message.EventMessageStart, MessageID: id}, 0)
+		text.take(&message.StreamEvent{EventType: message.EventBlockDelta, Delta: &message.Delta{Text: words}}, 0)
+	}
+	say("m1", "first")
+	say("m2", "second")
+	text.said([]byte(`{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"first"}]}}`))
+	if len(text.blocks) != 1 || text.blocks[0].Text != "second" || text.before() != "m1" {
+		t.Errorf("%+v", text)
+	}
+	text.said([]byte(`{"type":"assistant","message":{"id":"m2","content":[{"type":"text","text":"second"}]}}`))
+	if len(text.blocks) != 0 {
+		t.Errorf("%+v", text)
+	}
+	text.said([]byte(`{"type":"assistant","message":{"id":"m3","content":[{"type":"text","text":"third"}]}}`))
+	if text.message != "m3" {
+		t.Errorf("%+v", text)
 	}
 }

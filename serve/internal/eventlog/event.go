@@ -1,4 +1,4 @@
-package serve
+package eventlog
 
 import (
 	"strconv"
@@ -9,16 +9,16 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// logEvent is an event with what the log knows about it and clients do not see.
-type logEvent struct {
+// Event is an event with what the log knows about it and clients do not see.
+type Event struct {
 	api.Event
 	cursor string // where the message is in the transcript
 	frame  *frame // shared by all readers of a new event, nil otherwise
-	before string // of live text: the model's previous message
+	Before string // of live text: the model's previous message
 }
 
 // place identifies the message of an event in the transcript.
-func (e *logEvent) place() string { return fleet.Cursor(e.cursor).ID() }
+func (e *Event) place() string { return fleet.Cursor(e.cursor).ID() }
 
 // frame is an encoded event. It is made once, however many clients read the
 // conversation.
@@ -28,14 +28,21 @@ type frame struct {
 	err  error
 }
 
-// encode returns the event as it is sent. Only durable events have an id, because a
+// Encode returns the event as it is sent. Only durable events have an id, because a
 // browser resumes after the last id that it saw.
-func (e *logEvent) encode() ([]byte, error) {
+func (e *Event) Encode() ([]byte, error) {
 	if e.frame == nil {
 		return appendEvent(nil, &e.Event)
 	}
 	e.frame.once.Do(func() { e.frame.text, e.frame.err = appendEvent(nil, &e.Event) })
 	return e.frame.text, e.frame.err
+}
+
+// WithHTML returns the event with its message as HTML, for one reader.
+func (e *Event) WithHTML(html string) *Event {
+	own := *e
+	own.HTML, own.frame = html, nil
+	return &own
 }
 
 // appendEvent appends an event as a stream writes it.

@@ -1,4 +1,4 @@
-package serve
+package eventlog
 
 import (
 	"context"
@@ -7,16 +7,20 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// reader reads messages: those in memory, and older ones from the store.
-type reader struct {
+// Reader reads messages: those in memory, and older ones from the store. Its methods may
+// be called by several goroutines.
+type Reader struct {
 	fleet fleet.Conversations
-	book  logStore
+	book  Store
 }
 
-// messages returns a page of messages, from memory and, for older ones, from the store,
+// NewReader returns a reader of messages.
+func NewReader(f fleet.Conversations, book Store) *Reader { return &Reader{f, book} }
+
+// Messages returns a page of messages, from memory and, for older ones, from the store,
 // and whether there are more in the direction of the query.
-func (r *reader) messages(ctx context.Context, l *eventLog, q api.MessageQuery) (events []logEvent, more bool, err error) {
-	limit := pageSize(q.Limit)
+func (r *Reader) Messages(ctx context.Context, l *Log, q api.MessageQuery) (events []Event, more bool, err error) {
+	limit := q.Limit
 	events, more, first := l.messages(q)
 	switch {
 	case q.After > 0 && q.After < first-1:

@@ -1,4 +1,4 @@
-package serve
+package eventlog
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/recordio"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -26,7 +27,7 @@ type segmentReads struct {
 
 func (s *segmentReads) View(ctx context.Context, v store.View) ([]store.Record, error) {
 	k := v.Keys[0]
-	if k.Kind == kindLog && !strings.HasSuffix(k.Name, "/"+headName) {
+	if k.Kind == Kind && !strings.HasSuffix(k.Name, "/"+headName) {
 		s.n.Add(1)
 	}
 	return s.Records.View(ctx, v)
@@ -34,31 +35,31 @@ func (s *segmentReads) View(ctx context.Context, v store.View) ([]store.Record, 
 
 // storeLog stores a log of segments with so many events each, and returns the number of
 // its last event.
-func storeLog(t *testing.T, db store.Records, sizes []int, event func(seq int64) logEvent) int64 {
+func storeLog(t *testing.T, db store.Records, sizes []int, event func(seq int64) Event) int64 {
 	t.Helper()
-	book, key := logStore{db, "p"}, "ada/1"
-	head := logHead{First: 1}
+	book, key := NewStore(db, "p"), "ada/1"
+	head := Head{First: 1}
 	for i, size := range sizes {
 		for range size {
-			e := event(head.last() + 1)
-			e.Seq = head.last() + 1
+			e := event(head.Last() + 1)
+			e.Seq = head.Last() + 1
 			head.Events = append(head.Events, storable(e))
 		}
 		if i < len(sizes)-1 { // the last ones are in the head
-			if _, err := putRecord(t.Context(), db, book.at(key, segmentName(i)), &logHead{First: head.First, Events: head.Events}, 0); err != nil {
+			if _, err := recordio.Put(t.Context(), db, book.at(key, segmentName(i)), &Head{First: head.First, Events: head.Events}, 0); err != nil {
 				t.Fatal(err)
 			}
-			head.Segments, head.First, head.Events = head.Segments+1, head.last()+1, nil
+			head.Segments, head.First, head.Events = head.Segments+1, head.Last()+1, nil
 		}
 	}
-	if _, err := putRecord(t.Context(), db, book.at(key, headName), &head, 0); err != nil {
+	if _, err := recordio.Put(t.Context(), db, book.at(key, headName), &head, 0); err != nil {
 		t.Fatal(err)
 	}
-	return head.last()
+	return head.Last()
 }
 
-func silentNote(int64) logEvent {
-	return logEvent{Event: api.Event{Type: api.EventNotice, Notice: &api.Notice{Text: "n"}}}
+func silentNote(int64) Event {
+	return Event{Event: api.Event{Type: api.EventNotice, Notice: &api.Notice{Text: "n"}}}
 }
 
 // A walk finds every event, in both directions, with few reads: of many segments that are
@@ -80,7 +81,7 @@ func TestWalkReadsFewSegments(t *testing.T) {
 		db := &segmentReads{Records: store.Memory()}
 		last := storeLog(t, db, test.sizes, silentNote)
 		for n := int64(0); n <= last+2; n = n*5/4 + 1 {
-			walk, err := (logStore{db, "p"}).walk(t.Context(), "ada/1")
+			walk, err := NewStore(db, "p").walk(t.Context(), "ada/1")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,21 +132,21 @@ func TestOldScreensReadFewSegments(t *testing.T) {
 	t.Parallel()
 	db := &segmentReads{Records: store.Memory()}
 	var f transcript
-	last := storeLog(t, db, slices.Repeat([]int{segmentSize}, 100), func(seq int64) logEvent {
+	last := storeLog(t, db, slices.Repeat([]int{SegmentSize}, 100), func(seq int64) Event {
 		e := said(int(seq), "")
 		f.cursors = append(f.cursors, e.cursor)
 		return e
 	})
-	r := &reader{f, logStore{db, "p"}}
-	l := newEventLog("ada/1", r.book, always, func(string) {})
-	l.older = r.before
-	if err := l.load(t.Context()); err != nil {
+	r := NewReader(f, NewStore(db, "p"))
+	l := New("ada/1", r.book, Hooks{Exists: always, Touched: func(string) {}})
+	l.Older = r.Before
+	if err := l.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for before := int64(2); before < last; before += 1777 {
 		for _, limit := range []int{1, 80} {
 			db.n.Store(0)
-			tail, err := l.tail(t.Context(), before, limit)
+			tail, err := l.Tail(t.Context(), before, limit)
 			if err != nil || len(tail.Events) != int(min(before-1, int64(limit))) {
 				t.Fatalf("%d before %d: %d, %v", limit, before, len(tail.Events), err)
 			}
@@ -159,7 +160,7 @@ func TestOldScreensReadFewSegments(t *testing.T) {
 			}
 			for _, q := range []api.MessageQuery{{Before: before, Limit: limit}, {After: before, Limit: limit}} {
 				db.n.Store(0)
-				if _, _, err := r.messages(t.Context(), l, q); err != nil {
+				if _, _, err := r.Messages(t.Context(), l, q); err != nil {
 					t.Fatal(err)
 				}
 				if n := db.n.Load(); n > 6 {
@@ -195,22 +196,22 @@ func (f *endless) Events(ctx context.Context, key string, after fleet.Cursor) it
 }
 
 // lineAt is a message as a transcript has it.
-func lineAt(seq int64) logEvent {
-	return logEvent{Event: api.Event{Type: api.EventMessage}, cursor: fmt.Sprintf("session:%d", seq)}
+func lineAt(seq int64) Event {
+	return Event{Event: api.Event{Type: api.EventMessage}, cursor: fmt.Sprintf("session:%d", seq)}
 }
 
 // recallRig opens the end of a log of messages.
-func recallRig(t *testing.T, segments int, f *endless) *eventLog {
+func recallRig(t *testing.T, segments int, f *endless) *Log {
 	t.Helper()
 	db := store.Memory()
-	storeLog(t, db, slices.Repeat([]int{segmentSize}, segments), func(seq int64) logEvent {
+	storeLog(t, db, slices.Repeat([]int{SegmentSize}, segments), func(seq int64) Event {
 		e := lineAt(seq)
 		f.cursors = append(f.cursors, e.cursor)
 		return e
 	})
-	l := newEventLog("ada/1", logStore{db, "p"}, always, func(string) {})
-	l.older = (&reader{f, l.book}).before
-	if err := l.load(t.Context()); err != nil {
+	l := New("ada/1", NewStore(db, "p"), Hooks{Exists: always, Touched: func(string) {}})
+	l.Older = NewReader(f, l.book).Before
+	if err := l.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return l
@@ -222,8 +223,8 @@ func TestRecallIsBoundedByBytes(t *testing.T) {
 	t.Parallel()
 	f := &endless{text: bytes.Repeat([]byte("x"), 1<<20)}
 	l := recallRig(t, 20, f)
-	whole := l.older
-	l.older = func(ctx context.Context, key string, before int64, limit, most int) ([]logEvent, error) {
+	whole := l.Older
+	l.Older = func(ctx context.Context, key string, before int64, limit, most int) ([]Event, error) {
 		events, err := whole(ctx, key, before, limit, most)
 		sum := 0
 		for i := range events {
@@ -236,7 +237,7 @@ func TestRecallIsBoundedByBytes(t *testing.T) {
 	}
 	first := l.first
 	for range 3 {
-		if err := l.recallAll(t.Context()); err != nil {
+		if err := l.RecallAll(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -251,7 +252,7 @@ func TestRecallIsBoundedByBytes(t *testing.T) {
 // A message that the transcript has lost, and all before it, stay away. The recall does
 // not fail, a client that leaves does not wait for it, and it is found out once.
 func TestRecallWithoutLostMessages(t *testing.T) {
-	for _, lost := range []int64{300, 4*segmentSize - loadEvents} { // the second is the last that is wanted
+	for _, lost := range []int64{300, 4*SegmentSize - LoadEvents} { // the second is the last that is wanted
 		synctest.Test(t, func(t *testing.T) {
 			f := &endless{lost: lineAt(lost).cursor}
 			l := recallRig(t, 4, f)
@@ -259,12 +260,12 @@ func TestRecallWithoutLostMessages(t *testing.T) {
 				f.cursors = f.cursors[:lost] // nothing follows it
 			}
 			done := make(chan error)
-			go func() { done <- l.recallAll(t.Context()) }()
+			go func() { done <- l.RecallAll(t.Context()) }()
 			synctest.Wait()
 			left, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			begun := time.Now()
-			if err := l.recallAll(left); lost != 300 && err == nil || time.Since(begun) > time.Second {
+			if err := l.RecallAll(left); lost != 300 && err == nil || time.Since(begun) > time.Second {
 				t.Errorf("a client that has left waits for %s: %v", time.Since(begun), err)
 			}
 			if err := <-done; err != nil {
@@ -274,7 +275,7 @@ func TestRecallWithoutLostMessages(t *testing.T) {
 				t.Errorf("lost %d: the log begins at %d, after %s", lost, l.first, time.Since(begun))
 			}
 			n := f.n.Load()
-			if err := l.recallAll(t.Context()); err != nil || f.n.Load() > n {
+			if err := l.RecallAll(t.Context()); err != nil || f.n.Load() > n {
 				t.Errorf("lost %d: it is read again, %v", lost, err)
 			}
 		})
@@ -286,23 +287,23 @@ func TestRecallWithoutLostMessages(t *testing.T) {
 func TestSenderOfOldPrompt(t *testing.T) {
 	t.Parallel()
 	db := &segmentReads{Records: store.Memory()}
-	storeLog(t, db, slices.Repeat([]int{segmentSize}, 8), func(seq int64) logEvent {
+	storeLog(t, db, slices.Repeat([]int{SegmentSize}, 8), func(seq int64) Event {
 		if seq == 300 {
-			return logEvent{Event: api.Event{Type: api.EventPrompt, Prompt: &api.Prompt{ID: "old", By: "ada", Text: "hello", State: api.PromptQueued}}}
+			return Event{Event: api.Event{Type: api.EventPrompt, Prompt: &api.Prompt{ID: "old", By: "ada", Text: "hello", State: api.PromptQueued}}}
 		}
 		if seq == 310 {
-			return logEvent{Event: api.Event{Type: api.EventTurn, Turn: &api.Turn{Prompt: "old", State: api.PromptAnswered}}}
+			return Event{Event: api.Event{Type: api.EventTurn, Turn: &api.Turn{Prompt: "old", State: api.PromptAnswered}}}
 		}
 		return silentNote(seq)
 	})
 	l := openLog(t, db)
 	first := l.first
-	if p := l.sent(t.Context(), "old", true); p.By != "ada" || p.Text != "hello" {
+	if p := l.Sent(t.Context(), "old", true); p.By != "ada" || p.Text != "hello" {
 		t.Errorf("%+v", p)
 	}
 	for i := range 3 {
 		db.n.Store(0)
-		if p := l.sent(t.Context(), "of a program", true); p.By != "" {
+		if p := l.Sent(t.Context(), "of a program", true); p.By != "" {
 			t.Errorf("%+v", p)
 		}
 		if n := db.n.Load(); i > 0 && n > 0 {
@@ -310,7 +311,7 @@ func TestSenderOfOldPrompt(t *testing.T) {
 		}
 	}
 	db.n.Store(0)
-	if l.sent(t.Context(), "runs", false); db.n.Load() > 0 {
+	if l.Sent(t.Context(), "runs", false); db.n.Load() > 0 {
 		t.Error("a prompt that has not ended is searched for")
 	}
 	if l.first != first {

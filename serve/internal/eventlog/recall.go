@@ -1,28 +1,26 @@
-package serve
+package eventlog
 
 import (
 	"context"
 	"slices"
 	"time"
 
-	"github.com/claude-agent-go/claude/approval"
-	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// Tail is the end of a conversation's events, or of those before a given event. It
+// lastEvents is the end of a conversation's events, or of those before a given event. It
 // costs the same however long the conversation is.
-type Tail struct {
+type lastEvents struct {
 	Events []api.Event // the oldest first
-	Last   int64       // the number of the conversation's last event; Follow continues there
+	Last   int64       // the number of the conversation's last event; following continues there
 	More   bool        // there are older events
 	// Prompts are those of the conversation that have not ended.
 	Prompts []api.Prompt
 }
 
-// tail returns the last events before a number, of all if it is 0. The last of all stay in
+// Tail returns the last events before a number, of all if it is 0. The last of all stay in
 // memory, because an open page loads them again and again.
-func (l *eventLog) tail(ctx context.Context, before int64, limit int) (Tail, error) {
+func (l *Log) Tail(ctx context.Context, before int64, limit int) (lastEvents, error) {
 	limit = max(0, limit)
 	t, first := l.tailInMemory(before, limit)
 	if missing := limit - len(t.Events); before <= 0 && missing > 0 && first > 1 {
@@ -34,8 +32,8 @@ func (l *eventLog) tail(ctx context.Context, before int64, limit int) (Tail, err
 	if before > 0 {
 		first = min(first, before)
 	}
-	if missing := limit - len(t.Events); missing > 0 && first > 1 && l.older != nil {
-		old, err := l.older(ctx, l.key, first, missing, 0)
+	if missing := limit - len(t.Events); missing > 0 && first > 1 && l.Older != nil {
+		old, err := l.Older(ctx, l.key, first, missing, 0)
 		if err != nil {
 			return t, err
 		}
@@ -52,15 +50,15 @@ func (l *eventLog) tail(ctx context.Context, before int64, limit int) (Tail, err
 	if len(t.Events) > 0 {
 		begin = t.Events[0].Seq
 	}
-	t.More, t.Prompts = begin > 1, l.open()
+	t.More, t.Prompts = begin > 1, l.Open()
 	return t, nil
 }
 
 // tailInMemory returns those that are in memory, and the number of the first there.
-func (l *eventLog) tailInMemory(before int64, limit int) (Tail, int64) {
+func (l *Log) tailInMemory(before int64, limit int) (lastEvents, int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	t := Tail{Last: l.first + int64(len(l.events)) - 1}
+	t := lastEvents{Last: l.first + int64(len(l.events)) - 1}
 	end := len(l.events)
 	if before > 0 {
 		end = int(min(max(0, before-l.first), int64(end)))
@@ -77,8 +75,8 @@ const recallChunk = 1000
 
 // recall brings events back into memory, from a number on, but no more than a log keeps.
 // Those that cannot be read stay away, and all before them.
-func (l *eventLog) recall(ctx context.Context, from int64) error {
-	if l.older == nil {
+func (l *Log) recall(ctx context.Context, from int64) error {
+	if l.Older == nil {
 		return nil
 	}
 	select {
@@ -92,7 +90,7 @@ func (l *eventLog) recall(ctx context.Context, from int64) error {
 		if events <= 0 {
 			return nil
 		}
-		old, err := l.older(ctx, l.key, first, events, bytes)
+		old, err := l.Older(ctx, l.key, first, events, bytes)
 		if err != nil {
 			return err
 		}
@@ -106,7 +104,7 @@ func (l *eventLog) recall(ctx context.Context, from int64) error {
 
 // room returns the number of the first event in memory, and how many events and bytes
 // may come before it, from a number on.
-func (l *eventLog) room(from int64) (first int64, events, bytes int) {
+func (l *Log) room(from int64) (first int64, events, bytes int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	bytes = keepBytes - l.bytes
@@ -116,34 +114,43 @@ func (l *eventLog) room(from int64) (first int64, events, bytes int) {
 	return l.first, int(min(l.first-max(1, from), int64(keepEvents-len(l.events)), recallChunk)), bytes
 }
 
-// recallAll brings back all that a log keeps.
-func (l *eventLog) recallAll(ctx context.Context) error { return l.recall(ctx, 1) }
+// RecallAfter brings back the events after a number, if a log keeps so many.
+func (l *Log) RecallAfter(ctx context.Context, after int64) error {
+	if last := l.LastSeq(); after >= last || last-after > keepEvents {
+		return nil
+	}
+	return l.recall(ctx, after+1)
+}
 
-// recallSince brings back the events since a time, if some may be out of memory.
-func (l *eventLog) recallSince(ctx context.Context, since time.Time) error {
+// RecallAll brings back all that a log keeps.
+func (l *Log) RecallAll(ctx context.Context) error { return l.recall(ctx, 1) }
+
+// RecallSince brings back the events since a time, if some may be out of memory.
+func (l *Log) RecallSince(ctx context.Context, since time.Time) error {
 	l.mu.Lock()
-	have := l.first <= 1 || len(l.events) > 0 && l.events[0].At.Before(since.Add(-clockSkew))
+	have := l.first <= 1 || len(l.events) > 0 && l.events[0].At.Before(since.Add(-ClockSkew))
 	l.mu.Unlock()
 	if have {
 		return nil
 	}
-	return l.recallAll(ctx)
+	return l.RecallAll(ctx)
 }
 
-// recallApproval brings back what the log knows about an approval.
-func (l *eventLog) recallApproval(ctx context.Context, q *approval.Question) error {
+// RecallApproval brings back what the log knows about an approval that was asked at a
+// time.
+func (l *Log) RecallApproval(ctx context.Context, id string, asked time.Time) error {
 	l.mu.Lock()
-	_, known := l.approvals[q.ID]
+	_, known := l.approvals[id]
 	l.mu.Unlock()
 	if known {
 		return nil
 	}
-	return l.recallSince(ctx, q.Asked)
+	return l.RecallSince(ctx, asked)
 }
 
-// sent returns a prompt as it was sent, or as far as the log knows it. A log that has
+// Sent returns a prompt as it was sent, or as far as the log knows it. A log that has
 // forgotten it is searched once.
-func (l *eventLog) sent(ctx context.Context, id string, ended bool) api.Prompt {
+func (l *Log) Sent(ctx context.Context, id string, ended bool) api.Prompt {
 	l.mu.Lock()
 	p, first := l.prompts[id], l.first
 	search := ended && p.By == "" && p.Text == "" && !slices.Contains(l.unsent, id) // those that have not ended are known
@@ -170,33 +177,3 @@ func (l *eventLog) sent(ctx context.Context, id string, ended bool) api.Prompt {
 // keepUnsent is how many prompts a log remembers that it does not have, because a program
 // has given them to the fleet itself.
 const keepUnsent = 1000
-
-// before returns events of a log from before a number, at most limit of them, the oldest
-// first. It reads no more of a long log than of a short one. Messages that the transcript
-// has lost have no text, nor have the oldest if all take more than some bytes; 0 means
-// that there is no limit.
-func (r *reader) before(ctx context.Context, key string, first int64, limit, bytes int) ([]logEvent, error) {
-	walk, err := r.book.walk(ctx, key)
-	if err != nil || limit <= 0 {
-		return nil, err
-	}
-	var events []logEvent
-	after := "" // the last message before them
-	for stored, err := range walk.backward(ctx, first) {
-		if err != nil {
-			return nil, err
-		}
-		begin := max(0, len(stored)-(limit-len(events)))
-		some := make([]logEvent, 0, len(stored)-begin+len(events))
-		for i := range stored[begin:] {
-			some = append(some, stored[begin+i].event())
-		}
-		events = append(some, events...)
-		if len(events) == limit {
-			if after = lastCursor(stored[:begin]); after != "" {
-				break
-			}
-		}
-	}
-	return events, r.texts(ctx, key, fleet.Cursor(after), events, bytes)
-}

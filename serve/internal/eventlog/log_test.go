@@ -1,4 +1,4 @@
-package serve
+package eventlog
 
 import (
 	"fmt"
@@ -14,38 +14,38 @@ import (
 // its events in memory are about.
 func TestLogForgets(t *testing.T) {
 	t.Parallel()
-	l := newEventLog("ada/1", logStore{}, always, func(string) {})
+	l := New("ada/1", Store{}, Hooks{Exists: always, Touched: func(string) {}})
 	open := api.Prompt{ID: "open", State: api.PromptRunning, Text: "still at it"}
-	l.add(logEvent{Event: api.Event{Type: api.EventPrompt, Prompt: &open}})
-	l.add(logEvent{Event: api.Event{Type: api.EventApproval, Approval: &api.ApprovalNote{ID: "open", State: api.ApprovalPending}}})
+	l.add(Event{Event: api.Event{Type: api.EventPrompt, Prompt: &open}})
+	l.add(Event{Event: api.Event{Type: api.EventApproval, Approval: &api.ApprovalNote{ID: "open", State: api.ApprovalPending}}})
 	for i := range keepEvents {
 		id := fmt.Sprint(i)
-		l.add(logEvent{Event: api.Event{Type: api.EventPrompt, Prompt: &api.Prompt{ID: id, State: api.PromptQueued}}})
-		l.add(logEvent{Event: api.Event{Type: api.EventApproval, Approval: &api.ApprovalNote{ID: id, State: api.ApprovalPending}}})
-		l.add(logEvent{Event: api.Event{Type: api.EventApproval, Approval: &api.ApprovalNote{ID: id, State: api.ApprovalAllowed, Outcome: "ran"}}})
-		l.add(logEvent{Event: api.Event{Type: api.EventTurn, Turn: &api.Turn{Prompt: id, State: api.PromptAnswered}}})
+		l.add(Event{Event: api.Event{Type: api.EventPrompt, Prompt: &api.Prompt{ID: id, State: api.PromptQueued}}})
+		l.add(Event{Event: api.Event{Type: api.EventApproval, Approval: &api.ApprovalNote{ID: id, State: api.ApprovalPending}}})
+		l.add(Event{Event: api.Event{Type: api.EventApproval, Approval: &api.ApprovalNote{ID: id, State: api.ApprovalAllowed, Outcome: "ran"}}})
+		l.add(Event{Event: api.Event{Type: api.EventTurn, Turn: &api.Turn{Prompt: id, State: api.PromptAnswered}}})
 	}
 	// Each has four events, of which some of the oldest may be gone.
 	if most := keepEvents/4 + 2; len(l.prompts) > most || len(l.approvals) > most {
 		t.Errorf("%d prompts and %d approvals are known", len(l.prompts), len(l.approvals))
 	}
-	if got := l.open(); !slices.Equal(got, []api.Prompt{open}) {
+	if got := l.Open(); !slices.Equal(got, []api.Prompt{open}) {
 		t.Errorf("open are %+v", got)
 	}
-	if got := l.unsettled(); !slices.Equal(got, []string{"open"}) {
+	if got := l.Unsettled(); !slices.Equal(got, []string{"open"}) {
 		t.Errorf("unsettled are %q", got)
 	}
 	if _, known := l.prompts["0"]; known {
 		t.Fatal("the first prompt is not forgotten")
 	}
 	for _, id := range []string{"0", fmt.Sprint(keepEvents - 1)} { // forgotten, and not
-		var h logHead
+		var h Head
 		late := fleet.Ticket{Prompt: id, Status: fleet.PromptAnswered, Cost: fleet.Ledger{USD: 1, Turns: 1}}
 		if got := l.advance(&h, &late, fleet.Ledger{}); got != nil || h.Days != nil {
 			t.Errorf("the turn of prompt %s is written again: %+v, costs %+v", id, got, h.Days)
 		}
 	}
-	if got := l.advance(&logHead{}, &fleet.Ticket{Prompt: "open", Status: fleet.PromptAnswered}, fleet.Ledger{}); len(got) != 1 {
+	if got := l.advance(&Head{}, &fleet.Ticket{Prompt: "open", Status: fleet.PromptAnswered}, fleet.Ledger{}); len(got) != 1 {
 		t.Errorf("the turn of the open prompt: %+v", got)
 	}
 	last := fmt.Sprint(keepEvents - 1)
@@ -55,8 +55,8 @@ func TestLogForgets(t *testing.T) {
 }
 
 // said is an event of a message, as another process has stored it or as it was read.
-func said(i int, text string) logEvent {
-	e := logEvent{Event: api.Event{Type: api.EventMessage, Seq: int64(i)}, cursor: fmt.Sprint("at ", i)}
+func said(i int, text string) Event {
+	e := Event{Event: api.Event{Type: api.EventMessage, Seq: int64(i)}, cursor: fmt.Sprint("at ", i)}
 	if text != "" {
 		e.Message = []byte(text)
 	}
@@ -68,7 +68,7 @@ func said(i int, text string) logEvent {
 // none is taken for a new one.
 func TestLogForgetsMessages(t *testing.T) {
 	t.Parallel()
-	l := newEventLog("ada/1", logStore{}, always, func(string) {})
+	l := New("ada/1", Store{}, Hooks{Exists: always, Touched: func(string) {}})
 	const more = 100
 	for i := 1; i <= keepEvents+more; i++ {
 		l.add(said(i, "hello"))
@@ -77,7 +77,7 @@ func TestLogForgetsMessages(t *testing.T) {
 		t.Errorf("%d messages are known, reading begins at %q", len(l.cursors), l.begin)
 	}
 
-	l = newEventLog("ada/1", logStore{}, always, func(string) {})
+	l = New("ada/1", Store{}, Hooks{Exists: always, Touched: func(string) {}})
 	for i := 1; i <= keepEvents+more; i++ {
 		l.add(said(i, ""))
 	}
@@ -105,12 +105,12 @@ func TestOpenInOldSegment(t *testing.T) {
 	noteEvent(t, l, api.Event{Type: api.EventPrompt, Prompt: &second})
 	first.State = api.PromptRunning
 	noteEvent(t, l, api.Event{Type: api.EventPrompt, Prompt: &first})
-	batch := make([]logEvent, segmentSize)
+	batch := make([]Event, SegmentSize)
 	for i := range batch {
-		batch[i] = logEvent{Event: api.Event{Type: api.EventNotice, Notice: &api.Notice{Text: "n"}}}
+		batch[i] = Event{Event: api.Event{Type: api.EventNotice, Notice: &api.Notice{Text: "n"}}}
 	}
-	for range keepEvents/segmentSize + 2 {
-		if err := l.append(t.Context(), func(*logHead) []logEvent { return slices.Clone(batch) }); err != nil {
+	for range keepEvents/SegmentSize + 2 {
+		if err := l.append(t.Context(), func(*Head) []Event { return slices.Clone(batch) }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -119,7 +119,7 @@ func TestOpenInOldSegment(t *testing.T) {
 		if l.first == 1 {
 			t.Fatal("everything is kept")
 		}
-		return l.open()
+		return l.Open()
 	}
 	if got, want := open(), []api.Prompt{first, second}; !slices.Equal(got, want) {
 		t.Errorf("open are %+v, want %+v", got, want)

@@ -1,4 +1,4 @@
-package serve
+package eventlog
 
 import (
 	"slices"
@@ -120,7 +120,7 @@ type seen struct {
 
 // news returns what a reader has not been sent yet: all blocks at first and after it
 // has lost its position, and then the additions to each.
-func (t *liveText) news(s *seen) []logEvent {
+func (t *liveText) news(s *seen) []Event {
 	open := t.open()
 	if len(open) == 0 {
 		*s = seen{message: t.message, lengths: map[int]int{}}
@@ -131,18 +131,18 @@ func (t *liveText) news(s *seen) []logEvent {
 		for _, b := range open {
 			s.lengths[b.Block] = len(b.Text)
 		}
-		return []logEvent{{Event: api.Event{Type: api.EventPartial, Partial: open}, before: t.before()}}
+		return []Event{{Event: api.Event{Type: api.EventPartial, Partial: open}, Before: t.before()}}
 	}
-	var events []logEvent
+	var events []Event
 	for _, b := range open {
 		had := s.lengths[b.Block]
 		if had == len(b.Text) {
 			continue
 		}
 		s.lengths[b.Block] = len(b.Text)
-		events = append(events, logEvent{Event: api.Event{Type: api.EventDelta, Delta: &api.Delta{
+		events = append(events, Event{Event: api.Event{Type: api.EventDelta, Delta: &api.Delta{
 			Message: b.Message, Block: b.Block, Kind: b.Kind, Offset: units(b.Text[:had]), Text: b.Text[had:],
-		}}, before: t.before()})
+		}}, Before: t.before()})
 	}
 	return events
 }

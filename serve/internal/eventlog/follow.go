@@ -1,4 +1,4 @@
-package serve
+package eventlog
 
 import (
 	"context"
@@ -16,11 +16,11 @@ const (
 	eventPause = 100 * time.Millisecond
 )
 
-// follow yields the events after a number, then [api.EventSynced], and then new events,
+// Follow yields the events after a number, then [api.EventSynced], and then new events,
 // until ctx ends. A position that the log does not have yields [api.EventReset] and
 // ends. Nothing waits for a reader: a slow one gets more at a time.
-func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[logEvent] {
-	return func(yield func(logEvent) bool) {
+func (l *Log) Follow(ctx context.Context, after int64) iter.Seq[Event] {
+	return func(yield func(Event) bool) {
 		synced := false
 		var text seen
 		var quiet time.Time // no live text before
@@ -28,7 +28,7 @@ func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[logEvent] {
 		for {
 			v := l.view(after, &text, synced && time.Now().Before(quiet))
 			if v.lost {
-				yield(logEvent{Event: api.Event{Type: api.EventReset, Reason: "the server does not keep events from that place on: load the conversation again"}})
+				yield(Event{Event: api.Event{Type: api.EventReset, Reason: "the server does not keep events from that place on: load the conversation again"}})
 				return
 			}
 			for _, e := range v.events {
@@ -41,7 +41,7 @@ func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[logEvent] {
 				rest = time.Now().Add(eventPause)
 			}
 			if !synced && !v.more {
-				if synced = true; !yield(logEvent{Event: api.Event{Type: api.EventSynced}}) {
+				if synced = true; !yield(Event{Event: api.Event{Type: api.EventSynced}}) {
 					return
 				}
 			}
@@ -56,12 +56,12 @@ func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[logEvent] {
 				return
 			case v.more:
 			case v.closed != "":
-				yield(logEvent{Event: api.Event{Type: api.EventBye, Reason: v.closed}})
+				yield(Event{Event: api.Event{Type: api.EventBye, Reason: v.closed}})
 				return
 			case v.held:
-				waitTurn(ctx, nil, time.Until(quiet))
+				pause(ctx, time.Until(quiet))
 			case time.Now().Before(rest):
-				waitTurn(ctx, nil, time.Until(rest))
+				pause(ctx, time.Until(rest))
 			default:
 				select {
 				case <-ctx.Done():
@@ -75,8 +75,8 @@ func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[logEvent] {
 
 // view holds what a reader finds at its position.
 type view struct {
-	events  []logEvent
-	text    []logEvent
+	events  []Event
+	text    []Event
 	more    bool // there are more events
 	held    bool // live text is held back until later
 	lost    bool
@@ -87,7 +87,7 @@ type view struct {
 // viewSize is how many events a reader takes at a time.
 const viewSize = 256
 
-func (l *eventLog) view(after int64, text *seen, quiet bool) view {
+func (l *Log) view(after int64, text *seen, quiet bool) view {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	v := view{closed: l.closed, changed: l.changed}
@@ -111,4 +111,14 @@ func (l *eventLog) view(after int64, text *seen, quiet bool) view {
 		v.text = l.writingOn.news(text)
 	}
 	return v
+}
+
+// pause waits, but not for longer than ctx lasts.
+func pause(ctx context.Context, atMost time.Duration) {
+	t := time.NewTimer(atMost)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
 }

@@ -1,4 +1,4 @@
-package serve
+package eventlog
 
 import (
 	"cmp"
@@ -84,8 +84,8 @@ func plainModel(name string) string {
 	return plain
 }
 
-// use returns what users see, nil as long as it is not known.
-func (c *contextNote) use() *api.ContextUse {
+// Use returns what users see, nil as long as it is not known.
+func (c *contextNote) Use() *api.ContextUse {
 	window := c.Windows[plainModel(c.Model)]
 	if c.Tokens <= 0 || window <= 0 {
 		return nil

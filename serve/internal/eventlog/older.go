@@ -1,4 +1,4 @@
-package serve
+package eventlog
 
 import (
 	"context"
@@ -19,7 +19,7 @@ const (
 // older returns a page of stored messages from before the first event in memory, the
 // oldest first, and whether there are more in the direction of the query. Their texts
 // come from the transcript; a message that it has lost has none.
-func (r *reader) older(ctx context.Context, key string, first int64, q api.MessageQuery, limit int) (events []logEvent, more bool, err error) {
+func (r *Reader) older(ctx context.Context, key string, first int64, q api.MessageQuery, limit int) (events []Event, more bool, err error) {
 	if q.Before > 0 {
 		first = min(first, q.Before)
 	}
@@ -67,7 +67,7 @@ func (r *reader) older(ctx context.Context, key string, first int64, q api.Messa
 }
 
 // messagesOf returns the messages among stored events.
-func messagesOf(stored []storedEvent) (events []logEvent) {
+func messagesOf(stored []Stored) (events []Event) {
 	for i := range stored {
 		if stored[i].Type == api.EventMessage {
 			events = append(events, stored[i].event())
@@ -82,7 +82,7 @@ var errLost = errors.New("the transcript does not have the message")
 // texts fills in the texts of the messages among events, which the transcript has after
 // a cursor. A message that the transcript has lost stays without one. If all together
 // take more bytes than the limit, the oldest also do; 0 means that there is no limit.
-func (r *reader) texts(ctx context.Context, key string, after fleet.Cursor, events []logEvent, limit int) error {
+func (r *Reader) texts(ctx context.Context, key string, after fleet.Cursor, events []Event, limit int) error {
 	missing := make(map[string]int)
 	var last fleet.Cursor
 	for i := range events {
@@ -127,7 +127,7 @@ func (r *reader) texts(ctx context.Context, key string, after fleet.Cursor, even
 // textWindow gives events their texts, in order, and takes the oldest away again when all
 // together are too large.
 type textWindow struct {
-	events []logEvent
+	events []Event
 	limit  int // of bytes; 0: none
 	bytes  int
 	oldest int
@@ -140,4 +140,34 @@ func (w *textWindow) put(i int, text []byte) {
 		w.bytes -= len(w.events[w.oldest].Message)
 		w.events[w.oldest].Message = nil
 	}
+}
+
+// Before returns events of a log from before a number, at most limit of them, the oldest
+// first. It reads no more of a long log than of a short one. Messages that the transcript
+// has lost have no text, nor have the oldest if all take more than some bytes; 0 means
+// that there is no limit.
+func (r *Reader) Before(ctx context.Context, key string, first int64, limit, bytes int) ([]Event, error) {
+	walk, err := r.book.walk(ctx, key)
+	if err != nil || limit <= 0 {
+		return nil, err
+	}
+	var events []Event
+	after := "" // the last message before them
+	for stored, err := range walk.backward(ctx, first) {
+		if err != nil {
+			return nil, err
+		}
+		begin := max(0, len(stored)-(limit-len(events)))
+		some := make([]Event, 0, len(stored)-begin+len(events))
+		for i := range stored[begin:] {
+			some = append(some, stored[begin+i].event())
+		}
+		events = append(some, events...)
+		if len(events) == limit {
+			if after = lastCursor(stored[:begin]); after != "" {
+				break
+			}
+		}
+	}
+	return events, r.texts(ctx, key, fleet.Cursor(after), events, bytes)
 }
