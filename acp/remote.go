@@ -27,6 +27,7 @@ type RemoteServer interface {
 	Change(ctx context.Context, id string, ch api.Change) (api.Conversation, error)
 	Delete(ctx context.Context, id string) error
 	Messages(ctx context.Context, id string, q api.MessageQuery) (api.List[api.Message], error)
+	Commands(ctx context.Context, id string) ([]api.Command, error)
 	Send(ctx context.Context, id string, p api.NewPrompt) (api.Prompt, error)
 	Prompts(ctx context.Context, id string) ([]api.Prompt, error)
 	Prompt(ctx context.Context, id, prompt string) (api.Prompt, error)
@@ -194,7 +195,7 @@ func (r *Remote) Fork(ctx context.Context, e *Editor, req *schema.ResumeSessionR
 		return nil, problem(err)
 	}
 	s := r.open(e, &info, own, len(req.MCPServers) > 0)
-	s.knows = true
+	s.knows, s.like = true, old.ID
 	return s, nil
 }
 

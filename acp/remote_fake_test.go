@@ -29,6 +29,7 @@ type scriptedServer struct {
 	cut     func() error // why nothing can be read
 
 	mu          sync.Mutex
+	commands    map[string][]api.Command // by conversation
 	changed     chan struct{}
 	events      []api.Event // the first has number 1
 	forgotten   int64       // places before it are not kept
@@ -103,6 +104,12 @@ func (s *scriptedServer) Messages(_ context.Context, _ string, q api.MessageQuer
 		}
 	}
 	return list, nil
+}
+
+func (s *scriptedServer) Commands(_ context.Context, id string) ([]api.Command, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.commands[id], nil
 }
 
 func (s *scriptedServer) Send(ctx context.Context, _ string, p api.NewPrompt) (api.Prompt, error) {

@@ -29,9 +29,10 @@ type remoteSession struct {
 	server  RemoteServer
 	preset  api.PresetInfo
 	log     *slog.Logger
-	after   int64 // the event to follow it from
-	ignores bool  // MCP servers of the editor
-	knows   bool  // the editor knows what was copied, or does not want to see it
+	after   int64  // the event to follow it from
+	ignores bool   // MCP servers of the editor
+	like    string // the conversation whose commands it shows when it is opened: for a copy, the original
+	knows   bool   // the editor knows what was copied, or does not want to see it
 
 	machine *translate.Machine // of the follower
 	text    remoteText         // of the follower
@@ -45,6 +46,7 @@ type remoteSession struct {
 	mu          sync.Mutex
 	mode, model string
 	title       string
+	commands    []api.Command         // that the editor knows
 	own         map[string]*ownPrompt // that have not ended
 	turn        *remoteTurn           // that runs, else nil
 	moved       chan struct{}         // closed when an own prompt has come further; nil: no one waits
@@ -78,7 +80,7 @@ type remoteEnd struct {
 // open returns a session that is not followed yet.
 func (r *Remote) open(e *Editor, info *api.ServerInfo, own api.Conversation, servers bool) *remoteSession {
 	s := &remoteSession{
-		id: schema.SessionID(own.ID), editor: e, server: r.Server, log: r.Logger, after: own.LastSeq, ignores: servers,
+		id: schema.SessionID(own.ID), editor: e, server: r.Server, log: r.Logger, after: own.LastSeq, ignores: servers, like: own.ID,
 		machine: newMachine(e, own.Dir), done: make(chan struct{}), mode: own.Mode, model: own.Model, title: own.Title, own: make(map[string]*ownPrompt),
 		prompts: openPrompts{user: info.User.Name, foreign: own.Shared || own.Owner != info.User.Name},
 	}
@@ -105,13 +107,14 @@ func (s *remoteSession) Modes() *schema.SessionModeState { return s.chosen().sta
 
 func (s *remoteSession) Config() []schema.SessionConfigOption { return s.chosen().options() }
 
-// Opened begins to follow the conversation.
+// Opened lists the commands and begins to follow the conversation.
 func (s *remoteSession) Opened(ctx context.Context) {
 	if s.ignores {
 		s.send(ctx, schema.SessionUpdate{AgentMessageChunk: &schema.ContentChunk{
 			Content: translate.TextBlock("The MCP servers of this editor are not used: the conversation runs on a server, which has its own."),
 		}})
 	}
+	s.showCommands(s.like)
 	s.follow()
 }
 
@@ -146,10 +149,14 @@ func (s *remoteSession) take(e *api.Event) {
 	case api.EventPrompt:
 		s.prompted(e.Prompt)
 		s.asks.askLeft(e.Prompt)
+		if e.Prompt.State == api.PromptRunning {
+			s.showCommands(string(s.id))
+		}
 	case api.EventTurn:
 		s.text.ended()
 		s.send(ctx, s.settled()...)
 		s.finish(e.Turn.Prompt, remoteEnd{turn: e.Turn})
+		s.showCommands(string(s.id)) // after the end, which does not wait for it
 	case api.EventApproval:
 		if e.Approval.State == api.ApprovalPending {
 			s.asks.ask(e.Approval.ID)

@@ -61,6 +61,11 @@ func (s *userServer) Messages(ctx context.Context, id string, q api.MessageQuery
 	return as(s, func(u api.User) (api.List[api.Message], error) { return s.service.Messages(ctx, u, id, q) })
 }
 
+func (s *userServer) Commands(ctx context.Context, id string) ([]api.Command, error) {
+	list, err := as(s, func(u api.User) (api.List[api.Command], error) { return s.service.Commands(ctx, u, id) })
+	return list.Items, err
+}
+
 func (s *userServer) Send(ctx context.Context, id string, p api.NewPrompt) (api.Prompt, error) {
 	return as(s, func(u api.User) (api.Prompt, error) { return s.service.Send(ctx, u, id, p) })
 }

@@ -107,11 +107,12 @@ type bridge struct {
 	asked   chan string // the titles of the calls
 	answers chan schema.PermissionOptionID
 	said    chan string
+	listed  chan []string // slash commands, as often as they were told
 }
 
 func (s *realServer) bridge(t *testing.T) *bridge {
 	t.Helper()
-	b := &bridge{cmd: exec.CommandContext(t.Context(), built(t), "acp", "--connect", s.url), asked: make(chan string, 10), answers: make(chan schema.PermissionOptionID, 10), said: make(chan string, 10_000)}
+	b := &bridge{cmd: exec.CommandContext(t.Context(), built(t), "acp", "--connect", s.url), asked: make(chan string, 10), answers: make(chan schema.PermissionOptionID, 10), said: make(chan string, 10_000), listed: make(chan []string, 100)}
 	b.cmd.Env, b.cmd.Dir, b.cmd.WaitDelay = append([]string{serverToken + "=" + s.token}, s.env...), s.dir, 10*time.Second
 	stdin, err1 := b.cmd.StdinPipe()
 	stdout, err2 := b.cmd.StdoutPipe()
@@ -137,6 +138,13 @@ func (s *realServer) bridge(t *testing.T) *bridge {
 		OnUpdate: func(_ schema.SessionID, up schema.SessionUpdate) {
 			if up.AgentMessageChunk != nil {
 				b.said <- up.AgentMessageChunk.Content.Text.Text
+			}
+			if list := up.AvailableCommandsUpdate; list != nil {
+				var names []string
+				for _, c := range list.AvailableCommands {
+					names = append(names, c.Name)
+				}
+				b.listed <- names
 			}
 		},
 	})
