@@ -180,6 +180,10 @@ func (s *remoteSession) said(line []byte, replayed bool) []schema.SessionUpdate 
 		return nil // the lines of a copy reach its events one by one after it was made
 	}
 	switch m := m.(type) {
+	case *message.LocalCommandOutput:
+		return []schema.SessionUpdate{textUpdate(m.UUID, api.BlockText, m.Content)}
+	case *message.CompactBoundary:
+		return s.compacted(m)
 	case *message.Assistant:
 		// Texts are shown by their own machine, which knows what was live.
 		s.machine.Add(&message.StreamEvent{EventType: message.EventMessageStart, MessageID: m.ID, Model: m.Model})

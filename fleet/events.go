@@ -19,9 +19,10 @@ type ConversationEvent struct {
 	// Cursor is the place behind a stored event, for the next Events. A live event has
 	// none.
 	Cursor Cursor
-	// Message is a [*message.User] or a [*message.Assistant] if the event is stored;
-	// IsSynthetic marks lines that the CLI wrote and no person did, such as "[Request
-	// interrupted by user]". A live message is a [*message.StreamEvent], which begins a
+	// Message is a [*message.User] or a [*message.Assistant] if the event is stored, a
+	// [*message.LocalCommandOutput] with what a slash command has printed for people, or
+	// the [*message.CompactBoundary] of a compaction. IsSynthetic marks lines of a user
+	// that the CLI wrote and no person did, such as "[Request interrupted by user]". A live message is a [*message.StreamEvent], which begins a
 	// content block or adds to it, or the [*message.Result] that ends a turn.
 	Message message.Message
 	// Session is the session that it was said in, and Entry its line in the
@@ -217,13 +218,18 @@ func (r *eventReader) count(m message.Message) (block int) {
 
 // said returns the message in a line of a transcript and the line, or nil if people see
 // nothing of it. A prompt that a running turn took in is in an attachment; it is
-// returned as the line of an ordinary prompt.
+// returned as the line of an ordinary prompt. What the CLI tells people and not the model
+// is returned as on its stream.
 func said(e store.Entry) (message.Message, store.Entry) {
 	kind := jsonx.Text(jsonx.Member(e, "type"))
 	if kind == "attachment" {
 		if prompt := transcript.TakenIn(e); prompt != nil {
 			kind, e = transcript.PromptType, prompt
 		}
+	}
+	if told := transcript.Told(e); told != nil {
+		m, _ := message.Decode(told)
+		return m, told
 	}
 	if kind != "user" && kind != "assistant" || string(jsonx.Member(e, "isMeta")) == "true" {
 		return nil, nil

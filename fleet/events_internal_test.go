@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -198,6 +199,22 @@ func TestMetaLinesAreNotShown(t *testing.T) {
 		if m, e := said(line(meta)); (m != nil) != shown || (e != nil) != shown {
 			t.Errorf("with %s: %v", meta, m)
 		}
+	}
+}
+
+// People see what a command has printed for them, and that the context was compacted. The
+// line and the message are those of the CLI's stream.
+func TestToldLinesAreShown(t *testing.T) {
+	m, e := said(store.Entry(`{"type":"system","subtype":"local_command","content":"<local-command-stdout>7k tokens</local-command-stdout>","uuid":"1","sessionId":"s"}`))
+	if out, ok := m.(*message.LocalCommandOutput); !ok || out.Content != "7k tokens" || out.UUID != "1" || !strings.Contains(string(e), `"local_command_output"`) {
+		t.Errorf("%#v in %s", m, e)
+	}
+	m, e = said(store.Entry(`{"type":"system","subtype":"compact_boundary","compactMetadata":{"trigger":"auto","preTokens":103,"postTokens":28},"uuid":"2","sessionId":"s"}`))
+	if b, ok := m.(*message.CompactBoundary); !ok || b.Metadata.Trigger != "auto" || b.Metadata.PreTokens != 103 || b.Metadata.PostTokens != 28 || !strings.Contains(string(e), `"pre_tokens"`) {
+		t.Errorf("%#v in %s", m, e)
+	}
+	if m, e := said(store.Entry(`{"type":"system","subtype":"turn_duration","uuid":"3"}`)); m != nil || e != nil {
+		t.Errorf("another line is shown as %#v in %s", m, e)
 	}
 }
 

@@ -2,10 +2,12 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
 // TestRealACPConnectCommands is an editor whose program talks to a server with the real
@@ -32,6 +34,53 @@ func TestRealACPConnectCommands(t *testing.T) {
 	}
 	if again := <-two.listed; !slices.Equal(first, again) {
 		t.Errorf("loaded, it was told %q, want %q", again, first)
+	}
+	two.Close()
+}
+
+// told returns what an editor was shown of a slash command's output, with the titles, the
+// ends and the outputs of calls.
+func (b *bridge) told(id schema.SessionID) (texts string, calls []string) {
+	for _, up := range b.Updates(id) {
+		switch {
+		case up.AgentMessageChunk != nil:
+			texts += up.AgentMessageChunk.Content.Text.Text
+		case up.ToolCall != nil:
+			calls = append(calls, up.ToolCall.Title)
+		case up.ToolCallUpdate != nil && up.ToolCallUpdate.RawOutput == nil:
+			calls = append(calls, string(up.ToolCallUpdate.Status))
+		case up.ToolCallUpdate != nil:
+			calls = append(calls, jsonx.Text(jsonx.Member(up.ToolCallUpdate.RawOutput, "trigger")))
+		}
+	}
+	return texts, calls
+}
+
+// TestRealACPConnectCompacts is an editor whose program talks to a server with the real
+// CLI. It sees what /context prints for people alone, and that /compact has compacted the
+// conversation; the next editor sees both when it loads the conversation.
+func TestRealACPConnectCompacts(t *testing.T) {
+	s := newRealServer(t, []claudetest.Reply{claudetest.Say("Hello."), claudetest.Say("<summary>They said hello.</summary>"), claudetest.Say("More.")}, nil)
+	one := s.bridge(t)
+	id := one.New(t, s.dir)
+	for _, prompt := range []string{"Say hello.", "/context", "/compact", "More."} {
+		if got := <-one.begin(t, id, prompt); got != schema.StopReasonEndTurn {
+			t.Errorf("%s ended %s", prompt, got)
+		}
+	}
+	compaction := []string{"Compact conversation", "completed", "manual"}
+	live, calls := one.told(id)
+	if strings.Count(live, "## Context Usage") != 1 || strings.Contains(live, "local-command") || !slices.Equal(calls, compaction) {
+		t.Errorf("shown %q, and the calls %q", live, calls)
+	}
+	one.Close()
+
+	two := s.bridge(t)
+	if err := two.Call(t.Context(), schema.MethodAgentSessionLoad, schema.LoadSessionRequest{SessionID: id, Cwd: s.dir}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if loaded, calls := two.told(id); loaded != live || !slices.Equal(calls, compaction) {
+		t.Errorf("loaded, it was shown %q, and the calls %q; want %q", loaded, calls, live)
 	}
 	two.Close()
 }

@@ -163,11 +163,23 @@ func (t *timeline) message(e *api.Event, key string) {
 			it.Text, it.Rest = show.Text(text, maxText)
 			t.add(it)
 		}
+	case *message.LocalCommandOutput:
+		t.block(e, &message.TextBlock{Text: m.Content}, key, "")
+	case *message.CompactBoundary:
+		t.add(&item{Key: key, Kind: "notice", At: e.At, Text: compacted(&m.Metadata)})
 	case *message.Assistant:
 		for i, block := range m.Content {
 			t.block(e, block, fmt.Sprintf("%s-%d", key, i), agentOf(m))
 		}
 	}
+}
+
+// compacted says what a compaction has done.
+func compacted(m *message.CompactMetadata) string {
+	if m.PreTokens <= 0 || m.PostTokens <= 0 {
+		return "the context was compacted"
+	}
+	return fmt.Sprintf("the context was compacted: %d tokens became %d", m.PreTokens, m.PostTokens)
 }
 
 // agentOf names the subagent that a message comes from.

@@ -1,0 +1,66 @@
+package transcript
+
+import (
+	"strings"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+// Told returns the line of what the CLI tells people and not the model, as the CLI writes it
+// on its stream: the output of a slash command that ran without the model, and the boundary
+// of a compaction. It is nil for any other line.
+func Told(line []byte) []byte {
+	if jsonx.Text(jsonx.Member(line, "type")) != "system" || string(jsonx.Member(line, "isMeta")) == "true" {
+		return nil
+	}
+	out := []byte(`{"type":"system"`)
+	switch jsonx.Text(jsonx.Member(line, "subtype")) {
+	case "local_command":
+		out = append(out, `,"subtype":"local_command_output","content":`...)
+		out = jsonx.AppendText(out, commandOutput(jsonx.Text(jsonx.Member(line, "content"))))
+	case "compact_boundary":
+		out = append(out, `,"subtype":"compact_boundary","compact_metadata":{`...)
+		out = append(appendMembers(out, jsonx.Member(line, "compactMetadata"), metadataNames[:]), '}')
+	default:
+		return nil
+	}
+	return append(appendMembers(out, line, toldNames[:]), '}')
+}
+
+// renamed is a member of a line, and its name in a message of the stream.
+type renamed struct{ entry, message string }
+
+// metadataNames and toldNames are the members that a message of the stream has too.
+// forkedFrom, which it does not have, marks the lines of a copy.
+var (
+	metadataNames = [...]renamed{
+		{"trigger", "trigger"}, {"preTokens", "pre_tokens"}, {"postTokens", "post_tokens"},
+		{"durationMs", "duration_ms"}, {"cumulativeDroppedTokens", "cumulative_dropped_tokens"},
+	}
+	toldNames = [...]renamed{{"uuid", "uuid"}, {"sessionId", "session_id"}, {"timestamp", "timestamp"}, {"forkedFrom", "forkedFrom"}}
+)
+
+// appendMembers appends the members that an object has.
+func appendMembers(out, object []byte, names []renamed) []byte {
+	for _, n := range names {
+		if value := jsonx.Member(object, n.entry); value != nil {
+			if out[len(out)-1] != '{' {
+				out = append(out, ',')
+			}
+			out = append(append(append(append(out, '"'), n.message...), `":`...), value...)
+		}
+	}
+	return out
+}
+
+// commandOutput returns what a command has printed, without the marks that tell the model
+// whose output it is.
+func commandOutput(content string) string {
+	for _, stream := range [...]string{"stdout", "stderr"} {
+		inner, ok := strings.CutPrefix(content, "<local-command-"+stream+">")
+		if inner, closed := strings.CutSuffix(inner, "</local-command-"+stream+">"); ok && closed {
+			return inner
+		}
+	}
+	return content
+}
