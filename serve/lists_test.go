@@ -80,6 +80,7 @@ var listRoutes = map[string]listRoute{
 		},
 	},
 	"GET /v1/conversations/{id}/messages": {path: func(id string) string { return "/v1/conversations/" + id + "/messages" }}, // TestPagesOfMessagesMeanwhile
+	"GET /v1/conversations/{id}/commands": {path: func(id string) string { return "/v1/conversations/" + id + "/commands" }}, // it has no pages
 	"GET /v1/sessions":                    {path: func(string) string { return "/v1/sessions" }},                             // it has no pages
 }
 
