@@ -2,10 +2,12 @@ package fleet_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -21,7 +23,10 @@ func TestEventsLiveElsewhere(t *testing.T) {
 				r = newLossyRadio(seed)
 			}
 			db := store.Memory()
-			cli, answer := slowWriter()
+			answer := strings.Repeat("all work and no play", 100)
+			cli := claudetest.NewCLI(&claudetest.Script{Model: func(*claudetest.ModelCall) claudetest.Reply {
+				return claudetest.Say(answer).Chunks(10, 50*time.Millisecond) // it takes ten seconds
+			}})
 			client, worker := apart(t, db, cli, func(o *fleet.Options) {
 				partial(o)
 				o.Bus = r
@@ -35,6 +40,10 @@ func TestEventsLiveElsewhere(t *testing.T) {
 			for n := range pages {
 				go pages[n].follow(ctx, t, client, 0)
 				<-time.After(500 * time.Millisecond)
+				// Requests for the text are lost as well, and each is sent again half a second later.
+				for wait := 0; n == 1 && wait < 12 && pages[1].text() == ""; wait++ {
+					<-time.After(500 * time.Millisecond)
+				}
 				if n == 1 && pages[1].text() == "" {
 					t.Errorf("seed %d: a reader that joins in the middle of an answer sees nothing of it", seed)
 				}
