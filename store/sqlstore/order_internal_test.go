@@ -74,9 +74,11 @@ func TestOrderForgets(t *testing.T) {
 	if all := len(o.last) + len(o.before); all > 2*maxRemembered || all < maxRemembered {
 		t.Errorf("%d records are remembered", all)
 	}
+	highest := n - int64(len(o.last)+len(o.before)) // of those that were forgotten
 	last, _ := next()
 	for what, c := range map[string][]string{
 		"a late change of a record that was forgotten": {note("other", 2), "?"},
+		"one from just before the latest of those":     {note("other", highest-1), "?"},
 		"the next change of it":                        {note(first, n), fmt.Sprint(10 * n)},
 		"another one":                                  {note(last, n+1), fmt.Sprint(10 * (n + 1))},
 	} {
