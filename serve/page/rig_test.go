@@ -203,6 +203,8 @@ func (r *rig) reply(c *claudetest.ModelCall) claudetest.Reply {
 			return say("The build directory is gone.")
 		}
 		return call("rm", "Bash", map[string]string{"command": "rm -rf build && make all", "description": "Clean build"})
+	case strings.HasPrefix(c.Prompt, "Build") && n == 0: // the tool of the one above, with less input
+		return call("make", "Bash", map[string]string{"command": "make all"})
 	case strings.HasPrefix(c.Prompt, "Fix"):
 		switch {
 		case n == 0:

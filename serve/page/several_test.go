@@ -92,3 +92,28 @@ func TestDecideSeveral(t *testing.T) {
 		}
 	}
 }
+
+// Calls of one tool whose inputs have different members are not decided together, even if a
+// form says so.
+func TestDecideSeveralOfOneTool(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.begin("shop-api", "Clean up")
+	r.begin("shop-api", "Build it")
+	r.pending(2)
+	c := r.client(ada)
+	_, body := get(t, c, r.http.URL+"/")
+	var both []string
+	for _, found := range picks.FindAllStringSubmatch(body, -1) {
+		both = append(both, found[1])
+	}
+	reply, err := c.PostForm(r.http.URL+"/decide", url.Values{"decision": {"allow"}, "sure": {"1"}, "pick": both, "back": {"/"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, body := read(t, reply)
+	if len(both) != 2 || status != http.StatusBadRequest || !strings.Contains(body, "the same kind of input") {
+		t.Fatalf("%d calls: %d: %.1500s", len(both), status, body)
+	}
+	r.pending(2) // nothing was decided
+}
