@@ -1,7 +1,9 @@
 package fleet
 
 import (
+	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 )
@@ -16,4 +18,38 @@ func TestReplyWithoutLiveText(t *testing.T) {
 			t.Errorf("%v, %v", state, err)
 		}
 	})
+}
+
+// A request for live text is sent again until a reply comes. An instruction is sent once,
+// because a process that gets it twice carries it out twice.
+func TestInstructionIsSentOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		do          *instruction
+		least, most int
+	}{
+		"live text":   {nil, 2, 100},
+		"instruction": {&instruction{}, 1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				bus := new(counting)
+				p := newPeers(t.Context(), &Options{Bus: bus, Project: "p"}, new(sync.WaitGroup), nil)
+				if _, err := p.ask(t.Context(), request{Key: "ada", Do: c.do}); !errors.Is(err, ErrElsewhere) {
+					t.Error(err)
+				}
+				if bus.published < c.least || bus.published > c.most {
+					t.Errorf("it was sent %d times", bus.published)
+				}
+			})
+		})
+	}
+}
+
+// counting is a Bus that carries nothing, and counts what it was given.
+type counting struct{ published int }
+
+func (c *counting) Publish(string, []byte) { c.published++ }
+
+func (c *counting) Subscribe(context.Context, string, func([]byte)) (func(), error) {
+	return func() {}, nil
 }

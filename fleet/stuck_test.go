@@ -178,3 +178,30 @@ func TestHeldElsewhere(t *testing.T) {
 		}
 	})
 }
+
+// Cancelling a prompt behind the one at which a conversation is stuck does not free it.
+func TestCancelBehindStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newScripted()
+		elsewhere := open(t, db, cli, func(o *fleet.Options) { o.MaxLive = fleet.NoCLIs })
+		defer closeFleet(t, elsewhere)
+		first, second := send(t, elsewhere, "ada", "one"), send(t, elsewhere, "ada", "two")
+		here := open(t, db, cli, func(o *fleet.Options) {
+			o.Session = func(context.Context, string) (*claude.Options, error) { return nil, errors.New("no such repository") }
+		})
+		<-time.After(time.Minute)
+		closeFleet(t, here) // or it would be stuck again at once
+		if err := elsewhere.Cancel(t.Context(), "ada", second); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := elsewhere.Get(t.Context(), "ada"); err != nil || info.State != fleet.StateStuck {
+			t.Errorf("%+v, %v", info, err)
+		}
+		if o := outcome(t, elsewhere, "ada", first); o.Status != fleet.PromptStuck {
+			t.Errorf("the prompt at which it is stuck: %+v", o)
+		}
+		if o := outcome(t, elsewhere, "ada", second); o.Status != fleet.PromptCancelled {
+			t.Errorf("the one behind it: %+v", o)
+		}
+	})
+}

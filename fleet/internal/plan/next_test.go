@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 )
@@ -50,6 +51,24 @@ func TestProgressCountsOnce(t *testing.T) {
 	facts := Facts{Turns: map[string]Turn{"p": {Standing: Cut, Of: "p", Last: "m2"}}}
 	if got, want := Next(State{Prompts: []Prompt{p}, Transcript: facts}, Rules{Attempts: 3, Resets: 20}), changes(Stick{"p"}); !reflect.DeepEqual(got, want) {
 		t.Errorf("after all attempts: %+v, want %+v", got, want)
+	}
+}
+
+// Progress restarts the count as often as the rules allow, and not once more.
+func TestProgressCountsSoOften(t *testing.T) {
+	rules, p := Rules{Attempts: 3, Resets: 2}, Prompt{ID: "p", Sent: true, Begun: 1}
+	for i, begun := range []int{1, 1, 2, 3, 0} {
+		facts := Facts{Turns: map[string]Turn{"p": {Standing: Cut, Of: "p", Last: fmt.Sprint("m", i)}}}
+		d := Next(State{Prompts: []Prompt{p}, Transcript: facts}, rules)
+		if begun == 0 {
+			if want := changes(Stick{"p"}); !reflect.DeepEqual(d, want) {
+				t.Errorf("after all attempts: %+v, want %+v", d, want)
+			}
+			return
+		}
+		if p = d.Prompt; d.Step != Resume || p.Begun != begun {
+			t.Fatalf("look %d: %+v, want %d attempts", i, d, begun)
+		}
 	}
 }
 
