@@ -14,6 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/acp/acptest"
 	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // 500 editors begin a session of a CLI, prompt and vanish in the middle of the answer.
@@ -73,7 +74,7 @@ func TestManyVanishFromCLIs(t *testing.T) {
 	}
 	many(25) // what is made once
 	goroutines, heap := used()
-	many(500)
+	many(long.Pick(100, 500))
 	var now int
 	var left uint64
 	for begin := time.Now(); time.Since(begin) < 10*time.Second; runtime.Gosched() {

@@ -141,7 +141,9 @@ func oddUUIDs(s *subject) {
 func largestEntry(s *subject) {
 	k := s.session()
 	const head, tail = `{"uuid":"big","pad":"`, `"}`
-	e := append(append(append(make([]byte, 0, store.MaxEntry+1), head...), bytes.Repeat([]byte("x"), store.MaxEntry-len(head)-len(tail))...), tail...)
+	e := bytes.Repeat([]byte("x"), store.MaxEntry+len(tail))[:store.MaxEntry] // with room for one that is too large
+	copy(e, head)
+	copy(e[len(e)-len(tail):], tail)
 	if err := s.Append(s.t.Context(), k, store.Batch{Entries: []store.Entry{store.Entry(line("a")), e, store.Entry(line("b"))}}); err != nil {
 		s.t.Fatalf("%.300v", err)
 	}
@@ -150,7 +152,7 @@ func largestEntry(s *subject) {
 		s.t.Fatalf("%d entries came back, or others", len(got))
 	}
 	e[len(e)-2] = 'x'
-	err := s.Append(s.t.Context(), k, store.Batch{Entries: []store.Entry{append(e, `"}`...)}})
+	err := s.Append(s.t.Context(), k, store.Batch{Entries: []store.Entry{append(e, tail...)}})
 	s.wantsError("an entry that is too large", err, store.ErrInvalid)
 }
 
