@@ -28,12 +28,12 @@ func TestInstructionIsSentOnce(t *testing.T) {
 		least, most int
 	}{
 		"live text":   {nil, 2, 100},
-		"instruction": {&instruction{}, 1, 1},
+		"instruction": {&instruction{Delete: true}, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				bus := new(counting)
-				p := newPeers(t.Context(), &Options{Bus: bus, Project: "p"}, new(sync.WaitGroup), nil)
+				p := newPeers(t.Context(), &Options{Bus: bus, Project: "p"}, new(sync.WaitGroup), nil, nil)
 				if _, err := p.ask(t.Context(), request{Key: "ada", Do: c.do}); !errors.Is(err, ErrElsewhere) {
 					t.Error(err)
 				}
