@@ -610,6 +610,7 @@ func TestSuggestions(t *testing.T) {
 	}{
 		{"Bash", `{"command":"make all"}`, nil, []string{"Bash(make all)"}},
 		{"Bash", `{"command":"rm *"}`, nil, nil},
+		{"Bash", `{"command":"find . -name '*.go'"}`, nil, nil}, // as a rule it would be a pattern
 		{"Bash", `{"command":"make all"}`, []permission.Update{
 			permission.AllowRule("Bash", "make:*", permission.ToSession), permission.AllowRule("Bash", "make all", permission.ToSession), permission.AllowRule("Bash", "", permission.ToSession),
 			permission.AllowRule("Bash", "go test", permission.ToSession), permission.DenyRule("Bash", "make all", permission.ToSession),

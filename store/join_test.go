@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -91,6 +92,10 @@ func (s *tapped) Acquire(ctx context.Context, project, name, owner string, ttl t
 
 func (s *tapped) Renew(ctx context.Context, l store.Lease) error {
 	return s.call("Renew", func() error { return s.Sessions.Renew(ctx, l) })
+}
+
+func (s *tapped) Append(ctx context.Context, k store.Key, b store.Batch) error {
+	return s.call("Append", func() error { return s.Sessions.Append(ctx, k, b) })
 }
 
 func (s *tapped) Release(ctx context.Context, l store.Lease) error {
@@ -193,6 +198,35 @@ func TestJoinLostBeside(t *testing.T) {
 		}
 		if err := a.Append(t.Context(), joinKey, store.Batch{Fence: l.Fence, Entries: []store.Entry{[]byte("{}")}}); !errors.Is(err, store.ErrLeaseLost) {
 			t.Errorf("it writes: %v", err)
+		}
+	})
+}
+
+// An owner that is replaced when its batch is stored, and before that is announced, has
+// written it: the error would be wrong, and watchers hear of it.
+func TestJoinLostAfterAppend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := parties(t)
+		l := a.own("a")
+		a.side.on("after Append", func() {
+			<-time.After(joinTTL + time.Second)
+			b.own("b")
+		})
+		var told []store.Key
+		go func() {
+			for c, err := range b.Watch(t.Context(), "p") {
+				if err == nil && c.Transcript != (store.Key{}) {
+					told = append(told, c.Transcript)
+				}
+			}
+		}()
+		synctest.Wait()
+		if err := a.Append(t.Context(), joinKey, store.Batch{Fence: l.Fence, Entries: []store.Entry{[]byte("{}")}}); err != nil {
+			t.Errorf("the batch is stored: %v", err)
+		}
+		synctest.Wait()
+		if !slices.Contains(told, joinKey) {
+			t.Errorf("watchers were told of %v", told)
 		}
 	})
 }
