@@ -181,6 +181,9 @@ func (s *sentError) unpack() error {
 	}
 	for _, name := range s.Is {
 		if err := sentinels[name]; err != nil {
+			if len(s.As) == 0 && err.Error() == s.Text {
+				return err // the sentinel itself: fields such as that of a StartError are compared with it
+			}
 			out.known = append(out.known, err)
 		}
 	}

@@ -171,6 +171,9 @@ func TestErrorsTravel(t *testing.T) {
 			if want.IsZero() && field.Name != "Result" {
 				t.Errorf("the sample of %s has no %s", name, field.Name)
 			}
+			if reason, ok := came.Interface().(error); ok && field.Name == "Reason" && name == "claude.StartError" && reason != claude.ErrSpawn {
+				t.Errorf("%s.Reason is not the sentinel itself: %#v", name, reason)
+			}
 			if field.Type.Kind() != reflect.Interface && !reflect.DeepEqual(want.Interface(), came.Interface()) {
 				t.Errorf("%s.%s: %v arrives as %v", name, field.Name, want, came)
 			}

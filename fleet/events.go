@@ -19,11 +19,12 @@ type ConversationEvent struct {
 	// Cursor is the place behind a stored event, for the next Events. A live event has
 	// none.
 	Cursor Cursor
-	// Message is a [*message.User] or a [*message.Assistant] if the event is stored, a
+	// Message of a stored event is a [*message.User], a [*message.Assistant], a
 	// [*message.LocalCommandOutput] with what a slash command has printed for people, or
 	// the [*message.CompactBoundary] of a compaction. IsSynthetic marks lines of a user
-	// that the CLI wrote and no person did, such as "[Request interrupted by user]". A live message is a [*message.StreamEvent], which begins a
-	// content block or adds to it, or the [*message.Result] that ends a turn.
+	// that the CLI wrote and no person did, such as "[Request interrupted by user]". A live
+	// message is a [*message.StreamEvent], which begins a content block or adds to it, or
+	// the [*message.Result] that ends a turn.
 	Message message.Message
 	// Session is the session that it was said in, and Entry its line in the
 	// transcript, nil for a live event.

@@ -136,6 +136,15 @@ func (p *peers) ask(ctx context.Context, q request) (reply, error) {
 	defer late.Stop()
 	again := time.NewTicker(replyAgain)
 	defer again.Stop()
+	// A reply may come while the store is asked, in the last moment too.
+	none := func() (reply, error) {
+		select {
+		case r := <-came:
+			return r, nil
+		default:
+			return reply{}, &ConversationError{q.Key, errNoReply}
+		}
+	}
 	p.opts.Bus.Publish(requestTopic(p.opts.Project), message)
 	for {
 		select {
@@ -147,10 +156,10 @@ func (p *peers) ask(ctx context.Context, q request) (reply, error) {
 				p.opts.Bus.Publish(requestTopic(p.opts.Project), message)
 			case q.Do.Delete: // who deletes gives the lease back, and takes it again
 			case p.leases.free(ctx, q.Key):
-				return reply{}, &ConversationError{q.Key, errNoReply}
+				return none()
 			}
 		case <-late.C:
-			return reply{}, &ConversationError{q.Key, errNoReply}
+			return none()
 		case <-ctx.Done():
 			return reply{}, context.Cause(ctx)
 		case <-p.ctx.Done():

@@ -145,6 +145,12 @@ func (c *changer) change(ctx context.Context, u api.User, n *note, ch *api.Chang
 			return err
 		}
 	}
+	// The note has what was chosen for the conversation, which is in another mode once a plan
+	// is approved. The event reaches all editors, so it has what holds.
+	now, err := c.conversations.look(ctx, &changed)
+	if err != nil {
+		return err
+	}
 	l, release, err := c.logs.use(ctx, n.Key)
 	if err != nil {
 		return err
@@ -152,7 +158,7 @@ func (c *changer) change(ctx context.Context, u api.User, n *note, ch *api.Chang
 	defer release()
 	return l.Record(ctx, api.Event{Type: api.EventConversation, Changed: &api.Changed{
 		By: u.Name, Title: changed.Title, Labels: orEmpty(changed.Labels), Archived: changed.Archived, Shared: changed.Shared,
-		Model: changed.Model, Mode: changed.Mode,
+		Model: now.Model, Mode: now.Mode,
 	}})
 }
 

@@ -127,7 +127,7 @@ func (cr *creator) undo(ctx context.Context, n *note, refusal error) {
 	}
 	ctx, cancel := lasting(ctx)
 	defer cancel()
-	if err := cr.eraser.eraseUnused(ctx, n.Key); err != nil && !deleting.is(err) {
+	if err := cr.eraser.eraseUnused(ctx, n.Key); err != nil && !beingErased(err) {
 		cr.logger.Warn("a conversation that did not begin is left, empty", "conversation", n.Key, "error", err)
 	}
 }

@@ -189,7 +189,7 @@ func (er *eraser) eraseWhenSent(key, by string) {
 		switch {
 		case err == nil && !awaited:
 			return
-		case err != nil && !deleting.is(err) && !warned:
+		case err != nil && !beingErased(err) && !warned:
 			warned = true
 			er.journal.warn(ctx, "a conversation is not deleted completely yet", key, err)
 		}
@@ -251,10 +251,14 @@ func (er *eraser) eraseRest(ctx context.Context, key, by string) error {
 	return er.notes.drop(ctx, key)
 }
 
+// beingErased reports whether an error means that a conversation is being deleted, such as
+// by another attempt.
+func beingErased(err error) bool { return deleting.is(err) || errors.Is(err, eventlog.ErrErasing) }
+
 // overWith reports whether an error means that a conversation is deleted, is about to
 // be, or does not exist.
 func overWith(err error) bool {
-	return deleting.is(err) || notFound.is(err) || errors.Is(err, eventlog.ErrErasing) || errors.Is(err, eventlog.ErrDeleted) || errors.Is(err, fleet.ErrDeleted) || errors.Is(err, fleet.ErrUnknown)
+	return beingErased(err) || notFound.is(err) || errors.Is(err, eventlog.ErrDeleted) || errors.Is(err, fleet.ErrDeleted) || errors.Is(err, fleet.ErrUnknown)
 }
 
 // forgetAbout removes the stored answers about a deleted conversation. Their records

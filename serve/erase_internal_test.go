@@ -1,13 +1,15 @@
 package serve
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"testing"
 	"time"
 
-	"github.com/claude-agent-go/claude/store"
-
+	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve/internal/eventlog"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // meddled is a store in which something happens after the head of a log was read: once.
@@ -74,5 +76,26 @@ func TestTombstoneIsRemoved(t *testing.T) {
 	}
 	if n, revision, err := er.notes.loadAny(t.Context(), key); revision != 0 {
 		t.Errorf("the note is %+v, %v", n, err)
+	}
+}
+
+// A conversation that did not begin is left to an attempt that deletes it already, and
+// nothing is logged.
+func TestUndoLeavesDeletionToOthers(t *testing.T) {
+	t.Parallel()
+	const key = "ada/1"
+	db := store.Memory()
+	var said bytes.Buffer
+	er := &eraser{notes: noteStore{db, "p"}, book: eventlog.NewStore(db, "p"), records: db, project: "p"}
+	cr := &creator{logger: slog.New(slog.NewTextHandler(&said, nil)), eraser: er}
+	if err := er.book.BeginErasing(t.Context(), key, "other", func(*eventlog.Head, time.Time) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if err := er.eraseUnused(t.Context(), key); !beingErased(err) {
+		t.Errorf("the deletion of another attempt is %v", err)
+	}
+	cr.undo(t.Context(), &note{Key: key}, fleet.ErrOverloaded)
+	if said.Len() > 0 {
+		t.Errorf("logged %s", &said)
 	}
 }

@@ -118,7 +118,7 @@ func (rc *recovery) recoverForking(ctx context.Context, f *forking, revision int
 			return errors.Is(err, store.ErrConflict), err // the request was repeated
 		}
 		if err := rc.eraser.eraseUnused(ctx, f.Key); err != nil {
-			return deleting.is(err), err
+			return beingErased(err), err
 		}
 	} else if err != nil {
 		return false, err

@@ -35,6 +35,9 @@ const kindLeft = "serve-folder-left"
 type leftFolder struct {
 	Key  string `json:"key"`
 	Host string `json:"host"`
+	// Fence is that of the deletion. What was saved for the key under a later lease belongs
+	// to a conversation that has begun again, perhaps on another machine, and stays.
+	Fence store.Fence `json:"fence,omitzero"`
 	// Until is when the attempt to remove it is over that runs now, if one does.
 	Until time.Time `json:"until,omitzero"`
 	// Unknown are members that a newer program has added.
@@ -61,53 +64,84 @@ func (l leftFolders) at(key string) store.RecordKey {
 }
 
 // add notes that a folder may be left.
-func (l leftFolders) add(ctx context.Context, key string) error {
-	_, err := recordio.Put(ctx, l.records, l.at(key), &leftFolder{Key: key, Host: l.host}, 0)
+func (l leftFolders) add(ctx context.Context, key string, fence store.Fence) error {
+	_, err := recordio.Put(ctx, l.records, l.at(key), &leftFolder{Key: key, Host: l.host, Fence: fence}, 0)
 	if errors.Is(err, store.ErrConflict) {
 		return nil // it is noted
 	}
 	return err
 }
 
-func (l leftFolders) drop(ctx context.Context, key string) error {
-	return recordio.Drop(ctx, l.records, l.at(key))
-}
-
-// claim lets one attempt remove a folder. Nothing is left if the error is
-// [store.ErrNotFound]; another attempt runs if it is [store.ErrConflict].
-func (l leftFolders) claim(ctx context.Context, key string) error {
+// settle drops the record after a deletion that has left nothing. While an attempt to remove
+// what an earlier one has left runs, the record stays: nothing may be opened until then.
+func (l leftFolders) settle(ctx context.Context, key string) error {
 	at := l.at(key)
 	f, revision, err := recordio.Get[leftFolder](ctx, l.records, at)
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrNewer) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	now, err := l.records.Now(ctx)
-	if err != nil {
+	if err != nil || now.Before(f.Until) {
 		return err
 	}
-	if now.Before(f.Until) {
-		return fmt.Errorf("claude: serve: conversation %q: the folder of a deleted conversation with its name is still being removed: %w", key, store.ErrConflict)
+	err = store.Drop(ctx, l.records, at, revision, store.Fence{})
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrConflict) {
+		return nil // another process has dropped or claimed it
 	}
-	f.Until = now.Add(leftBound + leftAgain).UTC()
-	_, err = recordio.Put(ctx, l.records, at, &f, revision)
 	return err
 }
 
-// unclaim lets the next attempt begin.
-func (l leftFolders) unclaim(ctx context.Context, key string) error {
+// claimed is a record that an attempt has claimed.
+type claimed struct {
+	leftFolder
+	revision int64
+}
+
+// claim lets one attempt remove a folder. Nothing is left if the error is
+// [store.ErrNotFound]; another attempt runs if it is [store.ErrConflict].
+func (l leftFolders) claim(ctx context.Context, key string) (c claimed, err error) {
 	at := l.at(key)
 	f, revision, err := recordio.Get[leftFolder](ctx, l.records, at)
 	if err != nil {
-		return err
+		return c, err
 	}
-	f.Until = time.Time{}
-	_, err = recordio.Put(ctx, l.records, at, &f, revision)
+	now, err := l.records.Now(ctx)
+	if err != nil {
+		return c, err
+	}
+	if now.Before(f.Until) {
+		return c, fmt.Errorf("claude: serve: conversation %q: the folder of a deleted conversation with its name is still being removed: %w", key, store.ErrConflict)
+	}
+	f.Until = now.Add(leftBound + leftAgain).UTC()
+	revision, err = recordio.Put(ctx, l.records, at, &f, revision)
+	return claimed{f, revision}, err
+}
+
+// unclaim lets the next attempt begin, although the time of this one may be over.
+func (l leftFolders) unclaim(ctx context.Context, c claimed) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), othersBound)
+	defer cancel()
+	c.Until = time.Time{}
+	_, err := recordio.Put(ctx, l.records, l.at(c.Key), &c.leftFolder, c.revision)
+	return err
+}
+
+// drop removes a record after the attempt that has claimed it. If another attempt has claimed
+// it since, because this one took too long, the error is [store.ErrConflict].
+func (l leftFolders) drop(ctx context.Context, c claimed) error {
+	err := store.Drop(ctx, l.records, l.at(c.Key), c.revision, store.Fence{})
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
 	return err
 }
 
 // clear removes what is left of a deleted conversation, if anything is.
 func (w *workspaces) clear(ctx context.Context, key string) error {
-	err := w.left.claim(ctx, key)
+	c, err := w.left.claim(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -116,13 +150,27 @@ func (w *workspaces) clear(ctx context.Context, key string) error {
 	}
 	bounded, cancel := context.WithTimeout(ctx, leftBound)
 	defer cancel()
-	if err := w.removeAll(bounded, key, store.Fence{}, nil); err != nil {
+	if err := w.removeAll(bounded, key, c.Fence, nil, true); err != nil {
 		if !errors.Is(err, removal.ErrHangs) { // a removal that hangs may still end, and then remove what is new
-			err = errors.Join(err, w.left.unclaim(ctx, key))
+			err = errors.Join(err, w.left.unclaim(ctx, c))
 		}
 		return fmt.Errorf("claude: serve: the folder of the deleted conversation %q: %w", key, err)
 	}
-	return w.left.drop(ctx, key)
+	return w.left.drop(ctx, c)
+}
+
+// cleared is clear, but waits while another attempt runs. A fleet that got an error at once
+// would give up its prompt after a few attempts, before that one is over.
+func (w *workspaces) cleared(ctx context.Context, key string) error {
+	bounded, cancel := context.WithTimeout(ctx, leftBound)
+	defer cancel()
+	for {
+		err := w.clear(ctx, key)
+		if !errors.Is(err, store.ErrConflict) || bounded.Err() != nil {
+			return err
+		}
+		waitTurn(bounded, nil, time.Second)
+	}
 }
 
 // clearOften removes what deletions have left on this machine, until the context ends.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -132,7 +134,7 @@ func TestOneProviderHangs(t *testing.T) {
 func TestFolderIsClearedBeforeItOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, stuck, _ := stuckRig(t, false)
-		if err := w.left.add(t.Context(), "ada/stuck"); err != nil {
+		if err := w.left.add(t.Context(), "ada/stuck", store.Fence{}); err != nil {
 			t.Fatal(err)
 		}
 		if d, err := w.Open(t.Context(), "ada/stuck"); err == nil || d != nil {
@@ -153,11 +155,93 @@ func TestFolderIsClearedBeforeItOpens(t *testing.T) {
 func TestOneClearsAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, _, quick := stuckRig(t, false)
-		if err := errors.Join(w.left.add(t.Context(), "ada/quick"), w.left.claim(t.Context(), "ada/quick")); err != nil {
+		err := w.left.add(t.Context(), "ada/quick", store.Fence{})
+		if err == nil {
+			_, err = w.left.claim(t.Context(), "ada/quick")
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.Open(t.Context(), "ada/quick"); !errors.Is(err, store.ErrConflict) || len(quick.removed()) != 0 {
 			t.Errorf("while another clears: %v, removed %q", err, quick.removed())
 		}
+	})
+}
+
+// What another machine has saved for a conversation that has begun again stays, although a
+// folder of its predecessor is left here.
+func TestClearingKeepsWhatIsNew(t *testing.T) {
+	db := store.Memory()
+	blobs := workspace.FileBlobs(t.TempDir())
+	machine := func() *workspace.Snapshots {
+		s, err := workspace.NewSnapshots(workspace.SnapshotOptions{Root: t.TempDir(), Records: db, Blobs: blobs, Project: "p"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	saved, elsewhere := machine(), machine()
+	w := newWorkspaces(db, "p", []Preset{{Name: "saved", Roots: []string{t.TempDir()}, Workspace: saved}}, nil)
+	if err := w.notes.create(t.Context(), &note{Key: "ada/k", Preset: "saved"}); err != nil {
+		t.Fatal(err)
+	}
+	lease := func() store.Lease {
+		l, err := db.Acquire(t.Context(), "p", "fleet/t/ada/k", "here", time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	old := lease()
+	if err := errors.Join(w.left.add(t.Context(), "ada/k", old.Fence), db.Release(t.Context(), old)); err != nil {
+		t.Fatal(err)
+	}
+	d, err := elsewhere.Open(t.Context(), "ada/k")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(d.Path(), "new"), []byte("kept"), 0o600)
+	}
+	if err == nil {
+		err = errors.Join(d.Save(t.Context(), lease().Fence), d.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err = w.Open(t.Context(), "ada/k"); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(d.Path(), "new")); string(text) != "kept" {
+		t.Errorf("the folder has %q, %v", text, err)
+	}
+}
+
+// An attempt whose time is over lets the next one begin at once.
+func TestClearingIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, stuck, _ := stuckRig(t, false)
+		if err := w.left.add(t.Context(), "ada/stuck", store.Fence{}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := w.Open(ctx, "ada/stuck"); err == nil {
+			t.Error("it opened")
+		}
+		close(stuck.free)
+		if _, err := w.Open(t.Context(), "ada/stuck"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A deletion for another process has only a few seconds, and is not held up either.
+func TestOtherProviderHangsBriefly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, stuck, _ := stuckRig(t, true)
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+		defer cancel()
+		if err := w.Remove(ctx, "ada/quick", store.Fence{}); err != nil {
+			t.Error(err)
+		}
+		close(stuck.free)
 	})
 }

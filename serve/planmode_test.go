@@ -62,6 +62,12 @@ func TestRemotePlan(t *testing.T) {
 		if got := lastMode(ada.Updates(id)); got != c.mode {
 			t.Errorf("%s: the editor is shown mode %q", c.answer, got)
 		}
+		// Another change does not take the mode back to what was chosen before the plan.
+		must[api.Conversation](t)(page.Change(t.Context(), string(id), api.Change{Title: new("after " + string(c.answer))}))
+		two.awaitTitle(t, "after "+string(c.answer))
+		if got := lastMode(two.Updates(id)); got != c.mode {
+			t.Fatalf("%s: renamed, the conversation is shown in mode %q", c.answer, got)
+		}
 	}
 }
 
@@ -94,6 +100,21 @@ func (e *editor) awaitMode(t *testing.T, mode schema.SessionModeID) {
 			}
 		case <-t.Context().Done():
 			t.Fatalf("mode %q is not shown", mode)
+		}
+	}
+}
+
+// awaitTitle waits until the editor is shown a title.
+func (e *editor) awaitTitle(t *testing.T, title string) {
+	t.Helper()
+	for {
+		select {
+		case up := <-e.updates:
+			if up.SessionInfoUpdate != nil && up.SessionInfoUpdate.Title != nil && *up.SessionInfoUpdate.Title == title {
+				return
+			}
+		case <-t.Context().Done():
+			t.Fatalf("title %q is not shown", title)
 		}
 	}
 }

@@ -96,7 +96,7 @@ func (rc *recovery) recoverConversation(ctx context.Context, n *note) (wait bool
 	if now.Sub(n.Created) < eventlog.SettledAfter {
 		return true, nil
 	}
-	if err := rc.eraser.eraseUnused(ctx, n.Key); !deleting.is(err) {
+	if err := rc.eraser.eraseUnused(ctx, n.Key); !beingErased(err) {
 		return false, err
 	}
 	return false, nil

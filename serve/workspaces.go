@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/claude-agent-go/claude/internal/removal"
 	"github.com/claude-agent-go/claude/store"
@@ -30,7 +31,7 @@ func Workspaces(r store.Records, project string, presets []Preset, other workspa
 		return nil, err
 	}
 	w := newWorkspaces(r, project, presets, other)
-	if len(w.all) == 0 {
+	if len(w.all) == 0 && other == nil {
 		return nil, nil
 	}
 	return w, nil
@@ -39,7 +40,6 @@ func Workspaces(r store.Records, project string, presets []Preset, other workspa
 // newWorkspaces makes the provider of all presets, which must be valid.
 func newWorkspaces(r store.Records, project string, presets []Preset, other workspace.Provider) *workspaces {
 	w := &workspaces{notes: noteStore{r, project}, left: leftFolders{r, project, thisHost()}, presets: slices.Clone(presets), other: other}
-	w.keep(other)
 	for i := range presets {
 		w.keep(presets[i].Workspace)
 	}
@@ -51,7 +51,7 @@ type workspaces struct {
 	left    leftFolders
 	presets []Preset
 	other   workspace.Provider
-	all     []workspace.Provider // each once
+	all     []workspace.Provider // those of the presets, each once
 	removes removal.Running
 }
 
@@ -69,7 +69,7 @@ func same(a, b workspace.Provider) bool {
 
 // Open implements [workspace.Provider].
 func (w *workspaces) Open(ctx context.Context, key string) (workspace.Workdir, error) {
-	if err := w.clear(ctx, key); err != nil {
+	if err := w.cleared(ctx, key); err != nil {
 		return nil, err
 	}
 	_, p, dir, err := w.notes.begun(ctx, w.presets, key)
@@ -91,10 +91,14 @@ func (w *workspaces) Remove(ctx context.Context, key string, fence store.Fence) 
 	if err != nil {
 		return err
 	}
-	brief, cancel := context.WithTimeout(ctx, othersBound)
+	wait := othersBound
+	if end, ok := ctx.Deadline(); ok { // a deletion for another process has only seconds
+		wait = min(wait, time.Until(end)/2)
+	}
+	brief, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	others := make(chan error, 1)
-	go func() { others <- w.removeAll(brief, key, fence, own) }()
+	go func() { others <- w.removeAll(brief, key, fence, own, false) }()
 	if own != nil {
 		err = w.removes.Remove(ctx, own, key, fence)
 	}
@@ -103,9 +107,9 @@ func (w *workspaces) Remove(ctx context.Context, key string, fence store.Fence) 
 	case err != nil:
 		return errors.Join(err, left) // the next attempt asks all of them again
 	case left != nil:
-		return w.left.add(ctx, key)
+		return w.left.add(ctx, key, fence)
 	}
-	return w.left.drop(ctx, key)
+	return w.left.settle(ctx, key)
 }
 
 // own returns the provider that a conversation has now, nil if none.
@@ -121,14 +125,22 @@ func (w *workspaces) own(ctx context.Context, key string) (workspace.Provider, e
 }
 
 // removeAll lets all providers of presets but one remove what they have of a conversation, at
-// once. The one for other conversations has nothing of this one.
-func (w *workspaces) removeAll(ctx context.Context, key string, fence store.Fence, but workspace.Provider) error {
+// once. The one for other conversations has nothing of this one, unless a preset has it too.
+// If it is late, the conversation may have begun again: a provider whose fence says so has
+// nothing to remove.
+func (w *workspaces) removeAll(ctx context.Context, key string, fence store.Fence, but workspace.Provider, late bool) error {
 	errs := make(chan error)
 	asked := 0
 	for _, p := range w.all {
-		if !same(p, but) && !same(p, w.other) {
+		if !same(p, but) {
 			asked++
-			go func() { errs <- w.removes.Remove(ctx, p, key, fence) }()
+			go func() {
+				err := w.removes.Remove(ctx, p, key, fence)
+				if late && errors.Is(err, store.ErrLeaseLost) {
+					err = nil
+				}
+				errs <- err
+			}()
 		}
 	}
 	var all error

@@ -203,7 +203,7 @@ func TestJoinLostBeside(t *testing.T) {
 }
 
 // An owner that is replaced when its batch is stored, and before that is announced, has
-// written it: the error would be wrong, and watchers hear of it.
+// written it: there is no error, and watchers learn about it.
 func TestJoinLostAfterAppend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := parties(t)
@@ -226,7 +226,7 @@ func TestJoinLostAfterAppend(t *testing.T) {
 		}
 		synctest.Wait()
 		if !slices.Contains(told, joinKey) {
-			t.Errorf("watchers were told of %v", told)
+			t.Errorf("watchers learned about %v", told)
 		}
 	})
 }

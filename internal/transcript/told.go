@@ -16,8 +16,12 @@ func Told(line []byte) []byte {
 	out := []byte(`{"type":"system"`)
 	switch jsonx.Text(jsonx.Member(line, "subtype")) {
 	case "local_command":
+		content := jsonx.Text(jsonx.Member(line, "content"))
+		if strings.HasPrefix(content, "<command-") {
+			return nil // the command itself, as a CLI with a terminal notes it
+		}
 		out = append(out, `,"subtype":"local_command_output","content":`...)
-		out = jsonx.AppendText(out, commandOutput(jsonx.Text(jsonx.Member(line, "content"))))
+		out = jsonx.AppendText(out, commandOutput(content))
 	case "compact_boundary":
 		out = append(out, `,"subtype":"compact_boundary","compact_metadata":{`...)
 		out = append(appendMembers(out, jsonx.Member(line, "compactMetadata"), metadataNames[:]), '}')

@@ -16,10 +16,11 @@ func TestTold(t *testing.T) {
 		`{"type":"system","subtype":"local_command","content":"<local-command-stderr>failed</local-command-stderr>",` + rest:                                                                                            `{"type":"system","subtype":"local_command_output","content":"failed"` + kept,
 		`{"type":"system","subtype":"local_command","content":"<local-command-stdout>cut",` + rest:                                                                                                                      `{"type":"system","subtype":"local_command_output","content":"<local-command-stdout>cut"` + kept,
 		`{"type":"system","subtype":"compact_boundary","content":"Conversation compacted","compactMetadata":{"trigger":"manual","preTokens":103,"durationMs":80,"postTokens":2802,"cumulativeDroppedTokens":0},` + rest: `{"type":"system","subtype":"compact_boundary","compact_metadata":{"trigger":"manual","pre_tokens":103,"post_tokens":2802,"duration_ms":80,"cumulative_dropped_tokens":0}` + kept,
-		`{"type":"system","subtype":"compact_boundary",` + rest:                               `{"type":"system","subtype":"compact_boundary","compact_metadata":{}` + kept,
-		`{"type":"system","subtype":"compact_boundary","isMeta":true,` + rest:                 "",
-		`{"type":"system","subtype":"turn_duration",` + rest:                                  "",
-		`{"type":"user","subtype":"local_command","content":"<local-command-stdout>",` + rest: "",
+		`{"type":"system","subtype":"compact_boundary",` + rest:                                                                                      `{"type":"system","subtype":"compact_boundary","compact_metadata":{}` + kept,
+		`{"type":"system","subtype":"compact_boundary","isMeta":true,` + rest:                                                                        "",
+		`{"type":"system","subtype":"local_command","content":"<command-name>/cost</command-name>\n<command-message>cost</command-message>",` + rest: "",
+		`{"type":"system","subtype":"turn_duration",` + rest:                                                                                         "",
+		`{"type":"user","subtype":"local_command","content":"<local-command-stdout>",` + rest:                                                        "",
 		`{`: "",
 	} {
 		if got := string(transcript.Told([]byte(line))); got != want {

@@ -149,7 +149,9 @@ type Message struct {
 	// Seq is the number of its event.
 	Seq int64     `json:"seq"`
 	At  time.Time `json:"at"` // when it was said
-	// Message is the line of the CLI's transcript, unchanged.
+	// Message is the line of the CLI's transcript. What the CLI told people and not the
+	// model, such as the output of a slash command, has the form of the CLI's stream; its
+	// type is system.
 	Message json.RawMessage `json:"message"`
 	// HTML is safe markup for it, if it was asked for and there is a page.
 	HTML string `json:"html,omitzero"`

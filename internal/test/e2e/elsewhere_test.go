@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -132,7 +133,7 @@ func TestRealSettingsElsewhere(t *testing.T) {
 		var res *message.Result
 		for _, strict := range []bool{false, true} {
 			o.StrictMCPConfig = strict
-			servers = append(servers, "strict")
+			servers = append(servers, fmt.Sprint("strict ", strict))
 			for msg, err := range claude.Query(t.Context(), "say it", o) {
 				if err != nil {
 					t.Fatal(err)
@@ -158,7 +159,7 @@ func TestRealSettingsElsewhere(t *testing.T) {
 			"Cwd":             has(out, "\n"+r.dir+"\n"),
 			"CLIPath":         has(out, r.opts.CLIPath),
 			"ManagedSettings": len(res.PermissionDenials) == 1 && content(filepath.Join(r.dir, "made")) == "",
-			"StrictMCPConfig": slices.Equal(servers, []string{"strict", "found", "strict"}),
+			"StrictMCPConfig": slices.Equal(servers, []string{"strict false", "found", "strict true"}),
 		}, "the command said %q, denials %+v, servers %q", out, res.PermissionDenials, servers)
 	})
 }
@@ -223,7 +224,11 @@ func TestRealFailuresElsewhere(t *testing.T) {
 		if _, err := claude.Ask(t.Context(), "hello", &own); err == nil {
 			t.Error("a flag that does not exist was taken")
 		}
-		line := <-heard
+		line := ""
+		select {
+		case line = <-heard:
+		case <-time.After(10 * time.Second): // the check below says so
+		}
 		r.opts.MaxRetries, r.opts.Timeouts.API = claude.NoRetries, time.Second
 		_, err := claude.Ask(t.Context(), "hello", r.opts)
 		at.shows(t, effects{

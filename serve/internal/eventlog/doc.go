@@ -12,13 +12,13 @@
 //
 // The head also has what must change together with an event: the cost of each day, how
 // full the context is, the prompts that a sender is about to give to the fleet
-// ([Acceptance]), and the tombstone of a conversation that is being deleted ([Erasure]).
+// (acceptances), and the tombstone of a conversation that is being deleted ([Erasure]).
 //
 // # What is in memory
 //
 // A [Log] has the newest events and the states that follow from them. It brings older
-// events back when they are needed, within bounds. Anyone may write: [Log.Append] asks
-// for the news again if another server was faster, so that it adds only what is still
+// events back when they are needed, within bounds. Anyone may write: a change that
+// another server has overtaken is asked for again, so that it adds only what is still
 // news. [Log.Hear] takes in what the fleet reports, and keeps the text that is being
 // written for as long as the transcript does not have it. [Log.Follow] yields events
 // from a number on; a slow reader gets more at a time, and nothing waits for it.

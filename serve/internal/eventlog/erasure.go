@@ -43,7 +43,7 @@ func (e *Erasure) PassTo(by string, until time.Time) *Erasure {
 	return &next
 }
 
-// writable returns a problem if the conversation is being deleted.
+// writable returns [ErrErasing] if the conversation is being deleted.
 func (h *Head) writable() error {
 	if h.Erasing == nil {
 		return nil
@@ -114,7 +114,7 @@ func (b Store) changeHead(ctx context.Context, key string, change func(h *Head) 
 	}
 }
 
-// CheckUnused returns errUsed if the log has a prompt, or may get one.
+// CheckUnused returns [ErrUsed] if the log has a prompt, or may get one.
 func (b Store) CheckUnused(ctx context.Context, key string, h *Head, now time.Time) error {
 	if h.Awaited(now) {
 		return ErrUsed

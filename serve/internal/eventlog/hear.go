@@ -67,7 +67,7 @@ func (l *Log) Progress(ctx context.Context, t *fleet.Ticket, unprompted fleet.Le
 // ErrReadAgain ends the reading of messages, so that it begins again.
 var ErrReadAgain = errors.New("there are messages to read")
 
-// Reading returns a context for the reading of messages, which readAgain ends.
+// Reading returns a context for the reading of messages, which ReadAgain ends.
 func (l *Log) Reading(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l.mu.Lock()

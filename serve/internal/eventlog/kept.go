@@ -149,7 +149,7 @@ func (k *kept) prepend(old []Event) {
 }
 
 // settle removes other senders' attempts from a head once the log has their prompts. It
-// keeps those younger than settledAfter, whose senders may still be running.
+// keeps those younger than SettledAfter, whose senders may still be running.
 func (k *kept) settle(h *Head, now time.Time) {
 	if len(h.Accepting) == 0 {
 		return

@@ -34,13 +34,16 @@ func FailureOf(c fleet.Cause, text string) (api.Cause, string) {
 // MissingAdvice helps with a missing CLI.
 const MissingAdvice = "The Claude Code CLI is not installed on the server: install it with npm install -g @anthropic-ai/claude-code, then retry."
 
-// failureKind is why a turn failed, in the words of the CLI.
+// failureKind is why a turn failed, in the words of the CLI. A limit that ended the turn
+// comes before an API error, from which the turn may have recovered.
 func failureKind(t *fleet.Ticket) string {
 	switch {
 	case t.Status != fleet.PromptFailed:
 		return ""
 	case t.Interrupted:
 		return api.FailureInterrupted
+	case t.Result != nil && (t.Result.Subtype == message.ResultErrorMaxTurns || t.Result.Subtype == message.ResultErrorMaxBudget):
+		return t.Result.Subtype
 	case t.APIError != "":
 		return string(t.APIError)
 	case t.Result != nil && t.Result.Subtype != message.ResultSuccess:
