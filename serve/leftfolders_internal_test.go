@@ -119,7 +119,7 @@ func TestOneProviderHangs(t *testing.T) {
 				if text := log.String(); !strings.Contains(text, "is removed now") {
 					t.Errorf("the log says %q", text)
 				}
-				if _, _, err := recordio.Get[leftFolder](t.Context(), w.left.records, w.left.at("ada/quick")); !errors.Is(err, store.ErrNotFound) {
+				if _, _, err := recordio.Get[leftFolder](t.Context(), w.left.records, w.left.at("ada/quick", thisHost())); !errors.Is(err, store.ErrNotFound) {
 					t.Errorf("it is still to be removed: %v", err)
 				}
 				if err, _ := remove("ada/stuck"); err != nil {
@@ -156,8 +156,9 @@ func TestOneClearsAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, _, quick := stuckRig(t, false)
 		err := w.left.add(t.Context(), "ada/quick", store.Fence{})
-		if err == nil {
-			_, err = w.left.claim(t.Context(), "ada/quick")
+		f, missing := w.left.get(t.Context(), "ada/quick", thisHost())
+		if err = errors.Join(err, missing); err == nil {
+			err = w.left.claim(t.Context(), &f)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -168,49 +169,136 @@ func TestOneClearsAtATime(t *testing.T) {
 	})
 }
 
-// What another machine has saved for a conversation that has begun again stays, although a
-// folder of its predecessor is left here.
-func TestClearingKeepsWhatIsNew(t *testing.T) {
-	db := store.Memory()
+// savedRig is two machines whose presets save folders in one store. A deletion has left a
+// folder with a file on the first.
+func savedRig(t *testing.T) (a, b *workspaces, db *store.MemoryStore) {
+	db = store.Memory()
 	blobs := workspace.FileBlobs(t.TempDir())
-	machine := func() *workspace.Snapshots {
+	machine := func(host string) *workspaces {
 		s, err := workspace.NewSnapshots(workspace.SnapshotOptions{Root: t.TempDir(), Records: db, Blobs: blobs, Project: "p"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s
+		w := newWorkspaces(db, "p", []Preset{{Name: "saved", Roots: []string{t.TempDir()}, Workspace: s}}, nil)
+		w.left.host = host
+		return w
 	}
-	saved, elsewhere := machine(), machine()
-	w := newWorkspaces(db, "p", []Preset{{Name: "saved", Roots: []string{t.TempDir()}, Workspace: saved}}, nil)
-	if err := w.notes.create(t.Context(), &note{Key: "ada/k", Preset: "saved"}); err != nil {
+	a, b = machine("a"), machine("b")
+	if err := a.notes.create(t.Context(), &note{Key: "ada/k", Preset: "saved"}); err != nil {
 		t.Fatal(err)
 	}
-	lease := func() store.Lease {
-		l, err := db.Acquire(t.Context(), "p", "fleet/t/ada/k", "here", time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l
-	}
-	old := lease()
-	if err := errors.Join(w.left.add(t.Context(), "ada/k", old.Fence), db.Release(t.Context(), old)); err != nil {
+	l := saveIn(t, a, db, "old")
+	if err := errors.Join(a.left.add(t.Context(), "ada/k", l.Fence), db.Release(t.Context(), l)); err != nil {
 		t.Fatal(err)
 	}
-	d, err := elsewhere.Open(t.Context(), "ada/k")
-	if err == nil {
-		err = os.WriteFile(filepath.Join(d.Path(), "new"), []byte("kept"), 0o600)
-	}
-	if err == nil {
-		err = errors.Join(d.Save(t.Context(), lease().Fence), d.Close())
-	}
+	return a, b, db
+}
+
+// saveIn opens the folder of a conversation with a lease, which it returns, and saves it with
+// a new file.
+func saveIn(t *testing.T, w *workspaces, db store.Fleet, file string) store.Lease {
+	t.Helper()
+	l, err := db.Acquire(t.Context(), "p", "fleet/t/ada/k", "here", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d, err = w.Open(t.Context(), "ada/k"); err != nil {
+	d, err := w.Open(t.Context(), "ada/k")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := os.ReadFile(filepath.Join(d.Path(), "new")); string(text) != "kept" {
-		t.Errorf("the folder has %q, %v", text, err)
+	if err := os.WriteFile(filepath.Join(d.Path(), file), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(d.Save(t.Context(), l.Fence), d.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// filesIn opens the folder of a conversation and returns the names of its files.
+func filesIn(t *testing.T, w *workspaces) (names []string) {
+	t.Helper()
+	d, err := w.Open(t.Context(), "ada/k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	entries, err := os.ReadDir(d.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// A conversation that begins again finds nothing of its predecessor, on whichever machine
+// that was deleted, and keeps what it has saved when it comes to that machine later.
+func TestClearingKeepsWhatIsNew(t *testing.T) {
+	for _, elsewhere := range []bool{false, true} {
+		a, b, db := savedRig(t)
+		first := a
+		if elsewhere {
+			first = b
+		}
+		if got := filesIn(t, first); len(got) != 0 {
+			t.Errorf("elsewhere %v: it begins with %q", elsewhere, got)
+		}
+		l := saveIn(t, first, db, "new")
+		for _, w := range []*workspaces{a, b, a} {
+			if got := filesIn(t, w); !slices.Equal(got, []string{"new"}) {
+				t.Errorf("elsewhere %v: on machine %s it has %q", elsewhere, w.left.host, got)
+			}
+		}
+		if err := db.Release(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What a deleted conversation has saved is removed late, although its lease was given back
+// long ago. If one with its name has begun, that one removes it.
+func TestClearingWhenNothingBegins(t *testing.T) {
+	a, b, _ := savedRig(t)
+	j := &journal{logger: slog.New(slog.DiscardHandler)}
+	left := func() bool {
+		_, err := a.left.get(t.Context(), "ada/k", "a")
+		return err == nil
+	}
+	a.clearOne(t.Context(), j, "ada/k")
+	if f, err := a.left.get(t.Context(), "ada/k", "a"); err != nil || !f.Until.IsZero() {
+		t.Errorf("while there is a conversation: %+v, %v", f, err)
+	}
+	at := a.notes.at("ada/k")
+	if err := recordio.Drop(t.Context(), a.notes.records, at); err != nil {
+		t.Fatal(err)
+	}
+	b.clearOne(t.Context(), j, "ada/k")
+	if !left() {
+		t.Error("another machine has dropped the record")
+	}
+	a.clearOne(t.Context(), j, "ada/k")
+	if left() {
+		t.Error("it is still to be removed")
+	}
+	if err := a.notes.create(t.Context(), &note{Key: "ada/k", Preset: "saved"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := filesIn(t, b); len(got) != 0 {
+		t.Errorf("it has still %q", got)
+	}
+}
+
+// A deletion after a conversation has begun again makes all that is left its own.
+func TestClearingAfterASecondDeletion(t *testing.T) {
+	a, b, db := savedRig(t)
+	l := saveIn(t, b, db, "new")
+	if err := errors.Join(a.left.add(t.Context(), "ada/k", l.Fence), db.Release(t.Context(), l)); err != nil {
+		t.Fatal(err)
+	}
+	if got := filesIn(t, a); len(got) != 0 {
+		t.Errorf("it begins with %q", got)
 	}
 }
 
