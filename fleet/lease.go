@@ -55,7 +55,7 @@ func (ls *leases) owning(ctx context.Context, key string, do func(*owned) error)
 // free reports whether no process has the lease of a conversation. If the store cannot
 // tell, one may have it.
 func (ls *leases) free(ctx context.Context, key string) bool {
-	ctx, cancel := context.WithTimeout(ctx, replyBound)
+	ctx, cancel := context.WithTimeout(ctx, min(replyBound, ls.opts.StoreTimeout))
 	defer cancel()
 	return ls.owning(ctx, key, func(*owned) error { return nil }) == nil
 }
