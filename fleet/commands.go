@@ -1,17 +1,14 @@
 package fleet
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/internal/jsonx"
-	"github.com/claude-agent-go/claude/store"
 )
 
 // A CLI announces its slash commands when it starts, and again when they change. They are
@@ -86,76 +83,3 @@ func digestOf(commands []control.Command) (string, error) {
 
 // commandsBound is how long it may take to keep commands. A turn does not need them.
 const commandsBound = 10 * time.Second
-
-// keepCommands keeps the commands that the CLI has announced, if they are others than
-// before. The turn does not depend on them, so a failure is only logged: the next start of
-// a CLI tries again.
-func (w *worker) keepCommands(ctx context.Context, announced []control.Command) {
-	ctx, cancel := context.WithTimeout(ctx, commandsBound)
-	defer cancel()
-	kept := boundCommands(announced)
-	digest, err := digestOf(kept)
-	if err == nil && digest == w.rec.Commands {
-		return
-	}
-	if err == nil {
-		// The list comes first: a crash in between leaves the old digest, and the list is
-		// written again.
-		err = w.records.putCommands(ctx, w.c.key, kept, w.lease.Fence)
-	}
-	if err == nil {
-		var rec record
-		rec, err = w.records.change(ctx, w.c.key, w.lease.Fence, func(r *record) error {
-			r.Commands = digest
-			return nil
-		})
-		if err == nil {
-			w.rec = rec
-		}
-	}
-	if err != nil {
-		w.opts.Logger.Warn("the slash commands of a conversation were not kept", "conversation", w.c.key, "error", err)
-	}
-}
-
-// putCommands writes the list of commands. Only the owner of the lease does, so what is
-// there now is an earlier list.
-func (rs *records) putCommands(ctx context.Context, key string, commands []control.Command, fence store.Fence) error {
-	var now keptCommands
-	r, err := store.Get(ctx, rs.store, rs.key(kindCommands, place(key)))
-	if err == nil {
-		err = decode(r, &now)
-	}
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
-	}
-	_, err = rs.put(ctx, kindCommands, place(key), &keptCommands{commands, now.Unknown}, r.Revision, fence)
-	return err
-}
-
-// Commands returns the slash commands that the last CLI of a conversation has announced,
-// even when the conversation sleeps or runs in another process. Before its first CLI there
-// are none. A copy has none until its own CLI runs. At most 500 are kept, and 128 KiB of
-// their texts; longer descriptions are cut.
-//
-// Errors: [ErrUnknown], [ErrDeleted], [ErrTimeout], those of the store.
-func (f *Fleet) Commands(ctx context.Context, key string) (commands []control.Command, err error) {
-	ctx, end := f.bounds.bound(ctx, key)
-	defer end(&err)
-	rec, err := f.records.load(ctx, key)
-	if err != nil || rec.Commands == "" {
-		return nil, err
-	}
-	r, err := store.Get(ctx, f.records.store, f.records.key(kindCommands, place(key)))
-	var kept keptCommands
-	if err == nil {
-		err = decode(r, &kept)
-	}
-	if errors.Is(err, store.ErrNotFound) { // it is being deleted
-		return nil, nil
-	}
-	if err != nil {
-		return nil, &ConversationError{key, err}
-	}
-	return kept.Commands, nil
-}

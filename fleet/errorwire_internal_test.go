@@ -37,13 +37,13 @@ var staysText = map[string]string{
 	"claude.OutputError":       "ends a prompt, whose outcome the store has",
 }
 
-// inside is an error with a sentinel, as types have it in them.
-var inside = fmt.Errorf("on the way: %w", store.ErrConflict)
+// errInside is an error with a sentinel, as types have it in them.
+var errInside = fmt.Errorf("on the way: %w", store.ErrConflict)
 
 // samples are errors of each type that travels.
 var samples = map[string]error{
-	"fleet.ConversationError": &ConversationError{"ada", inside},
-	"fleet.InDoubtError":      &InDoubtError{"ada", "prompt", inside},
+	"fleet.ConversationError": &ConversationError{"ada", errInside},
+	"fleet.InDoubtError":      &InDoubtError{"ada", "prompt", errInside},
 	"fleet.OverloadedError":   &OverloadedError{"ada", "acme", 3, time.Second},
 	"fleet.BudgetError":       &BudgetError{"ada", "acme", 1.5, 1, time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)},
 	"fleet.StuckError":        &StuckError{"ada", "prompt", "reason", "cause"},
@@ -52,11 +52,11 @@ var samples = map[string]error{
 	"fleet.SessionOpenError":  &SessionOpenError{"session", 7},
 	"store.KeyError":          &store.KeyError{Part: "key", Value: "a b", Reason: "has a blank"},
 	"store.HeldError":         &store.HeldError{Name: "lease", Owner: "another", For: time.Minute},
-	"store.NotStoredError":    &store.NotStoredError{Journal: "file", Err: inside},
+	"store.NotStoredError":    &store.NotStoredError{Journal: "file", Err: errInside},
 	"claude.OptionError":      &claude.OptionError{Field: "Model", Problem: "is not a model"},
-	"claude.StartError":       &claude.StartError{Reason: claude.ErrSpawn, Path: "/claude", Output: "output", Nearby: []string{"one"}, Err: inside},
-	"claude.ControlError":     &claude.ControlError{Op: "set_model", RequestID: "1", Code: "code", Message: "message", Err: inside},
-	"claude.ProcessError":     &claude.ProcessError{ExitCode: -1, Signal: "KILL", Stderr: "stderr", Err: inside},
+	"claude.StartError":       &claude.StartError{Reason: claude.ErrSpawn, Path: "/claude", Output: "output", Nearby: []string{"one"}, Err: errInside},
+	"claude.ControlError":     &claude.ControlError{Op: "set_model", RequestID: "1", Code: "code", Message: "message", Err: errInside},
+	"claude.ProcessError":     &claude.ProcessError{ExitCode: -1, Signal: "KILL", Stderr: "stderr", Err: errInside},
 }
 
 // travels is the error that the caller gets if another process has err.

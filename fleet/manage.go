@@ -7,6 +7,7 @@ import (
 	"iter"
 	"maps"
 
+	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -232,4 +233,31 @@ func (f *Fleet) askChoices(ctx context.Context, key string) (choices, error) {
 		c.own = own
 	}
 	return own, nil
+}
+
+// Commands returns the slash commands that the last CLI of a conversation has announced,
+// even when the conversation sleeps or runs in another process. Before its first CLI there
+// are none. A copy has none until its own CLI runs. At most 500 are kept, and 128 KiB of
+// their texts; longer descriptions are cut.
+//
+// Errors: [ErrUnknown], [ErrDeleted], [ErrTimeout], those of the store.
+func (f *Fleet) Commands(ctx context.Context, key string) (commands []control.Command, err error) {
+	ctx, end := f.bounds.bound(ctx, key)
+	defer end(&err)
+	rec, err := f.records.load(ctx, key)
+	if err != nil || rec.Commands == "" {
+		return nil, err
+	}
+	r, err := store.Get(ctx, f.records.store, f.records.key(kindCommands, place(key)))
+	var kept keptCommands
+	if err == nil {
+		err = decode(r, &kept)
+	}
+	if errors.Is(err, store.ErrNotFound) { // it is being deleted
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &ConversationError{key, err}
+	}
+	return kept.Commands, nil
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/fleet/internal/dayspend"
 	"github.com/claude-agent-go/claude/fleet/internal/outcomelog"
 	"github.com/claude-agent-go/claude/internal/jsonx"
@@ -304,4 +305,19 @@ func (rs *records) recordAndTime(ctx context.Context, key string, may func() err
 		err = &ConversationError{key, timeErr}
 	}
 	return rec, now, err
+}
+
+// putCommands writes the list of commands. Only the owner of the lease does, so what is
+// there now is an earlier list.
+func (rs *records) putCommands(ctx context.Context, key string, commands []control.Command, fence store.Fence) error {
+	var now keptCommands
+	r, err := store.Get(ctx, rs.store, rs.key(kindCommands, place(key)))
+	if err == nil {
+		err = decode(r, &now)
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	_, err = rs.put(ctx, kindCommands, place(key), &keptCommands{commands, now.Unknown}, r.Revision, fence)
+	return err
 }

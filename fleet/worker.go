@@ -8,6 +8,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
@@ -322,4 +323,35 @@ func (w *worker) see(m message.Message) {
 	}
 	w.moved = w.moved || w.mode != "" && mode != w.mode
 	w.mode = mode
+}
+
+// keepCommands keeps the commands that the CLI has announced, if they are others than
+// before. The turn does not depend on them, so a failure is only logged: the next start of
+// a CLI tries again.
+func (w *worker) keepCommands(ctx context.Context, announced []control.Command) {
+	ctx, cancel := context.WithTimeout(ctx, commandsBound)
+	defer cancel()
+	kept := boundCommands(announced)
+	digest, err := digestOf(kept)
+	if err == nil && digest == w.rec.Commands {
+		return
+	}
+	if err == nil {
+		// The list comes first: a crash in between leaves the old digest, and the list is
+		// written again.
+		err = w.records.putCommands(ctx, w.c.key, kept, w.lease.Fence)
+	}
+	if err == nil {
+		var rec record
+		rec, err = w.records.change(ctx, w.c.key, w.lease.Fence, func(r *record) error {
+			r.Commands = digest
+			return nil
+		})
+		if err == nil {
+			w.rec = rec
+		}
+	}
+	if err != nil {
+		w.opts.Logger.Warn("the slash commands of a conversation were not kept", "conversation", w.c.key, "error", err)
+	}
 }

@@ -91,16 +91,17 @@ func TestOneProviderHangs(t *testing.T) {
 				w, stuck, quick := stuckRig(t, deaf)
 				log := new(bytes.Buffer)
 				j := &journal{logger: slog.New(slog.NewTextHandler(log, nil))}
-				remove := func(key string) (error, time.Duration) {
+				remove := func(key string) (time.Duration, error) {
 					ctx, cancel := context.WithTimeout(t.Context(), lastingBound)
 					defer cancel()
 					begin := time.Now()
-					return w.Remove(ctx, key, store.Fence{}), time.Since(begin)
+					err := w.Remove(ctx, key, store.Fence{})
+					return time.Since(begin), err
 				}
-				if err, took := remove("ada/quick"); err != nil || took > othersBound+removal.Grace || len(quick.removed()) != 1 {
+				if took, err := remove("ada/quick"); err != nil || took > othersBound+removal.Grace || len(quick.removed()) != 1 {
 					t.Errorf("the other's conversation: %v after %v, removed %q", err, took, quick.removed())
 				}
-				if err, took := remove("ada/stuck"); err == nil || took > lastingBound+removal.Grace {
+				if took, err := remove("ada/stuck"); err == nil || took > lastingBound+removal.Grace {
 					t.Errorf("its own conversation: %v after %v", err, took)
 				}
 				if err := recordio.Drop(t.Context(), w.notes.records, w.notes.at("ada/quick")); err != nil { // its deletion is over
@@ -122,7 +123,7 @@ func TestOneProviderHangs(t *testing.T) {
 				if _, _, err := recordio.Get[leftFolder](t.Context(), w.left.records, w.left.at("ada/quick", thisHost())); !errors.Is(err, store.ErrNotFound) {
 					t.Errorf("it is still to be removed: %v", err)
 				}
-				if err, _ := remove("ada/stuck"); err != nil {
+				if _, err := remove("ada/stuck"); err != nil {
 					t.Errorf("its own conversation, again: %v", err)
 				}
 			})

@@ -55,21 +55,3 @@ func (as *answers) checkMode(d *api.Decision, q *approval.Question, n *note, u a
 	}
 	return nil
 }
-
-// updatesOf returns what a decision changes besides the call.
-func updatesOf(d *api.Decision) []permission.Update {
-	if d.Mode == "" {
-		return nil
-	}
-	return []permission.Update{permission.SetMode(permission.Mode(d.Mode), permission.ToSession)}
-}
-
-// modeAfter returns the mode that was chosen with a decision.
-func modeAfter(q *approval.Question) string {
-	for _, up := range q.Answer.Decision.Updates() {
-		if up.Type == permission.UpdateSetMode {
-			return string(up.Mode)
-		}
-	}
-	return ""
-}

@@ -3,12 +3,14 @@ package serve
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/serve/internal/eventlog"
@@ -281,5 +283,23 @@ func (s *Service) Usage(ctx context.Context, u api.User, q api.UsageQuery) (api.
 	slices.SortFunc(out.Items, func(a, b api.UsageRow) int {
 		return cmp.Or(strings.Compare(b.Day, a.Day), strings.Compare(a.User, b.User), strings.Compare(a.Preset, b.Preset), strings.Compare(a.Model, b.Model))
 	})
+	return out, nil
+}
+
+// Commands lists the slash commands that the last agent of a conversation has announced,
+// see [fleet.Fleet.Commands]. A conversation whose agent never ran has none.
+func (s *Service) Commands(ctx context.Context, u api.User, id string) (api.List[api.Command], error) {
+	out := api.List[api.Command]{Items: []api.Command{}}
+	n, err := s.conversations.act(ctx, u, id, api.Viewer)
+	if err != nil {
+		return out, problemOf(err)
+	}
+	commands, err := s.fleet.Commands(ctx, n.Key)
+	if err != nil && !errors.Is(err, fleet.ErrUnknown) { // no prompt was sent to it yet
+		return out, problemOf(err)
+	}
+	for _, c := range commands {
+		out.Items = append(out.Items, api.Command{Name: c.Name, Description: c.Description, Hint: c.ArgumentHint, Aliases: c.Aliases, Builtin: c.Builtin})
+	}
 	return out, nil
 }

@@ -262,13 +262,17 @@ func TestForeignMessageInAQueue(t *testing.T) {
 	}
 }
 
-// Nonsense in place of a worker's reply is left out: the conversation runs nowhere.
+// Nonsense in place of a worker's reply is left out: the one that has the lease of the
+// conversation does not reply.
 func TestForeignReplies(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	client := connect(t, c.URL())
 	stranger := newStranger(t, c.URL())
 	if _, err := client.Send(t.Context(), "ada", fleet.Prompt{Text: "one"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openStore(t, c.URL()).Acquire(t.Context(), "p", "fleet/c/ada", "a worker", time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	var asked atomic.Int64
