@@ -197,7 +197,7 @@ func (s *remoteSession) finish(id string, end remoteEnd) {
 // showCommands shows the slash commands that the server lists for a conversation, unless
 // the editor has them: when the session is opened, when a prompt begins, because its CLI
 // may be the first or may announce others, and at the end of a turn, which may have changed
-// them. An empty list says that no CLI has announced any yet, and is not shown: a copy keeps
+// them. An empty list is not shown, because no CLI has announced any yet: a copy keeps
 // those of the original until its own CLI runs.
 func (s *remoteSession) showCommands(conversation string) {
 	ctx, cancel := context.WithTimeout(s.ctx, reaching)

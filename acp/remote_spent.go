@@ -51,7 +51,7 @@ func cancelledResponse(end remoteEnd) *schema.PromptResponse {
 	return withSpent(schema.StopReasonCancelled, end.turn)
 }
 
-// spentIn is what a turn on a server has used: all its models together.
+// spentIn returns the tokens of a turn on a server, for all its models together.
 func spentIn(t *api.Turn) spending {
 	s := spending{models: make(map[string]message.ModelUsage, len(t.Models))}
 	for name, u := range t.Models {

@@ -7,7 +7,7 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// spending is what a turn has used, in tokens.
+// spending counts the tokens of a turn.
 type spending struct {
 	input, output, thinking int // thinking is a part of output
 	read, written           int // from and to the cache

@@ -37,8 +37,8 @@ type keptCommands struct {
 }
 
 // boundCommands returns what is kept of commands. A description that is too long is cut. A
-// command whose name is too long is left out, because half a name is not its name, and so
-// are those for which there is no room.
+// command whose name is too long is left out, because half a name is not its name. One that
+// finds no room is left out.
 func boundCommands(all []control.Command) []control.Command {
 	kept, size := []control.Command{}, 0
 	for _, c := range all {

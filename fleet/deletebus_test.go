@@ -13,7 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// slowLease is a store that takes a while to answer who has the lease of a conversation.
+// slowLease is a store in which it takes a while to acquire a lease.
 type slowLease struct{ store.Fleet }
 
 func (s slowLease) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (store.Lease, error) {

@@ -27,7 +27,7 @@ type place struct {
 	shown     map[string]bool // rows of the options table
 }
 
-// effects says which options were at work, by their rows in the options table.
+// effects has the options that were at work, by their rows in the options table.
 type effects map[string]bool
 
 // inEachRoot runs a test on this machine, and with the CLI in a root directory of its own.

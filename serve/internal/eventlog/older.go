@@ -81,7 +81,7 @@ var errLost = errors.New("the transcript does not have the message")
 
 // texts fills in the texts of the messages among events, which the transcript has after
 // a cursor. A message that the transcript has lost stays without one. If all together
-// take more bytes than the limit, the oldest also do; 0 means that there is no limit.
+// take more bytes than the limit, the oldest also do; 0 means no limit.
 func (r *Reader) texts(ctx context.Context, key string, after fleet.Cursor, events []Event, limit int) error {
 	missing := make(map[string]int)
 	var last fleet.Cursor
