@@ -32,71 +32,19 @@ func (a *asked) transcript(ctx context.Context, session string) (*history.Transc
 	return t, err
 }
 
-// endQuestions ends the questions of a turn that will not be continued, including those
-// about calls that were let go: a repeatable one would run a second time, and how any
-// other ended would never be known.
-func (a *asked) endQuestions(ctx context.Context, rec *record, fence store.Fence) error {
-	read := func() (*history.Transcript, error) { return a.transcript(ctx, rec.Session) }
-	if err := a.settleCalls(ctx, rec.Key, read, false, fence); err != nil {
-		return err
-	}
-	return a.withdraw(ctx, rec.Key, "", fence)
-}
-
-// settleCalls settles the questions that a process which is gone has asked. Calls whose
-// results are in the transcript end as it records, even those that were refused because
-// the store failed while a person was asked. The outcome of any other call that was let
-// go is unknown: people who look at it must not wait for news. A call that is not in
-// the transcript was lost with the process, and is never asked about again. A deferred
-// call is made again, and the gate settles it.
-func (a *asked) settleCalls(ctx context.Context, key string, read func() (*history.Transcript, error), deferred bool, fence store.Fence) error {
-	var calls map[string]approval.Outcome
-	filter := approval.Filter{Conversation: key, States: approval.Waiting()}
-	for q, err := range a.inbox.List(ctx, filter) {
-		if err == nil && calls == nil {
-			calls, err = callsIn(ctx, read)
-		}
-		if err != nil {
-			return err
-		}
-		outcome, made := calls[q.ToolUseID]
-		if outcome == "" {
-			if made && (deferred || q.State != approval.Released) {
-				continue
-			}
-			outcome = approval.Unknown
-		}
-		if err := a.inbox.End(ctx, q.ID, outcome, fence); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// withdraw ends the questions that will not be asked again: all but one, or all.
-func (a *asked) withdraw(ctx context.Context, key, but string, fence store.Fence) error {
+// withdrawCall withdraws the question about a deferred call, so that the CLI, which is
+// about to make it, is told not to. If the call was let go before, it may run.
+func (a *asked) withdrawCall(ctx context.Context, key string, fence store.Fence) error {
 	for q, err := range a.inbox.List(ctx, approval.Filter{Conversation: key, States: []approval.State{approval.Open, approval.Decided}}) {
 		if err != nil {
 			return err
 		}
-		if q.ID == but {
-			continue
-		}
-		if err := a.inbox.Withdraw(ctx, q.ID, approval.Withdrawn, "", fence); err != nil {
+		err = a.inbox.Withdraw(ctx, q.ID, approval.Withdrawn, "", fence)
+		if _, released := errors.AsType[*approval.StateError](err); err != nil && !released {
 			return err
 		}
 	}
 	return nil
-}
-
-// withdrawCall withdraws the question about a deferred call, so that the CLI, which is
-// about to make it, is told not to. If the call was let go before, it may run.
-func (a *asked) withdrawCall(ctx context.Context, key string, fence store.Fence) error {
-	err := a.withdraw(ctx, key, "", fence)
-	if _, released := errors.AsType[*approval.StateError](err); released {
-		return nil
-	}
-	return err
 }
 
 // waits reports whether a question has yet to be decided, or has ended without a decision

@@ -8,22 +8,18 @@ import (
 )
 
 // endings ends prompts without an answer: those that are cancelled or interrupted, and
-// those whose calls are not decided in time.
-//
-// For a conversation that sleeps it decides by itself, beside the plan that decides for
-// those that are awake: the caller learns at once that the prompt has ended. The plan ends
-// the same prompts in the same way if this process dies in between.
+// those whose calls are not decided in time. It marks the prompt first. If the conversation
+// sleeps, asleep then lets the plan decide at once, so that the caller learns the outcome.
 type endings struct {
 	opts    *Options
 	ctx     context.Context // ends with Close
 	store   *announcer
-	clock   *clock
 	overdue *overdue
 	records *records
 	asked   *asked
 	roster  *roster
-	leases  *leases
 	news    *news
+	asleep  func(ctx context.Context, key string) error // see house.decideAsleep
 }
 
 // finishCancel cleans up after a marked prompt. If it cannot, the next owner of the
@@ -32,7 +28,7 @@ func (e *endings) finishCancel(ctx context.Context, rec *record, p *queued, stuc
 	var o Ticket
 	var err error
 	if p.Sent {
-		o, err = e.endBegun(ctx, rec, p)
+		o, err = e.endBegun(ctx, rec.Key, p.ID)
 	} else {
 		o, err = e.endCancelled(ctx, rec, p, store.Fence{})
 	}
@@ -60,32 +56,16 @@ func (e *endings) finishCancel(ctx context.Context, rec *record, p *queued, stuc
 	return nil
 }
 
-// endBegun is endCancelled for a prompt whose turn may have asked people. It takes the
-// lease, because only the owner of a conversation knows which turn its questions belong
-// to. Under the lease it looks for the prompt again: if another process has cleaned up,
-// the questions are those of another turn.
-func (e *endings) endBegun(ctx context.Context, rec *record, p *queued) (o Ticket, err error) {
-	err = e.leases.owning(ctx, rec.Key, func(lease *owned) error {
-		now, err := e.records.find(ctx, rec.Key, p.ID)
-		if err != nil {
-			return err
-		}
-		if now == nil {
-			ended := false
-			if o, ended, err = e.records.outcome(ctx, rec.Key, p.ID); err == nil && !ended {
-				err = ErrUnknown // it was deleted
-			}
-			return err
-		}
-		owned, err := e.records.load(ctx, rec.Key)
-		if err == nil {
-			err = e.asked.endQuestions(ctx, &owned, lease.Fence) // or its deferred call is made when the session is resumed
-		}
-		if err == nil {
-			o, err = e.endCancelled(ctx, &owned, now, lease.Fence)
-		}
-		return err
-	})
+// endBegun ends a marked prompt whose turn may have asked people, unless another process
+// does so first.
+func (e *endings) endBegun(ctx context.Context, key, prompt string) (Ticket, error) {
+	if err := e.asleep(ctx, key); err != nil {
+		return Ticket{}, err
+	}
+	o, ended, err := e.records.outcome(ctx, key, prompt)
+	if err == nil && !ended {
+		err = ErrUnknown // it was deleted
+	}
 	return o, err
 }
 

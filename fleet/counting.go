@@ -25,7 +25,7 @@ func (w *worker) turnOf(r *message.Result) Ledger {
 // whose turn it ends, if there is one: once, and both in one write.
 func (w *worker) count(ctx context.Context, r *message.Result, prompt string) error {
 	add := w.counting(r, prompt)
-	return w.persist(func() error { return w.change(ctx, add) })
+	return w.persist(ctx, func() error { return w.change(ctx, add) })
 }
 
 // counting returns the change that a result makes to the record of the conversation;

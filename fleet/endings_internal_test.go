@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
@@ -38,57 +39,90 @@ func staged(t *testing.T, rec record, prompts ...*queued) *Fleet {
 	return f
 }
 
-// staging are the ids of prompts.
+// The prompts and the session of a staged conversation.
 const (
-	stagedOne = "00000000-0000-4000-8000-000000000001"
-	stagedTwo = "00000000-0000-4000-8000-000000000002"
+	stagedOne     = "00000000-0000-4000-8000-000000000001"
+	stagedTwo     = "00000000-0000-4000-8000-000000000002"
+	stagedSession = "00000000-0000-4000-8000-0000000000b1"
 )
 
-// An expired question ends the prompt that waits for it, and only if that is still to be
-// decided by the question.
+// deferredTurn stores a turn of the first prompt that waits at a call, and the question
+// about the call.
+func deferredTurn(t *testing.T, f *Fleet, lifetime time.Duration) approval.Question {
+	t.Helper()
+	lines := []store.Entry{
+		store.Entry(`{"type":"user","uuid":"` + stagedOne + `","parentUuid":null,"message":{"role":"user","content":"hello"}}`),
+		store.Entry(`{"type":"assistant","uuid":"00000000-0000-4000-8000-0000000000a1","parentUuid":"` + stagedOne + `","message":{"id":"m1","role":"assistant","model":"m","content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{}}]}}`),
+		store.Entry(`{"type":"attachment","uuid":"00000000-0000-4000-8000-0000000000a2","parentUuid":"00000000-0000-4000-8000-0000000000a1","attachment":{"type":"hook_deferred_tool","toolUseID":"toolu_1","toolName":"Bash","toolInput":{}}}`),
+	}
+	if err := f.store.Append(t.Context(), store.Key{Project: "p", Session: stagedSession}, store.Batch{Entries: lines}); err != nil {
+		t.Fatal(err)
+	}
+	q, err := f.inbox.Ask(t.Context(), approval.Question{Conversation: "ada", Tool: "Bash", ToolUseID: "toolu_1", Input: json.RawMessage(`{}`), Lifetime: lifetime}, store.Fence{})
+	if err == nil {
+		_, err = f.inbox.Defer(t.Context(), q.ID, store.Fence{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// An expired question ends the prompt that waits for it. One that was cancelled or
+// interrupted before ends as that, and any other waits.
 func TestExpireSpares(t *testing.T) {
 	at := time.Unix(2000, 0)
 	for name, c := range map[string]struct {
 		rec   record
 		p     queued
+		time  time.Duration // for the decision
 		leave func(*Fleet)
-		ends  bool
+		ends  PromptStatus
 	}{
-		"it waits":        {p: queued{Sent: true, Question: "q1"}, ends: true},
-		"for another":     {p: queued{Sent: true, Question: "q2"}},
-		"interrupted":     {p: queued{Sent: true, Question: "q1", Interrupted: at}},
-		"cancelled":       {p: queued{Sent: true, Question: "q1", Cancelled: at}},
-		"stuck":           {rec: record{Stuck: &stuck{Prompt: stagedOne}}, p: queued{Sent: true, Question: "q1"}},
-		"being deleted":   {rec: record{Deleted: at}, p: queued{Sent: true, Question: "q1"}},
-		"it is awake":     {p: queued{Sent: true, Question: "q1"}, leave: func(f *Fleet) { f.roster.hold("ada").turn = new(turn) }},
-		"it is elsewhere": {p: queued{Sent: true, Question: "q1"}, leave: func(f *Fleet) { _, _ = f.store.Acquire(f.ctx, "p", leaseName(place("ada")), "b", time.Hour) }},
+		"it waits":        {time: time.Nanosecond, ends: PromptExpired},
+		"in time":         {time: time.Hour},
+		"interrupted":     {p: queued{Interrupted: at}, time: time.Nanosecond, ends: PromptFailed},
+		"cancelled":       {p: queued{Cancelled: at}, time: time.Nanosecond, ends: PromptCancelled},
+		"stuck":           {rec: record{Stuck: &stuck{Prompt: stagedOne}}, time: time.Nanosecond},
+		"being deleted":   {rec: record{Deleted: at}, time: time.Nanosecond},
+		"it is awake":     {time: time.Nanosecond, leave: func(f *Fleet) { f.roster.hold("ada").turn = new(turn) }},
+		"it is elsewhere": {time: time.Nanosecond, leave: func(f *Fleet) { _, _ = f.store.Acquire(f.ctx, "p", leaseName(place("ada")), "b", time.Hour) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.p.ID = stagedOne
-			c.rec.Spent = map[string]keptLedger{stagedOne: {Ledger: Ledger{USD: 2, Turns: 1}}}
-			c.rec.Session = "s1"
-			f := staged(t, c.rec, &c.p, &queued{ID: stagedTwo})
-			if c.leave != nil {
-				c.leave(f)
-			}
-			f.endings.expire(t.Context(), &approval.Question{ID: "q1", Conversation: "ada"})
-			o, ended, err := f.records.outcome(t.Context(), "ada", stagedOne)
-			if err != nil || ended != c.ends {
-				t.Fatalf("ended: %v, %v", ended, err)
-			}
-			if ended && (o.Status != PromptExpired || o.Prompt != stagedOne || o.Question != "q1" || o.Cost.USD != 2 || o.Session != "s1" || o.Error == "" || o.Ended.IsZero()) {
-				t.Errorf("%+v", o)
-			}
-			left := 0
-			for _, err := range f.records.pending(t.Context(), "ada") {
-				if err != nil {
+			synctest.Test(t, func(t *testing.T) {
+				c.rec.Spent = map[string]keptLedger{stagedOne: {Ledger: Ledger{USD: 2, Turns: 1}}}
+				c.rec.Session = stagedSession
+				f := staged(t, c.rec, &queued{ID: stagedTwo})
+				defer f.cancel()
+				q := deferredTurn(t, f, c.time)
+				c.p.ID, c.p.Sent, c.p.Question, c.p.Accepted = stagedOne, true, q.ID, time.Unix(999, 0)
+				c.p.name = place("ada") + "/" + stamp(c.p.Accepted, stagedOne)
+				if err := f.records.accept(t.Context(), "ada", &c.p); err != nil {
 					t.Fatal(err)
 				}
-				left++
-			}
-			if want := map[bool]int{true: 1, false: 2}[c.ends]; left != want {
-				t.Errorf("%d prompts are left, want %d", left, want)
-			}
+				if c.leave != nil {
+					c.leave(f)
+				}
+				<-time.After(time.Second)
+				f.endings.expire(t.Context(), &approval.Question{ID: q.ID, Conversation: "ada"})
+				o, ended, err := f.records.outcome(t.Context(), "ada", stagedOne)
+				if err != nil || ended != (c.ends != "") || o.Status != c.ends || o.Interrupted != !c.p.Interrupted.IsZero() {
+					t.Fatalf("%+v, %v", o, err)
+				}
+				if o.Status == PromptExpired && (o.Prompt != stagedOne || o.Question != q.ID || o.Cost.USD != 2 || o.Session != stagedSession || o.Error == "" || o.Ended.IsZero()) {
+					t.Errorf("%+v", o)
+				}
+				left := 0
+				for _, err := range f.records.pending(t.Context(), "ada") {
+					if err != nil {
+						t.Fatal(err)
+					}
+					left++
+				}
+				if want := map[bool]int{true: 1, false: 2}[ended]; left != want {
+					t.Errorf("%d prompts are left, want %d", left, want)
+				}
+			})
 		})
 	}
 }

@@ -70,21 +70,7 @@ func (e *endings) expire(ctx context.Context, q *approval.Question) {
 	if e.roster.turnOf(key) != nil {
 		return // it is awake here, and looks by itself
 	}
-	err := e.leases.owning(ctx, key, func(lease *owned) error {
-		rec, err := e.records.load(ctx, key)
-		if err != nil || rec.Stuck != nil {
-			return err
-		}
-		for p, err := range e.records.waiting(ctx, key) {
-			if err != nil {
-				return err
-			}
-			if p.Question == q.ID && p.Interrupted.IsZero() {
-				return e.endAsleep(ctx, &rec, p, p.expired(&rec), lease.Fence)
-			}
-		}
-		return nil
-	})
+	err := e.asleep(ctx, key)
 	if err != nil && ctx.Err() == nil {
 		e.opts.Logger.Debug("a prompt whose question has expired is not ended yet", "conversation", key, "question", q.ID, "error", err)
 	}

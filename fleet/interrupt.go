@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -60,7 +59,7 @@ func (e *endings) interrupt(ctx context.Context, key, prompt string) (string, er
 		return prompt, err
 	}
 	if here := e.roster.leaveWord(key, prompt); !here {
-		return prompt, e.interruptAsleep(ctx, key, prompt)
+		return prompt, e.interruptAsleep(ctx, key)
 	}
 	_, err = e.interruptTurn(ctx, key, prompt, nil)
 	e.roster.want(key) // between two turns it looks at the prompt again
@@ -144,27 +143,8 @@ func (e *endings) interruptTurn(ctx context.Context, key, prompt string, between
 
 // interruptAsleep ends a marked prompt that no process works on, as a free lease shows:
 // it waits for a person, the last attempt has failed, or its process has died.
-func (e *endings) interruptAsleep(ctx context.Context, key, prompt string) error {
-	err := e.leases.owning(ctx, key, func(lease *owned) error {
-		rec, err := e.records.load(ctx, key)
-		if err != nil {
-			return err
-		}
-		p, err := e.records.find(ctx, key, prompt)
-		if err != nil || p == nil || !p.Cancelled.IsZero() {
-			return err
-		}
-		t, err := e.asked.transcript(ctx, rec.Session)
-		if err != nil {
-			return err
-		}
-		if t != nil {
-			if state, _ := t.PromptState(p.ID); state == history.Answered {
-				return nil // the next process that looks finds the answer
-			}
-		}
-		return e.endAsleep(ctx, &rec, p, p.interrupted(&rec), lease.Fence)
-	})
+func (e *endings) interruptAsleep(ctx context.Context, key string) error {
+	err := e.asleep(ctx, key)
 	e.roster.want(key) // once awake, it ends what this could not
 	if errors.Is(err, store.ErrLeased) {
 		return &ConversationError{key, ErrElsewhere}
@@ -175,24 +155,4 @@ func (e *endings) interruptAsleep(ctx context.Context, key, prompt string) error
 // interrupted is the outcome of a marked prompt that no CLI works on.
 func (p *queued) interrupted(rec *record) Ticket {
 	return Ticket{Prompt: p.ID, Status: PromptFailed, Interrupted: true, Error: "it was interrupted", Session: rec.Session, Cost: rec.Spent[p.ID].Ledger}
-}
-
-// endAsleep ends a prompt that no process works on. Its questions go first, so that after
-// a crash the prompt shows that work is left.
-func (e *endings) endAsleep(ctx context.Context, rec *record, p *queued, o Ticket, fence store.Fence) error {
-	if err := e.asked.endQuestions(ctx, rec, fence); err != nil {
-		return err
-	}
-	var err error
-	if o.Ended, err = e.clock.about(ctx, e.store); err != nil {
-		return err
-	}
-	if err := e.records.end(ctx, rec.Key, p, o, fence); err != nil {
-		return err
-	}
-	c := e.roster.hold(rec.Key)
-	defer e.roster.unhold(c)
-	e.roster.ended(c, p)
-	e.news.finished(c, o)
-	return nil
 }

@@ -11,34 +11,47 @@ import (
 )
 
 // next lets the plan decide about the contents of the store, and carries out what it
-// decides until that is a step. Every line and every change can be made again, so the next
-// owner continues wherever this one dies. With an error it returns the prompt that is
-// next: the more often that one has begun, the later it is tried again.
+// decides until that is a step. With an error it returns the prompt that is next: the more
+// often that one has begun, the later it is tried again.
 func (w *waking) next(ctx context.Context) (step, *queued, error) {
 	s := &sight{held: make(map[string]bool)}
-	for range maxDecisions {
-		d, err := w.decide(ctx, s)
+	for {
+		d, err := w.untilStep(ctx, s)
 		switch {
 		case err != nil:
 			return sleep, s.first(), err
-		case d.Line != nil:
-			err = w.addLine(ctx, s, d.Line)
-		case d.Changes != nil:
-			err = w.changeAll(ctx, s, d.Changes)
 		case d.Step == plan.Erase: // one who deletes does that
 			return sleep, nil, nil
 		case d.Step == plan.Sleep && d.Prompt.Sent && !w.rests(s.prompt(d.Prompt.ID)):
-			continue // it was interrupted meanwhile
+			// it was interrupted meanwhile
 		case d.Step == plan.Sleep:
 			return sleep, nil, w.sleeps(ctx, s, d.Prompt)
 		default:
 			return steps[d.Step], w.counted(s, &d), nil
 		}
+	}
+}
+
+// untilStep adds the lines and makes the changes that the plan decides on, and returns the
+// decision that is a step. Every line and every change can be made again, so the next owner
+// continues wherever this one dies.
+func (w *waking) untilStep(ctx context.Context, s *sight) (plan.Decision, error) {
+	for ; s.decisions < maxDecisions; s.decisions++ {
+		d, err := w.decide(ctx, s)
+		switch {
+		case err != nil:
+		case d.Line != nil:
+			err = w.addLine(ctx, s, d.Line)
+		case d.Changes != nil:
+			err = w.changeAll(ctx, s, d.Changes)
+		default:
+			return d, nil
+		}
 		if err != nil {
-			return sleep, s.first(), err
+			return plan.Decision{}, err
 		}
 	}
-	return sleep, s.first(), fmt.Errorf("claude: fleet: conversation %q: no step after %d decisions", w.c.key, maxDecisions)
+	return plan.Decision{}, fmt.Errorf("claude: fleet: conversation %q: no step after %d decisions", w.c.key, maxDecisions)
 }
 
 // maxDecisions is how many decisions may come before a step. Only a mistake needs more, and

@@ -127,7 +127,7 @@ func (w *worker) result(ctx context.Context, p *queued, r *message.Result) error
 	if err := w.endOthers(ctx, r, p.ID, p.ID); err != nil {
 		return err
 	}
-	return w.persist(func() error { return w.ended(ctx, p, w.ticket(r)) })
+	return w.persist(ctx, func() error { return w.ended(ctx, p, w.ticket(r)) })
 }
 
 // ticket is the state of the prompts that a result answers.
@@ -149,7 +149,7 @@ func (w *worker) tookIn(r *message.Result, but string) bool {
 // answered records that a result answers a prompt, and only this one.
 func (w *worker) answered(ctx context.Context, p *queued, r *message.Result) error {
 	add := w.counting(r, p.ID)
-	return w.persist(func() error {
+	return w.persist(ctx, func() error {
 		if err := w.answeredAtOnce(ctx, p, r, add); !refused(err) {
 			return err
 		}

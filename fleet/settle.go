@@ -24,7 +24,7 @@ const settleAttempts = 8
 // ends: after a crash in between, the process that finds the prompt does it.
 func (w *worker) settle(ctx context.Context, r *message.Result) error {
 	attempts := 0
-	return w.persist(func() error {
+	return w.persist(ctx, func() error {
 		err := w.settleDeferred(ctx, r)
 		if err == nil {
 			err = w.settleRest(ctx)

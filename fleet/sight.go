@@ -26,6 +26,7 @@ type sight struct {
 	held       map[string]bool     // questions whose calls turned out not to wait
 	left       bool                // questions of ended turns could not be ended
 	waits      bool                // a prompt was found to wait for a person
+	decisions  int                 // how many were made
 }
 
 // prompt returns the first prompt of the queue with an id. It may be there twice.

@@ -13,7 +13,7 @@ import (
 // openClient starts a process that runs nothing. The machines have to find its changes
 // in the store.
 func (w *world) openClient(ctx context.Context) (err error) {
-	w.client, err = fleet.Open(ctx, fleet.Options{Store: w.db, Project: "p", Owner: "client", Journal: w.dir, Logger: quiet(), MaxLive: fleet.NoCLIs, Bus: w.bus})
+	w.client, err = fleet.Open(ctx, fleet.Options{Store: w.db, Project: "p", Owner: "client", Journal: w.dir, Logger: quiet(), MaxLive: fleet.NoCLIs, Bus: w.bus, DayBudgetUSD: 1000})
 	return err
 }
 

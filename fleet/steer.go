@@ -246,7 +246,7 @@ func (w *worker) endOthers(ctx context.Context, r *message.Result, but, of strin
 		if id != of {
 			o.PartOf = of
 		}
-		if err := w.persist(func() error { return w.conclude(ctx, p, &o) }); err != nil {
+		if err := w.persist(ctx, func() error { return w.conclude(ctx, p, &o) }); err != nil {
 			return err
 		}
 		w.news.finished(w.c, o)

@@ -51,8 +51,8 @@ func (w *tenure) amend(ctx context.Context, p *queued, change func(*queued)) err
 }
 
 // persist retries a write of something that only this process knows, until it must
-// stop.
-func (w *tenure) persist(write func() error) error {
+// stop or ctx ends.
+func (w *tenure) persist(ctx context.Context, write func() error) error {
 	for attempt := 0; ; attempt++ {
 		err := write()
 		if err == nil || errors.Is(err, store.ErrLeaseLost) || errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrNewer) {
@@ -66,7 +66,7 @@ func (w *tenure) persist(write func() error) error {
 		default:
 		}
 		w.opts.Logger.Warn("the outcome of a turn is not stored yet", "conversation", w.c.key, "error", err)
-		if !pause(w.ctx, retryDelay(attempt)) {
+		if !pause(ctx, retryDelay(attempt)) {
 			return err
 		}
 	}
@@ -137,7 +137,7 @@ func (w *tenure) stuck(ctx context.Context, p *queued, reason string) error {
 	if err == nil {
 		w.isStuck()
 		w.news.publishAll(w.c, &StuckError{w.c.key, p.ID, reason, p.Cause}) // prompts behind it do not begin either
-		err = w.persist(func() error { return w.tellStuck(ctx, &at) })
+		err = w.persist(ctx, func() error { return w.tellStuck(ctx, &at) })
 	}
 	return err
 }

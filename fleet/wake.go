@@ -256,7 +256,7 @@ func (w *waking) rewindFiles(ctx context.Context, p *queued) error {
 	if err != nil {
 		o.Status, o.Error = PromptFailed, cutFailure(err)
 	}
-	return w.persist(func() error { return w.ended(ctx, p, o) })
+	return w.persist(ctx, func() error { return w.ended(ctx, p, o) })
 }
 
 // accept writes an offered prompt as accepted and begun, and returns it as the store
