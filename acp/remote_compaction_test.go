@@ -45,23 +45,79 @@ func TestRemoteTold(t *testing.T) {
 					s.happens(nil, lines...)
 				}
 				synctest.Wait()
-				var got []string
-				for _, up := range d.Updates("c") {
-					switch {
-					case up.AgentMessageChunk != nil:
-						got = append(got, up.AgentMessageChunk.Content.Text.Text)
-					case up.ToolCall != nil:
-						got = append(got, "call "+string(up.ToolCall.Status)+" "+up.ToolCall.Title)
-					case up.ToolCallUpdate != nil:
-						got = append(got, "update "+string(up.ToolCallUpdate.Status)+" "+string(up.ToolCallUpdate.RawOutput))
-					case up.CompactionUpdate != nil:
-						got = append(got, "compaction "+string(up.CompactionUpdate.Status))
-					}
-				}
+				got := toldOf(d.Updates("c"))
 				if !slices.Equal(got, want) {
 					t.Errorf("loaded %t, knows compactions %t: shown %q, want %q", loaded, knows, got, want)
 				}
 			})
 		}
+	}
+}
+
+// toldOf returns the texts of updates, and what they tell about calls and compactions.
+func toldOf(updates []schema.SessionUpdate) (got []string) {
+	for _, up := range updates {
+		switch {
+		case up.AgentMessageChunk != nil:
+			got = append(got, up.AgentMessageChunk.Content.Text.Text)
+		case up.ToolCall != nil:
+			got = append(got, "call "+string(up.ToolCall.Status)+" "+up.ToolCall.Title)
+		case up.ToolCallUpdate != nil:
+			got = append(got, "update "+string(up.ToolCallUpdate.Status)+" "+string(up.ToolCallUpdate.RawOutput))
+		case up.CompactionUpdate != nil:
+			got = append(got, "compaction "+string(up.CompactionUpdate.Status))
+		}
+	}
+	return got
+}
+
+// TestRemoteCompacting shows a compaction while it runs, once, whichever comes first of
+// what is told while it happens and of the line that it leaves, and whatever is missed. It
+// shows one that failed as such.
+func TestRemoteCompacting(t *testing.T) {
+	state := func(s api.CompactionState) api.Event {
+		c := &api.Compaction{ID: "1", State: s}
+		if s == api.CompactionFailed {
+			c.Error = "too short"
+		}
+		return api.Event{Type: api.EventCompaction, Compaction: c}
+	}
+	running, done, failed := state(api.CompactionRunning), state(api.CompactionDone), state(api.CompactionFailed)
+	line := api.Event{Type: api.EventMessage, Message: json.RawMessage(`{"type":"system","subtype":"compact_boundary","uuid":"2","session_id":"s"}`)}
+	begins, ends, fails := "compaction in_progress", "compaction completed", "compaction failed"
+	for _, c := range []struct {
+		name   string
+		events []api.Event
+		want   []string
+	}{
+		{"runs", []api.Event{running, running}, []string{begins}},
+		{"done, then its line", []api.Event{running, done, line}, []string{begins, ends}},
+		{"its line, then done", []api.Event{running, line, done}, []string{begins, ends}},
+		{"its line alone", []api.Event{line, done}, []string{begins, ends}},
+		{"the end missed", []api.Event{running, line}, []string{begins, ends}},
+		{"told twice", []api.Event{running, done, done, line}, []string{begins, ends}},
+		{"failed", []api.Event{running, failed, turn("p")}, []string{begins, fails}},
+		{"failed at once", []api.Event{failed}, []string{begins, fails}},
+		{"the failure missed", []api.Event{running, turn("p"), turn("q")}, []string{begins, fails}},
+		{"two", []api.Event{running, failed, running, done, line}, []string{begins, fails, begins, ends}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newScripted()
+			setup := acptest.Setup{}
+			setup.Capabilities.Session = &schema.ClientSessionCapabilities{Compaction: new(schema.CompactionCapabilities)}
+			d := acptest.Start(t, &acp.Remote{Server: s}, setup)
+			d.New(t, "/")
+			synctest.Wait()
+			s.happens(nil, c.events...)
+			synctest.Wait()
+			if got := toldOf(d.Updates("c")); !slices.Equal(got, c.want) {
+				t.Errorf("%s: shown %q, want %q", c.name, got, c.want)
+			}
+			for _, up := range d.Updates("c") {
+				if u := up.CompactionUpdate; u != nil && u.Status == schema.CompactionStatusFailed && *u.Error == "" {
+					t.Errorf("%s: no reason", c.name)
+				}
+			}
+		})
 	}
 }

@@ -34,9 +34,10 @@ type remoteSession struct {
 	like    string // the conversation whose commands it shows when it is opened: for a copy, the original
 	knows   bool   // the editor knows what was copied, or does not want to see it
 
-	machine *translate.Machine // of the follower
-	text    remoteText         // of the follower
-	asks    asks
+	machine    *translate.Machine // of the follower
+	text       remoteText         // of the follower
+	compaction remoteCompaction   // of the follower
+	asks       asks
 
 	following sync.Once
 	ctx       context.Context // ends with the session
@@ -142,6 +143,8 @@ func (s *remoteSession) take(e *api.Event) {
 		s.send(ctx, s.text.partial(e.Partial)...)
 	case api.EventDelta:
 		s.send(ctx, s.text.delta(e.Delta)...)
+	case api.EventCompaction:
+		s.send(ctx, s.compaction.add(s.machine, e.Compaction)...)
 	case api.EventConversation:
 		now := *e.Changed
 		now.Title = cmp.Or(now.Title, string(s.id)) // as a conversation without a title is shown
@@ -154,6 +157,7 @@ func (s *remoteSession) take(e *api.Event) {
 		}
 	case api.EventTurn:
 		s.text.ended()
+		s.send(ctx, s.compaction.ended(s.machine)...)
 		s.send(ctx, s.settled()...)
 		s.finish(e.Turn.Prompt, remoteEnd{turn: e.Turn})
 		s.showCommands(string(s.id)) // after the end, which does not wait for it
@@ -183,7 +187,7 @@ func (s *remoteSession) said(line []byte, replayed bool) []schema.SessionUpdate 
 	case *message.LocalCommandOutput:
 		return []schema.SessionUpdate{textUpdate(m.UUID, api.BlockText, m.Content)}
 	case *message.CompactBoundary:
-		return s.compacted(m)
+		return s.compaction.stored(s.machine, m)
 	case *message.Assistant:
 		// Texts are shown by their own machine, which knows what was live.
 		s.machine.Add(&message.StreamEvent{EventType: message.EventMessageStart, MessageID: m.ID, Model: m.Model})

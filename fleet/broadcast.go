@@ -30,6 +30,7 @@ type liveState struct {
 	Whole   wholeAnswer     `json:"whole,omitzero"`
 	Results int             `json:"results,omitzero"`
 	Result  json.RawMessage `json:"result,omitzero"`
+	Compact json.RawMessage `json:"compact,omitzero"` // how a compaction began that runs
 }
 
 type liveBlock struct {
@@ -72,6 +73,9 @@ func (t *liveText) state() liveState {
 	if t.result != nil {
 		out.Result = t.result.Raw
 	}
+	if t.compact.runs() {
+		out.Compact = t.compact.status.Raw
+	}
 	for _, b := range t.blocks {
 		out.Blocks = append(out.Blocks, liveBlock{b.start.Raw, b.delta, b.text.String(), b.full})
 	}
@@ -106,6 +110,12 @@ func (t *liveText) load(in liveState, result *message.Result) {
 	if result != nil {
 		t.result = result
 		t.results++
+	}
+	m, _ := message.Decode(in.Compact) // what fits is enough
+	if status, ok := m.(*message.Status); ok {
+		t.compact.take(status)
+	} else {
+		t.compact.cut()
 	}
 	t.wake()
 }

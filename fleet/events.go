@@ -23,15 +23,17 @@ type ConversationEvent struct {
 	// [*message.LocalCommandOutput] with what a slash command has printed for people, or
 	// the [*message.CompactBoundary] of a compaction. IsSynthetic marks lines of a user
 	// that the CLI wrote and no person did, such as "[Request interrupted by user]". A live
-	// message is a [*message.StreamEvent], which begins a content block or adds to it, or
-	// the [*message.Result] that ends a turn.
+	// message is a [*message.StreamEvent], which begins a content block or adds to it, the
+	// [*message.Result] that ends a turn, or a [*message.Status]: with the Status
+	// "compacting" the context is being compacted, with a CompactResult or CompactError
+	// that has ended.
 	Message message.Message
 	// Session is the session that it was said in, and Entry its line in the
 	// transcript, nil for a live event.
 	Session string
 	Entry   store.Entry
 
-	// Live means that the event is not from the store. The same text comes again as a
+	// Live means that the event is not from the store. The text comes again as a
 	// stored event, unless the answer is cut short: text that is not stored when a
 	// result or another answer arrives will never be. It comes after the stored events
 	// of the answer before it, even if that one has only called tools, unless they do not
@@ -51,7 +53,7 @@ func (r *eventReader) follow(ctx context.Context, c *conversation) error {
 	t, end := r.records.store.listen(r.key)
 	defer end()
 	u, more := c.liveText.now()
-	r.yielded.results = u.results
+	r.comes(u)
 	moved := time.Now()
 	for seen, last := uint64(0), (time.Time{}); ; {
 		// The order matters: the live text is read before the store, so that the store
@@ -97,6 +99,9 @@ type eventReader struct {
 	// past are the last answers before it: frames of another process may arrive late.
 	past    []string
 	yielded yielded
+	// compacted is true if a read has found the boundary of a compaction since the last
+	// live events, and was not the first: what was compacted long ago is not what runs.
+	compacted bool
 	// waits is the answer whose text waits for the one before it.
 	waits struct {
 		answer string
@@ -148,6 +153,7 @@ func (r *eventReader) begun(ctx context.Context, session string) (bool, error) {
 // readSession yields what is new in the session at the position, from where it stopped.
 func (r *eventReader) readSession(ctx context.Context) (more bool, err error) {
 	k := store.Key{Project: r.records.project, Session: r.at.session}
+	first := r.lines == 0
 	if near := r.at.near; r.lines == 0 && near.lines > 0 {
 		r.lines, r.place, r.marks.last = near.lines, near.place, near
 		if !r.proves(ctx, k, near) {
@@ -173,6 +179,9 @@ func (r *eventReader) readSession(ctx context.Context) (more bool, err error) {
 			continue
 		}
 		r.at.lines, r.at.near = r.lines, r.marks.near(r.lines)
+		if _, ok := m.(*message.CompactBoundary); ok {
+			r.compacted = !first
+		}
 		if m != nil && !r.yield(ConversationEvent{Cursor: r.at.cursor(), Message: m, Session: r.at.session, Entry: line, Block: block}, nil) {
 			return false, nil
 		}

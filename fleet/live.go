@@ -9,9 +9,18 @@ import (
 
 // yielded is the part of the live text that a reader has yielded.
 type yielded struct {
-	answer  string
-	blocks  map[int]int // bytes by block
-	results int
+	answer     string
+	blocks     map[int]int // bytes by block
+	results    int
+	compaction compaction
+}
+
+// comes notes what was over before the reader came.
+func (r *eventReader) comes(u liveAnswer) {
+	r.yielded.results = u.results
+	if u.compact.ended {
+		r.yielded.compaction = u.compact
+	}
 }
 
 // listen yields what is new, except for what the reader has from the store. The text of an
@@ -31,6 +40,9 @@ func (r *eventReader) listen(u liveAnswer) bool {
 		if !r.yieldBlock(b) {
 			return false
 		}
+	}
+	if !r.listenCompaction(&u.compact) {
+		return false
 	}
 	if u.results == r.yielded.results {
 		return true

@@ -8,7 +8,8 @@ import (
 )
 
 // liveText is what is being said in a conversation and may not be stored yet: the
-// blocks of the current answer, and the result of the last turn. Readers keep their own
+// blocks of the current answer, the result of the last turn, and whether the context is
+// being compacted. Readers keep their own
 // places in it, so a slow reader delays no other and gets more at a time.
 type liveText struct {
 	mu      sync.Mutex
@@ -18,6 +19,7 @@ type liveText struct {
 	whole   wholeAnswer // the last that was received to its end
 	result  *message.Result
 	results int           // how many there were
+	compact compaction    // the last
 	changed chan struct{} // closed at the next change; nil: no reader waits
 
 	// Frames for other processes carry the name of this run, and a number.
@@ -61,6 +63,11 @@ func (t *liveText) add(m message.Message) (run string, number uint64) {
 		if t.grow(m) {
 			t.wake()
 		}
+	case *message.Status:
+		if !t.compact.take(m) {
+			return "", 0
+		}
+		t.wake()
 	default:
 		return "", 0
 	}
@@ -98,6 +105,7 @@ func (t *liveText) grow(m *message.StreamEvent) bool {
 // forget drops the answer, and what is to come before the next one: a result comes after
 // all of it.
 func (t *liveText) forget() {
+	t.compact.cut()
 	t.answer, t.blocks, t.before, t.whole = "", nil, wholeAnswer{}, wholeAnswer{}
 }
 
@@ -160,6 +168,7 @@ type liveAnswer struct {
 	before  wholeAnswer
 	result  *message.Result
 	results int
+	compact compaction
 }
 
 type liveTextBlock struct {
@@ -175,7 +184,7 @@ func (t *liveText) now() (u liveAnswer, changed <-chan struct{}) {
 	if t.changed == nil {
 		t.changed = make(chan struct{})
 	}
-	u = liveAnswer{answer: t.answer, before: t.before, result: t.result, results: t.results}
+	u = liveAnswer{answer: t.answer, before: t.before, result: t.result, results: t.results, compact: t.compact}
 	for _, b := range t.blocks {
 		u.blocks = append(u.blocks, liveTextBlock{b.start, b.delta, b.text.String()})
 	}

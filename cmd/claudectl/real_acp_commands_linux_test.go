@@ -84,3 +84,36 @@ func TestRealACPConnectCompacts(t *testing.T) {
 	}
 	two.Close()
 }
+
+// TestRealACPConnectCompacting is two editors of a conversation of a server with the real
+// CLI. Both see a compaction while it runs, the second although it came later, and that it
+// ended.
+func TestRealACPConnectCompacting(t *testing.T) {
+	release := make(chan struct{})
+	s := newRealServer(t, []claudetest.Reply{claudetest.Say("Hello."), claudetest.Say("<summary>They said hello.</summary>").Hold(release)}, nil)
+	one := s.bridge(t)
+	id := one.New(t, s.dir)
+	if got := <-one.begin(t, id, "Say hello."); got != schema.StopReasonEndTurn {
+		t.Errorf("ended %s", got)
+	}
+	ended := one.begin(t, id, "/compact")
+	two := s.bridge(t)
+	if title := <-one.begun; title != "Compact conversation" {
+		t.Errorf("shown at work: %q", title)
+	}
+	if err := two.Call(t.Context(), schema.MethodAgentSessionLoad, schema.LoadSessionRequest{SessionID: id, Cwd: s.dir}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if title := <-two.begun; title != "Compact conversation" || len(ended) != 0 {
+		t.Errorf("the other editor was shown %q", title)
+	}
+	close(release)
+	if got := <-ended; got != schema.StopReasonEndTurn {
+		t.Errorf("/compact ended %s", got)
+	}
+	if _, calls := one.told(id); !slices.Equal(calls, []string{"Compact conversation", "completed", "manual"}) {
+		t.Errorf("at last: %q", calls)
+	}
+	one.Close()
+	two.Close()
+}

@@ -108,11 +108,12 @@ type bridge struct {
 	answers chan schema.PermissionOptionID
 	said    chan string
 	listed  chan []string // slash commands, as often as they were told
+	begun   chan string   // the titles of calls that were shown at work
 }
 
 func (s *realServer) bridge(t *testing.T) *bridge {
 	t.Helper()
-	b := &bridge{cmd: exec.CommandContext(t.Context(), built(t), "acp", "--connect", s.url), asked: make(chan string, 10), answers: make(chan schema.PermissionOptionID, 10), said: make(chan string, 10_000), listed: make(chan []string, 100)}
+	b := &bridge{cmd: exec.CommandContext(t.Context(), built(t), "acp", "--connect", s.url), asked: make(chan string, 10), answers: make(chan schema.PermissionOptionID, 10), said: make(chan string, 10_000), listed: make(chan []string, 100), begun: make(chan string, 100)}
 	b.cmd.Env, b.cmd.Dir, b.cmd.WaitDelay = append([]string{serverToken + "=" + s.token}, s.env...), s.dir, 10*time.Second
 	stdin, err1 := b.cmd.StdinPipe()
 	stdout, err2 := b.cmd.StdoutPipe()
@@ -138,6 +139,9 @@ func (s *realServer) bridge(t *testing.T) *bridge {
 		OnUpdate: func(_ schema.SessionID, up schema.SessionUpdate) {
 			if up.AgentMessageChunk != nil {
 				b.said <- up.AgentMessageChunk.Content.Text.Text
+			}
+			if up.ToolCall != nil && up.ToolCall.Status == schema.ToolCallStatusInProgress {
+				b.begun <- up.ToolCall.Title
 			}
 			if list := up.AvailableCommandsUpdate; list != nil {
 				var names []string

@@ -20,14 +20,15 @@ const (
 
 // The transient events: they have no number, and no id in the stream.
 const (
-	EventPartial EventType = "partial" // text so far of all open blocks: Event.Partial
-	EventDelta   EventType = "delta"   // more text of one block: Event.Delta
-	EventSynced  EventType = "synced"  // all stored events have been sent
-	EventReset   EventType = "reset"   // the position is unknown: load the conversation again
-	EventPing    EventType = "ping"    // the stream is alive
-	EventBye     EventType = "bye"     // the server stops: come back
-	EventHint    EventType = "hint"    // in the feed: Event.Hint
-	EventPending EventType = "pending" // in the feed, first: Event.Pending
+	EventPartial    EventType = "partial"    // text so far of all open blocks: Event.Partial
+	EventDelta      EventType = "delta"      // more text of one block: Event.Delta
+	EventCompaction EventType = "compaction" // the context is being compacted, or was: Event.Compaction
+	EventSynced     EventType = "synced"     // all stored events have been sent
+	EventReset      EventType = "reset"      // the position is unknown: load the conversation again
+	EventPing       EventType = "ping"       // the stream is alive
+	EventBye        EventType = "bye"        // the server stops: come back
+	EventHint       EventType = "hint"       // in the feed: Event.Hint
+	EventPending    EventType = "pending"    // in the feed, first: Event.Pending
 )
 
 // Event is something that happened in a conversation. In a stream its type is
@@ -45,11 +46,12 @@ type Event struct {
 	Approval *ApprovalNote   `json:"approval,omitzero"` // the approval as it stood
 	Notice   *Notice         `json:"notice,omitzero"`   // who did what
 
-	Partial []Block    `json:"blocks,omitempty"`   // the open blocks
-	Delta   *Delta     `json:"delta,omitzero"`     // more text of a block
-	Hint    *Hint      `json:"hint,omitzero"`      // which conversation has changed
-	Pending []Approval `json:"approvals,omitzero"` // the approvals that wait
-	Reason  string     `json:"reason,omitzero"`    // of a reset or a bye
+	Partial    []Block     `json:"blocks,omitempty"`    // the open blocks
+	Delta      *Delta      `json:"delta,omitzero"`      // more text of a block
+	Compaction *Compaction `json:"compaction,omitzero"` // how a compaction stands
+	Hint       *Hint       `json:"hint,omitzero"`       // which conversation has changed
+	Pending    []Approval  `json:"approvals,omitzero"`  // the approvals that wait
+	Reason     string      `json:"reason,omitzero"`     // of a reset or a bye
 }
 
 // Changed holds the new values after a change to a conversation.
@@ -122,6 +124,26 @@ type Delta struct {
 	Offset  int       `json:"offset"`  // where the text goes
 	Text    string    `json:"text"`    // the text to append
 }
+
+// Compaction is how a compaction of the context stands. One that runs is sent again to a
+// reader that connects anew. One that is done also has a line in the transcript, before or
+// after this event, with how many tokens it has dropped; one that was over at once may
+// have only that.
+type Compaction struct {
+	ID    string          `json:"id"`             // the id of the compaction
+	State CompactionState `json:"state"`          // whether it runs, or how it ended
+	Error string          `json:"error,omitzero"` // why it failed
+}
+
+// CompactionState is the state of a compaction.
+type CompactionState string
+
+// The states of a compaction.
+const (
+	CompactionRunning CompactionState = "running"
+	CompactionDone    CompactionState = "done"
+	CompactionFailed  CompactionState = "failed"
+)
 
 // Hint announces that something has changed in a conversation: load it again.
 // Only the newest of each conversation is sent.

@@ -5,7 +5,7 @@
 // event that changes nothing returns the state that it was given.
 
 // names are the events of a stream, for addEventListener.
-export const names = ["conversation", "prompt", "turn", "message", "approval", "notice", "partial", "delta", "synced", "reset", "ping", "bye", "hint", "pending"];
+export const names = ["conversation", "prompt", "turn", "message", "approval", "notice", "partial", "delta", "compaction", "synced", "reset", "ping", "bye", "hint", "pending"];
 
 // remembered is how many finished messages are kept in mind: their lines may come after
 // the next message has begun.

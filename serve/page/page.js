@@ -257,6 +257,7 @@
   const listeners = {
     partial: () => {},
     delta: () => { if (state.lost && box) reconnect(0); },
+    compaction: () => {},
     message: () => update(),
     turn: () => update(),
     reset: () => { refresh().then(() => reconnect(0), () => reconnect(1)); },

@@ -23,12 +23,16 @@ func (l *Log) Follow(ctx context.Context, after int64) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		synced := false
 		var text seen
+		var compacts compaction
 		var quiet time.Time // no live text before
 		var rest time.Time  // no events before
 		for {
 			v := l.view(after, &text, synced && time.Now().Before(quiet))
 			if v.lost {
 				yield(Event{Event: api.Event{Type: api.EventReset, Reason: "the server does not keep events from that place on: load the conversation again"}})
+				return
+			}
+			if synced && !yieldAll(yield, l.compactionNews(&compacts, false)) { // its end comes before that of its turn
 				return
 			}
 			for _, e := range v.events {
@@ -41,7 +45,7 @@ func (l *Log) Follow(ctx context.Context, after int64) iter.Seq[Event] {
 				rest = time.Now().Add(eventPause)
 			}
 			if !synced && !v.more {
-				if synced = true; !yield(Event{Event: api.Event{Type: api.EventSynced}}) {
+				if synced = true; !yield(Event{Event: api.Event{Type: api.EventSynced}}) || !yieldAll(yield, l.compactionNews(&compacts, true)) {
 					return
 				}
 			}
@@ -71,6 +75,15 @@ func (l *Log) Follow(ctx context.Context, after int64) iter.Seq[Event] {
 			}
 		}
 	}
+}
+
+func yieldAll(yield func(Event) bool, events []Event) bool {
+	for _, e := range events {
+		if !yield(e) {
+			return false
+		}
+	}
+	return true
 }
 
 // view holds what a reader finds at its position.

@@ -19,6 +19,13 @@ func (l *Log) Hear(ctx context.Context, e fleet.ConversationEvent) error {
 		}
 		return nil
 	}
+	if status, ok := e.Message.(*message.Status); ok {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.compacts.take(status)
+		l.wake()
+		return nil
+	}
 	if e.Live { // the end of a turn, for which the log has its own event
 		l.mu.Lock()
 		defer l.mu.Unlock()

@@ -32,6 +32,7 @@ type Log struct {
 	closed   string        // why the log has ended
 
 	writingOn liveText
+	compacts  compaction
 	results   results                 // everything said before them is in the log
 	again     context.CancelCauseFunc // ends the current reading of messages
 	recalling chan struct{}           // one slot: the right to bring events back
@@ -223,6 +224,7 @@ func (l *Log) commit(next Head, revision int64, events []Event) {
 		l.add(e)
 		if e.Type == api.EventMessage {
 			l.writingOn.said(e.Message)
+			l.compacts.heard(e.Message)
 		}
 	}
 	l.wake()
@@ -355,6 +357,7 @@ func (l *Log) fill(cursor string, message []byte) {
 	l.bytes += len(message)
 	l.unloaded--
 	l.writingOn.said(message)
+	l.compacts.heard(message)
 	l.wake()
 }
 
