@@ -120,7 +120,8 @@ func (l *Local) New(ctx context.Context, e *Editor, req *schema.NewSessionReques
 	return l.connect(ctx, e, opening{kept: l.keep(e, id), cwd: req.Cwd, dirs: req.AdditionalDirectories, servers: req.MCPServers})
 }
 
-// Load shows an earlier conversation and starts a CLI that continues it.
+// Load shows an earlier conversation, with what slash commands have printed and the last
+// compaction, and starts a CLI that continues it.
 func (l *Local) Load(ctx context.Context, e *Editor, req *schema.LoadSessionRequest) (AgentSession, error) {
 	id := string(req.SessionID)
 	kept := l.keep(e, id)
@@ -133,14 +134,15 @@ func (l *Local) Load(ctx context.Context, e *Editor, req *schema.LoadSessionRequ
 		return nil, historyError(req.SessionID, err)
 	}
 	m := newMachine(e, req.Cwd)
-	for stored, err := range transcript.Messages(ctx, history.Page{}) {
+	for stored, err := range transcript.Messages(ctx, history.Page{System: true, Entries: true}) {
 		if err != nil {
 			return nil, historyError(req.SessionID, err)
 		}
-		if stored.Summary {
+		told := toldOf(stored)
+		if told == nil {
 			continue
 		}
-		for _, up := range m.Replay(stored.UUID, stored.Message) {
+		for _, up := range m.Replay(stored.UUID, told) {
 			if err := e.Update(ctx, req.SessionID, up); err != nil {
 				return nil, err
 			}

@@ -269,3 +269,40 @@ func TestRealError(t *testing.T) {
 		t.Errorf("updates %q, want the error as text", got)
 	}
 }
+
+// TestRealLoadTold loads a session in which slash commands ran: it shows what they have
+// printed for people and that the context was compacted, as it was shown live.
+func TestRealLoadTold(t *testing.T) {
+	r := newReal(t)
+	d := acptest.Start(t, r.local, acptest.Setup{Capabilities: capable()})
+	id := d.New(t, r.dir)
+	r.model.Add(claudetest.Say("Hello."), claudetest.Say("<summary>They said hello.</summary>"), claudetest.Say("More."))
+	for _, prompt := range []string{"Say hello.", "/compact", "More.", "/context"} {
+		if _, err := d.Prompt(t.Context(), id, prompt); err != nil {
+			t.Fatal(err)
+		}
+	}
+	live := toldOf(d.Updates(id))
+	d.Close()
+	two := acptest.Start(t, r.local, acptest.Setup{Capabilities: capable()})
+	if err := two.Call(t.Context(), schema.MethodAgentSessionLoad, schema.LoadSessionRequest{SessionID: id, Cwd: r.dir}, nil); err != nil {
+		t.Fatal(err)
+	}
+	loaded := toldOf(two.Updates(id))
+	count := func(told []string, what string) (n int) {
+		for _, s := range told {
+			if strings.Contains(s, what) {
+				n++
+			}
+		}
+		return n
+	}
+	for _, what := range []string{"## Context Usage", "call in_progress Compact conversation", "update completed ", `"trigger":"manual"`} {
+		if count(live, what) != 1 || count(loaded, what) != 1 {
+			t.Errorf("%q was shown %d times live and %d times when loaded, want once", what, count(live, what), count(loaded, what))
+		}
+	}
+	if count(loaded, "local-command") > 0 || count(loaded, "They said hello") != count(live, "They said hello") {
+		t.Errorf("loaded %q, live %q", loaded, live)
+	}
+}

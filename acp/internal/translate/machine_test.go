@@ -136,6 +136,34 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// TestReplayTold shows what a slash command has printed, and a compaction, of which only
+// the end is stored.
+func TestReplayTold(t *testing.T) {
+	for _, c := range []struct {
+		line string
+		want []string
+	}{
+		{`{"type":"system","subtype":"local_command_output","content":"7k tokens","uuid":"1"}`, []string{"agent_message_chunk"}},
+		{`{"type":"system","subtype":"compact_boundary","compact_metadata":{"trigger":"auto"},"uuid":"2"}`, []string{"tool_call in_progress", "tool_call_update completed", "tool_call_update"}},
+	} {
+		msg, err := message.Decode([]byte(c.line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, up := range new(Machine).Replay("id", msg) {
+			data, err := json.Marshal(up)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, string(data))
+		}
+		if !slices.Equal(brief(got), c.want) {
+			t.Errorf("%s: %q, want %q", c.line, got, c.want)
+		}
+	}
+}
+
 // TestFence keeps a text with a fence inside of its own.
 func TestFence(t *testing.T) {
 	if got := fenced("a\n```\nb\n"); got != "````\na\n```\nb\n````" {

@@ -9,12 +9,23 @@ import (
 )
 
 // Replay returns the updates of a message of an earlier conversation: prompts
-// are also shown, and results without the tool's own output.
+// are also shown, and results without the tool's own output. Of a compaction there is
+// only the end, so the editor sees it begin and end at once.
 func (m *Machine) Replay(id string, msg message.Message) (out []schema.SessionUpdate) {
-	user, ok := msg.(*message.User)
-	if !ok {
-		return m.Add(msg)
+	switch msg := msg.(type) {
+	case *message.User:
+		return m.replayUser(id, msg)
+	case *message.LocalCommandOutput:
+		return m.chunk(msg.Content, false, msg.UUID)
+	case *message.CompactBoundary:
+		out = m.Add(&message.Status{Header: msg.Header, Status: "compacting"})
+		out = append(out, m.Add(&message.Status{Header: msg.Header, CompactResult: "success"})...)
+		return append(out, m.Add(msg)...)
 	}
+	return m.Add(msg)
+}
+
+func (m *Machine) replayUser(id string, user *message.User) (out []schema.SessionUpdate) {
 	if user.ToolResults() != nil {
 		plain := *user
 		plain.ToolUseResult = nil
