@@ -9,11 +9,13 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // An attempt is counted before it begins, so that a prompt which kills its process is
 // eventually given up. It is uncounted if its end has nothing to do with the prompt:
-// the fleet was closed, or the CLI was slow to start. The count starts again when the
+// the fleet was closed, the CLI was slow to start, or the process lost its lease, because
+// the machine slept or the store was away, and has it again. The count starts again when the
 // turn has made progress, but only so many times: otherwise a turn that produces one
 // sentence and dies would be paid for without end.
 
@@ -75,6 +77,38 @@ func (w *tenure) takeBackAttempt(p *queued) {
 	}
 }
 
+// lostAttempt is an attempt of this process that ended because its lease was lost.
+type lostAttempt struct {
+	prompt   string
+	revision int64 // of the prompt as this process has last written it
+}
+
+// noteLostLease remembers that the lease was lost during the attempt. Nothing can be
+// written then.
+func (w *tenure) noteLostLease(p *queued, err error) {
+	if !w.lease.isLost() && !errors.Is(err, store.ErrLeaseLost) {
+		return
+	}
+	w.roster.mu.Lock()
+	defer w.roster.mu.Unlock()
+	w.c.lost = lostAttempt{p.ID, p.revision}
+}
+
+// lostLease reports whether the last attempt of a prompt was one of this process that lost
+// its lease: if another process has begun it since, that has changed it.
+func (w *tenure) lostLease(p *queued) bool {
+	w.roster.mu.Lock()
+	defer w.roster.mu.Unlock()
+	return w.c.lost == lostAttempt{p.ID, p.revision}
+}
+
+// maxLosses is how many attempts that lost their lease, and were continued by the same
+// process, do not count.
+const maxLosses = 6
+
+// leaseLost is the failure of an attempt that lost its lease.
+const leaseLost = "its lease was lost"
+
 // maxStarts is how many starts in a row may fail, before they reach the model, without
 // counting as attempts. The last of them have had a quarter of an hour each.
 const maxStarts = 6
@@ -113,6 +147,7 @@ func (w *tenure) failed(p *queued, err error) error {
 	}
 	if w.over() {
 		w.takeBackAttempt(p)
+		w.noteLostLease(p, err)
 		return err
 	}
 	w.worked(p, TraceOutcome{Status: PromptRunning, Err: err})
@@ -122,6 +157,9 @@ func (w *tenure) failed(p *queued, err error) error {
 			p.Begun, p.Starts = p.Begun-1, p.Starts+1
 		}
 	})
+	if stored != nil {
+		w.noteLostLease(p, errors.Join(err, stored))
+	}
 	if stored != nil || !permanent(err) {
 		return errors.Join(err, stored)
 	}

@@ -258,3 +258,88 @@ func TestStuckAtOnce(t *testing.T) {
 		})
 	}
 }
+
+// away cuts a machine off from the store for longer than its lease lasts.
+func away(m *machine) {
+	m.mu.Lock()
+	m.downUntil = time.Now().Add(35 * time.Second)
+	m.mu.Unlock()
+	<-time.After(2 * time.Minute)
+}
+
+// A process that loses its lease, because the machine slept or the store was away, and gets
+// it again continues the turn in the same attempt.
+func TestLostLeasesAreNotAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli := newScripted()
+		release := cli.pause()
+		m := start(t, store.Memory(), cli, func(o *fleet.Options) { o.Attempts = 1 })
+		defer closeFleet(t, m.fleet)
+		id := send(t, m.fleet, "ada", "hello")
+		for range 3 {
+			<-time.After(time.Minute)
+			away(m)
+			if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptRunning {
+				t.Errorf("it is %+v", o)
+			}
+		}
+		release()
+		<-time.After(time.Minute)
+		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptAnswered || len(cli.calls) != 1+3 {
+			t.Errorf("after %d calls of the model: %+v", len(cli.calls), o)
+		}
+	})
+}
+
+// A prompt that makes its process lose the lease each time is given up, and the reason
+// says so.
+func TestLostLeasesEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli := newScripted()
+		cli.pause()
+		m := start(t, store.Memory(), cli, func(o *fleet.Options) { o.Attempts = 2 })
+		defer closeFleet(t, m.fleet)
+		id := send(t, m.fleet, "ada", "hello")
+		for range 20 {
+			<-time.After(time.Minute)
+			away(m)
+		}
+		o := outcome(t, m.fleet, "ada", id)
+		if o.Status != fleet.PromptStuck || !strings.Contains(o.Error, "its lease was lost") || len(cli.calls) != 6+2 { // free, and the attempts
+			t.Errorf("after %d calls of the model: %+v", len(cli.calls), o)
+		}
+		if err := m.fleet.Retry(t.Context(), "ada"); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			<-time.After(time.Minute)
+			away(m)
+		}
+		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptRunning {
+			t.Errorf("after a retry, which begins anew: %+v", o)
+		}
+	})
+}
+
+// A process that takes over counts the attempt: it cannot know that the other one only
+// lost its lease. Once the prompt has begun elsewhere, the other one counts its own as well.
+func TestSuccessorsAreAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newScripted()
+		cli.pause()
+		two := func(o *fleet.Options) { o.Attempts = 2 }
+		first := start(t, db, cli, two)
+		defer closeFleet(t, first.fleet)
+		id := send(t, first.fleet, "ada", "hello")
+		second := start(t, db, cli, two)
+		away(first)
+		if o := outcome(t, first.fleet, "ada", id); o.Status != fleet.PromptRunning || len(cli.calls) != 2 {
+			t.Errorf("taken over after %d calls of the model: %+v", len(cli.calls), o)
+		}
+		crash(t, second)
+		<-time.After(2 * time.Minute)
+		if o := outcome(t, first.fleet, "ada", id); o.Status != fleet.PromptStuck || len(cli.calls) != 2 {
+			t.Errorf("at the end, after %d calls of the model: %+v", len(cli.calls), o)
+		}
+	})
+}

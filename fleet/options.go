@@ -115,7 +115,9 @@ type Options struct {
 	LimitsOf func(key string) ConversationLimits
 	// Attempts is how often a prompt is begun without progress before the
 	// conversation counts as stuck: 3. An attempt does not count if Close cut it
-	// off, or if the CLI was only slow to start; the next start then has more time.
+	// off, or if the CLI was only slow to start; the next start then has more time. One
+	// that lost its lease, because the machine slept or could not reach the store, does
+	// not count either if the same process continues it, up to six times.
 	Attempts int
 	// Resets is how often progress, a message of the model or the result of a tool,
 	// restarts the count of attempts: 20. Beyond that even a turn that makes progress

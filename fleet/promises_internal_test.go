@@ -488,8 +488,8 @@ func TestStartFailures(t *testing.T) {
 			t.Errorf("without a limit: %v", limits.Initialize)
 		}
 	}
-	p := &queued{Begun: 3, Resets: 2, Starts: 1, Since: "m1"}
-	if p.startAgain(); p.Begun != 0 || p.Resets != 0 || p.Starts != 0 || p.Since != "m1" {
+	p := &queued{Begun: 3, Resets: 2, Starts: 1, Losses: 4, Since: "m1"}
+	if p.startAgain(); p.Begun != 0 || p.Resets != 0 || p.Starts != 0 || p.Losses != 0 || p.Since != "m1" {
 		t.Errorf("%+v", p)
 	}
 }

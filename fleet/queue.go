@@ -50,6 +50,8 @@ type queued struct {
 	Since  string `json:"since,omitzero"`
 	// Starts counts the starts of a CLI in a row that were too slow.
 	Starts int `json:"starts,omitzero"`
+	// Losses counts the attempts that lost their lease and were continued by their process.
+	Losses int `json:"losses,omitzero"`
 	// Sent means that a CLI may have seen it.
 	Sent bool `json:"sent,omitzero"`
 	// Steer means that a running turn may take it in.
@@ -358,7 +360,7 @@ func stampedAt(name string) (at time.Time, ok bool) {
 
 // startAgain makes a prompt count as not begun, because a person has been asked or has
 // decided something.
-func (p *queued) startAgain() { p.Begun, p.Resets, p.Starts = 0, 0, 0 }
+func (p *queued) startAgain() { p.Begun, p.Resets, p.Starts, p.Losses = 0, 0, 0, 0 }
 
 // rank orders the prompts of a conversation: first those that a CLI may have
 // seen, then those that were to steer a turn.

@@ -66,7 +66,7 @@ func (w *waking) decide(ctx context.Context, s *sight) (plan.Decision, error) {
 	if err := w.survey(ctx, s); err != nil {
 		return plan.Decision{}, err
 	}
-	rules := plan.Rules{Attempts: w.opts.Attempts, Resets: w.opts.Resets}
+	rules := plan.Rules{Attempts: w.opts.Attempts, Resets: w.opts.Resets, Losses: maxLosses}
 	d := plan.Next(s.state, rules)
 	switch {
 	case d.Step == plan.Erase || d.Step == plan.Sleep && w.rec.Stuck != nil:
@@ -85,6 +85,7 @@ func (w *waking) decide(ctx context.Context, s *sight) (plan.Decision, error) {
 func (w *waking) counted(s *sight, d *plan.Decision) *queued {
 	p := s.prompt(d.Prompt.ID)
 	p.Sent, p.Begun, p.Resets, p.Since, p.Question = d.Prompt.Sent, d.Prompt.Begun, d.Prompt.Resets, d.Prompt.Since, d.Prompt.Question
+	p.Losses = d.Prompt.Losses
 	w.deferredCall = nil
 	if q, asked := s.questions[d.Question]; asked {
 		w.deferredCall = &q

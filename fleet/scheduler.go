@@ -35,6 +35,7 @@ type conversation struct {
 	session     *claude.Session // while a CLI runs
 	withdraw    withdrawal      // while a CLI runs
 	starting    bool            // a CLI is being started
+	lost        lostAttempt     // the last one that lost its lease
 	leaving     bool            // its work is done, and its CLI ends before it gives its slot back
 	own         choices         // of the options with which it was started
 	turn        *turn           // what it works on while it is awake

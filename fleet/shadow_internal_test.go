@@ -120,7 +120,7 @@ func (x *shadow) decide() (foreseen, bool) {
 	}
 	seen := foreseen{state: clone(s)}
 	for range 100 {
-		d := plan.Next(s, plan.Rules{Attempts: x.w.opts.Attempts, Resets: x.w.opts.Resets})
+		d := plan.Next(s, plan.Rules{Attempts: x.w.opts.Attempts, Resets: x.w.opts.Resets, Losses: maxLosses})
 		if d.Line == nil && d.Changes == nil {
 			seen.decided = decided{step: d.Step, prompt: d.Prompt.ID}
 			switch d.Step {
@@ -236,6 +236,7 @@ func (x *shadow) state(ctx context.Context) (s plan.State, err error) {
 			ID: p.ID, Sent: p.Sent, Given: x.w.given(p.ID), Steer: p.Steer, Rewind: p.Rewind != nil,
 			Cancelled: !p.Cancelled.IsZero(), Interrupted: !p.Interrupted.IsZero() || x.w.wasInterrupted(p),
 			Begun: p.Begun, Resets: p.Resets, Since: p.Since, Question: p.Question,
+			Lost: x.w.lostLease(p), Losses: p.Losses,
 		})
 		turn := plan.Turn{Of: p.ID}
 		if t != nil && p.Sent {

@@ -84,7 +84,11 @@ func (w *waking) survey(ctx context.Context, s *sight) error {
 	slices.SortStableFunc(now.prompts, func(a, b *queued) int { return a.rank() - b.rank() })
 	s.prompts = now.prompts
 	for _, p := range s.prompts {
-		s.state.Prompts = append(s.state.Prompts, w.planned(p))
+		now := w.planned(p)
+		if now.Lost {
+			p.Failure, p.Cause = leaseLost, ""
+		}
+		s.state.Prompts = append(s.state.Prompts, now)
 		if p.Cancelled.IsZero() {
 			w.queue[p.ID] = true
 		}
@@ -102,6 +106,7 @@ func (w *waking) planned(p *queued) plan.Prompt {
 		ID: p.ID, Sent: p.Sent, Given: w.given(p.ID), Steer: p.Steer, Rewind: p.Rewind != nil,
 		Cancelled: !p.Cancelled.IsZero(), Interrupted: !p.Interrupted.IsZero() || w.wasInterrupted(p),
 		Begun: p.Begun, Resets: p.Resets, Since: p.Since, Question: p.Question,
+		Lost: w.lostLease(p), Losses: p.Losses,
 	}
 }
 

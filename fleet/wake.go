@@ -249,6 +249,7 @@ func (w *waking) rewindFiles(ctx context.Context, p *queued) error {
 	}
 	if err != nil && (w.over() || errors.Is(err, store.ErrLeaseLost)) {
 		w.takeBackAttempt(p)
+		w.noteLostLease(p, err)
 		return err
 	}
 	w.saveFiles()

@@ -3,8 +3,9 @@ package plan
 // Rules are the limits that the owner was given.
 type Rules struct {
 	// Attempts is how often a prompt may begin without progress, and Resets how often
-	// progress restarts the count.
-	Attempts, Resets int
+	// progress restarts the count. Losses is how often an attempt that lost its lease
+	// does not count.
+	Attempts, Resets, Losses int
 }
 
 // Decision is the owner's next action: a line, changes, or a step, and only one of

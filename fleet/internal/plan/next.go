@@ -106,6 +106,7 @@ func (s *State) stand(p Prompt, r Rules) Decision {
 	if _, ended := s.Outcomes[p.ID]; ended {
 		return changes(End{Prompt: p.ID, As: s.Outcomes[p.ID]})
 	}
+	p = p.forgiven(r)
 	switch {
 	case p.Rewind && p.Begun >= r.Attempts:
 		return changes(End{Prompt: p.ID, As: Failed})
@@ -174,6 +175,16 @@ func (s *State) end(p Prompt, as Outcome, question string) Decision {
 		all = append(all, Free{})
 	}
 	return changes(append(all, End{Prompt: p.ID, As: as, Question: question})...)
+}
+
+// forgiven uncounts an attempt that has lost its lease, but only so many times: it may be the
+// prompt that keeps its machine too busy to renew a lease.
+func (p Prompt) forgiven(r Rules) Prompt {
+	if p.Lost && p.Begun > 0 && p.Losses < r.Losses {
+		p.Begun, p.Losses = p.Begun-1, p.Losses+1
+	}
+	p.Lost = false
+	return p
 }
 
 // progressed restarts the count if the turn has made progress since the last look, but

@@ -72,6 +72,36 @@ func TestProgressCountsSoOften(t *testing.T) {
 	}
 }
 
+// An attempt that lost its lease does not count, so many times, and uses up no progress; one
+// that was taken back already is not taken back again.
+func TestLostAttempts(t *testing.T) {
+	rules := Rules{Attempts: 3, Resets: 2, Losses: 2}
+	for _, c := range []struct{ p, want Prompt }{
+		{Prompt{Begun: 3, Lost: true}, Prompt{Begun: 3, Losses: 1}},
+		{Prompt{Begun: 3, Lost: true, Losses: 1}, Prompt{Begun: 3, Losses: 2}},
+		{Prompt{Begun: 2, Lost: true, Losses: 2}, Prompt{Begun: 3, Losses: 2}},
+		{Prompt{Lost: true}, Prompt{Begun: 1}},
+		{Prompt{Begun: 1, Losses: 1}, Prompt{Begun: 2, Losses: 1}},
+		{Prompt{Begun: 1, Lost: true, Since: "old"}, Prompt{Begun: 1, Losses: 1, Since: "news"}},
+		{Prompt{Begun: 2, Lost: true, Since: "old"}, Prompt{Begun: 1, Losses: 1, Resets: 1, Since: "news"}},
+	} {
+		p, want := c.p, c.want
+		p.ID, p.Sent, want.ID, want.Sent = "p", true, "p", true
+		turn := Turn{Standing: Cut, Of: "p"}
+		if p.Since != "" {
+			turn.Last = "news"
+		}
+		got := Next(State{Prompts: []Prompt{p}, Transcript: Facts{Turns: map[string]Turn{"p": turn}}}, rules)
+		if got.Step != Resume || got.Prompt != want {
+			t.Errorf("%+v: %+v, want %+v", p, got, want)
+		}
+	}
+	p := Prompt{ID: "p", Sent: true, Begun: 3, Lost: true, Losses: 2}
+	if got, want := Next(State{Prompts: []Prompt{p}}, rules), changes(Stick{"p"}); !reflect.DeepEqual(got, want) {
+		t.Errorf("after all attempts: %+v, want %+v", got, want)
+	}
+}
+
 // A turn that broke off at a call which a person was asked about waits at that call,
 // unless the call cannot be deferred. A turn that a CLI has just continued needs a note.
 func TestCutTurns(t *testing.T) {

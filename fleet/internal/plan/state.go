@@ -45,6 +45,10 @@ type Prompt struct {
 	// that back. Since is the message that did so last.
 	Begun, Resets int
 	Since         string
+	// Lost means that the last attempt was that of this owner, which lost its lease
+	// meanwhile and has it again. Losses counts the attempts that do not count for that.
+	Lost   bool
+	Losses int
 	// Question is the one that it waits for.
 	Question string
 }
