@@ -13,7 +13,8 @@ import (
 // count: they come by the clock.
 type mortal struct {
 	store.Fleet
-	at Moment
+	at     Moment
+	leases string // a file
 
 	mu     sync.Mutex
 	writes int
@@ -63,7 +64,13 @@ func (m *mortal) Append(ctx context.Context, k store.Key, b store.Batch) error {
 
 // Acquire implements [store.Leases].
 func (m *mortal) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (store.Lease, error) {
-	return write(m, func() (store.Lease, error) { return m.Fleet.Acquire(ctx, project, name, owner, ttl) })
+	return write(m, func() (store.Lease, error) {
+		l, err := m.Fleet.Acquire(ctx, project, name, owner, ttl)
+		if err == nil {
+			err = noteLease(m.leases, l)
+		}
+		return l, err
+	})
 }
 
 // Release implements [store.Leases].

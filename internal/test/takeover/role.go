@@ -42,6 +42,7 @@ type role struct {
 	Env               []string
 	Temp              string // for temporary files of the process itself
 	Effects           string // a file
+	Leases            string // a file for the leases that it gets
 	Tool              Tool
 	Gate              Gate
 	Patience          time.Duration
@@ -54,11 +55,11 @@ type role struct {
 // report is the output of such a process that ends in order.
 type report struct{ Writes int }
 
-// key is the conversation, and leaseTime how long it is leased: others take over when
-// it is over.
+// key is the conversation, and leaseTime how long it is leased: long enough for a busy
+// machine. No run waits for its end, see [run.free].
 const (
 	key       = "ada"
-	leaseTime = 2 * time.Second
+	leaseTime = 10 * time.Second
 )
 
 // Play lets this process be a part of a run, if it was started for that, and returns
@@ -88,12 +89,8 @@ func (r *role) play(ctx context.Context, b Backend) error {
 	if err != nil {
 		return err
 	}
-	var deadly *mortal
-	if r.At.Write > 0 || r.CountWrites {
-		deadly = &mortal{Fleet: db, at: r.At}
-		db = deadly
-	}
-	o := r.options(db)
+	deadly := &mortal{Fleet: db, at: r.At, leases: r.Leases}
+	o := r.options(deadly)
 	o.Session = func(context.Context, string) (*claude.Options, error) { return r.session() }
 	if r.At.Delay > 0 {
 		go r.dieAfterEffect()
@@ -109,10 +106,7 @@ func (r *role) play(ctx context.Context, b Backend) error {
 	if err := f.Close(ctx); err != nil {
 		return err
 	}
-	if deadly != nil {
-		return json.NewEncoder(os.Stdout).Encode(report{deadly.count()})
-	}
-	return nil
+	return json.NewEncoder(os.Stdout).Encode(report{deadly.count()})
 }
 
 // options are those of a fleet of the run.

@@ -77,6 +77,9 @@ func (l *Lab) Run(ctx context.Context, c Case) (s *Story, err error) {
 		return nil, err
 	}
 	if s.Killed {
+		if err := r.free(ctx); err != nil {
+			return nil, err
+		}
 		next := r.role
 		next.At, next.Journal = Moment{}, next.Journal+"-2"
 		second, err := start(next)
@@ -175,7 +178,7 @@ func (l *Lab) newBase(ctx context.Context, model *claudetest.Model) (_ *base, er
 			return nil, err
 		}
 	}
-	b.role = role{CLI: l.CLI, Dir: below("work"), Journal: below("journal"), Temp: below("own"), Effects: below("effects"), Mark: fmt.Sprintf("%s.%d", leak.Mark(), number)}
+	b.role = role{CLI: l.CLI, Dir: below("work"), Journal: below("journal"), Temp: below("own"), Effects: below("effects"), Leases: below("leases"), Mark: fmt.Sprintf("%s.%d", leak.Mark(), number)}
 	b.role.Where, b.role.Project = l.place(number)
 	b.role.Env = append(model.Env(below("home")), "PATH="+os.Getenv("PATH"), "TMPDIR="+below("tmp"), "IS_SANDBOX=1", b.role.Mark)
 	if err := writeScript(b.role.Dir, b.role.Effects); err != nil {
