@@ -183,14 +183,20 @@ func (r *real) killed(t *testing.T, dir, prompt string, patience time.Duration, 
 const notedPrompt = "00000000-0000-4000-8000-00000000f1ee"
 
 // playFleet runs one prompt in a fleet until it is killed. With HOST_GATED, only calls that
-// fit this rule need a person; with HOST_STALLS, the store hangs at lines with this text.
+// fit this rule need a person; with HOST_STALLS, the store hangs at lines with this text;
+// with HOST_OWN, there is a tool that kills the program.
 func playFleet() {
 	patience, _ := time.ParseDuration(os.Getenv("HOST_PATIENCE"))
 	o := fleet.Options{
 		Store: store.Files(os.Getenv("HOST_STORE")), Project: "p", Journal: os.Getenv("HOST_JOURNAL"), TTL: 10 * time.Second, // see free
 		Session: func(context.Context, string) (*claude.Options, error) {
+			own := claude.MCPServers{}
+			if os.Getenv("HOST_OWN") != "" {
+				own["own"] = noteTool(os.Getenv("HOST_DIR"), killSelf)
+			}
 			return &claude.Options{
-				CLIPath: os.Getenv("HOST_CLI"), Cwd: os.Getenv("HOST_DIR"),
+				MCPServers: own,
+				CLIPath:    os.Getenv("HOST_CLI"), Cwd: os.Getenv("HOST_DIR"),
 				Env:            append(strings.Split(os.Getenv("HOST_ENV"), "\x1f"), fmt.Sprintf("FLEET_PID=%d", os.Getpid())),
 				PermissionMode: permission.ModeBypassPermissions, AllowBypassPermissions: true,
 			}, nil
@@ -213,6 +219,14 @@ func playFleet() {
 	for range f.RunPrompt(context.Background(), "ada", fleet.Prompt{ID: notedPrompt, Text: os.Getenv("HOST_PROMPT")}) {
 	}
 	select {} // it is killed
+}
+
+// killSelf kills this program as the system would.
+func killSelf() {
+	if self, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = self.Kill() // there is no one to report it to
+	}
+	select {}
 }
 
 // free lets the lease of a program end that is dead or suspended: its time is up. So a
