@@ -35,6 +35,10 @@ func Serve(ctx context.Context, rw io.ReadWriteCloser, b Backend) error {
 type Endpoint struct {
 	// Backend is the agent.
 	Backend Backend
+	// Admit, if set, is called before each session is begun or opened, for any number of
+	// them at once. The editor reads its error, and the session does not begin. Otherwise
+	// leave is called once, when the session is closed or could not be opened.
+	Admit func() (leave func(), err error)
 	// Logger logs what goes wrong on connections, without the content of
 	// messages. Nil: nothing is logged.
 	Logger *slog.Logger
@@ -46,7 +50,11 @@ func (e *Endpoint) Serve(ctx context.Context, rw io.ReadWriteCloser) error {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return serve(ctx, rw, e.Backend, rpc.Limits{}, log)
+	agent := e.Backend
+	if e.Admit != nil {
+		agent = &admitted{agent, e.Admit}
+	}
+	return serve(ctx, rw, agent, rpc.Limits{}, log)
 }
 
 func serve(ctx context.Context, rw io.ReadWriteCloser, b Backend, limits rpc.Limits, log *slog.Logger) error {

@@ -57,12 +57,13 @@ func (c *call) editor() error {
 	watching.Go(func() { c.watchEditor(ctx, cancel) })
 	user := func() (api.User, error) { return c.editorUser(ctx) }
 	agent := &acp.Remote{Server: &userServer{c.service(), user}, Name: "claudectl", Logger: o.Logger}
-	counted := &countedSessions{
-		Backend: agent,
-		enter:   func() bool { return c.s.streams.enter(c.user.Name, o.StreamsPerUser, o.Streams) },
-		leave:   func() { c.s.streams.leave(c.user.Name) },
+	admit := func() (leave func(), err error) { // a session counts as an event stream: it follows a conversation
+		if !c.s.streams.enter(c.user.Name, o.StreamsPerUser, o.Streams) {
+			return nil, errors.New("too many sessions and event streams of this user are open on the server: close some with session/close, or come back later")
+		}
+		return func() { c.s.streams.leave(c.user.Name) }, nil
 	}
-	err = (&acp.Endpoint{Backend: counted, Logger: o.Logger}).Serve(ctx, socket)
+	err = (&acp.Endpoint{Backend: agent, Admit: admit, Logger: o.Logger}).Serve(ctx, socket)
 	if err != nil && ctx.Err() == nil {
 		o.Logger.Warn("serve: the connection of an editor ended", "user", c.user.Name, "error", err)
 	}
