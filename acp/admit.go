@@ -4,37 +4,37 @@ import (
 	"context"
 	"sync"
 
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 )
 
 // admitted is a back-end that asks admit before it opens a session.
 type admitted struct {
-	Backend
+	backend
 	admit func() (leave func(), err error)
 }
 
-// New implements [Backend].
-func (b *admitted) New(ctx context.Context, e *Editor, req *schema.NewSessionRequest) (AgentSession, error) {
-	return b.open(func() (AgentSession, error) { return b.Backend.New(ctx, e, req) })
+// New implements [backend].
+func (b *admitted) New(ctx context.Context, e *editor, req *schema.NewSessionRequest) (agentSession, error) {
+	return b.open(func() (agentSession, error) { return b.backend.New(ctx, e, req) })
 }
 
-// Load implements [Backend].
-func (b *admitted) Load(ctx context.Context, e *Editor, req *schema.LoadSessionRequest) (AgentSession, error) {
-	return b.open(func() (AgentSession, error) { return b.Backend.Load(ctx, e, req) })
+// Load implements [backend].
+func (b *admitted) Load(ctx context.Context, e *editor, req *schema.LoadSessionRequest) (agentSession, error) {
+	return b.open(func() (agentSession, error) { return b.backend.Load(ctx, e, req) })
 }
 
-// Resume implements [Backend].
-func (b *admitted) Resume(ctx context.Context, e *Editor, req *schema.ResumeSessionRequest) (AgentSession, error) {
-	return b.open(func() (AgentSession, error) { return b.Backend.Resume(ctx, e, req) })
+// Resume implements [backend].
+func (b *admitted) Resume(ctx context.Context, e *editor, req *schema.ResumeSessionRequest) (agentSession, error) {
+	return b.open(func() (agentSession, error) { return b.backend.Resume(ctx, e, req) })
 }
 
-// Fork implements [Backend].
-func (b *admitted) Fork(ctx context.Context, e *Editor, req *schema.ResumeSessionRequest) (AgentSession, error) {
-	return b.open(func() (AgentSession, error) { return b.Backend.Fork(ctx, e, req) })
+// Fork implements [backend].
+func (b *admitted) Fork(ctx context.Context, e *editor, req *schema.ResumeSessionRequest) (agentSession, error) {
+	return b.open(func() (agentSession, error) { return b.backend.Fork(ctx, e, req) })
 }
 
 // open opens a session if it is admitted. Otherwise it begins nothing.
-func (b *admitted) open(do func() (AgentSession, error)) (AgentSession, error) {
+func (b *admitted) open(do func() (agentSession, error)) (agentSession, error) {
 	leave, err := b.admit()
 	if err != nil {
 		return nil, errorf(schema.ErrorCodeInvalidRequest, "%v", err)
@@ -51,17 +51,17 @@ func (b *admitted) open(do func() (AgentSession, error)) (AgentSession, error) {
 		return nil, err
 	}
 	opened = true
-	return &admittedSession{AgentSession: s, leave: leave}, nil
+	return &admittedSession{agentSession: s, leave: leave}, nil
 }
 
 // admittedSession leaves when it is closed.
 type admittedSession struct {
-	AgentSession
+	agentSession
 	leave func()
 }
 
-// Close implements [AgentSession].
+// Close implements [agentSession].
 func (s *admittedSession) Close() error {
 	defer s.leave()
-	return s.AgentSession.Close()
+	return s.agentSession.Close()
 }

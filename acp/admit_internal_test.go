@@ -6,7 +6,7 @@ import (
 )
 
 // countable is a session that can be closed.
-type countable struct{ AgentSession }
+type countable struct{ agentSession }
 
 func (countable) Close() error { return nil }
 
@@ -18,17 +18,17 @@ func TestAdmittedSessionsLeave(t *testing.T) {
 		held++
 		return func() { held-- }, nil
 	}}
-	if _, err := b.open(func() (AgentSession, error) { return nil, errors.New("no") }); err == nil || held != 0 {
+	if _, err := b.open(func() (agentSession, error) { return nil, errors.New("no") }); err == nil || held != 0 {
 		t.Errorf("after an error %d places are held, %v", held, err)
 	}
 	func() {
 		defer func() { _ = recover() }()
-		_, _ = b.open(func() (AgentSession, error) { panic("boom") })
+		_, _ = b.open(func() (agentSession, error) { panic("boom") })
 	}()
 	if held != 0 {
 		t.Errorf("after a panic %d places are held", held)
 	}
-	s, err := b.open(func() (AgentSession, error) { return countable{}, nil })
+	s, err := b.open(func() (agentSession, error) { return countable{}, nil })
 	if err != nil || held != 1 {
 		t.Fatalf("an open session holds %d places, %v", held, err)
 	}

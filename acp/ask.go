@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude/acp/internal/translate"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -23,7 +23,7 @@ const (
 
 // asker puts questions of the CLI before the person at the editor.
 type asker struct {
-	editor  *Editor
+	editor  *editor
 	session schema.SessionID
 	shown   translate.Shown
 	first   permission.Func // asked before; nil: none

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/acp"
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 )
 
 // TestLogin offers to sign in only to an editor with a terminal for it, with what

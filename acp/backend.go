@@ -6,51 +6,58 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/claude-agent-go/claude/acp/internal/rpc"
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/rpc"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 )
 
-// Backend is an agent, as an editor uses it. Serve calls its methods from
+// Backend is what an editor can have from this package: a [*Local], with a CLI for
+// each session, or a [*Remote], on a server of conversations. Its method is for this
+// package only.
+type Backend interface {
+	backend() backend
+}
+
+// backend is an agent, as an editor uses it. Serve calls its methods from
 // several goroutines at once, and never before the editor has introduced itself.
 // Contexts end when the editor withdraws a request and when it is gone; methods
 // must return soon after. An error that is a *schema.Error reaches the editor as
 // it is, any other as an internal error with its text.
-type Backend interface {
+type backend interface {
 	// Initialize returns what the agent is and can do. Serve sets the version of
 	// the protocol.
-	Initialize(ctx context.Context, e *Editor) (*schema.InitializeResponse, error)
+	Initialize(ctx context.Context, e *editor) (*schema.InitializeResponse, error)
 	// Authenticate signs in by one of the methods that Initialize has named.
-	Authenticate(ctx context.Context, e *Editor, method schema.AuthMethodID) error
+	Authenticate(ctx context.Context, e *editor, method schema.AuthMethodID) error
 	// Logout signs out.
 	Logout(ctx context.Context) error
 	// New begins a session.
-	New(ctx context.Context, e *Editor, req *schema.NewSessionRequest) (AgentSession, error)
+	New(ctx context.Context, e *editor, req *schema.NewSessionRequest) (agentSession, error)
 	// Load opens an earlier session and shows what was said to the editor before
 	// it returns. Resume opens one without showing it.
-	Load(ctx context.Context, e *Editor, req *schema.LoadSessionRequest) (AgentSession, error)
-	Resume(ctx context.Context, e *Editor, req *schema.ResumeSessionRequest) (AgentSession, error)
+	Load(ctx context.Context, e *editor, req *schema.LoadSessionRequest) (agentSession, error)
+	Resume(ctx context.Context, e *editor, req *schema.ResumeSessionRequest) (agentSession, error)
 	// List lists earlier sessions, and Delete removes one that is not open.
 	List(ctx context.Context, req *schema.ListSessionsRequest) (*schema.ListSessionsResponse, error)
 	Delete(ctx context.Context, id schema.SessionID) error
 	// Extensions returns what the agent offers beyond the stable protocol. It is always
 	// the same. Serve adds it to the answer of Initialize, and refuses the other requests.
-	Extensions() Extensions
+	Extensions() extensions
 	// Fork opens a copy of a session, without showing it. The original stays as it is.
 	// No turn of the original runs or begins in this connection meanwhile. The request
 	// has the members of one that resumes the original. An agent that does not offer
 	// copies returns [errors.ErrUnsupported].
-	Fork(ctx context.Context, e *Editor, req *schema.ResumeSessionRequest) (AgentSession, error)
+	Fork(ctx context.Context, e *editor, req *schema.ResumeSessionRequest) (agentSession, error)
 }
 
-// Extensions are the requests beyond the stable protocol that an agent answers. Editors
+// extensions are the requests beyond the stable protocol that an agent answers. Editors
 // know them from the npm adapter. It is a plain value; the zero value offers none.
-type Extensions struct {
-	Forks    bool // session/fork: Backend.Fork copies a session
-	Steering bool // _session/steering: AgentSession.Steer gives a turn another message
+type extensions struct {
+	Forks    bool // session/fork: Fork of the back-end copies a session
+	Steering bool // _session/steering: agentSession.Steer gives a turn another message
 }
 
 // offer adds the extensions to the answer of initialize, as the npm adapter names them.
-func (x Extensions) offer(resp *schema.InitializeResponse) {
+func (x extensions) offer(resp *schema.InitializeResponse) {
 	if x.Forks {
 		can := &resp.AgentCapabilities.SessionCapabilities
 		can.Extra = maps.Clone(can.Extra)
@@ -67,9 +74,9 @@ func (x Extensions) offer(resp *schema.InitializeResponse) {
 	}
 }
 
-// AgentSession is an open session of a [Backend]. Its methods may be called from
+// agentSession is an open session of a [backend]. Its methods may be called from
 // any goroutine, but Serve never calls Prompt while another Prompt runs.
-type AgentSession interface {
+type agentSession interface {
 	// ID names the session to the editor.
 	ID() schema.SessionID
 	// Modes and Config describe what the editor can choose; either may be nil.
@@ -83,7 +90,7 @@ type AgentSession interface {
 	Prompt(ctx context.Context, req *schema.PromptRequest) (*schema.PromptResponse, error)
 	// Steer gives the turn that runs another message. Prompt then returns when that is
 	// answered too. ctx ends with the turn, so Steer may wait for a Prompt that is about
-	// to begin. After the end of ctx it must not give anything: it returns [ErrNoTurn],
+	// to begin. After the end of ctx it must not give anything: it returns [errNoTurn],
 	// as it does if no turn runs. An agent that does not offer steering returns
 	// [errors.ErrUnsupported].
 	Steer(ctx context.Context, prompt []schema.ContentBlock) error
@@ -95,28 +102,28 @@ type AgentSession interface {
 	Close() error
 }
 
-// Editor is the program on the other side of a connection. Its methods may be
+// editor is the program on the other side of a connection. Its methods may be
 // called from any goroutine, as long as the connection lasts; afterwards they
 // return an error.
-type Editor struct {
+type editor struct {
 	conn *rpc.Conn
 	init schema.InitializeRequest
 }
 
 // Capabilities returns what the editor can do. The value must not be changed.
-func (e *Editor) Capabilities() *schema.ClientCapabilities { return &e.init.ClientCapabilities }
+func (e *editor) Capabilities() *schema.ClientCapabilities { return &e.init.ClientCapabilities }
 
 // Info returns the editor's name and version, nil if it has not said them.
-func (e *Editor) Info() *schema.Implementation { return e.init.ClientInfo }
+func (e *editor) Info() *schema.Implementation { return e.init.ClientInfo }
 
 // Update shows something in a session. It returns when it is written.
-func (e *Editor) Update(ctx context.Context, id schema.SessionID, update schema.SessionUpdate) error {
+func (e *editor) Update(ctx context.Context, id schema.SessionID, update schema.SessionUpdate) error {
 	return e.conn.Notify(ctx, schema.MethodClientSessionUpdate, notification(id, update))
 }
 
 // RequestPermission asks the person about a tool call. When ctx ends, the
 // question is withdrawn.
-func (e *Editor) RequestPermission(ctx context.Context, req *schema.RequestPermissionRequest) (schema.RequestPermissionOutcome, error) {
+func (e *editor) RequestPermission(ctx context.Context, req *schema.RequestPermissionRequest) (schema.RequestPermissionOutcome, error) {
 	var resp schema.RequestPermissionResponse
 	err := e.conn.Call(ctx, schema.MethodClientSessionRequestPermission, req, &resp)
 	return resp.Outcome, err
@@ -124,21 +131,10 @@ func (e *Editor) RequestPermission(ctx context.Context, req *schema.RequestPermi
 
 // Elicit asks the person to fill in a form or to visit an address. Only editors
 // with that capability can.
-func (e *Editor) Elicit(ctx context.Context, req *schema.CreateElicitationRequest) (*schema.CreateElicitationResponse, error) {
+func (e *editor) Elicit(ctx context.Context, req *schema.CreateElicitationRequest) (*schema.CreateElicitationResponse, error) {
 	var resp schema.CreateElicitationResponse
 	err := e.conn.Call(ctx, schema.MethodClientElicitationCreate, req, &resp)
 	return &resp, err
-}
-
-// Call sends any request, such as an extension, whose method begins with "_".
-// The answer is decoded into result unless that is nil.
-func (e *Editor) Call(ctx context.Context, method string, params, result any) error {
-	return e.conn.Call(ctx, method, params, result)
-}
-
-// Notify sends any notification.
-func (e *Editor) Notify(ctx context.Context, method string, params any) error {
-	return e.conn.Notify(ctx, method, params)
 }
 
 // errorf returns an error with a code of the protocol.

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/claude-agent-go/claude/acp/internal/translate"
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 

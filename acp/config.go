@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -32,7 +32,7 @@ type choices struct {
 	boolean bool // the editor shows switches
 }
 
-func newChoices(info *control.Info, o *claude.Options, e *Editor) choices {
+func newChoices(info *control.Info, o *claude.Options, e *editor) choices {
 	c := choices{mode: info.PermissionMode, model: o.Model, effort: o.Effort, thinking: o.Thinking.Mode != claude.ThinkingDisabled, models: info.Models, bypass: o.AllowBypassPermissions}
 	if c.mode == "" {
 		c.mode = permission.ModeDefault

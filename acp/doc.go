@@ -4,10 +4,10 @@
 //
 //	err := acp.Serve(ctx, acp.Stdio(), &acp.Local{Options: &claude.Options{…}})
 //
-// [Serve] speaks the protocol over one connection. What it offers is behind the
-// contract [Backend]; [Local] is the one that starts a Claude Code CLI for each
-// session, with your own tools, hooks and policies if you want, and [Remote] the one
-// whose sessions are conversations of a server, shared with its page.
+// [Serve] speaks the protocol over one connection. What it offers is
+// a [Backend]: [Local] starts a Claude Code CLI for each session, with your own tools,
+// hooks and policies if you want, and the sessions of [Remote] are conversations of a
+// server, shared with its page.
 //
 // What an editor sends is not trusted: lines that cannot be read, unknown
 // methods, requests out of order and prompts that overlap are answered with an
@@ -16,6 +16,5 @@
 // again afterwards, and asks again what was open: permissions are questions of
 // package [github.com/claude-agent-go/claude/approval] and outlive both programs.
 //
-// The types of the protocol are in package
-// [github.com/claude-agent-go/claude/acp/schema].
+// Package [github.com/claude-agent-go/claude/acp/acptest] is an editor for tests.
 package acp

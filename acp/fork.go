@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 )
 
 // methodFork copies a session. It is not in the stable protocol, but editors know it
@@ -15,12 +15,12 @@ const methodFork = "session/fork"
 
 // fork opens a copy of a session. One whose turn runs is not copied: the copy would have
 // half of it.
-func (s *server) fork(ctx context.Context, params json.RawMessage) (AgentSession, error) {
+func (s *server) fork(ctx context.Context, params json.RawMessage) (agentSession, error) {
 	req, err := decode[schema.ResumeSessionRequest](params)
 	if err = errors.Join(err, checkCwd(req, func() string { return req.Cwd })); err != nil {
 		return nil, err
 	}
-	var session AgentSession
+	var session agentSession
 	err = s.hold(req.SessionID, func() error { // meanwhile no turn can begin
 		if s.isBusy(req.SessionID) {
 			return turnRuns()
@@ -50,7 +50,7 @@ func (s *server) dropCopy(ctx context.Context, id schema.SessionID) error {
 
 // Fork copies a session on the disk, up to its end or to a call that waits for an
 // answer, and starts a CLI that continues the copy.
-func (l *Local) Fork(ctx context.Context, e *Editor, req *schema.ResumeSessionRequest) (AgentSession, error) {
+func (l localAgent) Fork(ctx context.Context, e *editor, req *schema.ResumeSessionRequest) (agentSession, error) {
 	id, err := l.history().Fork(ctx, string(req.SessionID), history.ForkOptions{})
 	if err != nil {
 		return nil, historyError(req.SessionID, err)

@@ -8,19 +8,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 )
 
 // copier is a back-end whose copies are made by a function.
 type copier struct {
-	Backend
-	fork    func() AgentSession
+	backend
+	fork    func() agentSession
 	deleted []schema.SessionID
 }
 
-func (c *copier) Extensions() Extensions { return Extensions{Forks: true} }
+func (c *copier) Extensions() extensions { return extensions{Forks: true} }
 
-func (c *copier) Fork(context.Context, *Editor, *schema.ResumeSessionRequest) (AgentSession, error) {
+func (c *copier) Fork(context.Context, *editor, *schema.ResumeSessionRequest) (agentSession, error) {
 	return c.fork(), nil
 }
 
@@ -31,7 +31,7 @@ func (c *copier) Delete(_ context.Context, id schema.SessionID) error {
 
 // twin is a copy.
 type twin struct {
-	AgentSession
+	agentSession
 	id schema.SessionID
 }
 
@@ -51,7 +51,7 @@ func TestForkHoldsTurns(t *testing.T) {
 	s := toyServer(t, toy{prompt: func(context.Context) (*schema.PromptResponse, error) {
 		return &schema.PromptResponse{StopReason: schema.StopReasonEndTurn}, nil
 	}}, slog.New(slog.DiscardHandler))
-	s.backend = &copier{fork: func() AgentSession {
+	s.backend = &copier{fork: func() agentSession {
 		if got := outcome(t, s.Request(schema.MethodAgentSessionPrompt, toySays)); !strings.Contains(got, "copying") {
 			t.Errorf("a turn in the middle of the copy: %s", got)
 		}
@@ -70,7 +70,7 @@ func TestForkHoldsTurns(t *testing.T) {
 func TestForkTooLate(t *testing.T) {
 	for id, want := range map[schema.SessionID][]schema.SessionID{"twin": {"twin"}, "toy": nil} {
 		s := toyServer(t, toy{}, slog.New(slog.DiscardHandler))
-		back := &copier{fork: func() AgentSession {
+		back := &copier{fork: func() agentSession {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.closed = true

@@ -7,21 +7,21 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/acp"
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 )
 
 // offering is a back-end that offers other extensions.
 type offering struct {
-	acp.Backend
+	acp.Contract
 	extensions acp.Extensions
 }
 
 func (o offering) Extensions() acp.Extensions { return o.extensions }
 
 // fork asks for a copy.
-func fork(t *testing.T, d *acptest.Driver, id schema.SessionID, dir string) (schema.SessionID, error) {
+func fork(t *testing.T, d *drive.Driver, id schema.SessionID, dir string) (schema.SessionID, error) {
 	t.Helper()
 	var resp schema.NewSessionResponse
 	err := d.Call(t.Context(), "session/fork", map[string]any{"sessionId": id, "cwd": dir, "mcpServers": []any{}}, &resp)
@@ -59,8 +59,8 @@ func TestExtensions(t *testing.T) {
 	for _, x := range []acp.Extensions{{}, {Forks: true}, {Steering: true}, {Forks: true, Steering: true}} {
 		local, _ := scripted(t, claudetest.Say("Hello."))
 		ours, theirs := net.Pipe()
-		go acp.Serve(t.Context(), theirs, offering{local, x})
-		d := acptest.Connect(ours, acptest.Setup{})
+		go acp.Serve(t.Context(), theirs, acp.Custom(offering{acp.ContractOf(local), x}))
+		d := drive.Connect(ours, drive.Setup{})
 		t.Cleanup(d.Close)
 		var init schema.InitializeResponse
 		if err := d.Call(t.Context(), schema.MethodAgentInitialize, schema.InitializeRequest{ProtocolVersion: schema.Version}, &init); err != nil {
@@ -88,7 +88,7 @@ func TestExtensions(t *testing.T) {
 func TestRealFork(t *testing.T) {
 	r := newReal(t)
 	r.model.Add(claudetest.Say("noted"), claudetest.Say("in the copy"), claudetest.Say("in the original"))
-	d := acptest.Start(t, r.local, acptest.Setup{})
+	d := drive.Start(t, r.local, drive.Setup{})
 	id := d.New(t, r.dir)
 	ask := func(id schema.SessionID, text string) string {
 		t.Helper()

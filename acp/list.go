@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
@@ -41,7 +41,7 @@ func readCursor(cursor string) (history.Position, error) {
 }
 
 // List lists the sessions of a directory, or all, the newest first.
-func (l *Local) List(ctx context.Context, req *schema.ListSessionsRequest) (*schema.ListSessionsResponse, error) {
+func (l localAgent) List(ctx context.Context, req *schema.ListSessionsRequest) (*schema.ListSessionsResponse, error) {
 	q := history.Query{Limit: listPage + 1, Archived: history.ExcludeArchived}
 	if req.Cwd != nil {
 		q.Dir = *req.Cwd
@@ -74,7 +74,7 @@ func (l *Local) List(ctx context.Context, req *schema.ListSessionsRequest) (*sch
 // List lists the conversations that the user may see, the newest first: a page of the
 // server's own, whose cursors are passed on. Of one directory, it is the first page that
 // has any; there may be fewer than a page holds, and more behind them.
-func (r *Remote) List(ctx context.Context, req *schema.ListSessionsRequest) (*schema.ListSessionsResponse, error) {
+func (r remoteAgent) List(ctx context.Context, req *schema.ListSessionsRequest) (*schema.ListSessionsResponse, error) {
 	q := api.ConversationQuery{Limit: listPage}
 	if req.Cwd != nil {
 		q.Limit = listSieve

@@ -12,13 +12,13 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
 // pagesOf lists sessions page by page, and returns their ids and how many pages they
 // were on.
-func pagesOf(t *testing.T, b Backend, cwd *string) (ids []string, pages int) {
+func pagesOf(t *testing.T, b backend, cwd *string) (ids []string, pages int) {
 	t.Helper()
 	for req := (&schema.ListSessionsRequest{Cwd: cwd}); ; pages++ {
 		resp, err := b.List(t.Context(), req)
@@ -51,13 +51,13 @@ func TestListOfDisk(t *testing.T) {
 		}
 		want = append(want, id)
 	}
-	got, pages := pagesOf(t, &Local{Options: &claude.Options{Env: []string{"HOME=" + home}}}, nil)
+	got, pages := pagesOf(t, localAgent{&Local{Options: &claude.Options{Env: []string{"HOME=" + home}}}}, nil)
 	slices.Sort(got) // several were modified at the same moment
 	if !slices.Equal(got, want) || pages != 3 {
 		t.Errorf("%d sessions on %d pages, want %d on 3", len(got), pages, len(want))
 	}
 	for _, cursor := range []string{"", "-5", "x/y", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z/"} {
-		_, err := (&Local{}).List(t.Context(), &schema.ListSessionsRequest{Cursor: &cursor})
+		_, err := localAgent{&Local{}}.List(t.Context(), &schema.ListSessionsRequest{Cursor: &cursor})
 		if e, ok := errors.AsType[*schema.Error](err); !ok || e.Code != schema.ErrorCodeInvalidParams {
 			t.Errorf("the cursor %q: %v", cursor, err)
 		}
@@ -90,12 +90,12 @@ func (s *listServer) ConversationPage(_ context.Context, q api.ConversationQuery
 // A page of sessions is a page of the server: none is asked for twice.
 func TestListOfServer(t *testing.T) {
 	s := &listServer{all: 2*listPage + 20, every: 100}
-	ids, pages := pagesOf(t, &Remote{Server: s}, nil)
+	ids, pages := pagesOf(t, remoteAgent{&Remote{Server: s}}, nil)
 	if len(ids) != s.all || pages != 3 || s.asked != 3 {
 		t.Errorf("%d sessions on %d pages, %d requests; want %d on 3 pages, 3 requests", len(ids), pages, s.asked, s.all)
 	}
 	s = &listServer{all: 10 * listSieve, every: 5 * listSieve}
-	ids, pages = pagesOf(t, &Remote{Server: s}, new("/b"))
+	ids, pages = pagesOf(t, remoteAgent{&Remote{Server: s}}, new("/b"))
 	if want := []string{"999", "1999"}; !slices.Equal(ids, want) || pages != 2 || s.asked != 10 {
 		t.Errorf("%q on %d pages, %d requests; want %q on 2 pages, 10 requests", ids, pages, s.asked, want)
 	}

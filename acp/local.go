@@ -13,10 +13,10 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/acp/internal/translate"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/restore"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/permission"
@@ -65,8 +65,13 @@ type Local struct {
 	tidied sync.Once // old questions are forgotten
 }
 
+func (l *Local) backend() backend { return localAgent{l} }
+
+// localAgent is a Local as Serve uses it.
+type localAgent struct{ *Local }
+
 // Initialize describes the agent.
-func (l *Local) Initialize(_ context.Context, e *Editor) (*schema.InitializeResponse, error) {
+func (l localAgent) Initialize(_ context.Context, e *editor) (*schema.InitializeResponse, error) {
 	resp := &schema.InitializeResponse{
 		AgentCapabilities: schema.AgentCapabilities{
 			LoadSession:        true,
@@ -102,27 +107,27 @@ func (l *Local) Initialize(_ context.Context, e *Editor) (*schema.InitializeResp
 }
 
 // Extensions offers copies and steering.
-func (l *Local) Extensions() Extensions { return Extensions{Forks: true, Steering: true} }
+func (l localAgent) Extensions() extensions { return extensions{Forks: true, Steering: true} }
 
 // Authenticate refuses: a person signs in in a terminal.
-func (l *Local) Authenticate(_ context.Context, _ *Editor, method schema.AuthMethodID) error {
+func (l localAgent) Authenticate(_ context.Context, _ *editor, method schema.AuthMethodID) error {
 	return errorf(schema.ErrorCodeInvalidParams, "%q does not sign in by a request: run the command of the method in a terminal", method)
 }
 
 // Logout refuses: what signed in is the CLI, for all programs of this user.
-func (l *Local) Logout(context.Context) error {
+func (l localAgent) Logout(context.Context) error {
 	return errorf(schema.ErrorCodeMethodNotFound, `sign out with "claude auth logout"`)
 }
 
 // New starts a CLI for a new session.
-func (l *Local) New(ctx context.Context, e *Editor, req *schema.NewSessionRequest) (AgentSession, error) {
+func (l localAgent) New(ctx context.Context, e *editor, req *schema.NewSessionRequest) (agentSession, error) {
 	id := uuid.New()
 	return l.connect(ctx, e, opening{kept: l.keep(e, id), cwd: req.Cwd, dirs: req.AdditionalDirectories, servers: req.MCPServers})
 }
 
 // Load shows an earlier conversation, with what slash commands have printed and the last
 // compaction, and starts a CLI that continues it.
-func (l *Local) Load(ctx context.Context, e *Editor, req *schema.LoadSessionRequest) (AgentSession, error) {
+func (l localAgent) Load(ctx context.Context, e *editor, req *schema.LoadSessionRequest) (agentSession, error) {
 	id := string(req.SessionID)
 	kept := l.keep(e, id)
 	known, err := kept.takeUp(ctx, l.history())
@@ -152,7 +157,7 @@ func (l *Local) Load(ctx context.Context, e *Editor, req *schema.LoadSessionRequ
 }
 
 // Resume starts a CLI that continues an earlier conversation.
-func (l *Local) Resume(ctx context.Context, e *Editor, req *schema.ResumeSessionRequest) (AgentSession, error) {
+func (l localAgent) Resume(ctx context.Context, e *editor, req *schema.ResumeSessionRequest) (agentSession, error) {
 	id := string(req.SessionID)
 	kept := l.keep(e, id)
 	known, err := kept.takeUp(ctx, l.history())
@@ -167,7 +172,7 @@ func (l *Local) Resume(ctx context.Context, e *Editor, req *schema.ResumeSession
 
 // Delete removes a session from the disk, with what was asked in it. What was asked is
 // removed even if the session is gone already.
-func (l *Local) Delete(ctx context.Context, id schema.SessionID) error {
+func (l localAgent) Delete(ctx context.Context, id schema.SessionID) error {
 	_, err := l.history().Delete(ctx, string(id))
 	if err != nil && !errors.Is(err, history.ErrNotFound) {
 		return historyError(id, err)
@@ -195,7 +200,7 @@ func (l *Local) history() *history.History {
 	return history.Disk(restore.ConfigDir(l.Options.Env))
 }
 
-func newMachine(e *Editor, cwd string) *translate.Machine {
+func newMachine(e *editor, cwd string) *translate.Machine {
 	m := &translate.Machine{Shown: translate.Shown{Cwd: cwd, Terminal: e.Capabilities().Meta["terminal_output"] == true}}
 	if s := e.Capabilities().Session; s != nil {
 		m.Compaction, m.Notices = s.Compaction != nil, s.Notices != nil
@@ -204,7 +209,7 @@ func newMachine(e *Editor, cwd string) *translate.Machine {
 }
 
 // keep returns what keeps the questions of a session.
-func (l *Local) keep(e *Editor, id string) *keeper {
+func (l *Local) keep(e *editor, id string) *keeper {
 	k := &keeper{inbox: l.questions(), session: id, by: "editor", gone: e.conn.Done(), log: l.Logger}
 	if info := e.Info(); info != nil {
 		k.by = cmp.Or(info.Name, k.by)
@@ -255,7 +260,7 @@ type opening struct {
 }
 
 // connect starts the CLI of a session.
-func (l *Local) connect(ctx context.Context, e *Editor, o opening) (AgentSession, error) {
+func (l *Local) connect(ctx context.Context, e *editor, o opening) (agentSession, error) {
 	var opts claude.Options
 	if l.Options != nil {
 		opts = *l.Options
@@ -304,7 +309,7 @@ func (l *Local) connect(ctx context.Context, e *Editor, o opening) (AgentSession
 	return s, nil
 }
 
-func elicits(e *Editor) bool {
+func elicits(e *editor) bool {
 	return e.Capabilities().Elicitation != nil && e.Capabilities().Elicitation.Form != nil
 }
 

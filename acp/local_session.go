@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/acp/internal/rpc"
 	"github.com/claude-agent-go/claude/acp/internal/translate"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/internal/acp/rpc"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -30,7 +30,7 @@ const insisting = 200 * time.Millisecond
 type localSession struct {
 	asker
 	id      schema.SessionID
-	editor  *Editor
+	editor  *editor
 	cli     *claude.Session
 	history *history.History
 	log     *slog.Logger

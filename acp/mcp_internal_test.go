@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 

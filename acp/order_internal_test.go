@@ -7,15 +7,15 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/claude-agent-go/claude/acp/internal/rpc"
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/rpc"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/permission"
 )
 
 // slow is a session whose changes wait, and a back-end that opens it.
 type slow struct {
-	Backend
-	AgentSession
+	backend
+	agentSession
 	goOn    chan struct{}
 	changed []schema.SessionModeID
 	loads   int
@@ -32,7 +32,7 @@ func (s *slow) SetMode(_ context.Context, mode schema.SessionModeID) error {
 	return nil
 }
 
-func (s *slow) Load(context.Context, *Editor, *schema.LoadSessionRequest) (AgentSession, error) {
+func (s *slow) Load(context.Context, *editor, *schema.LoadSessionRequest) (agentSession, error) {
 	s.loads++
 	<-s.goOn
 	return s, nil
@@ -59,7 +59,7 @@ func run(ctx context.Context, work rpc.Work) <-chan error {
 func TestChangesInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, s := newSlow()
-		s.sessions["a"] = &openSession{AgentSession: a}
+		s.sessions["a"] = &openSession{agentSession: a}
 		var works []rpc.Work
 		for _, mode := range []string{"one", "two", "three"} {
 			works = append(works, s.Request(schema.MethodAgentSessionSetMode, []byte(`{"sessionId":"a","modeId":"`+mode+`"}`)))

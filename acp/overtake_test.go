@@ -8,9 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 )
 
 // sight records how much of a call an editor had seen when it was asked about it.
@@ -51,7 +51,7 @@ func TestQuestionWaitsForCall(t *testing.T) {
 		text := strings.Repeat("word ", 400)
 		local, _ := scripted(t, claudetest.Say(text).Chunks(5, 0).With(claudetest.UseTool("Bash", map[string]string{"command": "make"})), claudetest.Say("ok"))
 		seen, asked := new(sight), 0
-		d := acptest.Start(t, local, acptest.Setup{
+		d := drive.Start(t, local, drive.Setup{
 			Permission: func(context.Context, *schema.RequestPermissionRequest) schema.PermissionOptionID {
 				asked++
 				seen.want(t, len(text))
@@ -75,7 +75,7 @@ func TestRealQuestionWaitsForCall(t *testing.T) {
 	text := strings.Repeat("word ", 200)
 	r.model.Add(claudetest.Say(text).Chunks(5, 0).With(claudetest.UseTool("Bash", map[string]string{"command": "mkdir zz"})), claudetest.Say("ok"))
 	seen, asked := new(sight), make(chan struct{}, 1)
-	d := acptest.Start(t, r.local, acptest.Setup{
+	d := drive.Start(t, r.local, drive.Setup{
 		Permission: func(context.Context, *schema.RequestPermissionRequest) schema.PermissionOptionID {
 			seen.want(t, len(text))
 			asked <- struct{}{}

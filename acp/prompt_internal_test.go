@@ -10,19 +10,19 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/acp/internal/rpc"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/acp/rpc"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 )
 
 // deaf is an editor that takes everything and never answers.
-func deaf(t *testing.T) *Editor {
+func deaf(t *testing.T) *editor {
 	stream := struct {
 		io.Reader
 		io.Writer
 		io.Closer
 	}{bytes.NewReader(nil), io.Discard, io.NopCloser(nil)}
-	return &Editor{conn: rpc.New(t.Context(), stream, nil, rpc.Limits{}, slog.New(slog.DiscardHandler))}
+	return &editor{conn: rpc.New(t.Context(), stream, nil, rpc.Limits{}, slog.New(slog.DiscardHandler))}
 }
 
 // begin returns a session whose CLI is reached by transport. Nothing reads it
@@ -30,7 +30,7 @@ func deaf(t *testing.T) *Editor {
 func begin(t *testing.T, transport claude.Transport) *localSession {
 	t.Helper()
 	local := &Local{Options: &claude.Options{Transport: transport, Env: []string{"HOME=" + t.TempDir()}}}
-	s, err := local.New(t.Context(), deaf(t), &schema.NewSessionRequest{Cwd: "/"})
+	s, err := localAgent{local}.New(t.Context(), deaf(t), &schema.NewSessionRequest{Cwd: "/"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/acp/internal/rpc"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/acp/rpc"
 	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"

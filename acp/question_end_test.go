@@ -12,10 +12,10 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/acp"
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -42,7 +42,7 @@ func TestDeleteErases(t *testing.T) {
 		t.Fatal(err)
 	}
 	local := &acp.Local{Options: &claude.Options{Env: []string{"HOME=" + t.TempDir()}}, Questions: in}
-	err = local.Delete(t.Context(), cutSession)
+	err = acp.ContractOf(local).Delete(t.Context(), cutSession)
 	if e, ok := errors.AsType[*schema.Error](err); !ok || e.Code != schema.ErrorCodeResourceNotFound {
 		t.Errorf("deleted: %v, want that there is no such session", err)
 	}
@@ -69,7 +69,7 @@ func TestTidyKeepsQuestionsOfSessions(t *testing.T) {
 			ids[session] = q.ID
 		}
 		<-time.After(61 * 24 * time.Hour)
-		d := acptest.Start(t, &acp.Local{Options: &claude.Options{Transport: claudetest.New(), Env: []string{"CLAUDE_CONFIG_DIR=" + dir}}, Questions: in}, acptest.Setup{})
+		d := drive.Start(t, &acp.Local{Options: &claude.Options{Transport: claudetest.New(), Env: []string{"CLAUDE_CONFIG_DIR=" + dir}}, Questions: in}, drive.Setup{})
 		d.New(t, "/")
 		for session, id := range ids {
 			if _, err := in.Get(t.Context(), id); (err == nil) != (session == cutSession) {
@@ -81,7 +81,7 @@ func TestTidyKeepsQuestionsOfSessions(t *testing.T) {
 
 // unready is an agent that cannot be reached at first.
 type unready struct {
-	acp.Backend
+	acp.Contract
 	failures int
 }
 
@@ -89,7 +89,7 @@ func (u *unready) Initialize(ctx context.Context, e *acp.Editor) (*schema.Initia
 	if u.failures--; u.failures >= 0 {
 		return nil, errors.New("the server cannot be reached")
 	}
-	return u.Backend.Initialize(ctx, e)
+	return u.Contract.Initialize(ctx, e)
 }
 
 // An editor whose first introduction has failed may introduce itself again, once.
@@ -97,8 +97,10 @@ func TestInitializeAgain(t *testing.T) {
 	local, _ := scripted(t)
 	ours, theirs := net.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- acp.Serve(context.Background(), theirs, &unready{Backend: local, failures: 1}) }()
-	d := acptest.Connect(ours, acptest.Setup{})
+	go func() {
+		done <- acp.Serve(context.Background(), theirs, acp.Custom(&unready{Contract: acp.ContractOf(local), failures: 1}))
+	}()
+	d := drive.Connect(ours, drive.Setup{})
 	for i, want := range []bool{false, true, false} {
 		err := d.Call(t.Context(), schema.MethodAgentInitialize, schema.InitializeRequest{ProtocolVersion: schema.Version}, nil)
 		if (err == nil) != want {

@@ -14,12 +14,12 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/acp"
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/host"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -122,7 +122,7 @@ func TestAskedAgain(t *testing.T) {
 			}}})
 			asked := make(chan *schema.RequestPermissionRequest, 10)
 			said := make(chan string, 100)
-			d := acptest.Start(t, &acp.Local{Options: &claude.Options{Transport: cli, Env: []string{"CLAUDE_CONFIG_DIR=" + dir}}}, acptest.Setup{
+			d := drive.Start(t, &acp.Local{Options: &claude.Options{Transport: cli, Env: []string{"CLAUDE_CONFIG_DIR=" + dir}}}, drive.Setup{
 				Permission: func(_ context.Context, req *schema.RequestPermissionRequest) schema.PermissionOptionID {
 					asked <- req
 					return "allow-once"
@@ -158,7 +158,7 @@ func TestAskedAgain(t *testing.T) {
 
 // live is a session whose editor is asked about a call.
 type live struct {
-	*acptest.Driver
+	*drive.Driver
 	in        *approval.Questions
 	id        schema.SessionID
 	asked     chan struct{}
@@ -178,7 +178,7 @@ func newLive(t *testing.T, change ...func(*claude.Options)) *live {
 	for _, c := range change {
 		c(local.Options)
 	}
-	l.Driver = acptest.Start(t, local, acptest.Setup{Permission: func(ctx context.Context, _ *schema.RequestPermissionRequest) schema.PermissionOptionID {
+	l.Driver = drive.Start(t, local, drive.Setup{Permission: func(ctx context.Context, _ *schema.RequestPermissionRequest) schema.PermissionOptionID {
 		close(l.asked)
 		select {
 		case a := <-l.answer:

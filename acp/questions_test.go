@@ -7,9 +7,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -47,7 +47,7 @@ func TestQuestions(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				local, cli := scripted(t, ask, claudetest.Say("thanks"))
 				asked := 0
-				d := acptest.Start(t, local, acptest.Setup{
+				d := drive.Start(t, local, drive.Setup{
 					Capabilities: test.caps,
 					Elicitation: func(_ context.Context, req *schema.CreateElicitationRequest) *schema.CreateElicitationResponse {
 						asked++

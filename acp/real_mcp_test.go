@@ -13,9 +13,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 )
 
 // greeter is an MCP server on HTTP that wants a key in a header.
@@ -90,7 +90,7 @@ func TestRealMCPServers(t *testing.T) {
 			t.Run(kind+", "+key, func(t *testing.T) {
 				g := newGreeter(t, kind)
 				r := newReal(t)
-				d := acptest.Start(t, r.local, acptest.Setup{Permission: func(context.Context, *schema.RequestPermissionRequest) schema.PermissionOptionID {
+				d := drive.Start(t, r.local, drive.Setup{Permission: func(context.Context, *schema.RequestPermissionRequest) schema.PermissionOptionID {
 					return "allow-once"
 				}})
 				servers := []any{map[string]any{"type": kind, "name": "greeter", "url": g.url, "headers": []any{map[string]string{"name": "X-Greeter-Key", "value": key}}}}

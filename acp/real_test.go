@@ -13,9 +13,9 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/acp"
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 )
 
@@ -81,7 +81,7 @@ func TestReal(t *testing.T) {
 	}
 	var asked []*schema.RequestPermissionRequest
 	answer := schema.PermissionOptionID("allow-once")
-	d := acptest.Start(t, r.local, acptest.Setup{Capabilities: capable(), Permission: func(_ context.Context, req *schema.RequestPermissionRequest) schema.PermissionOptionID {
+	d := drive.Start(t, r.local, drive.Setup{Capabilities: capable(), Permission: func(_ context.Context, req *schema.RequestPermissionRequest) schema.PermissionOptionID {
 		asked = append(asked, req)
 		return answer
 	}})
@@ -209,7 +209,7 @@ func TestRealCancel(t *testing.T) {
 	r := newReal(t)
 	asked, withdrawn := make(chan struct{}), make(chan struct{})
 	said := make(chan struct{}, 1)
-	d := acptest.Start(t, r.local, acptest.Setup{Permission: func(ctx context.Context, _ *schema.RequestPermissionRequest) schema.PermissionOptionID {
+	d := drive.Start(t, r.local, drive.Setup{Permission: func(ctx context.Context, _ *schema.RequestPermissionRequest) schema.PermissionOptionID {
 		close(asked)
 		<-ctx.Done()
 		close(withdrawn)
@@ -259,7 +259,7 @@ func TestRealCancel(t *testing.T) {
 func TestRealError(t *testing.T) {
 	r := newReal(t)
 	r.model.Add(claudetest.Fail(400, "invalid_request_error", "bad thing").Forever())
-	d := acptest.Start(t, r.local, acptest.Setup{})
+	d := drive.Start(t, r.local, drive.Setup{})
 	id := d.New(t, r.dir)
 	_, err := d.Prompt(t.Context(), id, "Fail.")
 	if e, ok := errors.AsType[*schema.Error](err); !ok || e.Code != schema.ErrorCodeInternalError || !strings.Contains(e.Message, "bad thing") || !strings.Contains(string(e.Data), "errorKind") {

@@ -16,9 +16,9 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/acp"
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/test/leak"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 )
@@ -107,7 +107,7 @@ func (v *vanishing) one(ctx context.Context, moment string) error {
 	ours, theirs := net.Pipe()
 	ended := make(chan error, 1)
 	go func() { ended <- acp.Serve(context.Background(), theirs, local) }()
-	d := acptest.Connect(ours, acptest.Setup{
+	d := drive.Connect(ours, drive.Setup{
 		OnUpdate: func(_ schema.SessionID, up schema.SessionUpdate) {
 			if up.AgentMessageChunk != nil {
 				saying.Do(func() { close(said) })
@@ -139,7 +139,7 @@ func (v *vanishing) one(ctx context.Context, moment string) error {
 }
 
 // until brings a session to a moment.
-func (v *vanishing) until(ctx context.Context, d *acptest.Driver, moment string, begins, began, said, asked <-chan struct{}) error {
+func (v *vanishing) until(ctx context.Context, d *drive.Driver, moment string, begins, began, said, asked <-chan struct{}) error {
 	reached := map[string]<-chan struct{}{"before the start": begins, "in the start": began, "while it speaks": said, "while it asks": asked}[moment]
 	made, failed := make(chan schema.SessionID, 1), make(chan error, 2)
 	go func() {

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
@@ -66,9 +66,14 @@ type Remote struct {
 	Logger *slog.Logger
 }
 
+func (r *Remote) backend() backend { return remoteAgent{r} }
+
+// remoteAgent is a Remote as Serve uses it.
+type remoteAgent struct{ *Remote }
+
 // Initialize describes the agent. It fails if the server cannot be reached, or does
 // not know the user.
-func (r *Remote) Initialize(ctx context.Context, _ *Editor) (*schema.InitializeResponse, error) {
+func (r remoteAgent) Initialize(ctx context.Context, _ *editor) (*schema.InitializeResponse, error) {
 	if _, err := r.Server.Info(ctx); err != nil {
 		return nil, problem(err)
 	}
@@ -87,20 +92,20 @@ func (r *Remote) Initialize(ctx context.Context, _ *Editor) (*schema.InitializeR
 }
 
 // Extensions offers copies of sessions and the steering of turns.
-func (r *Remote) Extensions() Extensions { return Extensions{Forks: true, Steering: true} }
+func (r remoteAgent) Extensions() extensions { return extensions{Forks: true, Steering: true} }
 
 // Authenticate refuses: the server knows the user by the connection.
-func (r *Remote) Authenticate(context.Context, *Editor, schema.AuthMethodID) error {
+func (r remoteAgent) Authenticate(context.Context, *editor, schema.AuthMethodID) error {
 	return errorf(schema.ErrorCodeInvalidParams, "the server knows its user by a token, not by this request: start the program with one")
 }
 
 // Logout refuses: a token is revoked on the server.
-func (r *Remote) Logout(context.Context) error {
+func (r remoteAgent) Logout(context.Context) error {
 	return errorf(schema.ErrorCodeMethodNotFound, "revoke the token on the server")
 }
 
 // New begins a conversation on the server.
-func (r *Remote) New(ctx context.Context, e *Editor, req *schema.NewSessionRequest) (AgentSession, error) {
+func (r remoteAgent) New(ctx context.Context, e *editor, req *schema.NewSessionRequest) (agentSession, error) {
 	info, err := r.Server.Info(ctx)
 	if err != nil {
 		return nil, problem(err)
@@ -143,7 +148,7 @@ func below(root, dir string) bool {
 }
 
 // Load shows what was said in a conversation and opens it.
-func (r *Remote) Load(ctx context.Context, e *Editor, req *schema.LoadSessionRequest) (AgentSession, error) {
+func (r remoteAgent) Load(ctx context.Context, e *editor, req *schema.LoadSessionRequest) (agentSession, error) {
 	s, err := r.reopen(ctx, e, req.SessionID, len(req.MCPServers) > 0)
 	if err != nil {
 		return nil, err
@@ -155,7 +160,7 @@ func (r *Remote) Load(ctx context.Context, e *Editor, req *schema.LoadSessionReq
 }
 
 // Resume opens a conversation without showing it.
-func (r *Remote) Resume(ctx context.Context, e *Editor, req *schema.ResumeSessionRequest) (AgentSession, error) {
+func (r remoteAgent) Resume(ctx context.Context, e *editor, req *schema.ResumeSessionRequest) (agentSession, error) {
 	s, err := r.reopen(ctx, e, req.SessionID, len(req.MCPServers) > 0)
 	if err != nil {
 		return nil, err
@@ -164,7 +169,7 @@ func (r *Remote) Resume(ctx context.Context, e *Editor, req *schema.ResumeSessio
 	return s, nil
 }
 
-func (r *Remote) reopen(ctx context.Context, e *Editor, id schema.SessionID, servers bool) (*remoteSession, error) {
+func (r *Remote) reopen(ctx context.Context, e *editor, id schema.SessionID, servers bool) (*remoteSession, error) {
 	info, err := r.Server.Info(ctx)
 	if err != nil {
 		return nil, problem(err)
@@ -178,7 +183,7 @@ func (r *Remote) reopen(ctx context.Context, e *Editor, id schema.SessionID, ser
 
 // Fork opens a copy of a conversation, which belongs to the user. It works where the
 // original does, with the same preset.
-func (r *Remote) Fork(ctx context.Context, e *Editor, req *schema.ResumeSessionRequest) (AgentSession, error) {
+func (r remoteAgent) Fork(ctx context.Context, e *editor, req *schema.ResumeSessionRequest) (agentSession, error) {
 	info, err := r.Server.Info(ctx)
 	if err != nil {
 		return nil, problem(err)
@@ -200,7 +205,7 @@ func (r *Remote) Fork(ctx context.Context, e *Editor, req *schema.ResumeSessionR
 }
 
 // Delete deletes a conversation for everybody.
-func (r *Remote) Delete(ctx context.Context, id schema.SessionID) error {
+func (r remoteAgent) Delete(ctx context.Context, id schema.SessionID) error {
 	return remoteError(id, r.Server.Delete(ctx, string(id)))
 }
 

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 
 	"github.com/claude-agent-go/claude/acp"
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
@@ -21,7 +21,7 @@ func TestRemoteCommands(t *testing.T) {
 		s := newScripted()
 		var mu sync.Mutex
 		var shown []string
-		d := acptest.Start(t, &acp.Remote{Server: s}, acptest.Setup{OnUpdate: func(id schema.SessionID, up schema.SessionUpdate) {
+		d := drive.Start(t, &acp.Remote{Server: s}, drive.Setup{OnUpdate: func(id schema.SessionID, up schema.SessionUpdate) {
 			if up.AvailableCommandsUpdate == nil {
 				return
 			}

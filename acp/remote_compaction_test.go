@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 
 	"github.com/claude-agent-go/claude/acp"
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
@@ -25,7 +25,7 @@ func TestRemoteTold(t *testing.T) {
 	}
 	for _, knows := range []bool{false, true} {
 		want := []string{"7k tokens", "call in_progress Compact conversation", "update completed ", `update  {"durationMs":0,"postTokens":28,"preTokens":103,"trigger":"manual"}`}
-		setup := acptest.Setup{}
+		setup := drive.Setup{}
 		if knows {
 			want = []string{"7k tokens", "compaction in_progress", "compaction completed"}
 			setup.Capabilities.Session = &schema.ClientSessionCapabilities{Compaction: new(schema.CompactionCapabilities)}
@@ -36,7 +36,7 @@ func TestRemoteTold(t *testing.T) {
 				if loaded {
 					s.happens(nil, lines...)
 				}
-				d := acptest.Start(t, &acp.Remote{Server: s}, setup)
+				d := drive.Start(t, &acp.Remote{Server: s}, setup)
 				if err := d.Call(t.Context(), schema.MethodAgentSessionLoad, schema.LoadSessionRequest{SessionID: "c", Cwd: "/"}, nil); err != nil {
 					t.Fatal(err)
 				}

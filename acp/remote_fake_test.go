@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 
 	"github.com/claude-agent-go/claude/acp"
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
@@ -218,8 +218,8 @@ func (s *scriptedServer) decided() int {
 
 // approving starts an editor that allows everything by itself. It follows the
 // conversation when approving returns.
-func approving(t *testing.T, s *scriptedServer) (*acptest.Driver, schema.SessionID) {
-	d := acptest.Start(t, &acp.Remote{Server: s}, acptest.Setup{
+func approving(t *testing.T, s *scriptedServer) (*drive.Driver, schema.SessionID) {
+	d := drive.Start(t, &acp.Remote{Server: s}, drive.Setup{
 		Capabilities: schema.ClientCapabilities{Elicitation: &schema.ElicitationCapabilities{Form: new(schema.ElicitationFormCapabilities)}},
 		Permission:   func(context.Context, *schema.RequestPermissionRequest) schema.PermissionOptionID { return "allow-once" },
 		Elicitation: func(context.Context, *schema.CreateElicitationRequest) *schema.CreateElicitationResponse {

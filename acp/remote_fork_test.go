@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 
 	"github.com/claude-agent-go/claude/acp"
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
@@ -31,7 +31,7 @@ func TestRemoteFork(t *testing.T) {
 			s.events[0].Seq = 1
 			var made *api.NewConversation
 			s.create = func(n api.NewConversation) error { made = &n; return nil }
-			d := acptest.Start(t, &acp.Remote{Server: s}, acptest.Setup{})
+			d := drive.Start(t, &acp.Remote{Server: s}, drive.Setup{})
 			var resp schema.NewSessionResponse
 			if err := d.Call(t.Context(), test.method, schema.LoadSessionRequest{SessionID: "c", Cwd: "/"}, &resp); err != nil {
 				t.Fatal(err)
@@ -62,7 +62,7 @@ func TestRemoteForkRefused(t *testing.T) {
 		s.create = func(api.NewConversation) error {
 			return &api.Problem{Title: "The request is wrong", Detail: "nothing was said yet", Status: 400}
 		}
-		d := acptest.Start(t, &acp.Remote{Server: s}, acptest.Setup{})
+		d := drive.Start(t, &acp.Remote{Server: s}, drive.Setup{})
 		for _, want := range []string{"wait for its end", "nothing was said yet"} {
 			if _, err := fork(t, d, "c", "/"); err == nil || !strings.Contains(err.Error(), want) || codeOf(err) != schema.ErrorCodeInvalidRequest {
 				t.Errorf("%v, want %q", err, want)

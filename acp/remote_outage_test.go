@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
@@ -20,7 +20,7 @@ func says(id, text string) api.Event {
 }
 
 // prompts sends a prompt and returns its id and, later, how it ended.
-func prompts(t *testing.T, s *scriptedServer, d *acptest.Driver, id schema.SessionID) (prompt string, ended <-chan string) {
+func prompts(t *testing.T, s *scriptedServer, d *drive.Driver, id schema.SessionID) (prompt string, ended <-chan string) {
 	sent, end := make(chan string, 1), make(chan string, 1)
 	s.send = func(_ context.Context, p api.NewPrompt) error { sent <- p.ID; return nil }
 	go func() {

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/claude-agent-go/claude/acp/internal/rpc"
 	"github.com/claude-agent-go/claude/acp/internal/translate"
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/rpc"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
@@ -25,7 +25,7 @@ const reaching = 30 * time.Second
 // goroutine follows it.
 type remoteSession struct {
 	id      schema.SessionID
-	editor  *Editor
+	editor  *editor
 	server  RemoteServer
 	preset  api.PresetInfo
 	log     *slog.Logger
@@ -79,7 +79,7 @@ type remoteEnd struct {
 }
 
 // open returns a session that is not followed yet.
-func (r *Remote) open(e *Editor, info *api.ServerInfo, own api.Conversation, servers bool) *remoteSession {
+func (r *Remote) open(e *editor, info *api.ServerInfo, own api.Conversation, servers bool) *remoteSession {
 	s := &remoteSession{
 		id: schema.SessionID(own.ID), editor: e, server: r.Server, log: r.Logger, after: own.LastSeq, ignores: servers, like: own.ID,
 		machine: newMachine(e, own.Dir), done: make(chan struct{}), mode: own.Mode, model: own.Model, title: own.Title, own: make(map[string]*ownPrompt),

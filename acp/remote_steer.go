@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
@@ -64,7 +64,7 @@ func (s *remoteSession) join(ctx context.Context, own *ownPrompt) error {
 		s.mu.Lock()
 		if ctx.Err() != nil {
 			s.mu.Unlock()
-			return ErrNoTurn
+			return errNoTurn
 		}
 		if s.turn.runs() {
 			s.turn.prompts = append(s.turn.prompts, own)

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
@@ -18,7 +18,7 @@ import (
 // notes what else is asked of it. The names of prompts are their texts.
 type steeredServer struct {
 	*scriptedServer
-	d     *acptest.Driver
+	d     *drive.Driver
 	id    schema.SessionID
 	ended <-chan string
 

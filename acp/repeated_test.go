@@ -9,10 +9,10 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/acp"
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/host"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 )
 
 // A call with the id of one that was decided is denied, without a question: it may be
@@ -32,7 +32,7 @@ func TestRepeatedID(t *testing.T) {
 				}},
 			})
 			var asked atomic.Int32
-			d := acptest.Start(t, &acp.Local{Options: &claude.Options{Transport: cli, Env: []string{"HOME=" + t.TempDir()}}}, acptest.Setup{
+			d := drive.Start(t, &acp.Local{Options: &claude.Options{Transport: cli, Env: []string{"HOME=" + t.TempDir()}}}, drive.Setup{
 				Permission: func(context.Context, *schema.RequestPermissionRequest) schema.PermissionOptionID {
 					asked.Add(1)
 					return "allow-once"

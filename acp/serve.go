@@ -12,8 +12,8 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/claude-agent-go/claude/acp/internal/rpc"
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/rpc"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
@@ -50,17 +50,17 @@ func (e *Endpoint) Serve(ctx context.Context, rw io.ReadWriteCloser) error {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	agent := e.Backend
+	agent := e.Backend.backend()
 	if e.Admit != nil {
 		agent = &admitted{agent, e.Admit}
 	}
 	return serve(ctx, rw, agent, rpc.Limits{}, log)
 }
 
-func serve(ctx context.Context, rw io.ReadWriteCloser, b Backend, limits rpc.Limits, log *slog.Logger) error {
+func serve(ctx context.Context, rw io.ReadWriteCloser, b backend, limits rpc.Limits, log *slog.Logger) error {
 	s := &server{backend: b, log: log, sessions: make(map[schema.SessionID]*openSession), held: make(map[schema.SessionID]bool)}
 	conn := rpc.New(ctx, rw, s, limits, log)
-	s.editor = &Editor{conn: conn}
+	s.editor = &editor{conn: conn}
 	gone := make(chan struct{})
 	go func() { // sessions end as soon as the editor does, not when its requests have
 		defer close(gone)
@@ -95,8 +95,8 @@ func (stdio) Close() error { return errors.Join(os.Stdin.Close(), os.Stdout.Clos
 
 // server is the state of one connection.
 type server struct {
-	backend Backend
-	editor  *Editor
+	backend backend
+	editor  *editor
 	log     *slog.Logger
 
 	detachedTurns sync.WaitGroup
@@ -111,7 +111,7 @@ type server struct {
 
 // openSession is a session that the editor knows.
 type openSession struct {
-	AgentSession
+	agentSession
 	turn    context.Context         // of the turn that runs, else nil
 	cancel  context.CancelCauseFunc // of the turn that runs, else nil
 	cancels int                     // how often the editor has sent session/cancel
@@ -195,7 +195,7 @@ func (s *server) Request(method string, params json.RawMessage) rpc.Work {
 		if err != nil {
 			return refuse(err)
 		}
-		return s.change(req.SessionID, func(ctx context.Context, open AgentSession) (any, error) {
+		return s.change(req.SessionID, func(ctx context.Context, open agentSession) (any, error) {
 			return &schema.SetSessionModeResponse{}, open.SetMode(ctx, req.ModeID)
 		})
 	case schema.MethodAgentSessionSetConfigOption:
@@ -203,7 +203,7 @@ func (s *server) Request(method string, params json.RawMessage) rpc.Work {
 		if err != nil {
 			return refuse(err)
 		}
-		return s.change(req.SessionID, func(ctx context.Context, open AgentSession) (any, error) {
+		return s.change(req.SessionID, func(ctx context.Context, open agentSession) (any, error) {
 			options, err := open.SetConfig(ctx, req)
 			return &schema.SetSessionConfigOptionResponse{ConfigOptions: options}, err
 		})
@@ -313,7 +313,7 @@ func notFound(id schema.SessionID) *schema.Error {
 
 // change makes changes of a session one after the other, in the order of
 // requests: the last one the editor sent is the one that stays.
-func (s *server) change(id schema.SessionID, work func(context.Context, AgentSession) (any, error)) rpc.Work {
+func (s *server) change(id schema.SessionID, work func(context.Context, agentSession) (any, error)) rpc.Work {
 	open, err := s.session(id)
 	if err != nil {
 		return refuse(err)
@@ -324,7 +324,7 @@ func (s *server) change(id schema.SessionID, work func(context.Context, AgentSes
 		if err := turn.wait(ctx); err != nil {
 			return nil, nil, err
 		}
-		result, err := work(ctx, open.AgentSession)
+		result, err := work(ctx, open.agentSession)
 		return result, nil, err
 	}
 }
@@ -399,7 +399,7 @@ func (s *server) open(method string, params json.RawMessage) rpc.Work {
 
 // begin asks the back-end for a session and keeps it. One that is open already is closed
 // first, unless a turn runs in it.
-func (s *server) begin(ctx context.Context, method string, params json.RawMessage) (AgentSession, error) {
+func (s *server) begin(ctx context.Context, method string, params json.RawMessage) (agentSession, error) {
 	switch method {
 	case schema.MethodAgentSessionNew:
 		req, err := decode[schema.NewSessionRequest](params)
@@ -416,7 +416,7 @@ func (s *server) begin(ctx context.Context, method string, params json.RawMessag
 		if err = errors.Join(err, checkCwd(req, func() string { return req.Cwd })); err != nil {
 			return nil, err
 		}
-		return s.reopen(req.SessionID, func() (AgentSession, error) { return s.backend.Load(ctx, s.editor, req) })
+		return s.reopen(req.SessionID, func() (agentSession, error) { return s.backend.Load(ctx, s.editor, req) })
 	case methodFork:
 		return s.fork(ctx, params)
 	}
@@ -424,7 +424,7 @@ func (s *server) begin(ctx context.Context, method string, params json.RawMessag
 	if err = errors.Join(err, checkCwd(req, func() string { return req.Cwd })); err != nil {
 		return nil, err
 	}
-	return s.reopen(req.SessionID, func() (AgentSession, error) { return s.backend.Resume(ctx, s.editor, req) })
+	return s.reopen(req.SessionID, func() (agentSession, error) { return s.backend.Resume(ctx, s.editor, req) })
 }
 
 func checkCwd[T any](req *T, cwd func() string) error {
@@ -437,7 +437,7 @@ func checkCwd[T any](req *T, cwd func() string) error {
 }
 
 // reopen closes a session, if it is open and idle, and opens it.
-func (s *server) reopen(id schema.SessionID, begin func() (AgentSession, error)) (session AgentSession, err error) {
+func (s *server) reopen(id schema.SessionID, begin func() (agentSession, error)) (session agentSession, err error) {
 	err = s.hold(id, func() error {
 		if s.isBusy(id) {
 			return turnRuns()
@@ -488,12 +488,12 @@ func (s *server) unreserve() {
 }
 
 // add keeps a session that was opened, or closes it if it came too late.
-func (s *server) add(session AgentSession) error {
+func (s *server) add(session agentSession) error {
 	s.mu.Lock()
 	_, twice := s.sessions[session.ID()]
 	late := s.closed
 	if !late && !twice {
-		s.sessions[session.ID()] = &openSession{AgentSession: session}
+		s.sessions[session.ID()] = &openSession{agentSession: session}
 	}
 	s.mu.Unlock()
 	if late || twice {

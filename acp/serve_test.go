@@ -13,9 +13,9 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/acp"
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 )
 
 // scripted is an agent whose CLI plays a script, without a process.
@@ -85,7 +85,7 @@ func TestRawFaults(t *testing.T) {
 func TestTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		local, cli := scripted(t, claudetest.UseTool("Bash", map[string]string{"command": "make"}), claudetest.Say("It builds."))
-		d := acptest.Start(t, local, acptest.Setup{Permission: func(_ context.Context, req *schema.RequestPermissionRequest) schema.PermissionOptionID {
+		d := drive.Start(t, local, drive.Setup{Permission: func(_ context.Context, req *schema.RequestPermissionRequest) schema.PermissionOptionID {
 			return req.Options[0].OptionID
 		}})
 		id := d.New(t, "/")
@@ -103,7 +103,7 @@ func TestGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		local, _ := scripted(t, claudetest.UseTool("Bash", map[string]string{"command": "make"}), claudetest.Say("never"))
 		asked := make(chan struct{})
-		d := acptest.Start(t, local, acptest.Setup{Permission: func(ctx context.Context, _ *schema.RequestPermissionRequest) schema.PermissionOptionID {
+		d := drive.Start(t, local, drive.Setup{Permission: func(ctx context.Context, _ *schema.RequestPermissionRequest) schema.PermissionOptionID {
 			close(asked)
 			<-ctx.Done()
 			return ""
@@ -122,9 +122,9 @@ func TestGone(t *testing.T) {
 	}) // the bubble ends only when nothing runs any more
 }
 
-// agent is a back-end of a few lines: what an own one looks like without a CLI.
+// agent is a back-end of a few lines, without a CLI.
 type agent struct {
-	acp.Backend
+	acp.Contract
 	prompted chan struct{} // gets one for each prompt; nil: none
 
 	mu     sync.Mutex
@@ -176,7 +176,7 @@ func TestManyVanish(t *testing.T) {
 		var all sync.WaitGroup
 		for range 500 {
 			all.Go(func() {
-				d := acptest.Start(t, a, acptest.Setup{})
+				d := drive.Start(t, acp.Custom(a), drive.Setup{})
 				id := d.New(t, "/")
 				go d.Prompt(context.Background(), id, "Go.")
 				d.Close()
@@ -192,7 +192,7 @@ func TestManyVanish(t *testing.T) {
 
 // TestLimitOfSessions refuses one more than a connection may have.
 func TestLimitOfSessions(t *testing.T) {
-	d := acptest.Start(t, new(agent), acptest.Setup{})
+	d := drive.Start(t, acp.Custom(new(agent)), drive.Setup{})
 	for range 64 {
 		d.New(t, "/")
 	}
@@ -210,7 +210,7 @@ func TestLimitOfSessions(t *testing.T) {
 // cancelled one, and refuses a second one until then.
 func TestPromptCancelled(t *testing.T) {
 	a := &agent{prompted: make(chan struct{}, 1)}
-	d := acptest.Start(t, a, acptest.Setup{})
+	d := drive.Start(t, acp.Custom(a), drive.Setup{})
 	id := d.New(t, "/")
 	done := make(chan schema.StopReason, 1)
 	go func() {

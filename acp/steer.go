@@ -6,8 +6,8 @@ import (
 	"errors"
 	"runtime/debug"
 
-	"github.com/claude-agent-go/claude/acp/internal/rpc"
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/rpc"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
@@ -22,8 +22,8 @@ const (
 	steerPrompt   = "promptRequired"
 )
 
-// ErrNoTurn is the error of a message that was to steer a turn when none runs.
-var ErrNoTurn = errors.New("no turn of this session is running")
+// errNoTurn is the error of a message that was to steer a turn when none runs.
+var errNoTurn = errors.New("no turn of this session is running")
 
 // steerRequest holds the parameters of methodSteer.
 type steerRequest struct {
@@ -73,7 +73,7 @@ func (s *server) steer(params json.RawMessage) rpc.Work {
 		switch err := open.Steer(both, req.Prompt); {
 		case err == nil:
 			return steerResponse{Outcome: steerInjected}, nil, nil
-		case !errors.Is(err, ErrNoTurn):
+		case !errors.Is(err, errNoTurn):
 			return nil, nil, err
 		case ctx.Err() != nil:
 			return nil, nil, context.Cause(ctx)

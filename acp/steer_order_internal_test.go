@@ -11,13 +11,13 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/claude-agent-go/claude/acp/internal/rpc"
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/rpc"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 )
 
 // toy is a session whose turns are functions.
 type toy struct {
-	AgentSession
+	agentSession
 	prompt func(context.Context) (*schema.PromptResponse, error)
 	steer  func(context.Context) error
 }
@@ -31,15 +31,15 @@ func (s toy) Prompt(ctx context.Context, _ *schema.PromptRequest) (*schema.Promp
 func (s toy) Steer(ctx context.Context, _ []schema.ContentBlock) error { return s.steer(ctx) }
 
 // steerable is a back-end that offers steering, and nothing else.
-type steerable struct{ Backend }
+type steerable struct{ backend }
 
-func (steerable) Extensions() Extensions { return Extensions{Steering: true} }
+func (steerable) Extensions() extensions { return extensions{Steering: true} }
 
 // toyServer is a connection with one open session.
 func toyServer(t *testing.T, session toy, log *slog.Logger) *server {
 	return &server{
 		backend: steerable{}, editor: deaf(t), log: log, initialized: true, held: make(map[schema.SessionID]bool),
-		sessions: map[schema.SessionID]*openSession{"toy": {AgentSession: session}},
+		sessions: map[schema.SessionID]*openSession{"toy": {agentSession: session}},
 	}
 }
 
@@ -70,7 +70,7 @@ func TestSteerThenCancel(t *testing.T) {
 					if ctx.Err() == nil {
 						t.Error("the message was given after the cancel")
 					}
-					return ErrNoTurn
+					return errNoTurn
 				},
 			}, slog.New(slog.DiscardHandler))
 			var turn rpc.Work
@@ -100,7 +100,7 @@ func TestSteerAfterTurn(t *testing.T) {
 			begun.Add(1)
 			return &schema.PromptResponse{StopReason: schema.StopReasonEndTurn}, nil
 		},
-		steer: func(ctx context.Context) error { <-ctx.Done(); return ErrNoTurn },
+		steer: func(ctx context.Context) error { <-ctx.Done(); return errNoTurn },
 	}, slog.New(slog.DiscardHandler))
 	turn := s.Request(schema.MethodAgentSessionPrompt, toySays)
 	work := s.Request(methodSteer, toySays)
@@ -119,7 +119,7 @@ func TestDetachedPanics(t *testing.T) {
 	var log bytes.Buffer
 	s := toyServer(t, toy{
 		prompt: func(context.Context) (*schema.PromptResponse, error) { panic("boom") },
-		steer:  func(context.Context) error { return ErrNoTurn },
+		steer:  func(context.Context) error { return errNoTurn },
 	}, slog.New(slog.NewTextHandler(&log, nil)))
 	if got := outcome(t, s.Request(methodSteer, toySays)); !strings.Contains(got, steerNewTurn) {
 		t.Errorf("answered %s", got)

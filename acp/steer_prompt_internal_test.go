@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
@@ -246,7 +246,7 @@ func TestSteerCancelled(t *testing.T) {
 		synctest.Wait()
 		start := time.Now()
 		cancel()
-		if err := s.Steer(ctx, more); !errors.Is(err, ErrNoTurn) {
+		if err := s.Steer(ctx, more); !errors.Is(err, errNoTurn) {
 			t.Errorf("after the cancel: %v", err)
 		}
 		endsWith(t, ended, schema.StopReasonCancelled)

@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/acp"
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 )
 
 // steerer is an editor that steers turns.
 type steerer struct {
-	*acptest.Driver
+	*drive.Driver
 	id      schema.SessionID
 	asked   chan struct{}
 	answers chan schema.PermissionOptionID
@@ -28,7 +28,7 @@ type steerer struct {
 func newSteerer(t *testing.T, b acp.Backend, dir string) *steerer {
 	t.Helper()
 	s := &steerer{asked: make(chan struct{}, 10), answers: make(chan schema.PermissionOptionID, 10), said: make(chan string, 10_000)}
-	s.Driver = acptest.Start(t, b, acptest.Setup{
+	s.Driver = drive.Start(t, b, drive.Setup{
 		Permission: func(ctx context.Context, _ *schema.RequestPermissionRequest) schema.PermissionOptionID {
 			s.asked <- struct{}{}
 			select {

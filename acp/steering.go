@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
 )
@@ -113,7 +113,7 @@ func (s *localSession) awaitTurn(ctx context.Context, id string) (place, error) 
 		s.mu.Lock()
 		if ctx.Err() != nil {
 			s.mu.Unlock()
-			return place{}, ErrNoTurn
+			return place{}, errNoTurn
 		}
 		if s.steering.give(id) {
 			defer s.mu.Unlock()

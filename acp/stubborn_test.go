@@ -10,9 +10,9 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/acp"
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 )
 
 // TestStubbornCLI has CLIs that ignore the end of their input and SIGTERM, whether they
@@ -31,7 +31,7 @@ func TestStubbornCLI(t *testing.T) {
 			ended := make(chan error, 1)
 			go func() { ended <- acp.Serve(t.Context(), theirs, local) }()
 			said := make(chan struct{}, 1000)
-			d := acptest.Connect(ours, acptest.Setup{OnUpdate: func(_ schema.SessionID, up schema.SessionUpdate) {
+			d := drive.Connect(ours, drive.Setup{OnUpdate: func(_ schema.SessionID, up schema.SessionUpdate) {
 				if up.AgentMessageChunk != nil {
 					said <- struct{}{}
 				}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/acp"
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
@@ -30,7 +30,7 @@ func TestManyVanishFromCLIs(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- acp.Serve(context.Background(), theirs, local) }()
 		said := make(chan struct{}, 1)
-		d := acptest.Connect(ours, acptest.Setup{OnUpdate: func(_ schema.SessionID, up schema.SessionUpdate) {
+		d := drive.Connect(ours, drive.Setup{OnUpdate: func(_ schema.SessionID, up schema.SessionUpdate) {
 			if up.AgentMessageChunk != nil {
 				select {
 				case said <- struct{}{}:

@@ -8,15 +8,15 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/acp"
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
 )
 
 // editor is an editor on a server, whose person answers by hand.
 type editor struct {
-	*acptest.Driver
+	*drive.Driver
 	asked     chan *schema.RequestPermissionRequest
 	answers   chan schema.PermissionOptionID
 	withdrawn chan struct{}
@@ -26,16 +26,16 @@ type editor struct {
 // newEditor starts an editor on a back-end.
 func newEditor(t *testing.T, b acp.Backend) *editor {
 	e, setup := editorSetup()
-	e.Driver = acptest.Start(t, b, setup)
+	e.Driver = drive.Start(t, b, setup)
 	return e
 }
 
-func editorSetup() (*editor, acptest.Setup) {
+func editorSetup() (*editor, drive.Setup) {
 	e := &editor{
 		asked: make(chan *schema.RequestPermissionRequest, 10), answers: make(chan schema.PermissionOptionID, 10),
 		withdrawn: make(chan struct{}, 10), updates: make(chan schema.SessionUpdate, 1000),
 	}
-	return e, acptest.Setup{
+	return e, drive.Setup{
 		Permission: func(ctx context.Context, req *schema.RequestPermissionRequest) schema.PermissionOptionID {
 			e.asked <- req
 			select {

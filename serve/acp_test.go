@@ -15,10 +15,10 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/serve/api"
@@ -85,7 +85,7 @@ func (r *rig) socketEditor(t *testing.T, user string, role api.Role) *editor {
 	}
 	conn.SetReadLimit(-1)
 	e, setup := editorSetup()
-	e.Driver = acptest.Connect(&framed{conn: conn, pretty: true}, setup)
+	e.Driver = drive.Connect(&framed{conn: conn, pretty: true}, setup)
 	t.Cleanup(e.Close)
 	if err := e.Call(t.Context(), schema.MethodAgentInitialize, schema.InitializeRequest{ProtocolVersion: 1}, nil); err != nil {
 		t.Fatal(err)
@@ -239,7 +239,7 @@ func TestEditorsVanish(t *testing.T) {
 					return
 				}
 				heard := make(chan struct{}, 100)
-				d := acptest.Connect(&framed{conn: conn}, acptest.Setup{OnUpdate: func(schema.SessionID, schema.SessionUpdate) {
+				d := drive.Connect(&framed{conn: conn}, drive.Setup{OnUpdate: func(schema.SessionID, schema.SessionUpdate) {
 					select {
 					case heard <- struct{}{}:
 					default:

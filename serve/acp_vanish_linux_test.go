@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/test/leak"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/serve"
@@ -112,7 +112,7 @@ func (r *rig) vanish(ctx context.Context, root, moment string, begun starts) err
 	if err != nil {
 		return err
 	}
-	d := acptest.Connect(&framed{conn: conn}, acptest.Setup{
+	d := drive.Connect(&framed{conn: conn}, drive.Setup{
 		OnUpdate: func(_ schema.SessionID, up schema.SessionUpdate) {
 			if up.AgentMessageChunk != nil {
 				saying.Do(func() { close(said) })

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/acp"
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/serve/api"

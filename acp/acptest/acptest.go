@@ -1,25 +1,20 @@
-// Package acptest drives an agent as an editor does, for tests of agents that
-// package acp serves.
+// Package acptest is a scripted editor for tests of agents that package acp serves.
 //
 //	d := acptest.Start(t, agent, acptest.Setup{})
-//	id := d.New(t, dir)
-//	resp, err := d.Prompt(t.Context(), id, "Build it.")
-//	for _, up := range d.Updates(id) { … }
+//	id := d.New(dir)
+//	ended, err := d.Prompt(id, "Build it.")
+//	if d.Text(id) != "Done." { … }
+//
+// What goes beyond a prompt and its answer is JSON, as the protocol describes it.
 package acptest
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
-	"log/slog"
-	"net"
-	"slices"
-	"sync"
 
 	"github.com/claude-agent-go/claude/acp"
-	"github.com/claude-agent-go/claude/acp/internal/rpc"
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
@@ -32,168 +27,117 @@ type T interface {
 	Fatalf(format string, args ...any)
 }
 
-// Setup says what the editor can do and how its person answers. The zero
-// value can do nothing and cancels every question.
+// Setup says how the editor's person answers. The zero value cancels every question.
 type Setup struct {
-	Capabilities schema.ClientCapabilities
-	// Permission answers a question about a tool call, by the id of an option;
-	// "" cancels. It may be called several times at once. Its context ends when
-	// the agent withdraws the question.
-	Permission func(context.Context, *schema.RequestPermissionRequest) schema.PermissionOptionID
-	// Elicitation answers a form.
-	Elicitation func(context.Context, *schema.CreateElicitationRequest) *schema.CreateElicitationResponse
-	// OnUpdate, if set, sees each update as it arrives. It must return at once.
-	OnUpdate func(schema.SessionID, schema.SessionUpdate)
+	// Permission answers a question about a tool call with the id of one of its
+	// options, such as "allow-once" or "reject"; "" cancels. It may be called
+	// several times at once. Its context ends when the agent withdraws the question.
+	Permission func(context.Context, Question) string
+	// Elicitation answers a form: it gets the parameters of "elicitation/create" and
+	// returns the result. Nil cancels.
+	Elicitation func(context.Context, json.RawMessage) json.RawMessage
+	// Capabilities is the object with what the editor can do. Nil: nothing.
+	Capabilities json.RawMessage
+}
+
+// Question is what the agent asks about a tool call. It is a plain value.
+type Question struct {
+	Session string          // the id of the session
+	Call    string          // the id of the tool call
+	Title   string          // of the tool call, as the editor shows it
+	Input   json.RawMessage // of the tool call; nil if the agent has not said it
+	Options []string        // the ids of the answers to choose from
 }
 
 // Driver is an editor that a test controls. Its methods may be called from any
-// goroutine.
+// goroutine, until the test ends.
 type Driver struct {
-	setup  Setup
-	conn   *rpc.Conn
-	stream io.Closer
-	done   chan struct{}
-
-	mu      sync.Mutex
-	updates map[schema.SessionID][]schema.SessionUpdate
+	t      T
+	driver *drive.Driver
 }
 
-// Start serves an agent over a pipe and returns an editor that has introduced
-// itself. Both end with the test.
-func Start(t T, b acp.Backend, setup Setup) *Driver {
+// Start serves an agent and returns an editor that has introduced itself. Both end
+// with the test.
+func Start(t T, b acp.Backend, s Setup) *Driver {
 	t.Helper()
-	ours, theirs := net.Pipe()
-	ended := make(chan error, 1)
-	go func() { ended <- acp.Serve(context.Background(), theirs, b) }()
-	d := Connect(ours, setup)
-	t.Cleanup(func() {
-		d.Close()
-		if err := <-ended; err != nil {
-			t.Errorf("acptest: Serve: %v", err)
+	var setup drive.Setup
+	if s.Capabilities != nil {
+		if err := jsonx.Unmarshal(s.Capabilities, &setup.Capabilities); err != nil {
+			t.Fatalf("acptest: Setup.Capabilities: %v", err)
 		}
-	})
-	var resp schema.InitializeResponse
-	if err := d.Call(t.Context(), schema.MethodAgentInitialize, schema.InitializeRequest{ProtocolVersion: schema.Version, ClientCapabilities: setup.Capabilities}, &resp); err != nil {
-		t.Fatalf("acptest: initialize: %v", err)
 	}
-	return d
-}
-
-// Connect returns an editor on a connection, such as the pipes of an agent's
-// process. It has not introduced itself. Close ends it.
-func Connect(rw io.ReadWriteCloser, setup Setup) *Driver {
-	d := &Driver{setup: setup, stream: rw, done: make(chan struct{}), updates: make(map[schema.SessionID][]schema.SessionUpdate)}
-	d.conn = rpc.New(context.Background(), rw, d.handler(), rpc.Limits{}, slog.New(slog.DiscardHandler))
-	go func() {
-		defer close(d.done)
-		d.conn.Serve(context.Background())
-	}()
-	return d
-}
-
-// Close closes the connection, as an editor that is gone does.
-func (d *Driver) Close() {
-	d.stream.Close()
-	<-d.done
-}
-
-// Call sends any request.
-func (d *Driver) Call(ctx context.Context, method string, params, result any) error {
-	return d.conn.Call(ctx, method, params, result)
-}
-
-// Notify sends any notification.
-func (d *Driver) Notify(ctx context.Context, method string, params any) error {
-	return d.conn.Notify(ctx, method, params)
-}
-
-// New begins a session in a directory.
-func (d *Driver) New(t T, dir string) schema.SessionID {
-	t.Helper()
-	var resp schema.NewSessionResponse
-	if err := d.Call(t.Context(), schema.MethodAgentSessionNew, schema.NewSessionRequest{Cwd: dir}, &resp); err != nil {
-		t.Fatalf("acptest: session/new: %v", err)
+	if s.Permission != nil {
+		setup.Permission = func(ctx context.Context, req *schema.RequestPermissionRequest) schema.PermissionOptionID {
+			return schema.PermissionOptionID(s.Permission(ctx, questionOf(req)))
+		}
 	}
-	return resp.SessionID
+	if s.Elicitation != nil {
+		setup.Elicitation = func(ctx context.Context, req *schema.CreateElicitationRequest) *schema.CreateElicitationResponse {
+			resp := &schema.CreateElicitationResponse{Action: "cancel"}
+			params, err := jsonx.Marshal(req)
+			if err == nil {
+				err = jsonx.Unmarshal(s.Elicitation(ctx, params), resp)
+			}
+			if err != nil {
+				t.Errorf("acptest: Setup.Elicitation: %v", err)
+			}
+			return resp
+		}
+	}
+	return &Driver{t, drive.Start(t, b, setup)}
 }
 
-// Prompt sends a text and returns how the turn ended.
-func (d *Driver) Prompt(ctx context.Context, id schema.SessionID, text string) (*schema.PromptResponse, error) {
-	var resp schema.PromptResponse
-	err := d.Call(ctx, schema.MethodAgentSessionPrompt, schema.PromptRequest{
-		SessionID: id, Prompt: []schema.ContentBlock{{Text: &schema.TextContent{Text: text}}},
-	}, &resp)
-	return &resp, err
+func questionOf(req *schema.RequestPermissionRequest) Question {
+	q := Question{Session: string(req.SessionID), Call: string(req.ToolCall.ToolCallID), Input: req.ToolCall.RawInput}
+	if req.ToolCall.Title != nil {
+		q.Title = *req.ToolCall.Title
+	}
+	for _, o := range req.Options {
+		q.Options = append(q.Options, string(o.OptionID))
+	}
+	return q
+}
+
+// New begins a session in a directory and returns its id.
+func (d *Driver) New(dir string) string {
+	d.t.Helper()
+	return string(d.driver.New(d.t, dir))
+}
+
+// Prompt sends a text and returns how the turn ended, such as "end_turn" or
+// "cancelled".
+func (d *Driver) Prompt(session, text string) (string, error) {
+	resp, err := d.driver.Prompt(d.t.Context(), schema.SessionID(session), text)
+	return string(resp.StopReason), err
 }
 
 // Cancel stops the turn of a session.
-func (d *Driver) Cancel(ctx context.Context, id schema.SessionID) error {
-	return d.Notify(ctx, schema.MethodAgentSessionCancel, schema.CancelNotification{SessionID: id})
-}
-
-// Updates returns what the agent has shown in a session so far.
-func (d *Driver) Updates(id schema.SessionID) []schema.SessionUpdate {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Clone(d.updates[id])
+func (d *Driver) Cancel(session string) error {
+	return d.driver.Cancel(d.t.Context(), schema.SessionID(session))
 }
 
 // Text joins what the agent has said in a session so far.
-func (d *Driver) Text(id schema.SessionID) (text string) {
-	for _, up := range d.Updates(id) {
-		if c := up.AgentMessageChunk; c != nil && c.Content.Text != nil {
-			text += c.Content.Text.Text
+func (d *Driver) Text(session string) string { return d.driver.Text(schema.SessionID(session)) }
+
+// Updates returns what the agent has shown in a session so far: the member "update" of
+// each notification, as JSON.
+func (d *Driver) Updates(session string) []json.RawMessage {
+	var all []json.RawMessage
+	for _, up := range d.driver.Updates(schema.SessionID(session)) {
+		data, err := jsonx.Marshal(up)
+		if err != nil {
+			d.t.Errorf("acptest: an update: %v", err)
 		}
+		all = append(all, data)
 	}
-	return text
+	return all
 }
 
-// handler keeps the methods of rpc.Handler out of Driver's own.
-func (d *Driver) handler() rpc.Handler { return (*receiver)(d) }
-
-type receiver Driver
-
-// Notify keeps an update.
-func (r *receiver) Notify(method string, params json.RawMessage) {
-	var n schema.SessionNotification
-	if method != schema.MethodClientSessionUpdate || jsonx.Unmarshal(params, &n) != nil {
-		return
-	}
-	r.mu.Lock()
-	r.updates[n.SessionID] = append(r.updates[n.SessionID], n.Update)
-	r.mu.Unlock()
-	if r.setup.OnUpdate != nil {
-		r.setup.OnUpdate(n.SessionID, n.Update)
-	}
+// Call sends any request, such as "session/load". The answer is decoded into result
+// unless that is nil.
+func (d *Driver) Call(method string, params, result any) error {
+	return d.driver.Call(d.t.Context(), method, params, result)
 }
 
-// Request answers as the setup says.
-func (r *receiver) Request(method string, params json.RawMessage) rpc.Work {
-	return func(ctx context.Context) (any, func(), error) {
-		switch method {
-		case schema.MethodClientSessionRequestPermission:
-			var req schema.RequestPermissionRequest
-			if err := jsonx.Unmarshal(params, &req); err != nil {
-				return nil, nil, err
-			}
-			var id schema.PermissionOptionID
-			if r.setup.Permission != nil {
-				id = r.setup.Permission(ctx, &req)
-			}
-			if id == "" {
-				return schema.RequestPermissionResponse{Outcome: schema.RequestPermissionOutcome{Cancelled: new(schema.Empty)}}, nil, nil
-			}
-			return schema.RequestPermissionResponse{Outcome: schema.RequestPermissionOutcome{Selected: &schema.SelectedPermissionOutcome{OptionID: id}}}, nil, nil
-		case schema.MethodClientElicitationCreate:
-			var req schema.CreateElicitationRequest
-			if err := jsonx.Unmarshal(params, &req); err != nil {
-				return nil, nil, err
-			}
-			if r.setup.Elicitation == nil {
-				return schema.CreateElicitationResponse{Action: "cancel"}, nil, nil
-			}
-			return r.setup.Elicitation(ctx, &req), nil, nil
-		}
-		return nil, nil, errors.New("this editor has no method " + method)
-	}
-}
+// Close closes the connection, as an editor that is gone does.
+func (d *Driver) Close() { d.driver.Close() }

@@ -2,7 +2,7 @@ package acptest_test
 
 import (
 	"context"
-	"fmt"
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +10,6 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/acp"
 	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
 )
 
@@ -18,131 +17,113 @@ func local(t *testing.T, cli claude.Transport) *acp.Local {
 	return &acp.Local{Options: &claude.Options{Transport: cli, Env: []string{"HOME=" + t.TempDir()}}}
 }
 
-// An editor that a test does not describe cancels every question, and the turn ends with it.
+// The person reads what is asked, and the answer decides whether the call runs.
+func TestPermission(t *testing.T) {
+	for answer, ended := range map[string]string{"allow-once": "end_turn", "reject": "end_turn", "": "cancelled"} {
+		cli := claudetest.New(claudetest.UseTool("Bash", map[string]string{"command": "make"}), claudetest.Say("Done."))
+		var asked acptest.Question
+		d := acptest.Start(t, local(t, cli), acptest.Setup{Permission: func(_ context.Context, q acptest.Question) string {
+			asked = q
+			return answer
+		}})
+		id := d.New(t.TempDir())
+		if got, err := d.Prompt(id, "Build it."); err != nil || got != ended {
+			t.Errorf("%q: ended %q, %v, want %q", answer, got, err, ended)
+		}
+		if asked.Session != id || asked.Call == "" || asked.Title != "make" || !strings.Contains(string(asked.Input), `"make"`) ||
+			!slices.Contains(asked.Options, "allow-once") || !slices.Contains(asked.Options, "reject") {
+			t.Errorf("asked %+v", asked)
+		}
+		if answer == "allow-once" {
+			cli.Recording().WantRan(t, "Bash")
+			if d.Text(id) != "Done." {
+				t.Errorf("said %q", d.Text(id))
+			}
+		}
+	}
+}
+
+// An editor without answers of its own cancels every question.
 func TestZeroSetup(t *testing.T) {
 	cli := claudetest.New(claudetest.UseTool("Bash", map[string]string{"command": "make"}), claudetest.Say("no"))
 	d := acptest.Start(t, local(t, cli), acptest.Setup{})
-	if resp, err := d.Prompt(t.Context(), d.New(t, t.TempDir()), "Build it."); err != nil || resp.StopReason != schema.StopReasonCancelled {
-		t.Errorf("%+v, %v, want the turn cancelled", resp, err)
+	if ended, err := d.Prompt(d.New(t.TempDir()), "Build it."); err != nil || ended != "cancelled" {
+		t.Errorf("ended %q, %v, want the turn cancelled", ended, err)
 	}
 	cli.Recording().WantDenied(t, "Bash", "stopped")
 }
 
-// A question ends for its person when the turn is cancelled.
-func TestQuestionWithdrawn(t *testing.T) {
-	asked, withdrawn := make(chan struct{}), make(chan struct{})
+// Cancel ends the turn, and the question with it.
+func TestCancel(t *testing.T) {
+	asked := make(chan struct{})
 	d := acptest.Start(t, local(t, claudetest.New(claudetest.UseTool("Bash", map[string]string{"command": "make"}))), acptest.Setup{
-		Permission: func(ctx context.Context, _ *schema.RequestPermissionRequest) schema.PermissionOptionID {
+		Permission: func(ctx context.Context, _ acptest.Question) string {
 			close(asked)
 			<-ctx.Done()
-			close(withdrawn)
 			return "allow-once"
 		},
 	})
-	id := d.New(t, t.TempDir())
-	ended := make(chan schema.StopReason, 1)
+	id := d.New(t.TempDir())
+	ended := make(chan string, 1)
 	go func() {
-		resp, err := d.Prompt(t.Context(), id, "Build it.")
+		got, err := d.Prompt(id, "Build it.")
 		if err != nil {
 			t.Error(err)
 		}
-		ended <- resp.StopReason
+		ended <- got
 	}()
 	<-asked
-	if err := d.Cancel(t.Context(), id); err != nil {
+	if err := d.Cancel(id); err != nil {
 		t.Fatal(err)
 	}
-	<-withdrawn
-	if got := <-ended; got != schema.StopReasonCancelled {
-		t.Errorf("ended %s", got)
+	if got := <-ended; got != "cancelled" {
+		t.Errorf("ended %q", got)
 	}
 }
 
-// Updates are seen as they come and kept in that order, for each session.
-func TestUpdates(t *testing.T) {
-	var seen []string // by one reader
-	text := func(up schema.SessionUpdate) string {
-		if up.AgentMessageChunk == nil {
-			return ""
-		}
-		return up.AgentMessageChunk.Content.Text.Text
-	}
-	d := acptest.Start(t, local(t, claudetest.New(claudetest.Say("one two three").Chunks(4, 0), claudetest.Say("other"))), acptest.Setup{
-		OnUpdate: func(id schema.SessionID, up schema.SessionUpdate) {
-			if said := text(up); said != "" {
-				seen = append(seen, said)
-			}
+// Forms, updates and other requests are the JSON of the protocol.
+func TestJSON(t *testing.T) {
+	cli := claudetest.New(claudetest.UseTool("AskUserQuestion", map[string]any{"questions": []any{map[string]any{
+		"question": "Which colour?", "header": "Colour", "multiSelect": false,
+		"options": []any{map[string]string{"label": "green", "description": "like grass"}, map[string]string{"label": "red", "description": "like blood"}},
+	}}}), claudetest.Say("Thank you."))
+	var form json.RawMessage
+	d := acptest.Start(t, local(t, cli), acptest.Setup{
+		Capabilities: json.RawMessage(`{"elicitation":{"form":{}}}`),
+		Elicitation: func(_ context.Context, params json.RawMessage) json.RawMessage {
+			form = params
+			return json.RawMessage(`{"action":"decline"}`)
 		},
 	})
-	first, second := d.New(t, t.TempDir()), d.New(t, t.TempDir())
-	for _, id := range []schema.SessionID{first, second, second} { // each has a CLI with the same script
-		if _, err := d.Prompt(t.Context(), id, "Talk."); err != nil {
-			t.Fatal(err)
+	id := d.New(t.TempDir())
+	if ended, err := d.Prompt(id, "Ask me."); err != nil || ended != "end_turn" {
+		t.Errorf("ended %q, %v", ended, err)
+	}
+	if !strings.Contains(string(form), "Which colour?") {
+		t.Errorf("the form is %s", form)
+	}
+	var said bool
+	for _, up := range d.Updates(id) {
+		var update struct {
+			SessionUpdate string `json:"sessionUpdate"`
 		}
-	}
-	if d.Text(first) != "one two three" || d.Text(second) != "one two threeother" {
-		t.Errorf("said %q and %q", d.Text(first), d.Text(second))
-	}
-	var kept []string
-	for _, up := range slices.Concat(d.Updates(first), d.Updates(second)) {
-		if said := text(up); said != "" {
-			kept = append(kept, said)
+		if err := json.Unmarshal(up, &update); err != nil {
+			t.Error(err)
 		}
+		said = said || update.SessionUpdate == "agent_message_chunk"
 	}
-	if !slices.Equal(seen, kept) || len(kept) < 3 {
-		t.Errorf("seen %q, kept %q", seen, kept)
+	if !said {
+		t.Errorf("the updates are %s", d.Updates(id))
 	}
-}
-
-// curious asks its editor for what no editor has.
-type curious struct {
-	*acp.Local
-	said chan error
-}
-
-func (c curious) New(ctx context.Context, e *acp.Editor, req *schema.NewSessionRequest) (acp.AgentSession, error) {
-	c.said <- e.Call(ctx, "_curious/ask", nil, nil)
-	return c.Local.New(ctx, e, req)
-}
-
-// An editor that is asked for anything else refuses and stays.
-func TestUnknownMethod(t *testing.T) {
-	agent := curious{local(t, claudetest.New(claudetest.Say("hello"))), make(chan error, 1)}
-	d := acptest.Start(t, agent, acptest.Setup{})
-	id := d.New(t, t.TempDir())
-	if err := <-agent.said; err == nil || !strings.Contains(err.Error(), "_curious/ask") {
-		t.Errorf("the agent heard %v", err)
+	var list struct{ Sessions []any }
+	if err := d.Call("session/list", map[string]any{}, &list); err != nil {
+		t.Error(err)
 	}
-	if _, err := d.Prompt(t.Context(), id, "Hello."); err != nil || d.Text(id) != "hello" {
-		t.Errorf("said %q, %v", d.Text(id), err)
+	if err := d.Call("session/none", nil, nil); err == nil {
+		t.Error("a request that does not exist was answered")
 	}
-}
-
-// reporter keeps what a driver complains about.
-type reporter struct {
-	*testing.T
-	fatal string
-}
-
-func (r *reporter) Fatalf(format string, args ...any) {
-	r.fatal = fmt.Sprintf(format, args...)
-	panic(r)
-}
-
-// rude refuses its editor.
-type rude struct{ *acp.Local }
-
-func (rude) Initialize(context.Context, *acp.Editor) (*schema.InitializeResponse, error) {
-	return nil, &schema.Error{Code: schema.ErrorCodeInternalError, Message: "not today"}
-}
-
-// A driver whose agent does not want it fails its test with the reason.
-func TestRefused(t *testing.T) {
-	r := &reporter{T: t}
-	defer func() {
-		if recover() != r || !strings.Contains(r.fatal, "not today") {
-			t.Errorf("the test failed with %q", r.fatal)
-		}
-	}()
-	acptest.Start(r, rude{local(t, claudetest.New())}, acptest.Setup{})
+	d.Close()
+	if _, err := d.Prompt(id, "Anything."); err == nil {
+		t.Error("a prompt without a connection was answered")
+	}
 }

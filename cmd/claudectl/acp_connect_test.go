@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
@@ -61,10 +61,10 @@ func TestACPConnect(t *testing.T) {
 		ended <- run(context.Background(), []string{"acp", "--connect", address}, in, out, &complaints, []string{serverToken + "=" + token})
 		out.Close()
 	}()
-	d := acptest.Connect(struct {
+	d := drive.Connect(struct {
 		io.Reader
 		io.WriteCloser
-	}{fromProgram, toProgram}, acptest.Setup{})
+	}{fromProgram, toProgram}, drive.Setup{})
 	if err := d.Call(t.Context(), schema.MethodAgentInitialize, schema.InitializeRequest{ProtocolVersion: 1}, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/test/leak"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 )
@@ -55,7 +55,7 @@ func goneEditor(t *testing.T, cli string, kills bool, does string) {
 	env = append(env, asProgram+"=1", mark)
 	record := filepath.Join(home, "session.ndjson")
 	said := make(chan struct{}, 1000)
-	start := func() (*exec.Cmd, *acptest.Driver) {
+	start := func() (*exec.Cmd, *drive.Driver) {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "acp", "--cli", cli, "--record", record)
 		cmd.Env, cmd.Dir = env, home
 		stdin, err1 := cmd.StdinPipe()
@@ -67,10 +67,10 @@ func goneEditor(t *testing.T, cli string, kills bool, does string) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		d := acptest.Connect(struct {
+		d := drive.Connect(struct {
 			io.Reader
 			io.WriteCloser
-		}{stdout, stdin}, acptest.Setup{
+		}{stdout, stdin}, drive.Setup{
 			OnUpdate: func(_ schema.SessionID, up schema.SessionUpdate) {
 				if up.AgentMessageChunk != nil {
 					said <- struct{}{}

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/test/leak"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 )
@@ -113,7 +113,7 @@ func newKill(t *testing.T, cli string) *kill {
 }
 
 // start starts the program and introduces the editor.
-func (k *kill) start(t *testing.T) *acptest.Driver {
+func (k *kill) start(t *testing.T) *drive.Driver {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "acp", "--cli", k.cli)
 	cmd.Env, cmd.Dir, cmd.Stderr = k.env, k.home, os.Stderr
@@ -128,10 +128,10 @@ func (k *kill) start(t *testing.T) *acptest.Driver {
 	k.mu.Lock()
 	k.cmd = cmd
 	k.mu.Unlock()
-	d := acptest.Connect(struct {
+	d := drive.Connect(struct {
 		io.Reader
 		io.WriteCloser
-	}{stdout, stdin}, acptest.Setup{OnUpdate: k.update, Permission: k.permission})
+	}{stdout, stdin}, drive.Setup{OnUpdate: k.update, Permission: k.permission})
 	if err := d.Call(t.Context(), schema.MethodAgentInitialize, schema.InitializeRequest{ProtocolVersion: 1}, nil); err != nil {
 		t.Fatal(err)
 	}

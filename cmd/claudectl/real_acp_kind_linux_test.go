@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/test/acpscenes"
 )
 
@@ -95,7 +95,7 @@ type bothWays struct {
 }
 
 // driver is an editor that has started the program. wait ends both.
-func (st *stage) driver(t *testing.T) (d *acptest.Driver, wait func()) {
+func (st *stage) driver(t *testing.T) (d *drive.Driver, wait func()) {
 	t.Helper()
 	cmd := st.agent(t)(t.Context())
 	stdin, err1 := cmd.StdinPipe()
@@ -103,7 +103,7 @@ func (st *stage) driver(t *testing.T) (d *acptest.Driver, wait func()) {
 	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
-	d = acptest.Connect(bothWays{stdout, stdin}, acptest.Setup{})
+	d = drive.Connect(bothWays{stdout, stdin}, drive.Setup{})
 	if err := d.Call(t.Context(), schema.MethodAgentInitialize, schema.InitializeRequest{ProtocolVersion: 1}, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/test/leak"
 	"github.com/claude-agent-go/claude/internal/test/npm"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
@@ -102,7 +102,7 @@ func (s *realServer) ran() string {
 
 // bridge is an editor that has started "claudectl acp --connect".
 type bridge struct {
-	*acptest.Driver
+	*drive.Driver
 	cmd     *exec.Cmd
 	asked   chan string // the titles of the calls
 	answers chan schema.PermissionOptionID
@@ -123,10 +123,10 @@ func (s *realServer) bridge(t *testing.T) *bridge {
 	if err := b.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	b.Driver = acptest.Connect(struct {
+	b.Driver = drive.Connect(struct {
 		io.Reader
 		io.WriteCloser
-	}{stdout, stdin}, acptest.Setup{
+	}{stdout, stdin}, drive.Setup{
 		Permission: func(ctx context.Context, req *schema.RequestPermissionRequest) schema.PermissionOptionID {
 			b.asked <- *req.ToolCall.Title
 			select {

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 )
 
 // steer gives the running turn another message.

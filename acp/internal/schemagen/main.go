@@ -16,7 +16,7 @@ import (
 )
 
 // output is the generated file, below the root of the module.
-const output = "acp/schema/types.go"
+const output = "internal/acp/schema/types.go"
 
 // sdk is the package that carries the schema.
 func sdk() npm.Package {

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"maps"
 
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/message"
 )

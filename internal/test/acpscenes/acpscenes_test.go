@@ -132,7 +132,7 @@ func TestNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	var sources []byte
-	for _, dir := range []string{"acp", "acp/internal/rpc", "acp/internal/translate", "cmd/claudectl", "serve", "fleet", "history", ".", "internal/proc"} {
+	for _, dir := range []string{"acp", "internal/acp/rpc", "acp/internal/translate", "cmd/claudectl", "serve", "fleet", "history", ".", "internal/proc"} {
 		files, err := filepath.Glob("../../../" + dir + "/*_test.go")
 		if err != nil || files == nil {
 			t.Fatalf("%s: %d files, %v", dir, len(files), err)

@@ -17,9 +17,9 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/acp"
-	"github.com/claude-agent-go/claude/acp/acptest"
-	"github.com/claude-agent-go/claude/acp/schema"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/acp/drive"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/test/npm"
 )
 
@@ -139,7 +139,7 @@ func acpAgents(ctx context.Context, b *bench) (rows []row, err error) {
 // acpAgent is the process of an agent, with an editor.
 type acpAgent struct {
 	cmd    *exec.Cmd
-	editor *acptest.Driver
+	editor *drive.Driver
 	start  time.Duration // until initialize was answered
 }
 
@@ -152,10 +152,10 @@ func startAgent(ctx context.Context, args, env []string, dir string) (*acpAgent,
 	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
 		return nil, err
 	}
-	a := &acpAgent{cmd: cmd, editor: acptest.Connect(struct {
+	a := &acpAgent{cmd: cmd, editor: drive.Connect(struct {
 		io.Reader
 		io.WriteCloser
-	}{stdout, stdin}, acptest.Setup{})}
+	}{stdout, stdin}, drive.Setup{})}
 	if err := a.editor.Call(ctx, schema.MethodAgentInitialize, schema.InitializeRequest{ProtocolVersion: schema.Version}, nil); err != nil {
 		return nil, errors.Join(err, a.stop())
 	}
@@ -227,7 +227,7 @@ func acpPieces(ctx context.Context, b *bench) ([]row, error) {
 	local := &acp.Local{Options: &claude.Options{Transport: stamped{cli, read}, Env: []string{"HOME=" + home}}}
 	ended := make(chan error, 1)
 	go func() { ended <- acp.Serve(ctx, &stampedStream{agent, written}, local) }()
-	editor := acptest.Connect(editorEnd, acptest.Setup{})
+	editor := drive.Connect(editorEnd, drive.Setup{})
 	var resp schema.NewSessionResponse
 	err = editor.Call(ctx, schema.MethodAgentInitialize, schema.InitializeRequest{ProtocolVersion: schema.Version}, nil)
 	if err == nil {

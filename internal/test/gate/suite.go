@@ -39,7 +39,7 @@ func plain() []plainTests {
 		{pkg: "fleet/internal/plan"}, // one goroutine that visits half a million worlds
 		{pkg: "acp/internal/schemagen"},
 		{pkg: "acp/internal/translate"},
-		{pkg: "acp/schema"},
+		{pkg: "internal/acp/schema"},
 		{pkg: "control"},
 		{pkg: "fleet/internal/shrink"},
 		{pkg: "fleet/internal/slots"},

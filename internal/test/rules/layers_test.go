@@ -14,8 +14,8 @@ import (
 func layers() [][]string {
 	return [][]string{
 		{"internal/colour", "internal/durable", "internal/feed", "internal/filelock", "internal/jsonx", "internal/matcher", "internal/ndjson", "internal/private", "internal/regular", "internal/terminal", "internal/uuid", "internal/webpush", "internal/docs", "internal/release/platform", "internal/test/long", "internal/test/need", "serve/api", "store/internal/rule", "telemetry", "fleet/internal/shrink"},
-		{"internal/edit", "internal/markdown", "serve/client", "serve/internal/openapi", "internal/schema", "internal/scratch", "internal/secret", "internal/transcript", "internal/test/npm", "acp/schema"},
-		{"internal/form", "internal/proc", "permission", "store", "internal/test/officialsdk", "acp/internal/rpc"},
+		{"internal/edit", "internal/markdown", "serve/client", "serve/internal/openapi", "internal/schema", "internal/scratch", "internal/secret", "internal/transcript", "internal/test/npm", "internal/acp/schema"},
+		{"internal/form", "internal/proc", "permission", "store", "internal/test/officialsdk", "internal/acp/rpc"},
 		{"control", "internal/recordform", "internal/show", "permission/policy", "store/storeimpl", "workspace"},
 		{"message", "hook", "internal/removal", "workspace/blobtest", "fleet/internal/outcomelog", "fleet/internal/dayspend", "fleet/internal/ratelimit", "fleet/internal/plan", "fleet/internal/slots", "serve/internal/recordio"},
 		{"internal/brief", "internal/price", "internal/wire", "internal/operation", "internal/lease", "history", "acp/internal/translate"},
@@ -23,8 +23,8 @@ func layers() [][]string {
 		{".", "host", "egress"},
 		{"tool", "claudetest", "store/storetest", "approval"},
 		{"internal/demo", "internal/inspect", "internal/tee", "fleet", "acp", "sandbox"},
-		{"serve/internal/eventlog", "acp/acptest"},
-		{"serve"},
+		{"serve/internal/eventlog", "internal/acp/drive"},
+		{"serve", "acp/acptest"},
 		{"serve/page", "serve/oidclogin"},
 		{"cmd/...", "examples/...", "internal/test/parity", "internal/test/faults"},
 	}
@@ -38,7 +38,7 @@ func separateLayers() map[string][]string {
 		"internal/release":              {"internal/release/platform"},
 		"internal/test/acpscenes":       {"claudetest"},
 		"internal/test/cputime":         nil,
-		"internal/test/bench":           {".", "acp", "acp/acptest", "acp/schema", "claudetest", "egress", "fleet", "history", "hook", "internal/proc", "internal/test/cputime", "internal/test/npm", "internal/test/officialsdk", "internal/test/realcli", "internal/uuid", "message", "permission", "sandbox", "serve", "serve/api", "serve/page", "store", "tool", "workspace"},
+		"internal/test/bench":           {".", "acp", "claudetest", "egress", "fleet", "history", "hook", "internal/acp/drive", "internal/acp/schema", "internal/proc", "internal/test/cputime", "internal/test/npm", "internal/test/officialsdk", "internal/test/realcli", "internal/uuid", "message", "permission", "sandbox", "serve", "serve/api", "serve/page", "store", "tool", "workspace"},
 		"internal/test/browser":         {"internal/test/long", "internal/test/npm"},
 		"internal/test/conformance":     nil,
 		"internal/test/chaos":           {".", "claudetest", "internal/ndjson", "internal/test/harness", "internal/test/realcli", "internal/wire", "permission"},

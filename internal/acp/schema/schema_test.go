@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/claude-agent-go/claude/acp/schema"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 )
 
 // TestRoundTrip decodes and encodes objects of every shape. Nothing may be lost,
