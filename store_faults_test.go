@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 var storeSeeds = flag.Int("store-seeds", long.Pick(15, 50), "how many seeded sessions with stores whose calls go wrong")
@@ -39,7 +39,7 @@ func TestStoreFaults(t *testing.T) {
 type faultySession struct {
 	t      *testing.T
 	mem    *store.MemoryStore
-	faults *storetest.FaultyStore
+	faults *storefault.Store
 	opts   *claude.Options
 	turns  int // that were played
 	launch *double
@@ -48,7 +48,7 @@ type faultySession struct {
 func playStoreFaults(t *testing.T, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 7))
 	f := &faultySession{t: t, mem: store.Memory()}
-	f.faults = storetest.Faulty(f.mem, storetest.Seeded(seed, random.Float64()/2))
+	f.faults = storefault.Wrap(f.mem, storefault.Seeded(seed, random.Float64()/2))
 	f.opts = &claude.Options{
 		Logger: harness.Logger(t), SessionID: mainKey.Session, Env: []string{"HOME=" + t.TempDir()},
 		Store: &claude.StoreOptions{Store: f.faults, Project: mainKey.Project, Owner: "test", Journal: t.TempDir()},
@@ -116,7 +116,7 @@ func (f *faultySession) connect(turns int) *claude.Session {
 		if err == nil {
 			return s
 		}
-		if !errors.Is(err, claude.ErrStore) || !errors.Is(err, storetest.ErrFault) && !errors.Is(err, store.ErrLeased) || time.Since(begin) > time.Hour {
+		if !errors.Is(err, claude.ErrStore) || !errors.Is(err, storefault.ErrFault) && !errors.Is(err, store.ErrLeased) || time.Since(begin) > time.Hour {
 			f.t.Fatalf("after %v: Connect = %v", time.Since(begin), err)
 		}
 	}

@@ -17,9 +17,9 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // interceptor is a store that calls before and after around each write of a record.
@@ -426,7 +426,7 @@ func TestCancelSteering(t *testing.T) {
 		failing := func(part string) func(store.RecordKey, []byte) error {
 			return func(k store.RecordKey, value []byte) error {
 				if k.Kind == "prompt" && strings.Contains(string(value), part) {
-					return storetest.ErrFault
+					return storefault.ErrFault
 				}
 				return nil
 			}
@@ -434,7 +434,7 @@ func TestCancelSteering(t *testing.T) {
 		c.store.set(failing(`"sent":true`), nil)
 		c.prompt = steer("unwanted") // and the turn does not get it
 		c.store.set(nil, failing(`"cancelled"`))
-		if err := c.m.fleet.Cancel(t.Context(), "ada", c.prompt); !errors.Is(err, storetest.ErrFault) {
+		if err := c.m.fleet.Cancel(t.Context(), "ada", c.prompt); !errors.Is(err, storefault.ErrFault) {
 			t.Fatalf("cancelled: %v", err)
 		}
 		c.store.set(nil, nil)

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // halfway is a store that makes a copy of a session and then fails, and removes nothing.
@@ -21,14 +21,14 @@ type halfway struct {
 func (h *halfway) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	err := h.MemoryStore.Append(ctx, k, b)
 	if err == nil && h.broken.Load() {
-		return storetest.ErrFault
+		return storefault.ErrFault
 	}
 	return err
 }
 
 func (h *halfway) Delete(ctx context.Context, k store.Key, f store.Fence) error {
 	if h.broken.Load() {
-		return storetest.ErrFault
+		return storefault.ErrFault
 	}
 	return h.MemoryStore.Delete(ctx, k, f)
 }
@@ -50,7 +50,7 @@ func TestCopyStaysRecorded(t *testing.T) {
 			return n
 		}
 		db.broken.Store(true)
-		if err := f.Fork(t.Context(), "ada", "bob", ""); !errors.Is(err, storetest.ErrFault) {
+		if err := f.Fork(t.Context(), "ada", "bob", ""); !errors.Is(err, storefault.ErrFault) {
 			t.Errorf("forked: %v", err)
 		}
 		db.broken.Store(false)

@@ -11,10 +11,10 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // left returns everything that a store has of a conversation: its records but for the
@@ -156,7 +156,7 @@ func TestDeleteFails(t *testing.T) {
 			r := newFaultRig(t)
 			release := r.cli.pause()
 			r.must(1, "ada", "hello") // one prompt: another would be looked at in any case
-			r.fault.set(n, storetest.Fail)
+			r.fault.set(n, storefault.Fail)
 			err := r.f.Delete(t.Context(), "ada")
 			more = !r.fault.pending()
 			r.fault.set(0, 0)

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // forgetful is a store that takes no outcomes.
@@ -22,7 +22,7 @@ type forgetful struct {
 func (s *forgetful) Change(ctx context.Context, f store.Fence, changes ...store.RecordChange) ([]int64, error) {
 	if slices.ContainsFunc(changes, func(c store.RecordChange) bool { return c.Key.Kind == "outcome" && !c.Drop }) {
 		s.refused.Add(1)
-		return nil, storetest.ErrFault
+		return nil, storefault.ErrFault
 	}
 	return s.MemoryStore.Change(ctx, f, changes...)
 }

@@ -16,33 +16,33 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // oneFault is a store in which one call goes wrong.
 type oneFault struct {
 	mu    sync.Mutex
 	left  int // calls until then; 0: none goes wrong
-	fault storetest.StoreFault
+	fault storefault.Kind
 }
 
-func (o *oneFault) choose(storetest.StoreCall) storetest.StoreFault {
+func (o *oneFault) choose(storefault.Call) storefault.Kind {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.left == 0 {
-		return storetest.None
+		return storefault.None
 	}
 	if o.left--; o.left == 0 {
 		return o.fault
 	}
-	return storetest.None
+	return storefault.None
 }
 
 // set lets the n-th call from now on go wrong.
-func (o *oneFault) set(n int, fault storetest.StoreFault) {
+func (o *oneFault) set(n int, fault storefault.Kind) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.left, o.fault = n, fault
@@ -81,7 +81,7 @@ func newFaultRig(t *testing.T) *faultRig {
 // open opens a fleet on the store.
 func (r *faultRig) open() *fleet.Fleet {
 	r.Helper()
-	return r.openOn(storetest.Faulty(&strict{MemoryStore: r.db, report: unfenced(r.T)}, r.fault.choose), 0)
+	return r.openOn(storefault.Wrap(&strict{MemoryStore: r.db, report: unfenced(r.T)}, r.fault.choose), 0)
 }
 
 // openOn opens a fleet whose questions can be decided for a time; 0 is for ever.
@@ -362,7 +362,7 @@ func TestEveryCallOfTheStoreFails(t *testing.T) {
 	for name, op := range operations {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for i, fault := range []storetest.StoreFault{storetest.Fail, storetest.LostReply} {
+			for i, fault := range []storefault.Kind{storefault.Fail, storefault.LostReply} {
 				for n, more := 1+i*long.Pick(2, 0), true; more && n < 60 && !t.Failed(); n += long.Pick(5, 1) {
 					synctest.Test(t, func(t *testing.T) { more = tryWithFault(t, op, n, fault) })
 					if t.Failed() {
@@ -375,12 +375,12 @@ func TestEveryCallOfTheStoreFails(t *testing.T) {
 }
 
 // tryWithFault reports whether the n-th call came before the operation had returned.
-func tryWithFault(t *testing.T, op operation, n int, fault storetest.StoreFault) (reached bool) {
-	return newFaultRig(t).try(t, op, n, fault, storetest.ErrFault)
+func tryWithFault(t *testing.T, op operation, n int, fault storefault.Kind) (reached bool) {
+	return newFaultRig(t).try(t, op, n, fault, storefault.ErrFault)
 }
 
 // try lets the n-th call of an operation go wrong, for a reason that its error must name.
-func (r *faultRig) try(t *testing.T, op operation, n int, fault storetest.StoreFault, reason error) (reached bool) {
+func (r *faultRig) try(t *testing.T, op operation, n int, fault storefault.Kind, reason error) (reached bool) {
 	if op.prepare != nil {
 		op.prepare(r)
 	}
@@ -522,7 +522,7 @@ var reads = map[string]func(context.Context, *faultRig) (any, error){
 // A list or a read of a fleet is complete, or an error: it never leaves out what the
 // store failed to yield.
 func TestReadsAreWhole(t *testing.T) {
-	for _, fault := range []storetest.StoreFault{storetest.Fail, storetest.LostReply} {
+	for _, fault := range []storefault.Kind{storefault.Fail, storefault.LostReply} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newFaultRig(t)
 			r.must(1, "acme/ada", "hello")
@@ -544,7 +544,7 @@ func TestReadsAreWhole(t *testing.T) {
 
 // readsWhole lets one call of the store after the other go wrong. The fleet itself looks at
 // the store too, now and then. It rests when a read begins, so the fault meets the read.
-func readsWhole(r *faultRig, name string, read func(context.Context, *faultRig) (any, error), fault storetest.StoreFault) {
+func readsWhole(r *faultRig, name string, read func(context.Context, *faultRig) (any, error), fault storefault.Kind) {
 	r.Helper()
 	bounded := func() (any, error) { // one that misses something waits for it forever
 		ctx, cancel := context.WithTimeout(r.Context(), 10*time.Minute)
@@ -564,7 +564,7 @@ func readsWhole(r *faultRig, name string, read func(context.Context, *faultRig) 
 			break
 		}
 		if err != nil {
-			if failed++; !errors.Is(err, storetest.ErrFault) {
+			if failed++; !errors.Is(err, storefault.ErrFault) {
 				r.Errorf("%s, call %d: the error hides its reason: %v", name, n, err)
 			}
 			continue

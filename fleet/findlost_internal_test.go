@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/internal/lease"
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // If the look for lost calls fails, at whichever call of the store, the next one looks again
@@ -14,11 +14,11 @@ func TestFindLostLooksAgain(t *testing.T) {
 	for n, more := 1, true; more && n < 20; n++ {
 		db := store.Memory()
 		left := 0
-		faulty := storetest.Faulty(db, func(storetest.StoreCall) storetest.StoreFault {
+		faulty := storefault.Wrap(db, func(storefault.Call) storefault.Kind {
 			if left--; left == 0 {
-				return storetest.Fail
+				return storefault.Fail
 			}
-			return storetest.None
+			return storefault.None
 		})
 		held, err := lease.Acquire(t.Context(), db, "p", leaseName(place("ada")), "machine", patient)
 		if err != nil {

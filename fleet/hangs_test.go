@@ -11,17 +11,17 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // stalls is a store of which a chosen call hangs until its context ends. A context that
 // does not end is reported. It embeds no store, so that a new method cannot be forgotten.
 type stalls struct {
 	s      *strict
-	choose func(storetest.StoreCall) storetest.StoreFault
+	choose func(storefault.Call) storefault.Kind
 	report func(format string, args ...any)
 	each   time.Duration // that any other call takes
 }
@@ -30,12 +30,12 @@ type stalls struct {
 const patience = time.Minute
 
 func (s *stalls) hang(ctx context.Context, method string) error {
-	fault := s.choose(storetest.StoreCall{Method: method})
+	fault := s.choose(storefault.Call{Method: method})
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(map[storetest.StoreFault]time.Duration{storetest.None: s.each, storetest.Timeout: patience}[fault]):
-		if fault == storetest.None {
+	case <-time.After(map[storefault.Kind]time.Duration{storefault.None: s.each, storefault.Timeout: patience}[fault]):
+		if fault == storefault.None {
 			return nil
 		}
 		s.report("%s has no bound", method)
@@ -153,7 +153,7 @@ func TestEveryCallOfTheStoreHangs(t *testing.T) {
 			t.Parallel()
 			for n, more := 1, true; more && n < 60 && !t.Failed(); n += long.Pick(7, 1) {
 				synctest.Test(t, func(t *testing.T) {
-					more = newStallRig(t).try(t, op, n, storetest.Timeout, fleet.ErrTimeout)
+					more = newStallRig(t).try(t, op, n, storefault.Timeout, fleet.ErrTimeout)
 				})
 				if t.Failed() {
 					t.Errorf("call %d hangs", n)
@@ -171,11 +171,11 @@ func TestOpenEndsWhileTheStoreHangs(t *testing.T) {
 			r := newStallRig(t)
 			r.must(1, "ada", "tool 1")
 			<-time.After(5 * time.Minute)
-			r.fault.set(4, storetest.Timeout)
+			r.fault.set(4, storefault.Timeout)
 			_ = r.f.Delete(t.Context(), "ada")
 			r.fault.set(0, 0)
 			closeFleet(t, r.f)
-			r.fault.set(n, storetest.Timeout)
+			r.fault.set(n, storefault.Timeout)
 			o := fleet.Options{Store: r.stalls(), Project: "p", StoreTimeout: 10 * time.Second, MaxLive: fleet.NoCLIs, Logger: slog.New(slog.DiscardHandler)}
 			f, err := fleet.Open(t.Context(), o)
 			if err != nil {

@@ -20,10 +20,10 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/host"
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // interrupt interrupts the conversation of these tests.
@@ -588,11 +588,11 @@ func TestQuestionOfInterruptedDeferredCall(t *testing.T) {
 					if attempts++; attempts == 1 {
 						db.set(func(k store.RecordKey, _ []byte) error {
 							if k.Kind == approval.Kind {
-								return storetest.ErrFault
+								return storefault.ErrFault
 							}
 							return nil
 						}, nil)
-						if err := f.Interrupt(t.Context(), "ada"); !errors.Is(err, storetest.ErrFault) {
+						if err := f.Interrupt(t.Context(), "ada"); !errors.Is(err, storefault.ErrFault) {
 							t.Errorf("interrupted: %v", err)
 						}
 						db.set(nil, nil)
@@ -656,7 +656,7 @@ func TestInterruptWhileDeferringFails(t *testing.T) {
 				}
 				if interrupted && !failed && k.Kind == kind {
 					failed = true
-					return storetest.ErrFault
+					return storefault.ErrFault
 				}
 				return nil
 			}, nil)

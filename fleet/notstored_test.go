@@ -10,19 +10,19 @@ import (
 
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // failsWhile is a store in memory some of whose methods fail while it is down.
-func failsWhile(down *atomic.Bool, methods ...string) *storetest.FaultyStore {
-	return storetest.Faulty(store.Memory(), func(c storetest.StoreCall) storetest.StoreFault {
+func failsWhile(down *atomic.Bool, methods ...string) *storefault.Store {
+	return storefault.Wrap(store.Memory(), func(c storefault.Call) storefault.Kind {
 		if down.Load() && slices.Contains(methods, c.Method) {
-			return storetest.Fail
+			return storefault.Fail
 		}
-		return storetest.None
+		return storefault.None
 	})
 }
 

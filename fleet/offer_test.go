@@ -14,9 +14,9 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // resting opens a fleet whose conversation "ada" has answered a prompt, and has nothing to do.
@@ -49,18 +49,18 @@ func TestOfferOvertakesNothing(t *testing.T) {
 // Whatever goes wrong with the write that accepts a prompt and begins it, Send reports
 // that it is accepted, and it is answered once.
 func TestOfferWhateverFails(t *testing.T) {
-	for fault := storetest.Fail; fault <= storetest.Late; fault++ {
+	for fault := storefault.Fail; fault <= storefault.Late; fault++ {
 		for failures := 1; failures <= 2; failures++ {
 			t.Run(fault.String(), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var armed atomic.Bool
-					log := loggedCalls{fault: func(method string, n int) storetest.StoreFault {
+					log := loggedCalls{fault: func(method string, n int) storefault.Kind {
 						if armed.Load() && method == "Change" && n <= failures {
 							return fault
 						}
-						return storetest.None
+						return storefault.None
 					}}
-					f := resting(t, storetest.Faulty(store.Memory(), log.choose), newScripted(), nil)
+					f := resting(t, storefault.Wrap(store.Memory(), log.choose), newScripted(), nil)
 					defer closeFleet(t, f)
 					log.take()
 					armed.Store(true)
@@ -261,12 +261,12 @@ func TestOfferMaybeAccepted(t *testing.T) {
 			next, err := do()
 			if changes[0].IfEmpty != "" {
 				down.Store(true)
-				return nil, storetest.ErrFault // its reply is lost
+				return nil, storefault.ErrFault // its reply is lost
 			}
 			return next, err
 		}, func() error {
 			if down.Load() {
-				return storetest.ErrFault
+				return storefault.ErrFault
 			}
 			return nil
 		}, nil)
@@ -295,7 +295,7 @@ func TestOfferRefusedKeepsCLI(t *testing.T) {
 			h.set(func(changes []store.RecordChange, do func() ([]int64, error)) ([]int64, error) {
 				if changes[0].IfEmpty != "" && !failed {
 					failed = true
-					return nil, storetest.ErrFault
+					return nil, storefault.ErrFault
 				}
 				return do()
 			}, nil, nil)
@@ -342,7 +342,7 @@ func TestOfferFailedOvertakesNothing(t *testing.T) {
 		send(t, other, "ada", "two") // accepted, and not announced here
 		h.set(func(changes []store.RecordChange, do func() ([]int64, error)) ([]int64, error) {
 			if changes[0].IfEmpty != "" {
-				return nil, storetest.ErrFault
+				return nil, storefault.ErrFault
 			}
 			return do()
 		}, nil, nil)
@@ -401,7 +401,7 @@ func TestOfferWrittenUnseen(t *testing.T) {
 			if changes[0].IfEmpty != "" {
 				cancel()
 				synctest.Wait() // Send has returned
-				return nil, storetest.ErrFault
+				return nil, storefault.ErrFault
 			}
 			return next, err
 		}, nil, nil)
@@ -438,7 +438,7 @@ func TestOfferWrittenLate(t *testing.T) {
 			late, name = do, changes[0].Key.Name
 			cancel()
 			synctest.Wait() // Send has returned
-			return nil, storetest.ErrFault
+			return nil, storefault.ErrFault
 		}, nil, nil)
 		if _, err := f.Send(ctx, "ada", fleet.Prompt{Text: "two"}); !errors.Is(err, context.Canceled) {
 			t.Fatalf("Send: %v", err)

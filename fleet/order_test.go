@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // Prompts that several processes accept one after another, while the clock of the store
@@ -64,7 +64,7 @@ func TestOrderReadsTheQueue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log loggedCalls
-				f := open(t, storetest.Faulty(store.Memory(), log.choose), newScripted(), func(o *fleet.Options) { o.MaxLive, o.Poll = fleet.NoCLIs, time.Hour })
+				f := open(t, storefault.Wrap(store.Memory(), log.choose), newScripted(), func(o *fleet.Options) { o.MaxLive, o.Poll = fleet.NoCLIs, time.Hour })
 				defer closeFleet(t, f)
 				send(t, f, "ada", "one")
 				<-time.After(time.Second + c.into)
@@ -74,14 +74,14 @@ func TestOrderReadsTheQueue(t *testing.T) {
 					t.Errorf("Send calls %q", made)
 				}
 				log.mu.Lock()
-				log.fault = func(method string, _ int) storetest.StoreFault {
+				log.fault = func(method string, _ int) storefault.Kind {
 					if method == "Scan" {
-						return storetest.Fail
+						return storefault.Fail
 					}
-					return storetest.None
+					return storefault.None
 				}
 				log.mu.Unlock()
-				if _, err := f.Send(t.Context(), "ada", fleet.Prompt{Text: "three"}); errors.Is(err, storetest.ErrFault) != c.reads || isInDoubt(err) {
+				if _, err := f.Send(t.Context(), "ada", fleet.Prompt{Text: "three"}); errors.Is(err, storefault.ErrFault) != c.reads || isInDoubt(err) {
 					t.Errorf("Send: %v", err)
 				}
 			})

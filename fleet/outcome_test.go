@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // loggedCalls counts the calls of a store, and makes some of them go wrong. The method of
@@ -20,10 +20,10 @@ import (
 type loggedCalls struct {
 	mu    sync.Mutex
 	made  []string
-	fault func(method string, n int) storetest.StoreFault // n counts the calls of the method
+	fault func(method string, n int) storefault.Kind // n counts the calls of the method
 }
 
-func (c *loggedCalls) choose(call storetest.StoreCall) storetest.StoreFault {
+func (c *loggedCalls) choose(call storefault.Call) storefault.Kind {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if slices.Contains(call.Kinds, "outcome") {
@@ -37,7 +37,7 @@ func (c *loggedCalls) choose(call storetest.StoreCall) storetest.StoreFault {
 		}
 	}
 	if c.fault == nil {
-		return storetest.None
+		return storefault.None
 	}
 	return c.fault(call.Method, n)
 }
@@ -57,7 +57,7 @@ func (c *loggedCalls) take() []string {
 func TestEndsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log loggedCalls
-		f := open(t, storetest.Faulty(store.Memory(), log.choose), newScripted(), nil)
+		f := open(t, storefault.Wrap(store.Memory(), log.choose), newScripted(), nil)
 		defer closeFleet(t, f)
 		ask(t, f, "ada", "first") // starts the CLI
 		synctest.Wait()
@@ -80,17 +80,17 @@ func TestEndsAtOnce(t *testing.T) {
 // Whatever goes wrong with the write that ends a prompt, the prompt is answered and
 // counted once.
 func TestEndsOnceWhateverFails(t *testing.T) {
-	for fault := storetest.Fail; fault <= storetest.Late; fault++ {
+	for fault := storefault.Fail; fault <= storefault.Late; fault++ {
 		t.Run(fault.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				log := loggedCalls{fault: func(method string, n int) storetest.StoreFault {
+				log := loggedCalls{fault: func(method string, n int) storefault.Kind {
 					if method == "outcome" && n <= 2 {
 						return fault
 					}
-					return storetest.None
+					return storefault.None
 				}}
 				cli := newScripted()
-				f := open(t, storetest.Faulty(store.Memory(), log.choose), cli, nil)
+				f := open(t, storefault.Wrap(store.Memory(), log.choose), cli, nil)
 				defer closeFleet(t, f)
 				if got := ask(t, f, "ada", "hello"); got != "heard hello" {
 					t.Errorf("answer %q", got)

@@ -13,9 +13,9 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // rewindIgnorer is a CLI that never reads requests to restore files, except dry runs.
@@ -61,11 +61,11 @@ func TestRewindWhileStoreFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var failures atomic.Int32
-				db := storetest.Faulty(store.Memory(), func(c storetest.StoreCall) storetest.StoreFault {
+				db := storefault.Wrap(store.Memory(), func(c storefault.Call) storefault.Kind {
 					if c.Method == "Load" && failures.Add(-1) >= 0 {
-						return storetest.Fail
+						return storefault.Fail
 					}
-					return storetest.None
+					return storefault.None
 				})
 				f := checkpointed(t, db, editing(), nil)
 				defer closeFleet(t, f)
@@ -76,7 +76,7 @@ func TestRewindWhileStoreFails(t *testing.T) {
 					t.Errorf("%+v, %v", got, err)
 				}
 				failed, ok := errors.AsType[*fleet.FailedError](err)
-				if outage > 1 && (!ok || !strings.Contains(failed.Ticket.Error, storetest.ErrFault.Error())) {
+				if outage > 1 && (!ok || !strings.Contains(failed.Ticket.Error, storefault.ErrFault.Error())) {
 					t.Errorf("%+v, %v", got, err)
 				}
 			})
@@ -90,7 +90,7 @@ type losing struct{ store.Fleet }
 func (l losing) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
 	next, err := l.Fleet.Change(ctx, f, c...)
 	if puts(c, "prompt") {
-		return nil, storetest.ErrFault
+		return nil, storefault.ErrFault
 	}
 	return next, err
 }
@@ -105,7 +105,7 @@ func TestRewindMaybeAccepted(t *testing.T) {
 		closeFleet(t, f)
 		client := open(t, losing{db}, nil, func(o *fleet.Options) { o.MaxLive, o.Session = fleet.NoCLIs, nil })
 		defer closeFleet(t, client)
-		if _, err := client.Rewind(t.Context(), "ada", fleet.RewindTo{ID: id, Prompt: prompt}); !errors.Is(err, storetest.ErrFault) {
+		if _, err := client.Rewind(t.Context(), "ada", fleet.RewindTo{ID: id, Prompt: prompt}); !errors.Is(err, storefault.ErrFault) {
 			t.Errorf("accepted: %v", err)
 		}
 		if o := outcome(t, client, "ada", id); o.Status != fleet.PromptCancelled {

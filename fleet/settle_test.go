@@ -16,9 +16,9 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/host"
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // A program that dies while an allowed call runs leaves a question in the state
@@ -113,10 +113,10 @@ func TestQuestionOfRefusedCall(t *testing.T) {
 			})
 			in.set(func(k store.RecordKey, value []byte) error {
 				if k.Kind == approval.Kind && fails.Load() && strings.Contains(string(value), `"released"`) {
-					return storetest.ErrFault
+					return storefault.ErrFault
 				}
 				if k.Kind == approval.Kind && last.Load() {
-					return storetest.ErrFault
+					return storefault.ErrFault
 				}
 				return nil
 			}, nil)
@@ -201,7 +201,7 @@ func TestQuestionOfInterruptedTurn(t *testing.T) {
 		db.set(func(k store.RecordKey, value []byte) error {
 			if k.Kind == approval.Kind && slow.CompareAndSwap(true, false) {
 				<-time.After(10 * time.Second)
-				return storetest.ErrFault
+				return storefault.ErrFault
 			}
 			return nil
 		}, nil)
@@ -266,7 +266,7 @@ func TestUnsettled(t *testing.T) {
 			}
 			return info.Unsettled, now.State
 		}
-		if why, asked := state(); !strings.Contains(why, storetest.ErrFault.Error()) || asked != approval.Released || !strings.Contains(log.String(), "are left") {
+		if why, asked := state(); !strings.Contains(why, storefault.ErrFault.Error()) || asked != approval.Released || !strings.Contains(log.String(), "are left") {
 			t.Errorf("the conversation says %q, the question is %s, the log: %s", why, asked, log.String())
 		}
 		fail("")

@@ -8,8 +8,8 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet/internal/plan"
 	"github.com/claude-agent-go/claude/internal/lease"
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // The questions and the transcript are read only if a CLI may have seen a prompt.
@@ -26,9 +26,9 @@ func TestSightReadsWhatItNeeds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			db := store.Memory()
 			var calls []string
-			counted := storetest.Faulty(db, func(c storetest.StoreCall) storetest.StoreFault {
+			counted := storefault.Wrap(db, func(c storefault.Call) storefault.Kind {
 				calls = append(calls, c.Method)
-				return storetest.None
+				return storefault.None
 			})
 			held, err := lease.Acquire(t.Context(), db, "p", leaseName(place("ada")), "machine", patient)
 			if err != nil {

@@ -26,10 +26,10 @@ import (
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/host"
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 var (
@@ -248,8 +248,8 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // faulty is the store as a machine sees it. Every other one sees a store that makes
 // no changes at once.
-func faulty(db *store.MemoryStore, m *machine) *storetest.FaultyStore {
-	return storetest.Faulty(&strict{MemoryStore: db, report: m.w.unfenced}, m.choose)
+func faulty(db *store.MemoryStore, m *machine) *storefault.Store {
+	return storefault.Wrap(&strict{MemoryStore: db, report: m.w.unfenced}, m.choose)
 }
 
 // setSlow lets the store take its time with the next record that it reads.
@@ -261,7 +261,7 @@ func (m *machine) setSlow(d time.Duration) {
 
 // delay waits if the store is slow. Other calls are not kept waiting, so that much can
 // happen until this one returns.
-func (m *machine) delay(c storetest.StoreCall) {
+func (m *machine) delay(c storefault.Call) {
 	if c.Method != "View" {
 		return
 	}
@@ -275,28 +275,28 @@ func (m *machine) delay(c storetest.StoreCall) {
 }
 
 // choose decides how a call of the store goes.
-func (m *machine) choose(c storetest.StoreCall) storetest.StoreFault {
+func (m *machine) choose(c storefault.Call) storefault.Kind {
 	m.delay(c)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
 	case m.dead, time.Now().Before(m.downUntil):
-		return storetest.Fail
+		return storefault.Fail
 	case c.N == m.crashAt:
 		m.dead = true
 		go m.kill()
 		m.w.log("%s dies in call %d, %s", m.name, c.N, c.Method)
 		if m.rng.IntN(2) == 0 {
-			return storetest.LostReply // it was done
+			return storefault.LostReply // it was done
 		}
-		return storetest.Fail
+		return storefault.Fail
 	case m.failing != nil && (m.failing(c.Method) || slices.Contains(c.Kinds, "outcome") && m.failing("outcome")):
-		return storetest.Fail
+		return storefault.Fail
 	case m.rate > 0 && m.rng.Float64() < m.rate:
 		m.w.faults.Add(1)
-		return storetest.StoreFault(1 + m.rng.IntN(int(storetest.Later)))
+		return storefault.Kind(1 + m.rng.IntN(int(storefault.Later)))
 	}
-	return storetest.None
+	return storefault.None
 }
 
 // Start starts a CLI on the machine.

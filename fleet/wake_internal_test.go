@@ -11,8 +11,8 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // All that are waiting for a lease come back when it has expired, within a thirtieth of
@@ -43,11 +43,11 @@ func TestComeBack(t *testing.T) {
 func TestMustBeginAfterOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
-		db := storetest.Faulty(store.Memory(), func(c storetest.StoreCall) storetest.StoreFault {
+		db := storefault.Wrap(store.Memory(), func(c storefault.Call) storefault.Kind {
 			if down.Load() && c.Method == "Append" {
-				return storetest.Fail
+				return storefault.Fail
 			}
-			return storetest.None
+			return storefault.None
 		})
 		s, err := claude.Connect(t.Context(), &claude.Options{
 			Transport: claudetest.New(), Cwd: "/work", Env: []string{"HOME=/home/a"}, Logger: slog.New(slog.DiscardHandler),

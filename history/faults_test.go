@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 
 	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // storeWork is something that history does with a store.
@@ -81,12 +81,12 @@ func TestStoreFaults(t *testing.T) {
 }
 
 func playFaults(t *testing.T, w storeWork, listOnly bool) {
-	want, wantEnd, calls := playFault(t, w, listOnly, 0, storetest.None)
+	want, wantEnd, calls := playFault(t, w, listOnly, 0, storefault.None)
 	if calls == 0 {
 		t.Fatal("the store was not called")
 	}
 	for n := 1; n <= calls; n++ {
-		for _, fault := range []storetest.StoreFault{storetest.Fail, storetest.Timeout, storetest.LostReply, storetest.LostTimeout, storetest.Duplicate, storetest.Late} {
+		for _, fault := range []storefault.Kind{storefault.Fail, storefault.Timeout, storefault.LostReply, storefault.LostTimeout, storefault.Duplicate, storefault.Late} {
 			got, end, _ := playFault(t, w, listOnly, n, fault)
 			if got != want || end != wantEnd {
 				t.Errorf("%v of call %d: %q, and then %q; want %q and %q", fault, n, got, end, want, wantEnd)
@@ -97,18 +97,18 @@ func playFaults(t *testing.T, w storeWork, listOnly bool) {
 
 // playFault does the work until it succeeds, with a fault at one of the calls, and
 // returns what it has read, what a list shows then, and how many calls there were.
-func playFault(t *testing.T, w storeWork, listOnly bool, at int, fault storetest.StoreFault) (got, end string, calls int) {
+func playFault(t *testing.T, w storeWork, listOnly bool, at int, fault storefault.Kind) (got, end string, calls int) {
 	t.Helper()
 	mem := store.Memory()
 	clean, put := inStore(t, mem)
 	put(sid(1), "", exchange(sid(1), "", "one", "1")+exchange(sid(1), "a-1", "two", "2"))
 	put(sid(1), "abc", exchange(sid(1), "", "look", "seen"))
 	put(sid(2), "", exchange(sid(2), "", "other", "3")+`{"type":"continued-in","continuedInSessionId":"`+sid(1)+`","sessionId":"`+sid(2)+`"}`+"\n")
-	faulty := storetest.Faulty(mem, func(c storetest.StoreCall) storetest.StoreFault {
+	faulty := storefault.Wrap(mem, func(c storefault.Call) storefault.Kind {
 		if c.N == at {
 			return fault
 		}
-		return storetest.None
+		return storefault.None
 	})
 	h := history.In(faulty, "tenant")
 	if listOnly {
@@ -116,7 +116,7 @@ func playFault(t *testing.T, w storeWork, listOnly bool, at int, fault storetest
 	}
 	got, err := w.do(t.Context(), h)
 	calls = faulty.Calls()
-	if err != nil && !errors.Is(err, storetest.ErrFault) {
+	if err != nil && !errors.Is(err, storefault.ErrFault) {
 		t.Errorf("%v of call %d: %v", fault, at, err)
 	}
 	for tries := 0; err != nil && (w.fine == nil || !errors.Is(err, w.fine)); tries++ {

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/internal/transcript"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // The default places of sessions.
@@ -239,13 +239,13 @@ func TestForkLeavesNothing(t *testing.T) {
 	if id, err := h.Fork(t.Context(), sid(1), history.ForkOptions{ID: sid(9)}); err == nil || id != "" {
 		t.Errorf("forked into %q, %v", id, err)
 	}
-	down := storetest.Faulty(store.Memory(), func(c storetest.StoreCall) storetest.StoreFault {
+	down := storefault.Wrap(store.Memory(), func(c storefault.Call) storefault.Kind {
 		if c.Method == "Append" {
-			return storetest.Fail
+			return storefault.Fail
 		}
-		return storetest.None
+		return storefault.None
 	})
-	if _, err := h.Fork(t.Context(), sid(1), history.ForkOptions{Into: history.In(down, "p")}); !errors.Is(err, storetest.ErrFault) {
+	if _, err := h.Fork(t.Context(), sid(1), history.ForkOptions{Into: history.In(down, "p")}); !errors.Is(err, storefault.ErrFault) {
 		t.Errorf("into a store that is down: %v", err)
 	}
 	if after := tree(t, config); !maps.Equal(before, after) {

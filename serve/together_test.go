@@ -12,10 +12,10 @@ import (
 
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // A run with an answer that its user may not give, or that does not fit, gives none of its
@@ -158,11 +158,11 @@ func TestArchiveAndRename(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var left atomic.Int64
 			db := store.Memory()
-			faulty := storetest.Faulty(db, func(storetest.StoreCall) storetest.StoreFault {
+			faulty := storefault.Wrap(db, func(storefault.Call) storefault.Kind {
 				if left.Add(-1) == 0 {
-					return storetest.Fail
+					return storefault.Fail
 				}
-				return storetest.None
+				return storefault.None
 			})
 			r := newService(t, db, root, func(o *fleet.Options) { o.Poll = time.Hour }, func(o *serve.Options) { o.Records = faulty })
 			s := r.server.Service()
@@ -223,7 +223,7 @@ func TestArchiveTakenBack(t *testing.T) {
 			title, archived, gets := "another", true, 0
 			odd.fails = func() error {
 				if gets++; gets-1 == n {
-					return storetest.ErrFault
+					return storefault.ErrFault
 				}
 				return nil
 			}

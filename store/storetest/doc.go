@@ -7,7 +7,4 @@
 //
 // Every test uses its own projects with unique names, so that a store can be
 // shared by tests and between runs.
-//
-// [Faulty] is for programs that use a store: it wraps one and makes its calls
-// fail, time out, lose their replies or happen twice, as a seed decides.
 package storetest

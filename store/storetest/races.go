@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/storeimpl"
 )
@@ -31,7 +32,7 @@ func races() []contract {
 func faultyCalls(s *subject) {
 	k := s.session()
 	for seed := range uint64(3) {
-		f := Faulty(s.Fleet, Seeded(seed, 0.5, Fail, LostReply, Duplicate, Late))
+		f := storefault.Wrap(s.Fleet, storefault.Seeded(seed, 0.5, storefault.Fail, storefault.LostReply, storefault.Duplicate, storefault.Late))
 		for i := range 12 {
 			b := batch(fmt.Sprintf("b%d-%d", seed, i), line(fmt.Sprintf("%d-%d", seed, i)), fmt.Sprintf(`{"n":"%d-%d"}`, seed, i))
 			for {
@@ -39,7 +40,7 @@ func faultyCalls(s *subject) {
 				if err == nil {
 					break
 				}
-				if !errors.Is(err, ErrFault) {
+				if !errors.Is(err, storefault.ErrFault) {
 					s.t.Fatal(err)
 				}
 			}

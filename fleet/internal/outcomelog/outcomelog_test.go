@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/recordform"
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/store"
-	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // writer is the owner of a conversation: it writes one mark after another.
@@ -44,7 +44,7 @@ func read(ctx context.Context, l *Log, rng *rand.Rand, want int) (order map[stri
 			continue
 		}
 		entries, err := l.Read(ctx, at)
-		if errors.Is(err, storetest.ErrFault) {
+		if errors.Is(err, storefault.ErrFault) {
 			continue
 		}
 		if err != nil {
@@ -79,9 +79,9 @@ func TestNothingIsLost(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			db := store.Memory()
-			faults := []storetest.StoreFault{storetest.Fail, storetest.LostReply, storetest.Duplicate, storetest.Late, storetest.Later}
+			faults := []storefault.Kind{storefault.Fail, storefault.LostReply, storefault.Duplicate, storefault.Late, storefault.Later}
 			open := func(seed uint64) *Log {
-				return New(storetest.Faulty(db, storetest.Seeded(seed, rate, faults...)), "p", nil)
+				return New(storefault.Wrap(db, storefault.Seeded(seed, rate, faults...)), "p", nil)
 			}
 			var all sync.WaitGroup
 			for n := range conversations {

@@ -1,4 +1,6 @@
-package storetest
+// Package storefault wraps a store and makes its calls fail, time out, lose their
+// replies or happen twice, as a seed decides.
+package storefault
 
 import (
 	"context"
@@ -14,13 +16,13 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// StoreFault is a way in which a call to a store fails.
-type StoreFault int
+// Kind is a way in which a call to a store fails.
+type Kind int
 
 // The faults. Those of methods that yield are in parentheses.
 const (
 	// None lets the call through.
-	None StoreFault = iota
+	None Kind = iota
 	// Fail does nothing and returns [ErrFault] at once.
 	Fail
 	// Timeout does nothing and returns when the context ends, or after half a
@@ -44,7 +46,7 @@ const (
 )
 
 // behind is how many calls there are until a late one is made.
-func behind(f StoreFault) int {
+func behind(f Kind) int {
 	if f == Late {
 		return 1
 	}
@@ -52,7 +54,7 @@ func behind(f StoreFault) int {
 }
 
 // String returns the name of the fault.
-func (f StoreFault) String() string {
+func (f Kind) String() string {
 	names := [...]string{"none", "fail", "timeout", "lost reply", "lost timeout", "duplicate", "late", "later"}
 	if f < 0 || int(f) >= len(names) {
 		return fmt.Sprint("fault ", int(f))
@@ -61,10 +63,10 @@ func (f StoreFault) String() string {
 }
 
 // ErrFault is the error of a call that was made to fail.
-var ErrFault = errors.New("storetest: a fault was injected")
+var ErrFault = errors.New("storefault: a fault was injected")
 
-// StoreCall is a call of a store.
-type StoreCall struct {
+// Call is a call of a store.
+type Call struct {
 	N      int    // 1 for the first call of the store
 	Method string // such as "Append"
 	// Kinds are those of the records that a Change names, in its order.
@@ -74,11 +76,11 @@ type StoreCall struct {
 // Seeded chooses faults at random, the same ones for the same seed and order of
 // calls. rate is the share of calls that go wrong. Without faults it chooses
 // among all of them.
-func Seeded(seed uint64, rate float64, faults ...StoreFault) func(StoreCall) StoreFault {
+func Seeded(seed uint64, rate float64, faults ...Kind) func(Call) Kind {
 	if len(faults) == 0 {
-		faults = []StoreFault{Fail, Timeout, LostReply, LostTimeout, Duplicate, Late, Later}
+		faults = []Kind{Fail, Timeout, LostReply, LostTimeout, Duplicate, Late, Later}
 	}
-	return func(c StoreCall) StoreFault {
+	return func(c Call) Kind {
 		random := rand.New(rand.NewPCG(seed, uint64(c.N)))
 		if random.Float64() >= rate {
 			return None
@@ -87,22 +89,22 @@ func Seeded(seed uint64, rate float64, faults ...StoreFault) func(StoreCall) Sto
 	}
 }
 
-// Faulty returns a store whose calls go wrong, to test what uses a store:
+// Wrap returns a store whose calls go wrong, to test what uses a store:
 //
-//	s := storetest.Faulty(store.Memory(), storetest.Seeded(seed, 0.3))
+//	s := storefault.Wrap(store.Memory(), storefault.Seeded(seed, 0.3))
 //
 // choose is called before each call and may be called from several goroutines.
 // A store that is down for a while is a function that returns Fail for that
 // while.
-func Faulty(s store.Fleet, choose func(StoreCall) StoreFault) *FaultyStore {
-	return &FaultyStore{s: s, choose: choose}
+func Wrap(s store.Fleet, choose func(Call) Kind) *Store {
+	return &Store{s: s, choose: choose}
 }
 
-// FaultyStore is a store whose calls go wrong. Its methods may be called from
+// Store is a store whose calls go wrong. Its methods may be called from
 // any goroutine.
-type FaultyStore struct {
+type Store struct {
 	s      store.Fleet
-	choose func(StoreCall) StoreFault
+	choose func(Call) Kind
 
 	mu    sync.Mutex
 	calls int
@@ -115,10 +117,10 @@ type late struct {
 	do    func()
 }
 
-var _ store.Fleet = (*FaultyStore)(nil)
+var _ store.Fleet = (*Store)(nil)
 
 // Calls returns how many calls there were.
-func (f *FaultyStore) Calls() int {
+func (f *Store) Calls() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.calls
@@ -126,12 +128,12 @@ func (f *FaultyStore) Calls() int {
 
 // Settle applies the delayed writes. Call it before you look at the wrapped
 // store.
-func (f *FaultyStore) Settle() {
+func (f *Store) Settle() {
 	f.catchUp(math.MaxInt)
 }
 
 // catchUp makes the calls that are to be made after one.
-func (f *FaultyStore) catchUp(call int) {
+func (f *Store) catchUp(call int) {
 	f.mu.Lock()
 	var due []late
 	f.late = slices.DeleteFunc(f.late, func(l late) bool {
@@ -147,7 +149,7 @@ func (f *FaultyStore) catchUp(call int) {
 }
 
 // next counts a call and returns its number and its fault.
-func (f *FaultyStore) next(c StoreCall) (n int, fault StoreFault) {
+func (f *Store) next(c Call) (n int, fault Kind) {
 	f.mu.Lock()
 	f.calls++
 	c.N = f.calls
@@ -167,11 +169,11 @@ func hang(ctx context.Context) error {
 }
 
 // do makes a call that changes something, or returns one thing.
-func do[T any](ctx context.Context, f *FaultyStore, method string, call func(context.Context) (T, error)) (T, error) {
-	return doCall(ctx, f, StoreCall{Method: method}, call)
+func do[T any](ctx context.Context, f *Store, method string, call func(context.Context) (T, error)) (T, error) {
+	return doCall(ctx, f, Call{Method: method}, call)
 }
 
-func doCall[T any](ctx context.Context, f *FaultyStore, c StoreCall, call func(context.Context) (T, error)) (T, error) {
+func doCall[T any](ctx context.Context, f *Store, c Call, call func(context.Context) (T, error)) (T, error) {
 	n, fault := f.next(c)
 	defer f.catchUp(n)
 	var none T
@@ -201,16 +203,16 @@ func doCall[T any](ctx context.Context, f *FaultyStore, c StoreCall, call func(c
 }
 
 // run is do for a call that returns an error only.
-func (f *FaultyStore) run(ctx context.Context, method string, call func(context.Context) error) error {
+func (f *Store) run(ctx context.Context, method string, call func(context.Context) error) error {
 	_, err := do(ctx, f, method, func(ctx context.Context) (struct{}, error) { return struct{}{}, call(ctx) })
 	return err
 }
 
 // loop makes a call that yields.
-func loop[T any](ctx context.Context, f *FaultyStore, method string, call func() iter.Seq2[T, error]) iter.Seq2[T, error] {
+func loop[T any](ctx context.Context, f *Store, method string, call func() iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
-		n, fault := f.next(StoreCall{Method: method})
+		n, fault := f.next(Call{Method: method})
 		defer f.catchUp(n)
 		switch fault {
 		case Fail, Late, Later:
@@ -239,53 +241,53 @@ func loop[T any](ctx context.Context, f *FaultyStore, method string, call func()
 }
 
 // Append implements [store.Transcripts].
-func (f *FaultyStore) Append(ctx context.Context, k store.Key, b store.Batch) error {
+func (f *Store) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	return f.run(ctx, "Append", func(ctx context.Context) error { return f.s.Append(ctx, k, b) })
 }
 
 // Load implements [store.Transcripts].
-func (f *FaultyStore) Load(ctx context.Context, k store.Key, after store.Place) iter.Seq2[store.PlacedEntry, error] {
+func (f *Store) Load(ctx context.Context, k store.Key, after store.Place) iter.Seq2[store.PlacedEntry, error] {
 	return loop(ctx, f, "Load", func() iter.Seq2[store.PlacedEntry, error] { return f.s.Load(ctx, k, after) })
 }
 
 // List implements [store.Transcripts].
-func (f *FaultyStore) List(ctx context.Context, project string) iter.Seq2[store.Summary, error] {
+func (f *Store) List(ctx context.Context, project string) iter.Seq2[store.Summary, error] {
 	return loop(ctx, f, "List", func() iter.Seq2[store.Summary, error] { return f.s.List(ctx, project) })
 }
 
 // Subagents implements [store.Transcripts].
-func (f *FaultyStore) Subagents(ctx context.Context, project, session string) iter.Seq2[string, error] {
+func (f *Store) Subagents(ctx context.Context, project, session string) iter.Seq2[string, error] {
 	return loop(ctx, f, "Subagents", func() iter.Seq2[string, error] { return f.s.Subagents(ctx, project, session) })
 }
 
 // Delete implements [store.Transcripts].
-func (f *FaultyStore) Delete(ctx context.Context, k store.Key, fence store.Fence) error {
+func (f *Store) Delete(ctx context.Context, k store.Key, fence store.Fence) error {
 	return f.run(ctx, "Delete", func(ctx context.Context) error { return f.s.Delete(ctx, k, fence) })
 }
 
 // Acquire implements [store.Leases].
-func (f *FaultyStore) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (store.Lease, error) {
+func (f *Store) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (store.Lease, error) {
 	return do(ctx, f, "Acquire", func(ctx context.Context) (store.Lease, error) { return f.s.Acquire(ctx, project, name, owner, ttl) })
 }
 
 // Renew implements [store.Leases].
-func (f *FaultyStore) Renew(ctx context.Context, l store.Lease) error {
+func (f *Store) Renew(ctx context.Context, l store.Lease) error {
 	return f.run(ctx, "Renew", func(ctx context.Context) error { return f.s.Renew(ctx, l) })
 }
 
 // Release implements [store.Leases].
-func (f *FaultyStore) Release(ctx context.Context, l store.Lease) error {
+func (f *Store) Release(ctx context.Context, l store.Lease) error {
 	return f.run(ctx, "Release", func(ctx context.Context) error { return f.s.Release(ctx, l) })
 }
 
 // View implements [store.Records].
-func (f *FaultyStore) View(ctx context.Context, v store.View) ([]store.Record, error) {
+func (f *Store) View(ctx context.Context, v store.View) ([]store.Record, error) {
 	return do(ctx, f, "View", func(ctx context.Context) ([]store.Record, error) { return f.s.View(ctx, v) })
 }
 
 // Change implements [store.Records].
-func (f *FaultyStore) Change(ctx context.Context, fence store.Fence, c ...store.RecordChange) ([]int64, error) {
-	call := StoreCall{Method: "Change"}
+func (f *Store) Change(ctx context.Context, fence store.Fence, c ...store.RecordChange) ([]int64, error) {
+	call := Call{Method: "Change"}
 	for _, one := range c {
 		call.Kinds = append(call.Kinds, one.Key.Kind)
 	}
@@ -294,16 +296,16 @@ func (f *FaultyStore) Change(ctx context.Context, fence store.Fence, c ...store.
 
 // Watch implements [store.Records]. It does not go wrong, and does not count as a call: a
 // watcher reads at its own pace, and a seed would mean something else each time.
-func (f *FaultyStore) Watch(ctx context.Context, project string) iter.Seq2[store.Changed, error] {
+func (f *Store) Watch(ctx context.Context, project string) iter.Seq2[store.Changed, error] {
 	return f.s.Watch(ctx, project)
 }
 
 // Scan implements [store.Records].
-func (f *FaultyStore) Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error] {
+func (f *Store) Scan(ctx context.Context, in store.Folder, after string) iter.Seq2[store.Record, error] {
 	return loop(ctx, f, "Scan", func() iter.Seq2[store.Record, error] { return f.s.Scan(ctx, in, after) })
 }
 
 // Now implements [store.Records].
-func (f *FaultyStore) Now(ctx context.Context) (time.Time, error) {
+func (f *Store) Now(ctx context.Context) (time.Time, error) {
 	return do(ctx, f, "Now", f.s.Now)
 }

@@ -1,4 +1,4 @@
-package storetest_test
+package storefault_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/storetest"
 )
@@ -35,42 +36,42 @@ func count(t *testing.T, s store.Fleet) int {
 }
 
 // first chooses a fault for the first call.
-func first(f storetest.StoreFault) func(storetest.StoreCall) storetest.StoreFault {
-	return func(c storetest.StoreCall) storetest.StoreFault {
+func first(f storefault.Kind) func(storefault.Call) storefault.Kind {
+	return func(c storefault.Call) storefault.Kind {
 		if c.N == 1 {
 			return f
 		}
-		return storetest.None
+		return storefault.None
 	}
 }
 
 // Without faults the wrapper is the store.
 func TestFaultyPassesTheContract(t *testing.T) {
 	storetest.Run(t, storetest.Target{Open: func(*testing.T) store.Fleet {
-		return storetest.Faulty(store.Memory(), func(storetest.StoreCall) storetest.StoreFault { return storetest.None })
+		return storefault.Wrap(store.Memory(), func(storefault.Call) storefault.Kind { return storefault.None })
 	}})
 }
 
 func TestFaults(t *testing.T) {
 	for _, c := range []struct {
-		fault          storetest.StoreFault
+		fault          storefault.Kind
 		ok             bool
 		waits          time.Duration
 		stored, settle int // entries without a uuid and an id, at once and after Settle
 	}{
-		{fault: storetest.None, ok: true, stored: 1, settle: 1},
-		{fault: storetest.Fail},
-		{fault: storetest.Timeout, waits: time.Second},
-		{fault: storetest.LostReply, stored: 1, settle: 1},
-		{fault: storetest.LostTimeout, waits: time.Second, stored: 1, settle: 1},
-		{fault: storetest.Duplicate, ok: true, stored: 2, settle: 2},
-		{fault: storetest.Late, settle: 1},
-		{fault: storetest.Later, settle: 1},
+		{fault: storefault.None, ok: true, stored: 1, settle: 1},
+		{fault: storefault.Fail},
+		{fault: storefault.Timeout, waits: time.Second},
+		{fault: storefault.LostReply, stored: 1, settle: 1},
+		{fault: storefault.LostTimeout, waits: time.Second, stored: 1, settle: 1},
+		{fault: storefault.Duplicate, ok: true, stored: 2, settle: 2},
+		{fault: storefault.Late, settle: 1},
+		{fault: storefault.Later, settle: 1},
 	} {
 		t.Run(c.fault.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inner := store.Memory()
-				s := storetest.Faulty(inner, first(c.fault))
+				s := storefault.Wrap(inner, first(c.fault))
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				begin := time.Now()
@@ -78,7 +79,7 @@ func TestFaults(t *testing.T) {
 				if waited := time.Since(begin); waited != c.waits {
 					t.Errorf("waited %v, want %v", waited, c.waits)
 				}
-				if (err == nil) != c.ok || err != nil && !errors.Is(err, storetest.ErrFault) {
+				if (err == nil) != c.ok || err != nil && !errors.Is(err, storefault.ErrFault) {
 					t.Errorf("Append = %v", err)
 				}
 				if c.waits > 0 && !errors.Is(err, context.DeadlineExceeded) {
@@ -98,10 +99,10 @@ func TestFaults(t *testing.T) {
 
 // A late write is applied after the next call, and a later one after the tenth.
 func TestLate(t *testing.T) {
-	for fault, want := range map[storetest.StoreFault]int{storetest.Late: 1, storetest.Later: 10} {
+	for fault, want := range map[storefault.Kind]int{storefault.Late: 1, storefault.Later: 10} {
 		inner := store.Memory()
-		s := storetest.Faulty(inner, first(fault))
-		if err := s.Append(t.Context(), key, entry("late")); !errors.Is(err, storetest.ErrFault) {
+		s := storefault.Wrap(inner, first(fault))
+		if err := s.Append(t.Context(), key, entry("late")); !errors.Is(err, storefault.ErrFault) {
 			t.Fatal(err)
 		}
 		calls := 0
@@ -118,7 +119,7 @@ func TestLate(t *testing.T) {
 
 // A loop fails before the first item or after it, and ends with its context.
 func TestFaultsOfLoops(t *testing.T) {
-	for fault, want := range map[storetest.StoreFault]int{storetest.None: 2, storetest.Fail: 0, storetest.Timeout: 0, storetest.LostReply: 1, storetest.LostTimeout: 1, storetest.Duplicate: 2, storetest.Late: 0, storetest.Later: 0} {
+	for fault, want := range map[storefault.Kind]int{storefault.None: 2, storefault.Fail: 0, storefault.Timeout: 0, storefault.LostReply: 1, storefault.LostTimeout: 1, storefault.Duplicate: 2, storefault.Late: 0, storefault.Later: 0} {
 		t.Run(fault.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inner := store.Memory()
@@ -129,12 +130,12 @@ func TestFaultsOfLoops(t *testing.T) {
 				}
 				n := 0
 				var last error
-				for _, err := range store.Entries(t.Context(), storetest.Faulty(inner, first(fault)), key) { // the context has no end
+				for _, err := range store.Entries(t.Context(), storefault.Wrap(inner, first(fault)), key) { // the context has no end
 					if last = err; err == nil {
 						n++
 					}
 				}
-				if whole := want == 2; n != want || (last == nil) != whole || last != nil && !errors.Is(last, storetest.ErrFault) {
+				if whole := want == 2; n != want || (last == nil) != whole || last != nil && !errors.Is(last, storefault.ErrFault) {
 					t.Errorf("%d items, then %v; want %d", n, last, want)
 				}
 			})
@@ -145,11 +146,11 @@ func TestFaultsOfLoops(t *testing.T) {
 // The same seed repeats the same run, and the share of faults is the requested
 // one.
 func TestSeeded(t *testing.T) {
-	a, b, other := storetest.Seeded(1, 0.3), storetest.Seeded(1, 0.3), storetest.Seeded(2, 0.3)
+	a, b, other := storefault.Seeded(1, 0.3), storefault.Seeded(1, 0.3), storefault.Seeded(2, 0.3)
 	faults, differ := 0, 0
-	seen := make(map[storetest.StoreFault]int)
+	seen := make(map[storefault.Kind]int)
 	for n := range 10_000 {
-		c := storetest.StoreCall{N: n + 1, Method: "Append"}
+		c := storefault.Call{N: n + 1, Method: "Append"}
 		f := a(c)
 		if f != b(c) {
 			t.Fatalf("call %d differs for the same seed", n)
@@ -157,7 +158,7 @@ func TestSeeded(t *testing.T) {
 		if f != other(c) {
 			differ++
 		}
-		if f != storetest.None {
+		if f != storefault.None {
 			faults++
 		}
 		seen[f]++
@@ -165,7 +166,7 @@ func TestSeeded(t *testing.T) {
 	if faults < 2700 || faults > 3300 || differ < 1000 || len(seen) != 8 {
 		t.Errorf("%d faults of 10,000, %d differ from another seed, %v", faults, differ, seen)
 	}
-	if f := storetest.Seeded(1, 1, storetest.Late)(storetest.StoreCall{N: 1}); f != storetest.Late {
+	if f := storefault.Seeded(1, 1, storefault.Late)(storefault.Call{N: 1}); f != storefault.Late {
 		t.Errorf("of late only: %v", f)
 	}
 }
@@ -176,7 +177,7 @@ func TestRetriesOverFaults(t *testing.T) {
 	for seed := range uint64(200) {
 		synctest.Test(t, func(t *testing.T) {
 			inner := store.Memory()
-			s := storetest.Faulty(inner, storetest.Seeded(seed, 0.5))
+			s := storefault.Wrap(inner, storefault.Seeded(seed, 0.5))
 			for i := range 10 {
 				for {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
