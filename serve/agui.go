@@ -14,6 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/agui"
 	"github.com/claude-agent-go/claude/serve/internal/eventlog"
 )
 
@@ -22,7 +23,7 @@ import (
 // conversation continues without it.
 type aguiRun struct {
 	*call
-	in     *RunInput
+	in     *agui.RunInput
 	about  api.Conversation
 	prompt string // the id of the newest prompt, empty if there is none
 	begun  bool   // the run has begun the conversation
@@ -42,7 +43,7 @@ type aguiRun struct {
 // runAgent serves POST /ag-ui/{preset}. A fault in the request itself is answered with
 // a problem; anything later becomes an event of the stream.
 func (c *call) runAgent() error {
-	r := &aguiRun{call: c, in: c.body.(*RunInput), asked: make(map[string]bool), awaited: make(map[string]bool)}
+	r := &aguiRun{call: c, in: c.body.(*agui.RunInput), asked: make(map[string]bool), awaited: make(map[string]bool)}
 	content, err := r.newest()
 	if err != nil {
 		return err
@@ -67,8 +68,8 @@ func (c *call) runAgent() error {
 	r.stream = &stream{w: c.w, control: http.NewResponseController(c.w)}
 	r.events = newTranslator(r.send)
 	c.w.WriteHeader(http.StatusOK)
-	r.send(RunEvent{Type: "RUN_STARTED", ThreadID: r.in.ThreadID, RunID: r.in.RunID, ProtocolVersion: aguiVersion})
-	r.send(RunEvent{Type: "CUSTOM", Name: "claude.conversation", Value: r.about})
+	r.send(agui.RunEvent{Type: "RUN_STARTED", ThreadID: r.in.ThreadID, RunID: r.in.RunID, ProtocolVersion: agui.Version})
+	r.send(agui.RunEvent{Type: "CUSTOM", Name: "claude.conversation", Value: r.about})
 	if err := r.do(ctx, content, answers); err != nil {
 		r.fail(problemOf(err))
 	}
@@ -76,7 +77,7 @@ func (c *call) runAgent() error {
 }
 
 // newestOfUser returns the newest message of the user, nil if there is none.
-func (r *aguiRun) newestOfUser() *RunMessage {
+func (r *aguiRun) newestOfUser() *agui.RunMessage {
 	for i := range slices.Backward(r.in.Messages) {
 		if r.in.Messages[i].Role == "user" {
 			return &r.in.Messages[i]
@@ -213,7 +214,7 @@ func (r *aguiRun) recall(past []api.Event, from int64, repeated bool, answers []
 		r.shown = new(snapshot)
 		r.events.emit = r.shown.take
 	} else {
-		r.events.emit = func(RunEvent) {}
+		r.events.emit = func(agui.RunEvent) {}
 	}
 	live := func() {
 		r.events.emit = r.send
@@ -236,7 +237,7 @@ func (r *aguiRun) recall(past []api.Event, from int64, repeated bool, answers []
 		live()
 	}
 	if repeated {
-		r.send(RunEvent{Type: "MESSAGES_SNAPSHOT", Messages: orEmpty(r.shown.messages)})
+		r.send(agui.RunEvent{Type: "MESSAGES_SNAPSHOT", Messages: orEmpty(r.shown.messages)})
 		r.events.begin()
 	}
 	r.shown = nil
@@ -386,13 +387,13 @@ func (r *aguiRun) look(ctx context.Context, late bool) (done bool, err error) {
 // finish ends the run with its turn.
 func (r *aguiRun) finish() {
 	r.events.endAll()
-	event := RunEvent{Type: "RUN_FINISHED", ThreadID: r.in.ThreadID, RunID: r.in.RunID, Outcome: &RunOutcome{Type: "success"}}
+	event := agui.RunEvent{Type: "RUN_FINISHED", ThreadID: r.in.ThreadID, RunID: r.in.RunID, Outcome: &agui.RunOutcome{Type: "success"}}
 	if r.turn != nil {
-		r.send(RunEvent{Type: "CUSTOM", Name: "claude.turn", Value: r.turn})
+		r.send(agui.RunEvent{Type: "CUSTOM", Name: "claude.turn", Value: r.turn})
 		event.Usage = usageOf(r.used)
 		switch r.turn.State {
 		case "failed":
-			r.send(RunEvent{Type: "RUN_ERROR", Message: cmp.Or(r.turn.Error, "the turn has failed"), Code: "failed", Usage: event.Usage})
+			r.send(agui.RunEvent{Type: "RUN_ERROR", Message: cmp.Or(r.turn.Error, "the turn has failed"), Code: "failed", Usage: event.Usage})
 			return
 		case "cancelled", "expired":
 			event.Outcome.Type = "cancelled"
@@ -405,7 +406,7 @@ func (r *aguiRun) finish() {
 func (r *aguiRun) interrupt(asked []api.Approval) {
 	r.events.endAll()
 	slices.Reverse(asked) // the oldest first
-	event := RunEvent{Type: "RUN_FINISHED", ThreadID: r.in.ThreadID, RunID: r.in.RunID, Outcome: &RunOutcome{Type: "interrupt"}}
+	event := agui.RunEvent{Type: "RUN_FINISHED", ThreadID: r.in.ThreadID, RunID: r.in.RunID, Outcome: &agui.RunOutcome{Type: "interrupt"}}
 	for i := range asked {
 		if a := &asked[i]; a.ToolUseID != "" && a.Kind != api.KindElicitation {
 			r.events.call(a.ToolUseID, a.Tool, string(a.Input)) // the transcript may not have it yet
@@ -422,11 +423,11 @@ func (r *aguiRun) fail(p *api.Problem) {
 	}
 	r.events.emit = r.send
 	r.events.endAll()
-	r.send(RunEvent{Type: "RUN_ERROR", Message: p.Title + ": " + p.Detail, Code: strings.TrimPrefix(p.Type, "/problems/")})
+	r.send(agui.RunEvent{Type: "RUN_ERROR", Message: p.Title + ": " + p.Detail, Code: strings.TrimPrefix(p.Type, "/problems/")})
 }
 
 // send writes an event, unless the client is gone.
-func (r *aguiRun) send(e RunEvent) {
+func (r *aguiRun) send(e agui.RunEvent) {
 	if r.broken {
 		return
 	}
@@ -443,8 +444,8 @@ func (r *aguiRun) send(e RunEvent) {
 }
 
 // usageOf sums up by model what turns have used.
-func usageOf(turns []*api.Turn) []RunUsage {
-	models := make(map[string]RunUsage)
+func usageOf(turns []*api.Turn) []agui.RunUsage {
+	models := make(map[string]agui.RunUsage)
 	for _, t := range turns {
 		for name, u := range t.Models {
 			sum := models[name]
@@ -457,5 +458,5 @@ func usageOf(turns []*api.Turn) []RunUsage {
 			models[name] = sum
 		}
 	}
-	return slices.SortedFunc(maps.Values(models), func(a, b RunUsage) int { return strings.Compare(a.Model, b.Model) })
+	return slices.SortedFunc(maps.Values(models), func(a, b agui.RunUsage) int { return strings.Compare(a.Model, b.Model) })
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/agui"
 )
 
 // approvalForm is the question of an MCP server.
@@ -43,13 +44,13 @@ func TestInterruptOf(t *testing.T) {
 			t.Errorf("%s: %+v", input, i)
 		}
 	}
-	run := &aguiRun{in: &RunInput{Resume: []ResumeEntry{{InterruptID: "q1.7.d1", Status: "cancelled"}, {InterruptID: "q2.9.d.2", Status: "resolved", Payload: json.RawMessage(`{"approved":true}`)}}}}
+	run := &aguiRun{in: &agui.RunInput{Resume: []agui.ResumeEntry{{InterruptID: "q1.7.d1", Status: "cancelled"}, {InterruptID: "q2.9.d.2", Status: "resolved", Payload: json.RawMessage(`{"approved":true}`)}}}}
 	got, err := run.answers()
 	if err != nil || len(got) != 2 || got[0].id != "q1" || got[0].place != 7 || got[0].decision.Digest != "d1" || !got[0].cancel || got[1].id != "q2" || got[1].place != 9 || got[1].decision.Digest != "d.2" || got[1].cancel {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, id := range []string{"", "q1", "q1.7", "q1.x.d1", ".7.d1", "q1.7."} {
-		run.in.Resume = []ResumeEntry{{InterruptID: id, Status: "cancelled"}}
+		run.in.Resume = []agui.ResumeEntry{{InterruptID: id, Status: "cancelled"}}
 		if _, err := run.answers(); !badRequest.is(err) {
 			t.Errorf("%q: %v", id, err)
 		}
@@ -107,17 +108,17 @@ func TestPartsOf(t *testing.T) {
 }
 
 // ends returns the events that a run sends as it ends.
-func ends(t *testing.T, end func(*aguiRun)) []RunEvent {
+func ends(t *testing.T, end func(*aguiRun)) []agui.RunEvent {
 	t.Helper()
 	w := httptest.NewRecorder()
-	r := &aguiRun{call: &call{s: &Server{service: &Service{opts: Options{Logger: slog.New(slog.DiscardHandler)}}}}, in: &RunInput{ThreadID: "t", RunID: "r"}, awaited: map[string]bool{"a": true, "b": true}, asked: map[string]bool{}}
+	r := &aguiRun{call: &call{s: &Server{service: &Service{opts: Options{Logger: slog.New(slog.DiscardHandler)}}}}, in: &agui.RunInput{ThreadID: "t", RunID: "r"}, awaited: map[string]bool{"a": true, "b": true}, asked: map[string]bool{}}
 	r.stream = &stream{w: w, control: http.NewResponseController(w)}
 	r.events = newTranslator(r.send)
 	end(r)
-	var all []RunEvent
+	var all []agui.RunEvent
 	for text := range strings.SplitSeq(w.Body.String(), "\n\n") {
 		if data, ok := strings.CutPrefix(text, "data: "); ok {
-			var e RunEvent
+			var e agui.RunEvent
 			if err := json.Unmarshal([]byte(data), &e); err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +155,7 @@ func TestRunEnds(t *testing.T) {
 		if says != want || got[len(got)-2].Name != "claude.turn" || last.Type == "RUN_FINISHED" && (last.ThreadID != "t" || last.RunID != "r") {
 			t.Errorf("%s: %+v", state, got)
 		}
-		if !slices.Equal(last.Usage, []RunUsage{
+		if !slices.Equal(last.Usage, []agui.RunUsage{
 			{Provider: "anthropic", Model: "haiku", Output: 2}, {Provider: "anthropic", Model: "opus", Input: 11 * 13, Output: 22, CachedInput: 44, CacheWrite: 88},
 		}) {
 			t.Errorf("%s: used %+v", state, last.Usage)

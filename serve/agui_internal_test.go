@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/agui"
 	"github.com/claude-agent-go/claude/serve/internal/eventlog"
 )
 
@@ -30,11 +31,11 @@ func TestAGUIDecision(t *testing.T) {
 		`null`:                                             "",
 		``:                                                 "",
 	} {
-		d, err := decisionOf(&ResumeEntry{Status: "resolved", Payload: json.RawMessage(payload)})
+		d, err := decisionOf(&agui.ResumeEntry{Status: "resolved", Payload: json.RawMessage(payload)})
 		if d.Decision != want || (err != nil) != (want == "") {
 			t.Errorf("%s: %+v, %v", payload, d, err)
 		}
-		if d, err := decisionOf(&ResumeEntry{Status: "cancelled", Payload: json.RawMessage(payload)}); err != nil || d.Decision != api.DecideDeny {
+		if d, err := decisionOf(&agui.ResumeEntry{Status: "cancelled", Payload: json.RawMessage(payload)}); err != nil || d.Decision != api.DecideDeny {
 			t.Errorf("cancelled, %s: %+v, %v", payload, d, err)
 		}
 	}
@@ -50,7 +51,7 @@ func TestAGUISubagentEnds(t *testing.T) {
 		`"content":"It broke.","is_error":true},{"type":"text","text":""}]},"toolUseResult":"Error: It broke."`: `SUBAGENT_ERROR null <nil> It broke.`,
 	} {
 		var got []string
-		tr := newTranslator(func(e RunEvent) {
+		tr := newTranslator(func(e agui.RunEvent) {
 			if e.SubagentRunID == "toolu_1" {
 				outcome, _ := json.Marshal(e.Outcome)
 				got = append(got, fmt.Sprint(e.Type, " ", string(outcome), " ", e.Result, " ", e.Message))
@@ -92,7 +93,7 @@ func TestAGUIOrder(t *testing.T) {
 	for at := range lines { // the text begins at each place
 		var types []string
 		text := ""
-		tr := newTranslator(func(e RunEvent) {
+		tr := newTranslator(func(e agui.RunEvent) {
 			types = append(types, e.Type)
 			text += e.Delta
 		})

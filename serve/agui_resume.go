@@ -11,6 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/agui"
 )
 
 // resumeAnswer is an answer to an interrupt.
@@ -43,8 +44,8 @@ type resumePayload struct {
 
 // interruptOf shows an approval as an interrupt of a run that ends at a place in
 // the log.
-func interruptOf(a *api.Approval, place int64) Interrupt {
-	i := Interrupt{
+func interruptOf(a *api.Approval, place int64) agui.Interrupt {
+	i := agui.Interrupt{
 		ID: fmt.Sprintf("%s.%d.%s", a.ID, place, a.Digest), Reason: "tool_call", ToolCallID: a.ToolUseID, Message: a.Title,
 		Metadata: map[string]any{"approval": a},
 	}
@@ -92,7 +93,7 @@ func (r *aguiRun) answers() ([]resumeAnswer, error) {
 }
 
 // decisionOf reads a payload. It allows a call only if the payload explicitly does.
-func decisionOf(entry *ResumeEntry) (api.Decision, error) {
+func decisionOf(entry *agui.ResumeEntry) (api.Decision, error) {
 	if entry.Status == "cancelled" {
 		return api.Decision{Decision: api.DecideDeny}, nil
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/npm"
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/agui"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -27,17 +28,17 @@ var aguiClient = npm.Package{Name: "@ag-ui/client", Version: "1.0.0", Has: "dist
 // aguiSeen is the client's view of a run.
 type aguiSeen struct {
 	Types    []string
-	Events   []serve.RunEvent
+	Events   []agui.RunEvent
 	Error    string
 	Status   int
 	Messages []struct {
 		ID, Role   string
 		Content    json.RawMessage
 		ToolCallID string
-		ToolCalls  []serve.RunCall
+		ToolCalls  []agui.RunCall
 	}
-	Pending []serve.Interrupt
-	State   serve.RunState
+	Pending []agui.Interrupt
+	State   agui.RunState
 }
 
 // text returns the text that the client shows for a role.
@@ -163,7 +164,7 @@ func checkAGUISubagent(t *testing.T, runs []aguiSeen) {
 				told = append(told, fmt.Sprintf("%d: %+v", i, *e.Snapshot))
 			}
 		}
-		if todos := runs[i].State.Todos; i > 1 && len(todos) != 1 || i > 1 && todos[0] != (serve.RunTodo{Text: "Look at it", Active: "Looking at it", Status: "in_progress"}) {
+		if todos := runs[i].State.Todos; i > 1 && len(todos) != 1 || i > 1 && todos[0] != (agui.RunTodo{Text: "Look at it", Active: "Looking at it", Status: "in_progress"}) {
 			t.Errorf("run %d: the client has the state %+v", i, runs[i].State)
 		}
 	}
@@ -209,7 +210,7 @@ func checkAGUIDetails(t *testing.T, r *rig, runs map[string][]aguiSeen) {
 	if len(asked) != 1 || asked[0].Reason != "tool_call" || asked[0].ToolCallID != "toolu_1" || asked[0].Message != "Bash: make 1" || len(asked[0].ResponseSchema) == 0 {
 		t.Errorf("asked %+v", asked)
 	}
-	var calls []serve.RunCall
+	var calls []agui.RunCall
 	for _, m := range approve[3].Messages {
 		calls = append(calls, m.ToolCalls...)
 	}
@@ -261,16 +262,16 @@ func checkAGUIDetails(t *testing.T, r *rig, runs map[string][]aguiSeen) {
 }
 
 // aguiRun makes a run without a client, and returns its events.
-func (c *client) aguiRun(input string, headers ...string) []serve.RunEvent {
+func (c *client) aguiRun(input string, headers ...string) []agui.RunEvent {
 	c.t.Helper()
 	got := c.do("POST", "/ag-ui/shop", input, headers...)
 	if got.status != http.StatusOK || got.header.Get("Content-Type") != "text/event-stream" {
 		c.t.Fatalf("status %d: %s", got.status, got.body)
 	}
-	var all []serve.RunEvent
+	var all []agui.RunEvent
 	for line := range strings.SplitSeq(string(got.body), "\n") {
 		if data, ok := strings.CutPrefix(line, "data: "); ok {
-			var e serve.RunEvent
+			var e agui.RunEvent
 			if err := json.Unmarshal([]byte(data), &e); err != nil {
 				c.t.Fatalf("%v: %s", err, data)
 			}
@@ -412,7 +413,7 @@ func TestAGUIAsksTogether(t *testing.T) {
 	}
 	// The same again, as after a lost connection: nothing happens twice.
 	again := ada.aguiRun(resume)
-	if last := again[len(again)-1]; last.Outcome == nil || last.Outcome.Type != "success" || !slices.ContainsFunc(again, func(e serve.RunEvent) bool { return e.Type == "MESSAGES_SNAPSHOT" && len(e.Messages) >= 5 }) {
+	if last := again[len(again)-1]; last.Outcome == nil || last.Outcome.Type != "success" || !slices.ContainsFunc(again, func(e agui.RunEvent) bool { return e.Type == "MESSAGES_SNAPSHOT" && len(e.Messages) >= 5 }) {
 		t.Errorf("%+v", again)
 	}
 	if ran := r.agent.ran(); len(ran) != 1 {
@@ -506,7 +507,7 @@ func TestAGUIForm(t *testing.T) {
 	if len(asked) != 2 || asked[1].Reason != "input_required" || !strings.Contains(string(asked[1].ResponseSchema), `"n":{"type":"integer"}`) || asked[1].ToolCallID != "" {
 		t.Fatalf("%+v", asked)
 	}
-	answer := func(n string) []serve.RunEvent {
+	answer := func(n string) []agui.RunEvent {
 		return ada.aguiRun(thread + `,"resume":[{"interruptId":"` + asked[0].ID + `","status":"cancelled"},{"interruptId":"` + asked[1].ID + `","status":"resolved","payload":{"approved":true,"input":{"n":` + n + `}}}]}`)
 	}
 	wrong := answer(`"many"`)

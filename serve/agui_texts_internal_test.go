@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/agui"
 )
 
 // told gathers what a translator emits, in one line for each event.
 func told() (tr *translator, got *[]string) {
 	got = new([]string)
-	return newTranslator(func(e RunEvent) {
+	return newTranslator(func(e agui.RunEvent) {
 		line := e.Type + " " + e.MessageID + e.ToolCallID
 		switch {
 		case e.Delta != "":

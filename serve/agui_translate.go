@@ -11,12 +11,13 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/agui"
 )
 
 // translator turns events of a conversation into events of AG-UI, where each block of
 // text or thinking is a message.
 type translator struct {
-	emit func(RunEvent)
+	emit func(agui.RunEvent)
 
 	answer string // the id of the model's last message
 	blocks int    // how many of its blocks are in the transcript
@@ -28,7 +29,7 @@ type translator struct {
 
 	order answerOrder // of the model's messages
 
-	agents   map[string]RunEvent // subagents at work, by their calls, and how they began
+	agents   map[string]agui.RunEvent // subagents at work, by their calls, and how they began
 	progress message.Progress
 }
 
@@ -38,8 +39,8 @@ type openText struct {
 	sent string
 }
 
-func newTranslator(emit func(RunEvent)) *translator {
-	return &translator{emit: emit, open: make(map[string]*openText), done: make(map[string]bool), calls: make(map[string]bool), agents: make(map[string]RunEvent)}
+func newTranslator(emit func(agui.RunEvent)) *translator {
+	return &translator{emit: emit, open: make(map[string]*openText), done: make(map[string]bool), calls: make(map[string]bool), agents: make(map[string]agui.RunEvent)}
 }
 
 // take translates one event. It drops those that mean nothing to a client of AG-UI.
@@ -60,7 +61,7 @@ func (t *translator) take(e *api.Event) {
 			t.live(b)
 		}
 	case api.EventNotice:
-		t.emit(RunEvent{Type: "CUSTOM", Name: "claude.notice", Value: e.Notice})
+		t.emit(agui.RunEvent{Type: "CUSTOM", Name: "claude.notice", Value: e.Notice})
 	}
 }
 
@@ -107,7 +108,7 @@ func (t *translator) message(e *api.Event) {
 	case *message.User:
 		for _, r := range m.ToolResults() {
 			content := r.Content.Text()
-			event := RunEvent{Type: "TOOL_CALL_RESULT", MessageID: "result-" + r.ToolUseID, ToolCallID: r.ToolUseID, Content: &content, Role: "tool"}
+			event := agui.RunEvent{Type: "TOOL_CALL_RESULT", MessageID: "result-" + r.ToolUseID, ToolCallID: r.ToolUseID, Content: &content, Role: "tool"}
 			if r.IsError {
 				event.Metadata = map[string]any{"error": true}
 			}
@@ -134,11 +135,11 @@ func (t *translator) note(e *api.Event) {
 
 // state shows the list of the model.
 func (t *translator) state() {
-	todos := []RunTodo{}
+	todos := []agui.RunTodo{}
 	for _, todo := range t.progress.Todos() {
-		todos = append(todos, RunTodo{Text: todo.Text, Active: todo.Active, Status: string(todo.Status)})
+		todos = append(todos, agui.RunTodo{Text: todo.Text, Active: todo.Active, Status: string(todo.Status)})
 	}
-	t.emit(RunEvent{Type: "STATE_SNAPSHOT", Snapshot: &RunState{Todos: todos}})
+	t.emit(agui.RunEvent{Type: "STATE_SNAPSHOT", Snapshot: &agui.RunState{Todos: todos}})
 }
 
 // agentBegins shows that a call has started a subagent.
@@ -146,7 +147,7 @@ func (t *translator) agentBegins(b *message.ToolUseBlock) {
 	if b.Name != "Agent" && b.Name != "Task" || t.agents[b.ID].Type != "" {
 		return
 	}
-	begin := RunEvent{
+	begin := agui.RunEvent{
 		Type: "SUBAGENT_STARTED", SubagentRunID: b.ID, ParentToolCallID: b.ID, ParentMessageID: t.parent,
 		Name: cmp.Or(jsonx.Text(jsonx.Member(b.Input, "subagent_type")), "agent"), Description: jsonx.Text(jsonx.Member(b.Input, "description")),
 	}
@@ -164,11 +165,11 @@ func (t *translator) agentEnds(r *message.ToolResultBlock, report json.RawMessag
 	delete(t.agents, id)
 	switch {
 	case r.IsError:
-		t.emit(RunEvent{Type: "SUBAGENT_ERROR", SubagentRunID: id, Message: r.Content.Text()})
+		t.emit(agui.RunEvent{Type: "SUBAGENT_ERROR", SubagentRunID: id, Message: r.Content.Text()})
 	case jsonx.Text(jsonx.Member(report, "status")) == "async_launched":
-		t.emit(RunEvent{Type: "SUBAGENT_FINISHED", SubagentRunID: id, Outcome: &RunOutcome{Type: "suspended"}})
+		t.emit(agui.RunEvent{Type: "SUBAGENT_FINISHED", SubagentRunID: id, Outcome: &agui.RunOutcome{Type: "suspended"}})
 	default:
-		t.emit(RunEvent{Type: "SUBAGENT_FINISHED", SubagentRunID: id, Result: r.Content.Text(), Outcome: &RunOutcome{Type: "success"}})
+		t.emit(agui.RunEvent{Type: "SUBAGENT_FINISHED", SubagentRunID: id, Result: r.Content.Text(), Outcome: &agui.RunOutcome{Type: "success"}})
 	}
 }
 
@@ -186,7 +187,7 @@ func (t *translator) begin() {
 // suspend marks the subagents as suspended in a run that ends before they do.
 func (t *translator) suspend() {
 	for _, id := range slices.Sorted(maps.Keys(t.agents)) {
-		t.emit(RunEvent{Type: "SUBAGENT_FINISHED", SubagentRunID: id, Outcome: &RunOutcome{Type: "suspended"}})
+		t.emit(agui.RunEvent{Type: "SUBAGENT_FINISHED", SubagentRunID: id, Outcome: &agui.RunOutcome{Type: "suspended"}})
 	}
 }
 
@@ -212,9 +213,9 @@ func (t *translator) call(id, name, input string) {
 		return
 	}
 	t.calls[id] = true
-	t.emit(RunEvent{Type: "TOOL_CALL_START", ToolCallID: id, ToolCallName: name, ParentMessageID: t.parent})
-	t.emit(RunEvent{Type: "TOOL_CALL_ARGS", ToolCallID: id, Delta: input})
-	t.emit(RunEvent{Type: "TOOL_CALL_END", ToolCallID: id})
+	t.emit(agui.RunEvent{Type: "TOOL_CALL_START", ToolCallID: id, ToolCallName: name, ParentMessageID: t.parent})
+	t.emit(agui.RunEvent{Type: "TOOL_CALL_ARGS", ToolCallID: id, Delta: input})
+	t.emit(agui.RunEvent{Type: "TOOL_CALL_END", ToolCallID: id})
 }
 
 // write sends the new part of a text.
@@ -227,10 +228,10 @@ func (t *translator) write(id string, kind api.BlockKind, whole string) {
 		text = &openText{kind: kind}
 		t.open[id] = text
 		if kind == api.BlockThinking {
-			t.emit(RunEvent{Type: "REASONING_START", MessageID: id})
-			t.emit(RunEvent{Type: "REASONING_MESSAGE_START", MessageID: id, Role: "reasoning"})
+			t.emit(agui.RunEvent{Type: "REASONING_START", MessageID: id})
+			t.emit(agui.RunEvent{Type: "REASONING_MESSAGE_START", MessageID: id, Role: "reasoning"})
 		} else {
-			t.emit(RunEvent{Type: "TEXT_MESSAGE_START", MessageID: id, Role: "assistant"})
+			t.emit(agui.RunEvent{Type: "TEXT_MESSAGE_START", MessageID: id, Role: "assistant"})
 		}
 	}
 	more, ok := strings.CutPrefix(whole, text.sent)
@@ -242,7 +243,7 @@ func (t *translator) write(id string, kind api.BlockKind, whole string) {
 	if kind == api.BlockThinking {
 		kindOfEvent = "REASONING_MESSAGE_CONTENT"
 	}
-	t.emit(RunEvent{Type: kindOfEvent, MessageID: id, Delta: more})
+	t.emit(agui.RunEvent{Type: kindOfEvent, MessageID: id, Delta: more})
 }
 
 // end ends a text.
@@ -254,11 +255,11 @@ func (t *translator) end(id string) {
 	delete(t.open, id)
 	t.done[id] = true
 	if text.kind == api.BlockThinking {
-		t.emit(RunEvent{Type: "REASONING_MESSAGE_END", MessageID: id})
-		t.emit(RunEvent{Type: "REASONING_END", MessageID: id})
+		t.emit(agui.RunEvent{Type: "REASONING_MESSAGE_END", MessageID: id})
+		t.emit(agui.RunEvent{Type: "REASONING_END", MessageID: id})
 		return
 	}
-	t.emit(RunEvent{Type: "TEXT_MESSAGE_END", MessageID: id})
+	t.emit(agui.RunEvent{Type: "TEXT_MESSAGE_END", MessageID: id})
 }
 
 // endAll ends what is still open at the end of a run: texts that were cut short, and
@@ -271,9 +272,9 @@ func (t *translator) endAll() {
 }
 
 // snapshot gathers events of AG-UI into messages, as a client does.
-type snapshot struct{ messages []RunSaid }
+type snapshot struct{ messages []agui.RunSaid }
 
-func (s *snapshot) take(e RunEvent) {
+func (s *snapshot) take(e agui.RunEvent) {
 	switch e.Type {
 	case "TEXT_MESSAGE_START":
 		s.at(e.MessageID, e.Role)
@@ -283,7 +284,7 @@ func (s *snapshot) take(e RunEvent) {
 		s.at(e.MessageID, "assistant").Content += e.Delta
 	case "TOOL_CALL_START":
 		m := s.at(e.ParentMessageID, "assistant")
-		m.ToolCalls = append(m.ToolCalls, RunCall{ID: e.ToolCallID, Type: "function", Function: RunFunction{Name: e.ToolCallName}})
+		m.ToolCalls = append(m.ToolCalls, agui.RunCall{ID: e.ToolCallID, Type: "function", Function: agui.RunFunction{Name: e.ToolCallName}})
 	case "TOOL_CALL_ARGS":
 		for i := range s.messages {
 			for j := range s.messages[i].ToolCalls {
@@ -299,12 +300,12 @@ func (s *snapshot) take(e RunEvent) {
 }
 
 // at returns the message with an id, a new one if there is none.
-func (s *snapshot) at(id, role string) *RunSaid {
+func (s *snapshot) at(id, role string) *agui.RunSaid {
 	for i := range slices.Backward(s.messages) {
 		if s.messages[i].ID == id {
 			return &s.messages[i]
 		}
 	}
-	s.messages = append(s.messages, RunSaid{ID: id, Role: role})
+	s.messages = append(s.messages, agui.RunSaid{ID: id, Role: role})
 	return &s.messages[len(s.messages)-1]
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/schema"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/agui"
 )
 
 // call is a request to an endpoint.
@@ -143,7 +144,7 @@ func (c *call) read(shape *schema.Schema) ([]byte, error) {
 	}
 	limit := int64(maxBody)
 	switch c.route.body {
-	case reflect.TypeFor[api.NewPrompt](), reflect.TypeFor[api.NewConversation](), reflect.TypeFor[RunInput]():
+	case reflect.TypeFor[api.NewPrompt](), reflect.TypeFor[api.NewConversation](), reflect.TypeFor[agui.RunInput]():
 		limit = maxPrompt
 	}
 	raw, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/agui"
 )
 
 // route is an endpoint. The routing, the check of roles, the OpenAPI document and the
@@ -321,7 +322,7 @@ func approvalRoutes() []route {
 func aguiRoutes() []route {
 	return []route{{
 		method: "POST", path: "/ag-ui/{preset}", id: "runAgent", about: "Runs an agent by AG-UI 1.0: sends the newest message of the user, or answers interrupts.",
-		least: api.Operator, status: http.StatusOK, stream: true, body: reflect.TypeFor[RunInput](), reply: reflect.TypeFor[RunEvent](),
+		least: api.Operator, status: http.StatusOK, stream: true, body: reflect.TypeFor[agui.RunInput](), reply: reflect.TypeFor[agui.RunEvent](),
 		problems: []problemKind{unknownPreset, limited, full, budget, stuckHere, ended, deleting, cliMissing, cliFailed}, handle: (*call).runAgent,
 	}}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/agui"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -43,11 +44,11 @@ func TestAGUIDecidesAllOrNothing(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		code   string
-		answer func(i serve.Interrupt) (id, payload string)
+		answer func(i agui.Interrupt) (id, payload string)
 	}{
-		"not hers":     {"forbidden", func(i serve.Interrupt) (string, string) { return i.ID, `{"approved":true}` }},
-		"does not fit": {"bad-request", func(i serve.Interrupt) (string, string) { return i.ID, `{"answers":[{"question":0,"write":"x"}]}` }},
-		"another input": {"changed", func(i serve.Interrupt) (string, string) {
+		"not hers":     {"forbidden", func(i agui.Interrupt) (string, string) { return i.ID, `{"approved":true}` }},
+		"does not fit": {"bad-request", func(i agui.Interrupt) (string, string) { return i.ID, `{"answers":[{"question":0,"write":"x"}]}` }},
+		"another input": {"changed", func(i agui.Interrupt) (string, string) {
 			return i.ID[:len(i.ID)-64] + strings.Repeat("0", 64), `{"approved":true}`
 		}},
 	} {

@@ -14,7 +14,7 @@ import (
 func layers() [][]string {
 	return [][]string{
 		{"internal/colour", "internal/durable", "internal/feed", "internal/filelock", "internal/jsonx", "internal/matcher", "internal/ndjson", "internal/private", "internal/regular", "internal/terminal", "internal/uuid", "internal/webpush", "internal/docs", "internal/release/platform", "internal/test/long", "internal/test/need", "serve/api", "store/internal/rule", "telemetry", "fleet/internal/shrink"},
-		{"internal/edit", "internal/markdown", "serve/client", "serve/internal/openapi", "internal/schema", "internal/scratch", "internal/secret", "internal/transcript", "internal/test/npm", "internal/acp/schema"},
+		{"internal/edit", "internal/markdown", "serve/client", "serve/internal/openapi", "internal/schema", "internal/scratch", "internal/secret", "internal/transcript", "internal/test/npm", "internal/acp/schema", "serve/internal/agui"},
 		{"internal/form", "internal/proc", "permission", "store", "internal/test/officialsdk", "internal/acp/rpc"},
 		{"control", "internal/storefault", "internal/recordform", "internal/show", "permission/policy", "store/storeimpl", "workspace"},
 		{"message", "hook", "internal/removal", "workspace/blobtest", "fleet/internal/outcomelog", "fleet/internal/dayspend", "fleet/internal/ratelimit", "fleet/internal/plan", "fleet/internal/slots", "serve/internal/recordio"},

@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write words.json")
 // The embedded words are the comments in the source, and no member of the API is
 // without one.
 func TestWords(t *testing.T) {
-	said := commentsOf(t, append(sources(t, "../../api"), "../../agui_types.go"))
+	said := commentsOf(t, append(sources(t, "../../api"), "../agui/types.go"))
 	var lacking []string
 	for name, w := range said {
 		for member, text := range w.Members {

@@ -1,4 +1,6 @@
-package serve
+// Package agui has the types of the AG-UI protocol that the server speaks. They are
+// plain values.
+package agui
 
 import (
 	"encoding/json"
@@ -7,8 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// aguiVersion is the version of AG-UI that the server speaks.
-const aguiVersion = "1.0"
+// Version is the version of AG-UI that the server speaks.
+const Version = "1.0"
 
 // RunInput is the body of POST /ag-ui/{preset}: what AG-UI calls RunAgentInput.
 // Unknown members are ignored, as the protocol requires.
