@@ -274,7 +274,7 @@ func TestRealError(t *testing.T) {
 // printed for people and that the context was compacted, as it was shown live.
 func TestRealLoadTold(t *testing.T) {
 	r := newReal(t)
-	d := acptest.Start(t, r.local, acptest.Setup{Capabilities: capable()})
+	d := drive.Start(t, r.local, drive.Setup{Capabilities: capable()})
 	id := d.New(t, r.dir)
 	r.model.Add(claudetest.Say("Hello."), claudetest.Say("<summary>They said hello.</summary>"), claudetest.Say("More."))
 	for _, prompt := range []string{"Say hello.", "/compact", "More.", "/context"} {
@@ -284,7 +284,7 @@ func TestRealLoadTold(t *testing.T) {
 	}
 	live := toldOf(d.Updates(id))
 	d.Close()
-	two := acptest.Start(t, r.local, acptest.Setup{Capabilities: capable()})
+	two := drive.Start(t, r.local, drive.Setup{Capabilities: capable()})
 	if err := two.Call(t.Context(), schema.MethodAgentSessionLoad, schema.LoadSessionRequest{SessionID: id, Cwd: r.dir}, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -103,9 +103,9 @@ func TestRemoteCompacting(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newScripted()
-			setup := acptest.Setup{}
+			setup := drive.Setup{}
 			setup.Capabilities.Session = &schema.ClientSessionCapabilities{Compaction: new(schema.CompactionCapabilities)}
-			d := acptest.Start(t, &acp.Remote{Server: s}, setup)
+			d := drive.Start(t, &acp.Remote{Server: s}, setup)
 			d.New(t, "/")
 			synctest.Wait()
 			s.happens(nil, c.events...)

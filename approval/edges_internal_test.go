@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -60,6 +61,38 @@ func TestSettleRestOfErased(t *testing.T) {
 		return map[string]Outcome{"toolu_1": Ran, "toolu_2": Ran}, nil
 	})
 	if left := g.rest(); err != nil || len(left) != 0 {
-		t.Errorf("%q are left, %v", left, err)
+		t.Errorf("%v are left, %v", left, err)
+	}
+}
+
+// A question whose write has failed is over when its turn has ended, even if the store gets
+// the write late: no person is asked about a call that the model was denied long ago.
+func TestSettleRestOfLateQuestion(t *testing.T) {
+	for name, fault := range map[string]storefault.Kind{"never": storefault.Fail, "before its turn ends": storefault.LostReply, "after its turn has ended": storefault.Later} {
+		t.Run(name, func(t *testing.T) {
+			db := storefault.Wrap(store.Memory(), func(c storefault.Call) storefault.Kind {
+				if c.Method == "Change" {
+					now := fault
+					fault = storefault.None
+					return now
+				}
+				return storefault.None
+			})
+			qs := NewQuestions(db, "p")
+			g := NewGate(qs, "ada", store.Fence{}, Options{})
+			if _, err := g.ask(t.Context(), Question{Conversation: "ada", Tool: "Bash", ToolUseID: "toolu_1", Input: []byte(`{}`)}, true); err == nil {
+				t.Fatal("the store did not fail")
+			}
+			err := g.SettleRest(t.Context(), func() (map[string]Outcome, error) { return map[string]Outcome{"toolu_1": Failed}, nil })
+			if left := g.rest(); err != nil || len(left) != 0 {
+				t.Errorf("%v are left, %v", left, err)
+			}
+			for range 20 { // a late write follows the tenth call
+				_, _ = qs.Get(t.Context(), "q")
+			}
+			if q, err := qs.Get(t.Context(), idOf("ada", "toolu_1")); err != nil || q.State != Gone || q.Outcome != Withdrawn || q.Ended.IsZero() {
+				t.Errorf("%+v, %v", q, err)
+			}
+		})
 	}
 }

@@ -96,19 +96,19 @@ type Gate struct {
 	mu       sync.Mutex
 	session  *claude.Session
 	takeBack func(context.Context)
-	cwd      string             // of the CLI, as the last hook reported
-	project  string             // where the CLI was started
-	allowed  map[string]allowed // what the hook allowed, by call
-	deferred string             // the id of the call that was deferred
-	pending  map[string]bool    // calls of the main thread whose questions are not known to have ended
-	waiting  int                // calls that wait for a person
-	none     chan struct{}      // closed when no call waits any longer; nil without a watcher
+	cwd      string               // of the CLI, as the last hook reported
+	project  string               // where the CLI was started
+	allowed  map[string]allowed   // what the hook allowed, by call
+	deferred string               // the id of the call that was deferred
+	pending  map[string]*Question // calls of the main thread whose questions are not known to have ended; with those whose writes have failed
+	waiting  int                  // calls that wait for a person
+	none     chan struct{}        // closed when no call waits any longer; nil without a watcher
 }
 
 // NewGate makes the gate of a session. The fence proves that this process owns
 // the conversation; it may be zero if no other process can.
 func NewGate(in *Questions, conversation string, f store.Fence, o Options) *Gate {
-	return &Gate{inbox: in, conversation: conversation, fence: f, opts: o, parked: make(chan struct{}), allowed: make(map[string]allowed), pending: make(map[string]bool)}
+	return &Gate{inbox: in, conversation: conversation, fence: f, opts: o, parked: make(chan struct{}), allowed: make(map[string]allowed), pending: make(map[string]*Question)}
 }
 
 // Install adds the gate to the options of a session: a hook before every tool, which is
@@ -392,9 +392,12 @@ func (g *Gate) await(ctx context.Context, q Question, deferrable bool) (permissi
 	if err != nil {
 		return permission.Decision{}, err
 	}
-	if q, err = g.inbox.ask(ctx, q, answer, g.fence); err != nil {
+	asked, err := g.inbox.ask(ctx, q, answer, g.fence)
+	if err != nil {
+		g.doubt(&q)
 		return permission.Decision{}, err
 	}
+	q = asked
 	patience := time.NewTimer(g.opts.patience())
 	defer patience.Stop()
 	over := false // the patience: the call is deferred as soon as it can be

@@ -85,6 +85,25 @@ func (qs *Questions) Ask(ctx context.Context, q Question, f store.Fence) (Questi
 // ask puts a question into the inbox. With an answer it is decided from the
 // start, and no person is bothered.
 func (qs *Questions) ask(ctx context.Context, q Question, a *Answer, f store.Fence) (Question, error) {
+	return qs.create(ctx, q, f, func(q *Question, now time.Time) {
+		if a != nil {
+			q.take(*a, now)
+		}
+	})
+}
+
+// bury leaves a tombstone for a question whose write has failed: the store may have it, or
+// get it late, and then a person would decide about a call that is over.
+func (qs *Questions) bury(ctx context.Context, q Question, o Outcome, f store.Fence) error {
+	q, err := qs.create(ctx, q, f, func(q *Question, now time.Time) { q.end(Withdrawn, now) })
+	if err == nil && !q.State.over() {
+		err = qs.End(ctx, q.ID, o, f)
+	}
+	return err
+}
+
+// create puts a question into the inbox, as begin leaves it.
+func (qs *Questions) create(ctx context.Context, q Question, f store.Fence, begin func(q *Question, now time.Time)) (Question, error) {
 	if err := q.check(); err != nil {
 		return Question{}, err
 	}
@@ -99,9 +118,7 @@ func (qs *Questions) ask(ctx context.Context, q Question, a *Answer, f store.Fen
 	}
 	q.Answer, q.Outcome, q.Ended, q.Successor = nil, "", time.Time{}, ""
 	q.Unused, q.UnusedSeen = "", time.Time{}
-	if a != nil {
-		q.take(*a, now)
-	}
+	begin(&q, now)
 	value, err := q.encode()
 	if err != nil {
 		return Question{}, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"slices"
 
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/store"
@@ -31,12 +30,16 @@ func (g *Gate) SettleRest(ctx context.Context, outcomes func() (map[string]Outco
 	if err != nil {
 		return err
 	}
-	for _, call := range rest {
+	for call, q := range rest {
 		o := ended[call]
 		if o == "" {
 			continue
 		}
-		if err := g.inbox.End(ctx, idOf(g.conversation, call), o, g.fence); err != nil && !errors.Is(err, store.ErrNotFound) {
+		err := g.inbox.End(ctx, idOf(g.conversation, call), o, g.fence)
+		if errors.Is(err, store.ErrNotFound) && q != nil {
+			err = g.inbox.bury(ctx, *q, o, g.fence)
+		}
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		g.unfollow(call)
@@ -79,10 +82,10 @@ func (g *Gate) refused(toolUseID string) bool {
 
 // rest returns the calls that are not known to have ended. The gate may be about to
 // notice the end of some.
-func (g *Gate) rest() []string {
+func (g *Gate) rest() map[string]*Question {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return slices.Collect(maps.Keys(g.pending))
+	return maps.Clone(g.pending)
 }
 
 // follow records that the end of a call is of interest. Calls of subagents may run on
@@ -91,7 +94,16 @@ func (g *Gate) follow(q *Question) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if q.Agent == "" && q.Tool != ElicitationTool {
-		g.pending[q.ToolUseID] = true
+		g.pending[q.ToolUseID] = nil
+	}
+}
+
+// doubt records that the write of a question has failed: it may be stored, or arrive yet.
+func (g *Gate) doubt(q *Question) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if _, followed := g.pending[q.ToolUseID]; followed {
+		g.pending[q.ToolUseID] = q
 	}
 }
 
