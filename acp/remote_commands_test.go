@@ -1,6 +1,7 @@
 package acp_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -72,4 +73,43 @@ func TestRemoteCommands(t *testing.T) {
 		}
 		wants("a copy", string(copied.SessionID)+": hi [file] deploy [file]")
 	})
+}
+
+// slowCommands is a server that lists no commands until it is released.
+type slowCommands struct {
+	*scriptedServer
+	release chan struct{}
+}
+
+func (s slowCommands) Commands(ctx context.Context, _ string) ([]api.Command, error) {
+	select {
+	case <-s.release:
+		return []api.Command{{Name: "hi"}}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// TestRemoteCommandsHoldUpNothing shows what is said while a server takes its time to list
+// the commands, and the commands when it has.
+func TestRemoteCommandsHoldUpNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := slowCommands{newScripted(), make(chan struct{})}
+		d := drive.Start(t, &acp.Remote{Server: s}, drive.Setup{})
+		id := d.New(t, "/")
+		s.happens(nil, prompt("p", "bob", api.PromptRunning), told("7k tokens"))
+		synctest.Wait()
+		if got := toldOf(d.Updates(id)); !slices.Equal(got, []string{"7k tokens"}) {
+			t.Errorf("before the list, shown %q", got)
+		}
+		close(s.release)
+		synctest.Wait()
+		if ups := d.Updates(id); len(ups) != 2 || ups[1].AvailableCommandsUpdate == nil {
+			t.Errorf("after the list, shown %+v", ups)
+		}
+	})
+}
+
+func told(text string) api.Event {
+	return api.Event{Type: api.EventMessage, Message: []byte(`{"type":"system","subtype":"local_command_output","content":"` + text + `","uuid":"1","session_id":"s"}`)}
 }

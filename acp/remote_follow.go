@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"reflect"
 	"slices"
 	"time"
 
-	"github.com/claude-agent-go/claude/acp/internal/translate"
 	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/serve/api"
 )
@@ -191,29 +189,5 @@ func (s *remoteSession) finish(id string, end remoteEnd) {
 	if own := s.own[id]; own != nil {
 		delete(s.own, id)
 		own.ended <- end
-	}
-}
-
-// showCommands shows the slash commands that the server lists for a conversation, unless
-// the editor has them: when the session is opened, when a prompt begins, because its CLI
-// may be the first or may announce others, and at the end of a turn, which may have changed
-// them. An empty list is not shown, because no CLI has announced any yet: a copy keeps
-// those of the original until its own CLI runs.
-func (s *remoteSession) showCommands(conversation string) {
-	ctx, cancel := context.WithTimeout(s.ctx, reaching)
-	defer cancel()
-	listed, err := s.server.Commands(ctx, conversation)
-	if err != nil {
-		s.log.Debug("acp: the server lists no commands", "session", s.id, "error", err)
-		return
-	}
-	s.mu.Lock()
-	news := len(listed) > 0 && !reflect.DeepEqual(listed, s.commands)
-	if news {
-		s.commands = listed
-	}
-	s.mu.Unlock()
-	if news {
-		s.send(ctx, translate.Commands(commandsOf(listed)))
 	}
 }

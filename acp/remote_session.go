@@ -40,6 +40,7 @@ type remoteSession struct {
 	asks       asks
 
 	following sync.Once
+	listers   sync.WaitGroup  // of slash commands
 	ctx       context.Context // ends with the session
 	end       context.CancelFunc
 	done      chan struct{} // closed when the follower has left
@@ -48,6 +49,8 @@ type remoteSession struct {
 	mode, model string
 	title       string
 	commands    []api.Command         // that the editor knows
+	lists       []string              // the conversations whose commands are to be listed
+	listing     bool                  // a goroutine lists commands
 	own         map[string]*ownPrompt // that have not ended
 	turn        *remoteTurn           // that runs, else nil
 	moved       chan struct{}         // closed when an own prompt has come further; nil: no one waits
@@ -160,7 +163,7 @@ func (s *remoteSession) take(e *api.Event) {
 		s.send(ctx, s.compaction.ended(s.machine)...)
 		s.send(ctx, s.settled()...)
 		s.finish(e.Turn.Prompt, remoteEnd{turn: e.Turn})
-		s.showCommands(string(s.id)) // after the end, which does not wait for it
+		s.showCommands(string(s.id))
 	case api.EventApproval:
 		if e.Approval.State == api.ApprovalPending {
 			s.asks.ask(e.Approval.ID)
@@ -363,9 +366,12 @@ func (s *remoteSession) SetConfig(ctx context.Context, req *schema.SetSessionCon
 
 // Close stops to follow the conversation, which continues without the editor.
 func (s *remoteSession) Close() error {
-	s.end()
+	s.mu.Lock()
+	s.end() // no list begins behind it
+	s.mu.Unlock()
 	s.following.Do(func() { close(s.done) })
 	<-s.done
+	s.listers.Wait()
 	s.asks.wait()
 	return nil
 }
