@@ -16,17 +16,19 @@ func namedRules() []rule {
 		name:  "promises name tests",
 		check: checkNamed,
 		bad: fstest.MapFS{
-			"SECURITY.md":    source("# Security", "It holds: `TestThere`, `FuzzThere`.", "This also holds: `TestGone`, `FuzzGone`."),
-			"docs/seeded.md": source("| a bug | `TestLost` |", "| another | `TestInside` |"),
-			"y/go.mod":       source("module example.com/y"),
-			"y/y_test.go":    source("package y", "func TestInside() {}"),
-			"a_test.go":      source("package claude", "func TestThere() {}", "func FuzzThere() {}", "func (t) TestGone() {}"),
-			"b.go":           source("package claude", "func TestGone() {}"),
+			"SECURITY.md":      source("# Security", "It holds: `TestThere`, `FuzzThere`.", "This also holds: `TestGone`, `FuzzGone`."),
+			"docs/seeded.md":   source("| a bug | `TestLost` |", "| another | `TestInside` |"),
+			"docs/promises.md": source("| a promise | `TestThere`, `y.TestInside`, `y.TestVanished` |"),
+			"y/go.mod":         source("module example.com/y"),
+			"y/y_test.go":      source("package y", "func TestInside() {}"),
+			"a_test.go":        source("package claude", "func TestThere() {}", "func FuzzThere() {}", "func (t) TestGone() {}"),
+			"b.go":             source("package claude", "func TestGone() {}"),
 		},
 		want: []string{
 			"SECURITY.md:3: there is no test TestGone",
 			"SECURITY.md:3: there is no test FuzzGone",
 			"docs/seeded.md:1: there is no test TestLost",
+			"docs/promises.md:1: there is no test TestVanished",
 		},
 	}, {
 		name:  "commands name tests",
@@ -42,12 +44,13 @@ func namedRules() []rule {
 	}, {
 		name:  "promises are made",
 		check: checkNamed,
-		bad:   fstest.MapFS{"docs/seeded.md": source("`Test`")},
+		bad:   fstest.MapFS{"docs/seeded.md": source("`Test`"), "docs/promises.md": source("`Test`")},
 		want:  []string{"SECURITY.md"},
 	}}
 }
 
-var testName = regexp.MustCompile("`((?:Test|Fuzz)[A-Z][A-Za-z0-9_]*)`")
+// testName is the name of a test, or package and name.
+var testName = regexp.MustCompile("`(?:[a-z0-9]+\\.)?((?:Test|Fuzz)[A-Z][A-Za-z0-9_]*)`")
 
 // testNames are the functions of test files, those of the modules inside of the
 // module included.
@@ -73,7 +76,7 @@ func testNames(m *module) map[string]bool {
 func checkNamed(m *module) []string {
 	known := testNames(m)
 	var complaints []string
-	for _, page := range []string{"SECURITY.md", "docs/seeded.md"} {
+	for _, page := range []string{"SECURITY.md", "docs/seeded.md", "docs/promises.md"} {
 		text, err := fs.ReadFile(m.fsys, page)
 		if err != nil {
 			complaints = append(complaints, err.Error())
