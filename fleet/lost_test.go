@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -225,8 +226,8 @@ func TestBudgetOfTurnsThatBreakOff(t *testing.T) {
 		if o := outcome(t, m.fleet, "ada", second); !o.Interrupted || math.Abs(o.Cost.USD-3*answerUSD) > 1e-9 {
 			t.Errorf("interrupted: %+v", o)
 		}
-		if _, err := m.fleet.Send(t.Context(), "ada", fleet.Prompt{Text: "more"}); err == nil {
-			t.Error("a prompt was accepted although the budget is spent")
+		if _, err := m.fleet.Send(t.Context(), "ada", fleet.Prompt{Text: "more"}); !errors.Is(err, fleet.ErrBudget) {
+			t.Errorf("a prompt beyond the budget: %v", err)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {

@@ -91,7 +91,10 @@ func TestRealGuardBeforeGate(t *testing.T) {
 	if _, deferred := g.Deferred(); deferred {
 		t.Error("a call was deferred")
 	}
-	for q := range a.inbox.List(t.Context(), approval.Filter{}) {
+	for q, err := range a.inbox.List(t.Context(), approval.Filter{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		if strings.Contains(string(q.Input), "secret") {
 			t.Errorf("a person was asked about %s: %s %s", q.Input, q.State, q.Outcome)
 		}
