@@ -97,15 +97,6 @@ func isRecording(data []byte) bool {
 	return jsonx.Member(first, "dir") != nil
 }
 
-// ReadScript reads a script from a file; see [ParseScript].
-func ReadScript(path string) (*Script, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("claudetest: %w", err)
-	}
-	return parseFile(path, data)
-}
-
 func parseFile(path string, data []byte) (*Script, error) {
 	s, err := ParseScript(data)
 	if err != nil {

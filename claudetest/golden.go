@@ -20,12 +20,11 @@ import (
 //
 //	claudetest.Golden(t, "testdata/session.ndjson", cli.Recording(), *update)
 //
-// Both are compared in the form of [Recording.Stable], so that ids and times
-// do not matter.
+// Ids, times and whatever else differs from run to run do not matter.
 func Golden(tb TB, path string, t *Recording, update bool) {
 	tb.Helper()
 	var got bytes.Buffer
-	if _, err := t.Stable().WriteTo(&got); err != nil {
+	if _, err := t.stable().WriteTo(&got); err != nil {
 		tb.Fatalf("golden recording: %v", err)
 		return
 	}
@@ -99,10 +98,10 @@ var (
 	duration  = regexp.MustCompile(`("(?:[a-z_]*_ms|pid)":)\d+(\.\d+)?`)
 )
 
-// Stable returns a copy of the recording in which everything that differs
+// stable returns a copy of the recording in which everything that differs
 // from run to run is replaced: ids by their number in order of appearance,
 // times and process ids by zero.
-func (t *Recording) Stable() *Recording {
+func (t *Recording) stable() *Recording {
 	ids := make(map[string]string)
 	number := func(id string) string {
 		if ids[id] == "" {
