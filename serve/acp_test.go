@@ -221,7 +221,7 @@ func TestEditorSocketEnds(t *testing.T) {
 // Many editors connect, prompt and vanish: nothing of them is left, and what they
 // prompted is answered.
 func TestEditorsVanish(t *testing.T) {
-	many := long.Pick(60, 500)
+	many := long.Pick(40, 500)
 	root := t.TempDir()
 	r := newRigFleet(t, store.Memory(), root, func(o *fleet.Options) {
 		o.Gate, o.MaxLive, o.IdleAfter = &approval.Options{Patience: time.Hour}, 16, time.Millisecond

@@ -17,7 +17,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-var cuts = flag.Int("cuts", long.Pick(4, 40), "how many streams TestStreamCutAtRandomBytes cuts")
+var cuts = flag.Int("cuts", long.Pick(4, 40), "how many streams TestStreamCutAtRandomBytes cuts with each seed")
 
 // page is a client's view of a conversation after any number of connections.
 type page struct {
@@ -98,12 +98,19 @@ func turnEnded(raw []byte) bool {
 
 // A stream that is cut at random bytes, again and again while the conversation
 // continues, ends equal to an uncut one; text that is being written fits together
-// after each cut.
+// after each cut. The long level has more seeds.
 func TestStreamCutAtRandomBytes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", api.Operator)
-	seed := uint64(time.Now().UnixNano())
+	for seed := range uint64(long.Pick(1, 5)) {
+		cutStreams(t, r, ada, seed)
+	}
+}
+
+// cutStreams cuts one stream that is being written and some that are finished, where a
+// seed says.
+func cutStreams(t *testing.T, r *rig, ada *client, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	t.Logf("seed %d", seed)
 
