@@ -55,7 +55,7 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 // assemble makes a fleet that does nothing yet.
 func assemble(ctx context.Context, o Options) *Fleet {
 	h := newHouse(ctx, o)
-	h.roster.run = h.run
+	h.roster.run, h.endings.asleep = h.run, h.decideAsleep
 	return &Fleet{h}
 }
 

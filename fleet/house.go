@@ -79,7 +79,7 @@ func newHouse(ctx context.Context, o Options) *house {
 	h.news = &news{&h.opts, h.store, h.roster, h.peers}
 	h.meter = &meter{&h.opts, h.store, h.records, h.days}
 	overdue := newOverdue()
-	h.endings = &endings{&h.opts, h.ctx, h.store, overdue, h.records, h.asked, h.roster, h.news, h.decideAsleep}
+	h.endings = &endings{&h.opts, h.ctx, h.store, overdue, h.records, h.asked, h.roster, h.news, nil}
 	h.eraser = &eraser{&h.opts, h.ctx, &h.running, h.store, h.inbox, &h.newer, &h.temps, h.bounds, h.records, h.roster, h.leases, h.news, h.meter, h.peers, removal.Running{}}
 	h.janitor = &janitor{&h.opts, h.ctx, h.store, h.inbox, &h.newer, h.log, h.records}
 	h.copier = &copier{&h.opts, h.ctx, &h.running, h.store, &h.newer, h.records, h.leases}

@@ -69,13 +69,15 @@ func TestShellGrace(t *testing.T) {
 	for name, test := range map[string]struct {
 		tasks   string        // that the turn leaves
 		turn    time.Duration // how long it takes
-		changed time.Duration // after the turn, only the shell is left; 0: from its end
+		agent   time.Duration // after the turn, an agent begins as well; 0: none
+		changed time.Duration // after that, only the shell is left; 0: from its end
 		poked   bool
 	}{
 		"at once":           {tasks: `{"task_type":"local_bash"}`},
 		"after a long turn": {tasks: `{"task_type":"local_bash"}`, turn: 2 * grace},
 		"poked meanwhile":   {tasks: `{"task_type":"local_bash"}`, poked: true},
 		"after an agent":    {tasks: `{"task_type":"local_bash"},{"task_type":"local_agent"}`, changed: 2 * grace},
+		"after a later one": {tasks: `{"task_type":"local_bash"}`, agent: grace / 2, changed: 2 * grace},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -93,9 +95,16 @@ func TestShellGrace(t *testing.T) {
 				<-time.After(test.turn)
 				release()
 				synctest.Wait()
+				changes := func(after time.Duration, tasks string, out io.Writer) {
+					<-time.After(after)
+					fmt.Fprintln(out, `{"type":"system","subtype":"background_tasks_changed","tasks":[`+tasks+`]}`)
+				}
+				out := <-outputs
+				if test.agent > 0 {
+					changes(test.agent, `{"task_type":"local_bash"},{"task_type":"local_agent"}`, out)
+				}
 				if test.changed > 0 {
-					<-time.After(test.changed)
-					fmt.Fprintln(<-outputs, `{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_type":"local_bash"}]}`)
+					changes(test.changed, `{"task_type":"local_bash"}`, out)
 				}
 				end := time.Now().Add(grace)
 				if test.poked {

@@ -169,6 +169,15 @@ func TestResume(t *testing.T) {
 			t.Errorf("a conversation of another tenant: %v", err)
 		}
 
+		plain := newDisk(t, "one")
+		if err := f.Resume(t.Context(), "nobodys", plain.from()); err != nil {
+			t.Fatal(err)
+		}
+		err = f.Tenant("other").Resume(t.Context(), "other/ada", plain.from())
+		if held, ok := errors.AsType[*fleet.ResumedError](err); !ok || held.Key != "" || strings.Contains(err.Error(), "nobodys") {
+			t.Errorf("a conversation without a tenant: %v", err)
+		}
+
 		if err := f.Tenant("other").Resume(t.Context(), "acme/new", d.fork()); !errors.Is(err, fleet.ErrForeign) {
 			t.Errorf("under a key of another tenant: %v", err)
 		}

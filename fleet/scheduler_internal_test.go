@@ -51,6 +51,36 @@ func TestBusyConversationLosesItsPlace(t *testing.T) {
 	}
 }
 
+// The queue becomes what the store has, except for prompts that were announced while it was
+// read: the read may have missed them, and no other announcement comes.
+func TestAnnouncedWhileRead(t *testing.T) {
+	prompts := func(names ...string) (all []*queued) {
+		for _, n := range names {
+			all = append(all, &queued{name: n})
+		}
+		return all
+	}
+	for name, c := range map[string]struct{ before, announced, read, want []string }{
+		"missed by the read":           {[]string{"a"}, []string{"b"}, []string{"a"}, []string{"a", "b"}},
+		"missed, and another is over":  {[]string{"a"}, []string{"b"}, nil, []string{"b"}},
+		"found by the read":            {nil, []string{"a"}, []string{"a"}, []string{"a"}},
+		"found, and one that was lost": {[]string{"b"}, []string{"c"}, []string{"a", "c"}, []string{"a", "c"}},
+		"all are over":                 {[]string{"a", "b"}, nil, nil, nil},
+	} {
+		f := assemble(t.Context(), Options{})
+		r := f.roster
+		r.closed = true // nothing runs
+		ada := r.conversation("ada")
+		r.reset(ada, nil, prompts(c.before...))
+		before := r.waitingNames(ada)
+		r.reset(ada, nil, prompts(c.announced...)) // adds them
+		r.reset(ada, before, prompts(c.read...))
+		if got := r.waitingNames(ada); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q wait, want %q", name, got, c.want)
+		}
+	}
+}
+
 // News that a lease is free count even if they come when the answer that it is held is
 // known, and its conversation has not given its slot back yet.
 func TestReleasedBeforeLeaving(t *testing.T) {

@@ -265,6 +265,32 @@ func TestPushAgain(t *testing.T) {
 	})
 }
 
+// A browser that subscribes anew while its old address is being refused stays subscribed.
+func TestPushRenewed(t *testing.T) {
+	t.Parallel()
+	for _, refused := range []int{http.StatusNotFound, http.StatusGone} {
+		pushes(t, func(t *testing.T, r *rig, s *pushService) {
+			ada, old := s.subscribed(r, "ada", api.Approver)
+			renewed := old + "/renewed"
+			s.browsers[renewed] = s.browsers[old]
+			s.answer = func(at string, _ int) (int, http.Header, error) {
+				if at != old {
+					return http.StatusCreated, nil, nil
+				}
+				return refused, nil, r.server.Service().Subscribe(t.Context(), ada, s.target(renewed))
+			}
+			r.asks("eve", "One", true, "Bash")
+			if left := r.records("serve-push"); len(s.received(old)) != 1 || len(left) != 1 || left[0] != ada.Login {
+				t.Fatalf("after %d: %q are left, want %s", refused, left, ada.Login)
+			}
+			r.asks("eve", "Two", true, "Bash")
+			if a, b := s.received(old), s.received(renewed); len(a) != 1 || len(b) != 1 {
+				t.Errorf("after %d: %q, and at the new address %q", refused, a, b)
+			}
+		})
+	}
+}
+
 // The key outlives the server: browsers are bound to it.
 func TestPushKey(t *testing.T) {
 	t.Parallel()

@@ -273,6 +273,24 @@ func TestJoinPaused(t *testing.T) {
 	}
 }
 
+// A caller that gives up while the leases are being taken leaves none behind: the next
+// process has both at once.
+func TestJoinGivenUp(t *testing.T) {
+	for _, when := range []string{"before Acquire", "after Acquire"} {
+		t.Run(when, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a, b := parties(t)
+				ctx, cancel := context.WithCancel(t.Context())
+				a.side.on(when, cancel)
+				if _, err := a.Acquire(ctx, "p", "conversation", "a", joinTTL); !errors.Is(err, context.Canceled) {
+					t.Fatalf("a, who gives up: %v", err)
+				}
+				b.wants("b", b.own("b"), nil)
+			})
+		})
+	}
+}
+
 // An owner that was replaced, and renews its lease, does not make the lease of the
 // transcripts last longer: its successor waits for it there. Meanwhile no one else tries.
 func TestJoinHoldsNobodyUp(t *testing.T) {

@@ -56,9 +56,3 @@ func (c *compaction) news(sent *compaction, first bool) []Event {
 	now := c.Compaction
 	return []Event{{Event: api.Event{Type: api.EventCompaction, Compaction: &now}}}
 }
-
-func (l *Log) compactionNews(sent *compaction, first bool) []Event {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.compacts.news(sent, first)
-}

@@ -135,3 +135,9 @@ func pause(ctx context.Context, atMost time.Duration) {
 	case <-t.C:
 	}
 }
+
+func (l *Log) compactionNews(sent *compaction, first bool) []Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.compacts.news(sent, first)
+}
