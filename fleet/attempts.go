@@ -77,12 +77,6 @@ func (w *tenure) takeBackAttempt(p *queued) {
 	}
 }
 
-// lostAttempt is an attempt of this process that ended because its lease was lost.
-type lostAttempt struct {
-	prompt   string
-	revision int64 // of the prompt as this process has last written it
-}
-
 // noteLostLease remembers that the lease was lost during the attempt. Nothing can be
 // written then.
 func (w *tenure) noteLostLease(p *queued, err error) {

@@ -358,6 +358,12 @@ func stampedAt(name string) (at time.Time, ok bool) {
 	return time.Unix(0, ns), err == nil
 }
 
+// lostAttempt is an attempt of this process that ended because its lease was lost.
+type lostAttempt struct {
+	prompt   string
+	revision int64 // of the prompt as this process has last written it
+}
+
 // startAgain makes a prompt count as not begun, because a person has been asked or has
 // decided something.
 func (p *queued) startAgain() { p.Begun, p.Resets, p.Starts, p.Losses = 0, 0, 0, 0 }
