@@ -98,7 +98,7 @@ func TestRewind(t *testing.T) {
 	}
 }
 
-// What cannot be rewound is an error, and leaves nothing behind.
+// A rewind that is impossible fails and leaves nothing behind.
 func TestRewindFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()
@@ -120,7 +120,7 @@ func TestRewindFails(t *testing.T) {
 			t.Errorf("without checkpoints: %v", err)
 		}
 
-		// The caller has gone, so it must not happen later.
+		// The caller has gone, so the rewind must not happen later.
 		cli.mu.Lock()
 		cli.hold = make(chan struct{})
 		cli.mu.Unlock()
@@ -140,8 +140,8 @@ func TestRewindFails(t *testing.T) {
 	})
 }
 
-// A process that runs no conversations has one that does restore the files, when
-// there is one.
+// A process that runs no conversations asks one that does to restore the files, if there
+// is one.
 func TestRewindElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), editing()

@@ -111,7 +111,7 @@ func (s *FileStore) summary(r *os.Root, name string) ([]byte, error) {
 		kept.Data = transcript.FoldInto(kept.Data, e)
 	}
 	kept.End = end
-	// It can be made again: that it is kept only saves time.
+	// The summary can be made again; keeping it only saves time.
 	if text, err := json.Marshal(kept); err == nil {
 		_ = (&FileStore{NoSync: true}).replace(r, name+summaryEnd, text)
 		if exists(r, name+deletedEnd) { // in the meantime
@@ -235,8 +235,8 @@ func (s *FileStore) deleteFenced(ctx context.Context, r *os.Root, k Key) error {
 			return err
 		}
 	}
-	// An append that began before may make files there once more, before it finds
-	// that the session was deleted.
+	// An append that began before may make files there once more, before it notices that
+	// the session was deleted.
 	for {
 		err := r.RemoveAll(name)
 		if err == nil {
@@ -264,8 +264,8 @@ func (s *FileStore) remove(ctx context.Context, r *os.Root, name string) error {
 	}
 	defer commits.Close()
 	s.forget(name)
-	// First nothing counts, then there is nothing: a crash leaves no transcript
-	// in part.
+	// The transcript is made invalid before its files are removed, so that a crash never
+	// leaves a part of one.
 	text, err := io.ReadAll(commits)
 	if err != nil {
 		return fail(err)

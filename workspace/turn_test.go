@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// One has the turn at a time. The wait for it ends with the context, and what was not waited
-// for is not done.
+// One caller has the turn at a time. Waiting ends with the context, and a caller that gave
+// up does nothing.
 func TestTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn := newTurn()

@@ -10,7 +10,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/inspect"
 )
 
-// aRecording is one that package claudetest has of the real CLI.
+// aRecording is a recording of the real CLI from package claudetest.
 const aRecording = "../../claudetest/testdata/sessions/c04_deny_message.ndjson"
 
 func TestInspect(t *testing.T) {
@@ -52,7 +52,7 @@ func TestInspectPage(t *testing.T) {
 	}
 }
 
-// Bad input is one line and a code of its own.
+// Bad input is reported on one line, with an exit code of its own.
 func TestInspectBadInput(t *testing.T) {
 	noFile := filepath.Join(t.TempDir(), "nothing")
 	for _, tt := range []struct {

@@ -9,8 +9,7 @@ import (
 )
 
 // Frames of the mirror are counted, and those that follow each other are shown as
-// one. Their names are known, and what they repeat is not taken for something that
-// was said twice.
+// one. Their names are known, and text that they repeat is not counted twice.
 func TestMirrorFrames(t *testing.T) {
 	const file = `/home/a/.claude/projects/-work/00000000-0000-4000-8000-000000000001`
 	mirror := func(at, name, entries string) string {

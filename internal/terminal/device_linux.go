@@ -2,8 +2,8 @@ package terminal
 
 import "os"
 
-// The constants of tcflush(3), which are the same on every Linux that Go runs
-// on but MIPS and PowerPC; there nothing is dropped.
+// The constants of tcflush(3), which are the same on every Linux port of Go except MIPS
+// and PowerPC, where input is not discarded.
 const (
 	tcflsh   = 0x540b
 	tciflush = 0

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// The grammar of ways to a file: many ways to name one to a shell, and many
-// ways to read or to write what is named. Every one of them is used on its own
-// for every target, and many are put together at random.
+// A grammar of file accesses: spellings of a name for a shell, and commands that read or
+// write the file. Each is used on its own for every target, and many are put together at
+// random.
 
 // target is a file that a rule forbids, seen from the project.
 type target struct {
@@ -94,8 +94,8 @@ func readingForms() []string {
 	}
 }
 
-// wholeForms take a whole directory. They are held where the rule is for it; what
-// is taken with a directory above it is a limit.
+// wholeForms take a whole directory. They must be denied if the rule names the directory;
+// taking a parent directory is a known limit.
 func wholeForms() []string {
 	return []string{"cp -r «D» copy", "cp -r «D»/. copy", "cp -a «A» copy", "mv «D» moved 2>/dev/null || cp -r «D» moved", "tar --directory=«D» -cf t.tar .", "tar cf t.tar «D»/.", "grep -rh '' «D»", "cp -r «Q»/ copy", "rsync -a «D»/ copy", "zip -q0r z «D»"}
 }

@@ -109,7 +109,7 @@ type Turn struct {
 
 // The kinds of failures that are not classes of an API error.
 const (
-	FailureInterrupted = "interrupted"            // somebody interrupted the turn
+	FailureInterrupted = "interrupted"            // a user interrupted the turn
 	FailureMaxTurns    = "error_max_turns"        // it used its tools more often than it may
 	FailureMaxBudget   = "error_max_budget_usd"   // it spent its budget
 	FailureExecution   = "error_during_execution" // it broke off

@@ -134,8 +134,7 @@ func (c cache) fetchLocked(ctx context.Context, version string, log io.Writer) (
 		return "", err
 	}
 	err = os.Rename(tmp, filepath.Join(c.dir, version))
-	// Without a lock another process may have been faster. Its copy is as
-	// good, so what counts is that there is one.
+	// Without a lock another process may have been faster. Its copy is as good as ours.
 	if path, ok := c.find(version); ok {
 		return path, nil
 	}
