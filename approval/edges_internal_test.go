@@ -2,6 +2,8 @@ package approval
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/internal/storefault"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -62,6 +65,45 @@ func TestSettleRestOfErased(t *testing.T) {
 	})
 	if left := g.rest(); err != nil || len(left) != 0 {
 		t.Errorf("%v are left, %v", left, err)
+	}
+}
+
+// A question that the store refuses cannot arrive late, so its turn ends without it.
+func TestSettleRestOfRefusedQuestion(t *testing.T) {
+	qs := NewQuestions(store.Memory(), "p")
+	g := NewGate(qs, "ada", store.Fence{}, Options{})
+	large := fmt.Appendf(nil, "%q", strings.Repeat("x", store.MaxRecord))
+	if _, err := g.ask(t.Context(), Question{Conversation: "ada", Tool: "Bash", ToolUseID: "toolu_1", Input: large}, true); !errors.Is(err, store.ErrInvalid) {
+		t.Fatal(err)
+	}
+	err := g.SettleRest(t.Context(), func() (map[string]Outcome, error) { return map[string]Outcome{"toolu_1": Failed}, nil })
+	if left := g.rest(); err != nil || len(left) != 0 {
+		t.Errorf("%v are left, %v", left, err)
+	}
+}
+
+// The same for a call that the CLI withdraws while its question is written.
+func TestLeaveLateQuestion(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	first := true
+	db := storefault.Wrap(store.Memory(), func(c storefault.Call) storefault.Kind {
+		if c.Method != "Change" || !first {
+			return storefault.None
+		}
+		first = false
+		cancel(peer.ErrCancelled)
+		return storefault.Later
+	})
+	qs := NewQuestions(db, "p")
+	g := NewGate(qs, "ada", store.Fence{}, Options{})
+	if _, err := g.ask(ctx, Question{Conversation: "ada", Tool: "Bash", ToolUseID: "toolu_1", Input: []byte(`{}`)}, true); !errors.Is(err, peer.ErrCancelled) {
+		t.Fatal(err)
+	}
+	for range 20 { // a late write follows the tenth call
+		_, _ = qs.Get(t.Context(), "q")
+	}
+	if q, err := qs.Get(t.Context(), idOf("ada", "toolu_1")); err != nil || q.State != Gone || q.Outcome != Withdrawn {
+		t.Errorf("%+v, %v", q, err)
 	}
 }
 

@@ -394,7 +394,9 @@ func (g *Gate) await(ctx context.Context, q Question, deferrable bool) (permissi
 	}
 	asked, err := g.inbox.ask(ctx, q, answer, g.fence)
 	if err != nil {
-		g.doubt(&q)
+		if !errors.Is(err, ErrInvalid) && !errors.Is(err, store.ErrInvalid) {
+			g.doubt(&q)
+		}
 		return permission.Decision{}, err
 	}
 	q = asked
@@ -514,8 +516,8 @@ func (g *Gate) leave(ctx context.Context, q *Question) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)
 	defer cancel()
 	err := g.inbox.Withdraw(ctx, idOf(g.conversation, q.ToolUseID), Withdrawn, "", g.fence)
-	if errors.Is(err, store.ErrNotFound) {
-		err = nil // it was not stored
+	if errors.Is(err, store.ErrNotFound) { // but it may be on its way
+		err = g.inbox.bury(ctx, *q, Unknown, g.fence)
 	}
 	return errors.Join(cause, err)
 }

@@ -149,6 +149,9 @@ func (e *endings) interruptAsleep(ctx context.Context, key string) error {
 	if errors.Is(err, store.ErrLeased) {
 		return &ConversationError{key, ErrElsewhere}
 	}
+	if errors.Is(context.Cause(ctx), ErrTimeout) {
+		return nil // the mark is stored, and counts
+	}
 	return err
 }
 

@@ -23,7 +23,7 @@ func (w *waking) next(ctx context.Context) (step, *queued, error) {
 		case d.Step == plan.Erase: // one who deletes does that
 			return sleep, nil, nil
 		case d.Step == plan.Sleep && d.Prompt.Sent && !w.rests(s.prompt(d.Prompt.ID)):
-			// it was interrupted meanwhile
+			s.decisions++ // it was interrupted meanwhile
 		case d.Step == plan.Sleep:
 			return sleep, nil, w.sleeps(ctx, s, d.Prompt)
 		default:
