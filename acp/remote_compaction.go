@@ -22,6 +22,10 @@ func (r *remoteCompaction) add(m *translate.Machine, c *api.Compaction) (out []s
 	if c.State == api.CompactionDone && r.state == "" {
 		return nil // the transcript was faster
 	}
+	if r.state == api.CompactionDone && c.State == api.CompactionRunning { // the line of the last one never came
+		m.Add(&message.CompactBoundary{})
+		r.state = ""
+	}
 	if r.state == "" {
 		out = m.Add(&message.Status{Header: message.Header{UUID: c.ID}, Status: "compacting"})
 	}

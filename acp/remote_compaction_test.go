@@ -99,6 +99,8 @@ func TestRemoteCompacting(t *testing.T) {
 		{"failed", []api.Event{running, failed, turn("p")}, []string{begins, fails}},
 		{"failed at once", []api.Event{failed}, []string{begins, fails}},
 		{"the failure missed", []api.Event{running, turn("p"), turn("q")}, []string{begins, fails}},
+		{"another prompt ends", []api.Event{prompt("p", "ada", api.PromptRunning), prompt("q", "ada", api.PromptQueued), running, turn("q"), done, line}, []string{begins, ends}},
+		{"its line never came", []api.Event{running, done, running, done, line}, []string{begins, ends, begins, ends}},
 		{"two", []api.Event{running, failed, running, done, line}, []string{begins, fails, begins, ends}},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -39,6 +39,17 @@ func (o *openPrompts) note(p *api.Prompt) {
 
 func (o *openPrompts) ended(id string) { delete(o.all, id) }
 
+// others reports whether a prompt beside one is open. Then that one may end without a turn
+// of its own, while another turn runs.
+func (o *openPrompts) others(id string) bool {
+	for other := range o.all {
+		if other != id {
+			return true
+		}
+	}
+	return false
+}
+
 // clear forgets all of them, before they are read anew.
 func (o *openPrompts) clear() { clear(o.all) }
 

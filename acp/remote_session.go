@@ -160,7 +160,12 @@ func (s *remoteSession) take(e *api.Event) {
 		}
 	case api.EventTurn:
 		s.text.ended()
-		s.send(ctx, s.compaction.ended(s.machine)...)
+		s.mu.Lock()
+		others := s.prompts.others(e.Turn.Prompt)
+		s.mu.Unlock()
+		if !others {
+			s.send(ctx, s.compaction.ended(s.machine)...)
+		}
 		s.send(ctx, s.settled()...)
 		s.finish(e.Turn.Prompt, remoteEnd{turn: e.Turn})
 		s.showCommands(string(s.id))

@@ -73,8 +73,8 @@ func (t *liveText) state() liveState {
 	if t.result != nil {
 		out.Result = t.result.Raw
 	}
-	if t.compact.runs() {
-		out.Compact = t.compact.status.Raw
+	if t.compact.number > 0 {
+		out.Compact = t.compact.status.Raw // nothing for one that was cut off, and load cuts it off as well
 	}
 	for _, b := range t.blocks {
 		out.Blocks = append(out.Blocks, liveBlock{b.start.Raw, b.delta, b.text.String(), b.full})

@@ -34,7 +34,7 @@ func (c *compaction) take(m *message.Status) bool {
 // cut ends a compaction whose end will not come, because its CLI or its turn has ended.
 func (c *compaction) cut() {
 	if c.runs() {
-		c.status = &message.Status{Header: message.Header{SessionID: c.status.SessionID}, CompactResult: "failed", CompactError: "the compaction was cut off"}
+		c.status = &message.Status{Header: message.Header{UUID: c.status.UUID, SessionID: c.status.SessionID}, CompactResult: "failed", CompactError: "the compaction was cut off"}
 		c.ended = true
 	}
 }

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -44,6 +45,7 @@ func TestLiveCompaction(t *testing.T) {
 		{"the store was faster", nil, []message.Message{look, begun, look, ended, look}, 2, []string{"boundary", "success"}},
 		{"compacted long ago", []message.Message{begun}, []message.Message{look}, 1, []string{"boundary", "compacting"}},
 		{"cut off by a result", nil, []message.Message{begun, look, &message.Result{}, look}, 0, []string{"compacting", "the compaction was cut off", "result"}},
+		{"cut off at once", nil, []message.Message{begun, &message.Result{}, look}, 0, []string{"the compaction was cut off", "result"}},
 		{"not of a compaction", nil, []message.Message{status(`"status":"requesting","uuid":"6"`), ended, failed, look}, 0, nil},
 	} {
 		for _, elsewhere := range []bool{false, true} {
@@ -96,6 +98,33 @@ func TestLiveCompaction(t *testing.T) {
 			if !slices.Equal(got, c.want) {
 				t.Errorf("%s, elsewhere %t: yielded %q, want %q", c.name, elsewhere, got, c.want)
 			}
+		}
+	}
+}
+
+// A process that has missed the end of a compaction learns how it ended from the next
+// snapshot. One that was cut off keeps its id.
+func TestMissedEndOfCompaction(t *testing.T) {
+	status := func(members string) message.Message {
+		m, err := message.Decode([]byte(`{"type":"system","subtype":"status","session_id":"s",` + members + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	for want, end := range map[string]message.Message{
+		"3 success ":                          status(`"status":null,"compact_result":"success","uuid":"3"`),
+		"4 failed too short":                  status(`"status":null,"compact_result":"failed","compact_error":"too short","uuid":"4"`),
+		"1 failed the compaction was cut off": &message.Result{},
+	} {
+		here, there := new(liveText), new(liveText)
+		here.add(status(`"status":"compacting","uuid":"1"`))
+		there.load(here.state(), nil)
+		here.add(end)
+		there.load(here.state(), nil)
+		s := there.compact.status
+		if got := fmt.Sprint(s.UUID, " ", s.CompactResult, " ", s.CompactError); got != want || there.compact.runs() {
+			t.Errorf("it ended as %q, want %q", got, want)
 		}
 	}
 }

@@ -76,7 +76,9 @@ func Start(t T, b acp.Backend, s Setup) *Driver {
 			resp := &schema.CreateElicitationResponse{Action: "cancel"}
 			params, err := jsonx.Marshal(req)
 			if err == nil {
-				err = jsonx.Unmarshal(s.Elicitation(ctx, params), resp)
+				if answer := s.Elicitation(ctx, params); answer != nil {
+					err = jsonx.Unmarshal(answer, resp)
+				}
 			}
 			if err != nil {
 				t.Errorf("acptest: Setup.Elicitation: %v", err)

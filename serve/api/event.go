@@ -128,7 +128,8 @@ type Delta struct {
 // Compaction is how a compaction of the context stands. One that runs is sent again to a
 // reader that connects anew. One that is done also has a line in the transcript, before or
 // after this event, with how many tokens it has dropped; one that was over at once may
-// have only that.
+// have only that. A reader that was away may miss that it failed: it is over at the latest
+// with the turn.
 type Compaction struct {
 	ID    string          `json:"id"`             // the id of the compaction
 	State CompactionState `json:"state"`          // whether it runs, or how it ended

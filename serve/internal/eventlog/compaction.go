@@ -17,6 +17,7 @@ func (c *compaction) take(m *message.Status) {
 	switch {
 	case m.Status == "compacting":
 		c.Compaction = api.Compaction{ID: m.UUID, State: api.CompactionRunning}
+	case m.CompactError != "" && m.UUID == c.ID && c.running() == "": // its end is known
 	case m.CompactError != "":
 		c.Compaction = api.Compaction{ID: cmp.Or(c.running(), m.UUID), State: api.CompactionFailed, Error: m.CompactError}
 	default:
@@ -36,6 +37,13 @@ func (c *compaction) running() string {
 func (c *compaction) heard(line []byte) {
 	if jsonx.Text(jsonx.Member(line, "subtype")) == "compact_boundary" {
 		c.said()
+	}
+}
+
+// lost ends one whose end will not come, because nothing runs any more.
+func (c *compaction) lost() {
+	if c.running() != "" {
+		c.State, c.Error = api.CompactionFailed, "the turn has ended"
 	}
 }
 

@@ -76,7 +76,12 @@ func TestCompactionIsTold(t *testing.T) {
 		settle()
 		hear(ended, begun("3"), ended, begun("4"), failed)
 		settle()
-		late := []string{"2 running ", "2 done ", "message", "4 failed too short"}
+		hear(begun("5"))
+		settle()
+		l.commit(l.head, l.revision, []Event{{Event: api.Event{Type: api.EventTurn, Seq: 3, Turn: &api.Turn{Prompt: "q"}}}})
+		hear(&message.Status{Header: message.Header{UUID: "5"}, CompactError: "cut off"})
+		settle()
+		late := []string{"2 running ", "2 done ", "message", "4 failed too short", "5 running ", "5 failed the turn has ended", "turn"}
 		for who, c := range map[string]struct{ got, want []string }{
 			"first":  {*first, append([]string{"synced", "1 running ", "1 failed too short", "turn"}, late...)},
 			"second": {*second, append([]string{"synced", "1 running ", "1 failed too short", "turn"}, late...)},

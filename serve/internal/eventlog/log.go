@@ -226,6 +226,9 @@ func (l *Log) commit(next Head, revision int64, events []Event) {
 			l.writingOn.said(e.Message)
 			l.compacts.heard(e.Message)
 		}
+		if e.Type == api.EventTurn && len(l.unended) == 0 {
+			l.compacts.lost()
+		}
 	}
 	l.wake()
 	l.mu.Unlock()
