@@ -87,8 +87,8 @@ func sharedNames() map[string]string {
 // Go, and may have the names that others have.
 func ownVocabulary() map[string]string {
 	return map[string]string{
-		"serve":      "a server and its parts, which nobody takes for those of a library",
-		"serve/api":  "the nouns of a JSON API, named in its OpenAPI document",
+		"serve":     "a server and its parts, which nobody takes for those of a library",
+		"serve/api": "the nouns of a JSON API, named in its OpenAPI document",
 	}
 }
 
