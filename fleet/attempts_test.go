@@ -333,11 +333,13 @@ func TestSuccessorsAreAttempts(t *testing.T) {
 		id := send(t, first.fleet, "ada", "hello")
 		second := start(t, db, cli, two)
 		away(first)
+		synctest.Wait()
 		if o := outcome(t, first.fleet, "ada", id); o.Status != fleet.PromptRunning || len(cli.calls) != 2 {
 			t.Errorf("taken over after %d calls of the model: %+v", len(cli.calls), o)
 		}
 		crash(t, second)
 		<-time.After(2 * time.Minute)
+		synctest.Wait()
 		if o := outcome(t, first.fleet, "ada", id); o.Status != fleet.PromptStuck || len(cli.calls) != 2 {
 			t.Errorf("at the end, after %d calls of the model: %+v", len(cli.calls), o)
 		}

@@ -205,9 +205,10 @@ func TestRealKilled(t *testing.T) {
 	defer model.Close()
 	env, home := realcli.Env(t, url)
 	program, env := realcli.Program(t, env)
+	mark := leak.Processes(t) // they end before their folders are removed
 	killTwice(t, m, []string{"one", "two"}, func() *exec.Cmd {
 		cmd := exec.Command(program, "-addr", "127.0.0.1:0", "-dir", root)
-		cmd.Env, cmd.Dir = append(env, "SERVICE_TOKENS=ada:a", leak.Mark()), home
+		cmd.Env, cmd.Dir = append(env, "SERVICE_TOKENS=ada:a", mark), home
 		return cmd
 	})
 	if text, err := os.ReadFile(filepath.Join(root, "users", "ada", "work", "note.txt")); err != nil || string(text) != "Mo" {
