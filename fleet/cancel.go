@@ -19,7 +19,7 @@ type endings struct {
 	asked   *asked
 	roster  *roster
 	news    *news
-	asleep  func(ctx context.Context, key string) error // see house.decideAsleep
+	asleep  func(ctx context.Context, key string) error // house.decideAsleep, set by assemble
 }
 
 // finishCancel cleans up after a marked prompt. If it cannot, the next owner of the

@@ -17,7 +17,7 @@ func (c *compaction) runs() bool { return c.number > 0 && !c.ended }
 func (c *compaction) failed() bool { return c.ended && c.status.CompactError != "" }
 
 // take takes in what the CLI is doing, and reports whether a compaction begins or ends
-// with it. The CLI also says how far one has come.
+// with it. Status messages in between report its progress.
 func (c *compaction) take(m *message.Status) bool {
 	switch begins := m.Status == "compacting"; {
 	case begins && !c.runs():

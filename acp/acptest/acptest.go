@@ -27,7 +27,7 @@ type T interface {
 	Fatalf(format string, args ...any)
 }
 
-// Setup says how the editor's person answers. The zero value cancels every question.
+// Setup has the answers of the person at the editor. Its zero value cancels every question.
 type Setup struct {
 	// Permission answers a question about a tool call with the id of one of its
 	// options, such as "allow-once" or "reject"; "" cancels. It may be called
@@ -40,7 +40,7 @@ type Setup struct {
 	Capabilities json.RawMessage
 }
 
-// Question is what the agent asks about a tool call. It is a plain value.
+// Question is a permission request of the agent for a tool call. It is a plain value.
 type Question struct {
 	Session string          // the id of the session
 	Call    string          // the id of the tool call
