@@ -3,6 +3,7 @@ package serve_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +60,12 @@ func TestRemoteSteers(t *testing.T) {
 		t.Errorf("the prompt has ended, but not %+v", open)
 	}
 	two.until(t, "edited")
+	steered := func(up schema.SessionUpdate) bool {
+		return up.UserMessageChunk != nil && up.UserMessageChunk.Content.Text.Text == "and vet"
+	}
+	for !slices.ContainsFunc(two.Updates(id), steered) { // it may follow what the turn has said
+		<-two.updates
+	}
 	for name, e := range map[string]struct {
 		*editor
 		want int
