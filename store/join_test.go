@@ -31,17 +31,27 @@ func TestJoin(t *testing.T) {
 			if name == "files" {
 				long.Test(t, "holds files to the contract once more, under the records of another store")
 			}
-			again := make(map[store.Fleet]func() store.Fleet)
-			storetest.Run(t, storetest.Target{
-				Open: func(t *testing.T) store.Fleet {
-					side, rest := transcripts(t), store.Memory()
-					s := store.Join(side, rest)
-					again[s] = func() store.Fleet { return store.Join(side, rest) }
-					return s
-				},
-				Again: func(_ *testing.T, s store.Fleet) store.Fleet { return again[s]() },
-			})
+			storetest.Run(t, inTwo(transcripts))
 		})
+	}
+}
+
+// Two stores together may be wrapped like one.
+func TestJoinWrapped(t *testing.T) {
+	storetest.RunWrapped(t, inTwo(func(*testing.T) store.Fleet { return store.Memory() }))
+}
+
+// inTwo keeps the transcripts in one store, and the rest in another.
+func inTwo(transcripts func(*testing.T) store.Fleet) storetest.Target {
+	again := make(map[store.Fleet]func() store.Fleet)
+	return storetest.Target{
+		Open: func(t *testing.T) store.Fleet {
+			side, rest := transcripts(t), store.Memory()
+			s := store.Join(side, rest)
+			again[s] = func() store.Fleet { return store.Join(side, rest) }
+			return s
+		},
+		Again: func(_ *testing.T, s store.Fleet) store.Fleet { return again[s]() },
 	}
 }
 

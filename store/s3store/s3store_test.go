@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/internal/test/realstore"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/s3store"
@@ -25,14 +26,22 @@ import (
 func bucket(t testing.TB) *s3.Client { return newServer(t).client(false) }
 
 // A bucket keeps the transcripts of a fleet, and folders that processes share the rest.
-func TestS3(t *testing.T) {
+func TestS3(t *testing.T) { storetest.Run(t, inBucket(t)) }
+
+// A bucket may be wrapped.
+func TestS3Wrapped(t *testing.T) {
+	long.Test(t, "holds a bucket to the contract twice more, within stores that wrap it")
+	storetest.RunWrapped(t, inBucket(t))
+}
+
+func inBucket(t *testing.T) storetest.Target {
 	url, dir := newServer(t).url, t.TempDir()
-	storetest.Run(t, storetest.Target{
+	return storetest.Target{
 		Open:    func(*testing.T) store.Fleet { return joined(url, dir) },
 		Again:   func(*testing.T, store.Fleet) store.Fleet { return joined(url, dir) },
 		Process: func(*testing.T, store.Fleet) *exec.Cmd { return other(url, dir) },
 		Compact: func(ctx context.Context, _ store.Fleet, k store.Key) error { return at(url).Compact(ctx, k) },
-	})
+	}
 }
 
 // joined is the store of a server, with leases and records in a folder.
