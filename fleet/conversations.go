@@ -12,7 +12,8 @@ import (
 
 // Conversations is the part of a fleet that programs use, wherever it runs. [Fleet]
 // implements it, and [Fleet.Tenant] returns it for the conversations of one tenant. Its
-// methods may be called from any goroutine.
+// methods may be called from any goroutine. A type of another package embeds one, and
+// overrides what it likes: so the interface can get methods in a later version.
 type Conversations interface {
 	Run(ctx context.Context, key, prompt string) iter.Seq2[message.Message, error]
 	Send(ctx context.Context, key string, p Prompt) (id string, err error)
@@ -35,6 +36,8 @@ type Conversations interface {
 	Resume(ctx context.Context, key string, from ResumeFrom) error
 	Delete(ctx context.Context, key string) error
 	Approvals() approval.Inbox
+
+	conversations() // only here
 }
 
 // Tenants is [Conversations] that can be narrowed to one tenant, for programs that
@@ -46,3 +49,7 @@ type Tenants interface {
 }
 
 var _ Tenants = (*Fleet)(nil)
+
+func (f *Fleet) conversations() {}
+
+func (t tenant) conversations() {}
