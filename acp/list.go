@@ -42,7 +42,7 @@ func readCursor(cursor string) (history.Position, error) {
 
 // List lists the sessions of a directory, or all, the newest first.
 func (l localAgent) List(ctx context.Context, req *schema.ListSessionsRequest) (*schema.ListSessionsResponse, error) {
-	q := history.Query{Limit: listPage + 1, Archived: history.ExcludeArchived}
+	q := history.Query{Limit: listPage + 1, Archived: history.ArchivedExcluded}
 	if req.Cwd != nil {
 		q.Dir = *req.Cwd
 	}

@@ -66,7 +66,7 @@ func (k *keeper) decide(ctx context.Context, req *permission.Request, ask func(c
 	if err != nil {
 		return permission.Decision{}, fmt.Errorf("the question cannot be stored: %w", err)
 	}
-	if q.State == approval.Open {
+	if q.State == approval.StateOpen {
 		if err := k.await(ctx, &q, ask); err != nil {
 			return permission.Decision{}, k.leave(ctx, q.ID, err)
 		}
@@ -79,7 +79,7 @@ func (k *keeper) decide(ctx context.Context, req *permission.Request, ask func(c
 		return permission.Decision{}, errors.New("the question is still open")
 	case v.Decision.Behavior() == permission.BehaviorAllow:
 		// From here on the call is not asked about again, even after a crash.
-		if err := k.inbox.Settle(ctx, q.ID, approval.Allowed, store.Fence{}); err != nil {
+		if err := k.inbox.Settle(ctx, q.ID, approval.OutcomeAllowed, store.Fence{}); err != nil {
 			return permission.Decision{}, err
 		}
 	}
@@ -136,7 +136,7 @@ func (k *keeper) leave(ctx context.Context, id string, err error) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)
 	defer cancel()
-	return errors.Join(err, k.inbox.Withdraw(ctx, id, approval.Withdrawn, "", store.Fence{}))
+	return errors.Join(err, k.inbox.Withdraw(ctx, id, approval.OutcomeWithdrawn, "", store.Fence{}))
 }
 
 // again guards the calls of a session that is resumed and was asked about before. The
@@ -153,7 +153,7 @@ func (k *keeper) again(known map[string]string) hook.Hook {
 		if err != nil {
 			return nil, err
 		}
-		if q.State == approval.Open || q.State == approval.Decided {
+		if q.State == approval.StateOpen || q.State == approval.StateDecided {
 			return hook.AskTool(""), nil
 		}
 		v, err := k.inbox.Release(ctx, id, store.Fence{})
@@ -175,7 +175,7 @@ func (k *keeper) takeUp(ctx context.Context, h *history.History) (known map[stri
 			return nil, err
 		}
 		known[q.ToolUseID] = q.ID
-		if q.State == approval.Open || q.State == approval.Decided {
+		if q.State == approval.StateOpen || q.State == approval.StateDecided {
 			open = append(open, q)
 		}
 	}
@@ -192,7 +192,7 @@ func (k *keeper) takeUp(ctx context.Context, h *history.History) (known map[stri
 		}
 		if errors.Is(err, history.ErrNotWaiting) {
 			k.log.Info("acp: a question is withdrawn, because the conversation has moved on", "session", k.session, "tool", q.Tool)
-			err = k.inbox.Withdraw(ctx, q.ID, approval.Withdrawn, "", store.Fence{})
+			err = k.inbox.Withdraw(ctx, q.ID, approval.OutcomeWithdrawn, "", store.Fence{})
 		}
 		if err != nil {
 			return nil, err

@@ -27,7 +27,7 @@ func TestTimeoutWithdraws(t *testing.T) {
 		<-l.ended
 		l.Close()
 		synctest.Wait()
-		if q := l.question(t); q.State != approval.Gone || q.Outcome != approval.Withdrawn {
+		if q := l.question(t); q.State != approval.StateGone || q.Outcome != approval.OutcomeWithdrawn {
 			t.Errorf("the question is %s (%s), want it withdrawn", q.State, q.Outcome)
 		}
 	})
@@ -46,7 +46,7 @@ func TestDeleteErases(t *testing.T) {
 	if e, ok := errors.AsType[*schema.Error](err); !ok || e.Code != schema.ErrorCodeResourceNotFound {
 		t.Errorf("deleted: %v, want that there is no such session", err)
 	}
-	if q, err = in.Get(t.Context(), q.ID); err != nil || q.Outcome != approval.Deleted || strings.Contains(string(q.Input), secret) {
+	if q, err = in.Get(t.Context(), q.ID); err != nil || q.Outcome != approval.OutcomeDeleted || strings.Contains(string(q.Input), secret) {
 		t.Errorf("the question is %s with %s, %v", q.Outcome, q.Input, err)
 	}
 }
@@ -61,7 +61,7 @@ func TestTidyKeepsQuestionsOfSessions(t *testing.T) {
 		for _, session := range []string{cutSession, "00000000-0000-4000-8000-0000000000bb"} {
 			q, err := in.Ask(t.Context(), approval.Question{Conversation: session, Tool: "Bash", ToolUseID: cutCall, Input: json.RawMessage(`{}`)}, store.Fence{})
 			if err == nil {
-				err = in.Withdraw(t.Context(), q.ID, approval.Withdrawn, "", store.Fence{})
+				err = in.Withdraw(t.Context(), q.ID, approval.OutcomeWithdrawn, "", store.Fence{})
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -81,14 +81,14 @@ func TestAskedAgain(t *testing.T) {
 		asked, ran int
 		state      approval.State
 	}{
-		"open":            {asked: 1, ran: 1, state: approval.Settled},
-		"allowed":         {before: decide(permission.Allow()), ran: 1, state: approval.Settled},
-		"denied":          {before: decide(permission.Deny("no")), state: approval.Settled},
-		"released":        {before: released, state: approval.Released},
-		"released, again": {before: released, deferred: true, state: approval.Settled},
-		"moved on":        {more: []string{`user [{"type":"tool_result","tool_use_id":"toolu_1","content":"x"}]`, `assistant [{"type":"text","text":"done"}]`}, state: approval.Gone},
-		"two calls":       {more: []string{`assistant [{"type":"tool_use","id":"toolu_2","name":"Bash","input":{}}]`}, state: approval.Gone},
-		"of a subagent":   {agent: "a1", state: approval.Gone},
+		"open":            {asked: 1, ran: 1, state: approval.StateSettled},
+		"allowed":         {before: decide(permission.Allow()), ran: 1, state: approval.StateSettled},
+		"denied":          {before: decide(permission.Deny("no")), state: approval.StateSettled},
+		"released":        {before: released, state: approval.StateReleased},
+		"released, again": {before: released, deferred: true, state: approval.StateSettled},
+		"moved on":        {more: []string{`user [{"type":"tool_result","tool_use_id":"toolu_1","content":"x"}]`, `assistant [{"type":"text","text":"done"}]`}, state: approval.StateGone},
+		"two calls":       {more: []string{`assistant [{"type":"tool_use","id":"toolu_2","name":"Bash","input":{}}]`}, state: approval.StateGone},
+		"of a subagent":   {agent: "a1", state: approval.StateGone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := cutOff(t, c.more...)
@@ -229,7 +229,7 @@ func TestDecidedElsewhere(t *testing.T) {
 		t.Errorf("ended %s", got)
 	}
 	l.cli.Recording().WantRan(t, "Bash")
-	if q = l.question(t); q.Answer.By != "ada" || q.Outcome != approval.Allowed {
+	if q = l.question(t); q.Answer.By != "ada" || q.Outcome != approval.OutcomeAllowed {
 		t.Errorf("decided by %s, %s", q.Answer.By, q.Outcome)
 	}
 }
@@ -240,7 +240,7 @@ func TestEditorDecides(t *testing.T) {
 	l.answer <- "reject"
 	<-l.ended
 	q := l.question(t)
-	if q.State != approval.Settled || q.Outcome != approval.Denied || q.Answer.By != "editor" {
+	if q.State != approval.StateSettled || q.Outcome != approval.OutcomeDenied || q.Answer.By != "editor" {
 		t.Errorf("the question is %+v", q)
 	}
 	if _, err := l.in.Decide(t.Context(), q.ID, approval.Answer{Decision: permission.Allow(), By: "ada", Digest: q.Digest}); err == nil {
@@ -254,7 +254,7 @@ func TestEditorGone(t *testing.T) {
 	l := newLive(t)
 	l.Close()
 	<-l.ended
-	if q := l.question(t); q.State != approval.Open {
+	if q := l.question(t); q.State != approval.StateOpen {
 		t.Errorf("the question is %s (%s), want it open", q.State, q.Outcome)
 	}
 	for _, e := range l.cli.Recording().Entries() {
@@ -278,7 +278,7 @@ func TestCancelWithdraws(t *testing.T) {
 	defer again.Stop()
 	for over := time.After(time.Minute); ; {
 		q := l.question(t)
-		if q.State == approval.Gone && q.Outcome == approval.Withdrawn {
+		if q.State == approval.StateGone && q.Outcome == approval.OutcomeWithdrawn {
 			return
 		}
 		select {

@@ -192,7 +192,7 @@ func (r remoteAgent) Fork(ctx context.Context, e *editor, req *schema.ResumeSess
 	if err != nil {
 		return nil, remoteError(req.SessionID, err)
 	}
-	if old.State == api.Running {
+	if old.State == api.StateRunning {
 		return nil, errorf(schema.ErrorCodeInvalidRequest, "a turn of this conversation is running on the server: wait for its end")
 	}
 	own, err := r.Server.Create(ctx, api.NewConversation{Preset: old.Preset, Fork: &api.ForkFrom{Conversation: old.ID}})

@@ -74,7 +74,7 @@ func (s *scriptedServer) asks(q api.Approval) {
 }
 
 func (s *scriptedServer) Info(context.Context) (api.ServerInfo, error) {
-	return api.ServerInfo{User: api.User{Name: "ada", Role: api.Operator}, Presets: []api.PresetInfo{{Name: "p", Roots: []string{"/"}}}}, nil
+	return api.ServerInfo{User: api.User{Name: "ada", Role: api.RoleOperator}, Presets: []api.PresetInfo{{Name: "p", Roots: []string{"/"}}}}, nil
 }
 
 func (s *scriptedServer) Create(_ context.Context, n api.NewConversation) (api.Conversation, error) {

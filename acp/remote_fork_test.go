@@ -58,7 +58,7 @@ func TestRemoteFork(t *testing.T) {
 func TestRemoteForkRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScripted()
-		s.state = api.Running
+		s.state = api.StateRunning
 		s.create = func(api.NewConversation) error {
 			return &api.Problem{Title: "The request is wrong", Detail: "nothing was said yet", Status: 400}
 		}
@@ -67,7 +67,7 @@ func TestRemoteForkRefused(t *testing.T) {
 			if _, err := fork(t, d, "c", "/"); err == nil || !strings.Contains(err.Error(), want) || codeOf(err) != schema.ErrorCodeInvalidRequest {
 				t.Errorf("%v, want %q", err, want)
 			}
-			s.happens(func() { s.state = api.Idle })
+			s.happens(func() { s.state = api.StateIdle })
 		}
 	})
 }

@@ -19,14 +19,14 @@ import (
 // It asks about calls that the CLI's rules leave to a person. A call that no
 // person decides within Patience is denied; a question that the CLI withdraws
 // is gone. Options.Needs and Repeatable are not used. The question of an
-// allowed call is settled as [Allowed]. The callback may be called from several
+// allowed call is settled as [OutcomeAllowed]. The callback may be called from several
 // goroutines, and used for several sessions of the same conversation.
 func (qs *Questions) Callback(conversation string, o Options) permission.Func {
 	g := NewGate(qs, conversation, store.Fence{}, o)
 	return func(ctx context.Context, r *permission.Request) (permission.Decision, error) {
 		d, err := g.permit(ctx, r)
 		if err == nil && d.Behavior() == permission.BehaviorAllow {
-			err = g.settle(ctx, r.ToolUseID, Allowed)
+			err = g.settle(ctx, r.ToolUseID, OutcomeAllowed)
 		}
 		return d, err
 	}
@@ -68,7 +68,7 @@ func (g *Gate) elicit(ctx context.Context, e *control.Elicitation) (control.Elic
 	case d.Behavior() != permission.BehaviorAllow:
 		return control.Decline(), nil
 	}
-	if err := g.settle(ctx, id, Allowed); err != nil {
+	if err := g.settle(ctx, id, OutcomeAllowed); err != nil {
 		return control.Decline(), err
 	}
 	content, _ := d.Input() // nil if there is none, as when the user visited an address

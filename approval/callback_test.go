@@ -24,9 +24,9 @@ func TestCallback(t *testing.T) {
 		state   approval.State
 		outcome approval.Outcome
 	}{
-		"allowed": {allow, true, approval.Settled, approval.Allowed},
-		"denied":  {deny, false, approval.Settled, approval.Denied},
-		"nobody":  {nil, false, approval.Gone, approval.Expired},
+		"allowed": {allow, true, approval.StateSettled, approval.OutcomeAllowed},
+		"denied":  {deny, false, approval.StateSettled, approval.OutcomeDenied},
+		"nobody":  {nil, false, approval.StateGone, approval.OutcomeExpired},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -66,11 +66,11 @@ func TestElicitations(t *testing.T) {
 		want     string
 		outcome  approval.Outcome
 	}{
-		"accepted": {permission.AllowWith(json.RawMessage(`{"name":"Ada"}`)), `{"action":"accept","content":{"name":"Ada"}}`, approval.Allowed},
-		"visited":  {permission.Allow(), `{"action":"accept"}`, approval.Allowed},
-		"declined": {permission.Deny("no"), `{"action":"decline"}`, approval.Denied},
-		"canceled": {permission.DenyAndStop("no"), `{"action":"cancel"}`, approval.Denied},
-		"nobody":   {permission.Pass(), `{"action":"decline"}`, approval.Expired},
+		"accepted": {permission.AllowWith(json.RawMessage(`{"name":"Ada"}`)), `{"action":"accept","content":{"name":"Ada"}}`, approval.OutcomeAllowed},
+		"visited":  {permission.Allow(), `{"action":"accept"}`, approval.OutcomeAllowed},
+		"declined": {permission.Deny("no"), `{"action":"decline"}`, approval.OutcomeDenied},
+		"canceled": {permission.DenyAndStop("no"), `{"action":"cancel"}`, approval.OutcomeDenied},
+		"nobody":   {permission.Pass(), `{"action":"decline"}`, approval.OutcomeExpired},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -116,7 +116,7 @@ func TestElicitationEnds(t *testing.T) {
 		if _, err := g.inbox.Elicitations("user-42", approval.Options{})(ctx, &control.Elicitation{RequestID: "1", Message: "?"}); !errors.Is(err, context.Canceled) {
 			t.Errorf("the error is %v", err)
 		}
-		g.want(approval.Gone, approval.Withdrawn)
+		g.want(approval.StateGone, approval.OutcomeWithdrawn)
 	})
 }
 
@@ -152,7 +152,7 @@ func TestElicitationEndsWhileReading(t *testing.T) {
 					t.Errorf("the error is %v", err)
 				}
 				g := &guarded{t: t, inbox: approval.NewQuestions(db, "p")}
-				g.want(approval.Gone, approval.Withdrawn)
+				g.want(approval.StateGone, approval.OutcomeWithdrawn)
 			})
 		})
 	}

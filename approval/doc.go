@@ -12,11 +12,11 @@
 // outlives the process that asked, and everyone who can open the store sees
 // the same inbox. A question is
 //
-//   - [Open] until a person decides,
-//   - [Decided] until its call learns the decision,
-//   - [Released] while the call runs,
-//   - [Settled] when it is known how the call ended,
-//   - [Gone] if it can no longer be decided: it expired, the agent withdrew it,
+//   - [StateOpen] until a person decides,
+//   - [StateDecided] until its call learns the decision,
+//   - [StateReleased] while the call runs,
+//   - [StateSettled] when it is known how the call ended,
+//   - [StateGone] if it can no longer be decided: it expired, the agent withdrew it,
 //     or its conversation was deleted.
 //
 // Each step is one compare-and-set. If two people decide at the same moment,

@@ -61,7 +61,7 @@ func TestSettleRestOfErased(t *testing.T) {
 		g.follow(&Question{Tool: "Bash", ToolUseID: call})
 	}
 	err := g.SettleRest(t.Context(), func() (map[string]Outcome, error) {
-		return map[string]Outcome{"toolu_1": Ran, "toolu_2": Ran}, nil
+		return map[string]Outcome{"toolu_1": OutcomeRan, "toolu_2": OutcomeRan}, nil
 	})
 	if left := g.rest(); err != nil || len(left) != 0 {
 		t.Errorf("%v are left, %v", left, err)
@@ -76,7 +76,7 @@ func TestSettleRestOfRefusedQuestion(t *testing.T) {
 	if _, err := g.ask(t.Context(), Question{Conversation: "ada", Tool: "Bash", ToolUseID: "toolu_1", Input: large}, true); !errors.Is(err, store.ErrInvalid) {
 		t.Fatal(err)
 	}
-	err := g.SettleRest(t.Context(), func() (map[string]Outcome, error) { return map[string]Outcome{"toolu_1": Failed}, nil })
+	err := g.SettleRest(t.Context(), func() (map[string]Outcome, error) { return map[string]Outcome{"toolu_1": OutcomeFailed}, nil })
 	if left := g.rest(); err != nil || len(left) != 0 {
 		t.Errorf("%v are left, %v", left, err)
 	}
@@ -102,7 +102,7 @@ func TestLeaveLateQuestion(t *testing.T) {
 	for range 20 { // a late write follows the tenth call
 		_, _ = qs.Get(t.Context(), "q")
 	}
-	if q, err := qs.Get(t.Context(), idOf("ada", "toolu_1")); err != nil || q.State != Gone || q.Outcome != Withdrawn {
+	if q, err := qs.Get(t.Context(), idOf("ada", "toolu_1")); err != nil || q.State != StateGone || q.Outcome != OutcomeWithdrawn {
 		t.Errorf("%+v, %v", q, err)
 	}
 }
@@ -125,14 +125,14 @@ func TestSettleRestOfLateQuestion(t *testing.T) {
 			if _, err := g.ask(t.Context(), Question{Conversation: "ada", Tool: "Bash", ToolUseID: "toolu_1", Input: []byte(`{}`)}, true); err == nil {
 				t.Fatal("the store did not fail")
 			}
-			err := g.SettleRest(t.Context(), func() (map[string]Outcome, error) { return map[string]Outcome{"toolu_1": Failed}, nil })
+			err := g.SettleRest(t.Context(), func() (map[string]Outcome, error) { return map[string]Outcome{"toolu_1": OutcomeFailed}, nil })
 			if left := g.rest(); err != nil || len(left) != 0 {
 				t.Errorf("%v are left, %v", left, err)
 			}
 			for range 20 { // a late write follows the tenth call
 				_, _ = qs.Get(t.Context(), "q")
 			}
-			if q, err := qs.Get(t.Context(), idOf("ada", "toolu_1")); err != nil || q.State != Gone || q.Outcome != Withdrawn || q.Ended.IsZero() {
+			if q, err := qs.Get(t.Context(), idOf("ada", "toolu_1")); err != nil || q.State != StateGone || q.Outcome != OutcomeWithdrawn || q.Ended.IsZero() {
 				t.Errorf("%+v, %v", q, err)
 			}
 		})

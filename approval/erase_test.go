@@ -32,8 +32,8 @@ func TestEraseLeavesNoWord(t *testing.T) {
 			"toolu_2": refuse,
 			"toolu_3": steps(decide(allow), release),
 			"toolu_4": steps(refuse, release),
-			"toolu_5": steps(decide(allow), release, settle(approval.Ran)),
-			"toolu_6": steps(refuse, withdraw(approval.Withdrawn)),
+			"toolu_5": steps(decide(allow), release, settle(approval.OutcomeRan)),
+			"toolu_6": steps(refuse, withdraw(approval.OutcomeWithdrawn)),
 		} {
 			reach(t, in, telling("user-42", call))
 		}
@@ -62,11 +62,11 @@ func TestEraseLeavesNoWord(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := in.Decide(t.Context(), q.ID, allow(q, "ada")); q.State == approval.Gone && !errors.Is(err, approval.ErrGone) || err == nil {
+			if _, err := in.Decide(t.Context(), q.ID, allow(q, "ada")); q.State == approval.StateGone && !errors.Is(err, approval.ErrGone) || err == nil {
 				t.Errorf("question %s can be decided: %v", q.ToolUseID, err)
 			}
 		}
-		if now, err := in.Get(t.Context(), other.ID); err != nil || now.State != approval.Open || now.Reason != secret {
+		if now, err := in.Get(t.Context(), other.ID); err != nil || now.State != approval.StateOpen || now.Reason != secret {
 			t.Errorf("another conversation: %+v, %v", now, err)
 		}
 	})
@@ -87,7 +87,7 @@ func TestEraseUnknownMembers(t *testing.T) {
 	if _, err := store.Put(t.Context(), db, k, value, r.Revision, store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
-	if now, err := in.Get(t.Context(), q.ID); err != nil || now.State != approval.Open {
+	if now, err := in.Get(t.Context(), q.ID); err != nil || now.State != approval.StateOpen {
 		t.Fatalf("before: %+v, %v", now, err)
 	}
 	if err := in.Erase(t.Context(), q.Conversation, store.Fence{}); err != nil {

@@ -127,13 +127,13 @@ func deeds() []deed {
 		{"release again", steps(decide(allow), release), free, false},
 		{"release with a rule", remember, free, false},
 		{"settle", steps(decide(allow), release), func(ctx context.Context, in *approval.Questions, q approval.Question, f store.Fence) error {
-			return in.Settle(ctx, q.ID, approval.Ran, f)
+			return in.Settle(ctx, q.ID, approval.OutcomeRan, f)
 		}, false},
 		{"withdraw", decide(allow), func(ctx context.Context, in *approval.Questions, q approval.Question, f store.Fence) error {
-			return in.Withdraw(ctx, q.ID, approval.Withdrawn, "", f)
+			return in.Withdraw(ctx, q.ID, approval.OutcomeWithdrawn, "", f)
 		}, false},
 		{"end", decide(allow), func(ctx context.Context, in *approval.Questions, q approval.Question, f store.Fence) error {
-			return in.End(ctx, q.ID, approval.Failed, f)
+			return in.End(ctx, q.ID, approval.OutcomeFailed, f)
 		}, false},
 		{"defer", none, func(ctx context.Context, in *approval.Questions, q approval.Question, f store.Fence) error {
 			_, err := in.Defer(ctx, q.ID, f)
@@ -146,7 +146,7 @@ func deeds() []deed {
 			_, err := in.Forget(ctx, time.Now().Add(time.Minute), nil)
 			return err
 		}, true},
-		{"acknowledge", steps(decide(allow), withdraw(approval.Withdrawn)), func(ctx context.Context, in *approval.Questions, q approval.Question, _ store.Fence) error {
+		{"acknowledge", steps(decide(allow), withdraw(approval.OutcomeWithdrawn)), func(ctx context.Context, in *approval.Questions, q approval.Question, _ store.Fence) error {
 			_, err := in.Acknowledge(ctx, q.ID, "ada")
 			return err
 		}, true},
@@ -298,7 +298,7 @@ func TestGateFaultAtEveryCall(t *testing.T) {
 			defer g.Close()
 			results := g.start()
 			people := approval.NewQuestions(p.MemoryStore, "p")
-			for q, err := range people.List(t.Context(), approval.Filter{States: []approval.State{approval.Open}}) {
+			for q, err := range people.List(t.Context(), approval.Filter{States: []approval.State{approval.StateOpen}}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -315,7 +315,7 @@ func TestGateFaultAtEveryCall(t *testing.T) {
 				ran++
 			}
 			for q, err := range people.List(t.Context(), approval.Filter{}) {
-				if may := q.State == approval.Released || q.Outcome == approval.Ran; err != nil || use.Ran != may {
+				if may := q.State == approval.StateReleased || q.Outcome == approval.OutcomeRan; err != nil || use.Ran != may {
 					t.Errorf("call %d: ran %v, and the question is %s %s, %v", at, use.Ran, q.State, q.Outcome, err)
 				}
 			}
@@ -419,23 +419,23 @@ func TestBadOutcomes(t *testing.T) {
 	in := approval.NewQuestions(store.Memory(), "p")
 	q := ask(t, in, question("toolu_1"))
 	steps(decide(allow), release)(t, in, q)
-	for _, o := range []approval.Outcome{approval.Denied, approval.Expired, approval.Withdrawn, approval.Superseded, approval.Deleted, "", "other"} {
+	for _, o := range []approval.Outcome{approval.OutcomeDenied, approval.OutcomeExpired, approval.OutcomeWithdrawn, approval.OutcomeSuperseded, approval.OutcomeDeleted, "", "other"} {
 		err := in.Settle(t.Context(), q.ID, o, store.Fence{})
 		if !errors.Is(err, approval.ErrInvalid) || !strings.Contains(err.Error(), q.ID) || !strings.Contains(err.Error(), fmt.Sprintf("%q", o)) {
 			t.Errorf("settled as %q: %v", o, err)
 		}
 	}
-	for _, o := range []approval.Outcome{approval.Ran, approval.Failed, approval.Denied, approval.Unknown, approval.Allowed, approval.Expired, "", "other"} {
+	for _, o := range []approval.Outcome{approval.OutcomeRan, approval.OutcomeFailed, approval.OutcomeDenied, approval.OutcomeUnknown, approval.OutcomeAllowed, approval.OutcomeExpired, "", "other"} {
 		if err := in.Withdraw(t.Context(), q.ID, o, "", store.Fence{}); !errors.Is(err, approval.ErrInvalid) {
 			t.Errorf("withdrawn as %q: %v", o, err)
 		}
 	}
-	for _, o := range []approval.Outcome{approval.Expired, approval.Withdrawn, approval.Superseded, approval.Deleted, "", "other"} {
+	for _, o := range []approval.Outcome{approval.OutcomeExpired, approval.OutcomeWithdrawn, approval.OutcomeSuperseded, approval.OutcomeDeleted, "", "other"} {
 		if err := in.End(t.Context(), q.ID, o, store.Fence{}); !errors.Is(err, approval.ErrInvalid) {
 			t.Errorf("ended as %q: %v", o, err)
 		}
 	}
-	if now, err := in.Get(t.Context(), q.ID); err != nil || now.State != approval.Released {
+	if now, err := in.Get(t.Context(), q.ID); err != nil || now.State != approval.StateReleased {
 		t.Errorf("the question is %s, %v", now.State, err)
 	}
 }

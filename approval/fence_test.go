@@ -64,7 +64,7 @@ func TestDecisionOfUnseenInput(t *testing.T) {
 				t.Errorf("digest %q: %v", digest, err)
 			}
 		}
-		if got, err := in.Get(t.Context(), q.ID); err != nil || got.State != approval.Open {
+		if got, err := in.Get(t.Context(), q.ID); err != nil || got.State != approval.StateOpen {
 			t.Errorf("the question is %s, %v", got.State, err)
 		}
 		decide(allow)(t, in, q)

@@ -461,7 +461,7 @@ func (g *Gate) giveUp(ctx context.Context, q Question, deferrable bool) (permiss
 		case err != nil:
 			g.undefer()
 			return permission.Decision{}, err
-		case now.State == Open:
+		case now.State == StateOpen:
 			return permission.Decision{}, errDeferred
 		}
 		g.undefer() // decided at the last moment
@@ -515,21 +515,21 @@ func (g *Gate) leave(ctx context.Context, q *Question) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)
 	defer cancel()
-	err := g.inbox.Withdraw(ctx, idOf(g.conversation, q.ToolUseID), Withdrawn, "", g.fence)
+	err := g.inbox.Withdraw(ctx, idOf(g.conversation, q.ToolUseID), OutcomeWithdrawn, "", g.fence)
 	if errors.Is(err, store.ErrNotFound) { // but it may be on its way
-		err = g.inbox.bury(ctx, *q, Unknown, g.fence)
+		err = g.inbox.bury(ctx, *q, OutcomeUnknown, g.fence)
 	}
 	return errors.Join(cause, err)
 }
 
 // ran is the hook after a call that ran.
 func (g *Gate) ran(ctx context.Context, in *hook.PostToolUseInput) (*hook.PostToolUseOutput, error) {
-	return nil, g.settle(ctx, in.ToolUseID, Ran)
+	return nil, g.settle(ctx, in.ToolUseID, OutcomeRan)
 }
 
 // failed is the hook after a call that failed.
 func (g *Gate) failed(ctx context.Context, in *hook.PostToolUseFailureInput) (*hook.ContextOutput, error) {
-	return nil, g.settle(ctx, in.ToolUseID, Failed)
+	return nil, g.settle(ctx, in.ToolUseID, OutcomeFailed)
 }
 
 // settle records how a call ended, if a gate released it.

@@ -98,15 +98,15 @@ func TestGateDecidedInTime(t *testing.T) {
 		ran     bool
 		outcome approval.Outcome
 	}{
-		"allowed": {allow, true, approval.Ran},
-		"denied":  {deny, false, approval.Denied},
+		"allowed": {allow, true, approval.OutcomeRan},
+		"denied":  {deny, false, approval.OutcomeDenied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := guard(t, store.Memory(), approval.Options{}, claudetest.UseTools(call("toolu_1")), claudetest.Say("Done."))
 				defer g.Close()
 				results := g.start()
-				g.want(approval.Open, "")
+				g.want(approval.StateOpen, "")
 				if len(results) > 0 {
 					t.Fatal("the turn ended before anybody decided")
 				}
@@ -118,7 +118,7 @@ func TestGateDecidedInTime(t *testing.T) {
 				if use := g.cli.Recording().Tool(t, "Bash"); use.Ran != c.ran {
 					t.Errorf("ran: %v", use.Ran)
 				}
-				g.want(approval.Settled, c.outcome)
+				g.want(approval.StateSettled, c.outcome)
 			})
 		})
 	}
@@ -142,7 +142,7 @@ func TestGateStructuredAnswer(t *testing.T) {
 					t.Errorf("a person is asked about %s", q.Tool)
 				}
 				for done := false; !done; {
-					for q, err := range g.inbox.List(t.Context(), approval.Filter{States: []approval.State{approval.Open}}) {
+					for q, err := range g.inbox.List(t.Context(), approval.Filter{States: []approval.State{approval.StateOpen}}) {
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -203,7 +203,7 @@ func TestGateDefers(t *testing.T) {
 			t.Errorf("deferred %s after %v", r.DeferredToolUse.ID, waited)
 		}
 		q := g.only()
-		if id, ok := g.gate.Deferred(); !ok || id != q.ID || !q.Deferred || q.State != approval.Open {
+		if id, ok := g.gate.Deferred(); !ok || id != q.ID || !q.Deferred || q.State != approval.StateOpen {
 			t.Errorf("deferred %q %v: %+v", id, ok, q)
 		}
 		if err := errors.Join(g.gate.Park(t.Context()), g.Close()); err != nil {
@@ -218,7 +218,7 @@ func TestGateDefers(t *testing.T) {
 			t.Errorf("result %q", r.Text)
 		}
 		g.cli.Recording().WantRan(t, "Bash")
-		g.want(approval.Settled, approval.Ran)
+		g.want(approval.StateSettled, approval.OutcomeRan)
 		g.Close()
 
 		// And if it is asked about once more, it does not run again.
@@ -244,10 +244,10 @@ func TestGateOutcomeUnknown(t *testing.T) {
 			<-g.start()
 			if repeatable {
 				g.cli.Recording().WantRan(t, "Bash")
-				g.want(approval.Settled, approval.Ran)
+				g.want(approval.StateSettled, approval.OutcomeRan)
 			} else {
 				g.cli.Recording().WantDenied(t, "Bash", "not known whether it ran")
-				g.want(approval.Settled, approval.Unknown)
+				g.want(approval.StateSettled, approval.OutcomeUnknown)
 			}
 		})
 	}
@@ -289,7 +289,7 @@ func TestGateDoesNotDeferBeforeAQueuedPrompt(t *testing.T) {
 			t.Errorf("deferred before a queued prompt")
 		}
 		g.cli.Recording().WantDenied(t, "Bash", "not refused")
-		g.want(approval.Gone, approval.Expired)
+		g.want(approval.StateGone, approval.OutcomeExpired)
 	})
 }
 
@@ -310,7 +310,7 @@ func TestGateOfSubagents(t *testing.T) {
 		if r := <-results; r.DeferredToolUse != nil || r.Text != "Done." {
 			t.Errorf("result %q, deferred %v", r.Text, r.DeferredToolUse != nil)
 		}
-		g.want(approval.Gone, approval.Expired)
+		g.want(approval.StateGone, approval.OutcomeExpired)
 	})
 }
 
@@ -326,7 +326,7 @@ func TestGateParked(t *testing.T) {
 			t.Errorf("parked after %v, deferred %v", time.Since(begin), r.DeferredToolUse != nil)
 		}
 		g.Close()
-		if q := g.only(); q.State != approval.Open || !q.Deferred {
+		if q := g.only(); q.State != approval.StateOpen || !q.Deferred {
 			t.Errorf("parked: %+v", q)
 		}
 	})
@@ -344,7 +344,7 @@ func TestGateInterrupted(t *testing.T) {
 		}
 		<-results
 		synctest.Wait()
-		g.want(approval.Gone, approval.Withdrawn)
+		g.want(approval.StateGone, approval.OutcomeWithdrawn)
 		if _, err := g.inbox.Decide(t.Context(), q.ID, allow(q, "ada")); !errors.Is(err, approval.ErrGone) {
 			t.Errorf("decided after the interrupt: %v", err)
 		}
@@ -363,7 +363,7 @@ func TestGateClosed(t *testing.T) {
 		synctest.Wait()
 		g.Close()
 		synctest.Wait()
-		g.want(approval.Open, "")
+		g.want(approval.StateOpen, "")
 	})
 }
 
@@ -384,7 +384,7 @@ func TestGateNeeds(t *testing.T) {
 		<-results
 		g.cli.Recording().WantRan(t, "Read")
 		g.cli.Recording().WantRan(t, "Bash")
-		g.want(approval.Settled, approval.Ran)
+		g.want(approval.StateSettled, approval.OutcomeRan)
 	})
 }
 
@@ -465,7 +465,7 @@ func TestGateOfPlans(t *testing.T) {
 		decide(allow)(t, g.inbox, g.only())
 		<-results
 		g.cli.Recording().WantRan(t, "ExitPlanMode")
-		g.want(approval.Settled, approval.Ran)
+		g.want(approval.StateSettled, approval.OutcomeRan)
 	})
 }
 
@@ -487,7 +487,7 @@ func TestGateOfPlansSetsMode(t *testing.T) {
 		if r := <-results; r.Text != "Done." {
 			t.Errorf("the turn ended with %q", r.Text)
 		}
-		g.want(approval.Settled, approval.Ran) // of the plan, and nothing was asked about the edit
+		g.want(approval.StateSettled, approval.OutcomeRan) // of the plan, and nothing was asked about the edit
 	})
 }
 
@@ -515,7 +515,7 @@ func TestGateBehindAGuard(t *testing.T) {
 			t.Errorf("the turn ended with %q", r.Text)
 		}
 		g.cli.Recording().WantDenied(t, "Bash", "keep off")
-		if q := g.only(); q.Outcome != approval.Ran {
+		if q := g.only(); q.Outcome != approval.OutcomeRan {
 			t.Errorf("the other call: %s", q.Outcome)
 		}
 	})
@@ -547,7 +547,7 @@ func TestGateOverruled(t *testing.T) {
 		if _, deferred := g.gate.Deferred(); deferred {
 			t.Error("the call counts as deferred")
 		}
-		if q := g.only(); q.Outcome != approval.Denied {
+		if q := g.only(); q.Outcome != approval.OutcomeDenied {
 			t.Errorf("the question is %s %s", q.State, q.Outcome)
 		}
 		if v, err := g.inbox.Release(t.Context(), q.ID, store.Fence{}); err != nil || v.Decision.Behavior() != permission.BehaviorDeny {

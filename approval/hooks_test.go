@@ -67,7 +67,7 @@ func (h *hooked) before(input string, answer func(approval.Question, string) app
 		out <- fmt.Sprintf("%s %v", text, err)
 	}()
 	synctest.Wait()
-	for _, q := range h.all(approval.Filter{States: []approval.State{approval.Open}}) {
+	for _, q := range h.all(approval.Filter{States: []approval.State{approval.StateOpen}}) {
 		if answer != nil {
 			if _, err := h.inbox.Decide(h.t.Context(), q.ID, answer(q, "ada")); err != nil {
 				h.t.Error(err)
@@ -141,7 +141,7 @@ func TestGateQuestion(t *testing.T) {
 		// The permission callback is not told where the CLI works.
 		go h.opts.CanUseTool(t.Context(), &permission.Request{ToolName: "Write", ToolUseID: "toolu_2", AgentID: "agent-1", Reason: "rules ask", Input: json.RawMessage(`{"file_path":"a","content":"three\n"}`)})
 		synctest.Wait()
-		q = h.all(approval.Filter{States: []approval.State{approval.Open}})[0]
+		q = h.all(approval.Filter{States: []approval.State{approval.StateOpen}})[0]
 		if q.Cwd != h.opts.Cwd || !strings.Contains(q.Diff, "-one\n+three") || q.Agent != "agent-1" || q.Request().AgentID != "agent-1" || q.Reason != "rules ask" || !q.HoldsProcess ||
 			q.Deadline.Sub(q.Asked) != time.Minute || !slices.Equal(q.Deciders, []string{"ada"}) || q.Repeatable {
 			t.Errorf("asked %+v", q)
@@ -174,7 +174,7 @@ func TestGateWithoutSession(t *testing.T) {
 		if out := h.before(makeCall, nil); !strings.Contains(out, `"deny"`) || !strings.Contains(out, "not refused") {
 			t.Errorf("%s", out)
 		}
-		h.want("toolu_1", approval.Gone, approval.Expired)
+		h.want("toolu_1", approval.StateGone, approval.OutcomeExpired)
 		if id, ok := h.gate.Deferred(); ok {
 			t.Errorf("deferred %s", id)
 		}
@@ -213,7 +213,7 @@ func TestGateTellsTheCLI(t *testing.T) {
 					got <- d
 				}()
 				synctest.Wait()
-				q := h.all(approval.Filter{States: []approval.State{approval.Open}})[0]
+				q := h.all(approval.Filter{States: []approval.State{approval.StateOpen}})[0]
 				if _, err := h.inbox.Decide(t.Context(), q.ID, approval.Answer{Decision: c.d, By: "ada", Digest: q.Digest}); err != nil {
 					t.Fatal(err)
 				}
@@ -231,7 +231,7 @@ func TestGateTellsTheCLI(t *testing.T) {
 // The hooks after a call record how it ended; calls that no person was asked about
 // have no question. An error of the store is not swallowed.
 func TestGateNotesTheEnd(t *testing.T) {
-	for event, o := range map[hook.Event]approval.Outcome{hook.EventPostToolUse: approval.Ran, hook.EventPostToolUseFailure: approval.Failed} {
+	for event, o := range map[hook.Event]approval.Outcome{hook.EventPostToolUse: approval.OutcomeRan, hook.EventPostToolUseFailure: approval.OutcomeFailed} {
 		t.Run(string(event), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := hookUp(t, approval.Options{})
@@ -249,7 +249,7 @@ func TestGateNotesTheEnd(t *testing.T) {
 				if _, err := h.call(event, makeCall); err != nil {
 					t.Error(err)
 				}
-				h.want("toolu_1", approval.Settled, o)
+				h.want("toolu_1", approval.StateSettled, o)
 				h.rest()
 				// It has ended: the same id is not let through without a question.
 				d, err := h.opts.CanUseTool(t.Context(), &permission.Request{ToolName: "Bash", ToolUseID: "toolu_1", Input: json.RawMessage(`{"command":"make"}`)})
@@ -285,7 +285,7 @@ func TestSettleRest(t *testing.T) {
 		go h.opts.OnElicitation(t.Context(), &control.Elicitation{ServerName: "eli", Message: "Name?"})
 		synctest.Wait() // is not a call
 		h.db.at, h.db.happen = 0, nil
-		ended := map[string]approval.Outcome{"toolu_1": approval.Ran, "toolu_3": approval.Ran, "toolu_4": approval.Ran, "toolu_7": approval.Ran}
+		ended := map[string]approval.Outcome{"toolu_1": approval.OutcomeRan, "toolu_3": approval.OutcomeRan, "toolu_4": approval.OutcomeRan, "toolu_7": approval.OutcomeRan}
 		calls := 0
 		outcomes := func() (map[string]approval.Outcome, error) { calls++; return ended, nil }
 		// A change that the store refuses is retried by the next one.
@@ -300,17 +300,17 @@ func TestSettleRest(t *testing.T) {
 		if len(h.db.fences) != 1 || h.db.fences[0] != h.fence {
 			t.Errorf("changed under %+v", h.db.fences)
 		}
-		h.want("toolu_1", approval.Settled, approval.Ran)
-		h.want("toolu_2", approval.Released, "")
-		h.want("toolu_3", approval.Settled, approval.Denied)
-		h.want("toolu_4", approval.Released, "")
-		ended = map[string]approval.Outcome{"toolu_2": approval.Unknown}
+		h.want("toolu_1", approval.StateSettled, approval.OutcomeRan)
+		h.want("toolu_2", approval.StateReleased, "")
+		h.want("toolu_3", approval.StateSettled, approval.OutcomeDenied)
+		h.want("toolu_4", approval.StateReleased, "")
+		ended = map[string]approval.Outcome{"toolu_2": approval.OutcomeUnknown}
 		for range 2 {
 			if err := h.gate.SettleRest(t.Context(), outcomes); err != nil {
 				t.Fatal(err)
 			}
 		}
-		h.want("toolu_2", approval.Settled, approval.Unknown)
+		h.want("toolu_2", approval.StateSettled, approval.OutcomeUnknown)
 		if calls != 3 {
 			t.Errorf("the transcript was read %d times, want 3", calls)
 		}
@@ -335,8 +335,8 @@ func TestGateBatch(t *testing.T) {
 		if _, err := h.call(hook.EventPostToolBatch, batch); err != nil {
 			t.Fatal(err)
 		}
-		h.want("toolu_1", approval.Settled, approval.Denied)
-		h.want("toolu_2", approval.Settled, approval.Ran)
+		h.want("toolu_1", approval.StateSettled, approval.OutcomeDenied)
+		h.want("toolu_2", approval.StateSettled, approval.OutcomeRan)
 		if len(h.db.fences) != 1 || h.db.fences[0] != h.fence {
 			t.Errorf("changed under %+v", h.db.fences)
 		}
@@ -366,7 +366,7 @@ func TestGateOverruledDeferral(t *testing.T) {
 		if id, ok := g.gate.Deferred(); ok {
 			t.Errorf("%s counts as deferred", id)
 		}
-		g.want(approval.Gone, approval.Withdrawn)
+		g.want(approval.StateGone, approval.OutcomeWithdrawn)
 	})
 }
 
@@ -530,9 +530,9 @@ func TestErrorTexts(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))
 	for want, err := range map[string]error{
 		"claude: approval: ada decided question 7f at 2026-01-02T02:04:05Z": &approval.DecidedError{ID: "7f", By: "ada", At: at},
-		"claude: approval: question 7f was replaced by 80":                  &approval.GoneError{ID: "7f", Outcome: approval.Superseded, Successor: "80"},
-		"claude: approval: question 7f can no longer be decided: expired":   &approval.GoneError{ID: "7f", Outcome: approval.Expired},
-		"claude: approval: question 7f is released and cannot become gone":  &approval.StateError{ID: "7f", State: approval.Released, Want: approval.Gone},
+		"claude: approval: question 7f was replaced by 80":                  &approval.GoneError{ID: "7f", Outcome: approval.OutcomeSuperseded, Successor: "80"},
+		"claude: approval: question 7f can no longer be decided: expired":   &approval.GoneError{ID: "7f", Outcome: approval.OutcomeExpired},
+		"claude: approval: question 7f is released and cannot become gone":  &approval.StateError{ID: "7f", State: approval.StateReleased, Want: approval.StateGone},
 		`claude: approval: question "7f": not found`:                        notFound(t),
 		"claude: approval: invalid: the question has no tool use id":        asking(t, func(q *approval.Question) { q.ToolUseID = "" }),
 		"claude: approval: invalid: the question has no conversation":       asking(t, func(q *approval.Question) { q.Conversation = "" }),

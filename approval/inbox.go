@@ -95,7 +95,7 @@ func (qs *Questions) ask(ctx context.Context, q Question, a *Answer, f store.Fen
 // bury leaves a tombstone for a question whose write has failed: the store may have it, or
 // get it late, and then a person would decide about a call that is over.
 func (qs *Questions) bury(ctx context.Context, q Question, o Outcome, f store.Fence) error {
-	q, err := qs.create(ctx, q, f, func(q *Question, now time.Time) { q.end(Withdrawn, now) })
+	q, err := qs.create(ctx, q, f, func(q *Question, now time.Time) { q.end(OutcomeWithdrawn, now) })
 	if err == nil && !q.State.over() {
 		err = qs.End(ctx, q.ID, o, f)
 	}
@@ -112,7 +112,7 @@ func (qs *Questions) create(ctx context.Context, q Question, f store.Fence, begi
 		return Question{}, err
 	}
 	q.ID, q.Digest = idOf(q.Conversation, q.ToolUseID), Digest(q.Input)
-	q.State, q.Asked, q.Deadline = Open, now, time.Time{}
+	q.State, q.Asked, q.Deadline = StateOpen, now, time.Time{}
 	if q.Lifetime > 0 {
 		q.Deadline = now.Add(q.Lifetime)
 	}
@@ -208,14 +208,14 @@ func (qs *Questions) Decide(ctx context.Context, id string, a Answer) (Question,
 			return about(id, ErrForbidden)
 		case q.Digest != a.Digest:
 			return about(id, ErrChanged)
-		case q.State == Gone:
+		case q.State == StateGone:
 			return &GoneError{ID: id, Outcome: q.Outcome, Successor: q.Successor}
 		case q.Answer != nil && q.Answer.same(&a):
 			return errUnchanged
 		case q.Answer != nil:
 			return &DecidedError{ID: id, By: q.Answer.By, At: q.Answer.At, Answer: *q.Answer}
-		case q.State != Open:
-			return &StateError{ID: id, State: q.State, Want: Decided}
+		case q.State != StateOpen:
+			return &StateError{ID: id, State: q.State, Want: StateDecided}
 		}
 		q.take(a, now)
 		return nil
@@ -225,13 +225,13 @@ func (qs *Questions) Decide(ctx context.Context, id string, a Answer) (Question,
 // take takes an answer.
 func (q *Question) take(a Answer, now time.Time) {
 	a.At = now
-	q.State, q.Answer = Decided, &a
+	q.State, q.Answer = StateDecided, &a
 }
 
 // decideByRule decides an open question by a rule.
 func (qs *Questions) decideByRule(ctx context.Context, id string, a Answer, f store.Fence) error {
 	_, err := qs.change(ctx, id, f, func(q *Question, now time.Time) error {
-		if q.State != Open {
+		if q.State != StateOpen {
 			return errUnchanged
 		}
 		q.take(a, now)
@@ -297,7 +297,7 @@ type version struct {
 }
 
 // mayExpire reports whether time alone can end the question.
-func (v *version) mayExpire() bool { return v.State == Open && !v.Deadline.IsZero() }
+func (v *version) mayExpire() bool { return v.State == StateOpen && !v.Deadline.IsZero() }
 
 func (qs *Questions) load(ctx context.Context, id string) (version, error) {
 	if !isID(id) {
@@ -354,7 +354,7 @@ func (qs *Questions) read(ctx context.Context, r store.Record) (version, error) 
 	if err != nil || !v.expired(now) {
 		return v, err
 	}
-	v.end(Expired, now)
+	v.end(OutcomeExpired, now)
 	v.revision, err = qs.put(ctx, &v.Question, v.revision, store.Fence{})
 	if errors.Is(err, store.ErrConflict) {
 		return qs.load(ctx, v.ID) // another process was faster
@@ -415,7 +415,7 @@ func (qs *Questions) put(ctx context.Context, q *Question, revision int64, f sto
 	return next, nil
 }
 
-// Erase ends the questions of a deleted conversation with the outcome [Deleted],
+// Erase ends the questions of a deleted conversation with the outcome [OutcomeDeleted],
 // and removes the contents of all its questions, their answers and the rules of
 // the conversation. A tombstone of each question stays, so that a late decision
 // gets [ErrGone]; [Questions.Forget] removes that too. Erase is idempotent. With
@@ -435,7 +435,7 @@ func (qs *Questions) Erase(ctx context.Context, conversation string, f store.Fen
 				return errUnchanged
 			}
 			if !q.State.over() {
-				q.end(Deleted, now)
+				q.end(OutcomeDeleted, now)
 			}
 			*q = Question{
 				ID: q.ID, Conversation: q.Conversation, Tool: q.Tool, ToolUseID: q.ToolUseID, Input: json.RawMessage(erased), Digest: q.Digest, Deciders: q.Deciders,

@@ -51,7 +51,7 @@ func TestDecideOnce(t *testing.T) {
 	stores(t, func(t *testing.T, r store.Records) {
 		in := approval.NewQuestions(r, "p")
 		q := ask(t, in, question("toolu_1"))
-		if q.State != approval.Open || q.ID == "" || q.Digest != approval.Digest(q.Input) || q.Asked.IsZero() {
+		if q.State != approval.StateOpen || q.ID == "" || q.Digest != approval.Digest(q.Input) || q.Asked.IsZero() {
 			t.Fatalf("asked: %+v", q)
 		}
 		var wg sync.WaitGroup
@@ -64,7 +64,7 @@ func TestDecideOnce(t *testing.T) {
 		}
 		wg.Wait()
 		got, err := in.Get(t.Context(), q.ID)
-		if err != nil || got.State != approval.Decided {
+		if err != nil || got.State != approval.StateDecided {
 			t.Fatalf("decided: %+v, %v", got, err)
 		}
 		for i, err := range errs {
@@ -90,7 +90,7 @@ func TestDecideAgain(t *testing.T) {
 	if _, err := in.Release(t.Context(), q.ID, store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := in.Decide(t.Context(), q.ID, allow(q, "ada")); err != nil || got.State != approval.Released {
+	if got, err := in.Decide(t.Context(), q.ID, allow(q, "ada")); err != nil || got.State != approval.StateReleased {
 		t.Errorf("repeated after the release: %v, %v", got.State, err)
 	}
 }
@@ -120,7 +120,7 @@ func TestBadDecisions(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
-	if got, _ := in.Get(t.Context(), q.ID); got.State != approval.Open {
+	if got, _ := in.Get(t.Context(), q.ID); got.State != approval.StateOpen {
 		t.Errorf("the question is %s", got.State)
 	}
 }
@@ -176,7 +176,7 @@ func TestAskAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		again := ask(t, approval.NewQuestions(r, "p"), question("toolu_1"))
-		if again.ID != q.ID || again.State != approval.Decided || again.Answer.By != "ada" || string(again.Input) != string(q.Input) {
+		if again.ID != q.ID || again.State != approval.StateDecided || again.Answer.By != "ada" || string(again.Input) != string(q.Input) {
 			t.Errorf("asked again: %+v", again)
 		}
 		other := question("toolu_1")
@@ -186,7 +186,7 @@ func TestAskAgain(t *testing.T) {
 		}
 		elsewhere := question("toolu_1")
 		elsewhere.Conversation = "user-43"
-		if e := ask(t, approval.NewQuestions(r, "p"), elsewhere); e.ID == q.ID || e.State != approval.Open {
+		if e := ask(t, approval.NewQuestions(r, "p"), elsewhere); e.ID == q.ID || e.State != approval.StateOpen {
 			t.Errorf("the same id of a call in another conversation: %+v", e)
 		}
 	})
@@ -201,19 +201,19 @@ func TestRelease(t *testing.T) {
 		state   approval.State
 		outcome approval.Outcome
 	}{
-		"open":                {func(*testing.T, *approval.Questions, approval.Question) {}, "", "", approval.Open, ""},
-		"allowed":             {decide(allow), permission.BehaviorAllow, "", approval.Released, ""},
-		"denied":              {decide(deny), permission.BehaviorDeny, "not today", approval.Settled, approval.Denied},
-		"denied, asked again": {steps(decide(deny), release), permission.BehaviorDeny, "not today", approval.Settled, approval.Denied},
-		"started before":      {steps(decide(allow), release), permission.BehaviorDeny, "not known whether it ran", approval.Settled, approval.Unknown},
+		"open":                {func(*testing.T, *approval.Questions, approval.Question) {}, "", "", approval.StateOpen, ""},
+		"allowed":             {decide(allow), permission.BehaviorAllow, "", approval.StateReleased, ""},
+		"denied":              {decide(deny), permission.BehaviorDeny, "not today", approval.StateSettled, approval.OutcomeDenied},
+		"denied, asked again": {steps(decide(deny), release), permission.BehaviorDeny, "not today", approval.StateSettled, approval.OutcomeDenied},
+		"started before":      {steps(decide(allow), release), permission.BehaviorDeny, "not known whether it ran", approval.StateSettled, approval.OutcomeUnknown},
 		"started before, asked twice": {
-			steps(decide(allow), release, release), permission.BehaviorDeny, "not known whether it ran", approval.Settled, approval.Unknown,
+			steps(decide(allow), release, release), permission.BehaviorDeny, "not known whether it ran", approval.StateSettled, approval.OutcomeUnknown,
 		},
-		"ran":       {steps(decide(allow), release, settle(approval.Ran)), permission.BehaviorDeny, ended, approval.Settled, approval.Ran},
-		"failed":    {steps(decide(allow), release, settle(approval.Failed)), permission.BehaviorDeny, ended, approval.Settled, approval.Failed},
-		"withdrawn": {withdraw(approval.Withdrawn), permission.BehaviorDeny, "withdrawn", approval.Gone, approval.Withdrawn},
+		"ran":       {steps(decide(allow), release, settle(approval.OutcomeRan)), permission.BehaviorDeny, ended, approval.StateSettled, approval.OutcomeRan},
+		"failed":    {steps(decide(allow), release, settle(approval.OutcomeFailed)), permission.BehaviorDeny, ended, approval.StateSettled, approval.OutcomeFailed},
+		"withdrawn": {withdraw(approval.OutcomeWithdrawn), permission.BehaviorDeny, "withdrawn", approval.StateGone, approval.OutcomeWithdrawn},
 		"decided, then withdrawn": {
-			steps(decide(allow), withdraw(approval.Deleted)), permission.BehaviorDeny, "deleted", approval.Gone, approval.Deleted,
+			steps(decide(allow), withdraw(approval.OutcomeDeleted)), permission.BehaviorDeny, "deleted", approval.StateGone, approval.OutcomeDeleted,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -350,7 +350,7 @@ func TestReleaseIsFenced(t *testing.T) {
 		if _, err := in.Ask(t.Context(), question("toolu_2"), old.Fence); !errors.Is(err, store.ErrLeaseLost) {
 			t.Errorf("asked by a lost owner: %v", err)
 		}
-		if got, _ := in.Get(t.Context(), q.ID); got.State != approval.Decided {
+		if got, _ := in.Get(t.Context(), q.ID); got.State != approval.StateDecided {
 			t.Errorf("the question is %s", got.State)
 		}
 	})
@@ -359,27 +359,27 @@ func TestReleaseIsFenced(t *testing.T) {
 func TestSettle(t *testing.T) {
 	in := approval.NewQuestions(store.Memory(), "p")
 	q := ask(t, in, question("toolu_1"))
-	if _, ok := errors.AsType[*approval.StateError](in.Settle(t.Context(), q.ID, approval.Ran, store.Fence{})); !ok {
+	if _, ok := errors.AsType[*approval.StateError](in.Settle(t.Context(), q.ID, approval.OutcomeRan, store.Fence{})); !ok {
 		t.Error("settled an open question")
 	}
 	decide(allow)(t, in, q)
 	release(t, in, q)
-	if _, ok := errors.AsType[*approval.StateError](in.Withdraw(t.Context(), q.ID, approval.Withdrawn, "", store.Fence{})); !ok {
+	if _, ok := errors.AsType[*approval.StateError](in.Withdraw(t.Context(), q.ID, approval.OutcomeWithdrawn, "", store.Fence{})); !ok {
 		t.Error("withdrew a call that may be running")
 	}
-	if err := in.Settle(t.Context(), q.ID, approval.Denied, store.Fence{}); !errors.Is(err, approval.ErrInvalid) {
+	if err := in.Settle(t.Context(), q.ID, approval.OutcomeDenied, store.Fence{}); !errors.Is(err, approval.ErrInvalid) {
 		t.Errorf("settled as denied: %v", err)
 	}
-	settle(approval.Unknown)(t, in, q)
-	settle(approval.Ran)(t, in, q) // its result was found
-	settle(approval.Ran)(t, in, q)
-	if _, ok := errors.AsType[*approval.StateError](in.Settle(t.Context(), q.ID, approval.Failed, store.Fence{})); !ok {
+	settle(approval.OutcomeUnknown)(t, in, q)
+	settle(approval.OutcomeRan)(t, in, q) // its result was found
+	settle(approval.OutcomeRan)(t, in, q)
+	if _, ok := errors.AsType[*approval.StateError](in.Settle(t.Context(), q.ID, approval.OutcomeFailed, store.Fence{})); !ok {
 		t.Error("a call that ran has failed afterwards")
 	}
-	if err := in.Withdraw(t.Context(), q.ID, approval.Withdrawn, "", store.Fence{}); err != nil {
+	if err := in.Withdraw(t.Context(), q.ID, approval.OutcomeWithdrawn, "", store.Fence{}); err != nil {
 		t.Errorf("withdrew what is over: %v", err)
 	}
-	if got, _ := in.Get(t.Context(), q.ID); got.Outcome != approval.Ran || got.Ended.IsZero() {
+	if got, _ := in.Get(t.Context(), q.ID); got.Outcome != approval.OutcomeRan || got.Ended.IsZero() {
 		t.Errorf("%s at %v", got.Outcome, got.Ended)
 	}
 }
@@ -387,12 +387,12 @@ func TestSettle(t *testing.T) {
 func TestSuperseded(t *testing.T) {
 	in := approval.NewQuestions(store.Memory(), "p")
 	q, next := ask(t, in, question("toolu_1")), ask(t, in, question("toolu_2"))
-	if err := in.Withdraw(t.Context(), q.ID, approval.Superseded, next.ID, store.Fence{}); err != nil {
+	if err := in.Withdraw(t.Context(), q.ID, approval.OutcomeSuperseded, next.ID, store.Fence{}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := in.Decide(t.Context(), q.ID, allow(q, "ada"))
 	gone, ok := errors.AsType[*approval.GoneError](err)
-	if !ok || !errors.Is(err, approval.ErrGone) || gone.Successor != next.ID || gone.Outcome != approval.Superseded {
+	if !ok || !errors.Is(err, approval.ErrGone) || gone.Successor != next.ID || gone.Outcome != approval.OutcomeSuperseded {
 		t.Errorf("%v", err)
 	}
 }
@@ -404,12 +404,12 @@ func TestExpiry(t *testing.T) {
 		asked.Lifetime = time.Hour
 		q := ask(t, in, asked)
 		<-time.After(time.Hour - time.Nanosecond)
-		if got, err := in.Get(t.Context(), q.ID); err != nil || got.State != approval.Open {
+		if got, err := in.Get(t.Context(), q.ID); err != nil || got.State != approval.StateOpen {
 			t.Errorf("before the deadline: %s, %v", got.State, err)
 		}
 		<-time.After(time.Nanosecond)
 		_, err := in.Decide(t.Context(), q.ID, allow(q, "ada"))
-		if gone, ok := errors.AsType[*approval.GoneError](err); !ok || gone.Outcome != approval.Expired {
+		if gone, ok := errors.AsType[*approval.GoneError](err); !ok || gone.Outcome != approval.OutcomeExpired {
 			t.Errorf("at the deadline: %v", err)
 		}
 		v, err := in.Release(t.Context(), q.ID, store.Fence{})
@@ -452,12 +452,12 @@ func TestLifetimeByTheStoresClock(t *testing.T) {
 				t.Errorf("a store that is %v ahead: the deadline is %v, want %v", ahead, q.Deadline, want)
 			}
 			<-time.After(time.Hour - time.Nanosecond)
-			if got, err := in.Get(t.Context(), q.ID); err != nil || got.State != approval.Open {
+			if got, err := in.Get(t.Context(), q.ID); err != nil || got.State != approval.StateOpen {
 				t.Errorf("before the deadline: %s, %v", got.State, err)
 			}
 			<-time.After(time.Nanosecond)
 			_, err := in.Decide(t.Context(), q.ID, allow(q, "ada"))
-			if gone, ok := errors.AsType[*approval.GoneError](err); !ok || gone.Outcome != approval.Expired {
+			if gone, ok := errors.AsType[*approval.GoneError](err); !ok || gone.Outcome != approval.OutcomeExpired {
 				t.Errorf("at the deadline: %v", err)
 			}
 		})
@@ -480,7 +480,7 @@ func TestListAndForget(t *testing.T) {
 			{approval.Filter{}, "toolu_1 toolu_2 toolu_3"},
 			{approval.Filter{Conversation: "user-42"}, "toolu_1 toolu_2"},
 			{approval.Filter{States: approval.Waiting()}, "toolu_1 toolu_3"},
-			{approval.Filter{States: []approval.State{approval.Settled}}, "toolu_2"},
+			{approval.Filter{States: []approval.State{approval.StateSettled}}, "toolu_2"},
 			{approval.Filter{Decider: "bob"}, "toolu_1 toolu_2"},
 			{approval.Filter{Decider: "ada", States: approval.Waiting()}, "toolu_1 toolu_3"},
 		} {
@@ -525,7 +525,7 @@ func TestWatch(t *testing.T) {
 		var end error
 		go func() {
 			defer close(seen)
-			for q, err := range in.Watch(ctx, approval.Filter{States: []approval.State{approval.Open}}) {
+			for q, err := range in.Watch(ctx, approval.Filter{States: []approval.State{approval.StateOpen}}) {
 				if err != nil {
 					end = err
 					return
@@ -576,8 +576,8 @@ func TestWatchForTheEnd(t *testing.T) {
 		asked.Lifetime = time.Minute
 		ask(t, in, asked)
 		begin := time.Now()
-		for q, err := range in.Watch(t.Context(), approval.Filter{States: []approval.State{approval.Gone}}) {
-			if took := time.Since(begin); err != nil || q.Outcome != approval.Expired || took != time.Minute {
+		for q, err := range in.Watch(t.Context(), approval.Filter{States: []approval.State{approval.StateGone}}) {
+			if took := time.Since(begin); err != nil || q.Outcome != approval.OutcomeExpired || took != time.Minute {
 				t.Errorf("%s after %v, %v", q.Outcome, took, err)
 			}
 			return
@@ -619,7 +619,7 @@ func TestWatchReadsNothingTwice(t *testing.T) {
 		var seen []string
 		var end error
 		go func() {
-			for q, err := range in.Watch(ctx, approval.Filter{States: []approval.State{approval.Open}}) {
+			for q, err := range in.Watch(ctx, approval.Filter{States: []approval.State{approval.StateOpen}}) {
 				if err != nil {
 					end = err
 					return

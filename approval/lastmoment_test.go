@@ -37,10 +37,10 @@ func TestDecidedAtTheLastMoment(t *testing.T) {
 		decide step
 		want   approval.Outcome
 	}{
-		"deferred, allowed": {false, decide(allow), approval.Ran},
-		"deferred, denied":  {false, decide(deny), approval.Denied},
-		"given up, allowed": {true, decide(allow), approval.Ran},
-		"given up, denied":  {true, decide(deny), approval.Denied},
+		"deferred, allowed": {false, decide(allow), approval.OutcomeRan},
+		"deferred, denied":  {false, decide(deny), approval.OutcomeDenied},
+		"given up, allowed": {true, decide(allow), approval.OutcomeRan},
+		"given up, denied":  {true, decide(deny), approval.OutcomeDenied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -51,18 +51,18 @@ func TestLateDecisions(t *testing.T) {
 		message  string // of the denial
 		ada, bob string // parts of their errors
 	}{
-		"ran":               {steps(allowed, settle(approval.Ran)), approval.Ran, "This call ran before. It is not run a second time.", counts, first},
-		"failed":            {steps(allowed, settle(approval.Failed)), approval.Failed, "This call ran before. It is not run a second time.", counts, first},
-		"not observed":      {steps(allowed, settle(approval.Allowed)), approval.Allowed, "This call ran before. It is not run a second time.", counts, first},
-		"unknown":           {steps(allowed, settle(approval.Unknown)), approval.Unknown, "This call was allowed and started before, and then interrupted. It is not known whether it ran. Check its effects before you repeat it.", counts, first},
-		"denied":            {steps(decide(deny), release), approval.Denied, "not today", first, first},
-		"denied by a hook":  {steps(allowed, end(approval.Denied)), approval.Denied, "This call was allowed, and then denied by a hook. It did not run.", counts, first},
-		"expired":           {expire, approval.Expired, "Nobody decided about this call in time. It was not refused; ask again if it is still needed.", gone + "expired", gone + "expired"},
-		"withdrawn":         {withdraw(approval.Withdrawn), approval.Withdrawn, "The question about this call is over (withdrawn). Ask again if it is still needed.", gone + "withdrawn", gone + "withdrawn"},
-		"superseded":        {withdraw(approval.Superseded), approval.Superseded, "The question about this call is over (superseded). Ask again if it is still needed.", gone + "superseded", gone + "superseded"},
-		"erased":            {erase, approval.Deleted, "The question about this call is over (deleted). Ask again if it is still needed.", gone + "deleted", gone + "deleted"},
-		"decided too early": {steps(decide(allow), withdraw(approval.Withdrawn)), approval.Withdrawn, "The question about this call is over (withdrawn). Ask again if it is still needed.", gone + "withdrawn", gone + "withdrawn"},
-		"decided and lost":  {steps(decide(allow), end(approval.Unknown)), approval.Withdrawn, "The question about this call is over (withdrawn). Ask again if it is still needed.", gone + "withdrawn", gone + "withdrawn"},
+		"ran":               {steps(allowed, settle(approval.OutcomeRan)), approval.OutcomeRan, "This call ran before. It is not run a second time.", counts, first},
+		"failed":            {steps(allowed, settle(approval.OutcomeFailed)), approval.OutcomeFailed, "This call ran before. It is not run a second time.", counts, first},
+		"not observed":      {steps(allowed, settle(approval.OutcomeAllowed)), approval.OutcomeAllowed, "This call ran before. It is not run a second time.", counts, first},
+		"unknown":           {steps(allowed, settle(approval.OutcomeUnknown)), approval.OutcomeUnknown, "This call was allowed and started before, and then interrupted. It is not known whether it ran. Check its effects before you repeat it.", counts, first},
+		"denied":            {steps(decide(deny), release), approval.OutcomeDenied, "not today", first, first},
+		"denied by a hook":  {steps(allowed, end(approval.OutcomeDenied)), approval.OutcomeDenied, "This call was allowed, and then denied by a hook. It did not run.", counts, first},
+		"expired":           {expire, approval.OutcomeExpired, "Nobody decided about this call in time. It was not refused; ask again if it is still needed.", gone + "expired", gone + "expired"},
+		"withdrawn":         {withdraw(approval.OutcomeWithdrawn), approval.OutcomeWithdrawn, "The question about this call is over (withdrawn). Ask again if it is still needed.", gone + "withdrawn", gone + "withdrawn"},
+		"superseded":        {withdraw(approval.OutcomeSuperseded), approval.OutcomeSuperseded, "The question about this call is over (superseded). Ask again if it is still needed.", gone + "superseded", gone + "superseded"},
+		"erased":            {erase, approval.OutcomeDeleted, "The question about this call is over (deleted). Ask again if it is still needed.", gone + "deleted", gone + "deleted"},
+		"decided too early": {steps(decide(allow), withdraw(approval.OutcomeWithdrawn)), approval.OutcomeWithdrawn, "The question about this call is over (withdrawn). Ask again if it is still needed.", gone + "withdrawn", gone + "withdrawn"},
+		"decided and lost":  {steps(decide(allow), end(approval.OutcomeUnknown)), approval.OutcomeWithdrawn, "The question about this call is over (withdrawn). Ask again if it is still needed.", gone + "withdrawn", gone + "withdrawn"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestEveryKindHasItsDigest(t *testing.T) {
 			if _, err := in.Ask(t.Context(), asked, store.Fence{}); !errors.Is(err, approval.ErrChanged) {
 				t.Errorf("%s, %+v: asked with another input: %v", tool, c, err)
 			}
-			if got, err := in.Decide(t.Context(), q.ID, allow(q, "ada")); err != nil || got.State != approval.Decided {
+			if got, err := in.Decide(t.Context(), q.ID, allow(q, "ada")); err != nil || got.State != approval.StateDecided {
 				t.Errorf("%s, %+v: %s, %v", tool, c, got.State, err)
 			}
 		}
@@ -150,7 +150,7 @@ func TestLostGateLeavesQuestion(t *testing.T) {
 				if got := <-out; !strings.Contains(got, store.ErrLeaseLost.Error()) {
 					t.Errorf("the CLI reads %s", got)
 				}
-				h.want("toolu_1", approval.Open, "")
+				h.want("toolu_1", approval.StateOpen, "")
 			})
 		})
 	}

@@ -58,8 +58,8 @@ func kindOf(err error) string {
 func (m *model) pass(d time.Duration) {
 	m.now = m.now.Add(d)
 	for _, q := range m.questions {
-		if q.State == approval.Open && !q.Deadline.IsZero() && !m.now.Before(q.Deadline) {
-			q.State, q.Outcome, q.Ended = approval.Gone, approval.Expired, m.now
+		if q.State == approval.StateOpen && !q.Deadline.IsZero() && !m.now.Before(q.Deadline) {
+			q.State, q.Outcome, q.Ended = approval.StateGone, approval.OutcomeExpired, m.now
 		}
 	}
 }
@@ -75,17 +75,17 @@ func (m *model) decide(q *approval.Question, a approval.Answer) string {
 		return "forbidden"
 	case a.Digest != q.Digest:
 		return "changed"
-	case q.State == approval.Gone:
+	case q.State == approval.StateGone:
 		return fmt.Sprint("gone ", q.Outcome, q.Successor, true)
 	case q.Answer != nil && q.Answer.By == a.By && q.Answer.Decision.Behavior() == a.Decision.Behavior() && q.Answer.Decision.Message() == a.Decision.Message() && slices.Equal(q.Answer.Always, a.Always):
 		return ""
 	case q.Answer != nil:
 		return fmt.Sprint("decided by ", q.Answer.By, q.Answer.At.UnixNano(), q.Answer.By)
-	case q.State != approval.Open:
-		return fmt.Sprint(q.State, " and not ", approval.Decided)
+	case q.State != approval.StateOpen:
+		return fmt.Sprint(q.State, " and not ", approval.StateDecided)
 	}
 	a.At = m.now
-	q.State, q.Answer = approval.Decided, &a
+	q.State, q.Answer = approval.StateDecided, &a
 	return ""
 }
 
@@ -104,9 +104,9 @@ func (m *model) release(q *approval.Question, stale bool) (verdict, failed strin
 		return "", "not found"
 	}
 	switch q.State {
-	case approval.Open:
+	case approval.StateOpen:
 		return "", ""
-	case approval.Decided:
+	case approval.StateDecided:
 		failed = fenced(stale, func() {
 			for _, rule := range q.Answer.Always {
 				line := fmt.Sprint(rule, " ", q.Answer.Decision.Behavior(), " ")
@@ -115,34 +115,34 @@ func (m *model) release(q *approval.Question, stale bool) (verdict, failed strin
 				}
 			}
 			if verdict = "allow"; q.Answer.Decision.Behavior() == permission.BehaviorAllow {
-				q.State = approval.Released
+				q.State = approval.StateReleased
 				return
 			}
 			verdict = "deny: " + q.Answer.Decision.Message()
-			q.State, q.Outcome, q.Ended = approval.Settled, approval.Denied, m.now
+			q.State, q.Outcome, q.Ended = approval.StateSettled, approval.OutcomeDenied, m.now
 		})
 		return verdict, failed
-	case approval.Released:
+	case approval.StateReleased:
 		if q.Repeatable {
 			return "allow", ""
 		}
 		failed = fenced(stale, func() {
-			q.State, q.Outcome, q.Ended = approval.Settled, approval.Unknown, m.now
+			q.State, q.Outcome, q.Ended = approval.StateSettled, approval.OutcomeUnknown, m.now
 			verdict = "deny: not known whether it ran"
 		})
 		return verdict, failed
 	}
 	switch q.Outcome {
-	case approval.Denied:
+	case approval.OutcomeDenied:
 		if q.Answer != nil && q.Answer.Decision.Behavior() == permission.BehaviorDeny {
 			return "deny: " + q.Answer.Decision.Message(), ""
 		}
 		return "deny: denied by a hook", ""
-	case approval.Unknown:
+	case approval.OutcomeUnknown:
 		return "deny: not known whether it ran", ""
-	case approval.Expired:
+	case approval.OutcomeExpired:
 		return "deny: was not refused", ""
-	case approval.Ran, approval.Failed, approval.Allowed:
+	case approval.OutcomeRan, approval.OutcomeFailed, approval.OutcomeAllowed:
 		return "deny: ran before", ""
 	}
 	return "deny: " + string(q.Outcome), ""
@@ -153,12 +153,12 @@ func (m *model) settle(q *approval.Question, o approval.Outcome, stale bool) str
 	switch {
 	case q == nil:
 		return "not found"
-	case q.State == approval.Settled && q.Outcome == o:
+	case q.State == approval.StateSettled && q.Outcome == o:
 		return ""
-	case q.State != approval.Released && (q.State != approval.Settled || q.Outcome != approval.Unknown):
-		return fmt.Sprint(q.State, " and not ", approval.Settled)
+	case q.State != approval.StateReleased && (q.State != approval.StateSettled || q.Outcome != approval.OutcomeUnknown):
+		return fmt.Sprint(q.State, " and not ", approval.StateSettled)
 	}
-	return fenced(stale, func() { q.State, q.Outcome, q.Ended = approval.Settled, o, m.now })
+	return fenced(stale, func() { q.State, q.Outcome, q.Ended = approval.StateSettled, o, m.now })
 }
 
 // withdraw models Withdraw.
@@ -166,23 +166,23 @@ func (m *model) withdraw(q *approval.Question, o approval.Outcome, successor str
 	switch {
 	case q == nil:
 		return "not found"
-	case q.State == approval.Settled || q.State == approval.Gone:
+	case q.State == approval.StateSettled || q.State == approval.StateGone:
 		return ""
-	case q.State == approval.Released:
-		return fmt.Sprint(q.State, " and not ", approval.Gone)
+	case q.State == approval.StateReleased:
+		return fmt.Sprint(q.State, " and not ", approval.StateGone)
 	}
 	why := "The agent stopped asking before the call could learn the decision."
-	if o == approval.Superseded {
+	if o == approval.OutcomeSuperseded {
 		why = "Another question has replaced this one."
 	}
 	return fenced(stale, func() { m.gone(q, o, why); q.Successor = successor })
 }
 
 func (m *model) gone(q *approval.Question, o approval.Outcome, why string) {
-	if q.State == approval.Decided {
+	if q.State == approval.StateDecided {
 		q.Unused = why
 	}
-	q.State, q.Outcome, q.Ended = approval.Gone, o, m.now
+	q.State, q.Outcome, q.Ended = approval.StateGone, o, m.now
 }
 
 // end models End.
@@ -190,19 +190,19 @@ func (m *model) end(q *approval.Question, o approval.Outcome, stale bool) string
 	switch {
 	case q == nil:
 		return "not found"
-	case q.State == approval.Settled || q.State == approval.Gone:
+	case q.State == approval.StateSettled || q.State == approval.StateGone:
 		return ""
 	}
 	return fenced(stale, func() {
-		if q.State == approval.Released {
-			q.State, q.Outcome, q.Ended = approval.Settled, o, m.now
+		if q.State == approval.StateReleased {
+			q.State, q.Outcome, q.Ended = approval.StateSettled, o, m.now
 			return
 		}
 		why := "The call ended before it could learn the decision."
-		if o == approval.Unknown {
+		if o == approval.OutcomeUnknown {
 			why = "The call was lost before it could learn the decision. The agent asks again if it still needs it."
 		}
-		m.gone(q, approval.Withdrawn, why)
+		m.gone(q, approval.OutcomeWithdrawn, why)
 	})
 }
 
@@ -221,8 +221,8 @@ func (m *model) erase(conversation string, stale bool) string {
 			if q.Conversation != conversation || string(q.Input) == "null" {
 				continue
 			}
-			if q.State != approval.Settled && q.State != approval.Gone {
-				q.State, q.Outcome, q.Ended = approval.Gone, approval.Deleted, m.now
+			if q.State != approval.StateSettled && q.State != approval.StateGone {
+				q.State, q.Outcome, q.Ended = approval.StateGone, approval.OutcomeDeleted, m.now
 			}
 			*q = approval.Question{
 				ID: q.ID, Conversation: q.Conversation, Tool: q.Tool, ToolUseID: q.ToolUseID, Digest: q.Digest, Input: json.RawMessage("null"),
@@ -235,7 +235,7 @@ func (m *model) erase(conversation string, stale bool) string {
 // forget models Forget, and returns how many questions it removes.
 func (m *model) forget(before time.Time, needed string) (n int) {
 	maps.DeleteFunc(m.questions, func(_ string, q *approval.Question) bool {
-		over := q.State == approval.Settled || q.State == approval.Gone
+		over := q.State == approval.StateSettled || q.State == approval.StateGone
 		unseen := q.Unused != "" && q.UnusedSeen.IsZero() && q.Ended.After(before.AddDate(0, 0, -30))
 		if !over || !q.Ended.Before(before) || unseen || q.ToolUseID == needed {
 			return false
@@ -326,7 +326,7 @@ func modelRun(t *testing.T, seed uint64) {
 			}
 			asked.Lifetime = time.Duration(random.IntN(3)) * time.Hour
 			// Members that the inbox sets are not taken from a caller.
-			asked.Answer, asked.Outcome, asked.Ended, asked.State = &approval.Answer{By: "eve"}, approval.Ran, m.now, approval.Released
+			asked.Answer, asked.Outcome, asked.Ended, asked.State = &approval.Answer{By: "eve"}, approval.OutcomeRan, m.now, approval.StateReleased
 			asked.Unused, asked.UnusedSeen, asked.Successor, asked.Digest, asked.Asked, asked.Deadline = "eve", m.now, "eve", "eve", m.now.Add(1), m.now
 			got, err := in.Ask(ctx, asked, f)
 			want := ""
@@ -337,7 +337,7 @@ func modelRun(t *testing.T, seed uint64) {
 				want = "changed"
 			case q == nil:
 				fresh := asked
-				fresh.ID, fresh.Digest, fresh.State, fresh.Asked, fresh.Deadline = got.ID, approval.Digest(asked.Input), approval.Open, m.now, time.Time{}
+				fresh.ID, fresh.Digest, fresh.State, fresh.Asked, fresh.Deadline = got.ID, approval.Digest(asked.Input), approval.StateOpen, m.now, time.Time{}
 				if asked.Lifetime > 0 {
 					fresh.Deadline = m.now.Add(asked.Lifetime)
 				}
@@ -387,7 +387,7 @@ func modelRun(t *testing.T, seed uint64) {
 			case q == nil:
 				agree(what, failed(err), "not found")
 			default:
-				if q.State == approval.Open && !q.Deferred {
+				if q.State == approval.StateOpen && !q.Deferred {
 					want = fenced(stale, func() { q.Deferred = true })
 				}
 				agree(what+" "+call, failed(err), want)

@@ -164,7 +164,7 @@ func TestGateDeferralStands(t *testing.T) {
 		if got := <-h.async(ctx, "toolu_1"); !strings.Contains(got, `"defer"`) {
 			t.Errorf("the CLI reads %s", got)
 		}
-		if q := g.only(); q.State != approval.Open || !q.Deferred {
+		if q := g.only(); q.State != approval.StateOpen || !q.Deferred {
 			t.Errorf("the question is %s, deferred %v", q.State, q.Deferred)
 		}
 	})
@@ -202,7 +202,7 @@ func TestGateDoesNotDeferBesideAnAgent(t *testing.T) {
 			t.Error("deferred beside an agent")
 		}
 		for q, err := range g.inbox.List(t.Context(), approval.Filter{}) {
-			if err != nil || q.ToolUseID == "toolu_1" && (q.State != approval.Gone || q.Outcome != approval.Expired) {
+			if err != nil || q.ToolUseID == "toolu_1" && (q.State != approval.StateGone || q.Outcome != approval.OutcomeExpired) {
 				t.Errorf("the question about %s is %s %s, %v", q.ToolUseID, q.State, q.Outcome, err)
 			}
 		}
@@ -232,7 +232,7 @@ func TestDecisionsAreSeenAtOnce(t *testing.T) {
 		"Await": func(t *testing.T, db *meanwhile, in *approval.Questions, q approval.Question) error {
 			db.armed.Store(true)
 			now, err := in.Await(t.Context(), q.ID)
-			if err == nil && now.State != approval.Decided {
+			if err == nil && now.State != approval.StateDecided {
 				err = fmt.Errorf("it is %s", now.State)
 			}
 			return err
@@ -256,7 +256,7 @@ func TestDecisionsAreSeenAtOnce(t *testing.T) {
 					db.then()
 					continue
 				}
-				if now.State != approval.Decided {
+				if now.State != approval.StateDecided {
 					return fmt.Errorf("it is %s", now.State)
 				}
 				return nil
@@ -307,10 +307,10 @@ func TestDecisionAtTheDeadline(t *testing.T) {
 	q.Lifetime = time.Minute
 	q = ask(t, in, q)
 	got, err := in.Decide(t.Context(), q.ID, allow(q, "ada"))
-	if gone, ok := errors.AsType[*approval.GoneError](err); !ok || gone.Outcome != approval.Expired {
+	if gone, ok := errors.AsType[*approval.GoneError](err); !ok || gone.Outcome != approval.OutcomeExpired {
 		t.Errorf("decided after its deadline: %s, %v", got.State, err)
 	}
-	if now, err := in.Get(t.Context(), q.ID); err != nil || now.State != approval.Gone || now.Answer != nil || now.Outcome != approval.Expired {
+	if now, err := in.Get(t.Context(), q.ID); err != nil || now.State != approval.StateGone || now.Answer != nil || now.Outcome != approval.OutcomeExpired {
 		t.Errorf("the question is %s %s, answered %v, %v", now.State, now.Outcome, now.Answer != nil, err)
 	}
 }
@@ -353,7 +353,7 @@ func (o overtaken) Change(ctx context.Context, f store.Fence, c ...store.RecordC
 func TestForgetBesideAnother(t *testing.T) {
 	in := approval.NewQuestions(overtaken{store.Memory()}, "p")
 	for i := range 3 {
-		withdraw(approval.Withdrawn)(t, in, ask(t, in, question(fmt.Sprint("toolu_", i))))
+		withdraw(approval.OutcomeWithdrawn)(t, in, ask(t, in, question(fmt.Sprint("toolu_", i))))
 	}
 	if n, err := in.Forget(t.Context(), time.Now().Add(time.Hour), nil); n != 0 || err != nil {
 		t.Errorf("forgot %d, %v", n, err)
@@ -365,7 +365,7 @@ func TestForgetBesideAnother(t *testing.T) {
 
 // An outcome that was unknown can become known, whatever it is. No other outcome changes.
 func TestSettleTheUnknown(t *testing.T) {
-	outcomes := []approval.Outcome{approval.Ran, approval.Failed, approval.Allowed, approval.Unknown}
+	outcomes := []approval.Outcome{approval.OutcomeRan, approval.OutcomeFailed, approval.OutcomeAllowed, approval.OutcomeUnknown}
 	for _, first := range outcomes {
 		for _, then := range outcomes {
 			in := approval.NewQuestions(store.Memory(), "p")
@@ -373,13 +373,13 @@ func TestSettleTheUnknown(t *testing.T) {
 			steps(decide(allow), release, settle(first))(t, in, q)
 			err := in.Settle(t.Context(), q.ID, then, store.Fence{})
 			want := first
-			if first == approval.Unknown {
+			if first == approval.OutcomeUnknown {
 				want = then
 			}
 			if _, refused := errors.AsType[*approval.StateError](err); refused != (want != then) || err != nil && !refused {
 				t.Errorf("%s, then %s: %v", first, then, err)
 			}
-			if now, err := in.Get(t.Context(), q.ID); err != nil || now.Outcome != want || now.State != approval.Settled {
+			if now, err := in.Get(t.Context(), q.ID); err != nil || now.Outcome != want || now.State != approval.StateSettled {
 				t.Errorf("%s, then %s: %s %s, %v", first, then, now.State, now.Outcome, err)
 			}
 		}
@@ -403,10 +403,14 @@ func TestUnchangedIsNotWritten(t *testing.T) {
 			_, err := in.Release(ctx, id, store.Fence{})
 			return err
 		}},
-		"Settle again":        {steps(decide(allow), release, settle(approval.Ran)), func(in *approval.Questions, id string) error { return in.Settle(ctx, id, approval.Ran, store.Fence{}) }},
-		"End of what is over": {steps(decide(allow), release, settle(approval.Ran)), func(in *approval.Questions, id string) error { return in.End(ctx, id, approval.Failed, store.Fence{}) }},
-		"Withdraw again": {withdraw(approval.Withdrawn), func(in *approval.Questions, id string) error {
-			return in.Withdraw(ctx, id, approval.Deleted, "", store.Fence{})
+		"Settle again": {steps(decide(allow), release, settle(approval.OutcomeRan)), func(in *approval.Questions, id string) error {
+			return in.Settle(ctx, id, approval.OutcomeRan, store.Fence{})
+		}},
+		"End of what is over": {steps(decide(allow), release, settle(approval.OutcomeRan)), func(in *approval.Questions, id string) error {
+			return in.End(ctx, id, approval.OutcomeFailed, store.Fence{})
+		}},
+		"Withdraw again": {withdraw(approval.OutcomeWithdrawn), func(in *approval.Questions, id string) error {
+			return in.Withdraw(ctx, id, approval.OutcomeDeleted, "", store.Fence{})
 		}},
 		"Defer of a decided one": {decide(allow), func(in *approval.Questions, id string) error { _, err := in.Defer(ctx, id, store.Fence{}); return err }},
 		"Acknowledge of nothing": {decide(allow), func(in *approval.Questions, id string) error { _, err := in.Acknowledge(ctx, id, "ada"); return err }},
@@ -489,13 +493,13 @@ func TestUnusedDecisionOfARule(t *testing.T) {
 			t.Fatalf("the decision was used: %s", out)
 		}
 		var second approval.Question
-		for _, q := range h.all(approval.Filter{States: []approval.State{approval.Decided}}) {
+		for _, q := range h.all(approval.Filter{States: []approval.State{approval.StateDecided}}) {
 			second = q
 		}
 		if second.ToolUseID != "toolu_2" || second.Answer.Rule != "Bash(make)" || second.Answer.By != "ada" {
 			t.Fatalf("decided: %+v", second)
 		}
-		if err := h.inbox.Withdraw(t.Context(), second.ID, approval.Withdrawn, "", h.fence); err != nil {
+		if err := h.inbox.Withdraw(t.Context(), second.ID, approval.OutcomeWithdrawn, "", h.fence); err != nil {
 			t.Fatal(err)
 		}
 		if q := h.all(approval.Filter{Unused: "ada"}); len(q) != 0 {

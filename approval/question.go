@@ -73,13 +73,13 @@ type Question struct {
 	// Deferred reports that no process waits for the decision: the
 	// conversation sleeps, and must be woken to learn it.
 	Deferred bool `json:"deferred,omitzero"`
-	// Answer is the decision, from [Decided] on.
+	// Answer is the decision, from [StateDecided] on.
 	Answer *Answer `json:"answer,omitzero"`
-	// Outcome is how a [Settled] or [Gone] question ended.
+	// Outcome is how a [StateSettled] or [StateGone] question ended.
 	Outcome Outcome `json:"outcome,omitzero"`
 	// Ended is when it was settled or gone.
 	Ended time.Time `json:"ended,omitzero"`
-	// Unused explains why the decision was not used: the question is [Gone], and its call
+	// Unused explains why the decision was not used: the question is [StateGone], and its call
 	// never learned the decision. Empty if the decision was used, or there was none.
 	Unused string `json:"unused,omitzero"`
 	// UnusedSeen is when the person who decided has seen that; see
@@ -126,18 +126,18 @@ type State string
 
 // The states of a question.
 const (
-	Open     State = "open"     // waits for a person
-	Decided  State = "decided"  // the call has not learned the decision yet
-	Released State = "released" // the call was allowed and may be running
-	Settled  State = "settled"  // it is known how the call ended
-	Gone     State = "gone"     // can no longer be decided
+	StateOpen     State = "open"     // waits for a person
+	StateDecided  State = "decided"  // the call has not learned the decision yet
+	StateReleased State = "released" // the call was allowed and may be running
+	StateSettled  State = "settled"  // it is known how the call ended
+	StateGone     State = "gone"     // can no longer be decided
 )
 
 // Waiting returns the states of a question that is not over.
-func Waiting() []State { return []State{Open, Decided, Released} }
+func Waiting() []State { return []State{StateOpen, StateDecided, StateReleased} }
 
 // over reports whether the question can no longer change.
-func (s State) over() bool { return s == Settled || s == Gone }
+func (s State) over() bool { return s == StateSettled || s == StateGone }
 
 // Outcome is how a question ended.
 type Outcome string
@@ -145,25 +145,25 @@ type Outcome string
 // The outcomes. The first five belong to settled questions, the others to those
 // that are gone.
 const (
-	Ran     Outcome = "ran"     // the tool ran
-	Failed  Outcome = "failed"  // the tool ran and returned an error
-	Denied  Outcome = "denied"  // the call was denied, by a person or, after that, by a hook
-	Unknown Outcome = "unknown" // the tool was started; whether it finished is unknown
-	Allowed Outcome = "allowed" // the call was allowed; how it ended was not observed
+	OutcomeRan     Outcome = "ran"     // the tool ran
+	OutcomeFailed  Outcome = "failed"  // the tool ran and returned an error
+	OutcomeDenied  Outcome = "denied"  // the call was denied, by a person or, after that, by a hook
+	OutcomeUnknown Outcome = "unknown" // the tool was started; whether it finished is unknown
+	OutcomeAllowed Outcome = "allowed" // the call was allowed; how it ended was not observed
 
-	Expired    Outcome = "expired"    // no person decided in time
-	Withdrawn  Outcome = "withdrawn"  // the agent no longer asks
-	Superseded Outcome = "superseded" // another question replaced it
-	Deleted    Outcome = "deleted"    // the conversation was deleted
+	OutcomeExpired    Outcome = "expired"    // no person decided in time
+	OutcomeWithdrawn  Outcome = "withdrawn"  // the agent no longer asks
+	OutcomeSuperseded Outcome = "superseded" // another question replaced it
+	OutcomeDeleted    Outcome = "deleted"    // the conversation was deleted
 )
 
 // state returns the state in which a question has the outcome.
 func (o Outcome) state() State {
 	switch o {
-	case Ran, Failed, Denied, Unknown, Allowed:
-		return Settled
-	case Expired, Withdrawn, Superseded, Deleted:
-		return Gone
+	case OutcomeRan, OutcomeFailed, OutcomeDenied, OutcomeUnknown, OutcomeAllowed:
+		return StateSettled
+	case OutcomeExpired, OutcomeWithdrawn, OutcomeSuperseded, OutcomeDeleted:
+		return StateGone
 	}
 	return ""
 }
@@ -181,7 +181,7 @@ func (q *Question) Request() *permission.Request {
 
 // expired reports whether an open question can no longer be decided.
 func (q *Question) expired(now time.Time) bool {
-	return q.State == Open && !q.Deadline.IsZero() && !now.Before(q.Deadline)
+	return q.State == StateOpen && !q.Deadline.IsZero() && !now.Before(q.Deadline)
 }
 
 // Filter selects questions.

@@ -35,8 +35,8 @@ func (qs *Questions) Recover(ctx context.Context, s store.Transcripts, session s
 	if err != nil {
 		return q, err
 	}
-	if q.State != Open && q.State != Decided {
-		return q, &StateError{ID: id, State: q.State, Want: Open}
+	if q.State != StateOpen && q.State != StateDecided {
+		return q, &StateError{ID: id, State: q.State, Want: StateOpen}
 	}
 	if q.HoldsProcess {
 		return q, about(id, ErrNotWaiting)

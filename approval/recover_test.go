@@ -92,7 +92,7 @@ func TestRecoverWhatCannotBe(t *testing.T) {
 	steps(decide(allow), release)(t, in, q)
 	if _, err := in.Recover(t.Context(), db, key, q.ID, store.Fence{}); err == nil {
 		t.Error("a call that was released is deferred")
-	} else if e, ok := errors.AsType[*approval.StateError](err); !ok || e.State != approval.Released {
+	} else if e, ok := errors.AsType[*approval.StateError](err); !ok || e.State != approval.StateReleased {
 		t.Errorf("released: %v", err)
 	}
 	if _, err := in.Recover(t.Context(), db, key, "nothing", store.Fence{}); !errors.Is(err, store.ErrNotFound) {

@@ -21,14 +21,14 @@ type Verdict struct {
 func (v *Verdict) Pending() bool { return v.Decision.Behavior() == "" }
 
 // Release returns the verdict on a call. If it allows the call, the question is
-// [Released] first, so that a crash after this moment cannot make the tool run
-// twice: asked again, Release denies the call with the outcome [Unknown], unless
+// [StateReleased] first, so that a crash after this moment cannot make the tool run
+// twice: asked again, Release denies the call with the outcome [OutcomeUnknown], unless
 // the question is repeatable. With a fence, Release is refused in the same
 // cases as an append; the call must then not run.
 func (qs *Questions) Release(ctx context.Context, id string, f store.Fence) (Verdict, error) {
 	var d permission.Decision
 	q, err := qs.change(ctx, id, f, func(q *Question, now time.Time) (err error) {
-		if q.State == Decided && len(q.Answer.Always) > 0 {
+		if q.State == StateDecided && len(q.Answer.Always) > 0 {
 			if err := qs.learn(ctx, q, f); err != nil {
 				return err
 			}
@@ -45,20 +45,20 @@ func (qs *Questions) Release(ctx context.Context, id string, f store.Fence) (Ver
 // release takes the step that comes with the verdict.
 func (q *Question) release(now time.Time) (permission.Decision, error) {
 	switch q.State {
-	case Open:
+	case StateOpen:
 		return permission.Pass(), errUnchanged
-	case Decided:
+	case StateDecided:
 		if q.Answer.Decision.Behavior() == permission.BehaviorAllow {
-			q.State = Released
+			q.State = StateReleased
 		} else {
-			q.end(Denied, now)
+			q.end(OutcomeDenied, now)
 		}
 		return q.Answer.Decision, nil
-	case Released:
+	case StateReleased:
 		if q.Repeatable {
 			return q.Answer.Decision, errUnchanged
 		}
-		q.end(Unknown, now)
+		q.end(OutcomeUnknown, now)
 		return q.refusal(), nil
 	}
 	return q.refusal(), errUnchanged
@@ -68,36 +68,36 @@ func (q *Question) release(now time.Time) (permission.Decision, error) {
 // learn whether a person refused: it reads a bare denial as a refusal.
 func (q *Question) refusal() permission.Decision {
 	switch q.Outcome {
-	case Denied:
+	case OutcomeDenied:
 		if q.Answer != nil && q.Answer.Decision.Behavior() == permission.BehaviorDeny {
 			return q.Answer.Decision
 		}
 		return permission.Deny("This call was allowed, and then denied by a hook. It did not run.")
-	case Unknown:
+	case OutcomeUnknown:
 		return permission.Deny("This call was allowed and started before, and then interrupted. It is not known whether it ran. Check its effects before you repeat it.")
-	case Ran, Failed, Allowed:
+	case OutcomeRan, OutcomeFailed, OutcomeAllowed:
 		return permission.Deny("This call ran before. It is not run a second time.")
-	case Expired:
+	case OutcomeExpired:
 		return permission.Deny("Nobody decided about this call in time. It was not refused; ask again if it is still needed.")
 	}
 	return permission.Deny(fmt.Sprintf("The question about this call is over (%s). Ask again if it is still needed.", q.Outcome))
 }
 
-// Settle records how a released call ended: [Ran], [Failed], [Unknown] or, if
-// its end was not observed, [Allowed]. Repeating the same outcome is not an
+// Settle records how a released call ended: [OutcomeRan], [OutcomeFailed], [OutcomeUnknown] or, if
+// its end was not observed, [OutcomeAllowed]. Repeating the same outcome is not an
 // error; otherwise a question that is not released is a [*StateError].
 func (qs *Questions) Settle(ctx context.Context, id string, o Outcome, f store.Fence) error {
-	if o != Ran && o != Failed && o != Unknown && o != Allowed {
+	if o != OutcomeRan && o != OutcomeFailed && o != OutcomeUnknown && o != OutcomeAllowed {
 		return about(id, fmt.Errorf("%w: %q is not an outcome of a call", ErrInvalid, o))
 	}
 	_, err := qs.change(ctx, id, f, func(q *Question, now time.Time) error {
 		switch {
-		case q.State == Settled && q.Outcome == o:
+		case q.State == StateSettled && q.Outcome == o:
 			return errUnchanged
-		case q.State == Settled && q.Outcome == Unknown:
+		case q.State == StateSettled && q.Outcome == OutcomeUnknown:
 			// The unknown outcome is known now.
-		case q.State != Released:
-			return &StateError{ID: id, State: q.State, Want: Settled}
+		case q.State != StateReleased:
+			return &StateError{ID: id, State: q.State, Want: StateSettled}
 		}
 		q.end(o, now)
 		return nil
@@ -105,22 +105,22 @@ func (qs *Questions) Settle(ctx context.Context, id string, o Outcome, f store.F
 	return err
 }
 
-// Withdraw ends a question that no longer needs an answer: [Withdrawn],
-// [Superseded] by a successor, or [Deleted]. A question that is over stays
+// Withdraw ends a question that no longer needs an answer: [OutcomeWithdrawn],
+// [OutcomeSuperseded] by a successor, or [OutcomeDeleted]. A question that is over stays
 // unchanged; one that was released is a [*StateError], because its call may be
 // running.
 //
 // A fleet calls it for its conversations.
 func (qs *Questions) Withdraw(ctx context.Context, id string, o Outcome, successor string, f store.Fence) error {
-	if o != Withdrawn && o != Superseded && o != Deleted {
+	if o != OutcomeWithdrawn && o != OutcomeSuperseded && o != OutcomeDeleted {
 		return about(id, fmt.Errorf("%w: %q is not a reason to withdraw a question", ErrInvalid, o))
 	}
 	_, err := qs.change(ctx, id, f, func(q *Question, now time.Time) error {
 		switch {
 		case q.State.over():
 			return errUnchanged
-		case q.State == Released:
-			return &StateError{ID: id, State: q.State, Want: Gone}
+		case q.State == StateReleased:
+			return &StateError{ID: id, State: q.State, Want: StateGone}
 		}
 		q.endUnused(o, now, whyWithdrawn(o))
 		q.Successor = successor
@@ -133,17 +133,17 @@ func (qs *Questions) Withdraw(ctx context.Context, id string, o Outcome, success
 // settled with the outcome, any other is withdrawn, because the call will not be asked
 // about again. A question that is over stays unchanged.
 func (qs *Questions) End(ctx context.Context, id string, o Outcome, f store.Fence) error {
-	if o.state() != Settled {
+	if o.state() != StateSettled {
 		return about(id, fmt.Errorf("%w: %q is not an outcome of a call", ErrInvalid, o))
 	}
 	_, err := qs.change(ctx, id, f, func(q *Question, now time.Time) error {
 		switch {
 		case q.State.over():
 			return errUnchanged
-		case q.State == Released:
+		case q.State == StateReleased:
 			q.end(o, now)
 		default:
-			q.endUnused(Withdrawn, now, whyEnded(o))
+			q.endUnused(OutcomeWithdrawn, now, whyEnded(o))
 		}
 		return nil
 	})
@@ -153,10 +153,10 @@ func (qs *Questions) End(ctx context.Context, id string, o Outcome, f store.Fenc
 // abandon ends a question that no person decided while its process could wait.
 func (qs *Questions) abandon(ctx context.Context, id string, f store.Fence) error {
 	_, err := qs.change(ctx, id, f, func(q *Question, now time.Time) error {
-		if q.State != Open {
+		if q.State != StateOpen {
 			return errUnchanged
 		}
-		q.end(Expired, now)
+		q.end(OutcomeExpired, now)
 		return nil
 	})
 	return err
@@ -167,7 +167,7 @@ func (qs *Questions) abandon(ctx context.Context, id string, f store.Fence) erro
 // call Release instead.
 func (qs *Questions) Defer(ctx context.Context, id string, f store.Fence) (Question, error) {
 	return qs.change(ctx, id, f, func(q *Question, _ time.Time) error {
-		if q.State != Open || q.Deferred {
+		if q.State != StateOpen || q.Deferred {
 			return errUnchanged
 		}
 		q.Deferred = true
@@ -191,7 +191,7 @@ const (
 // endUnused ends a question that was not released. If a person has decided it, the
 // question records why the decision was not used.
 func (q *Question) endUnused(o Outcome, now time.Time, why string) {
-	if q.State == Decided {
+	if q.State == StateDecided {
 		q.Unused = why
 	}
 	q.end(o, now)
@@ -199,7 +199,7 @@ func (q *Question) endUnused(o Outcome, now time.Time, why string) {
 
 // whyWithdrawn returns why the decision about a withdrawn question was not used.
 func whyWithdrawn(o Outcome) string {
-	if o == Superseded {
+	if o == OutcomeSuperseded {
 		return unusedReplaced
 	}
 	return unusedWithdrawn
@@ -208,7 +208,7 @@ func whyWithdrawn(o Outcome) string {
 // whyEnded returns why the decision about a call that has ended without it was not
 // used.
 func whyEnded(o Outcome) string {
-	if o == Unknown {
+	if o == OutcomeUnknown {
 		return unusedLost
 	}
 	return unusedEnded

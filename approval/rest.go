@@ -57,7 +57,7 @@ func (g *Gate) batch(ctx context.Context, in *hook.PostToolBatchInput) (*hook.Co
 		if !g.refused(c.ToolUseID) {
 			continue
 		}
-		err := g.inbox.End(ctx, idOf(g.conversation, c.ToolUseID), Denied, g.fence)
+		err := g.inbox.End(ctx, idOf(g.conversation, c.ToolUseID), OutcomeDenied, g.fence)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return nil, err
 		}

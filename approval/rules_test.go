@@ -36,7 +36,7 @@ func shell(id, command string) claudetest.ScriptedCall {
 func (g *guarded) open() []approval.Question {
 	g.t.Helper()
 	var all []approval.Question
-	for q, err := range g.inbox.List(g.t.Context(), approval.Filter{States: []approval.State{approval.Open}}) {
+	for q, err := range g.inbox.List(g.t.Context(), approval.Filter{States: []approval.State{approval.StateOpen}}) {
 		if err != nil {
 			g.t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestAlways(t *testing.T) {
 				t.Fatal(err)
 			}
 			byRule := map[string]string{"toolu_2": "Bash(make:*)", "toolu_3": "Bash(make:*)", "toolu_5": "Bash(make clean)"}
-			if q.Answer == nil || q.Answer.Rule != byRule[q.ToolUseID] || q.Answer.By != "ada" || q.State != approval.Settled {
+			if q.Answer == nil || q.Answer.Rule != byRule[q.ToolUseID] || q.Answer.By != "ada" || q.State != approval.StateSettled {
 				t.Errorf("%s: %s, answered by %+v", q.ToolUseID, q.State, q.Answer)
 			}
 		}

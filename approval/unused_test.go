@@ -15,13 +15,13 @@ import (
 func TestUnusedDecision(t *testing.T) {
 	for name, end := range map[string]func(*approval.Questions, string) error{
 		"lost": func(in *approval.Questions, id string) error {
-			return in.End(t.Context(), id, approval.Unknown, store.Fence{})
+			return in.End(t.Context(), id, approval.OutcomeUnknown, store.Fence{})
 		},
 		"ended": func(in *approval.Questions, id string) error {
-			return in.End(t.Context(), id, approval.Failed, store.Fence{})
+			return in.End(t.Context(), id, approval.OutcomeFailed, store.Fence{})
 		},
 		"withdrawn": func(in *approval.Questions, id string) error {
-			return in.Withdraw(t.Context(), id, approval.Withdrawn, "", store.Fence{})
+			return in.Withdraw(t.Context(), id, approval.OutcomeWithdrawn, "", store.Fence{})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestUnusedDecision(t *testing.T) {
 					t.Fatal(err)
 				}
 				now, err := in.Get(t.Context(), q.ID)
-				if err != nil || now.State != approval.Gone || now.Unused == "" || now.Answer == nil || now.Answer.By != "ada" {
+				if err != nil || now.State != approval.StateGone || now.Unused == "" || now.Answer == nil || now.Answer.By != "ada" {
 					t.Errorf("the question: %+v, %v", now, err)
 				}
 				if other, err := in.Get(t.Context(), open.ID); err != nil || other.Unused != "" {
@@ -90,10 +90,10 @@ func TestUsedDecision(t *testing.T) {
 		if _, err := in.Release(t.Context(), q.ID, store.Fence{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := in.End(t.Context(), q.ID, approval.Unknown, store.Fence{}); err != nil {
+		if err := in.End(t.Context(), q.ID, approval.OutcomeUnknown, store.Fence{}); err != nil {
 			t.Fatal(err)
 		}
-		if now, err := in.Get(t.Context(), q.ID); err != nil || now.Unused != "" || now.State != approval.Settled {
+		if now, err := in.Get(t.Context(), q.ID); err != nil || now.Unused != "" || now.State != approval.StateSettled {
 			t.Errorf("%+v, %v", now, err)
 		}
 	}
@@ -104,7 +104,7 @@ func TestUsedDecision(t *testing.T) {
 func TestUnusedDecisionIsForgotten(t *testing.T) {
 	stores(t, func(t *testing.T, r store.Records) {
 		in := approval.NewQuestions(r, "p")
-		steps(decide(allow), withdraw(approval.Withdrawn))(t, in, ask(t, in, question("toolu_1")))
+		steps(decide(allow), withdraw(approval.OutcomeWithdrawn))(t, in, ask(t, in, question("toolu_1")))
 		now, err := r.Now(t.Context())
 		if err != nil {
 			t.Fatal(err)

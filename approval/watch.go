@@ -64,14 +64,14 @@ func (qs *Questions) Watch(ctx context.Context, f Filter) iter.Seq2[Question, er
 	}
 }
 
-// Await returns a question as soon as it is no longer [Open], or the error of ctx or of
+// Await returns a question as soon as it is no longer [StateOpen], or the error of ctx or of
 // the store. A decision made by this process is seen at once, one made by another within
 // a second, unless [Questions.PollEvery] says otherwise.
 func (qs *Questions) Await(ctx context.Context, id string) (Question, error) {
 	for {
 		changed := qs.nextChange()
 		q, err := qs.Get(ctx, id)
-		if err != nil || q.State != Open {
+		if err != nil || q.State != StateOpen {
 			return q, err
 		}
 		if !wait(ctx, changed, qs.pause(ctx, q.Deadline)) {

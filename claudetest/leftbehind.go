@@ -131,10 +131,10 @@ func (l *leftBehind) judge(t *history.Transcript, prompt *message.User, p *proce
 	}
 	u := &host.Unfinished{Prompt: prompt.UUID, Content: prompt.Content}
 	switch state, open := t.PromptState(prompt.UUID); {
-	case state == history.Deferred:
+	case state == history.PromptDeferred:
 		u.Deferred = true
 		l.unfinished = u
-	case state == history.Cut && !l.continued && p.variable(resumeCutTurn) == "1":
+	case state == history.PromptCut && !l.continued && p.variable(resumeCutTurn) == "1":
 		l.unfinished = u
 		if p.variable(showCutCalls) == "1" {
 			l.cut = open

@@ -18,21 +18,21 @@ import (
 type Form int
 
 const (
-	// APIKey is a key of the API: x-api-key, ANTHROPIC_API_KEY.
-	APIKey Form = iota
-	// Bearer is a token of a gateway: Authorization, ANTHROPIC_AUTH_TOKEN.
-	Bearer
-	// OAuth is a token of a subscription: Authorization, CLAUDE_CODE_OAUTH_TOKEN.
-	OAuth
+	// FormAPIKey is a key of the API: x-api-key, ANTHROPIC_API_KEY.
+	FormAPIKey Form = iota
+	// FormBearer is a token of a gateway: Authorization, ANTHROPIC_AUTH_TOKEN.
+	FormBearer
+	// FormOAuth is a token of a subscription: Authorization, CLAUDE_CODE_OAUTH_TOKEN.
+	FormOAuth
 )
 
 // forms has what distinguishes the forms.
 var forms = [...]struct {
 	name, variable, prefix string
 }{
-	APIKey: {"API key", "ANTHROPIC_API_KEY", "sk-ant-api03-" + secret.SentinelMark},
-	Bearer: {"bearer token", "ANTHROPIC_AUTH_TOKEN", secret.SentinelMark},
-	OAuth:  {"OAuth token", "CLAUDE_CODE_OAUTH_TOKEN", "sk-ant-oat01-" + secret.SentinelMark},
+	FormAPIKey: {"API key", "ANTHROPIC_API_KEY", "sk-ant-api03-" + secret.SentinelMark},
+	FormBearer: {"bearer token", "ANTHROPIC_AUTH_TOKEN", secret.SentinelMark},
+	FormOAuth:  {"OAuth token", "CLAUDE_CODE_OAUTH_TOKEN", "sk-ant-oat01-" + secret.SentinelMark},
 }
 
 func (f Form) valid() bool { return f >= 0 && int(f) < len(forms) }
@@ -63,12 +63,12 @@ const oauthBeta = "oauth-2025-04-20"
 
 // set puts the credential into the header of a request.
 func (c Credential) set(h http.Header) {
-	if c.Form == APIKey {
+	if c.Form == FormAPIKey {
 		h.Set("X-Api-Key", c.Secret)
 		return
 	}
 	h.Set("Authorization", "Bearer "+c.Secret)
-	if betas := h.Values("Anthropic-Beta"); c.Form == OAuth && !slices.ContainsFunc(betas, func(b string) bool { return strings.Contains(b, oauthBeta) }) {
+	if betas := h.Values("Anthropic-Beta"); c.Form == FormOAuth && !slices.ContainsFunc(betas, func(b string) bool { return strings.Contains(b, oauthBeta) }) {
 		h["Anthropic-Beta"] = []string{strings.Join(append(slices.Clone(betas), oauthBeta), ",")}
 	}
 }

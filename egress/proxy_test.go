@@ -168,8 +168,8 @@ func apiError(t *testing.T, text string) (kind, message string) {
 // The API sees the real credential in its own form, whatever form the sentinel has, and
 // nothing of the sentinel.
 func TestInjects(t *testing.T) {
-	for _, real := range []egress.Form{egress.APIKey, egress.Bearer, egress.OAuth} {
-		for _, form := range []egress.Form{egress.APIKey, egress.Bearer, egress.OAuth} {
+	for _, real := range []egress.Form{egress.FormAPIKey, egress.FormBearer, egress.FormOAuth} {
+		for _, form := range []egress.Form{egress.FormAPIKey, egress.FormBearer, egress.FormOAuth} {
 			f := start(t, whole(1, 1), func(o *egress.Options) {
 				o.Credential = func(_ context.Context, c egress.Conversation) (egress.Credential, error) {
 					if c.ID != "c1" || c.Tenant != "acme" {
@@ -180,7 +180,7 @@ func TestInjects(t *testing.T) {
 			})
 			pass := f.grant(func(g *egress.Grant) { g.Form = form })
 			key, authorization := pass.Sentinel(), ""
-			if form != egress.APIKey {
+			if form != egress.FormAPIKey {
 				key, authorization = "", "Bearer "+pass.Sentinel()
 			}
 			resp, text, err := f.do("POST", "/v1/messages?beta=true", key, question, "Authorization", authorization,
@@ -190,10 +190,10 @@ func TestInjects(t *testing.T) {
 			}
 			got := f.asked()[0]
 			wantKey, wantAuthorization, wantBeta := realKey, "", "one"
-			if real != egress.APIKey {
+			if real != egress.FormAPIKey {
 				wantKey, wantAuthorization = "", "Bearer "+realKey
 			}
-			if real == egress.OAuth {
+			if real == egress.FormOAuth {
 				wantBeta = "one,oauth-2025-04-20"
 			}
 			if h := got.Header; h.Get("X-Api-Key") != wantKey || h.Get("Authorization") != wantAuthorization || h.Get("Anthropic-Beta") != wantBeta ||

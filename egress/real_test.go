@@ -95,7 +95,7 @@ func attack() string {
 // The CLI works with a sentinel in each of its forms, the API is asked with the real key,
 // and a command that looks for it everywhere finds the sentinel.
 func TestRealAttack(t *testing.T) {
-	for _, form := range []egress.Form{egress.APIKey, egress.Bearer, egress.OAuth} {
+	for _, form := range []egress.Form{egress.FormAPIKey, egress.FormBearer, egress.FormOAuth} {
 		t.Run(form.String(), func(t *testing.T) {
 			r := realCLI(t, nil, claudetest.UseTool("Bash", map[string]string{"command": attack()}), claudetest.Say("done"))
 			pass := r.grant(func(g *egress.Grant) { g.Form = form })

@@ -38,10 +38,10 @@ var routes = [...]route{
 type OrgSettings int
 
 const (
-	// RefuseSettings answers that there are none. The CLI works without them.
-	RefuseSettings OrgSettings = iota
-	// ForwardSettings asks the API, with the real credential.
-	ForwardSettings
+	// OrgSettingsRefused answers that there are none. The CLI works without them.
+	OrgSettingsRefused OrgSettings = iota
+	// OrgSettingsForwarded asks the API, with the real credential.
+	OrgSettingsForwarded
 )
 
 // routing decides about requests of the API.
@@ -56,7 +56,7 @@ func (r routing) of(method, escapedPath string) action {
 	switch {
 	case i >= 0 && routes[i].does != setting:
 		return routes[i].does
-	case i >= 0 && r.settings == ForwardSettings:
+	case i >= 0 && r.settings == OrgSettingsForwarded:
 		return forward
 	case i >= 0:
 		return setting

@@ -41,7 +41,7 @@ func TestRoutes(t *testing.T) {
 			t.Errorf("%s: %d, want %d", test.request, got, test.want)
 		}
 	}
-	if got := (routing{settings: ForwardSettings}).of("GET", "/api/claude_code/policy_limits"); got != forward {
+	if got := (routing{settings: OrgSettingsForwarded}).of("GET", "/api/claude_code/policy_limits"); got != forward {
 		t.Errorf("forwarded settings: %d", got)
 	}
 	for _, bad := range []string{"", "/v1/models", "GET", "get /v1/models", "GET v1", "GET /v1/*", "CONNECT /x", "POST /v1/messages", "POST /v1/messages/batches", "GET /a?b"} {
@@ -191,15 +191,15 @@ func TestEnvironment(t *testing.T) {
 		"MY_COPY=" + key, "IN_A_URL=https://x/?k=" + key + "&y",
 	}
 	fixedPart := []string{"ANTHROPIC_API_KEY=S", "ANTHROPIC_BASE_URL=http://127.0.0.1:1", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
-	got := environment(environ, false, APIKey, "S", "http://127.0.0.1:1", false)
+	got := environment(environ, false, FormAPIKey, "S", "http://127.0.0.1:1", false)
 	if want := slices.Concat([]string{"PATH=/bin", "HOME=/home/me", "ANTHROPIC_MODEL=opus", "GH_TOKEN=ghp_mine", "EMPTY="}, fixedPart); !slices.Equal(got, want) {
 		t.Errorf("chosen: %q", got)
 	}
-	got = environment(environ, true, APIKey, "S", "http://127.0.0.1:1", false)
+	got = environment(environ, true, FormAPIKey, "S", "http://127.0.0.1:1", false)
 	if want := slices.Concat([]string{"PATH=/bin", "HOME=/home/me", "ANTHROPIC_MODEL=opus", "EMPTY="}, fixedPart); !slices.Equal(got, want) {
 		t.Errorf("inherited: %q", got)
 	}
-	got = environment(nil, false, OAuth, "S", "http://127.0.0.1:1", true)
+	got = environment(nil, false, FormOAuth, "S", "http://127.0.0.1:1", true)
 	want := []string{
 		"CLAUDE_CODE_OAUTH_TOKEN=S", "ANTHROPIC_BASE_URL=http://127.0.0.1:1", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		"HTTPS_PROXY=http://egress:S@127.0.0.1:1", "https_proxy=http://egress:S@127.0.0.1:1", "NO_PROXY=127.0.0.1,localhost,::1", "no_proxy=127.0.0.1,localhost,::1",
@@ -207,7 +207,7 @@ func TestEnvironment(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("with tunnels: %q", got)
 	}
-	if got := environment(nil, false, Bearer, "S", "u", false); got[0] != "ANTHROPIC_AUTH_TOKEN=S" {
+	if got := environment(nil, false, FormBearer, "S", "u", false); got[0] != "ANTHROPIC_AUTH_TOKEN=S" {
 		t.Errorf("bearer: %q", got)
 	}
 }

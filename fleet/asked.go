@@ -35,11 +35,11 @@ func (a *asked) transcript(ctx context.Context, session string) (*history.Transc
 // withdrawCall withdraws the question about a deferred call, so that the CLI, which is
 // about to make it, is told not to. If the call was let go before, it may run.
 func (a *asked) withdrawCall(ctx context.Context, key string, fence store.Fence) error {
-	for q, err := range a.inbox.List(ctx, approval.Filter{Conversation: key, States: []approval.State{approval.Open, approval.Decided}}) {
+	for q, err := range a.inbox.List(ctx, approval.Filter{Conversation: key, States: []approval.State{approval.StateOpen, approval.StateDecided}}) {
 		if err != nil {
 			return err
 		}
-		err = a.inbox.Withdraw(ctx, q.ID, approval.Withdrawn, "", fence)
+		err = a.inbox.Withdraw(ctx, q.ID, approval.OutcomeWithdrawn, "", fence)
 		if _, released := errors.AsType[*approval.StateError](err); err != nil && !released {
 			return err
 		}
@@ -55,7 +55,7 @@ func (a *asked) waits(ctx context.Context, question string) bool {
 		return false
 	}
 	q, err := a.inbox.Get(ctx, question)
-	return err != nil || q.State == approval.Open || q.State == approval.Gone
+	return err != nil || q.State == approval.StateOpen || q.State == approval.StateGone
 }
 
 // callsIn returns the calls of a transcript and how each ended; empty if it has no
@@ -77,9 +77,9 @@ func callsIn(ctx context.Context, read func() (*history.Transcript, error)) (map
 			}
 		case *message.User:
 			for _, r := range m.ToolResults() {
-				calls[r.ToolUseID] = approval.Ran
+				calls[r.ToolUseID] = approval.OutcomeRan
 				if r.IsError {
-					calls[r.ToolUseID] = approval.Failed
+					calls[r.ToolUseID] = approval.OutcomeFailed
 				}
 			}
 		}

@@ -236,7 +236,7 @@ func TestLongList(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for q, err := range f.Approvals().List(t.Context(), approval.Filter{States: []approval.State{approval.Gone}}) {
+		for q, err := range f.Approvals().List(t.Context(), approval.Filter{States: []approval.State{approval.StateGone}}) {
 			t.Errorf("%+v, %v", q, err)
 		}
 	})

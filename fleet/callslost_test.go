@@ -139,7 +139,7 @@ func TestLostCallOfSettledQuestion(t *testing.T) {
 		q := question(t, m.fleet)
 		decideIn(t, approval.NewQuestions(db, "p"), q, permission.Allow())
 		<-time.After(5 * time.Second)
-		if now, err := approval.NewQuestions(db, "p").Get(t.Context(), q.ID); err != nil || now.State != approval.Settled || began.Load() != 1 {
+		if now, err := approval.NewQuestions(db, "p").Get(t.Context(), q.ID); err != nil || now.State != approval.StateSettled || began.Load() != 1 {
 			t.Fatalf("at the crash: %s, %v, %d calls began", now.State, err, began.Load())
 		}
 		crash(t, m)

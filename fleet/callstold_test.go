@@ -329,7 +329,7 @@ func TestNoteIsNotLeftBehind(t *testing.T) {
 		m.mu.Unlock()
 		<-time.After(time.Minute)
 		crash(t, m)
-		if now, err := approval.NewQuestions(db, "p").Get(t.Context(), q.ID); err != nil || now.State != approval.Open || !noted {
+		if now, err := approval.NewQuestions(db, "p").Get(t.Context(), q.ID); err != nil || now.State != approval.StateOpen || !noted {
 			t.Fatalf("after the second crash the question is %s, %v; a note: %t", now.State, err, noted)
 		}
 		m = start(t, db, cli, nil)

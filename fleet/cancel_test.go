@@ -519,7 +519,7 @@ func TestCancelAllowedCall(t *testing.T) {
 		if got := ask(t, c.m.fleet, "ada", "more"); !strings.HasSuffix(got, "more") {
 			t.Errorf("answer %q", got)
 		}
-		if q, err := c.m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || q.State != approval.Gone || len(c.cli.tools) != 0 {
+		if q, err := c.m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || q.State != approval.StateGone || len(c.cli.tools) != 0 {
 			t.Errorf("the question is %s, %v; the tool ran with %q", q.State, err, c.cli.tools)
 		}
 	})

@@ -57,7 +57,7 @@ func TestCancelReleasedCall(t *testing.T) {
 		if err := c.m.fleet.Cancel(t.Context(), "ada", c.prompt); err != nil {
 			t.Fatal(err)
 		}
-		if q, err := c.m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || q.State != approval.Settled || q.Outcome != approval.Unknown {
+		if q, err := c.m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || q.State != approval.StateSettled || q.Outcome != approval.OutcomeUnknown {
 			t.Errorf("the question is %s %s, %v", q.State, q.Outcome, err)
 		}
 		if got := ask(t, c.m.fleet, "ada", "more"); !strings.HasSuffix(got, "more") || runs.Load() != 1 {

@@ -99,7 +99,7 @@ func TestDelete(t *testing.T) {
 						t.Errorf("left is %+v, %v", q, err)
 					}
 					_, err = f.Approvals().Decide(t.Context(), q.ID, approval.Answer{Decision: permission.Allow(), By: "ada", Digest: q.Digest})
-					if q.Outcome == approval.Deleted && !errors.Is(err, approval.ErrGone) {
+					if q.Outcome == approval.OutcomeDeleted && !errors.Is(err, approval.ErrGone) {
 						t.Errorf("decided late: %v", err)
 					}
 				}

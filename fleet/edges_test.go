@@ -23,7 +23,7 @@ func TestWithdrawnQuestionWakes(t *testing.T) {
 		defer closeFleet(t, f)
 		waits := deferredBy(t, f, "ada", "tool 1")
 		<-time.After(5 * time.Minute)
-		if err := approval.NewQuestions(db, "p").Withdraw(t.Context(), waits.Question, approval.Withdrawn, "", store.Fence{}); err != nil {
+		if err := approval.NewQuestions(db, "p").Withdraw(t.Context(), waits.Question, approval.OutcomeWithdrawn, "", store.Fence{}); err != nil {
 			t.Fatal(err)
 		}
 		<-time.After(time.Minute)

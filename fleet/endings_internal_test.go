@@ -154,7 +154,7 @@ func TestWaitsUntilDecided(t *testing.T) {
 			_, err := f.inbox.Release(t.Context(), q.ID, store.Fence{})
 			return err
 		}, PromptRunning},
-		{"ended", func() error { return f.inbox.Settle(t.Context(), q.ID, approval.Ran, store.Fence{}) }, PromptRunning},
+		{"ended", func() error { return f.inbox.Settle(t.Context(), q.ID, approval.OutcomeRan, store.Fence{}) }, PromptRunning},
 	} {
 		if err := step.take(); err != nil {
 			t.Fatal(step.name, err)

@@ -243,7 +243,7 @@ var operations = map[string]operation{
 		done:    []error{approval.ErrGone},
 		holds: func(r *faultRig) {
 			q, err := r.f.Approvals().Get(r.Context(), r.asked.ID)
-			if err == nil && q.Unused != "" && q.State == approval.Gone && len(r.cli.tools) == 0 {
+			if err == nil && q.Unused != "" && q.State == approval.StateGone && len(r.cli.tools) == 0 {
 				return // the gate closes in doubt, and the person can see that
 			}
 			ranOnce(r)
@@ -351,7 +351,7 @@ func ranOnce(r *faultRig) {
 	if o := outcome(r.T, r.f, "ada", promptID(1)); o.Status != fleet.PromptAnswered || o.Text != "It says: built" || len(r.cli.tools) != 1 {
 		r.Errorf("%+v, the tool ran with %q", o, r.cli.tools)
 	}
-	if q, err := r.f.Approvals().Get(r.Context(), r.asked.ID); err != nil || q.State != approval.Settled || q.Outcome != approval.Ran || q.Unused != "" {
+	if q, err := r.f.Approvals().Get(r.Context(), r.asked.ID); err != nil || q.State != approval.StateSettled || q.Outcome != approval.OutcomeRan || q.Unused != "" {
 		r.Errorf("the question is %s %s, not used: %q, %v", q.State, q.Outcome, q.Unused, err)
 	}
 }

@@ -253,7 +253,7 @@ func gated(t *testing.T, s store.Fleet, cli claude.Transport) *fleet.Fleet {
 func question(t *testing.T, f *fleet.Fleet) approval.Question {
 	t.Helper()
 	var all []approval.Question
-	for q, err := range f.Approvals().List(t.Context(), approval.Filter{States: []approval.State{approval.Open}}) {
+	for q, err := range f.Approvals().List(t.Context(), approval.Filter{States: []approval.State{approval.StateOpen}}) {
 		if err != nil {
 			t.Fatal(err)
 		}

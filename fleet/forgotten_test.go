@@ -77,7 +77,7 @@ func TestNotDeferredBesideAnotherCall(t *testing.T) {
 		if strings.Count(all, "unknown") != 2 || !strings.Contains(all, "toolu_ran") || !strings.Contains(all, "toolu_gated") {
 			t.Errorf("the model read %q", all)
 		}
-		if q, err := m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || q.Outcome != approval.Withdrawn {
+		if q, err := m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || q.Outcome != approval.OutcomeWithdrawn {
 			t.Errorf("the question: %+v, %v", q, err)
 		}
 	})

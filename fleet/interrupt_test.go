@@ -162,7 +162,7 @@ func TestInterruptFoundQuestion(t *testing.T) {
 					in.set(interrupt, nil)
 				}
 				<-time.After(2 * time.Minute)
-				if now, err := m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.Gone || !waits {
+				if now, err := m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.StateGone || !waits {
 					t.Errorf("the question is %s, %v, was found: %t", now.State, err, waits)
 				}
 				if _, err := m.fleet.Approvals().Decide(t.Context(), q.ID, approval.Answer{Decision: permission.Allow(), By: "ada", Digest: q.Digest}); !errors.Is(err, approval.ErrGone) {
@@ -254,7 +254,7 @@ func TestInterruptFoundQuestionLater(t *testing.T) {
 			return nil
 		}, nil)
 		<-time.After(2 * time.Minute)
-		if now, err := m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.Open {
+		if now, err := m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.StateOpen {
 			t.Fatalf("the question is %s, %v", now.State, err)
 		}
 		close(waits)
@@ -262,7 +262,7 @@ func TestInterruptFoundQuestionLater(t *testing.T) {
 			t.Errorf("interrupted: %v", err)
 		}
 		<-time.After(time.Minute) // the mark is stored, and its conversation may have yet to see it
-		if now, err := m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.Gone {
+		if now, err := m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.StateGone {
 			t.Errorf("the question is %s, %v", now.State, err)
 		}
 	})
@@ -517,7 +517,7 @@ func TestInterruptBeforeDeferredCall(t *testing.T) {
 		if o := outcome(t, f, "ada", waits.Prompt); o.Status != fleet.PromptFailed || o.Result == nil || !o.Result.Interrupted() || len(model.tools) != 0 {
 			t.Errorf("the prompt: %+v, the tool ran with %q", o, model.tools)
 		}
-		if q, err := f.Approvals().Get(t.Context(), q.ID); err != nil || q.State != approval.Gone || q.Outcome != approval.Withdrawn {
+		if q, err := f.Approvals().Get(t.Context(), q.ID); err != nil || q.State != approval.StateGone || q.Outcome != approval.OutcomeWithdrawn {
 			t.Errorf("the question is %s %s, %v", q.State, q.Outcome, err)
 		}
 		cli.meanwhile = func() error { return nil }
@@ -607,7 +607,7 @@ func TestQuestionOfInterruptedDeferredCall(t *testing.T) {
 				if o := outcome(t, f, "ada", waits.Prompt); o.Status != fleet.PromptFailed || !o.Interrupted || (o.Result != nil) != starts || len(model.tools) != 0 {
 					t.Errorf("the prompt: %+v, the tool ran with %q", o, model.tools)
 				}
-				if now := state(); now != approval.Gone || attempts != 1 {
+				if now := state(); now != approval.StateGone || attempts != 1 {
 					t.Errorf("the question is %s after %d starts", now, attempts)
 				}
 			})

@@ -105,17 +105,17 @@ func (l *lookout) freed(ctx context.Context) (keys []string) {
 // question.
 func (l *lookout) watchDecisions() {
 	for attempt := 0; l.ctx.Err() == nil; attempt++ {
-		for q, err := range l.inbox.Watch(l.ctx, approval.Filter{States: []approval.State{approval.Decided, approval.Gone}}) {
+		for q, err := range l.inbox.Watch(l.ctx, approval.Filter{States: []approval.State{approval.StateDecided, approval.StateGone}}) {
 			if err != nil {
 				break
 			}
 			attempt = 0
 			switch {
-			case q.State == approval.Decided:
+			case q.State == approval.StateDecided:
 				l.roster.want(q.Conversation)
-			case q.Outcome == approval.Withdrawn:
+			case q.Outcome == approval.OutcomeWithdrawn:
 				l.roster.wantWaiting(q.Conversation)
-			case q.Outcome == approval.Expired && q.Deferred && l.roster.hasWaiting(q.Conversation):
+			case q.Outcome == approval.OutcomeExpired && q.Deferred && l.roster.hasWaiting(q.Conversation):
 				l.overdue.add(q)
 			}
 		}

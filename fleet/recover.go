@@ -164,7 +164,7 @@ func (w *waking) changeOne(ctx context.Context, s *sight, c plan.Change) (err er
 		if result, made := s.facts.Calls[q.ToolUseID]; !made || result != plan.None {
 			return w.inbox.End(ctx, q.ID, outcomeOf(result), w.lease.Fence) // and says why a decision was not used
 		}
-		err = w.inbox.Withdraw(ctx, q.ID, approval.Withdrawn, "", w.lease.Fence)
+		err = w.inbox.Withdraw(ctx, q.ID, approval.OutcomeWithdrawn, "", w.lease.Fence)
 	case plan.Wait:
 		if q := s.questions[c.Question]; !q.Deferred { // a recovery broke off before it was recorded
 			if _, err := w.inbox.Defer(ctx, q.ID, w.lease.Fence); err != nil {
@@ -196,11 +196,11 @@ func (w *waking) changeOne(ctx context.Context, s *sight, c plan.Change) (err er
 func outcomeOf(r plan.Result) approval.Outcome {
 	switch r {
 	case plan.Ran:
-		return approval.Ran
+		return approval.OutcomeRan
 	case plan.Refused:
-		return approval.Failed
+		return approval.OutcomeFailed
 	}
-	return approval.Unknown
+	return approval.OutcomeUnknown
 }
 
 // neverEnded is why a prompt is given up.

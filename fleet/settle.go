@@ -57,7 +57,7 @@ func (w *worker) settleDeferred(ctx context.Context, r *message.Result) error {
 	if err == nil && slices.Contains(approval.Waiting(), now.State) {
 		var calls map[string]approval.Outcome
 		if calls, err = w.calls(ctx); err == nil {
-			err = w.inbox.End(ctx, q.ID, cmp.Or(calls[q.ToolUseID], approval.Unknown), w.lease.Fence)
+			err = w.inbox.End(ctx, q.ID, cmp.Or(calls[q.ToolUseID], approval.OutcomeUnknown), w.lease.Fence)
 		}
 	}
 	if errors.Is(err, store.ErrNotFound) {

@@ -47,7 +47,7 @@ func TestCutOffWhileTheCallRuns(t *testing.T) {
 		q := question(t, m.fleet)
 		decide(t, m.fleet, q, permission.Allow())
 		<-time.After(time.Second)
-		if now, err := m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.Released || ran() != 1 {
+		if now, err := m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.StateReleased || ran() != 1 {
 			t.Fatalf("%+v, %v: the tool ran %d times", now, err, ran())
 		}
 		crash(t, m)
@@ -55,7 +55,7 @@ func TestCutOffWhileTheCallRuns(t *testing.T) {
 		defer closeFleet(t, m.fleet)
 		<-time.After(2 * time.Minute)
 		now, err := m.fleet.Approvals().Get(t.Context(), q.ID)
-		if err != nil || now.State != approval.Settled || now.Outcome != approval.Unknown {
+		if err != nil || now.State != approval.StateSettled || now.Outcome != approval.OutcomeUnknown {
 			t.Errorf("the question is %+v, %v", now, err)
 		}
 		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptAnswered || ran() != 1 {
@@ -82,7 +82,7 @@ func TestInterruptedCallIsSettled(t *testing.T) {
 		q := question(t, f)
 		decide(t, f, q, permission.Allow())
 		<-time.After(time.Second)
-		if now, err := f.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.Released {
+		if now, err := f.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.StateReleased {
 			t.Fatalf("it does not run: %+v, %v", now, err)
 		}
 		if err := f.Interrupt(t.Context(), "ada"); err != nil {
@@ -92,7 +92,7 @@ func TestInterruptedCallIsSettled(t *testing.T) {
 		if o := outcome(t, f, "ada", id); o.Status != fleet.PromptFailed {
 			t.Errorf("the prompt: %+v", o)
 		}
-		if now, err := f.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.Settled || now.Outcome != approval.Failed {
+		if now, err := f.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.StateSettled || now.Outcome != approval.OutcomeFailed {
 			t.Errorf("the question is %s %s, %v", now.State, now.Outcome, err)
 		}
 	})
@@ -142,7 +142,7 @@ func TestQuestionOfRefusedCall(t *testing.T) {
 			if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptAnswered || len(cli.tools) != 0 {
 				t.Errorf("dies %t: %+v, the tool ran with %q", dies, o, cli.tools)
 			}
-			if now, err := m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.Gone || now.Outcome != approval.Withdrawn {
+			if now, err := m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.StateGone || now.Outcome != approval.OutcomeWithdrawn {
 				t.Errorf("dies %t: the question is %s %s, %v", dies, now.State, now.Outcome, err)
 			}
 		})
@@ -212,7 +212,7 @@ func TestQuestionOfInterruptedTurn(t *testing.T) {
 		if o := outcome(t, f, "ada", id); o.Status != fleet.PromptFailed || slow.Load() {
 			t.Errorf("the prompt: %+v", o)
 		}
-		if now, err := f.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.Gone {
+		if now, err := f.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.StateGone {
 			t.Errorf("the question is %s %s, %v", now.State, now.Outcome, err)
 		}
 	})
@@ -266,7 +266,7 @@ func TestUnsettled(t *testing.T) {
 			}
 			return info.Unsettled, now.State
 		}
-		if why, asked := state(); !strings.Contains(why, storefault.ErrFault.Error()) || asked != approval.Released || !strings.Contains(log.String(), "are left") {
+		if why, asked := state(); !strings.Contains(why, storefault.ErrFault.Error()) || asked != approval.StateReleased || !strings.Contains(log.String(), "are left") {
 			t.Errorf("the conversation says %q, the question is %s, the log: %s", why, asked, log.String())
 		}
 		fail("")
@@ -274,7 +274,7 @@ func TestUnsettled(t *testing.T) {
 		if got := ask(t, m.fleet, "ada", "more"); !strings.HasSuffix(got, "more") {
 			t.Errorf("answer %q", got)
 		}
-		if why, asked := state(); why != "" || asked != approval.Settled {
+		if why, asked := state(); why != "" || asked != approval.StateSettled {
 			t.Errorf("the conversation says %q, the question is %s", why, asked)
 		}
 	})

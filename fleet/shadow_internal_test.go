@@ -272,13 +272,13 @@ func (x *shadow) questions(ctx context.Context) (all []plan.Question, err error)
 		if err != nil {
 			return nil, err
 		}
-		stage, waits := map[approval.State]plan.Stage{approval.Open: plan.Open, approval.Decided: plan.Decided, approval.Released: plan.Released}[q.State]
+		stage, waits := map[approval.State]plan.Stage{approval.StateOpen: plan.Open, approval.StateDecided: plan.Decided, approval.StateReleased: plan.Released}[q.State]
 		if !waits {
 			stage = plan.Over
 		}
 		all = append(all, plan.Question{
 			ID: q.ID, Call: q.ToolUseID, Stage: stage,
-			Overdue: q.State == approval.Gone && q.Outcome == approval.Expired, Aside: q.Tool == approval.ElicitationTool, Holds: q.HoldsProcess,
+			Overdue: q.State == approval.StateGone && q.Outcome == approval.OutcomeExpired, Aside: q.Tool == approval.ElicitationTool, Holds: q.HoldsProcess,
 		})
 	}
 	return all, nil
@@ -288,7 +288,7 @@ func (x *shadow) questions(ctx context.Context) (all []plan.Question, err error)
 func (x *shadow) turn(ctx context.Context, t *history.Transcript, id string) (turn plan.Turn, err error) {
 	state, open := t.PromptState(id)
 	turn.Standing = map[history.PromptState]plan.Standing{
-		history.Unseen: plan.Unseen, history.Cut: plan.Cut, history.Deferred: plan.Deferred, history.Answered: plan.Done,
+		history.PromptUnseen: plan.Unseen, history.PromptCut: plan.Cut, history.PromptDeferred: plan.Deferred, history.PromptAnswered: plan.Done,
 	}[state]
 	turn.Open = open
 	if turn.Of, err = turnOfPrompt(ctx, t, id); err != nil {
@@ -306,7 +306,7 @@ func results(ctx context.Context, t *history.Transcript) (map[string]plan.Result
 	all, err := callsIn(ctx, func() (*history.Transcript, error) { return t, nil })
 	made := make(map[string]plan.Result, len(all))
 	for id, o := range all {
-		made[id] = map[approval.Outcome]plan.Result{approval.Ran: plan.Ran, approval.Failed: plan.Refused}[o]
+		made[id] = map[approval.Outcome]plan.Result{approval.OutcomeRan: plan.Ran, approval.OutcomeFailed: plan.Refused}[o]
 	}
 	return made, err
 }

@@ -201,12 +201,12 @@ func (w *waking) read(ctx context.Context, s *sight) error {
 
 // plannedQuestion is a question as the plan knows it.
 func plannedQuestion(q *approval.Question) plan.Question {
-	stage, waits := map[approval.State]plan.Stage{approval.Open: plan.Open, approval.Decided: plan.Decided, approval.Released: plan.Released}[q.State]
+	stage, waits := map[approval.State]plan.Stage{approval.StateOpen: plan.Open, approval.StateDecided: plan.Decided, approval.StateReleased: plan.Released}[q.State]
 	if !waits {
 		stage = plan.Over
 	}
 	return plan.Question{
-		ID: q.ID, Call: q.ToolUseID, Stage: stage, Overdue: q.State == approval.Gone && q.Outcome == approval.Expired,
+		ID: q.ID, Call: q.ToolUseID, Stage: stage, Overdue: q.State == approval.StateGone && q.Outcome == approval.OutcomeExpired,
 		Aside: q.Tool == approval.ElicitationTool, Holds: q.HoldsProcess,
 	}
 }
@@ -223,7 +223,7 @@ func (w *waking) readTurns(ctx context.Context, s *sight) (err error) {
 		return err
 	}
 	for id, o := range calls {
-		s.facts.Calls[id] = map[approval.Outcome]plan.Result{approval.Ran: plan.Ran, approval.Failed: plan.Refused}[o]
+		s.facts.Calls[id] = map[approval.Outcome]plan.Result{approval.OutcomeRan: plan.Ran, approval.OutcomeFailed: plan.Refused}[o]
 	}
 	for _, p := range s.state.Prompts {
 		if !p.Sent || p.Given || p.Cancelled || p.Rewind {
@@ -243,7 +243,7 @@ func (w *waking) readTurns(ctx context.Context, s *sight) (err error) {
 func turnIn(ctx context.Context, t *history.Transcript, id string) (turn plan.Turn, err error) {
 	state, open := t.PromptState(id)
 	turn = plan.Turn{Of: id, Open: open, Standing: map[history.PromptState]plan.Standing{
-		history.Unseen: plan.Unseen, history.Cut: plan.Cut, history.Deferred: plan.Deferred, history.Answered: plan.Done,
+		history.PromptUnseen: plan.Unseen, history.PromptCut: plan.Cut, history.PromptDeferred: plan.Deferred, history.PromptAnswered: plan.Done,
 	}[state]}
 	if turn.Standing == plan.Unseen {
 		return turn, nil

@@ -63,12 +63,12 @@ func TestSightOfQuestions(t *testing.T) {
 		q    approval.Question
 		want plan.Question
 	}{
-		{approval.Question{State: approval.Open}, plan.Question{Stage: plan.Open}},
-		{approval.Question{State: approval.Decided, HoldsProcess: true}, plan.Question{Stage: plan.Decided, Holds: true}},
-		{approval.Question{State: approval.Released, Tool: approval.ElicitationTool}, plan.Question{Stage: plan.Released, Aside: true}},
-		{approval.Question{State: approval.Settled, Outcome: approval.Ran}, plan.Question{Stage: plan.Over}},
-		{approval.Question{State: approval.Gone, Outcome: approval.Withdrawn}, plan.Question{Stage: plan.Over}},
-		{approval.Question{State: approval.Gone, Outcome: approval.Expired}, plan.Question{Stage: plan.Over, Overdue: true}},
+		{approval.Question{State: approval.StateOpen}, plan.Question{Stage: plan.Open}},
+		{approval.Question{State: approval.StateDecided, HoldsProcess: true}, plan.Question{Stage: plan.Decided, Holds: true}},
+		{approval.Question{State: approval.StateReleased, Tool: approval.ElicitationTool}, plan.Question{Stage: plan.Released, Aside: true}},
+		{approval.Question{State: approval.StateSettled, Outcome: approval.OutcomeRan}, plan.Question{Stage: plan.Over}},
+		{approval.Question{State: approval.StateGone, Outcome: approval.OutcomeWithdrawn}, plan.Question{Stage: plan.Over}},
+		{approval.Question{State: approval.StateGone, Outcome: approval.OutcomeExpired}, plan.Question{Stage: plan.Over, Overdue: true}},
 	} {
 		c.q.ID, c.q.ToolUseID, c.want.ID, c.want.Call = "q", "call", "q", "call"
 		if got := plannedQuestion(&c.q); got != c.want {

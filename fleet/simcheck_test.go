@@ -134,7 +134,7 @@ func (w *world) checkExpired(ctx context.Context, p *sentPrompt, question string
 		return // of a prompt that is checked itself
 	}
 	q, err := approval.NewQuestions(w.db, "p").Get(ctx, question)
-	if err != nil || q.Outcome != approval.Expired || q.Answer != nil || w.ran[q.ToolUseID] != 0 {
+	if err != nil || q.Outcome != approval.OutcomeExpired || q.Answer != nil || w.ran[q.ToolUseID] != 0 {
 		w.fault("prompt %s of %s has expired, and its question is %s %s, %v; the tool ran %d times", p.id, p.key, q.State, q.Outcome, err, w.ran[q.ToolUseID])
 	}
 }
@@ -145,7 +145,7 @@ func (w *world) checkDecisions(ctx context.Context) {
 	in := approval.NewQuestions(w.db, "p")
 	for _, id := range w.decided {
 		q, err := in.Get(ctx, id)
-		used := q.State == approval.Settled
+		used := q.State == approval.StateSettled
 		if err != nil || q.Answer == nil || used == (q.Unused != "") {
 			w.fault("question %s of %s was decided, and is %s %s, not used: %q, %v", id, q.Conversation, q.State, q.Outcome, q.Unused, err)
 		}

@@ -396,7 +396,7 @@ func (m *machine) tool(_ context.Context, input json.RawMessage) (host.ToolOutpu
 		w.fault("tool %s runs %d times", id, n)
 	}
 	allowed := false
-	for q, err := range approval.NewQuestions(w.db, "p").List(context.Background(), approval.Filter{States: []approval.State{approval.Released}}) {
+	for q, err := range approval.NewQuestions(w.db, "p").List(context.Background(), approval.Filter{States: []approval.State{approval.StateReleased}}) {
 		if err == nil && q.ToolUseID == id && q.Answer.Decision.Behavior() == permission.BehaviorAllow {
 			decided, changed := q.Answer.Decision.Input()
 			allowed = string(input) == string(q.Input) && !changed || changed && string(input) == fmt.Sprintf("%s", decided)
@@ -575,7 +575,7 @@ func (w *world) send(ctx context.Context, m *machine, key string) {
 // decide decides so many open questions, in whatever order they come.
 func (w *world) decide(ctx context.Context, most int) (decided int) {
 	in := approval.NewQuestions(w.db, "p")
-	for q, err := range in.List(ctx, approval.Filter{States: []approval.State{approval.Open}}) {
+	for q, err := range in.List(ctx, approval.Filter{States: []approval.State{approval.StateOpen}}) {
 		if err != nil || decided == most {
 			break
 		}

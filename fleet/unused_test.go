@@ -31,7 +31,7 @@ func TestDecisionOfLostCall(t *testing.T) {
 		defer closeFleet(t, m.fleet)
 		<-time.After(40 * time.Second)
 		now, err := m.fleet.Approvals().Get(t.Context(), q.ID)
-		if err != nil || now.State != approval.Gone || now.Unused == "" || now.Answer == nil {
+		if err != nil || now.State != approval.StateGone || now.Unused == "" || now.Answer == nil {
 			t.Errorf("the question: %+v, %v", now, err)
 		}
 		<-time.After(time.Minute)

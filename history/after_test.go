@@ -95,7 +95,7 @@ func TestListPagesOfHiddenCopies(t *testing.T) {
 				sid(2) + ".jsonl": exchange(sid(2), "", "two", "2"),
 				sid(1) + ".jsonl": exchange(sid(1), "", "one", "1"),
 			}))
-			q := history.Query{Archived: history.ExcludeArchived}
+			q := history.Query{Archived: history.ArchivedExcluded}
 			if got := titles(list(t, h, q)); got != c.want {
 				t.Errorf("at once %q, want %q", got, c.want)
 			}

@@ -128,7 +128,7 @@ func contractList(t *testing.T, h *history.History) {
 	}{
 		{history.Query{}, 2}, {history.Query{Limit: 1}, 1}, {history.Query{Offset: 1}, 1}, {history.Query{Offset: 9}, 0},
 		{history.Query{Dir: "/work", SkipWorktrees: true}, 2}, {history.Query{Dir: "/elsewhere", SkipWorktrees: true}, 0},
-		{history.Query{Tag: "none"}, 0}, {history.Query{Archived: history.OnlyArchived}, 0},
+		{history.Query{Tag: "none"}, 0}, {history.Query{Archived: history.ArchivedOnly}, 0},
 	} {
 		if tt.query.Dir != "" && !need.UnixPaths.Here() {
 			continue
@@ -172,7 +172,7 @@ func contractRead(t *testing.T, h *history.History) {
 	if n != 4 {
 		t.Errorf("%d entries", n)
 	}
-	if s, _ := tr.PromptState(sid(103)); s != history.Answered {
+	if s, _ := tr.PromptState(sid(103)); s != history.PromptAnswered {
 		t.Errorf("the prompt is %v", s)
 	}
 	agents, err := tr.Subagents(t.Context())
@@ -209,10 +209,10 @@ func contractChange(t *testing.T, h *history.History) {
 	if err != nil || info.Title != "Named" || info.CustomTitle != "Named" || info.Tag != "blue" || !info.Archived {
 		t.Errorf("changed: %+v, %v", info, err)
 	}
-	if got := list(t, h, history.Query{Tag: "blue", Archived: history.OnlyArchived}); len(got) != 1 || got[0].Title != "Named" {
+	if got := list(t, h, history.Query{Tag: "blue", Archived: history.ArchivedOnly}); len(got) != 1 || got[0].Title != "Named" {
 		t.Errorf("listed %+v", got)
 	}
-	if got := list(t, h, history.Query{Archived: history.ExcludeArchived}); len(got) != 1 || got[0].ID != sid(2) {
+	if got := list(t, h, history.Query{Archived: history.ArchivedExcluded}); len(got) != 1 || got[0].ID != sid(2) {
 		t.Errorf("listed %+v", got)
 	}
 	if err := errors.Join(h.Unarchive(ctx, sid(1)), h.Tag(ctx, sid(1), "")); err != nil {

@@ -80,11 +80,11 @@ func TestKindsOfLines(t *testing.T) {
 				t.Errorf("%d entries", entries)
 			}
 			for _, prompt := range []int{1001, 1006} {
-				if s, open := tr.PromptState(sid(prompt)); s != history.Answered || len(open) > 0 {
+				if s, open := tr.PromptState(sid(prompt)); s != history.PromptAnswered || len(open) > 0 {
 					t.Errorf("prompt %d is %v, open %q", prompt, s, open)
 				}
 			}
-			if s, _ := tr.PromptState(sid(9)); s != history.Unseen {
+			if s, _ := tr.PromptState(sid(9)); s != history.PromptUnseen {
 				t.Errorf("another prompt is %v", s)
 			}
 			infos := list(t, h, history.Query{})

@@ -62,9 +62,9 @@ type ArchiveFilter int
 
 // The filters.
 const (
-	IncludeArchived ArchiveFilter = iota
-	ExcludeArchived
-	OnlyArchived
+	ArchivedIncluded ArchiveFilter = iota
+	ArchivedExcluded
+	ArchivedOnly
 )
 
 // SessionInfo is an entry of a listing. It is read from the two ends of the
@@ -158,7 +158,7 @@ func (q *Query) wants(info *SessionInfo) bool {
 	switch {
 	case q.Tag != "" && info.Tag != q.Tag:
 		return false
-	case q.Archived == ExcludeArchived && info.Archived, q.Archived == OnlyArchived && !info.Archived:
+	case q.Archived == ArchivedExcluded && info.Archived, q.Archived == ArchivedOnly && !info.Archived:
 		return false
 	case q.SkipProgrammatic && strings.HasPrefix(info.Entrypoint, "sdk-"):
 		return false

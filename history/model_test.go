@@ -151,7 +151,7 @@ func longIDs(text string) string {
 // compareHistory compares all answers of a history with the model.
 func compareHistory(t *testing.T, h *history.History, model map[string]*modelSession, fatal func(string, ...any)) {
 	t.Helper()
-	for _, q := range []history.Query{{}, {Tag: "blue"}, {Archived: history.OnlyArchived}, {Archived: history.ExcludeArchived, SkipProgrammatic: true}, {Limit: 2}, {Offset: 2}} {
+	for _, q := range []history.Query{{}, {Tag: "blue"}, {Archived: history.ArchivedOnly}, {Archived: history.ArchivedExcluded, SkipProgrammatic: true}, {Limit: 2}, {Offset: 2}} {
 		var got, want []string
 		for _, info := range list(t, h, q) {
 			got = append(got, fmt.Sprintf("%s %q custom %q first %q tag %q archived %v %s", info.ID, info.Title, info.CustomTitle, info.FirstPrompt, info.Tag, info.Archived, info.Entrypoint))
@@ -160,7 +160,7 @@ func compareHistory(t *testing.T, h *history.History, model map[string]*modelSes
 			}
 		}
 		for id, s := range model {
-			if (q.Tag == "" || s.tag == q.Tag) && (q.Archived == history.IncludeArchived || s.archived == (q.Archived == history.OnlyArchived)) && (!q.SkipProgrammatic || s.entrypoint == "cli") {
+			if (q.Tag == "" || s.tag == q.Tag) && (q.Archived == history.ArchivedIncluded || s.archived == (q.Archived == history.ArchivedOnly)) && (!q.SkipProgrammatic || s.entrypoint == "cli") {
 				want = append(want, s.listed(id))
 			}
 		}
@@ -306,7 +306,7 @@ func TestErrorsNameTheSession(t *testing.T) {
 
 func TestPromptStates(t *testing.T) {
 	for s, want := range map[history.PromptState]string{
-		history.Unseen: "unseen", history.Answered: "answered", history.Deferred: "deferred", history.Cut: "cut", -1: "PromptState(-1)", 4: "PromptState(4)",
+		history.PromptUnseen: "unseen", history.PromptAnswered: "answered", history.PromptDeferred: "deferred", history.PromptCut: "cut", -1: "PromptState(-1)", 4: "PromptState(4)",
 	} {
 		if s.String() != want {
 			t.Errorf("%d is %q", int(s), s)

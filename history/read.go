@@ -214,10 +214,10 @@ type PromptState int
 
 // The states of a prompt.
 const (
-	Unseen   PromptState = iota // not in the transcript: it can be sent again with the same id
-	Answered                    // its turn ended with an answer
-	Deferred                    // a hook deferred a tool call, which waits for a decision
-	Cut                         // its turn broke off
+	PromptUnseen   PromptState = iota // not in the transcript: it can be sent again with the same id
+	PromptAnswered                    // its turn ended with an answer
+	PromptDeferred                    // a hook deferred a tool call, which waits for a decision
+	PromptCut                         // its turn broke off
 )
 
 // String returns the state in one word.

@@ -492,7 +492,7 @@ func TestRealForkBeforeDeferral(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, open := tr.PromptState(prompt); s != history.Deferred || len(open) != 1 {
+	if s, open := tr.PromptState(prompt); s != history.PromptDeferred || len(open) != 1 {
 		t.Errorf("the prompt is %v, open calls %q", s, open)
 	}
 	for keep, want := range map[bool]int{false: 3, true: 4} {

@@ -110,7 +110,7 @@ func TestConversationIsWhole(t *testing.T) {
 			if n := tr.Prompts(); n != 3 { // kept, build and the one that was taken in
 				t.Errorf("%d prompts", n)
 			}
-			for id, want := range map[string]history.PromptState{"build": history.Answered, "steer": history.Answered, "nothing": history.Unseen} {
+			for id, want := range map[string]history.PromptState{"build": history.PromptAnswered, "steer": history.PromptAnswered, "nothing": history.PromptUnseen} {
 				if state, open := tr.PromptState(id); state != want || len(open) > 0 {
 					t.Errorf("%s is %v, open %q", id, state, open)
 				}
@@ -201,7 +201,7 @@ func TestLongLinesAreWhole(t *testing.T) {
 						t.Errorf("%s: the page at %d ends at %d", place.name, offset, i)
 					}
 				}
-				if state, _ := tr.PromptState("l6"); state != history.Answered {
+				if state, _ := tr.PromptState("l6"); state != history.PromptAnswered {
 					t.Errorf("%s: the last prompt is %v", place.name, state)
 				}
 				for _, info := range list(t, h, history.Query{}) {

@@ -82,7 +82,7 @@ func answer(ctx context.Context, f fleet.Conversations, key, prompt string) (err
 // allowAll allows what the conversations of a fleet ask.
 func allowAll(t *testing.T, f *fleet.Fleet) {
 	t.Helper()
-	for q, err := range f.Approvals().List(t.Context(), approval.Filter{States: []approval.State{approval.Open}}) {
+	for q, err := range f.Approvals().List(t.Context(), approval.Filter{States: []approval.State{approval.StateOpen}}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -295,7 +295,7 @@ func (r *recorder) server(f *fleet.Fleet, db store.Fleet) *serve.Server {
 	opts, err := otelclaude.InstrumentServer(serve.Options{
 		Records: db, Project: "p", Logger: slog.New(slog.DiscardHandler),
 		Presets:      []serve.Preset{{Name: "shop", Roots: []string{r.t.TempDir()}}},
-		Authenticate: func(*http.Request) (api.User, bool) { return api.User{Name: "ada", Role: api.Operator}, true },
+		Authenticate: func(*http.Request) (api.User, bool) { return api.User{Name: "ada", Role: api.RoleOperator}, true },
 	}, &r.config)
 	if err != nil {
 		r.t.Fatal(err)

@@ -56,9 +56,9 @@ type CLIExporter struct {
 
 // The protocols of OTLP.
 const (
-	ProtocolHTTPProtobuf = telemetry.HTTPProtobuf
-	ProtocolHTTPJSON     = telemetry.HTTPJSON
-	ProtocolGRPC         = telemetry.GRPC
+	ProtocolHTTPProtobuf = telemetry.ProtocolHTTPProtobuf
+	ProtocolHTTPJSON     = telemetry.ProtocolHTTPJSON
+	ProtocolGRPC         = telemetry.ProtocolGRPC
 )
 
 // closeWait is how long the end of a session waits until the last spans have

@@ -47,7 +47,7 @@ func halfway(t *testing.T) (*rig, *cutOff, *client) {
 	t.Helper()
 	db := &cutOff{Fleet: store.Memory()}
 	r := newRig(t, db, nil)
-	return r, db, r.as("ada", api.Operator)
+	return r, db, r.as("ada", api.RoleOperator)
 }
 
 // again starts the server again, with a store that takes everything.

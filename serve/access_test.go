@@ -50,7 +50,7 @@ func openAPIOf(t *testing.T, r *rig) (d document) {
 func TestRolesOfLogins(t *testing.T) {
 	r := newRig(t, store.Memory(), nil)
 	nobody := &client{rig: r}
-	admin := r.as("root", api.Admin)
+	admin := r.as("root", api.RoleAdmin)
 	ids := func(c *client) map[string]bool {
 		t.Helper()
 		all := make(map[string]bool)
@@ -75,7 +75,7 @@ func TestRolesOfLogins(t *testing.T) {
 			}
 			for _, with := range api.Roles() {
 				c := r.as(user, with)
-				may := with == api.Admin || user == "ada" && atLeast(with, role)
+				may := with == api.RoleAdmin || user == "ada" && atLeast(with, role)
 				if listed := ids(c)[login]; listed != may {
 					t.Errorf("%s as %s sees a login of ada as %s: %v", user, with, role, listed)
 				}
@@ -92,7 +92,7 @@ func TestRolesOfLogins(t *testing.T) {
 			}
 			least := role
 			if user != "ada" {
-				least = api.Admin
+				least = api.RoleAdmin
 			}
 			if got := r.as(user, least).do("DELETE", "/v1/logins/"+login, nil); got.status != http.StatusNoContent {
 				t.Errorf("%s as %s cannot end a login of ada as %s: %d %s", user, least, role, got.status, got.body)
@@ -106,7 +106,7 @@ func TestRolesOfLogins(t *testing.T) {
 // see it, and all users once it is shared.
 func TestPrivate(t *testing.T) {
 	r := newRig(t, store.Memory(), nil)
-	ada, eve, root := r.as("ada", api.Operator), r.as("eve", api.Operator), r.as("root", api.Admin)
+	ada, eve, root := r.as("ada", api.RoleOperator), r.as("eve", api.RoleOperator), r.as("root", api.RoleAdmin)
 	own := ada.begin("tool 1")
 	asked := ada.pending(1)[0]
 	never := "ada~00000000-0000-4000-8000-000000000000"
@@ -123,7 +123,7 @@ func TestPrivate(t *testing.T) {
 		theirs := map[bool]string{true: own.ID, false: asked.ID}[strings.Contains(path, "/conversations/")]
 		none := map[bool]string{true: never, false: "00000000000000000000000000000000"}[strings.Contains(path, "/conversations/")]
 		for method, op := range methods {
-			if !strings.Contains(path, "{id}") || op.Role == api.Admin {
+			if !strings.Contains(path, "{id}") || op.Role == api.RoleAdmin {
 				continue // it belongs to no user, or is for admins, who see everything
 			}
 			tried++
@@ -164,21 +164,21 @@ func TestPrivate(t *testing.T) {
 	}
 	want[api.Conversation](ada, ada.do("PATCH", "/v1/conversations/"+own.ID, `{"shared":true}`), http.StatusOK)
 	get[api.Conversation](eve, "/v1/conversations/"+own.ID)
-	viewer := r.as("vic", api.Viewer)
+	viewer := r.as("vic", api.RoleViewer)
 	if a := get[api.Approval](viewer, "/v1/approvals/"+asked.ID); a.MayDecide {
 		t.Error("a viewer may decide")
 	}
 	if got := eve.do("PATCH", "/v1/conversations/"+own.ID, `{"shared":false}`); got.status != http.StatusForbidden {
 		t.Errorf("somebody else makes it private: %d", got.status)
 	}
-	approver := r.as("kim", api.Approver)
+	approver := r.as("kim", api.RoleApprover)
 	want[api.Approval](approver, approver.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "deny", Digest: asked.Digest}), http.StatusOK)
 }
 
 // Requests of other sites, and for other hosts, are refused before anything else.
 func TestHostsAndOrigins(t *testing.T) {
 	r := newRig(t, store.Memory(), func(o *serve.Options) { o.Hosts = []string{"claude.example", "192.0.2.7"} })
-	ada := r.as("ada", api.Admin)
+	ada := r.as("ada", api.RoleAdmin)
 	hosts := map[string]int{
 		"127.0.0.1": 200, "127.0.0.1:1": 200, "127.9.9.9": 200, "localhost": 200, "localhost:9999": 200, "LOCALHOST": 200, "[::1]": 200, "[::1]:80": 200,
 		"claude.example": 200, "Claude.Example:443": 200, "192.0.2.7": 200,
@@ -254,7 +254,7 @@ func TestLogin(t *testing.T) {
 		o.Port, o.CLIVersion = 8080, func() string { return "2.1.325" }
 	})
 	nobody := &client{rig: r}
-	link, err := r.server.LoginLink(t.Context(), r.http.URL, api.User{Name: "ada", Role: api.Operator})
+	link, err := r.server.LoginLink(t.Context(), r.http.URL, api.User{Name: "ada", Role: api.RoleOperator})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestLogin(t *testing.T) {
 	}
 	cookie, _, _ := strings.Cut(set, ";")
 	info := want[api.ServerInfo](nobody, nobody.do("GET", "/v1/server", nil, "Cookie", cookie), http.StatusOK)
-	if info.User.Name != "ada" || info.User.Role != api.Operator || info.CLI != "2.1.325" {
+	if info.User.Name != "ada" || info.User.Role != api.RoleOperator || info.CLI != "2.1.325" {
 		t.Errorf("%+v", info)
 	}
 	if again := nobody.do("POST", "/v1/login", api.LoginRequest{Token: token}); again.status != http.StatusUnauthorized {
@@ -290,7 +290,7 @@ func TestLogin(t *testing.T) {
 		t.Errorf("after the logout: status %d", after.status)
 	}
 
-	root := r.as("root", api.Admin)
+	root := r.as("root", api.RoleAdmin)
 	made := want[api.CreatedToken](root, root.do("POST", "/v1/tokens", `{"name":"ci","user":"bot","role":"viewer"}`), http.StatusCreated)
 	bot := &client{rig: r, token: made.Secret}
 	get[api.ServerInfo](bot, "/v1/server")
@@ -332,8 +332,8 @@ func TestLogin(t *testing.T) {
 func TestSecretsAreHashed(t *testing.T) {
 	db := store.Memory()
 	r := newRig(t, db, nil)
-	token := r.token("ada", api.Viewer)
-	login, err := serve.IssueLogin(t.Context(), db, "p", api.User{Name: "ada", Role: api.Viewer})
+	token := r.token("ada", api.RoleViewer)
+	login, err := serve.IssueLogin(t.Context(), db, "p", api.User{Name: "ada", Role: api.RoleViewer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -364,7 +364,7 @@ func TestProxy(t *testing.T) {
 		want int
 	}{{"127.0.0.0/8", 200}, {"192.0.2.0/24", 401}} {
 		r := newRig(t, store.Memory(), func(o *serve.Options) {
-			o.ProxyHeader, o.ProxyFrom, o.ProxyRole = "Remote-User", []netip.Prefix{netip.MustParsePrefix(c.from)}, api.Viewer
+			o.ProxyHeader, o.ProxyFrom, o.ProxyRole = "Remote-User", []netip.Prefix{netip.MustParsePrefix(c.from)}, api.RoleViewer
 		})
 		nobody := &client{rig: r}
 		got := nobody.do("GET", "/v1/server", nil, "Remote-User", "ada", "X-Forwarded-For", "192.0.2.1")
@@ -373,7 +373,7 @@ func TestProxy(t *testing.T) {
 		}
 		if c.want == 200 {
 			var info api.ServerInfo
-			if err := json.Unmarshal(got.body, &info); err != nil || info.User.Name != "ada" || info.User.Role != api.Viewer {
+			if err := json.Unmarshal(got.body, &info); err != nil || info.User.Name != "ada" || info.User.Role != api.RoleViewer {
 				t.Errorf("%+v, %v", info.User, err)
 			}
 		}
@@ -426,7 +426,7 @@ func TestAuthenticate(t *testing.T) {
 	r := newRig(t, store.Memory(), func(o *serve.Options) {
 		o.Authenticate = func(r *http.Request) (api.User, bool) {
 			name := r.Header.Get("X-Test-User")
-			return api.User{Name: name, Role: api.Viewer}, name != ""
+			return api.User{Name: name, Role: api.RoleViewer}, name != ""
 		}
 	})
 	nobody := &client{rig: r}

@@ -48,7 +48,7 @@ func TestAcknowledge(t *testing.T) {
 	} {
 		f := new(credulous)
 		c.q.ID = "q"
-		(&answers{fleet: acknowledging{inbox: f}}).acknowledge(t.Context(), &c.q, api.User{Name: c.user, Role: api.Admin})
+		(&answers{fleet: acknowledging{inbox: f}}).acknowledge(t.Context(), &c.q, api.User{Name: c.user, Role: api.RoleAdmin})
 		if got := len(f.by) == 1 && f.by[0] == "q ada"; got != c.want || !c.want && len(f.by) > 0 {
 			t.Errorf("%s: acknowledged %q", name, f.by)
 		}

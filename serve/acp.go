@@ -21,7 +21,7 @@ const (
 // editorRoute is where editors connect. It is not in the table of routes: OpenAPI
 // cannot describe a WebSocket.
 func editorRoute() *route {
-	return &route{method: "GET", path: "/acp", least: api.Viewer, status: http.StatusSwitchingProtocols, handle: (*call).editor}
+	return &route{method: "GET", path: "/acp", least: api.RoleViewer, status: http.StatusSwitchingProtocols, handle: (*call).editor}
 }
 
 // editor speaks the Agent Client Protocol over a WebSocket until the editor leaves, the

@@ -32,10 +32,10 @@ func TestEditorOfOneWhoMayNoLonger(t *testing.T) {
 		stays   bool
 	}{
 		"nothing happens":    {operator, list, "", true},
-		"a lesser role":      {api.User{Name: operator.Name, Role: api.Viewer}, begin, "role", false},
+		"a lesser role":      {api.User{Name: operator.Name, Role: api.RoleViewer}, begin, "role", false},
 		"no role":            {api.User{Name: operator.Name}, list, "Log in", false},
 		"unknown by now":     {api.User{}, list, "Log in", false},
-		"another user by it": {api.User{Name: "eve", Role: api.Operator}, list, "may no longer", false},
+		"another user by it": {api.User{Name: "eve", Role: api.RoleOperator}, list, "may no longer", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -24,7 +24,7 @@ func TestRemoteForks(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	r := newRigIn(t, store.Memory(), root, nil)
-	page := r.remote("ada", api.Operator, nil)
+	page := r.remote("ada", api.RoleOperator, nil)
 	ada := newEditor(t, &acp.Remote{Server: page})
 	id := ada.New(t, root)
 	if _, err := ada.fork(t, id, root); err == nil || !strings.Contains(err.Error(), "nothing was said") {
@@ -50,7 +50,7 @@ func TestRemoteForks(t *testing.T) {
 		}
 		from = copied
 	}
-	again := newEditor(t, &acp.Remote{Server: r.remote("ada", api.Operator, nil)})
+	again := newEditor(t, &acp.Remote{Server: r.remote("ada", api.RoleOperator, nil)})
 	again.load(t, from, root)
 	if text := again.Text(from); text != "You said: helloYou said: and thenYou said: and again" {
 		t.Errorf("the last copy has %q", text)
@@ -59,7 +59,7 @@ func TestRemoteForks(t *testing.T) {
 		t.Errorf("the original has %q", ada.Text(id))
 	}
 
-	bob := newEditor(t, &acp.Remote{Server: r.remote("bob", api.Operator, nil)})
+	bob := newEditor(t, &acp.Remote{Server: r.remote("bob", api.RoleOperator, nil)})
 	if _, err := bob.fork(t, id, root); err == nil || !strings.Contains(err.Error(), "session/list") {
 		t.Errorf("a copy of what bob does not see: %v", err)
 	}
@@ -68,7 +68,7 @@ func TestRemoteForks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if own := must[api.Conversation](t)(r.remote("bob", api.Operator, nil).Conversation(t.Context(), string(copied))); own.Owner != "bob" || own.Shared {
+	if own := must[api.Conversation](t)(r.remote("bob", api.RoleOperator, nil).Conversation(t.Context(), string(copied))); own.Owner != "bob" || own.Shared {
 		t.Errorf("bob's copy is %+v", own)
 	}
 }

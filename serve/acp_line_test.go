@@ -53,7 +53,7 @@ func (n named) RemoteAddr() net.Addr { return n.at }
 // lines serves a rig without a network, and returns how an editor of ada connects.
 func (r *rig) lines(t *testing.T) (dial func() (*websocket.Conn, *http.Response, error)) {
 	t.Helper()
-	return r.linesWith(t, r.bearerOf("ada", api.Operator))
+	return r.linesWith(t, r.bearerOf("ada", api.RoleOperator))
 }
 
 // linesWith is lines for an editor that sends a header.
@@ -264,7 +264,7 @@ func TestEditorSessionsAreBounded(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	r := newRigIn(t, store.Memory(), root, func(o *serve.Options) { o.StreamsPerUser = 4 })
-	ada := r.socketEditor(t, "ada", api.Operator)
+	ada := r.socketEditor(t, "ada", api.RoleOperator)
 	for range 5 { // what fails takes no place
 		err := ada.Call(t.Context(), schema.MethodAgentSessionLoad, schema.LoadSessionRequest{SessionID: "ada~none", Cwd: root}, nil)
 		if e, ok := errors.AsType[*schema.Error](err); !ok || e.Code != schema.ErrorCodeResourceNotFound {
@@ -283,7 +283,7 @@ func TestEditorSessionsAreBounded(t *testing.T) {
 		}
 	}
 	refused(schema.MethodAgentSessionNew, schema.NewSessionRequest{Cwd: root})
-	page := r.remote("ada", api.Operator, nil)
+	page := r.remote("ada", api.RoleOperator, nil)
 	if list := must[api.List[api.Conversation]](t)(page.ConversationPage(t.Context(), api.ConversationQuery{})); len(list.Items) != 3 {
 		t.Errorf("%d conversations", len(list.Items))
 	}

@@ -93,7 +93,7 @@ func TestRemoteEditor(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	r := newRigIn(t, store.Memory(), root, nil)
-	ada := newEditor(t, &acp.Remote{Server: r.remote("ada", api.Operator, nil)})
+	ada := newEditor(t, &acp.Remote{Server: r.remote("ada", api.RoleOperator, nil)})
 	id := ada.New(t, root)
 	ended := ada.begin(t, id, "tool 1")
 	asked := <-ada.asked
@@ -129,7 +129,7 @@ func TestRemoteEditor(t *testing.T) {
 	if err := ada.Call(t.Context(), schema.MethodAgentSessionSetMode, schema.SetSessionModeRequest{SessionID: id, ModeID: "plan"}, nil); err != nil {
 		t.Error(err)
 	}
-	if own := must[api.Conversation](t)(r.remote("ada", api.Operator, nil).Conversation(t.Context(), string(id))); own.Mode != "plan" {
+	if own := must[api.Conversation](t)(r.remote("ada", api.RoleOperator, nil).Conversation(t.Context(), string(id))); own.Mode != "plan" {
 		t.Errorf("the mode is %q", own.Mode)
 	}
 	if got := <-ada.begin(t, id, "in the new mode"); got != schema.StopReasonEndTurn {
@@ -150,7 +150,7 @@ func TestRemoteEditor(t *testing.T) {
 		t.Errorf("list %+v, %v", list, err)
 	}
 
-	again := newEditor(t, &acp.Remote{Server: r.remote("ada", api.Operator, nil)})
+	again := newEditor(t, &acp.Remote{Server: r.remote("ada", api.RoleOperator, nil)})
 	again.load(t, id, root)
 	if text := again.Text(id); text != ada.Text(id) {
 		t.Errorf("loaded %q, want %q", text, ada.Text(id))
@@ -184,10 +184,10 @@ func TestRemoteEditors(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	r := newRigIn(t, store.Memory(), root, nil)
-	page := r.remote("ada", api.Operator, nil)
+	page := r.remote("ada", api.RoleOperator, nil)
 	one := newEditor(t, &acp.Remote{Server: page})
-	two := newEditor(t, &acp.Remote{Server: r.remote("ada", api.Operator, nil)})
-	bob := newEditor(t, &acp.Remote{Server: r.remote("bob", api.Operator, nil)})
+	two := newEditor(t, &acp.Remote{Server: r.remote("ada", api.RoleOperator, nil)})
+	bob := newEditor(t, &acp.Remote{Server: r.remote("bob", api.RoleOperator, nil)})
 	id := one.New(t, root)
 	must[api.Conversation](t)(page.Change(t.Context(), string(id), api.Change{Shared: new(true)}))
 	two.load(t, id, root)
@@ -238,10 +238,10 @@ func TestRemoteViewer(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	r := newRigIn(t, store.Memory(), root, nil)
-	ada := newEditor(t, &acp.Remote{Server: r.remote("ada", api.Operator, nil)})
+	ada := newEditor(t, &acp.Remote{Server: r.remote("ada", api.RoleOperator, nil)})
 	id := ada.New(t, root)
-	must[api.Conversation](t)(r.remote("ada", api.Operator, nil).Change(t.Context(), string(id), api.Change{Shared: new(true)}))
-	eve := newEditor(t, &acp.Remote{Server: r.remote("eve", api.Viewer, nil)})
+	must[api.Conversation](t)(r.remote("ada", api.RoleOperator, nil).Change(t.Context(), string(id), api.Change{Shared: new(true)}))
+	eve := newEditor(t, &acp.Remote{Server: r.remote("eve", api.RoleViewer, nil)})
 	eve.load(t, id, root)
 	eve.answers <- "allow-once"
 	ended := ada.begin(t, id, "tool 1")
@@ -269,13 +269,13 @@ func TestRemoteVanishes(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	r := newRigIn(t, store.Memory(), root, nil)
-	first := newEditor(t, &acp.Remote{Server: r.remote("ada", api.Operator, nil)})
+	first := newEditor(t, &acp.Remote{Server: r.remote("ada", api.RoleOperator, nil)})
 	id := first.New(t, root)
 	first.begin(t, id, "tool 1")
 	<-first.asked
 	first.Close()
 
-	next := newEditor(t, &acp.Remote{Server: r.remote("ada", api.Operator, nil)})
+	next := newEditor(t, &acp.Remote{Server: r.remote("ada", api.RoleOperator, nil)})
 	next.load(t, id, root)
 	if asked := <-next.asked; asked.ToolCall.ToolCallID != "toolu_1" {
 		t.Errorf("asked %+v", asked)
@@ -308,7 +308,7 @@ func TestRemoteQuestion(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	r := newRigIn(t, store.Memory(), root, nil)
-	ada := newEditor(t, &acp.Remote{Server: r.remote("ada", api.Operator, nil)})
+	ada := newEditor(t, &acp.Remote{Server: r.remote("ada", api.RoleOperator, nil)})
 	id := ada.New(t, root)
 	ended := ada.begin(t, id, "ask")
 	if asked := <-ada.asked; *asked.ToolCall.Title != "Which colour?" || asked.Options[1].Name != "Red" {

@@ -18,7 +18,7 @@ func TestRemoteSpent(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	r := newRigIn(t, store.Memory(), root, nil)
-	ada := newEditor(t, &acp.Remote{Server: r.remote("ada", api.Operator, nil)})
+	ada := newEditor(t, &acp.Remote{Server: r.remote("ada", api.RoleOperator, nil)})
 	id := ada.New(t, root)
 	var resp struct {
 		StopReason schema.StopReason `json:"stopReason"`
@@ -43,7 +43,7 @@ func TestRemoteSpent(t *testing.T) {
 	if !ok || e.Code != schema.ErrorCodeInternalError || !strings.HasPrefix(e.Message, "the turn failed: ") || strings.Contains(e.Message, "claude: ") || string(e.Data) != `{"errorKind":"server_error"}` {
 		t.Errorf("failed with %v, %s", err, e.Data)
 	}
-	client := r.as("ada", api.Operator)
+	client := r.as("ada", api.RoleOperator)
 	turns := client.turnsOf(string(id), 2)
 	if turns[0].StopReason != "end_turn" || turns[0].Failure != "" || turns[1].Failure != "server_error" {
 		t.Errorf("the log says %q %q, then %q", turns[0].StopReason, turns[0].Failure, turns[1].Failure)

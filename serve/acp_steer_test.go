@@ -44,9 +44,9 @@ func TestRemoteSteers(t *testing.T) {
 		}
 		return host.TextOutput("edited"), nil
 	}
-	page := r.remote("ada", api.Operator, nil)
+	page := r.remote("ada", api.RoleOperator, nil)
 	ada := newEditor(t, &acp.Remote{Server: page})
-	two := newEditor(t, &acp.Remote{Server: r.remote("ada", api.Operator, nil)})
+	two := newEditor(t, &acp.Remote{Server: r.remote("ada", api.RoleOperator, nil)})
 	id := ada.New(t, root)
 	two.load(t, id, root)
 	ended := ada.begin(t, id, "edit a")

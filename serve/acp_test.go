@@ -98,13 +98,13 @@ func TestEditorSocket(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	r := newRigIn(t, store.Memory(), root, nil)
-	ada := r.socketEditor(t, "ada", api.Operator)
+	ada := r.socketEditor(t, "ada", api.RoleOperator)
 	id := ada.New(t, root)
 	ended := ada.begin(t, id, "tool 1")
 	<-ada.asked
 	ada.Close()
 
-	again := r.socketEditor(t, "ada", api.Operator)
+	again := r.socketEditor(t, "ada", api.RoleOperator)
 	again.load(t, id, root)
 	<-again.asked
 	again.answers <- "allow-once"
@@ -116,7 +116,7 @@ func TestEditorSocket(t *testing.T) {
 		t.Errorf("ended %s, said %q", got, again.Text(id))
 	}
 
-	eve := r.socketEditor(t, "eve", api.Viewer)
+	eve := r.socketEditor(t, "eve", api.RoleViewer)
 	err := eve.Call(t.Context(), schema.MethodAgentSessionNew, schema.NewSessionRequest{Cwd: root}, nil)
 	if e, ok := errors.AsType[*schema.Error](err); !ok || e.Code != schema.ErrorCodeInvalidRequest {
 		t.Errorf("a viewer begins a session: %v", err)
@@ -135,7 +135,7 @@ func TestEditorSocketRefused(t *testing.T) {
 		o.StreamsPerUser = 1
 		o.Origins = []string{"https://app.example"} // for AG-UI, not for editors
 	})
-	token := r.bearerOf("ada", api.Viewer)
+	token := r.bearerOf("ada", api.RoleViewer)
 	with := func(name, value string) http.Header {
 		h := token.Clone()
 		h.Set(name, value)
@@ -193,9 +193,9 @@ func TestEditorSocketEnds(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	r := newRigIn(t, store.Memory(), root, nil)
-	ada := r.socketEditor(t, "ada", api.Operator)
+	ada := r.socketEditor(t, "ada", api.RoleOperator)
 	id := ada.New(t, root)
-	admin := r.remote("root", api.Admin, nil)
+	admin := r.remote("root", api.RoleAdmin, nil)
 	for _, token := range must[[]api.TokenInfo](t)(admin.Tokens(t.Context())) {
 		if token.User == "ada" {
 			if err := admin.RevokeToken(t.Context(), token.ID); err != nil {
@@ -207,7 +207,7 @@ func TestEditorSocketEnds(t *testing.T) {
 	if e, ok := errors.AsType[*schema.Error](err); !ok || e.Code != schema.ErrorCodeAuthenticationRequired {
 		t.Errorf("with a token that was revoked: %v", err)
 	}
-	conn, _, err := r.dial(t.Context(), r.bearerOf("bob", api.Viewer))
+	conn, _, err := r.dial(t.Context(), r.bearerOf("bob", api.RoleViewer))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func TestEditorsVanish(t *testing.T) {
 			room <- struct{}{}
 			all.Go(func() {
 				defer func() { <-room }()
-				conn, _, err := r.dial(t.Context(), r.bearerOf("ada", api.Operator))
+				conn, _, err := r.dial(t.Context(), r.bearerOf("ada", api.RoleOperator))
 				if err != nil {
 					t.Error(err)
 					return
@@ -261,8 +261,8 @@ func TestEditorsVanish(t *testing.T) {
 		}
 		all.Wait()
 	}
-	r.token("ada", api.Operator)
-	page := r.remote("ada", api.Operator, nil)
+	r.token("ada", api.RoleOperator)
+	page := r.remote("ada", api.RoleOperator, nil)
 	turns := 0
 	settled := func() (goroutines int, heap uint64) {
 		for end := time.Now().Add(60 * time.Second); ; <-time.After(20 * time.Millisecond) {
@@ -272,7 +272,7 @@ func TestEditorsVanish(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if turns += c.Turns; c.State != api.Idle {
+				if turns += c.Turns; c.State != api.StateIdle {
 					busy++
 				}
 			}

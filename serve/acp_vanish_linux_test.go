@@ -73,7 +73,7 @@ func TestRealEditorsVanish(t *testing.T) {
 	}, serve.Options{StreamsPerUser: 100, Presets: []serve.Preset{{Name: "shop", Roots: []string{root}, Options: &claude.Options{
 		CLIPath: cli, Env: append(env, mark), Transport: begun, Logger: slog.New(slog.DiscardHandler), PartialMessages: true,
 	}}}})
-	r.token("ada", api.Operator)
+	r.token("ada", api.RoleOperator)
 	many := func(n int) {
 		var all sync.WaitGroup
 		free := make(chan struct{}, 8)
@@ -108,7 +108,7 @@ func TestRealEditorsVanish(t *testing.T) {
 func (r *rig) vanish(ctx context.Context, root, moment string, begun starts) error {
 	said, asked := make(chan struct{}), make(chan struct{})
 	var saying, asking sync.Once
-	conn, _, err := r.dial(ctx, r.bearerOf("ada", api.Operator))
+	conn, _, err := r.dial(ctx, r.bearerOf("ada", api.RoleOperator))
 	if err != nil {
 		return err
 	}
@@ -158,9 +158,9 @@ func (r *rig) vanish(ctx context.Context, root, moment string, begun starts) err
 
 // accepted waits until the server has a prompt of a conversation.
 func (r *rig) accepted(ctx context.Context, id string) error {
-	page := r.remote("ada", api.Operator, nil)
+	page := r.remote("ada", api.RoleOperator, nil)
 	for {
-		if c, err := page.Conversation(ctx, id); err != nil || c.State != api.Idle || c.Turns > 0 {
+		if c, err := page.Conversation(ctx, id); err != nil || c.State != api.StateIdle || c.Turns > 0 {
 			return err
 		}
 		<-time.After(time.Millisecond)
@@ -171,7 +171,7 @@ func (r *rig) accepted(ctx context.Context, id string) error {
 // person are deleted, and returns what this process has then.
 func (r *rig) settled(t *testing.T, conversations int, deleted *int, mark string) leak.Usage {
 	t.Helper()
-	page := r.remote("ada", api.Operator, nil)
+	page := r.remote("ada", api.RoleOperator, nil)
 	for end := time.Now().Add(2 * time.Minute); ; <-time.After(50 * time.Millisecond) {
 		asleep, states := *deleted, make(map[api.State]int)
 		for c, err := range page.Conversations(t.Context(), api.ConversationQuery{Limit: 200}) {
@@ -180,9 +180,9 @@ func (r *rig) settled(t *testing.T, conversations int, deleted *int, mark string
 			}
 			states[c.State]++
 			switch {
-			case c.State == api.Idle && c.Turns == 1:
+			case c.State == api.StateIdle && c.Turns == 1:
 				asleep++
-			case c.State == api.Deferred:
+			case c.State == api.StateDeferred:
 				if err := page.Delete(t.Context(), c.ID); err != nil {
 					t.Fatal(err)
 				}

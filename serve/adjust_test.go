@@ -78,7 +78,7 @@ func TestAdjustedPreset(t *testing.T) {
 			return own, err
 		}
 	}, nil)
-	ada, bob, eve := r.as("ada", api.Operator), r.as("bob", api.Operator), r.as("eve", api.Operator)
+	ada, bob, eve := r.as("ada", api.RoleOperator), r.as("bob", api.RoleOperator), r.as("eve", api.RoleOperator)
 	city := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Content: api.Text("city"), Labels: []string{"x"}}), http.StatusCreated)
 	ada.allowAll(city.ID, 1)
 	if turn := ada.turnsOf(city.ID, 1)[0]; turn.State != api.PromptAnswered || string(turn.Output) != `{"name":"Oslo"}` {

@@ -378,7 +378,7 @@ func (r *aguiRun) look(ctx context.Context, late bool) (done bool, err error) {
 		return true, nil
 	}
 	now, err := r.service().Conversation(ctx, r.user, r.about.ID)
-	if err == nil && now.State == api.Failed {
+	if err == nil && now.State == api.StateFailed {
 		err = stuckHere.because("%s", now.Reason)
 	}
 	return false, err

@@ -69,7 +69,7 @@ func (s *aguiSeen) outcome() string {
 func aguiRuns(t *testing.T, r *rig) map[string][]aguiSeen {
 	t.Helper()
 	modules := npm.Need(t, aguiClient)
-	cmd := exec.CommandContext(t.Context(), "node", "testdata/agui.mjs", modules, r.http.URL+"/ag-ui/shop", r.token("ada", api.Operator))
+	cmd := exec.CommandContext(t.Context(), "node", "testdata/agui.mjs", modules, r.http.URL+"/ag-ui/shop", r.token("ada", api.RoleOperator))
 	cmd.WaitDelay = time.Second
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -254,7 +254,7 @@ func checkAGUIDetails(t *testing.T, r *rig, runs map[string][]aguiSeen) {
 		t.Errorf("ran %q, want %q", ran, want)
 	}
 	// What the client calls a thread is a conversation like any other.
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	list := get[api.List[api.Conversation]](ada, "/v1/conversations?q=slowly")
 	if len(list.Items) != 2 || list.Items[0].Preset != "shop" {
 		t.Errorf("the conversations are %+v", list.Items)
@@ -286,7 +286,7 @@ func (c *client) aguiRun(input string, headers ...string) []agui.RunEvent {
 func TestAGUIThreadsArePrivate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada, eve := r.as("ada", api.Operator), r.as("eve", api.Operator)
+	ada, eve := r.as("ada", api.RoleOperator), r.as("eve", api.RoleOperator)
 	const run = `{"threadId":"main","runId":"r","messages":[{"id":"1","role":"user","content":"tool 1"}],"tools":[],"context":[],"later":{}}`
 	events := ada.aguiRun(run)
 	asked := events[len(events)-1].Outcome.Interrupts
@@ -309,7 +309,7 @@ func TestAGUIThreadsArePrivate(t *testing.T) {
 	if last := stolen[len(stolen)-1]; last.Type != "RUN_ERROR" || last.Code != "not-found" {
 		t.Errorf("eve decides: %+v", stolen)
 	}
-	if got := r.as("kim", api.Approver).do("POST", "/ag-ui/shop", run); got.status != http.StatusForbidden {
+	if got := r.as("kim", api.RoleApprover).do("POST", "/ag-ui/shop", run); got.status != http.StatusForbidden {
 		t.Errorf("an approver runs an agent: %d", got.status)
 	}
 	wrong := strings.Replace(answer, asked[0].ID[len(asked[0].ID)-64:], strings.Repeat("0", 64), 1)
@@ -333,7 +333,7 @@ func TestAGUIThreadsArePrivate(t *testing.T) {
 func TestAGUIInput(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	for name, c := range map[string]struct {
 		body   string
 		status int
@@ -369,7 +369,7 @@ func TestAGUIAsksTogether(t *testing.T) {
 	t.Parallel()
 	db := store.Memory()
 	r := newRig(t, db, nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	conversation := ada.begin("tool 1")
 	first := ada.pending(1)[0]
 	_, err := approval.NewQuestions(db, "p").Ask(t.Context(), approval.Question{
@@ -429,8 +429,8 @@ func TestAGUIOrigins(t *testing.T) {
 		o.Origins = []string{"https://app.example"}
 		o.ProxyHeader, o.ProxyFrom = "Remote-User", []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	})
-	ada, nobody := r.as("ada", api.Operator), &client{rig: r}
-	link, err := r.server.LoginLink(t.Context(), r.http.URL, api.User{Name: "ada", Role: api.Operator})
+	ada, nobody := r.as("ada", api.RoleOperator), &client{rig: r}
+	link, err := r.server.LoginLink(t.Context(), r.http.URL, api.User{Name: "ada", Role: api.RoleOperator})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -487,7 +487,7 @@ func TestAGUIForm(t *testing.T) {
 	t.Parallel()
 	db := store.Memory()
 	r := newRig(t, db, nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	conversation := ada.begin("tool 1")
 	first := ada.pending(1)[0]
 	q, err := approval.NewQuestions(db, "p").Ask(t.Context(), approval.Question{

@@ -24,7 +24,7 @@ import (
 func TestStreamOfOneWhoMayNoLonger(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	admin, private := api.User{Name: "root", Role: api.Admin}, false
+	admin, private := api.User{Name: "root", Role: api.RoleAdmin}, false
 	for name, c := range map[string]struct {
 		path string // of the stream, after that of the conversation
 		end  func(t *testing.T, s *serve.Service, conversation, token string) error
@@ -49,7 +49,7 @@ func TestStreamOfOneWhoMayNoLonger(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				token, err := s.IssueToken(t.Context(), admin, api.NewToken{Name: "x", User: "eve", Role: api.Viewer})
+				token, err := s.IssueToken(t.Context(), admin, api.NewToken{Name: "x", User: "eve", Role: api.RoleViewer})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -102,7 +102,7 @@ func TestStreamOfAnotherRole(t *testing.T) {
 		r := newService(t, store.Memory(), root, func(*fleet.Options) {}, func(o *serve.Options) {
 			o.Authenticate = func(*http.Request) (api.User, bool) {
 				if demoted.Load() {
-					return api.User{Name: operator.Name, Role: api.Viewer}, true
+					return api.User{Name: operator.Name, Role: api.RoleViewer}, true
 				}
 				return operator, true
 			}
@@ -144,8 +144,8 @@ func TestRunOfOneWhoMayNoLonger(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newService(t, store.Memory(), root, func(*fleet.Options) {}, nil)
 				r.agent.hold = make(chan struct{})
-				s, admin := r.server.Service(), api.User{Name: "root", Role: api.Admin}
-				token, err := s.IssueToken(t.Context(), admin, api.NewToken{Name: "x", User: "eve", Role: api.Operator})
+				s, admin := r.server.Service(), api.User{Name: "root", Role: api.RoleAdmin}
+				token, err := s.IssueToken(t.Context(), admin, api.NewToken{Name: "x", User: "eve", Role: api.RoleOperator})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -27,7 +27,7 @@ func (as *answers) approvals(ctx context.Context, u api.User, q api.ApprovalQuer
 		filter.Conversation = keyOf(q.Conversation)
 	}
 	if q.State == api.ApprovalPending {
-		filter.States = []approval.State{approval.Open}
+		filter.States = []approval.State{approval.StateOpen}
 	}
 	notes := make(map[string]*note) // by conversation; nil if the user may not see it
 	all := []api.Approval{}
@@ -75,7 +75,7 @@ func (as *answers) question(ctx context.Context, u api.User, id string, least ap
 // make it. It changes nothing, so that several decisions can be checked before the first
 // is made.
 func (as *answers) mayDecide(ctx context.Context, u api.User, id string, d *api.Decision) (approval.Question, approval.Answer, error) {
-	q, n, err := as.question(ctx, u, id, api.Approver)
+	q, n, err := as.question(ctx, u, id, api.RoleApprover)
 	if err != nil {
 		return q, approval.Answer{}, err
 	}
@@ -89,7 +89,7 @@ func (as *answers) mayDecide(ctx context.Context, u api.User, id string, d *api.
 		err = approval.ErrForbidden
 	case q.Digest != d.Digest:
 		err = approval.ErrChanged
-	case q.State == approval.Gone:
+	case q.State == approval.StateGone:
 		err = &approval.GoneError{ID: id, Outcome: q.Outcome, Successor: q.Successor}
 	}
 	return q, a, err

@@ -27,9 +27,9 @@ func kindOf(tool string) api.ApprovalKind {
 // stateOf returns the state of a question.
 func stateOf(q *approval.Question) api.ApprovalState {
 	switch {
-	case q.State == approval.Gone && q.Outcome == approval.Expired:
+	case q.State == approval.StateGone && q.Outcome == approval.OutcomeExpired:
 		return api.ApprovalExpired
-	case q.State == approval.Gone:
+	case q.State == approval.StateGone:
 		return api.ApprovalWithdrawn
 	case q.Answer == nil:
 		return api.ApprovalPending
@@ -64,7 +64,7 @@ func approvalOf(q *approval.Question, u api.User) api.Approval {
 		Suggestions: orEmpty(q.Suggestions), AgentID: q.Agent, HoldsProcess: q.HoldsProcess, Deferred: q.Deferred,
 		AskedAt: q.Asked, ExpiresAt: q.Deadline, State: stateOf(q), Outcome: api.Outcome(q.Outcome), Unused: q.Unused, Successor: q.Successor,
 	}
-	a.MayDecide = a.State == api.ApprovalPending && u.Role.Covers(api.Approver) && q.MayDecide(u.Name)
+	a.MayDecide = a.State == api.ApprovalPending && u.Role.Covers(api.RoleApprover) && q.MayDecide(u.Name)
 	if q.Answer != nil {
 		a.DecidedBy, a.DecidedAt, a.Rule = q.Answer.By, q.Answer.At, q.Answer.Rule
 		a.Message, a.Mode = q.Answer.Decision.Message(), modeAfter(q)

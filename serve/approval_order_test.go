@@ -36,7 +36,7 @@ func TestQuestionAfterWhatWasSaid(t *testing.T) {
 	t.Parallel()
 	db := &lateStore{store.Memory(), "toolu_late", make(chan struct{})}
 	r := newRig(t, db, nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	late := ada.begin("tool late")
 	ada.pending(1)
 	other := ada.begin("tool quick")

@@ -36,7 +36,7 @@ func TestArchivedWhileSending(t *testing.T) {
 	t.Parallel()
 	db, root := &intending{Fleet: store.Memory()}, t.TempDir()
 	a, b := newRigIn(t, db, root, nil), newRigIn(t, db, root, nil)
-	one, two := a.as("ada", api.Operator), b.as("ada", api.Operator)
+	one, two := a.as("ada", api.RoleOperator), b.as("ada", api.RoleOperator)
 	own := one.begin("hello")
 	path := "/v1/conversations/" + own.ID
 	one.follow(path+"/events", untilTurns(1))

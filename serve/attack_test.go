@@ -23,7 +23,7 @@ import (
 func TestProxyHeaderTwice(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), func(o *serve.Options) {
-		o.ProxyHeader, o.ProxyFrom, o.ProxyRole = "Remote-User", []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, api.Admin
+		o.ProxyHeader, o.ProxyFrom, o.ProxyRole = "Remote-User", []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, api.RoleAdmin
 	})
 	for _, names := range [][]string{{"root", "ada"}, {"ada", "root"}, {"ada", "ada"}, {"", "ada"}, {"ada", ""}, {""}, {}} {
 		req := (&client{rig: r}).request("GET", "/v1/server", nil)
@@ -45,7 +45,7 @@ func TestProxyHeaderTwice(t *testing.T) {
 func TestOtherSitesChangeNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := ada.begin("hello")
 	ada.follow("/v1/conversations/"+own.ID+"/events", untilTurns(1))
 	at := "/v1/conversations/" + own.ID
@@ -87,7 +87,7 @@ func TestHalfSentBodies(t *testing.T) {
 		server := &http.Server{Handler: r.server}
 		go server.Serve(listener)
 		defer server.Close()
-		token := r.bearerOf("ada", api.Operator).Get("Authorization")
+		token := r.bearerOf("ada", api.RoleOperator).Get("Authorization")
 		var ended sync.WaitGroup
 		for _, c := range []struct {
 			path, token string
@@ -146,7 +146,7 @@ func TestClientLeavesWithItsKey(t *testing.T) {
 	t.Parallel()
 	const most = 60
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	seen := make(map[string]bool)
 	done := 0 // requests that were over before their client left
 	for n := 1; n <= most && done < 3; n++ {

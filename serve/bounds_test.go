@@ -23,7 +23,7 @@ var bodyBounds = map[string]int{
 func TestBoundsOfBodies(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, func(t *testing.T, r *rig) {
-		admin := r.as("root", api.Admin)
+		admin := r.as("root", api.RoleAdmin)
 		body := strings.Repeat(" ", 20<<20) + "[]" // of which each takes the end
 		for path, methods := range openAPIOf(t, r).Paths {
 			for method, op := range methods {
@@ -58,7 +58,7 @@ func TestBoundOfStreams(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ada, bob := r.as("ada", api.Operator), r.as("bob", api.Operator)
+		ada, bob := r.as("ada", api.RoleOperator), r.as("bob", api.RoleOperator)
 		run := `{"threadId":"t","runId":"r","messages":[{"id":"1","role":"user","content":"hello"}],"tools":[],"context":[],"state":{},"forwardedProps":{}}`
 		ended := make(chan struct{}, 2)
 		for _, open := range []func(){

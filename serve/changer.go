@@ -31,7 +31,7 @@ func (c *changer) checkChange(u api.User, n *note, ch *api.Change) error {
 	if n.Owner == "" {
 		return unsupported.because("the conversation was not begun through this server, which knows neither its preset nor its title")
 	}
-	if ch.Shared != nil && u.Name != n.Owner && u.Role != api.Admin {
+	if ch.Shared != nil && u.Name != n.Owner && u.Role != api.RoleAdmin {
 		return forbidden.because("only the owner decides who sees the conversation")
 	}
 	var title string

@@ -91,7 +91,7 @@ func TestChanges(t *testing.T) {
 		"new":   {FilePath: filepath.Join(dir, odd), Type: "create", Content: "x\ny", Patch: []any{}},
 		"empty": {FilePath: filepath.Join(dir, "empty"), Type: "create", Patch: []any{}},
 	})
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	conversation := ada.begin("edit one two fails")
 	ada.allowAll(conversation.ID, 1)
 	path := "/v1/conversations/" + conversation.ID
@@ -139,13 +139,13 @@ func TestFolderPatch(t *testing.T) {
 		}, http.StatusInternalServerError},
 	} {
 		r := newRigIn(t, store.Memory(), t.TempDir(), func(o *serve.Options) { o.FolderPatch = c.of })
-		ada := r.as("ada", api.Operator)
+		ada := r.as("ada", api.RoleOperator)
 		conversation := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", `{"preset":"shop"}`), http.StatusCreated)
 		got := ada.do("GET", "/v1/conversations/"+conversation.ID+"/folder.patch", nil)
 		if got.status != c.status || strings.Contains(string(got.body), "/secret/place") {
 			t.Errorf("%s: status %d, want %d: %s", name, got.status, c.status, got.body)
 		}
-		if bob := r.as("bob", api.Operator).do("GET", "/v1/conversations/"+conversation.ID+"/folder.patch", nil); bob.status != http.StatusNotFound {
+		if bob := r.as("bob", api.RoleOperator).do("GET", "/v1/conversations/"+conversation.ID+"/folder.patch", nil); bob.status != http.StatusNotFound {
 			t.Errorf("%s: another user gets %d", name, bob.status)
 		}
 		if c.status != http.StatusOK {

@@ -81,19 +81,19 @@ func TestCheckChange(t *testing.T) {
 		ch   api.Change
 		want problemKind
 	}{
-		"title":            {api.User{Name: "eve", Role: api.Operator}, own, api.Change{Title: &title}, problemKind{}},
+		"title":            {api.User{Name: "eve", Role: api.RoleOperator}, own, api.Change{Title: &title}, problemKind{}},
 		"blank title":      {api.User{Name: "ada"}, own, api.Change{Title: &blank}, badRequest},
 		"long title":       {api.User{Name: "ada"}, own, api.Change{Title: &long}, badRequest},
 		"blank label":      {api.User{Name: "ada"}, own, api.Change{Labels: &labels}, badRequest},
-		"shared by owner":  {api.User{Name: "ada", Role: api.Operator}, own, api.Change{Shared: &yes}, problemKind{}},
-		"shared by admin":  {api.User{Name: "root", Role: api.Admin}, own, api.Change{Shared: &yes}, problemKind{}},
-		"shared by others": {api.User{Name: "eve", Role: api.Operator}, own, api.Change{Shared: &yes}, forbidden},
+		"shared by owner":  {api.User{Name: "ada", Role: api.RoleOperator}, own, api.Change{Shared: &yes}, problemKind{}},
+		"shared by admin":  {api.User{Name: "root", Role: api.RoleAdmin}, own, api.Change{Shared: &yes}, problemKind{}},
+		"shared by others": {api.User{Name: "eve", Role: api.RoleOperator}, own, api.Change{Shared: &yes}, forbidden},
 		"model":            {api.User{Name: "ada"}, own, api.Change{Model: &sonnet}, problemKind{}},
 		"no model":         {api.User{Name: "ada"}, own, api.Change{Model: &none}, problemKind{}},
 		"other model":      {api.User{Name: "ada"}, own, api.Change{Model: &haiku}, modelRefused},
 		"mode":             {api.User{Name: "ada"}, own, api.Change{Mode: &plan}, problemKind{}},
 		"other mode":       {api.User{Name: "ada"}, own, api.Change{Mode: &bypass}, modeRefused},
-		"not begun here":   {api.User{Name: "root", Role: api.Admin}, note{}, api.Change{Title: &title}, unsupported},
+		"not begun here":   {api.User{Name: "root", Role: api.RoleAdmin}, note{}, api.Change{Title: &title}, unsupported},
 		"without preset":   {api.User{Name: "ada"}, note{Owner: "ada", Preset: "gone"}, api.Change{Title: &title}, unknownPreset},
 	} {
 		err := c.checkChange(one.u, &one.n, &one.ch)
@@ -292,7 +292,7 @@ func TestSelectsNote(t *testing.T) {
 		q         api.ConversationQuery
 		live, old bool
 	}{
-		{api.ConversationQuery{}, true, false}, {api.ConversationQuery{Archived: true}, true, true}, {api.ConversationQuery{State: api.Ended}, true, true}, {api.ConversationQuery{State: api.Idle}, true, false},
+		{api.ConversationQuery{}, true, false}, {api.ConversationQuery{Archived: true}, true, true}, {api.ConversationQuery{State: api.StateEnded}, true, true}, {api.ConversationQuery{State: api.StateIdle}, true, false},
 		{api.ConversationQuery{Preset: "shop", Owner: "ada", Label: "blue", Text: "mend"}, true, false}, {api.ConversationQuery{Preset: "sho"}, false, false}, {api.ConversationQuery{Owner: "eve"}, false, false},
 		{api.ConversationQuery{Label: "blu"}, false, false}, {api.ConversationQuery{Text: "TILL"}, true, false}, {api.ConversationQuery{Text: "ada~0C1"}, true, false}, {api.ConversationQuery{Text: "cash"}, false, false},
 	} {
@@ -311,8 +311,8 @@ func TestJoinInfo(t *testing.T) {
 		pending int
 		want    api.State
 	}{
-		{fleet.StateStuck, 1, 0, api.Failed}, {fleet.StateWaiting, 1, 1, api.Deferred}, {fleet.StateStarting, 1, 0, api.Starting}, {fleet.StateAwake, 1, 1, api.Waiting}, {fleet.StateAwake, 1, 0, api.Running},
-		{fleet.StateAwake, 0, 0, api.Idle}, {fleet.StateHeld, 1, 0, api.Queued}, {fleet.StatePending, 1, 0, api.Queued},
+		{fleet.StateStuck, 1, 0, api.StateFailed}, {fleet.StateWaiting, 1, 1, api.StateDeferred}, {fleet.StateStarting, 1, 0, api.StateStarting}, {fleet.StateAwake, 1, 1, api.StateWaiting}, {fleet.StateAwake, 1, 0, api.StateRunning},
+		{fleet.StateAwake, 0, 0, api.StateIdle}, {fleet.StateHeld, 1, 0, api.StateQueued}, {fleet.StatePending, 1, 0, api.StateQueued},
 	} {
 		n := note{Key: "ada/1", Model: "m", Mode: "plan", Created: time.Unix(5, 0)}
 		conversation := n.conversation()

@@ -23,7 +23,7 @@ import (
 func TestRefusedModelIsNotKept(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), func(o *serve.Options) { o.Presets[0].Models = []string{"sonnet", "defualt"} })
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	made := ada.begin("hello")
 	ada.turnsOf(made.ID, 1)
 	at := "/v1/conversations/" + made.ID
@@ -67,7 +67,7 @@ func TestChoiceHoldsFromTheFirstPrompt(t *testing.T) {
 	}, func(o *serve.Options) {
 		o.Presets[0].Mode, o.Presets[0].Modes = permission.ModeAcceptEdits, []permission.Mode{permission.ModePlan, permission.ModeDefault}
 	})
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	begin := func(c api.NewConversation, model, mode string) string {
 		t.Helper()
 		c.Preset, c.Content = "shop", api.Text("hello")
@@ -106,7 +106,7 @@ func TestChoiceHoldsFromTheFirstPrompt(t *testing.T) {
 func TestNoticeOfChosenMode(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), func(o *serve.Options) { o.Presets[0].Modes = []permission.Mode{permission.ModePlan} })
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	made := ada.begin("hello")
 	ada.turnsOf(made.ID, 1)
 	for _, mode := range []string{"plan", ""} {

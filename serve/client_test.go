@@ -54,7 +54,7 @@ func TestClientWholeWay(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ctx := t.Context()
-	ada := r.remote("ada", api.Operator, &forgetful{})
+	ada := r.remote("ada", api.RoleOperator, &forgetful{})
 	own := must[api.Conversation](t)(ada.Create(ctx, api.NewConversation{Preset: "shop", Content: api.Text("tool 1")}))
 	var asked api.Approval
 	var whole []int64
@@ -95,15 +95,15 @@ func TestClientWholeWay(t *testing.T) {
 	}
 	followCut(t, r, own.ID, whole)
 
-	root := r.remote("root", api.Admin, nil)
-	made := must[api.CreatedToken](t)(root.IssueToken(ctx, api.NewToken{Name: "ci", User: "bob", Role: api.Viewer}))
+	root := r.remote("root", api.RoleAdmin, nil)
+	made := must[api.CreatedToken](t)(root.IssueToken(ctx, api.NewToken{Name: "ci", User: "bob", Role: api.RoleViewer}))
 	if err := root.RevokeToken(ctx, made.ID); err != nil {
 		t.Error(err)
 	}
 	if slices.ContainsFunc(must[[]api.TokenInfo](t)(root.Tokens(ctx)), func(i api.TokenInfo) bool { return i.ID == made.ID }) {
 		t.Error("the token is still there")
 	}
-	for _, err := range r.remote("bob", api.Operator, nil).Follow(ctx, own.ID, 0) {
+	for _, err := range r.remote("bob", api.RoleOperator, nil).Follow(ctx, own.ID, 0) {
 		if p, ok := errors.AsType[*api.Problem](err); !ok || p.Status != http.StatusNotFound {
 			t.Errorf("what belongs to another: %v", err)
 		}
@@ -124,7 +124,7 @@ func followCut(t *testing.T, r *rig, id string, want []int64) {
 			return conn, err
 		}}
 		var seqs []int64
-		for e, err := range r.remote("ada", api.Operator, transport).Follow(t.Context(), id, 0) {
+		for e, err := range r.remote("ada", api.RoleOperator, transport).Follow(t.Context(), id, 0) {
 			if err != nil {
 				t.Fatalf("cut after %d bytes: %v", size, err)
 			}

@@ -26,7 +26,7 @@ func TestCommands(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), announces(
 		control.Command{Name: "review", Description: "Reviews the code", ArgumentHint: "[file]", Aliases: []string{"r"}, Builtin: true}, control.Command{Name: "hi"}))
-	ada, eve := r.as("ada", api.Operator), r.as("eve", api.Viewer)
+	ada, eve := r.as("ada", api.RoleOperator), r.as("eve", api.RoleViewer)
 	c := ada.begin("")
 	path := "/v1/conversations/" + c.ID + "/commands"
 	if got := string(ada.do("GET", path, nil).body); got != `{"items":[]}` {

@@ -39,7 +39,7 @@ func TestContextOverHTTP(t *testing.T) {
 	r.agent.mu.Lock()
 	r.agent.hold = hold
 	r.agent.mu.Unlock()
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := ada.begin("fill 82000")
 	ada.wantContext(own.ID, 0)
 	close(hold)
@@ -64,7 +64,7 @@ func TestContextOverHTTP(t *testing.T) {
 func TestContextDuringTurn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := ada.begin("fill 82000")
 	ada.turnsOf(own.ID, 1)
 	want[api.Prompt](ada, ada.do("POST", "/v1/conversations/"+own.ID+"/prompts", `{"content":"tool fuller"}`), http.StatusAccepted)

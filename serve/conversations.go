@@ -72,7 +72,7 @@ func (cs *conversations) look(ctx context.Context, n *note) (api.Conversation, e
 		return api.Conversation{}, err
 	}
 	pending := 0
-	for _, err := range cs.fleet.Approvals().List(ctx, approval.Filter{Conversation: n.Key, States: []approval.State{approval.Open}}) {
+	for _, err := range cs.fleet.Approvals().List(ctx, approval.Filter{Conversation: n.Key, States: []approval.State{approval.StateOpen}}) {
 		if err != nil {
 			return api.Conversation{}, err
 		}
@@ -180,7 +180,7 @@ func beside(all []listed, shown string, limit int) []listed {
 // conversations.
 func (cs *conversations) pendingByConversation(ctx context.Context) (map[string]int, error) {
 	counts := make(map[string]int)
-	for q, err := range cs.fleet.Approvals().List(ctx, approval.Filter{States: []approval.State{approval.Open}}) {
+	for q, err := range cs.fleet.Approvals().List(ctx, approval.Filter{States: []approval.State{approval.StateOpen}}) {
 		if err != nil {
 			return nil, err
 		}
@@ -192,7 +192,7 @@ func (cs *conversations) pendingByConversation(ctx context.Context) (map[string]
 // visible reports whether a user may see the conversation. It is no longer shared once
 // its deletion begins.
 func (n *note) visible(u api.User) bool {
-	return u.Role == api.Admin || n.Owner != "" && n.Owner == u.Name || n.Shared && n.Deleted.IsZero()
+	return u.Role == api.RoleAdmin || n.Owner != "" && n.Owner == u.Name || n.Shared && n.Deleted.IsZero()
 }
 
 // conversation returns what is known without the fleet.
@@ -207,9 +207,9 @@ func (n *note) conversation() api.Conversation {
 // idleState returns the state of a conversation that has no work to do.
 func (n *note) idleState() api.State {
 	if n.Archived {
-		return api.Ended
+		return api.StateEnded
 	}
-	return api.Idle
+	return api.StateIdle
 }
 
 // unread reports whether the user has unread events. It is false for conversations that
@@ -222,7 +222,7 @@ func selectsNote(q *api.ConversationQuery, n *note) bool {
 	return (q.Preset == "" || q.Preset == n.Preset) &&
 		(q.Owner == "" || q.Owner == n.Owner) &&
 		(q.Label == "" || slices.Contains(n.Labels, q.Label)) &&
-		(q.Archived || q.State == api.Ended || !n.Archived) &&
+		(q.Archived || q.State == api.StateEnded || !n.Archived) &&
 		(text == "" || strings.Contains(strings.ToLower(n.Title), text) || strings.Contains(idOf(n.Key), text))
 }
 
@@ -237,18 +237,18 @@ func joinInfo(c *api.Conversation, info *fleet.ConversationInfo, pending int) {
 	}
 	switch {
 	case info.State == fleet.StateStuck:
-		c.State = api.Failed
+		c.State = api.StateFailed
 	case info.State == fleet.StateWaiting:
-		c.State = api.Deferred
+		c.State = api.StateDeferred
 	case info.State == fleet.StateStarting:
-		c.State = api.Starting
+		c.State = api.StateStarting
 	case info.State == fleet.StateAwake && pending > 0:
-		c.State = api.Waiting
+		c.State = api.StateWaiting
 	case info.State == fleet.StateAwake && info.Queued > 0:
-		c.State = api.Running
+		c.State = api.StateRunning
 	case info.State == fleet.StateHeld:
-		c.State, c.Reason = api.Queued, heldAdvice(info)
+		c.State, c.Reason = api.StateQueued, heldAdvice(info)
 	case info.State == fleet.StatePending:
-		c.State = api.Queued
+		c.State = api.StateQueued
 	}
 }

@@ -61,7 +61,7 @@ func TestCostOfEachTurn(t *testing.T) {
 	r.agent.mu.Lock()
 	r.agent.hold = hold
 	r.agent.mu.Unlock()
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := ada.begin("one")
 	at := "/v1/conversations/" + own.ID
 	ids := []string{get[api.List[api.Prompt]](ada, at+"/prompts").Items[0].ID}
@@ -99,7 +99,7 @@ func TestCostOfSteeredTurn(t *testing.T) {
 		}
 		return host.TextOutput("edited"), nil
 	}
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := ada.begin("edit a")
 	asked := ada.pending(1)[0]
 	steered := want[api.Prompt](ada, ada.do("POST", "/v1/conversations/"+own.ID+"/prompts", `{"content":"and vet","delivery":"steer"}`), http.StatusAccepted)

@@ -201,5 +201,5 @@ func (c *credential) isLogin() bool { return strings.HasPrefix(c.ID, cookiePrefi
 // manages reports whether the user may see and end a login. A token of a lesser role,
 // which a program may hold, does not reach logins with a greater one.
 func manages(u api.User, login *credential) bool {
-	return u.Role == api.Admin || login.User == u.Name && u.Role.Covers(login.Role)
+	return u.Role == api.RoleAdmin || login.User == u.Name && u.Role.Covers(login.Role)
 }

@@ -114,7 +114,7 @@ func TestCookieLife(t *testing.T) {
 	t.Parallel()
 	for _, secure := range []bool{false, true} {
 		inBubble(t, func(o *serve.Options) { o.Secure = secure }, func(t *testing.T, r *rig) {
-			token, err := r.server.Service().IssueLogin(t.Context(), api.User{Name: "ada", Role: api.Approver})
+			token, err := r.server.Service().IssueLogin(t.Context(), api.User{Name: "ada", Role: api.RoleApprover})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -163,7 +163,7 @@ func TestCookieLife(t *testing.T) {
 func TestCookieEnds(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, func(t *testing.T, r *rig) {
-		token, err := r.server.Service().IssueLogin(t.Context(), api.User{Name: "ada", Role: api.Viewer})
+		token, err := r.server.Service().IssueLogin(t.Context(), api.User{Name: "ada", Role: api.RoleViewer})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +181,7 @@ func TestLoginTokenEnds(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, func(t *testing.T, r *rig) {
 		for wait, want := range map[time.Duration]int{5*time.Minute - time.Second: http.StatusNoContent, 5 * time.Minute: http.StatusUnauthorized} {
-			token, err := serve.IssueLogin(t.Context(), r.db, "p", api.User{Name: "ada", Role: api.Viewer})
+			token, err := serve.IssueLogin(t.Context(), r.db, "p", api.User{Name: "ada", Role: api.RoleViewer})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -192,7 +192,7 @@ func TestLoginTokenEnds(t *testing.T) {
 			}
 		}
 	})
-	for _, u := range []api.User{{Name: "", Role: api.Viewer}, {Name: "ada"}, {Name: "ada", Role: "root"}} {
+	for _, u := range []api.User{{Name: "", Role: api.RoleViewer}, {Name: "ada"}, {Name: "ada", Role: "root"}} {
 		if token, err := serve.IssueLogin(t.Context(), store.Memory(), "p", u); err == nil || token != "" {
 			t.Errorf("a login of %+v: %q", u, token)
 		}
@@ -205,11 +205,11 @@ func TestLoginOfBearerToken(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, func(t *testing.T, r *rig) {
 		expires := time.Now().Add(48 * time.Hour)
-		short, err := serve.IssueToken(t.Context(), r.db, "p", api.NewToken{Name: "short", User: "ada", Role: api.Operator, Expires: &expires})
+		short, err := serve.IssueToken(t.Context(), r.db, "p", api.NewToken{Name: "short", User: "ada", Role: api.RoleOperator, Expires: &expires})
 		if err != nil {
 			t.Fatal(err)
 		}
-		long, err := serve.IssueToken(t.Context(), r.db, "p", api.NewToken{Name: "long", User: "bob", Role: api.Viewer})
+		long, err := serve.IssueToken(t.Context(), r.db, "p", api.NewToken{Name: "long", User: "bob", Role: api.RoleViewer})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +237,7 @@ func TestLoginOfBearerToken(t *testing.T) {
 			t.Errorf("after the end of the token: %q", got)
 		}
 		admin := &browser{rig: r, address: "127.0.0.1"}
-		if w := admin.do("DELETE", "/v1/tokens/"+long.ID, "", "Authorization", "Bearer "+r.token("root", api.Admin)); w.Code != http.StatusNoContent {
+		if w := admin.do("DELETE", "/v1/tokens/"+long.ID, "", "Authorization", "Bearer "+r.token("root", api.RoleAdmin)); w.Code != http.StatusNoContent {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
 		if got := bob.who() + none.who("Authorization", "Bearer "+long.Secret); got != "" {
@@ -250,18 +250,18 @@ func TestLoginOfBearerToken(t *testing.T) {
 func TestCredentialsInOtherPlaces(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, func(t *testing.T, r *rig) {
-		login, err := r.server.Service().IssueLogin(t.Context(), api.User{Name: "ada", Role: api.Admin})
+		login, err := r.server.Service().IssueLogin(t.Context(), api.User{Name: "ada", Role: api.RoleAdmin})
 		if err != nil {
 			t.Fatal(err)
 		}
-		bearer := r.token("ada", api.Admin)
+		bearer := r.token("ada", api.RoleAdmin)
 		b := &browser{rig: r, address: "127.0.0.1"}
 		b.login(bearer)
 		cookie := b.cookie
 		if got := b.who(); got != "ada admin" {
 			t.Fatalf("logged in as %q", got)
 		}
-		other := r.token("eve", api.Viewer)
+		other := r.token("eve", api.RoleViewer)
 		_, secret, _ := strings.Cut(bearer, ".")
 		owner, _, _ := strings.Cut(other, ".")
 		for name, header := range map[string]string{
@@ -298,7 +298,7 @@ func TestCredentialsInOtherPlaces(t *testing.T) {
 func TestFailedLogins(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, func(t *testing.T, r *rig) {
-		bearer := r.token("ada", api.Viewer)
+		bearer := r.token("ada", api.RoleViewer)
 		eve := &browser{rig: r, address: "127.0.0.1"}
 		guess := func(n int) *httptest.ResponseRecorder { return eve.login(fmt.Sprintf("ccl_%016x.wrong", n)) }
 		for n := range 10 {
@@ -326,7 +326,7 @@ func TestNewTokens(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, func(t *testing.T, r *rig) {
 		b := &browser{rig: r, address: "127.0.0.1"}
-		admin := []string{"Authorization", "Bearer " + r.token("root", api.Admin)}
+		admin := []string{"Authorization", "Bearer " + r.token("root", api.RoleAdmin)}
 		for body, want := range map[string]int{
 			`{"role":"viewer"}`:            http.StatusBadRequest,
 			`{"name":"","role":"viewer"}`:  http.StatusBadRequest,
@@ -342,7 +342,7 @@ func TestNewTokens(t *testing.T) {
 		}
 		w := b.do("POST", "/v1/tokens", `{"name":"ci","user":"bot","role":"approver"}`, admin...)
 		var made api.CreatedToken
-		if err := json.Unmarshal(w.Body.Bytes(), &made); err != nil || made.User != "bot" || made.By != "root" || made.Role != api.Approver || made.Name != "ci" {
+		if err := json.Unmarshal(w.Body.Bytes(), &made); err != nil || made.User != "bot" || made.By != "root" || made.Role != api.RoleApprover || made.Name != "ci" {
 			t.Fatalf("%s, %v", w.Body, err)
 		}
 		if cached := w.Header().Get("Cache-Control"); cached != "no-store" {
@@ -377,7 +377,7 @@ func TestIdempotencyKeys(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, r *rig) {
 		b := &browser{rig: r, address: "127.0.0.1"}
 		create := func(user, key, title string) *httptest.ResponseRecorder {
-			return b.do("POST", "/v1/conversations", `{"preset":"shop","title":"`+title+`"}`, "Authorization", "Bearer "+r.token(user, api.Operator), "Idempotency-Key", key)
+			return b.do("POST", "/v1/conversations", `{"preset":"shop","title":"`+title+`"}`, "Authorization", "Bearer "+r.token(user, api.RoleOperator), "Idempotency-Key", key)
 		}
 		first := create("ada", "k", "one")
 		if first.Code != http.StatusCreated || first.Header().Get("Idempotency-Replayed") != "" {
@@ -396,7 +396,7 @@ func TestIdempotencyKeys(t *testing.T) {
 		}
 		other := create("ada", "", "two")
 		for i, w := range []*httptest.ResponseRecorder{first, other} { // the same route and the same body, but not the same conversation
-			w := b.do("POST", w.Header().Get("Location")+"/prompts", `{"content":"hello"}`, "Authorization", "Bearer "+r.token("ada", api.Operator), "Idempotency-Key", "said")
+			w := b.do("POST", w.Header().Get("Location")+"/prompts", `{"content":"hello"}`, "Authorization", "Bearer "+r.token("ada", api.RoleOperator), "Idempotency-Key", "said")
 			if want := []int{http.StatusAccepted, http.StatusUnprocessableEntity}[i]; w.Code != want {
 				t.Errorf("a key for conversation %d: %d %s, want %d", i, w.Code, w.Body, want)
 			}
@@ -477,7 +477,7 @@ func TestLoginUsedAtOnce(t *testing.T) {
 		errors.New("the store does not answer"): http.StatusInternalServerError,
 	} {
 		r := newRig(t, faster{store.Memory(), err}, nil)
-		token, failed := r.server.Service().IssueLogin(t.Context(), api.User{Name: "ada", Role: api.Admin})
+		token, failed := r.server.Service().IssueLogin(t.Context(), api.User{Name: "ada", Role: api.RoleAdmin})
 		if failed != nil {
 			t.Fatal(failed)
 		}

@@ -15,7 +15,7 @@ import (
 func TestDecisionNeedsItsDigest(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := ada.begin("tool 1")
 	asked := ada.pending(1)[0]
 	if asked.Digest == "" {

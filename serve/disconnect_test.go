@@ -17,7 +17,7 @@ import (
 )
 
 // operator is a user of the service itself.
-var operator = api.User{Name: "ada", Role: api.Operator}
+var operator = api.User{Name: "ada", Role: api.RoleOperator}
 
 // sending is a fleet that does something of its own with each prompt.
 type sending struct {
@@ -117,7 +117,7 @@ func TestPromptOfOneWhoLeft(t *testing.T) {
 	if err != nil || len(list.Items) != 1 {
 		t.Fatalf("there are %+v (%v)", list.Items, err)
 	}
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	ada.agrees(list.Items[0].ID, ada.turnsOf(list.Items[0].ID, 1), 1)
 }
 
@@ -164,7 +164,7 @@ func TestDecisionOfOneWhoLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 		var asked approval.Question
-		for q, err := range r.fleet.Approvals().Watch(t.Context(), approval.Filter{States: []approval.State{approval.Open}}) {
+		for q, err := range r.fleet.Approvals().Watch(t.Context(), approval.Filter{States: []approval.State{approval.StateOpen}}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -207,7 +207,7 @@ func TestInterruptOfOneWhoLeft(t *testing.T) {
 			return f.Interrupt(ctx, key)
 		}}
 	})
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := ada.begin("tool 1")
 	ada.pending(1)
 	if err := r.server.Service().Interrupt(ctx, operator, own.ID); err != nil {

@@ -3,7 +3,7 @@
 //
 //	s, err := serve.New(f, serve.Options{Records: db, Project: "prod", Presets: presets, Page: page.New})
 //	http.Handle("/", s)
-//	link, err := s.LoginLink(ctx, "http://127.0.0.1:8080", api.User{Name: "ada", Role: api.Admin})
+//	link, err := s.LoginLink(ctx, "http://127.0.0.1:8080", api.User{Name: "ada", Role: api.RoleAdmin})
 //
 // A [Server] is an [http.Handler] for any Go server, over anything that is a
 // [fleet.Conversations]. The program "claudectl serve" is such a server.

@@ -228,7 +228,7 @@ func TestReadsAgain(t *testing.T) {
 func TestNothingTwiceAtTheEnd(t *testing.T) {
 	t.Parallel()
 	db := store.Memory()
-	asked := approval.Question{ID: "q", Conversation: "ada/1", Tool: "Bash", State: approval.Gone, Outcome: approval.Ran, Asked: time.Now().Add(-eventlog.ClockSkew / 2)}
+	asked := approval.Question{ID: "q", Conversation: "ada/1", Tool: "Bash", State: approval.StateGone, Outcome: approval.OutcomeRan, Asked: time.Now().Add(-eventlog.ClockSkew / 2)}
 	f := &lonely{asked: []approval.Question{asked}, prompts: map[string]fleet.Ticket{"lost": {Prompt: "lost", Status: fleet.PromptAnswered}}}
 	s := &logs{ctx: t.Context(), fleet: f}
 	l := startedLog(t, db)

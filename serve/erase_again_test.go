@@ -96,7 +96,7 @@ func TestStreamOutlastsDeletion(t *testing.T) {
 			t.Fatal(err)
 		}
 		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/v1/conversations/"+c.ID+"/events", nil)
-		req.Header.Set("Authorization", "Bearer "+r.token("ada", api.Operator))
+		req.Header.Set("Authorization", "Bearer "+r.token("ada", api.RoleOperator))
 		out, ended := httptest.NewRecorder(), make(chan struct{})
 		go func() {
 			defer close(ended)

@@ -50,7 +50,7 @@ func (r *rig) nothingLeft() {
 func TestDeletedWhileAsking(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	var asking []api.Conversation
 	for range 4 {
 		asking = append(asking, ada.begin("tool 1"))
@@ -366,7 +366,7 @@ func TestUnusedButSentTo(t *testing.T) {
 func TestNotDeleted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := ada.begin("one")
 	ada.turnsOf(own.ID, 1)
 	r.over(undeletable{r.fleet})
@@ -494,7 +494,7 @@ func TestDeletedHalfwayIsNotShared(t *testing.T) {
 	t.Parallel()
 	db := &stays{Fleet: store.Memory()}
 	r := newRig(t, db, nil)
-	ada, eve := r.as("ada", api.Operator), r.as("eve", api.Operator)
+	ada, eve := r.as("ada", api.RoleOperator), r.as("eve", api.RoleOperator)
 	own := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Shared: true}), http.StatusCreated)
 	path, never := "/v1/conversations/"+own.ID, "/v1/conversations/ada~00000000-0000-4000-8000-000000000000"
 	if got := eve.do("DELETE", path, nil); got.status != http.StatusForbidden {

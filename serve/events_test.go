@@ -34,7 +34,7 @@ func TestStreamCutAtEachEvent(t *testing.T) {
 	t.Parallel()
 	db := store.Memory()
 	r := newRig(t, db, nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := ada.begin("tool 1")
 	asked := ada.pending(1)[0]
 	want[api.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
@@ -75,14 +75,14 @@ func TestStreamCutAtEachEvent(t *testing.T) {
 	check(ada, "in the same server")
 	r.close()
 	again := newRig(t, db, nil)
-	check(again.as("ada", api.Operator), "in the next server")
+	check(again.as("ada", api.RoleOperator), "in the next server")
 
 	end, err := strconv.Atoi(whole[len(whole)-1].id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, lost := range []string{strconv.Itoa(end + 1), "9999", "x", "-1"} {
-		events := again.as("ada", api.Operator).follow(path, func(e sse) bool { return e.event == "synced" }, "Last-Event-ID", lost)
+		events := again.as("ada", api.RoleOperator).follow(path, func(e sse) bool { return e.event == "synced" }, "Last-Event-ID", lost)
 		if len(events) != 1 || events[0].event != "reset" || events[0].id != "" {
 			t.Errorf("after %s: %v", lost, events)
 		}
@@ -93,7 +93,7 @@ func TestStreamCutAtEachEvent(t *testing.T) {
 // anything again.
 func TestReaderAtTheEnd(t *testing.T) {
 	t.Parallel()
-	ada := newRig(t, store.Memory(), nil).as("ada", api.Operator)
+	ada := newRig(t, store.Memory(), nil).as("ada", api.RoleOperator)
 	path := "/v1/conversations/" + ada.begin("hello").ID
 	ada.follow(path+"/events?after=0", untilTurns(1))
 	for last := int64(-1); ; {
@@ -114,7 +114,7 @@ func TestReaderAtTheEnd(t *testing.T) {
 func TestDeltas(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop"}), http.StatusCreated)
 	done := make(chan []sse)
 	begun := make(chan struct{})
@@ -179,11 +179,11 @@ func units(text string) int {
 func TestTwoDecide(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := ada.begin("tool 1")
 	want[api.Conversation](ada, ada.do("PATCH", "/v1/conversations/"+own.ID, `{"shared":true}`), http.StatusOK)
 	asked := ada.pending(1)[0]
-	people := []*client{ada, r.as("bob", api.Approver), r.as("kim", api.Approver), r.as("lea", api.Approver)}
+	people := []*client{ada, r.as("bob", api.RoleApprover), r.as("kim", api.RoleApprover), r.as("lea", api.RoleApprover)}
 	names := []string{"ada", "bob", "kim", "lea"}
 	replies := make([]reply, len(people))
 	var all sync.WaitGroup
@@ -246,7 +246,7 @@ func TestDecisionOutlivesTheFleet(t *testing.T) {
 	t.Parallel()
 	db, root := store.Memory(), t.TempDir()
 	r := newRigIn(t, db, root, nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := ada.begin("tool 1")
 	asked := ada.pending(1)[0]
 	ctx, cancel := context.WithCancel(t.Context())
@@ -258,7 +258,7 @@ func TestDecisionOutlivesTheFleet(t *testing.T) {
 	}
 	r.close()
 	next := newRigIn(t, db, root, nil)
-	ada = next.as("ada", api.Operator)
+	ada = next.as("ada", api.RoleOperator)
 	ada.follow("/v1/conversations/"+own.ID+"/events", untilTurns(1))
 	if ran := next.agent.ran(); len(ran) != 1 {
 		t.Errorf("the tool ran %d times", len(ran))
@@ -339,7 +339,7 @@ func TestThousandReaders(t *testing.T) {
 // manyReaders starts a server for many readers of one conversation.
 func manyReaders(t *testing.T, readers int) (*rig, *client, string) {
 	r := newRig(t, store.Memory(), func(o *serve.Options) { o.StreamsPerUser, o.Streams = readers+10, readers+10 })
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop"}), http.StatusCreated)
 	return r, ada, "/v1/conversations/" + own.ID + "/events"
 }
@@ -387,7 +387,7 @@ func follows(t *testing.T, c *client, path string, readers, turns int, text stri
 func TestFeed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada, eve := r.as("ada", api.Operator), r.as("eve", api.Operator)
+	ada, eve := r.as("ada", api.RoleOperator), r.as("eve", api.RoleOperator)
 	first := ada.begin("tool 1")
 	ada.begin("tool 2")
 	ada.pending(2)
@@ -425,7 +425,7 @@ func TestFeed(t *testing.T) {
 func TestStreamsAreCounted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), func(o *serve.Options) { o.StreamsPerUser = 1 })
-	ada := r.as("ada", api.Viewer)
+	ada := r.as("ada", api.RoleViewer)
 	ada.follow("/v1/feed", func(e sse) bool {
 		if e.event != "pending" {
 			return false
@@ -442,7 +442,7 @@ func TestStreamsAreCounted(t *testing.T) {
 func TestCloseEndsStreams(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop"}), http.StatusCreated)
 	events := ada.follow("/v1/conversations/"+own.ID+"/events", func(e sse) bool {
 		if e.event == "synced" {
@@ -460,7 +460,7 @@ func TestCloseEndsStreams(t *testing.T) {
 func TestTakeBackAndInterrupt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := ada.begin("tool 1")
 	at := "/v1/conversations/" + own.ID
 	ada.pending(1)
@@ -495,7 +495,7 @@ func TestTakeBackAndInterrupt(t *testing.T) {
 func TestRemember(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := ada.begin("tool 1")
 	asked := ada.pending(1)[0]
 	if len(asked.Suggestions) == 0 {

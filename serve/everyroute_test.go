@@ -85,7 +85,7 @@ func TestHeadersOfEveryRoute(t *testing.T) {
 		if method == "POST" || method == "PATCH" {
 			body = `{}`
 		}
-		for _, c := range []*client{r.as("root", api.Admin), {rig: r}} {
+		for _, c := range []*client{r.as("root", api.RoleAdmin), {rig: r}} {
 			checkSafe(t, name, c.directly(method, path, body))
 		}
 	}
@@ -101,7 +101,7 @@ func TestHeadersOfEveryRoute(t *testing.T) {
 func TestOtherSitesAndHosts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	admin := r.as("root", api.Admin)
+	admin := r.as("root", api.RoleAdmin)
 	for name := range mayCall {
 		method, path := routeOf(name)
 		if method != "GET" {
@@ -142,7 +142,7 @@ func TestOtherSitesAndHosts(t *testing.T) {
 func TestFormOfEveryRoute(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	admin := r.as("root", api.Admin)
+	admin := r.as("root", api.RoleAdmin)
 	document := openAPI(admin)
 	huge := `{"x":"` + strings.Repeat("x", 21<<20) + `"}`
 	for name := range mayCall {
@@ -181,7 +181,7 @@ func TestFormOfEveryRoute(t *testing.T) {
 func TestAnswerQuestions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	for text, answers := range map[string]string{
 		"Blue":  `[{"question":0,"choose":["Blue"]}]`,
 		"Green": `[{"question":0,"write":"Green"}]`,
@@ -228,11 +228,11 @@ func TestAnswerQuestions(t *testing.T) {
 func TestMayDecide(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := ada.begin("tool 1")
 	want[api.Conversation](ada, ada.do("PATCH", "/v1/conversations/"+own.ID, `{"shared":true}`), http.StatusOK)
 	asked := ada.pending(1)[0]
-	for role, may := range map[api.Role]bool{api.Viewer: false, api.Approver: true, api.Operator: true, api.Admin: true} {
+	for role, may := range map[api.Role]bool{api.RoleViewer: false, api.RoleApprover: true, api.RoleOperator: true, api.RoleAdmin: true} {
 		eve := r.as("eve", role)
 		if got := get[api.Approval](eve, "/v1/approvals/"+asked.ID); got.MayDecide != may {
 			t.Errorf("%s may decide: %v", role, got.MayDecide)
@@ -242,7 +242,7 @@ func TestMayDecide(t *testing.T) {
 		}
 	}
 	want[api.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "deny", Digest: asked.Digest, Message: "not now"}), http.StatusOK)
-	got := get[api.Approval](r.as("eve", api.Admin), "/v1/approvals/"+asked.ID)
+	got := get[api.Approval](r.as("eve", api.RoleAdmin), "/v1/approvals/"+asked.ID)
 	if got.MayDecide || got.State != api.ApprovalDenied || got.DecidedBy != "ada" || got.Message != "not now" {
 		t.Errorf("%+v", got)
 	}

@@ -50,20 +50,20 @@ func TestCLIMissing(t *testing.T) {
 			return o, err
 		}
 	}, nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	at := "/v1/conversations/" + ada.begin("hello").ID
 	ada.follow(at+"/events?after=0", func(e sse) bool {
 		var event api.Event
 		if json.Unmarshal([]byte(e.data), &event) != nil || event.Prompt == nil || event.Prompt.State != "stuck" {
 			return false
 		}
-		if p := event.Prompt; p.Problem != api.CLIMissing || !strings.Contains(p.Error, "install it") {
+		if p := event.Prompt; p.Problem != api.CauseCLIMissing || !strings.Contains(p.Error, "install it") {
 			t.Errorf("the stream has %+v", p)
 		}
 		return true
 	})
 	c := get[api.Conversation](ada, at)
-	if c.State != api.Failed || c.Problem != api.CLIMissing || !strings.Contains(c.Reason, "is not installed on the server") || strings.Contains(c.Reason, nowhere) {
+	if c.State != api.StateFailed || c.Problem != api.CauseCLIMissing || !strings.Contains(c.Reason, "is not installed on the server") || strings.Contains(c.Reason, nowhere) {
 		t.Errorf("%+v", c)
 	}
 	p := want[api.Problem](ada, ada.do("POST", at+"/prompts", api.NewPrompt{Content: json.RawMessage(`"more"`)}), http.StatusConflict)
@@ -75,7 +75,7 @@ func TestCLIMissing(t *testing.T) {
 		t.Fatalf("retry: %d %s", got.status, got.body)
 	}
 	ada.follow(at+"/events?after=0", untilTurns(1))
-	if c := get[api.Conversation](ada, at); c.State != api.Idle || c.Problem != "" || c.Reason != "" {
+	if c := get[api.Conversation](ada, at); c.State != api.StateIdle || c.Problem != "" || c.Reason != "" {
 		t.Errorf("after the retry: %+v", c)
 	}
 }
@@ -102,7 +102,7 @@ func TestStartingInFeed(t *testing.T) {
 	}, nil)
 	r.agent.hold = hold
 	defer close(hold)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	conversation := ada.begin("hello")
 	var states []api.State
 	isOpen := sync.OnceFunc(func() { close(open) })
@@ -113,12 +113,12 @@ func TestStartingInFeed(t *testing.T) {
 			return false
 		}
 		states = append(states, event.Hint.State)
-		if event.Hint.State == api.Starting {
+		if event.Hint.State == api.StateStarting {
 			goOn()
 		}
-		return event.Hint.State == api.Running && slices.Contains(states, api.Starting)
+		return event.Hint.State == api.StateRunning && slices.Contains(states, api.StateStarting)
 	})
-	if states[len(states)-2] != api.Starting {
+	if states[len(states)-2] != api.StateStarting {
 		t.Errorf("the hints say %q", states)
 	}
 }
@@ -128,7 +128,7 @@ func TestStartingInFeed(t *testing.T) {
 func TestEnded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	conversation := ada.begin("tool 1")
 	at := "/v1/conversations/" + conversation.ID
 	asked := ada.pending(1)[0]
@@ -141,7 +141,7 @@ func TestEnded(t *testing.T) {
 		if p.Type != "/problems/busy" || !strings.Contains(p.Detail, "interrupt") {
 			t.Errorf("%+v", p)
 		}
-		if c := get[api.Conversation](ada, at); c.State == api.Ended || c.Archived || c.Title == "new" {
+		if c := get[api.Conversation](ada, at); c.State == api.StateEnded || c.Archived || c.Title == "new" {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -158,7 +158,7 @@ func TestEnded(t *testing.T) {
 	want[api.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
 	ada.follow(at+"/events?after=0", untilTurns(1))
 	for range 2 {
-		if c := archive("true"); c.State != api.Ended {
+		if c := archive("true"); c.State != api.StateEnded {
 			t.Errorf("done and archived, it is %q", c.State)
 		}
 	}
@@ -169,7 +169,7 @@ func TestEnded(t *testing.T) {
 			t.Errorf("%q lists %+v", query, list.Items)
 		}
 	}
-	if c := archive("false"); c.State != api.Idle {
+	if c := archive("false"); c.State != api.StateIdle {
 		t.Errorf("reopened, it is %q", c.State)
 	}
 	want[api.Prompt](ada, ada.do("POST", at+"/prompts", more), http.StatusAccepted)
@@ -187,7 +187,7 @@ func TestSentWhileArchived(t *testing.T) {
 	release := sync.OnceFunc(func() { close(goOn) })
 	defer release()
 	r.over(slow)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", `{"preset":"shop"}`), http.StatusCreated)
 	at := "/v1/conversations/" + own.ID
 	sent := make(chan reply, 1)

@@ -21,7 +21,7 @@ func TestRefusedFirstPrompt(t *testing.T) {
 			r := newRigFleet(t, store.Memory(), t.TempDir(), func(o *fleet.Options) {
 				o.Gate, o.QueueAll = &approval.Options{}, 1
 			}, func(o *serve.Options) { o.Presets[0].DailyUSD = usd })
-			ada, admin := r.as("ada", api.Operator), r.as("root", api.Admin)
+			ada, admin := r.as("ada", api.RoleOperator), r.as("root", api.RoleAdmin)
 			hold := make(chan struct{})
 			r.agent.mu.Lock()
 			r.agent.hold = hold
@@ -65,7 +65,7 @@ func TestRefusedFirstPrompt(t *testing.T) {
 // The first prompt takes the same content as later ones: a text, or blocks.
 func TestFirstPromptOfBlocks(t *testing.T) {
 	t.Parallel()
-	ada := newRig(t, store.Memory(), nil).as("ada", api.Operator)
+	ada := newRig(t, store.Memory(), nil).as("ada", api.RoleOperator)
 	const blocks = `[{"type":"text","text":"look at"},{"type":"text","text":"this"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}}]`
 	c := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", `{"preset":"shop","content":`+blocks+`}`), http.StatusCreated)
 	ada.heard(c.ID, 2)

@@ -15,7 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-var root = api.User{Name: "root", Role: api.Admin}
+var root = api.User{Name: "root", Role: api.RoleAdmin}
 
 // foreign starts a server whose fleet also has conversations that were not begun here.
 func foreign(t *testing.T, db store.Fleet, dir string) *rig {

@@ -27,7 +27,7 @@ func TestForkHalfMade(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db := &cutOff{Fleet: store.Memory()}
 				r := newService(t, db, root, func(o *fleet.Options) { o.Gate = &approval.Options{} }, func(o *serve.Options) { o.History = history.Disk(config) })
-				admin := api.User{Name: "ada", Role: api.Admin}
+				admin := api.User{Name: "ada", Role: api.RoleAdmin}
 				s := r.server.Service()
 				own, err := s.Create(t.Context(), admin, api.NewConversation{Preset: "shop", Resume: talk})
 				if err != nil {
@@ -90,7 +90,7 @@ func (r *rig) conversations() (n int) {
 func TestForkOfNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	empty := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", `{"preset":"shop"}`), http.StatusCreated)
 	started := ada.begin("hello")
 	copyOf := func(id, message, says string) {
@@ -125,7 +125,7 @@ func TestForkUsedInFleet(t *testing.T) {
 			keepSession(t, config, talk, root, "one", "first")
 			db := &cutOff{Fleet: store.Memory()}
 			r := newRigIn(t, db, root, func(o *serve.Options) { o.History = history.Disk(config) })
-			ada := r.as("ada", api.Admin)
+			ada := r.as("ada", api.RoleAdmin)
 			from := api.ForkFrom{Session: talk}
 			if !ofSession {
 				from = api.ForkFrom{Conversation: ada.begin("one").ID}
@@ -186,7 +186,7 @@ func withHalfMadeCopy(t *testing.T, do func(t *testing.T, r *rig, db *cutOff)) {
 		db := &cutOff{Fleet: store.Memory()}
 		r := newService(t, db, root, func(o *fleet.Options) { o.Gate = &approval.Options{} }, func(o *serve.Options) { o.History = history.Disk(config) })
 		db.set(func(k store.RecordKey, _ []byte) bool { return k.Kind == "serve-conversation" })
-		admin := api.User{Name: "ada", Role: api.Admin}
+		admin := api.User{Name: "ada", Role: api.RoleAdmin}
 		if _, err := r.server.Service().Create(t.Context(), admin, api.NewConversation{Preset: "shop", Fork: &api.ForkFrom{Session: talk}}); err == nil {
 			t.Fatal("no error")
 		}
@@ -240,7 +240,7 @@ func TestForkKeepsPreset(t *testing.T) {
 		other.Name = "other"
 		o.Presets = append(slices.Clone(o.Presets), other)
 	})
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := ada.begin("hello")
 	ada.turnsOf(own.ID, 1)
 	fork := func(preset string) reply {

@@ -74,7 +74,7 @@ func TestGeneratedGoClient(t *testing.T) {
 	outputOf(t, dir, outside, "go", "get", goRuntime)
 	outputOf(t, dir, outside, "go", "build", "-o", "round", ".")
 	r := newRig(t, store.Memory(), nil)
-	if got := outputOf(t, dir, nil, "./round", r.http.URL, r.token("ada", api.Operator)); got != wholeRound {
+	if got := outputOf(t, dir, nil, "./round", r.http.URL, r.token("ada", api.RoleOperator)); got != wholeRound {
 		t.Errorf("the client printed %q, want %q", got, wholeRound)
 	}
 }
@@ -96,7 +96,7 @@ func TestGeneratedTypeScriptClient(t *testing.T) {
 	outputOf(t, dir, nil, "node", typeWriter.Path(writer, typeWriter.Has), "openapi.json", "-o", "api.ts")
 	outputOf(t, dir, nil, "node", filepath.Join(writer, "node_modules", "typescript", "bin", "tsc"), "--strict", "--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom,dom.asynciterable", "--skipLibCheck", "roundtrip.mts")
 	r := newRig(t, store.Memory(), nil)
-	if got := outputOf(t, dir, nil, "node", "roundtrip.mjs", r.http.URL, r.token("ada", api.Operator)); got != wholeRound {
+	if got := outputOf(t, dir, nil, "node", "roundtrip.mjs", r.http.URL, r.token("ada", api.RoleOperator)); got != wholeRound {
 		t.Errorf("the client printed %q, want %q", got, wholeRound)
 	}
 }

@@ -31,16 +31,16 @@ func TestGuessesBlockNobodyElse(t *testing.T) {
 	if got := guess("192.0.2.2"); got != http.StatusUnauthorized {
 		t.Errorf("from elsewhere: %d", got)
 	}
-	link, err := r.server.Service().IssueLogin(t.Context(), api.User{Name: "ada", Role: api.Viewer})
+	link, err := r.server.Service().IssueLogin(t.Context(), api.User{Name: "ada", Role: api.RoleViewer})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, token := range map[string]string{"link": link, "token": r.token("bob", api.Viewer)} {
+	for what, token := range map[string]string{"link": link, "token": r.token("bob", api.RoleViewer)} {
 		if got := nobody.do("POST", "/v1/login", api.LoginRequest{Token: token}, "X-Forwarded-For", "192.0.2.1").status; got != http.StatusNoContent {
 			t.Errorf("a %s that works: %d", what, got)
 		}
 	}
-	if all := get[api.List[api.LoginInfo]](r.as("root", api.Admin), "/v1/logins").Items; len(all) != 2 || all[0].Address != "192.0.2.1" {
+	if all := get[api.List[api.LoginInfo]](r.as("root", api.RoleAdmin), "/v1/logins").Items; len(all) != 2 || all[0].Address != "192.0.2.1" {
 		t.Errorf("the logins are %+v", all)
 	}
 }
@@ -52,15 +52,15 @@ func TestNamesOfUsers(t *testing.T) {
 	r := newRig(t, db, func(o *serve.Options) {
 		o.ProxyHeader, o.ProxyFrom = "Remote-User", []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	})
-	root := r.as("root", api.Admin)
+	root := r.as("root", api.RoleAdmin)
 	for _, name := range []string{"ada\nroot", "ada\u202etoor", "ada\u200b", strings.Repeat("a", 5000), " ada", "\x1b[31mada", "ada\xff"} {
-		if got := root.do("POST", "/v1/tokens", api.NewToken{Name: "x", User: name, Role: api.Viewer}); name != "ada\xff" && got.status != http.StatusBadRequest {
+		if got := root.do("POST", "/v1/tokens", api.NewToken{Name: "x", User: name, Role: api.RoleViewer}); name != "ada\xff" && got.status != http.StatusBadRequest {
 			t.Errorf("a token for %.20q: %d", name, got.status)
 		}
-		if _, err := serve.IssueLogin(t.Context(), db, "p", api.User{Name: name, Role: api.Viewer}); err == nil || len(err.Error()) > 400 {
+		if _, err := serve.IssueLogin(t.Context(), db, "p", api.User{Name: name, Role: api.RoleViewer}); err == nil || len(err.Error()) > 400 {
 			t.Errorf("a login for %.20q: %v", name, err)
 		}
-		if _, err := serve.IssueToken(t.Context(), db, "p", api.NewToken{Name: "x", User: name, Role: api.Viewer}); err == nil {
+		if _, err := serve.IssueToken(t.Context(), db, "p", api.NewToken{Name: "x", User: name, Role: api.RoleViewer}); err == nil {
 			t.Errorf("another token for %.20q", name)
 		}
 	}
@@ -76,7 +76,7 @@ func TestNamesOfUsers(t *testing.T) {
 func TestCrossSiteSaysSo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	got := want[api.Problem](r.as("ada", api.Admin), r.as("ada", api.Admin).do("POST", "/v1/conversations", api.NewConversation{Preset: "shop"}, "Sec-Fetch-Site", "cross-site"), http.StatusForbidden)
+	got := want[api.Problem](r.as("ada", api.RoleAdmin), r.as("ada", api.RoleAdmin).do("POST", "/v1/conversations", api.NewConversation{Preset: "shop"}, "Sec-Fetch-Site", "cross-site"), http.StatusForbidden)
 	if got.Type != "/problems/cross-site" || got.Title != "The request comes from another site" {
 		t.Errorf("%+v", got)
 	}

@@ -39,7 +39,7 @@ func answers(t *testing.T, db store.Records) (all []kept) {
 func TestAnswersOfDeleted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	keep := ada.begin("hello")
 	other := "/v1/conversations/" + keep.ID + "/prompts"
 	first := ada.do("POST", other, `{"content":"stays"}`, "Idempotency-Key", "other")

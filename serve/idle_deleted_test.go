@@ -37,7 +37,7 @@ func deletedElsewhere(t *testing.T, title string) {
 	db := store.Memory()
 	r := newService(t, db, t.TempDir(), func(o *fleet.Options) { o.Gate, o.Poll = &approval.Options{}, 10*time.Second }, nil)
 	defer r.close()
-	ada := api.User{Name: "ada", Role: api.Admin}
+	ada := api.User{Name: "ada", Role: api.RoleAdmin}
 	c, err := r.server.Service().Create(t.Context(), ada, api.NewConversation{Preset: "shop", Title: "quiet"})
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func testQuiet(t *testing.T, deaf bool, settles int, watched, reads, looks int64
 		gate := func(o *fleet.Options) { o.Gate = &approval.Options{} }
 		r := newService(t, db, t.TempDir(), gate, func(o *serve.Options) { o.Records = records })
 		defer r.close()
-		ada := api.User{Name: "ada", Role: api.Admin}
+		ada := api.User{Name: "ada", Role: api.RoleAdmin}
 		heard := make(chan api.Event, 100)
 		var id string
 		for range quietOnes {

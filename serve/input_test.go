@@ -17,7 +17,7 @@ import (
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Admin)
+	ada := r.as("ada", api.RoleAdmin)
 	own := ada.begin("tool 1")
 	asked := ada.pending(1)[0]
 	at, decision := "/v1/conversations/"+own.ID, "/v1/approvals/"+asked.ID+"/decision"
@@ -120,7 +120,7 @@ func TestGoneApproval(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRigGated(t, store.Memory(), t.TempDir(), &approval.Options{Patience: time.Hour, Lifetime: c.lifetime}, nil)
-			ada := r.as("ada", api.Operator)
+			ada := r.as("ada", api.RoleOperator)
 			own := ada.begin("tool 1")
 			var asked api.Approval
 			for asked.ID == "" {
@@ -154,7 +154,7 @@ func TestGoneApproval(t *testing.T) {
 func TestLinkOutOfTheRoots(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	root := get[api.ServerInfo](ada, "/v1/server").Presets[0].Roots[0]
 	inside := filepath.Join(root, "inside")
 	if err := os.Mkdir(inside, 0o700); err != nil {
@@ -172,7 +172,7 @@ func TestLinkOutOfTheRoots(t *testing.T) {
 func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada, bob := r.as("ada", api.Operator), r.as("bob", api.Operator)
+	ada, bob := r.as("ada", api.RoleOperator), r.as("bob", api.RoleOperator)
 	body := api.NewConversation{Preset: "shop", Content: api.Text("hello")}
 	first := ada.do("POST", "/v1/conversations", body, "Idempotency-Key", "k1")
 	again := ada.do("POST", "/v1/conversations", body, "Idempotency-Key", "k1")
@@ -212,7 +212,7 @@ func TestIdempotencyKey(t *testing.T) {
 func TestETag(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := ada.begin("hello")
 	at := "/v1/conversations/" + own.ID
 	tag := ada.do("GET", at, nil).header.Get("ETag")
@@ -248,7 +248,7 @@ func TestETag(t *testing.T) {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	made := make(map[string]bool)
 	for range 7 {
 		c := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop"}), http.StatusCreated)

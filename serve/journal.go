@@ -82,10 +82,10 @@ func (j *journal) watchApprovals(ctx context.Context) {
 			attempt = 0
 			by := time.Now().Add(eventlog.CallBound) // one deadline for all approvals that wait together
 			j.logs.later(ctx, q.Conversation, func() { j.logApproval(ctx, &q, by) })
-			if j.notify != nil && q.State == approval.Open && !notified[q.ID] {
+			if j.notify != nil && q.State == approval.StateOpen && !notified[q.ID] {
 				notified[q.ID] = true
 				j.notify(approvalOf(&q, api.User{}))
-			} else if q.State != approval.Open {
+			} else if q.State != approval.StateOpen {
 				delete(notified, q.ID)
 			}
 		}

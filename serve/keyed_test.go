@@ -45,7 +45,7 @@ func TestKeyOfEveryRoute(t *testing.T) {
 				}
 			}
 		}
-		ada, bob := r.as("ada", api.Operator), r.as("bob", api.Operator)
+		ada, bob := r.as("ada", api.RoleOperator), r.as("bob", api.RoleOperator)
 		for name, k := range keyedRoutes {
 			method, path, _ := strings.Cut(name, " ")
 			begin := api.NewConversation{Preset: "shop", Shared: true}

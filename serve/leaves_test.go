@@ -192,10 +192,10 @@ func TestReadsFailOrAreWhole(t *testing.T) {
 		if err := s.Delete(t.Context(), operator, ids[3]); err != nil {
 			t.Fatal(err)
 		}
-		r.token("ada", api.Operator)
-		r.token("eve", api.Viewer)
+		r.token("ada", api.RoleOperator)
+		r.token("eve", api.RoleViewer)
 		<-time.After(5 * time.Second)
-		admin := api.User{Name: "root", Role: api.Admin}
+		admin := api.User{Name: "root", Role: api.RoleAdmin}
 		asked, err := s.Approvals(t.Context(), operator, api.ApprovalQuery{State: api.ApprovalPending})
 		if err != nil || len(asked.Items) != 2 {
 			t.Fatalf("%+v, %v", asked, err)

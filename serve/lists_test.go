@@ -53,7 +53,7 @@ var listRoutes = map[string]listRoute{
 	"GET /v1/tokens": {
 		path: func(string) string { return "/v1/tokens" },
 		add: func(r *rig, _ string) (string, error) {
-			made, err := r.server.Service().IssueToken(r.t.Context(), root, api.NewToken{Name: "x", User: "ci", Role: api.Viewer})
+			made, err := r.server.Service().IssueToken(r.t.Context(), root, api.NewToken{Name: "x", User: "ci", Role: api.RoleViewer})
 			return made.ID, err
 		},
 		drop: func(r *rig, _, name string) error { return r.server.Service().RevokeToken(r.t.Context(), root, name) },
@@ -146,7 +146,7 @@ func TestPagesOfEveryList(t *testing.T) {
 		inBubble(t, nil, func(t *testing.T, r *rig) {
 			r.agent.hold = make(chan struct{})
 			defer close(r.agent.hold)
-			admin := r.as("root", api.Admin)
+			admin := r.as("root", api.RoleAdmin)
 			own, err := r.server.Service().Create(t.Context(), operator, api.NewConversation{Preset: "shop"})
 			if err != nil {
 				t.Fatal(err)
@@ -186,7 +186,7 @@ func TestPagesOfEveryList(t *testing.T) {
 // checkPages reads the pages of a list while items come and go.
 func checkPages(t *testing.T, name string, r *rig, l listRoute, id string, whole []string) {
 	t.Helper()
-	admin := r.as("root", api.Admin)
+	admin := r.as("root", api.RoleAdmin)
 	var got []string
 	cursor, pages := "", 0
 	for pages < 20 {
@@ -252,7 +252,7 @@ func sameItems(a, b []string) bool {
 func TestPagesOfMessagesMeanwhile(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, func(t *testing.T, r *rig) {
-		ada, s := r.as("ada", api.Operator), r.server.Service()
+		ada, s := r.as("ada", api.RoleOperator), r.server.Service()
 		own, err := s.Create(t.Context(), operator, api.NewConversation{Preset: "shop", Content: api.Text("one")})
 		if err != nil {
 			t.Fatal(err)

@@ -58,7 +58,7 @@ func (r *rig) over(odd fleet.Conversations) {
 // before the turn ends.
 func TestQuickDecisionIsLogged(t *testing.T) {
 	t.Parallel()
-	ada := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations { return unwatched{f} }).as("ada", api.Operator)
+	ada := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations { return unwatched{f} }).as("ada", api.RoleOperator)
 	conversation := ada.begin("tool 1")
 	asked := ada.pending(1)[0]
 	want[api.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
@@ -77,7 +77,7 @@ func TestQuickDecisionIsLogged(t *testing.T) {
 // outcome in the log.
 func wantOutcomeLogged(t *testing.T, seen func(*fleet.Fleet) fleet.Conversations) {
 	t.Helper()
-	ada := newRigOver(t, seen).as("ada", api.Operator)
+	ada := newRigOver(t, seen).as("ada", api.RoleOperator)
 	conversation := ada.begin("tool 1")
 	asked := ada.pending(1)[0]
 	want[api.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", api.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
@@ -151,7 +151,7 @@ func (l lagging) Events(ctx context.Context, key string, after fleet.Cursor) ite
 // client leaves then.
 func TestAnswerBeforeItsTurnEnds(t *testing.T) {
 	t.Parallel()
-	ada := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations { return lagging{f} }).as("ada", api.Operator)
+	ada := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations { return lagging{f} }).as("ada", api.RoleOperator)
 	conversation := ada.begin("hello")
 	last := ""
 	for _, e := range lasting(ada.follow("/v1/conversations/"+conversation.ID+"/events?after=0", untilTurns(1))) {

@@ -135,7 +135,7 @@ func IssueToken(ctx context.Context, r store.Records, project string, t api.NewT
 // Tokens lists the bearer tokens.
 func (s *Service) Tokens(ctx context.Context, u api.User) (api.List[api.TokenInfo], error) {
 	out := api.List[api.TokenInfo]{Items: []api.TokenInfo{}}
-	if err := need(u, api.Admin); err != nil {
+	if err := need(u, api.RoleAdmin); err != nil {
 		return out, err
 	}
 	for r, err := range s.opts.Records.Scan(ctx, store.Folder{Project: s.opts.Project, Kind: kindToken}, "") {
@@ -153,7 +153,7 @@ func (s *Service) Tokens(ctx context.Context, u api.User) (api.List[api.TokenInf
 
 // IssueToken makes a bearer token.
 func (s *Service) IssueToken(ctx context.Context, u api.User, t api.NewToken) (api.CreatedToken, error) {
-	if err := need(u, api.Admin); err != nil {
+	if err := need(u, api.RoleAdmin); err != nil {
 		return api.CreatedToken{}, err
 	}
 	if t.User == "" {
@@ -169,7 +169,7 @@ func (s *Service) IssueToken(ctx context.Context, u api.User, t api.NewToken) (a
 
 // RevokeToken revokes a bearer token.
 func (s *Service) RevokeToken(ctx context.Context, u api.User, id string) error {
-	if err := need(u, api.Admin); err != nil {
+	if err := need(u, api.RoleAdmin); err != nil {
 		return err
 	}
 	k := s.gate.at(kindToken, id)
@@ -189,7 +189,7 @@ func (s *Service) RevokeToken(ctx context.Context, u api.User, id string) error 
 // expired, or ended with their token, are left out.
 func (s *Service) Logins(ctx context.Context, u api.User) (api.List[api.LoginInfo], error) {
 	out := api.List[api.LoginInfo]{Items: []api.LoginInfo{}}
-	if err := need(u, api.Viewer); err != nil {
+	if err := need(u, api.RoleViewer); err != nil {
 		return out, err
 	}
 	now, err := s.opts.Records.Now(ctx)
@@ -226,7 +226,7 @@ func (s *Service) Logins(ctx context.Context, u api.User) (api.List[api.LoginInf
 // EndLogin ends a login that [Service.Logins] lists for the user. Its browser must log
 // in again with its next request, and its open streams end soon.
 func (s *Service) EndLogin(ctx context.Context, u api.User, id string) error {
-	if err := need(u, api.Viewer); err != nil {
+	if err := need(u, api.RoleViewer); err != nil {
 		return err
 	}
 	k := s.gate.at(kindLogin, id)
@@ -263,7 +263,7 @@ func (s *Service) PushKey(ctx context.Context) (string, error) {
 // Subscribe lets the browser of the user's login receive notices of approvals, until the
 // login ends. A browser has one subscription: a newer one takes its place.
 func (s *Service) Subscribe(ctx context.Context, u api.User, t PushTarget) error {
-	if err := need(u, api.Approver); err != nil {
+	if err := need(u, api.RoleApprover); err != nil {
 		return err
 	}
 	switch {
@@ -282,7 +282,7 @@ func (s *Service) Subscribe(ctx context.Context, u api.User, t PushTarget) error
 // Unsubscribe ends the subscription of the user's login. It is not an error if there is
 // none.
 func (s *Service) Unsubscribe(ctx context.Context, u api.User) error {
-	if err := need(u, api.Viewer); err != nil || u.Login == "" {
+	if err := need(u, api.RoleViewer); err != nil || u.Login == "" {
 		return err
 	}
 	if err := s.pusher.forget(ctx, u.Login); err != nil {

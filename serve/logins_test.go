@@ -18,10 +18,10 @@ import (
 func TestLogins(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	nobody, root := &client{rig: r}, r.as("root", api.Admin)
+	nobody, root := &client{rig: r}, r.as("root", api.RoleAdmin)
 	login := func(user string) string {
 		t.Helper()
-		token, err := r.server.Service().IssueLogin(t.Context(), api.User{Name: user, Role: api.Viewer})
+		token, err := r.server.Service().IssueLogin(t.Context(), api.User{Name: user, Role: api.RoleViewer})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +29,7 @@ func TestLogins(t *testing.T) {
 		return cookie
 	}
 	phone, desk, other := login("ada"), login("ada"), login("eve")
-	if _, err := r.server.Service().IssueLogin(t.Context(), api.User{Name: "ada", Role: api.Viewer}); err != nil {
+	if _, err := r.server.Service().IssueLogin(t.Context(), api.User{Name: "ada", Role: api.RoleViewer}); err != nil {
 		t.Fatal(err)
 	}
 	list := func(cookie string) []api.LoginInfo {
@@ -101,9 +101,9 @@ func TestLoginOfTokenThatEnds(t *testing.T) {
 			records := &aheadStore{Records: db}
 			records.ahead.Store(-int64(c.behind))
 			r := newRig(t, db, func(o *serve.Options) { o.Records = records })
-			nobody, root := &client{rig: r}, r.as("root", api.Admin)
+			nobody, root := &client{rig: r}, r.as("root", api.RoleAdmin)
 			ends := time.Now().Add(time.Hour - c.behind)
-			token, err := serve.IssueToken(t.Context(), db, "p", api.NewToken{Name: "x", User: "ada", Role: api.Viewer, Expires: &ends})
+			token, err := serve.IssueToken(t.Context(), db, "p", api.NewToken{Name: "x", User: "ada", Role: api.RoleViewer, Expires: &ends})
 			if err != nil {
 				t.Fatal(err)
 			}

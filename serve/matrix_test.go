@@ -30,7 +30,7 @@ var matrixBodies = map[string]string{
 // exist.
 func TestRolesOnConversations(t *testing.T) {
 	t.Parallel()
-	roles := map[string]api.Role{"v": api.Viewer, "a": api.Approver, "o": api.Operator, "A": api.Admin}
+	roles := map[string]api.Role{"v": api.RoleViewer, "a": api.RoleApprover, "o": api.RoleOperator, "A": api.RoleAdmin}
 	patches := func(o *serve.Options) {
 		o.FolderPatch = func(context.Context, string) ([]byte, error) { return []byte("diff --git a/a b/a\n"), nil }
 	}
@@ -125,7 +125,7 @@ func TestRolesOfAgentsAndEditors(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, func(t *testing.T, r *rig) {
 		callers := map[string]*client{
-			"-": {rig: r}, "v": r.as("ada", api.Viewer), "a": r.as("ada", api.Approver), "o": r.as("ada", api.Operator), "A": r.as("ada", api.Admin),
+			"-": {rig: r}, "v": r.as("ada", api.RoleViewer), "a": r.as("ada", api.RoleApprover), "o": r.as("ada", api.RoleOperator), "A": r.as("ada", api.RoleAdmin),
 		}
 		for caller, c := range callers {
 			for whose, seers := range maySee {

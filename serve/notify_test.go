@@ -72,7 +72,7 @@ func TestNotifyOfEach(t *testing.T) {
 	got := make(chan string, 10)
 	r := newRig(t, store.Memory(), func(o *serve.Options) { o.Notify = func(a api.Approval) { got <- a.ID } })
 	question := func(id, conversation string) approval.Question {
-		return approval.Question{ID: id, Conversation: conversation, State: approval.Open}
+		return approval.Question{ID: id, Conversation: conversation, State: approval.StateOpen}
 	}
 	r.onto(watching{r.fleet, []approval.Question{
 		question("1", "ada/1"), question("2", "ada/1"), question("1", "ada/1"), question("3", "ada/1"), question("last", "ada/2"),
@@ -107,7 +107,7 @@ func TestNotify(t *testing.T) {
 			defer hook.Close()
 			n := &serve.Notifier{URL: hook.URL, Form: form, Base: "https://claude.example/", Secret: secret, Logger: slog.New(slog.DiscardHandler)}
 			r := newRig(t, store.Memory(), func(o *serve.Options) { o.Notify = n.Start(t.Context()) })
-			ada := r.as("ada", api.Operator)
+			ada := r.as("ada", api.RoleOperator)
 			own := ada.begin("tool secret")
 			asked := ada.pending(1)[0]
 			first := <-got

@@ -180,7 +180,7 @@ func (d *apiDocument) reply(rt *route) (apiReply, error) {
 // allProblems returns every problem that a request to the route may meet.
 func (rt *route) allProblems() []problemKind {
 	all := []problemKind{badRequest, unauthorized} // a wrong token is refused everywhere
-	if rt.least != "" && rt.least != api.Viewer {
+	if rt.least != "" && rt.least != api.RoleViewer {
 		all = append(all, forbidden)
 	}
 	if strings.Contains(rt.path, "{") {

@@ -107,7 +107,7 @@ func (o Options) withDefaults() Options {
 		o.Streams = 1000
 	}
 	if o.ProxyRole == "" {
-		o.ProxyRole = api.Operator
+		o.ProxyRole = api.RoleOperator
 	}
 	if o.LoginLife <= 0 {
 		o.LoginLife = 24 * time.Hour

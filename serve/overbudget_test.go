@@ -27,7 +27,7 @@ func TestTurnsOverBudget(t *testing.T) {
 		o.Presets[0].Options.AllowedTools = []string{"Bash"}
 		o.Presets[0].Options.MaxBudgetUSD = 0.0002 // less than two answers cost
 	})
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	fine := ada.begin("hello")
 	ada.turnsOf(fine.ID, 1)
 	own := ada.begin("tool 1")
@@ -46,8 +46,8 @@ func TestTurnsOverBudget(t *testing.T) {
 	day := turn.Ended.Format(time.DateOnly)
 	check("the owner", ada, "?from="+day, true)
 	check("the owner, of days before", ada, "?to="+day, false)
-	check("an admin", r.as("root", api.Admin), "", true)
-	check("another", r.as("eve", api.Operator), "", false)
+	check("an admin", r.as("root", api.RoleAdmin), "", true)
+	check("another", r.as("eve", api.RoleOperator), "", false)
 	_ = r.server.Close()
 	r.http.Close()
 	ada.serveAgain()
@@ -72,7 +72,7 @@ func TestHeldConversation(t *testing.T) {
 	r.agent.mu.Lock()
 	r.agent.hold = hold
 	r.agent.mu.Unlock()
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := ada.begin("one")
 	want[api.Prompt](ada, ada.do("POST", "/v1/conversations/"+own.ID+"/prompts", `{"content":"two"}`), http.StatusAccepted)
 	if held := get[api.Usage](ada, "/v1/usage").Held; held == nil || len(held) > 0 {
@@ -89,10 +89,10 @@ func TestHeldConversation(t *testing.T) {
 		t.Fatalf("%+v, want %+v", usage.Held, held)
 	}
 	now := get[api.Conversation](ada, "/v1/conversations/"+own.ID)
-	if now.State != api.Queued || !strings.Contains(now.Reason, "$0.00 of the $0.00") || now.Problem != "" {
+	if now.State != api.StateQueued || !strings.Contains(now.Reason, "$0.00 of the $0.00") || now.Problem != "" {
 		t.Errorf("%+v", now)
 	}
-	if others := get[api.Usage](r.as("eve", api.Operator), "/v1/usage").Held; len(others) > 0 {
+	if others := get[api.Usage](r.as("eve", api.RoleOperator), "/v1/usage").Held; len(others) > 0 {
 		t.Errorf("another sees %+v", others)
 	}
 }

@@ -27,7 +27,7 @@ func (as *answers) shown(q *approval.Question, n *note, u api.User) api.Approval
 // other time.
 func (as *answers) modesAfter(n *note, u api.User) []string {
 	p := find(as.presets, n.Preset)
-	if p == nil || !u.Role.Covers(api.Operator) {
+	if p == nil || !u.Role.Covers(api.RoleOperator) {
 		return nil
 	}
 	var modes []string
@@ -47,7 +47,7 @@ func (as *answers) checkMode(d *api.Decision, q *approval.Question, n *note, u a
 	case d.Decision != api.DecideAllow:
 		return badRequest.because("a mode is chosen only if the plan is allowed")
 	}
-	if err := need(u, api.Operator); err != nil {
+	if err := need(u, api.RoleOperator); err != nil {
 		return err
 	}
 	if modes := as.modesAfter(n, u); !slices.Contains(modes, d.Mode) {

@@ -27,10 +27,10 @@ func TestRemotePlan(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	r := newRigIn(t, store.Memory(), root, acceptsEdits)
-	page := r.remote("ada", api.Operator, nil)
+	page := r.remote("ada", api.RoleOperator, nil)
 	ada := newEditor(t, &acp.Remote{Server: page})
-	two := newEditor(t, &acp.Remote{Server: r.remote("ada", api.Operator, nil)})
-	kim := newEditor(t, &acp.Remote{Server: r.remote("ada", api.Approver, nil)})
+	two := newEditor(t, &acp.Remote{Server: r.remote("ada", api.RoleOperator, nil)})
+	kim := newEditor(t, &acp.Remote{Server: r.remote("ada", api.RoleApprover, nil)})
 	id := ada.New(t, root)
 	two.load(t, id, root)
 	kim.load(t, id, root)
@@ -124,7 +124,7 @@ func (e *editor) awaitTitle(t *testing.T, title string) {
 func TestModeOfDecision(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), acceptsEdits)
-	ada, kim := r.as("ada", api.Operator), r.as("ada", api.Approver)
+	ada, kim := r.as("ada", api.RoleOperator), r.as("ada", api.RoleApprover)
 	made := ada.begin("plan 1")
 	plan := ada.pending(1)[0]
 	if !slices.Equal(plan.Modes, []string{"default", "acceptEdits"}) {

@@ -23,7 +23,7 @@ func TestPresetOfACall(t *testing.T) {
 		got <- fmt.Sprint(name, ", ", err)
 		return "", true
 	}}, nil)
-	r.as("ada", api.Operator).begin("tool 1")
+	r.as("ada", api.RoleOperator).begin("tool 1")
 	if preset := <-got; preset != "shop, <nil>" {
 		t.Errorf("the preset is %s", preset)
 	}

@@ -62,8 +62,8 @@ func TestPrewarm(t *testing.T) {
 				t.Errorf("%s: %v", u.Role, err)
 			}
 		}
-		warm(api.User{Name: operator.Name, Role: api.Viewer}, c.ID, "forbidden")
-		warm(api.User{Name: "eve", Role: api.Operator}, c.ID, "not-found")
+		warm(api.User{Name: operator.Name, Role: api.RoleViewer}, c.ID, "forbidden")
+		warm(api.User{Name: "eve", Role: api.RoleOperator}, c.ID, "not-found")
 		warm(operator, empty.ID, "")
 		count("by others", 0)
 		for range 5 {

@@ -23,7 +23,7 @@ func TestTakenBackIsAConflict(t *testing.T) {
 func TestHeldIsNotIdle(t *testing.T) {
 	t.Parallel()
 	c := (&note{Key: "a/b"}).conversation()
-	if joinInfo(&c, &fleet.ConversationInfo{State: fleet.StateHeld, Queued: 1}, 0); c.State != api.Queued {
+	if joinInfo(&c, &fleet.ConversationInfo{State: fleet.StateHeld, Queued: 1}, 0); c.State != api.StateQueued {
 		t.Errorf("%+v", c)
 	}
 }

@@ -35,8 +35,8 @@ func TestProblemsOfErrors(t *testing.T) {
 		{&fleet.OverloadedError{Tenant: "a", Wait: time.Millisecond}, "full", 429, 1},
 		{at(&fleet.InDoubtError{Key: "a/b", Prompt: "p1", Err: secret}), "store-silent", 503, 5},
 		{at(fleet.ErrTimeout), "store-silent", 503, 5},
-		{&approval.GoneError{ID: "q", Outcome: approval.Expired}, "gone", 410, 0},
-		{&approval.GoneError{ID: "q", Outcome: approval.Superseded, Successor: "q2"}, "gone", 410, 0},
+		{&approval.GoneError{ID: "q", Outcome: approval.OutcomeExpired}, "gone", 410, 0},
+		{&approval.GoneError{ID: "q", Outcome: approval.OutcomeSuperseded, Successor: "q2"}, "gone", 410, 0},
 		{&fleet.FailedError{Ticket: fleet.Ticket{Status: fleet.PromptFailed, Error: "it broke"}}, "cli-failed", 502, 0},
 		{&fleet.FailedError{Ticket: fleet.Ticket{Status: fleet.PromptCancelled}}, "taken-back", 409, 0},
 		{&fleet.StuckError{Key: "a/b", Reason: "no such file", Cause: fleet.CauseCLIMissing}, "stuck", 409, 0},
@@ -206,7 +206,7 @@ func TestStreamCount(t *testing.T) {
 // The service itself decides by a user's role, for each pair of roles.
 func TestNeed(t *testing.T) {
 	t.Parallel()
-	order := []api.Role{"", api.Viewer, api.Approver, api.Operator, api.Admin}
+	order := []api.Role{"", api.RoleViewer, api.RoleApprover, api.RoleOperator, api.RoleAdmin}
 	for has, role := range order {
 		for least := 1; least < len(order); least++ {
 			err := need(api.User{Name: "ada", Role: role}, order[least])

@@ -115,7 +115,7 @@ func (pr *prompter) checkTakesPrompts(ctx context.Context, key string) error {
 // with the request: stopped halfway, it would forget its Idempotency-Key, and a
 // repetition would hit the next turn.
 func (pr *prompter) command(ctx context.Context, u api.User, id, what string, do func(context.Context, *note) error) error {
-	n, err := pr.conversations.act(ctx, u, id, api.Operator)
+	n, err := pr.conversations.act(ctx, u, id, api.RoleOperator)
 	if err != nil {
 		return problemOf(err)
 	}

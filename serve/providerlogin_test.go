@@ -117,7 +117,7 @@ func newVisitor(t *testing.T, a *account, change func(*serve.Options)) *visitor 
 // values differ, and lead back to the host that the browser has asked for.
 func TestProviderAttempt(t *testing.T) {
 	t.Parallel()
-	a := &account{user: api.User{Name: "ada", Role: api.Operator}}
+	a := &account{user: api.User{Name: "ada", Role: api.RoleOperator}}
 	v := newVisitor(t, a, func(o *serve.Options) { o.Secure, o.Hosts = true, []string{"agents.example"} })
 	if w := v.logIn("https://agents.example:8443"); w.StatusCode != http.StatusSeeOther || w.Header.Get("Location") != "/here" {
 		t.Fatalf("%d to %q", w.StatusCode, w.Header.Get("Location"))
@@ -156,7 +156,7 @@ func TestProviderAttempt(t *testing.T) {
 func TestProviderLoginEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		v := newVisitor(t, &account{user: api.User{Name: "ada", Role: api.Operator}}, func(o *serve.Options) { o.LoginLife = time.Hour })
+		v := newVisitor(t, &account{user: api.User{Name: "ada", Role: api.RoleOperator}}, func(o *serve.Options) { o.LoginLife = time.Hour })
 		v.logIn("http://localhost")
 		for _, c := range []struct {
 			later time.Duration
@@ -183,7 +183,7 @@ func TestProviderFails(t *testing.T) {
 			"403 /problems/login-refused Acme knows you as eve": {err: &serve.UnknownUserError{Name: "eve\x1b[31m"}},
 			"502 /problems/login-provider Acme cannot be asked": {err: errors.New("secret")},
 			"502 /problems/login-provider Acme cannot":          {silent: true},
-			"500 /problems/internal the name or":                {user: api.User{Name: "ada\u202e", Role: api.Viewer}},
+			"500 /problems/internal the name or":                {user: api.User{Name: "ada\u202e", Role: api.RoleViewer}},
 			"500 /problems/internal the name":                   {user: api.User{Name: "ada", Role: "root"}},
 		} {
 			*a = c

@@ -166,7 +166,7 @@ func (p *pusher) message(ctx context.Context, login, approval string) ([]byte, e
 		return nil, p.forget(ctx, login)
 	}
 	u := api.User{Name: c.User, Role: c.Role}
-	q, n, err := p.answers.question(ctx, u, approval, api.Approver)
+	q, n, err := p.answers.question(ctx, u, approval, api.RoleApprover)
 	if forbidden.is(err) || notFound.is(err) || errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}

@@ -106,7 +106,7 @@ func (s *pushService) target(endpoint string) serve.PushTarget {
 // asks makes a conversation and asks about a call in it.
 func (r *rig) asks(owner, title string, shared bool, tool string) (id string) {
 	r.t.Helper()
-	c, err := r.server.Service().Create(r.t.Context(), api.User{Name: owner, Role: api.Operator}, api.NewConversation{Preset: "shop", Title: title, Shared: shared})
+	c, err := r.server.Service().Create(r.t.Context(), api.User{Name: owner, Role: api.RoleOperator}, api.NewConversation{Preset: "shop", Title: title, Shared: shared})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -135,8 +135,8 @@ func (r *rig) records(kind string) (names []string) {
 func TestPush(t *testing.T) {
 	t.Parallel()
 	pushes(t, func(t *testing.T, r *rig, s *pushService) {
-		_, ada := s.subscribed(r, "ada", api.Approver)
-		_, bob := s.subscribed(r, "bob", api.Operator)
+		_, ada := s.subscribed(r, "ada", api.RoleApprover)
+		_, bob := s.subscribed(r, "bob", api.RoleOperator)
 		shared, private := r.asks("eve", "Deploy\u202e", true, "Bash"), r.asks("bob", "Own", false, "mcp__\x1b"+strings.Repeat("é", 4000))
 		var notices []map[string]string
 		for _, text := range slices.Concat(s.received(ada), s.received(bob)) {
@@ -159,10 +159,10 @@ func TestPushEnds(t *testing.T) {
 	t.Parallel()
 	pushes(t, func(t *testing.T, r *rig, s *pushService) {
 		service, ctx := r.server.Service(), t.Context()
-		ada, _ := s.subscribed(r, "ada", api.Approver)
-		bob, _ := s.subscribed(r, "bob", api.Admin)
-		eve, at := s.subscribed(r, "eve", api.Operator)
-		s.subscribed(r, "dan", api.Operator)
+		ada, _ := s.subscribed(r, "ada", api.RoleApprover)
+		bob, _ := s.subscribed(r, "bob", api.RoleAdmin)
+		eve, at := s.subscribed(r, "eve", api.RoleOperator)
+		s.subscribed(r, "dan", api.RoleOperator)
 		if w := s.tabs["dan"].do("DELETE", "/v1/login", ""); w.Code != http.StatusNoContent {
 			t.Fatalf("a logout: %d %s", w.Code, w.Body)
 		}
@@ -187,8 +187,8 @@ func TestPushEnds(t *testing.T) {
 			t.Errorf("after 410: %q, %q are left", got, left)
 		}
 		for what, err := range map[string]error{
-			"a viewer":          service.Subscribe(ctx, api.User{Name: "v", Role: api.Viewer, Login: "ccs-1"}, s.target(at)),
-			"no login":          service.Subscribe(ctx, api.User{Name: "v", Role: api.Admin}, s.target(at)),
+			"a viewer":          service.Subscribe(ctx, api.User{Name: "v", Role: api.RoleViewer, Login: "ccs-1"}, s.target(at)),
+			"no login":          service.Subscribe(ctx, api.User{Name: "v", Role: api.RoleAdmin}, s.target(at)),
 			"a private address": service.Subscribe(ctx, bob, serve.PushTarget{Endpoint: "https://169.254.169.254/x", Key: s.browsers[at].Public(), Auth: s.browsers[at].Auth}),
 			"no key":            service.Subscribe(ctx, bob, serve.PushTarget{Endpoint: at, Auth: s.browsers[at].Auth}),
 		} {
@@ -203,7 +203,7 @@ func TestPushEnds(t *testing.T) {
 func TestPushExpired(t *testing.T) {
 	t.Parallel()
 	pushes(t, func(t *testing.T, r *rig, s *pushService) {
-		_, at := s.subscribed(r, "ada", api.Approver)
+		_, at := s.subscribed(r, "ada", api.RoleApprover)
 		r.age(31 * 24 * time.Hour)
 		r.asks("eve", "Late", true, "Bash")
 		if got, left := s.received(at), r.records("serve-push"); len(got) != 0 || len(left) != 0 {
@@ -217,8 +217,8 @@ func TestPushExpired(t *testing.T) {
 func TestPushAgain(t *testing.T) {
 	t.Parallel()
 	pushes(t, func(t *testing.T, r *rig, s *pushService) {
-		ada, slow := s.subscribed(r, "ada", api.Approver)
-		_, quick := s.subscribed(r, "bob", api.Approver)
+		ada, slow := s.subscribed(r, "ada", api.RoleApprover)
+		_, quick := s.subscribed(r, "bob", api.RoleApprover)
 		s.answer = func(at string, n int) (int, http.Header, error) {
 			switch {
 			case at == quick:
@@ -270,7 +270,7 @@ func TestPushRenewed(t *testing.T) {
 	t.Parallel()
 	for _, refused := range []int{http.StatusNotFound, http.StatusGone} {
 		pushes(t, func(t *testing.T, r *rig, s *pushService) {
-			ada, old := s.subscribed(r, "ada", api.Approver)
+			ada, old := s.subscribed(r, "ada", api.RoleApprover)
 			renewed := old + "/renewed"
 			s.browsers[renewed] = s.browsers[old]
 			s.answer = func(at string, _ int) (int, http.Header, error) {

@@ -48,7 +48,7 @@ func TestRealEditorOrder(t *testing.T) {
 		CLIPath: cli, Env: append(env, mark), Logger: slog.New(slog.DiscardHandler), AllowedTools: []string{"Bash(echo:*)"}, PartialMessages: true,
 	}}}
 	r := newRealRig(t, fleet.Options{Store: store.Files(t.TempDir())}, serve.Options{Presets: presets})
-	ada := newEditor(t, &acp.Remote{Server: r.remote("ada", api.Operator, nil)})
+	ada := newEditor(t, &acp.Remote{Server: r.remote("ada", api.RoleOperator, nil)})
 	for i := range 8 {
 		id := ada.New(t, root)
 		if got := <-ada.begin(t, id, "look"); got != schema.StopReasonEndTurn {

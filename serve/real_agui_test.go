@@ -44,7 +44,7 @@ func TestRealAGUI(t *testing.T) {
 		CLIPath: cli, Env: append(env, mark), Logger: slog.New(slog.DiscardHandler), AllowedTools: []string{"Bash(echo:*)"}, PartialMessages: true,
 	}}}
 	r := newRealRig(t, fleet.Options{Store: store.Files(t.TempDir())}, serve.Options{Presets: presets})
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	for i := range 8 {
 		var types []string
 		text, open := "", false

@@ -52,7 +52,7 @@ func TestRealContext(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	presets := []serve.Preset{{Name: "shop", Roots: []string{t.TempDir()}, Options: &claude.Options{CLIPath: cli, Env: append(env, mark), Logger: quiet, AllowedTools: []string{"Agent"}}}}
 	r := newRealRig(t, fleet.Options{Store: store.Files(t.TempDir())}, serve.Options{Presets: presets})
-	ada := r.as("ada", api.Admin)
+	ada := r.as("ada", api.RoleAdmin)
 	own := ada.begin("hello")
 	for i, step := range []struct {
 		prompt string

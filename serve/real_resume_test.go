@@ -77,7 +77,7 @@ func TestRealResume(t *testing.T) {
 	db := store.Files(t.TempDir())
 	presets := []serve.Preset{{Name: "shop", Roots: []string{root}, Options: &claude.Options{CLIPath: cli, Env: env, Logger: quiet}}}
 	r := newRealRig(t, fleet.Options{Store: db, IdleAfter: time.Second}, serve.Options{Presets: presets, History: history.Disk(config)})
-	ada := r.as("ada", api.Admin)
+	ada := r.as("ada", api.RoleAdmin)
 	begin := func(c api.NewConversation) api.Conversation {
 		t.Helper()
 		made := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", c), http.StatusCreated)

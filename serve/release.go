@@ -62,7 +62,7 @@ func released(u api.User) string {
 // holding returns the questions of a conversation that hold a process.
 func (pr *prompter) holding(ctx context.Context, key string) ([]approval.Question, error) {
 	var held []approval.Question
-	for q, err := range pr.fleet.Approvals().List(ctx, approval.Filter{Conversation: key, States: []approval.State{approval.Open}}) {
+	for q, err := range pr.fleet.Approvals().List(ctx, approval.Filter{Conversation: key, States: []approval.State{approval.StateOpen}}) {
 		if err != nil {
 			return nil, err
 		}

@@ -47,14 +47,14 @@ func TestRelease(t *testing.T) {
 	r := newRigFleet(t, store.Memory(), t.TempDir(), func(o *fleet.Options) {
 		o.MaxLive, o.Gate = 1, &approval.Options{Patience: time.Hour, Needs: onlyBash}
 	}, nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	at := "/v1/conversations/" + ada.begin("delegate").ID
 	asked := ada.ofSubagent()
 	if !asked.HoldsProcess {
 		t.Fatalf("%+v", asked)
 	}
 	other := "/v1/conversations/" + ada.begin("hello").ID
-	if c := get[api.Conversation](ada, other); c.State != api.Queued {
+	if c := get[api.Conversation](ada, other); c.State != api.StateQueued {
 		t.Fatalf("the other conversation is %s", c.State)
 	}
 	if got := ada.do("POST", at+"/release", nil); got.status != http.StatusAccepted {
@@ -88,7 +88,7 @@ func TestRelease(t *testing.T) {
 // A question that can be deferred holds no process, so there is nothing to release.
 func TestReleaseOfDeferrable(t *testing.T) {
 	t.Parallel()
-	ada := newRig(t, store.Memory(), nil).as("ada", api.Operator)
+	ada := newRig(t, store.Memory(), nil).as("ada", api.RoleOperator)
 	at := "/v1/conversations/" + ada.begin("tool 1").ID
 	asked := ada.pending(1)[0]
 	if p := want[api.Problem](ada, ada.do("POST", at+"/release", nil), http.StatusConflict); p.Type != "/problems/idle" || !strings.Contains(p.Detail, "interrupt") {
@@ -116,7 +116,7 @@ func (r *rig) holding(id, call string, deciders ...string) approval.Question {
 func TestReleaseForbidden(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	conversation := ada.begin("hello")
 	mine, theirs := r.holding(conversation.ID, "elicitation-1"), r.holding(conversation.ID, "elicitation-2", "bob")
 	if got := ada.do("POST", "/v1/conversations/"+conversation.ID+"/release", nil); got.status != http.StatusForbidden {
@@ -140,7 +140,7 @@ func TestReleaseTooLate(t *testing.T) {
 			t.Error(err)
 		}
 	}})
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	conversation := ada.begin("hello")
 	q = r.holding(conversation.ID, "elicitation-1")
 	if got := ada.do("POST", "/v1/conversations/"+conversation.ID+"/release", nil); got.status != http.StatusAccepted {

@@ -16,7 +16,7 @@ import (
 func TestRemark(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	conversation := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", `{"preset":"shop"}`), http.StatusCreated)
 	const text = "A command did not reach <b>example.com:443</b>."
 	if err := r.server.Remark(t.Context(), strings.ReplaceAll(conversation.ID, "~", "/"), text); err != nil {

@@ -40,7 +40,7 @@ func (cr *creator) prepareSession(ctx context.Context, u api.User, c *creation) 
 	case c.Dir != "":
 		return badRequest.because("the session has its directory: leave out dir")
 	}
-	if err := need(u, api.Admin); err != nil {
+	if err := need(u, api.RoleAdmin); err != nil {
 		return err
 	}
 	if cr.history == nil {

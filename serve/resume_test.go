@@ -104,14 +104,14 @@ func TestResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ada := r.as("ada", api.Admin)
+	ada := r.as("ada", api.RoleAdmin)
 	list := get[api.List[api.SessionInfo]](ada, "/v1/sessions").Items
 	if len(list) != 1 || list[0].ID != talk || list[0].Title != "two" && list[0].Title != "one" || !slices.Equal(list[0].Presets, []string{"shop"}) || list[0].Conversation != "" {
 		t.Errorf("the sessions are %+v", list)
 	}
 	reply := ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Resume: talk})
 	c := want[api.Conversation](ada, reply, http.StatusCreated)
-	if c.Resumed != talk || c.Session != talk || c.Title != list[0].Title || c.State != api.Idle || reply.header.Get("Location") != "/v1/conversations/"+c.ID {
+	if c.Resumed != talk || c.Session != talk || c.Title != list[0].Title || c.State != api.StateIdle || reply.header.Get("Location") != "/v1/conversations/"+c.ID {
 		t.Errorf("%+v", c)
 	}
 	if real, err := filepath.EvalSymlinks(root); err != nil || c.Dir != real {
@@ -128,7 +128,7 @@ func TestResume(t *testing.T) {
 		t.Errorf("the file on disk has changed, %v", err)
 	}
 
-	for _, user := range []*client{ada, r.as("root", api.Admin)} {
+	for _, user := range []*client{ada, r.as("root", api.RoleAdmin)} {
 		again := want[api.Problem](user, user.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Resume: talk}), http.StatusConflict)
 		if again.Type != "/problems/resumed" || again.Conversation != c.ID {
 			t.Errorf("a second time: %+v", again)
@@ -151,7 +151,7 @@ func TestResume(t *testing.T) {
 func TestForkSession(t *testing.T) {
 	t.Parallel()
 	r, _, _ := newDiskRig(t, store.Memory())
-	ada := r.as("ada", api.Admin)
+	ada := r.as("ada", api.RoleAdmin)
 	whole := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Content: api.Text("more"), Fork: &api.ForkFrom{Session: talk}}), http.StatusCreated)
 	part := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Title: "A part", Fork: &api.ForkFrom{Session: talk, Message: saidIn(talk, 1)}}), http.StatusCreated)
 	if got := ada.heard(whole.ID, 6); !slices.Equal(got, []string{"one", "first", "two", "second", "more", "You said: more"}) {
@@ -191,7 +191,7 @@ func TestResumeRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(config, "sessions", fmt.Sprintf("%d.json", os.Getpid())), []byte(running), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ada, eve := r.as("ada", api.Admin), r.as("eve", api.Operator)
+	ada, eve := r.as("ada", api.RoleAdmin), r.as("eve", api.RoleOperator)
 	for name, c := range map[string]struct {
 		as     *client
 		body   string
@@ -238,7 +238,7 @@ func TestResumeRefused(t *testing.T) {
 	want[api.Conversation](ada, ada.do("POST", "/v1/conversations", `{"preset":"shop","fork":{"session":"`+open+`"}}`), http.StatusCreated)
 
 	plain := newRig(t, store.Memory(), nil)
-	root2 := plain.as("root", api.Admin)
+	root2 := plain.as("root", api.RoleAdmin)
 	if p := want[api.Problem](root2, root2.do("POST", "/v1/conversations", `{"preset":"shop","resume":"`+talk+`"}`), http.StatusNotImplemented); p.Type != "/problems/unsupported" {
 		t.Errorf("a server without a disk: %+v", p)
 	}
@@ -264,7 +264,7 @@ func TestResumeAgain(t *testing.T) {
 		} {
 			t.Run(what+", "+name, func(t *testing.T) {
 				r, _, _ := newDiskRig(t, store.Memory())
-				ada := r.as("ada", api.Admin)
+				ada := r.as("ada", api.RoleAdmin)
 				ask := func() api.Conversation {
 					return want[api.Conversation](ada, ada.do("POST", "/v1/conversations", body, "Idempotency-Key", "k"), http.StatusCreated)
 				}
@@ -309,7 +309,7 @@ func TestResumeOverloaded(t *testing.T) {
 	keepSession(t, config, talk, root, "one", "first")
 	r := newRigFleet(t, store.Memory(), root, func(o *fleet.Options) { o.QueueAll, o.MaxLive = 1, 1 }, func(o *serve.Options) { o.History = history.Disk(config) })
 	r.agent.hold = make(chan struct{})
-	ada := r.as("ada", api.Admin)
+	ada := r.as("ada", api.RoleAdmin)
 	ada.begin("busy")
 	p := want[api.Problem](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Resume: talk, Content: api.Text("two")}), http.StatusTooManyRequests)
 	if p.Type != "/problems/full" || p.Conversation == "" || p.RetryAfter == 0 {
@@ -347,7 +347,7 @@ func TestResumeAtOnce(t *testing.T) {
 	odd := together{r.fleet, new(sync.WaitGroup), new(sync.Mutex)}
 	odd.both.Add(2)
 	r.over(odd)
-	ada := r.as("ada", api.Admin)
+	ada := r.as("ada", api.RoleAdmin)
 	prompts := []string{"left", "right"}
 	var replies [2]reply
 	var asking sync.WaitGroup

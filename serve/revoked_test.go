@@ -35,7 +35,7 @@ func TestLoginWhoseTokenCannotBeRead(t *testing.T) {
 	records := &tokensDown{Records: db}
 	r := newRig(t, db, func(o *serve.Options) { o.Records = records })
 	nobody := &client{rig: r}
-	login := nobody.do("POST", "/v1/login", api.LoginRequest{Token: r.token("ada", api.Viewer)})
+	login := nobody.do("POST", "/v1/login", api.LoginRequest{Token: r.token("ada", api.RoleViewer)})
 	cookie, _, ok := strings.Cut(login.header.Get("Set-Cookie"), ";")
 	if !ok {
 		t.Fatalf("status %d: %s", login.status, login.body)

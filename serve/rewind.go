@@ -19,7 +19,7 @@ const rewindBound = time.Minute
 // rewind is Rewind with an id that was derived from an Idempotency-Key, or an empty
 // one.
 func (pr *prompter) rewind(ctx context.Context, u api.User, id string, r api.RewindRequest, chosen string) (api.Rewound, error) {
-	n, err := pr.conversations.act(ctx, u, id, api.Operator)
+	n, err := pr.conversations.act(ctx, u, id, api.RoleOperator)
 	if err == nil {
 		err = pr.checkRewind(ctx, &n, &r)
 	}

@@ -69,7 +69,7 @@ func TestRewindIsWrittenDown(t *testing.T) {
 		leave()
 		return done, err
 	}})
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	id := ada.begin("write " + filepath.Join(root, "a.go")).ID
 	prompt := ada.turnsOf(id, 1)[0].Prompt
 	done, err := r.server.Service().Rewind(ctx, operator, id, api.RewindRequest{Message: prompt})
@@ -104,7 +104,7 @@ func TestRewindAgainWithItsKey(t *testing.T) {
 			return usual(ctx, key)
 		}
 	})
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	id := ada.begin("write " + filepath.Join(root, "a.go")).ID
 	request := api.RewindRequest{Message: ada.turnsOf(id, 1)[0].Prompt}
 	for {

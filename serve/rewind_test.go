@@ -45,7 +45,7 @@ func newRewindRigOn(t *testing.T, db store.Fleet, root string, change func(*flee
 func TestRewind(t *testing.T) {
 	t.Parallel()
 	r, root := newRewindRig(t)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	if p := get[api.ServerInfo](ada, "/v1/server").Presets[0]; !p.Rewind {
 		t.Errorf("the preset is %+v", p)
 	}
@@ -90,7 +90,7 @@ func TestRewind(t *testing.T) {
 	if last := said[len(said)-1].data; !strings.Contains(last, "restored 2 files") || !strings.Contains(last, `"ada"`) {
 		t.Errorf("the notice is %s", last)
 	}
-	if c := get[api.Conversation](ada, at); c.State != api.Idle || c.Turns != 2 {
+	if c := get[api.Conversation](ada, at); c.State != api.StateIdle || c.Turns != 2 {
 		t.Errorf("afterwards %+v", c)
 	}
 }
@@ -114,7 +114,7 @@ func TestChangesAfterRewind(t *testing.T) {
 		out.Result, err = json.Marshal(report{FilePath: in.Path, Patch: []any{hunk(1, 1, "-one", "+two")}})
 		return out, err
 	}
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	at := "/v1/conversations/" + ada.begin("write "+filepath.Join(root, "a.go")).ID
 	ada.follow(at+"/events?after=0", untilTurns(1))
 	turns, prompts := 1, []string{}
@@ -157,7 +157,7 @@ func TestChangesAfterRewind(t *testing.T) {
 func TestRewindRefused(t *testing.T) {
 	t.Parallel()
 	r, root := newRewindRig(t)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	empty := "/v1/conversations/" + ada.begin("").ID
 	at := "/v1/conversations/" + ada.begin("write "+filepath.Join(root, "a.go")).ID
 	ada.follow(at+"/events?after=0", untilTurns(1))
@@ -168,7 +168,7 @@ func TestRewindRefused(t *testing.T) {
 	working := "/v1/conversations/" + ada.begin("hello").ID
 	defer close(hold)
 	plain := newRig(t, store.Memory(), nil)
-	without := plain.as("ada", api.Operator)
+	without := plain.as("ada", api.RoleOperator)
 	for name, c := range map[string]struct {
 		as      *client
 		at      string
@@ -181,8 +181,8 @@ func TestRewindRefused(t *testing.T) {
 		"nothing said":         {ada, empty, uuid.New(), 409, "no-checkpoint"},
 		"while a turn runs":    {ada, working, uuid.New(), 409, "busy"},
 		"without a preset":     {without, "/v1/conversations/" + without.begin("hello").ID, uuid.New(), 501, "unsupported"},
-		"somebody else's":      {r.as("bob", api.Operator), at, uuid.New(), 404, "not-found"},
-		"too low a role":       {r.as("ada", api.Approver), at, uuid.New(), 403, "forbidden"},
+		"somebody else's":      {r.as("bob", api.RoleOperator), at, uuid.New(), 404, "not-found"},
+		"too low a role":       {r.as("ada", api.RoleApprover), at, uuid.New(), 403, "forbidden"},
 		"no such conversation": {ada, "/v1/conversations/ada~0", uuid.New(), 404, "not-found"},
 	} {
 		got := want[api.Problem](c.as, c.as.do("POST", c.at+"/rewind", api.RewindRequest{Message: c.message}), c.status)

@@ -69,7 +69,7 @@ func TestRoles(t *testing.T) {
 	document := openAPI(&client{rig: r})
 	callers := map[string]*client{
 		"-": {rig: r}, "?": {rig: r, token: "cct_0123456789abcdef.wrong"},
-		"v": r.as("eve", api.Viewer), "a": r.as("eve", api.Approver), "o": r.as("eve", api.Operator), "A": r.as("eve", api.Admin),
+		"v": r.as("eve", api.RoleViewer), "a": r.as("eve", api.RoleApprover), "o": r.as("eve", api.RoleOperator), "A": r.as("eve", api.RoleAdmin),
 	}
 	described := make(map[string]bool)
 	for path, methods := range document.Paths {
@@ -124,10 +124,10 @@ func checkRole(t *testing.T, call string, got reply, caller string, may bool, pa
 // a mistake in the server's own order is seen.
 func atLeast(role, least api.Role) bool {
 	return slices.Contains(map[api.Role][]api.Role{
-		api.Viewer:   {api.Viewer},
-		api.Approver: {api.Viewer, api.Approver},
-		api.Operator: {api.Viewer, api.Approver, api.Operator},
-		api.Admin:    {api.Viewer, api.Approver, api.Operator, api.Admin},
+		api.RoleViewer:   {api.RoleViewer},
+		api.RoleApprover: {api.RoleViewer, api.RoleApprover},
+		api.RoleOperator: {api.RoleViewer, api.RoleApprover, api.RoleOperator},
+		api.RoleAdmin:    {api.RoleViewer, api.RoleApprover, api.RoleOperator, api.RoleAdmin},
 	}[role], least)
 }
 
@@ -136,7 +136,7 @@ func atLeast(role, least api.Role) bool {
 func TestServiceRoles(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := ada.begin("tool 1")
 	want[api.Conversation](ada, ada.do("PATCH", "/v1/conversations/"+own.ID, `{"shared":true}`), http.StatusOK)
 	asked := ada.pending(1)[0]
@@ -174,7 +174,7 @@ func TestServiceRoles(t *testing.T) {
 		case "Release":
 			do = func(u api.User) error { return s.Release(ctx, u, id) }
 		}
-		for caller, role := range map[string]api.Role{"v": api.Viewer, "a": api.Approver, "o": api.Operator, "?": "", "x": "root"} {
+		for caller, role := range map[string]api.Role{"v": api.RoleViewer, "a": api.RoleApprover, "o": api.RoleOperator, "?": "", "x": "root"} {
 			may := strings.Contains(call.who, caller)
 			if may && call.do == nil {
 				continue

@@ -83,7 +83,7 @@ func serverRoutes() []route {
 		},
 		{
 			method: "GET", path: "/v1/server", id: "getServer", about: "Returns the versions of server and CLI, the user, presets and limits.",
-			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.ServerInfo](),
+			least: api.RoleViewer, status: http.StatusOK, reply: reflect.TypeFor[api.ServerInfo](),
 			handle: func(c *call) error { return c.answer(c.service().Info(c.ctx(), c.user)) },
 		},
 		{
@@ -99,30 +99,30 @@ func serverRoutes() []route {
 		},
 		{
 			method: "GET", path: "/v1/logins", id: "listLogins", about: "Lists the browsers in which you are logged in, with your role or a lesser one. Admins see those of everybody.",
-			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.LoginInfo]](),
+			least: api.RoleViewer, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.LoginInfo]](),
 			handle: func(c *call) error { return c.answer(c.service().Logins(c.ctx(), c.user)) },
 		},
 		{
-			method: "DELETE", path: "/v1/logins/{id}", id: "endLogin", about: "Ends a login: its browser is asked to log in again.", least: api.Viewer, status: http.StatusNoContent,
+			method: "DELETE", path: "/v1/logins/{id}", id: "endLogin", about: "Ends a login: its browser is asked to log in again.", least: api.RoleViewer, status: http.StatusNoContent,
 			handle: func(c *call) error { return c.service().EndLogin(c.ctx(), c.user, c.id()) },
 		},
 		{
 			method: "GET", path: "/v1/tokens", id: "listTokens", about: "Lists the bearer tokens.",
-			least: api.Admin, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.TokenInfo]](),
+			least: api.RoleAdmin, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.TokenInfo]](),
 			handle: func(c *call) error { return c.answer(c.service().Tokens(c.ctx(), c.user)) },
 		},
 		{
 			method: "POST", path: "/v1/tokens", id: "createToken", about: "Makes a bearer token. Its secret is shown only once and kept nowhere, so an Idempotency-Key is refused.",
-			least: api.Admin, status: http.StatusCreated, body: reflect.TypeFor[api.NewToken](), reply: reflect.TypeFor[api.CreatedToken](),
+			least: api.RoleAdmin, status: http.StatusCreated, body: reflect.TypeFor[api.NewToken](), reply: reflect.TypeFor[api.CreatedToken](),
 			handle: (*call).issueToken,
 		},
 		{
-			method: "DELETE", path: "/v1/tokens/{id}", id: "revokeToken", about: "Revokes a bearer token.", least: api.Admin, status: http.StatusNoContent,
+			method: "DELETE", path: "/v1/tokens/{id}", id: "revokeToken", about: "Revokes a bearer token.", least: api.RoleAdmin, status: http.StatusNoContent,
 			handle: func(c *call) error { return c.service().RevokeToken(c.ctx(), c.user, c.id()) },
 		},
 		{
 			method: "GET", path: "/v1/usage", id: "getUsage", about: "Sums up what turns have cost, also those of conversations that are deleted, and lists what is over budget.",
-			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.Usage](),
+			least: api.RoleViewer, status: http.StatusOK, reply: reflect.TypeFor[api.Usage](),
 			query: []parameter{
 				{name: "from", about: "the first day, 2006-01-02", shape: aDay}, {name: "to", about: "the day after the last", shape: aDay},
 				{name: "by", about: "what to group by, separated by commas: day, user, preset, model"},
@@ -131,13 +131,13 @@ func serverRoutes() []route {
 		},
 		{
 			method: "GET", path: "/v1/sessions", id: "listSessions", about: "Lists sessions of the CLI on the server's disk.",
-			least: api.Admin, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.SessionInfo]](), problems: []problemKind{unknownPreset, unsupported},
+			least: api.RoleAdmin, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.SessionInfo]](), problems: []problemKind{unknownPreset, unsupported},
 			query:  []parameter{{name: "preset", about: "below the roots of this preset; missing: of any"}},
 			handle: func(c *call) error { return c.answer(c.service().Sessions(c.ctx(), c.user, c.query("preset"))) },
 		},
 		{
 			method: "GET", path: "/v1/feed", id: "followFeed", about: "Streams hints about all conversations, after the approvals that wait.",
-			least: api.Viewer, status: http.StatusOK, stream: true, reply: reflect.TypeFor[api.Event](), handle: (*call).feed,
+			least: api.RoleViewer, status: http.StatusOK, stream: true, reply: reflect.TypeFor[api.Event](), handle: (*call).feed,
 		},
 	}
 }
@@ -150,7 +150,7 @@ func conversationRoutes() []route {
 	return []route{
 		{
 			method: "GET", path: "/v1/conversations", id: "listConversations", about: "Lists conversations, the newest first.",
-			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.Conversation]](),
+			least: api.RoleViewer, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.Conversation]](),
 			query: []parameter{
 				{name: "state", about: "only those in this state", enum: []string{"idle", "queued", "starting", "running", "waiting", "deferred", "failed", "ended"}},
 				{name: "preset", about: "only those of a preset"}, {name: "owner", about: "only those of a user"},
@@ -161,18 +161,18 @@ func conversationRoutes() []route {
 		},
 		{
 			method: "POST", path: "/v1/conversations", id: "createConversation", about: "Begins a conversation, or continues or copies what is there.", once: true,
-			least: api.Operator, status: http.StatusCreated, body: reflect.TypeFor[api.NewConversation](), reply: reflect.TypeFor[api.Conversation](),
+			least: api.RoleOperator, status: http.StatusCreated, body: reflect.TypeFor[api.NewConversation](), reply: reflect.TypeFor[api.Conversation](),
 			problems: []problemKind{notFound, unknownPreset, outside, modeRefused, modelRefused, full, budget, leased, resumed, sessionOpen, sessionDeleted, deleting, unusable, unsupported, cliMissing, cliFailed},
 			handle:   (*call).create,
 		},
 		{
 			method: "GET", path: one, id: "getConversation", about: "Returns a conversation.",
-			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.Conversation](),
+			least: api.RoleViewer, status: http.StatusOK, reply: reflect.TypeFor[api.Conversation](),
 			handle: func(c *call) error { return c.conversation(c.service().Conversation(c.ctx(), c.user, c.id())) },
 		},
 		{
 			method: "PATCH", path: one, id: "changeConversation", about: "Changes a conversation. If-Match may name the ETag that the change is based on.",
-			least: api.Operator, status: http.StatusOK, body: reflect.TypeFor[api.Change](), reply: reflect.TypeFor[api.Conversation](),
+			least: api.RoleOperator, status: http.StatusOK, body: reflect.TypeFor[api.Change](), reply: reflect.TypeFor[api.Conversation](),
 			problems: []problemKind{precondition, unknownPreset, modeRefused, modelRefused, leased, busy, unsupported},
 			handle: func(c *call) error {
 				return c.conversation(c.service().Change(c.ctx(), c.user, c.id(), *c.body.(*api.Change), c.r.Header.Get("If-Match")))
@@ -180,12 +180,12 @@ func conversationRoutes() []route {
 		},
 		{
 			method: "DELETE", path: one, id: "deleteConversation", about: "Deletes a conversation and everything that was said in it.",
-			least: api.Operator, status: http.StatusNoContent, problems: []problemKind{leased, unsupported},
+			least: api.RoleOperator, status: http.StatusNoContent, problems: []problemKind{leased, unsupported},
 			handle: func(c *call) error { return c.service().Delete(c.ctx(), c.user, c.id()) },
 		},
 		{
 			method: "GET", path: one + "/messages", id: "listMessages", about: "Returns messages: the newest page, or the one before or after a number.",
-			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.Message]](),
+			least: api.RoleViewer, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.Message]](),
 			query: []parameter{
 				{name: "before", about: "messages before this number", shape: aNumber}, {name: "after", about: "messages after this number", shape: aNumber},
 				{name: "html", about: "1: with safe markup"}, limitQuery,
@@ -194,29 +194,29 @@ func conversationRoutes() []route {
 		},
 		{
 			method: "POST", path: one + "/read", id: "markRead", about: "Notes how far you have read.",
-			least: api.Viewer, status: http.StatusNoContent, body: reflect.TypeFor[api.ReadMark](),
+			least: api.RoleViewer, status: http.StatusNoContent, body: reflect.TypeFor[api.ReadMark](),
 			handle: func(c *call) error { return c.service().MarkRead(c.ctx(), c.user, c.id(), *c.body.(*api.ReadMark)) },
 		},
 		{
 			method: "GET", path: one + "/changes", id: "getChanges", about: "Returns the edits of files, as the CLI reports them.",
-			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.Changes](), query: []parameter{promptQuery},
+			least: api.RoleViewer, status: http.StatusOK, reply: reflect.TypeFor[api.Changes](), query: []parameter{promptQuery},
 			handle: func(c *call) error {
 				return c.answer(c.service().Changes(c.ctx(), c.user, c.id(), c.query("prompt")))
 			},
 		},
 		{
 			method: "GET", path: one + "/changes.patch", id: "getPatch", about: "Returns the edits of files as a patch for git apply.",
-			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[string](), query: []parameter{promptQuery}, kind: "text/x-diff",
+			least: api.RoleViewer, status: http.StatusOK, reply: reflect.TypeFor[string](), query: []parameter{promptQuery}, kind: "text/x-diff",
 			handle: (*call).patch,
 		},
 		{
 			method: "GET", path: one + "/folder.patch", id: "getFolderPatch", about: "Returns how the conversation's own folder differs from the state in which it began, as a patch for git apply.",
-			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[string](), kind: "text/x-diff",
+			least: api.RoleViewer, status: http.StatusOK, reply: reflect.TypeFor[string](), kind: "text/x-diff",
 			handle: (*call).folderPatch,
 		},
 		{
 			method: "GET", path: one + "/events", id: "followConversation", about: "Streams events after the header Last-Event-ID or a number, and then what happens.",
-			least: api.Viewer, status: http.StatusOK, stream: true, reply: reflect.TypeFor[api.Event](),
+			least: api.RoleViewer, status: http.StatusOK, stream: true, reply: reflect.TypeFor[api.Event](),
 			query: []parameter{
 				{name: "after", about: "events after this number; 0: all", shape: aNumber}, {name: "html", about: "1: with safe markup"},
 				{name: "feed", about: "1: with the hints of /v1/feed"},
@@ -231,55 +231,55 @@ func promptRoutes() []route {
 	return []route{
 		{
 			method: "GET", path: one + "/prompts", id: "listPrompts", about: "Lists the prompts that have not ended.",
-			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.Prompt]](), handle: (*call).prompts,
+			least: api.RoleViewer, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.Prompt]](), handle: (*call).prompts,
 		},
 		{
 			method: "POST", path: one + "/prompts", id: "sendPrompt", about: "Sends a prompt.", once: true,
-			least: api.Operator, status: http.StatusAccepted, body: reflect.TypeFor[api.NewPrompt](), reply: reflect.TypeFor[api.Prompt](),
+			least: api.RoleOperator, status: http.StatusAccepted, body: reflect.TypeFor[api.NewPrompt](), reply: reflect.TypeFor[api.Prompt](),
 			problems: []problemKind{full, budget, stuckHere, ended, cliMissing, cliFailed}, handle: (*call).send,
 		},
 		{
 			method: "GET", path: one + "/prompts/{prompt}", id: "getPrompt", about: "Returns how a prompt stands.",
-			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.Prompt](),
+			least: api.RoleViewer, status: http.StatusOK, reply: reflect.TypeFor[api.Prompt](),
 			handle: func(c *call) error {
 				return c.answer(c.service().Prompt(c.ctx(), c.user, c.id(), c.r.PathValue("prompt")))
 			},
 		},
 		{
 			method: "DELETE", path: one + "/prompts/{prompt}", id: "cancelPrompt", about: "Takes back a prompt that has not begun.",
-			least: api.Operator, status: http.StatusNoContent, problems: []problemKind{begun},
+			least: api.RoleOperator, status: http.StatusNoContent, problems: []problemKind{begun},
 			handle: func(c *call) error {
 				return c.service().CancelPrompt(c.ctx(), c.user, c.id(), c.r.PathValue("prompt"))
 			},
 		},
 		{
 			method: "GET", path: one + "/commands", id: "listCommands", about: "Lists the slash commands that the conversation's agent announced when it last ran; none before it has run.",
-			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.Command]](),
+			least: api.RoleViewer, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.Command]](),
 			handle: func(c *call) error { return c.answer(c.service().Commands(c.ctx(), c.user, c.id())) },
 		},
 		{
 			method: "POST", path: one + "/interrupt", id: "interrupt", about: "Stops the turn, or withdraws the question that it waits for.", once: true,
-			least: api.Operator, status: http.StatusAccepted, problems: []problemKind{idle, leased},
+			least: api.RoleOperator, status: http.StatusAccepted, problems: []problemKind{idle, leased},
 			handle: func(c *call) error { return c.service().Interrupt(c.ctx(), c.user, c.id()) },
 		},
 		{
 			method: "POST", path: one + "/release", id: "release", about: "Declines the questions that hold a process, so that it is free for others when the turn is over.", once: true,
-			least: api.Operator, status: http.StatusAccepted, problems: []problemKind{idle},
+			least: api.RoleOperator, status: http.StatusAccepted, problems: []problemKind{idle},
 			handle: func(c *call) error { return c.service().Release(c.ctx(), c.user, c.id()) },
 		},
 		{
 			method: "POST", path: one + "/rewind", id: "rewind", about: "Restores the files that the agent has edited since a prompt, or says what that would change.", once: true,
-			least: api.Operator, status: http.StatusOK, body: reflect.TypeFor[api.RewindRequest](), reply: reflect.TypeFor[api.Rewound](),
+			least: api.RoleOperator, status: http.StatusOK, body: reflect.TypeFor[api.RewindRequest](), reply: reflect.TypeFor[api.Rewound](),
 			problems: []problemKind{busy, noCheckpoint, takenBack, leased, full, stuckHere, cliFailed, unsupported}, handle: (*call).rewind,
 		},
 		{
 			method: "POST", path: one + "/prewarm", id: "prewarm", about: "Starts the agent of a sleeping conversation ahead of your next prompt, if there is room, and returns when it is ready. Send it when a person is about to write: more than once in a minute does nothing.",
-			least: api.Operator, status: http.StatusNoContent, problems: []problemKind{leased, cliMissing, cliFailed},
+			least: api.RoleOperator, status: http.StatusNoContent, problems: []problemKind{leased, cliMissing, cliFailed},
 			handle: func(c *call) error { return c.service().Prewarm(c.ctx(), c.user, c.id()) },
 		},
 		{
 			method: "POST", path: one + "/retry", id: "retry", about: "Lets a conversation that has failed try again.", once: true,
-			least: api.Operator, status: http.StatusAccepted,
+			least: api.RoleOperator, status: http.StatusAccepted,
 			handle: func(c *call) error { return c.service().Retry(c.ctx(), c.user, c.id()) },
 		},
 	}
@@ -289,7 +289,7 @@ func approvalRoutes() []route {
 	return []route{
 		{
 			method: "GET", path: "/v1/approvals", id: "listApprovals", about: "Lists approvals, the newest first.",
-			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.Approval]](),
+			least: api.RoleViewer, status: http.StatusOK, reply: reflect.TypeFor[api.List[api.Approval]](),
 			query: []parameter{
 				{name: "state", about: "only those in this state", enum: []string{"pending", "allowed", "denied", "answered", "expired", "withdrawn"}},
 				{name: "conversation", about: "only those of a conversation"},
@@ -302,12 +302,12 @@ func approvalRoutes() []route {
 		},
 		{
 			method: "GET", path: "/v1/approvals/{id}", id: "getApproval", about: "Returns an approval.",
-			least: api.Viewer, status: http.StatusOK, reply: reflect.TypeFor[api.Approval](),
+			least: api.RoleViewer, status: http.StatusOK, reply: reflect.TypeFor[api.Approval](),
 			handle: func(c *call) error { return c.answer(c.service().Approval(c.ctx(), c.user, c.id())) },
 		},
 		{
 			method: "POST", path: "/v1/approvals/{id}/decision", id: "decide", about: "Decides an approval. Repeating the same decision changes nothing.", once: true,
-			least: api.Approver, status: http.StatusOK, body: reflect.TypeFor[api.Decision](), reply: reflect.TypeFor[api.Approval](),
+			least: api.RoleApprover, status: http.StatusOK, body: reflect.TypeFor[api.Decision](), reply: reflect.TypeFor[api.Approval](),
 			problems: []problemKind{modeRefused, alreadyDecided, inputChanged, gone},
 			handle: func(c *call) error {
 				a, err := c.service().Decide(c.ctx(), c.user, c.id(), *c.body.(*api.Decision))
@@ -322,7 +322,7 @@ func approvalRoutes() []route {
 func aguiRoutes() []route {
 	return []route{{
 		method: "POST", path: "/ag-ui/{preset}", id: "runAgent", about: "Runs an agent by AG-UI 1.0: sends the newest message of the user, or answers interrupts.",
-		least: api.Operator, status: http.StatusOK, stream: true, body: reflect.TypeFor[agui.RunInput](), reply: reflect.TypeFor[agui.RunEvent](),
+		least: api.RoleOperator, status: http.StatusOK, stream: true, body: reflect.TypeFor[agui.RunInput](), reply: reflect.TypeFor[agui.RunEvent](),
 		problems: []problemKind{unknownPreset, limited, full, budget, stuckHere, ended, deleting, cliMissing, cliFailed}, handle: (*call).runAgent,
 	}}
 }

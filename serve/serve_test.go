@@ -426,7 +426,7 @@ func (c *client) pending(n int) []api.Approval {
 func TestWholeWay(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	conversation := ada.begin("tool 1")
 	if conversation.Owner != "ada" || conversation.Title != "tool 1" || conversation.Preset != "shop" {
 		t.Errorf("%+v", conversation)
@@ -475,7 +475,7 @@ func TestWholeWay(t *testing.T) {
 		t.Errorf("%+v", usage)
 	}
 	now := get[api.Conversation](ada, "/v1/conversations/"+conversation.ID)
-	if now.State != api.Idle || now.Turns != 1 || now.LastSeq < next-1 || now.Pending != 0 {
+	if now.State != api.StateIdle || now.Turns != 1 || now.LastSeq < next-1 || now.Pending != 0 {
 		t.Errorf("%+v, last %d", now, next-1)
 	}
 }

@@ -83,7 +83,7 @@ func (s *Service) Home() string { return s.opts.Home }
 
 // Info returns what a client should know before it begins.
 func (s *Service) Info(_ context.Context, u api.User) (api.ServerInfo, error) {
-	if err := need(u, api.Viewer); err != nil {
+	if err := need(u, api.RoleViewer); err != nil {
 		return api.ServerInfo{}, err
 	}
 	info := api.ServerInfo{
@@ -114,7 +114,7 @@ func (s *Service) features() []string {
 // Conversations lists the conversations that the user may see, the newest first.
 func (s *Service) Conversations(ctx context.Context, u api.User, q api.ConversationQuery) (api.List[api.Conversation], error) {
 	none := api.List[api.Conversation]{Items: []api.Conversation{}}
-	if err := need(u, api.Viewer); err != nil {
+	if err := need(u, api.RoleViewer); err != nil {
 		return none, err
 	}
 	all, err := s.conversations.selected(ctx, u, q)
@@ -137,7 +137,7 @@ func (s *Service) Conversations(ctx context.Context, u api.User, q api.Conversat
 // in any case. It also reports whether there are more. It may be called by several
 // goroutines.
 func (s *Service) Beside(ctx context.Context, u api.User, shown string, limit int) (items []api.Conversation, more bool, err error) {
-	if err := need(u, api.Viewer); err != nil {
+	if err := need(u, api.RoleViewer); err != nil {
 		return nil, false, err
 	}
 	all, err := s.conversations.selected(ctx, u, api.ConversationQuery{})
@@ -161,7 +161,7 @@ type Overview struct {
 // day. It reads each of them once.
 func (s *Service) Overview(ctx context.Context, u api.User, since time.Time) (Overview, error) {
 	var out Overview
-	if err := need(u, api.Viewer); err != nil {
+	if err := need(u, api.RoleViewer); err != nil {
 		return out, err
 	}
 	q := api.UsageQuery{From: since}
@@ -185,7 +185,7 @@ func (s *Service) Overview(ctx context.Context, u api.User, since time.Time) (Ov
 
 // Conversation returns a conversation.
 func (s *Service) Conversation(ctx context.Context, u api.User, id string) (api.Conversation, error) {
-	n, err := s.conversations.act(ctx, u, id, api.Viewer)
+	n, err := s.conversations.act(ctx, u, id, api.RoleViewer)
 	if err != nil {
 		return api.Conversation{}, problemOf(err)
 	}
@@ -200,7 +200,7 @@ func (s *Service) Conversation(ctx context.Context, u api.User, id string) (api.
 // MarkRead notes how far the user has read a conversation. A mark never moves back.
 // Conversations that were not begun here have no marks.
 func (s *Service) MarkRead(ctx context.Context, u api.User, id string, m api.ReadMark) error {
-	n, err := s.conversations.act(ctx, u, id, api.Viewer)
+	n, err := s.conversations.act(ctx, u, id, api.RoleViewer)
 	if err != nil {
 		return problemOf(err)
 	}

@@ -17,7 +17,7 @@ import (
 // newest first.
 func (s *Service) Approvals(ctx context.Context, u api.User, q api.ApprovalQuery) (api.List[api.Approval], error) {
 	none := api.List[api.Approval]{Items: []api.Approval{}}
-	if err := need(u, api.Viewer); err != nil {
+	if err := need(u, api.RoleViewer); err != nil {
 		return none, err
 	}
 	all, err := s.answers.approvals(ctx, u, q)
@@ -37,7 +37,7 @@ type Inbox struct {
 // however many they are. The query selects among them by its Conversation, Kind, Preset
 // and Text.
 func (s *Service) Inbox(ctx context.Context, u api.User, q api.ApprovalQuery) (Inbox, error) {
-	if err := need(u, api.Viewer); err != nil {
+	if err := need(u, api.RoleViewer); err != nil {
 		return Inbox{}, err
 	}
 	all, err := s.answers.approvals(ctx, u, api.ApprovalQuery{State: api.ApprovalPending})
@@ -58,7 +58,7 @@ func (s *Service) Inbox(ctx context.Context, u api.User, q api.ApprovalQuery) (I
 
 // Approval returns an approval.
 func (s *Service) Approval(ctx context.Context, u api.User, id string) (api.Approval, error) {
-	q, n, err := s.answers.question(ctx, u, id, api.Viewer)
+	q, n, err := s.answers.question(ctx, u, id, api.RoleViewer)
 	if err != nil {
 		return api.Approval{}, problemOf(err)
 	}
@@ -87,7 +87,7 @@ func (s *Service) Decide(ctx context.Context, u api.User, id string, d api.Decis
 	// The watcher may never see a question that is answered quickly, so this records
 	// it. A decision does not wait until the log has the call.
 	s.journal.logApproval(ctx, &q, time.Time{})
-	if before == approval.Open {
+	if before == approval.StateOpen {
 		what := string(answer.Decision.Behavior()) + " " + q.Tool
 		if d.Mode != "" {
 			what += ", and chose the permission mode " + strconv.Quote(d.Mode)

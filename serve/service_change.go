@@ -16,7 +16,7 @@ import (
 // Change changes a conversation. If ifMatch is not empty, it must be the
 // conversation's ETag.
 func (s *Service) Change(ctx context.Context, u api.User, id string, ch api.Change, ifMatch string) (api.Conversation, error) {
-	n, err := s.conversations.act(ctx, u, id, api.Operator)
+	n, err := s.conversations.act(ctx, u, id, api.RoleOperator)
 	if err == nil {
 		err = s.changer.checkChange(u, &n, &ch)
 	}
@@ -35,7 +35,7 @@ func (s *Service) Create(ctx context.Context, u api.User, c api.NewConversation)
 }
 
 func (s *Service) create(ctx context.Context, u api.User, c creation) (api.Conversation, error) {
-	if err := need(u, api.Operator); err != nil {
+	if err := need(u, api.RoleOperator); err != nil {
 		return api.Conversation{}, err
 	}
 	if err := s.creator.prepareSession(ctx, u, &c); err != nil {
@@ -127,7 +127,7 @@ func (s *Service) Patch(ctx context.Context, u api.User, id, prompt string) (str
 // began, as a patch for git apply. It also has what commands have changed, where
 // [Service.Patch] has only edits. A conversation without a folder of its own is not found.
 func (s *Service) FolderPatch(ctx context.Context, u api.User, id string) ([]byte, error) {
-	n, err := s.conversations.act(ctx, u, id, api.Viewer)
+	n, err := s.conversations.act(ctx, u, id, api.RoleViewer)
 	if err != nil {
 		return nil, problemOf(err)
 	}
@@ -149,7 +149,7 @@ func noFolder() error { return notFound.because("the conversation has no folder 
 
 // edits returns the edits of a conversation, in order.
 func (s *Service) edits(ctx context.Context, u api.User, id, prompt string) ([]edit, error) {
-	n, err := s.conversations.act(ctx, u, id, api.Viewer)
+	n, err := s.conversations.act(ctx, u, id, api.RoleViewer)
 	if err != nil {
 		return nil, problemOf(err)
 	}
@@ -193,11 +193,11 @@ func (s *Service) edits(ctx context.Context, u api.User, id, prompt string) ([]e
 // Delete deletes a conversation with its history, its questions and its log. A
 // concurrent prompt is deleted with it, or refused.
 func (s *Service) Delete(ctx context.Context, u api.User, id string) error {
-	if err := need(u, api.Operator); err != nil {
+	if err := need(u, api.RoleOperator); err != nil {
 		return problemOf(err)
 	}
 	n, err := s.conversations.findAny(ctx, u, id) // including half-deleted ones
-	if err == nil && u.Name != n.Owner && u.Role != api.Admin {
+	if err == nil && u.Name != n.Owner && u.Role != api.RoleAdmin {
 		err = forbidden.because("only the owner may delete the conversation")
 	}
 	if err == nil {

@@ -15,7 +15,7 @@ func TestOldMessages(t *testing.T) {
 	t.Parallel()
 	db := store.Memory()
 	r := newRig(t, db, nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	conversation := ada.begin("one")
 	path := "/v1/conversations/" + conversation.ID
 	want[api.Prompt](ada, ada.do("POST", path+"/prompts", `{"content":"two"}`), http.StatusAccepted)
@@ -28,7 +28,7 @@ func TestOldMessages(t *testing.T) {
 	makeSegments(t, db, conversation.ID, 100)
 
 	r = newRig(t, db, nil)
-	ada = r.as("ada", api.Operator)
+	ada = r.as("ada", api.RoleOperator)
 	same := func(what string, got []api.Message, want []api.Message) {
 		t.Helper()
 		if len(got) != len(want) {
@@ -73,7 +73,7 @@ func TestOldPromptSentAgain(t *testing.T) {
 	t.Parallel()
 	db, root := store.Memory(), t.TempDir()
 	r := newRigIn(t, db, root, nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	conversation := ada.begin("one")
 	path := "/v1/conversations/" + conversation.ID
 	const id = "11111111-1111-4111-8111-111111111111"
@@ -86,7 +86,7 @@ func TestOldPromptSentAgain(t *testing.T) {
 	makeSegments(t, db, conversation.ID, 100)
 
 	r = newRigIn(t, db, root, nil)
-	ada = r.as("ada", api.Operator)
+	ada = r.as("ada", api.RoleOperator)
 	last := get[api.Conversation](ada, path).LastSeq
 	if p := send(id); p.ID != id || p.State != "answered" || p.Text != "two" {
 		t.Errorf("%+v", p)

@@ -13,7 +13,7 @@ import (
 
 // Send sends a prompt to a conversation.
 func (s *Service) Send(ctx context.Context, u api.User, id string, p api.NewPrompt) (api.Prompt, error) {
-	n, err := s.conversations.act(ctx, u, id, api.Operator)
+	n, err := s.conversations.act(ctx, u, id, api.RoleOperator)
 	if err != nil {
 		return api.Prompt{}, problemOf(err)
 	}
@@ -33,7 +33,7 @@ func (s *Service) Send(ctx context.Context, u api.User, id string, p api.NewProm
 
 // CancelPrompt removes a prompt that has not begun.
 func (s *Service) CancelPrompt(ctx context.Context, u api.User, id, prompt string) error {
-	n, err := s.conversations.act(ctx, u, id, api.Operator)
+	n, err := s.conversations.act(ctx, u, id, api.RoleOperator)
 	if err == nil {
 		err = s.fleet.Cancel(ctx, n.Key, prompt)
 	}
@@ -46,7 +46,7 @@ func (s *Service) CancelPrompt(ctx context.Context, u api.User, id, prompt strin
 
 // Prompt returns a prompt in its current state.
 func (s *Service) Prompt(ctx context.Context, u api.User, id, prompt string) (api.Prompt, error) {
-	n, err := s.conversations.act(ctx, u, id, api.Viewer)
+	n, err := s.conversations.act(ctx, u, id, api.RoleViewer)
 	if err != nil {
 		return api.Prompt{}, problemOf(err)
 	}
@@ -66,7 +66,7 @@ func (s *Service) Prompt(ctx context.Context, u api.User, id, prompt string) (ap
 
 // Prompts returns the prompts of a conversation that have not ended.
 func (s *Service) Prompts(ctx context.Context, u api.User, id string) ([]api.Prompt, error) {
-	n, err := s.conversations.act(ctx, u, id, api.Viewer)
+	n, err := s.conversations.act(ctx, u, id, api.RoleViewer)
 	if err != nil {
 		return nil, problemOf(err)
 	}
@@ -106,7 +106,7 @@ func (s *Service) Retry(ctx context.Context, u api.User, id string) error {
 // prompt was sent to yet, is left alone. A server whose fleet does not run the conversation
 // refuses with the problem "leased".
 func (s *Service) Prewarm(ctx context.Context, u api.User, id string) error {
-	n, err := s.conversations.act(ctx, u, id, api.Operator)
+	n, err := s.conversations.act(ctx, u, id, api.RoleOperator)
 	if err == nil && !n.Archived && s.prewarmed.due(n.Key, time.Now()) {
 		if err = s.fleet.Prewarm(ctx, n.Key); errors.Is(err, fleet.ErrElsewhere) {
 			s.prewarmed.undo(n.Key)
@@ -123,7 +123,7 @@ func (s *Service) Prewarm(ctx context.Context, u api.User, id string) error {
 // runs because of it; the turn continues without them, and the process is free for
 // others when the turn is over.
 func (s *Service) Release(ctx context.Context, u api.User, id string) error {
-	n, err := s.conversations.act(ctx, u, id, api.Operator)
+	n, err := s.conversations.act(ctx, u, id, api.RoleOperator)
 	if err == nil {
 		err = s.prompter.release(ctx, u, &n)
 	}

@@ -20,7 +20,7 @@ import (
 // MessageQuery.Before, or After, for the next page in the same direction.
 func (s *Service) Messages(ctx context.Context, u api.User, id string, q api.MessageQuery) (api.List[api.Message], error) {
 	out := api.List[api.Message]{Items: []api.Message{}}
-	n, err := s.conversations.act(ctx, u, id, api.Viewer)
+	n, err := s.conversations.act(ctx, u, id, api.RoleViewer)
 	if err != nil {
 		return out, problemOf(err)
 	}
@@ -58,7 +58,7 @@ func (s *Service) Messages(ctx context.Context, u api.User, id string, q api.Mes
 // Log returns all kept events of a conversation, the oldest first, and the number of
 // the last. Follow continues there.
 func (s *Service) Log(ctx context.Context, u api.User, id string) ([]api.Event, int64, error) {
-	n, err := s.conversations.act(ctx, u, id, api.Viewer)
+	n, err := s.conversations.act(ctx, u, id, api.RoleViewer)
 	if err != nil {
 		return nil, 0, problemOf(err)
 	}
@@ -94,7 +94,7 @@ func (s *Service) Follow(ctx context.Context, u api.User, id string, after int64
 
 // follow is Follow for callers that send events on, encoded once for all readers.
 func (s *Service) follow(ctx context.Context, u api.User, id string, after int64) (iter.Seq[eventlog.Event], error) {
-	n, err := s.conversations.act(ctx, u, id, api.Viewer)
+	n, err := s.conversations.act(ctx, u, id, api.RoleViewer)
 	if err != nil {
 		return nil, problemOf(err)
 	}
@@ -126,7 +126,7 @@ const feedPause = 100 * time.Millisecond
 // ends by itself only for a reader that is thousands of conversations behind, which
 // must begin again.
 func (s *Service) Feed(ctx context.Context, u api.User) (iter.Seq[api.Event], error) {
-	if err := need(u, api.Viewer); err != nil {
+	if err := need(u, api.RoleViewer); err != nil {
 		return nil, err
 	}
 	begin, first := s.feed.now()
@@ -180,7 +180,7 @@ func (s *Service) hint(ctx context.Context, u api.User, key string, shown map[st
 // they belong to the owner of the disk.
 func (s *Service) Sessions(ctx context.Context, u api.User, preset string) (api.List[api.SessionInfo], error) {
 	out := api.List[api.SessionInfo]{Items: []api.SessionInfo{}}
-	if err := need(u, api.Admin); err != nil {
+	if err := need(u, api.RoleAdmin); err != nil {
 		return out, err
 	}
 	switch {
@@ -225,7 +225,7 @@ type Tail struct {
 // before is 0: at most limit of them. Older ones than those in memory come from the
 // store. It may be called by several goroutines.
 func (s *Service) Tail(ctx context.Context, u api.User, id string, before int64, limit int) (Tail, error) {
-	n, err := s.conversations.act(ctx, u, id, api.Viewer)
+	n, err := s.conversations.act(ctx, u, id, api.RoleViewer)
 	if err != nil {
 		return Tail{}, problemOf(err)
 	}
@@ -246,7 +246,7 @@ func (s *Service) Tail(ctx context.Context, u api.User, id string, before int64,
 // for their former owners and for admins.
 func (s *Service) Usage(ctx context.Context, u api.User, q api.UsageQuery) (api.Usage, error) {
 	out := api.Usage{Items: []api.UsageRow{}, OverBudget: []api.OverBudget{}, Held: []api.Held{}}
-	if err := need(u, api.Viewer); err != nil {
+	if err := need(u, api.RoleViewer); err != nil {
 		return out, err
 	}
 	sums := make(map[api.UsageRow]*api.UsageRow)
@@ -290,7 +290,7 @@ func (s *Service) Usage(ctx context.Context, u api.User, q api.UsageQuery) (api.
 // see [fleet.Fleet.Commands]. A conversation whose agent never ran has none.
 func (s *Service) Commands(ctx context.Context, u api.User, id string) (api.List[api.Command], error) {
 	out := api.List[api.Command]{Items: []api.Command{}}
-	n, err := s.conversations.act(ctx, u, id, api.Viewer)
+	n, err := s.conversations.act(ctx, u, id, api.RoleViewer)
 	if err != nil {
 		return out, problemOf(err)
 	}

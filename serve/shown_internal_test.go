@@ -21,24 +21,24 @@ func TestStateOfQuestion(t *testing.T) {
 		q    approval.Question
 		want api.ApprovalState
 	}{
-		{approval.Question{State: approval.Open}, api.ApprovalPending},
-		{approval.Question{State: approval.Decided, Answer: allow}, api.ApprovalAllowed},
-		{approval.Question{State: approval.Decided, Answer: deny}, api.ApprovalDenied},
-		{approval.Question{State: approval.Settled, Answer: allow, Outcome: approval.Ran}, api.ApprovalAllowed},
-		{approval.Question{State: approval.Settled, Answer: deny, Tool: "AskUserQuestion"}, api.ApprovalDenied},
-		{approval.Question{State: approval.Settled, Answer: allow, Tool: "AskUserQuestion"}, api.ApprovalAnswered},
-		{approval.Question{State: approval.Decided, Answer: allow, Tool: approval.ElicitationTool}, api.ApprovalAnswered},
-		{approval.Question{State: approval.Decided, Answer: allow, Tool: "ExitPlanMode"}, api.ApprovalAllowed},
-		{approval.Question{State: approval.Gone, Outcome: approval.Expired}, api.ApprovalExpired},
-		{approval.Question{State: approval.Gone, Outcome: approval.Withdrawn}, api.ApprovalWithdrawn},
-		{approval.Question{State: approval.Gone, Outcome: approval.Superseded}, api.ApprovalWithdrawn},
-		{approval.Question{State: approval.Gone, Outcome: approval.Expired, Answer: allow}, api.ApprovalExpired},
-		{approval.Question{State: approval.Gone, Outcome: approval.Withdrawn, Answer: allow}, api.ApprovalWithdrawn},
+		{approval.Question{State: approval.StateOpen}, api.ApprovalPending},
+		{approval.Question{State: approval.StateDecided, Answer: allow}, api.ApprovalAllowed},
+		{approval.Question{State: approval.StateDecided, Answer: deny}, api.ApprovalDenied},
+		{approval.Question{State: approval.StateSettled, Answer: allow, Outcome: approval.OutcomeRan}, api.ApprovalAllowed},
+		{approval.Question{State: approval.StateSettled, Answer: deny, Tool: "AskUserQuestion"}, api.ApprovalDenied},
+		{approval.Question{State: approval.StateSettled, Answer: allow, Tool: "AskUserQuestion"}, api.ApprovalAnswered},
+		{approval.Question{State: approval.StateDecided, Answer: allow, Tool: approval.ElicitationTool}, api.ApprovalAnswered},
+		{approval.Question{State: approval.StateDecided, Answer: allow, Tool: "ExitPlanMode"}, api.ApprovalAllowed},
+		{approval.Question{State: approval.StateGone, Outcome: approval.OutcomeExpired}, api.ApprovalExpired},
+		{approval.Question{State: approval.StateGone, Outcome: approval.OutcomeWithdrawn}, api.ApprovalWithdrawn},
+		{approval.Question{State: approval.StateGone, Outcome: approval.OutcomeSuperseded}, api.ApprovalWithdrawn},
+		{approval.Question{State: approval.StateGone, Outcome: approval.OutcomeExpired, Answer: allow}, api.ApprovalExpired},
+		{approval.Question{State: approval.StateGone, Outcome: approval.OutcomeWithdrawn, Answer: allow}, api.ApprovalWithdrawn},
 	} {
 		if got := stateOf(&c.q); got != c.want {
 			t.Errorf("%s %s, %+v: %q, want %q", c.q.State, c.q.Outcome, c.q.Answer, got, c.want)
 		}
-		if got := approvalOf(&c.q, api.User{Name: "ada", Role: api.Admin}); got.State != c.want || got.MayDecide != (c.want == api.ApprovalPending) {
+		if got := approvalOf(&c.q, api.User{Name: "ada", Role: api.RoleAdmin}); got.State != c.want || got.MayDecide != (c.want == api.ApprovalPending) {
 			t.Errorf("%s: %q, may decide: %v", c.q.State, got.State, got.MayDecide)
 		}
 	}
@@ -59,24 +59,24 @@ func TestApprovalOfQuestion(t *testing.T) {
 	q := approval.Question{
 		ID: "q1", Conversation: "ada/1", Tool: "Bash", ToolUseID: "toolu_1", Input: json.RawMessage(`{"command":"make  it\nnow"}`), Digest: "d1", Cwd: "/srv", Agent: "a1",
 		HoldsProcess: true, Reason: "a rule", Diff: "--- a", Suggestions: []string{"Bash(make:*)", "Bash(make it)"}, Plan: "p", PlanPath: "/plan.md",
-		Deciders: []string{"ada", "bob"}, State: approval.Open, Asked: asked, Deadline: until, Deferred: true, Unused: "late", Successor: "q2",
+		Deciders: []string{"ada", "bob"}, State: approval.StateOpen, Asked: asked, Deadline: until, Deferred: true, Unused: "late", Successor: "q2",
 	}
 	want := api.Approval{
 		ID: "q1", Conversation: "ada~1", Kind: api.KindTool, Tool: "Bash", ToolUseID: "toolu_1", Title: "make it now", Reason: "a rule", Input: q.Input, Digest: "d1", Dir: "/srv", Diff: "--- a",
 		Plan: "p", PlanPath: "/plan.md", Suggestions: []string{"Bash(make:*)", "Bash(make it)"}, AgentID: "a1", HoldsProcess: true, Deferred: true, AskedAt: asked, ExpiresAt: until,
 		State: api.ApprovalPending, Unused: "late", Successor: "q2", MayDecide: true,
 	}
-	if got := approvalOf(&q, api.User{Name: "ada", Role: api.Approver}); !reflect.DeepEqual(got, want) {
+	if got := approvalOf(&q, api.User{Name: "ada", Role: api.RoleApprover}); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
-	for _, u := range []api.User{{Name: "ada", Role: api.Viewer}, {Name: "eve", Role: api.Admin}, {}} {
+	for _, u := range []api.User{{Name: "ada", Role: api.RoleViewer}, {Name: "eve", Role: api.RoleAdmin}, {}} {
 		if approvalOf(&q, u).MayDecide {
 			t.Errorf("%+v may decide", u)
 		}
 	}
-	q.State, q.Outcome = approval.Settled, approval.Denied
+	q.State, q.Outcome = approval.StateSettled, approval.OutcomeDenied
 	q.Answer = &approval.Answer{By: "bob", At: at, Rule: "Bash(make:*)", Decision: permission.Deny("not now")}
-	got := approvalOf(&q, api.User{Name: "ada", Role: api.Approver})
+	got := approvalOf(&q, api.User{Name: "ada", Role: api.RoleApprover})
 	if got.DecidedBy != "bob" || !got.DecidedAt.Equal(at) || got.Rule != "Bash(make:*)" || got.Message != "not now" || got.Outcome != api.OutcomeDenied || got.MayDecide || got.State != api.ApprovalDenied {
 		t.Errorf("%+v", got)
 	}

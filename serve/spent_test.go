@@ -28,7 +28,7 @@ func TestDeletedIsPaidFor(t *testing.T) {
 	db, root := store.Memory(), t.TempDir()
 	a, b := newRigIn(t, db, root, limit), newRigIn(t, db, root, limit)
 	const all = "/v1/usage?by=day,user,preset,model"
-	ada, eve, admin := a.as("ada", api.Operator), a.as("eve", api.Operator), a.as("root", api.Admin)
+	ada, eve, admin := a.as("ada", api.RoleOperator), a.as("eve", api.RoleOperator), a.as("root", api.RoleAdmin)
 	own := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Content: api.Text("my secret"), Shared: true}), http.StatusCreated)
 	ada.turnsOf(own.ID, 1)
 	before := get[api.Usage](ada, all)
@@ -45,12 +45,12 @@ func TestDeletedIsPaidFor(t *testing.T) {
 		if got.status != http.StatusConflict || at != ada {
 			t.Fatalf("status %d: %s", got.status, got.body)
 		}
-		at = b.as("ada", api.Operator)
+		at = b.as("ada", api.RoleOperator)
 	}
 	a.nothingLeft()
 	check := func(r *rig) {
 		t.Helper()
-		for _, c := range []*client{r.as("ada", api.Operator), r.as("root", api.Admin)} {
+		for _, c := range []*client{r.as("ada", api.RoleOperator), r.as("root", api.RoleAdmin)} {
 			if after := get[api.Usage](c, all); fmt.Sprint(after) != fmt.Sprint(before) {
 				t.Errorf("after: %+v\nbefore: %+v", after, before)
 			}
@@ -59,7 +59,7 @@ func TestDeletedIsPaidFor(t *testing.T) {
 			t.Errorf("the overview says %v, %v", sum.SpentUSD, err)
 		}
 		for _, user := range []string{"ada", "bob"} {
-			c := r.as(user, api.Operator)
+			c := r.as(user, api.RoleOperator)
 			want[api.Problem](c, c.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Content: api.Text("more")}), http.StatusTooManyRequests)
 		}
 	}
@@ -68,7 +68,7 @@ func TestDeletedIsPaidFor(t *testing.T) {
 	if seen := get[api.Usage](eve, all); len(seen.Items) > 0 {
 		t.Errorf("somebody else sees %+v", seen.Items)
 	}
-	other := api.User{Name: "eve", Role: api.Operator}
+	other := api.User{Name: "eve", Role: api.RoleOperator}
 	if seen, err := a.server.Service().Overview(t.Context(), other, time.Now()); err != nil || seen.SpentUSD != 0 {
 		t.Errorf("somebody else sees that $%v were spent, %v", seen.SpentUSD, err)
 	}
@@ -123,7 +123,7 @@ func (r *rig) spentBy(u api.User) (usd float64, turns int) {
 func TestDeletedTwiceIsPaidTwice(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	var ids [2]string
 	for i := range ids {
 		begun := ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Content: api.Text("hello")}, "Idempotency-Key", "same")
@@ -212,7 +212,7 @@ func TestDeletedWhileDeferredIsPaidFor(t *testing.T) {
 		}
 		<-time.After(time.Minute)
 		waiting, err := s.Conversation(t.Context(), operator, c.ID)
-		if err != nil || waiting.State != api.Deferred || waiting.CostUSD <= 0 {
+		if err != nil || waiting.State != api.StateDeferred || waiting.CostUSD <= 0 {
 			t.Fatalf("%+v, %v", waiting, err)
 		}
 		if err := s.Delete(t.Context(), operator, c.ID); err != nil {
@@ -229,7 +229,7 @@ func TestDeletedWhileDeferredIsPaidFor(t *testing.T) {
 func TestDeletedWhileCounted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	var ids []string
 	for range 6 {
 		ids = append(ids, ada.begin("hello").ID)

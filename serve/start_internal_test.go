@@ -58,11 +58,11 @@ func TestNewRefusesOptions(t *testing.T) {
 // The defaults are those that the options document, and a choice stays.
 func TestDefaultsOfOptions(t *testing.T) {
 	t.Parallel()
-	if o := (Options{}).withDefaults(); o.StreamsPerUser != 32 || o.Streams != 1000 || o.ProxyRole != api.Operator || o.Logger == nil {
+	if o := (Options{}).withDefaults(); o.StreamsPerUser != 32 || o.Streams != 1000 || o.ProxyRole != api.RoleOperator || o.Logger == nil {
 		t.Errorf("%+v", o)
 	}
 	own := slog.New(slog.DiscardHandler)
-	if o := (Options{StreamsPerUser: 2, Streams: 3, ProxyRole: api.Viewer, Logger: own}).withDefaults(); o.StreamsPerUser != 2 || o.Streams != 3 || o.ProxyRole != api.Viewer || o.Logger != own {
+	if o := (Options{StreamsPerUser: 2, Streams: 3, ProxyRole: api.RoleViewer, Logger: own}).withDefaults(); o.StreamsPerUser != 2 || o.Streams != 3 || o.ProxyRole != api.RoleViewer || o.Logger != own {
 		t.Errorf("%+v", o)
 	}
 }

@@ -31,7 +31,7 @@ func TestSteer(t *testing.T) {
 		}
 		return host.TextOutput("edited"), nil
 	}
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := ada.begin("edit a")
 	at := "/v1/conversations/" + own.ID
 	asked := ada.pending(1)[0]
@@ -90,7 +90,7 @@ func TestTurnsInOrder(t *testing.T) {
 	t.Parallel()
 	goOn := make(chan struct{})
 	r := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations { return unhurried{f, goOn} })
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	own := ada.begin("tool 1")
 	at, key := "/v1/conversations/"+own.ID, strings.Replace(own.ID, "~", "/", 1)
 	asked := ada.pending(1)[0]

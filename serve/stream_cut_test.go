@@ -102,7 +102,7 @@ func turnEnded(raw []byte) bool {
 func TestStreamCutAtRandomBytes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	for seed := range uint64(long.Pick(1, 5)) {
 		cutStreams(t, r, ada, seed)
 	}

@@ -36,7 +36,7 @@ func TestStuck(t *testing.T) {
 			return usual(ctx, key)
 		}
 	}, nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	at := "/v1/conversations/" + ada.begin("first").ID
 	want[api.Prompt](ada, ada.do("POST", at+"/prompts", api.NewPrompt{Content: json.RawMessage(`"second"`)}), http.StatusAccepted)
 	close(behind)
@@ -55,7 +55,7 @@ func TestStuck(t *testing.T) {
 	if s := reasons["second"]; !strings.HasPrefix(s, "queued: ") || !strings.Contains(s, reason) {
 		t.Errorf("the stream has for the second prompt %q", s)
 	}
-	if c := get[api.Conversation](ada, at); c.State != api.Failed || !strings.Contains(c.Reason, reason) {
+	if c := get[api.Conversation](ada, at); c.State != api.StateFailed || !strings.Contains(c.Reason, reason) {
 		t.Errorf("%+v", c)
 	}
 	for _, p := range get[api.List[api.Prompt]](ada, at+"/prompts").Items {

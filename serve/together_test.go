@@ -25,7 +25,7 @@ func TestAGUIDecidesAllOrNothing(t *testing.T) {
 	t.Parallel()
 	db := store.Memory()
 	r := newRig(t, db, nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	conversation := ada.begin("tool 1")
 	ada.pending(1)
 	for call, deciders := range map[string][]string{"toolu_own": nil, "toolu_other": {"kim"}} {
@@ -81,12 +81,12 @@ func TestAGUIDecidesAllOrNothing(t *testing.T) {
 func TestEditorApprovalsFromCursor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	for _, text := range []string{"tool 1", "tool 2", "tool 3"} {
 		ada.begin(text)
 	}
 	all := ada.pending(3)
-	s, user := r.server.Service(), api.User{Name: "ada", Role: api.Operator}
+	s, user := r.server.Service(), api.User{Name: "ada", Role: api.RoleOperator}
 	page, err := s.Approvals(t.Context(), user, api.ApprovalQuery{Limit: 1})
 	if err != nil || len(page.Items) != 1 || page.Next == "" {
 		t.Fatalf("%+v, %v", page, err)

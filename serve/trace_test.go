@@ -36,7 +36,7 @@ func TestTrace(t *testing.T) {
 			if r.Header.Get("X-Panic") != "" {
 				panic(http.ErrAbortHandler)
 			}
-			return api.User{Name: "ada", Role: api.Operator}, route != ""
+			return api.User{Name: "ada", Role: api.RoleOperator}, route != ""
 		}
 		o.Page = func(*serve.Service) (serve.Page, error) { return routedPage{}, nil }
 	})

@@ -26,15 +26,15 @@ func TestWordsOfTheAPI(t *testing.T) {
 			t.Errorf("a prompt is %q, done %t; in the fleet it is %q, done %t", ours, ours.Done(), theirs, theirs.Done())
 		}
 	}
-	for ours, theirs := range map[api.Cause]fleet.Cause{api.CLIMissing: fleet.CauseCLIMissing, api.CLIFailed: fleet.CauseCLIFailed} {
+	for ours, theirs := range map[api.Cause]fleet.Cause{api.CauseCLIMissing: fleet.CauseCLIMissing, api.CauseCLIFailed: fleet.CauseCLIFailed} {
 		if string(ours) != string(theirs) {
 			t.Errorf("a cause is %q, in the fleet %q", ours, theirs)
 		}
 	}
 	for ours, theirs := range map[api.Outcome]approval.Outcome{
-		api.OutcomeRan: approval.Ran, api.OutcomeFailed: approval.Failed, api.OutcomeDenied: approval.Denied, api.OutcomeUnknown: approval.Unknown,
-		api.OutcomeAllowed: approval.Allowed, api.OutcomeExpired: approval.Expired, api.OutcomeWithdrawn: approval.Withdrawn,
-		api.OutcomeSuperseded: approval.Superseded, api.OutcomeDeleted: approval.Deleted,
+		api.OutcomeRan: approval.OutcomeRan, api.OutcomeFailed: approval.OutcomeFailed, api.OutcomeDenied: approval.OutcomeDenied, api.OutcomeUnknown: approval.OutcomeUnknown,
+		api.OutcomeAllowed: approval.OutcomeAllowed, api.OutcomeExpired: approval.OutcomeExpired, api.OutcomeWithdrawn: approval.OutcomeWithdrawn,
+		api.OutcomeSuperseded: approval.OutcomeSuperseded, api.OutcomeDeleted: approval.OutcomeDeleted,
 	} {
 		if string(ours) != string(theirs) {
 			t.Errorf("an outcome is %q, in the inbox %q", ours, theirs)

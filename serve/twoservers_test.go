@@ -20,7 +20,7 @@ func TestTwoServers(t *testing.T) {
 	t.Parallel()
 	db, root := store.Memory(), t.TempDir()
 	a, b := newRigIn(t, db, root, nil), newRigIn(t, db, root, nil)
-	one, two := a.as("ada", api.Operator), b.as("ada", api.Operator)
+	one, two := a.as("ada", api.RoleOperator), b.as("ada", api.RoleOperator)
 	own := one.begin("tool 1")
 	path := "/v1/conversations/" + own.ID
 	var reading sync.WaitGroup
@@ -63,7 +63,7 @@ func TestDeletedElsewhere(t *testing.T) {
 	a := newRigIn(t, db, root, nil)
 	// It runs nothing: a fleet that did would keep the conversation until it is idle.
 	b := newRigFleet(t, db, root, func(o *fleet.Options) { o.MaxLive, o.Session = fleet.NoCLIs, nil }, nil)
-	one, two := a.as("ada", api.Operator), b.as("ada", api.Operator)
+	one, two := a.as("ada", api.RoleOperator), b.as("ada", api.RoleOperator)
 	own := one.begin("hello")
 	path := "/v1/conversations/" + own.ID
 	one.follow(path+"/events", untilTurns(1))

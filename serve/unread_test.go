@@ -15,7 +15,7 @@ func TestUnread(t *testing.T) {
 	t.Parallel()
 	db := store.Memory()
 	r := newRig(t, db, nil)
-	ada, eve := r.as("ada", api.Operator), r.as("eve", api.Viewer)
+	ada, eve := r.as("ada", api.RoleOperator), r.as("eve", api.RoleViewer)
 	conversation := want[api.Conversation](ada, ada.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Shared: true}), http.StatusCreated)
 	path := "/v1/conversations/" + conversation.ID
 	if conversation.Unread {
@@ -62,7 +62,7 @@ func TestUnread(t *testing.T) {
 	mark(eve, `{}`)
 	r.close()
 	r = newRig(t, db, nil)
-	if ada, eve = r.as("ada", api.Operator), r.as("eve", api.Viewer); unread(eve) || !unread(ada) {
+	if ada, eve = r.as("ada", api.RoleOperator), r.as("eve", api.RoleViewer); unread(eve) || !unread(ada) {
 		t.Error("the marks are other ones after a restart")
 	}
 }

@@ -85,7 +85,7 @@ func TestUsageReadsNoLogs(t *testing.T) {
 	t.Parallel()
 	db := &countedStore{Fleet: store.Memory()}
 	r := newRig(t, db, nil)
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	conversation := ada.begin("hello")
 	path := "/v1/conversations/" + conversation.ID
 	want[api.Prompt](ada, ada.do("POST", path+"/prompts", `{"content":"again"}`), http.StatusAccepted)
@@ -99,7 +99,7 @@ func TestUsageReadsNoLogs(t *testing.T) {
 	r.close()
 	makeSegments(t, db.Fleet, conversation.ID, 0)
 	r = newRig(t, db, nil)
-	ada = r.as("ada", api.Operator)
+	ada = r.as("ada", api.RoleOperator)
 	segments, scans := db.segments.Load(), db.scans.Load()
 	after := get[api.Usage](ada, "/v1/usage?by=day,model,user,preset")
 	if fmt.Sprint(after) != fmt.Sprint(before) {
@@ -139,7 +139,7 @@ func TestDailyBudget(t *testing.T) {
 		o.Presets[0].DailyUSD = 0.000001
 		o.Presets = append(o.Presets, rich)
 	})
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	if info := get[api.ServerInfo](ada, "/v1/server"); info.Presets[0].DailyUSD != 0.000001 {
 		t.Errorf("%+v", info.Presets)
 	}
@@ -156,7 +156,7 @@ func TestDailyBudget(t *testing.T) {
 	}
 	// A repetition of what was accepted is not a new prompt.
 	want[api.Prompt](ada, ada.do("POST", path+"/prompts", `{"id":"`+id+`","content":"hello"}`), http.StatusAccepted)
-	bob := r.as("bob", api.Operator)
+	bob := r.as("bob", api.RoleOperator)
 	begun := bob.do("POST", "/v1/conversations", api.NewConversation{Preset: "shop", Content: api.Text("mine")})
 	want[api.Problem](bob, begun, http.StatusTooManyRequests)
 	if list := get[api.List[api.Conversation]](bob, "/v1/conversations"); len(list.Items) != 0 {
@@ -200,7 +200,7 @@ func TestOverview(t *testing.T) {
 	t.Parallel()
 	db := &watchedStore{Fleet: store.Memory()}
 	r := newRig(t, db, nil)
-	ada, eve := r.as("ada", api.Operator), r.as("eve", api.Operator)
+	ada, eve := r.as("ada", api.RoleOperator), r.as("eve", api.RoleOperator)
 	for i, c := range []*client{ada, ada, ada, eve} {
 		at := "/v1/conversations/" + c.begin(fmt.Sprint("hello ", i)).ID
 		c.follow(at+"/events?after=0", untilTurns(1))

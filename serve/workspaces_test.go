@@ -50,7 +50,7 @@ func TestWorkspaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ada := r.as("ada", api.Operator)
+	ada := r.as("ada", api.RoleOperator)
 	for preset, want := range map[string]string{"shop": real, "own": own} {
 		begun := beginWith(ada, preset)
 		dir := <-dirs

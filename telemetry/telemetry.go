@@ -21,9 +21,9 @@ import (
 
 // The protocols of OTLP that the CLI speaks.
 const (
-	HTTPProtobuf = "http/protobuf"
-	HTTPJSON     = "http/json"
-	GRPC         = "grpc"
+	ProtocolHTTPProtobuf = "http/protobuf"
+	ProtocolHTTPJSON     = "http/json"
+	ProtocolGRPC         = "grpc"
 )
 
 // Exporter is where the CLI sends its spans, metrics and logs. Its methods change
@@ -47,9 +47,9 @@ func (e Exporter) Check() error {
 		return errors.New("the endpoint contains credentials: put them in a header")
 	}
 	switch e.Protocol {
-	case "", HTTPProtobuf, HTTPJSON, GRPC:
+	case "", ProtocolHTTPProtobuf, ProtocolHTTPJSON, ProtocolGRPC:
 	default:
-		return fmt.Errorf("unknown protocol %q: use %s, %s or %s", e.Protocol, HTTPProtobuf, HTTPJSON, GRPC)
+		return fmt.Errorf("unknown protocol %q: use %s, %s or %s", e.Protocol, ProtocolHTTPProtobuf, ProtocolHTTPJSON, ProtocolGRPC)
 	}
 	for name, value := range e.Headers {
 		if name == "" || strings.ContainsAny(name+value, "\r\n\x00") {
@@ -70,7 +70,7 @@ var signals = [...]string{"TRACES", "METRICS", "LOGS"}
 func (e Exporter) Apply(env []string) []string {
 	protocol := e.Protocol
 	if protocol == "" {
-		protocol = HTTPProtobuf
+		protocol = ProtocolHTTPProtobuf
 	}
 	set := [][2]string{
 		{"CLAUDE_CODE_ENABLE_TELEMETRY", "1"},

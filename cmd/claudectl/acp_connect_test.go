@@ -42,7 +42,7 @@ func newScriptedServer(t *testing.T, root string, replies ...claudetest.Reply) (
 		web.Close()
 		f.Close(context.Background())
 	})
-	made, err := serve.IssueToken(t.Context(), db, "p", api.NewToken{Name: "editor", User: "ada", Role: api.Operator})
+	made, err := serve.IssueToken(t.Context(), db, "p", api.NewToken{Name: "editor", User: "ada", Role: api.RoleOperator})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -210,7 +210,7 @@ func (p *completion) values(value *kong.Value, word, before string) []candidate 
 			all = append(all, candidate{string(mode), modes[mode]})
 		}
 	case "session":
-		return p.sessions(history.Query{Archived: history.IncludeArchived}, word, before)
+		return p.sessions(history.Query{Archived: history.ArchivedIncluded}, word, before)
 	case "store-session":
 		found := p.stored(word, before)
 		if len(found) == 0 {

@@ -384,7 +384,7 @@ func (s *serveStart) options(ctx context.Context, c *console, setup *serveSetup,
 
 // greet prints the link, and begins the conversations of the demo.
 func (s *serveStart) greet(ctx context.Context, c *console, server *serve.Server, setup *serveSetup, base string) error {
-	u := api.User{Name: s.user(c), Role: api.Admin}
+	u := api.User{Name: s.user(c), Role: api.RoleAdmin}
 	if err := keepAddress(ctx, setup.store, s.Project, base); err != nil {
 		return err
 	}

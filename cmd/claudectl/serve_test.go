@@ -215,7 +215,7 @@ func TestServeLoginAndToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info, err := c.Info(t.Context()); err != nil || info.User.Name != "bob" || info.User.Role != api.Viewer {
+	if info, err := c.Info(t.Context()); err != nil || info.User.Name != "bob" || info.User.Role != api.RoleViewer {
 		t.Errorf("%+v, %v", info, err)
 	}
 }

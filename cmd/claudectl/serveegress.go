@@ -23,7 +23,7 @@ type serveEgress struct {
 var credentialForms = [...]struct {
 	variable string
 	form     egress.Form
-}{{"ANTHROPIC_AUTH_TOKEN", egress.Bearer}, {"ANTHROPIC_API_KEY", egress.APIKey}, {"CLAUDE_CODE_OAUTH_TOKEN", egress.OAuth}}
+}{{"ANTHROPIC_AUTH_TOKEN", egress.FormBearer}, {"ANTHROPIC_API_KEY", egress.FormAPIKey}, {"CLAUDE_CODE_OAUTH_TOKEN", egress.FormOAuth}}
 
 // forgetCredentials removes the credentials, under whatever name, from the environment that
 // programs started by the server inherit. Claude's commands run as the same user as those,

@@ -43,7 +43,7 @@ func TestServeEgress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if req.Header.Set("X-Api-Key", pass.Sentinel()); e.Form != egress.APIKey {
+		if req.Header.Set("X-Api-Key", pass.Sentinel()); e.Form != egress.FormAPIKey {
 			req.Header = http.Header{"Authorization": {"Bearer " + pass.Sentinel()}}
 		}
 		res, err := http.DefaultClient.Do(req)

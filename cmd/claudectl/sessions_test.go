@@ -137,7 +137,7 @@ func TestSessionsChange(t *testing.T) {
 	if got := do("delete", "--yes", fork); !strings.Contains(got.stdout, "removed projects/-work/"+fork+".jsonl") {
 		t.Errorf("deleted: %s", got.stdout)
 	}
-	if q, err = in.Get(t.Context(), q.ID); err != nil || q.Outcome != approval.Deleted || strings.Contains(string(q.Input), "secret") {
+	if q, err = in.Get(t.Context(), q.ID); err != nil || q.Outcome != approval.OutcomeDeleted || strings.Contains(string(q.Input), "secret") {
 		t.Errorf("what an editor was asked is %q with %s, %v", q.Outcome, q.Input, err)
 	}
 }

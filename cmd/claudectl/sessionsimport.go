@@ -169,7 +169,7 @@ func (t transfer) run(c *console) error {
 		return noSession(t.one(c, id))
 	}
 	var failed []error
-	for info, err := range t.from.List(c.ctx, history.Query{Archived: history.IncludeArchived}) {
+	for info, err := range t.from.List(c.ctx, history.Query{Archived: history.ArchivedIncluded}) {
 		if err != nil {
 			return noSession(errors.Join(append(failed, err)...))
 		}

@@ -66,10 +66,10 @@ func (l *sessionsList) Run(c *console) error {
 
 // find reads the sessions that are wanted.
 func (l *sessionsList) find(c *console, h *history.History) ([]sessionRow, error) {
-	q := history.Query{Tag: l.Tag, Archived: history.ExcludeArchived}
+	q := history.Query{Tag: l.Tag, Archived: history.ArchivedExcluded}
 	limit := l.Limit
 	if l.All {
-		limit, q.Archived = 0, history.IncludeArchived
+		limit, q.Archived = 0, history.ArchivedIncluded
 	}
 	if l.Here {
 		dir, err := os.Getwd()

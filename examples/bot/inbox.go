@@ -13,7 +13,7 @@ import (
 
 // list shows what waits for a person.
 func (b *bot) list(ctx context.Context) error {
-	for q, err := range approval.NewQuestions(b.db, project).List(ctx, approval.Filter{States: []approval.State{approval.Open}}) {
+	for q, err := range approval.NewQuestions(b.db, project).List(ctx, approval.Filter{States: []approval.State{approval.StateOpen}}) {
 		if err != nil {
 			return err
 		}

@@ -34,11 +34,11 @@ func accounts() []account {
 func (a *account) role() api.Role {
 	switch a.team {
 	case "engineers":
-		return api.Operator
+		return api.RoleOperator
 	case "leads":
-		return api.Approver
+		return api.RoleApprover
 	}
-	return api.Viewer
+	return api.RoleViewer
 }
 
 const cookieName = "inbox-login"

@@ -14,7 +14,7 @@ import (
 // questions shows what waits for the user.
 func (c client) questions(w http.ResponseWriter, r *http.Request) error {
 	open := []approval.Question{}
-	for q, err := range c.Approvals().List(r.Context(), approval.Filter{States: []approval.State{approval.Open}}) {
+	for q, err := range c.Approvals().List(r.Context(), approval.Filter{States: []approval.State{approval.StateOpen}}) {
 		if err != nil {
 			return err
 		}

@@ -188,11 +188,11 @@ func decideAll(t *testing.T, f *natsfleet.Client) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for q, err := range f.Approvals().Watch(ctx, approval.Filter{States: []approval.State{approval.Open}}) {
+		for q, err := range f.Approvals().Watch(ctx, approval.Filter{States: []approval.State{approval.StateOpen}}) {
 			if err != nil {
 				return
 			}
-			if q.Deferred && slices.Contains([]approval.State{approval.Open}, q.State) {
+			if q.Deferred && slices.Contains([]approval.State{approval.StateOpen}, q.State) {
 				allow(t, f, q)
 			}
 		}

@@ -37,7 +37,7 @@ func deferred(t *testing.T, f *natsfleet.Client, key, prompt string) (id string,
 		t.Fatalf("%s: not deferred: %v", prompt, err)
 	}
 	q, err = f.Approvals().Get(t.Context(), waits.Question)
-	if err != nil || q.State != approval.Open {
+	if err != nil || q.State != approval.StateOpen {
 		t.Fatalf("%s: the question: %+v, %v", prompt, q, err)
 	}
 	return waits.Prompt, q

@@ -145,7 +145,7 @@ func TestServersKilled(t *testing.T) {
 		l.startNode(i)
 	}
 	l.current("disk")
-	if q, err := client.Approvals().Get(t.Context(), q.ID); err != nil || q.State != approval.Open {
+	if q, err := client.Approvals().Get(t.Context(), q.ID); err != nil || q.State != approval.StateOpen {
 		t.Errorf("the question: %+v, %v", q, err)
 	}
 	if o, err := client.Prompt(t.Context(), "ada", last); err != nil || o.Status != fleet.PromptQueued {

@@ -93,7 +93,7 @@ func TestRealComputersDie(t *testing.T) {
 	if first.noted() != "" || second.noted() != "one\n" {
 		t.Errorf("the tool wrote %q, then %q", first.noted(), second.noted())
 	}
-	settled(t, client, q.ID, approval.Ran)
+	settled(t, client, q.ID, approval.OutcomeRan)
 
 	id, q = deferred(t, client, "ada", "make a note and rest")
 	allow(t, client, q)
@@ -107,14 +107,14 @@ func TestRealComputersDie(t *testing.T) {
 	if second.noted() != "one\ntwo\n" || third.noted() != "" {
 		t.Errorf("the tool wrote %q, then %q", second.noted(), third.noted())
 	}
-	settled(t, client, q.ID, approval.Unknown)
+	settled(t, client, q.ID, approval.OutcomeUnknown)
 	t.Logf("the model was told: %s", o.Text)
 }
 
 // settled wants a question to have ended in a way.
 func settled(t *testing.T, f *natsfleet.Client, id string, want approval.Outcome) {
 	t.Helper()
-	if q, err := f.Approvals().Get(t.Context(), id); err != nil || q.State != approval.Settled || q.Outcome != want {
+	if q, err := f.Approvals().Get(t.Context(), id); err != nil || q.State != approval.StateSettled || q.Outcome != want {
 		t.Errorf("the question is %s %s, %v; want %s", q.State, q.Outcome, err, want)
 	}
 }

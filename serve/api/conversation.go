@@ -17,14 +17,14 @@ type State string
 
 // The states of a conversation.
 const (
-	Idle     State = "idle"     // nothing to do
-	Queued   State = "queued"   // has prompts, and waits for a free process
-	Starting State = "starting" // its process is being started
-	Running  State = "running"  // a turn runs
-	Waiting  State = "waiting"  // a process waits for a person
-	Deferred State = "deferred" // waits for a person without a process
-	Failed   State = "failed"   // stuck for the Reason given; retry tries again
-	Ended    State = "ended"    // archived: it takes no prompts until it is taken out of the archive
+	StateIdle     State = "idle"     // nothing to do
+	StateQueued   State = "queued"   // has prompts, and waits for a free process
+	StateStarting State = "starting" // its process is being started
+	StateRunning  State = "running"  // a turn runs
+	StateWaiting  State = "waiting"  // a process waits for a person
+	StateDeferred State = "deferred" // waits for a person without a process
+	StateFailed   State = "failed"   // stuck for the Reason given; retry tries again
+	StateEnded    State = "ended"    // archived: it takes no prompts until it is taken out of the archive
 )
 
 // Conversation is a conversation as its users see it.

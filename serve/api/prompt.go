@@ -73,8 +73,8 @@ type Cause string
 
 // The causes. Both are about the machine that runs the conversation.
 const (
-	CLIMissing Cause = "cli-missing" // no CLI was found: install it, then retry
-	CLIFailed  Cause = "cli-failed"  // the CLI does not start, or ends before its turn does
+	CauseCLIMissing Cause = "cli-missing" // no CLI was found: install it, then retry
+	CauseCLIFailed  Cause = "cli-failed"  // the CLI does not start, or ends before its turn does
 )
 
 // Turn is the end of a prompt, and its cost.

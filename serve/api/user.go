@@ -16,14 +16,14 @@ func (r Role) Covers(least Role) bool {
 
 // The roles, the least first.
 const (
-	Viewer   Role = "viewer"   // reads
-	Approver Role = "approver" // decides approvals
-	Operator Role = "operator" // begins conversations, prompts and interrupts
-	Admin    Role = "admin"    // sees everything, and manages tokens
+	RoleViewer   Role = "viewer"   // reads
+	RoleApprover Role = "approver" // decides approvals
+	RoleOperator Role = "operator" // begins conversations, prompts and interrupts
+	RoleAdmin    Role = "admin"    // sees everything, and manages tokens
 )
 
 // Roles returns the roles, the least first.
-func Roles() []Role { return []Role{Viewer, Approver, Operator, Admin} }
+func Roles() []Role { return []Role{RoleViewer, RoleApprover, RoleOperator, RoleAdmin} }
 
 // User is the user who makes a request.
 type User struct {

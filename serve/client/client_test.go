@@ -64,7 +64,7 @@ func TestCreateAgain(t *testing.T) {
 		c, r := scripted(t, lost(""), busy, lost(made[:10]), says(http.StatusBadGateway, "text/html", "<p>oops"), busy, says(http.StatusCreated, "application/json", made))
 		begin := time.Now()
 		own, err := c.Create(t.Context(), api.NewConversation{Preset: "shop", Content: api.Text("hello")})
-		if err != nil || own.ID != "ada~1" || own.State != api.Idle {
+		if err != nil || own.ID != "ada~1" || own.State != api.StateIdle {
 			t.Fatalf("%+v, %v", own, err)
 		}
 		if took := time.Since(begin); took < 2*time.Second || took > 20*time.Second {
@@ -94,7 +94,7 @@ func TestCreateAgain(t *testing.T) {
 func TestSentOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, r := scripted(t, lost(""))
-		if _, err := c.IssueToken(t.Context(), api.NewToken{Name: "x", Role: api.Viewer}); err == nil || len(r.asked) != 1 || r.asked[0].Header.Get("Idempotency-Key") != "" {
+		if _, err := c.IssueToken(t.Context(), api.NewToken{Name: "x", Role: api.RoleViewer}); err == nil || len(r.asked) != 1 || r.asked[0].Header.Get("Idempotency-Key") != "" {
 			t.Errorf("a token: %v after %d attempts", err, len(r.asked))
 		}
 		c, r = scripted(t, lost(""))

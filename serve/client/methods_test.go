@@ -53,7 +53,7 @@ var wire = map[string]wireCall{
 		call: func(ctx context.Context, c *client.Client) (any, error) { i, err := c.Info(ctx); return i.Version, err }},
 	"Conversations": {method: "GET", address: "/v1/conversations?archived=1&cursor=c1&label=red&limit=7&owner=ada&preset=shop&q=find+me&state=idle", reply: `{"items":[{"id":"a"}]}`, want: "a",
 		call: func(ctx context.Context, c *client.Client) (any, error) {
-			v, err := first(c.Conversations(ctx, api.ConversationQuery{State: api.Idle, Preset: "shop", Owner: "ada", Label: "red", Text: "find me", Archived: true, Limit: 7, Cursor: "c1"}))
+			v, err := first(c.Conversations(ctx, api.ConversationQuery{State: api.StateIdle, Preset: "shop", Owner: "ada", Label: "red", Text: "find me", Archived: true, Limit: 7, Cursor: "c1"}))
 			return v.ID, err
 		}},
 	"ConversationPage": {method: "GET", address: "/v1/conversations?cursor=c1&limit=7&owner=ada", reply: `{"items":[{"id":"a"}],"next":"c2"}`, want: "a c2",
@@ -172,7 +172,7 @@ var wire = map[string]wireCall{
 		}},
 	"IssueToken": {method: "POST", address: "/v1/tokens", body: `"name":"ci"`, reply: `{"id":"t1"}`, want: "t1",
 		call: func(ctx context.Context, c *client.Client) (any, error) {
-			v, err := c.IssueToken(ctx, api.NewToken{Name: "ci", Role: api.Viewer})
+			v, err := c.IssueToken(ctx, api.NewToken{Name: "ci", Role: api.RoleViewer})
 			return v.ID, err
 		}},
 	"RevokeToken": {method: "DELETE", address: "/v1/tokens/" + idInPath,

@@ -24,11 +24,11 @@ func TestAccess(t *testing.T) {
 		name   string
 		role   api.Role // empty: no access
 	}{
-		{oidclogin.Claims{Subject: "1", Email: "ADA@example.COM"}, "ada@example.com", api.Admin},
-		{oidclogin.Claims{Subject: "1", Email: "bob@example.com"}, "bob@example.com", api.Viewer},
-		{oidclogin.Claims{Subject: "1", Email: "bob@example.com", Groups: []string{"devs", "all"}}, "bob@example.com", api.Operator},
-		{oidclogin.Claims{Subject: "1", Groups: []string{"on=call"}}, "sub:1", api.Approver},
-		{oidclogin.Claims{Subject: "42"}, "sub:42", api.Operator},
+		{oidclogin.Claims{Subject: "1", Email: "ADA@example.COM"}, "ada@example.com", api.RoleAdmin},
+		{oidclogin.Claims{Subject: "1", Email: "bob@example.com"}, "bob@example.com", api.RoleViewer},
+		{oidclogin.Claims{Subject: "1", Email: "bob@example.com", Groups: []string{"devs", "all"}}, "bob@example.com", api.RoleOperator},
+		{oidclogin.Claims{Subject: "1", Groups: []string{"on=call"}}, "sub:1", api.RoleApprover},
+		{oidclogin.Claims{Subject: "42"}, "sub:42", api.RoleOperator},
 		{oidclogin.Claims{Subject: "1", Email: "eve@evil.example"}, "", ""},
 		{oidclogin.Claims{Subject: "1", Email: "eve@example.com.evil"}, "", ""},
 		{oidclogin.Claims{Subject: "1", Email: "eve@notexample.com"}, "", ""},
@@ -45,10 +45,10 @@ func TestAccess(t *testing.T) {
 		}
 	}
 	// The Kelvin sign is not a k, though it is one in lower case.
-	if u, ok := oidclogin.Allow(oidclogin.Access{Who: "kim@example.com", Role: api.Admin})(&oidclogin.Claims{Email: "\u212aim@example.com"}); ok {
+	if u, ok := oidclogin.Allow(oidclogin.Access{Who: "kim@example.com", Role: api.RoleAdmin})(&oidclogin.Claims{Email: "\u212aim@example.com"}); ok {
 		t.Errorf("an address that only looks alike is %+v", u)
 	}
-	if u, ok := oidclogin.Allow(oidclogin.Access{Who: "*", Role: api.Viewer})(&oidclogin.Claims{Subject: "ada@example.com"}); !ok || u.Name != "sub:ada@example.com" {
+	if u, ok := oidclogin.Allow(oidclogin.Access{Who: "*", Role: api.RoleViewer})(&oidclogin.Claims{Subject: "ada@example.com"}); !ok || u.Name != "sub:ada@example.com" {
 		t.Errorf("a subject passes for an address: %+v, %t", u, ok)
 	}
 }

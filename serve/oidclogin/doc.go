@@ -4,7 +4,7 @@
 //
 //	login, err := oidclogin.New(oidclogin.Options{
 //		Issuer: "https://accounts.example.com", ClientID: "agents", ClientSecret: secret,
-//		User: oidclogin.Allow(oidclogin.Access{Who: "@example.com", Role: api.Operator}),
+//		User: oidclogin.Allow(oidclogin.Access{Who: "@example.com", Role: api.RoleOperator}),
 //	})
 //	server, err := serve.New(fleet, serve.Options{Page: page.New, Login: login, …})
 //

@@ -32,11 +32,11 @@ func TestLogin(t *testing.T) {
 	if who := ada.who(); who != "ada@example.com" {
 		t.Errorf("the user is %q", who)
 	}
-	logins, err := r.server.Service().Logins(t.Context(), api.User{Name: "ada@example.com", Role: api.Operator})
+	logins, err := r.server.Service().Logins(t.Context(), api.User{Name: "ada@example.com", Role: api.RoleOperator})
 	if err != nil || len(logins.Items) != 1 {
 		t.Fatalf("%+v, %v", logins, err)
 	}
-	if l := logins.Items[0]; l.Provider != "Acme" || l.Role != api.Operator || l.Expires.Sub(l.Created).Round(time.Minute) != 3*time.Hour {
+	if l := logins.Items[0]; l.Provider != "Acme" || l.Role != api.RoleOperator || l.Expires.Sub(l.Created).Round(time.Minute) != 3*time.Hour {
 		t.Errorf("the login is %+v", l)
 	}
 	if list := ada.get("/logins"); !strings.Contains(list.body, "by Acme") {
@@ -336,7 +336,7 @@ func TestProviderSilent(t *testing.T) {
 // Options that cannot work are refused, and say why.
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	user := oidclogin.Allow(oidclogin.Access{Who: "*", Role: api.Viewer})
+	user := oidclogin.Allow(oidclogin.Access{Who: "*", Role: api.RoleViewer})
 	good := oidclogin.Options{Issuer: "https://idp.example", ClientID: "a", User: user}
 	for want, change := range map[string]func(*oidclogin.Options){
 		"":                    func(*oidclogin.Options) {},

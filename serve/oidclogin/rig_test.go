@@ -67,7 +67,7 @@ func newLogin(t *testing.T, issuer string, change ...func(*oidclogin.Options)) *
 	t.Helper()
 	o := oidclogin.Options{
 		Issuer: issuer, ClientID: clientID, ClientSecret: clientSecret, Name: "Acme",
-		User: oidclogin.Allow(oidclogin.Access{Who: "ada@example.com", Role: api.Operator}, oidclogin.Access{Who: "sub:bob", Role: api.Viewer}),
+		User: oidclogin.Allow(oidclogin.Access{Who: "ada@example.com", Role: api.RoleOperator}, oidclogin.Access{Who: "sub:bob", Role: api.RoleViewer}),
 	}
 	for _, c := range change {
 		c(&o)

@@ -106,7 +106,7 @@ func TestAttach(t *testing.T) {
 	if reply, body := ask(c); reply.StatusCode != http.StatusNotModified || body != "" || reply.Header.Get("Cache-Control") != "private, no-cache" {
 		t.Errorf("%d %s: %q", reply.StatusCode, reply.Header.Get("Cache-Control"), body)
 	}
-	if reply, _ := ask(r.client(api.User{Name: "eve", Role: api.Operator})); reply.StatusCode != http.StatusNotFound {
+	if reply, _ := ask(r.client(api.User{Name: "eve", Role: api.RoleOperator})); reply.StatusCode != http.StatusNotFound {
 		t.Errorf("another user learns that the picture is the same: %d", reply.StatusCode)
 	}
 	// A new conversation begins with files as well.
@@ -126,7 +126,7 @@ func TestAttach(t *testing.T) {
 			t.Errorf("%s: %d", none, status)
 		}
 	}
-	if status, _ := get(t, r.client(api.User{Name: "eve", Role: api.Operator}), r.http.URL+found[0]); status != http.StatusNotFound {
+	if status, _ := get(t, r.client(api.User{Name: "eve", Role: api.RoleOperator}), r.http.URL+found[0]); status != http.StatusNotFound {
 		t.Errorf("of another user: %d", status)
 	}
 }

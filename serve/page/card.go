@@ -73,7 +73,7 @@ func (c *card) part(s string, most int) (shown, rest string) {
 // newCard shows an approval to a user. where is the title of its conversation.
 func newCard(a *api.Approval, u api.User, where, back string) card {
 	c := card{Approval: *a, Where: line(where), Back: back}
-	c.MayRelease = a.HoldsProcess && a.MayDecide && u.Role.Covers(api.Operator)
+	c.MayRelease = a.HoldsProcess && a.MayDecide && u.Role.Covers(api.RoleOperator)
 	c.Title, c.Tool, c.Dir = line(a.Title), c.brief(a.Tool), c.brief(a.Dir)
 	c.Reason, _ = c.part(a.Reason, maxReason)
 	if a.Kind != api.KindTool { // it asks by itself: no rule led here, and no directory matters

@@ -36,7 +36,7 @@ func (r *rig) logIn(b *browser.Browser, u api.User) {
 // the next login of the same person, and can be sent. Another user who logs in
 // there does not see it, and then it is gone for good.
 func TestTypedWhenTheLoginEnds(t *testing.T) {
-	bob := api.User{Name: "bob", Role: api.Operator}
+	bob := api.User{Name: "bob", Role: api.RoleOperator}
 	r := newRig(t)
 	path := r.begin("shop-api", "hello")
 	r.settled(path)
@@ -112,7 +112,7 @@ func TestSomebodyElseLogsInElsewhere(t *testing.T) {
 	b.Load(t, r.http.URL+path)
 	b.Eval(t, `document.getElementById("prompt").focus()`)
 	b.Type("ada's secret")
-	b.Eval(t, `fetch("/login", {method: "POST", body: new URLSearchParams({token: "`+r.link(api.User{Name: "bob", Role: api.Operator})+`", sure: "1"}), redirect: "manual"})`)
+	b.Eval(t, `fetch("/login", {method: "POST", body: new URLSearchParams({token: "`+r.link(api.User{Name: "bob", Role: api.RoleOperator})+`", sure: "1"}), redirect: "manual"})`)
 	title := "Something happens"
 	if _, err := r.server.Service().Change(t.Context(), ada, strings.TrimPrefix(path, "/c/"), api.Change{Title: &title}, ""); err != nil {
 		t.Fatal(err)

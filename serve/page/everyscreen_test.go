@@ -47,7 +47,7 @@ func TestEveryScreen(t *testing.T) {
 		"/a/" + a.ID, "/new", "/logins/none/end", "/s/none", path + "/prompt", path + "/take-back", path + "/interrupt", path + "/release",
 		path + "/retry", path + "/rewind", path + "/fork", path + "/choose", path + "/delete", path + "/read", path + "/prewarm",
 	}
-	viewer := r.client(api.User{Name: "eve", Role: api.Viewer})
+	viewer := r.client(api.User{Name: "eve", Role: api.RoleViewer})
 	none := still(&http.Client{})
 	for screen, has := range screens {
 		status, body := get(t, viewer, r.http.URL+screen)

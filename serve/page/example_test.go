@@ -46,7 +46,7 @@ func ExampleNew() {
 		// Your own logins identify the user.
 		Authenticate: func(r *http.Request) (api.User, bool) {
 			name, password, _ := r.BasicAuth()
-			return api.User{Name: name, Role: api.Operator}, name == "ada" && password == "lovelace"
+			return api.User{Name: name, Role: api.RoleOperator}, name == "ada" && password == "lovelace"
 		},
 	})
 	if err != nil {

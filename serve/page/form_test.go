@@ -111,7 +111,7 @@ func TestReleaseWithForms(t *testing.T) {
 		t.Error("a question that can be deferred can be released")
 	}
 	a := r.elicit(path, `{"mcp_server_name":"crm","message":"Log in there","mode":"url","url":"https://crm.example/login"}`)
-	if _, inbox := get(t, r.client(api.User{Name: "eve", Role: api.Approver}), r.http.URL+"/"); strings.Contains(inbox, button) || !strings.Contains(inbox, "holds a process") {
+	if _, inbox := get(t, r.client(api.User{Name: "eve", Role: api.RoleApprover}), r.http.URL+"/"); strings.Contains(inbox, button) || !strings.Contains(inbox, "holds a process") {
 		t.Error("an approver is offered to release a process")
 	}
 	if _, inbox := get(t, c, r.http.URL+"/"); strings.Count(inbox, button) != 1 {

@@ -39,7 +39,7 @@ func TestFormsNeedRoles(t *testing.T) {
 		"digest": {a.Digest}, "decision": {"nothing"}, "preset": {"shop-api"}, "prompt": {queued}, "id": {uuid.New()},
 		"message": {uuid.New()}, "model": {"claude-opus-4-5"}, "seq": {"1"}, "do": {"resume"},
 	}
-	for caller, role := range map[string]api.Role{"v": api.Viewer, "a": api.Approver, "o": api.Operator} {
+	for caller, role := range map[string]api.Role{"v": api.RoleViewer, "a": api.RoleApprover, "o": api.RoleOperator} {
 		c := r.client(api.User{Name: "eve", Role: role})
 		for to, who := range formRoles {
 			if caller == "o" && strings.Contains(who, "o") {

@@ -81,11 +81,11 @@ func everywhere(t testing.TB, p *page, text string) string {
 			c := newCard(&api.Approval{
 				ID: "a", Conversation: "ada~1", Kind: kind.kind, Tool: kind.tool, Title: text, Reason: text, Input: str(kind.input), Digest: "d", Dir: "/srv/" + text, Plan: text,
 				Diff: "", Suggestions: []string{text, text}, AgentID: text, State: state, DecidedBy: text, DecidedAt: at, Rule: text, Message: text, MayDecide: true, HoldsProcess: true,
-			}, api.User{Name: text, Role: api.Admin}, text, "/")
+			}, api.User{Name: text, Role: api.RoleAdmin}, text, "/")
 			show("card", &c)
 		}
 	}
-	show("row", api.Conversation{ID: "ada~1", Title: text, Preset: "shop", Owner: text, State: api.Idle, Created: at})
+	show("row", api.Conversation{ID: "ada~1", Title: text, Preset: "shop", Owner: text, State: api.StateIdle, Created: at})
 	for _, e := range events {
 		out.WriteString(p.HTML(&e))
 	}

@@ -293,7 +293,7 @@ func TestWholeCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.settled("/c/" + private.ID)
-	if status, _ := get(t, r.client(api.User{Name: "eve", Role: api.Viewer}), r.http.URL+"/c/"+private.ID+"/call/"+use); status != http.StatusNotFound {
+	if status, _ := get(t, r.client(api.User{Name: "eve", Role: api.RoleViewer}), r.http.URL+"/c/"+private.ID+"/call/"+use); status != http.StatusNotFound {
 		t.Errorf("somebody else's: %d", status)
 	}
 }

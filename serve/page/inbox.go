@@ -100,9 +100,9 @@ func (p *page) inbox(q *request) error {
 func (v *inboxView) rows(all []api.Conversation) {
 	for _, c := range all {
 		switch {
-		case c.State == api.Failed:
+		case c.State == api.StateFailed:
 			v.Failed = append(v.Failed, c)
-		case c.State == api.Running || c.State == api.Starting || c.State == api.Queued:
+		case c.State == api.StateRunning || c.State == api.StateStarting || c.State == api.StateQueued:
 			v.Live = append(v.Live, c)
 		case c.Unread && c.Pending == 0 && !c.Archived:
 			v.Fresh = append(v.Fresh, c)

@@ -32,7 +32,7 @@ func cards(screen string) (ids []string) {
 func TestFilterInbox(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	bob := api.User{Name: "bob", Role: api.Operator}
+	bob := api.User{Name: "bob", Role: api.RoleOperator}
 	names := make(map[string]string) // of approvals
 	for _, c := range []struct{ name, preset, prompt string }{
 		{"edit", "shop-api", "Fix the rounding"}, {"question", "shop-api", "Which database?"}, {"bash", "docs", "Clean the handbook"},
@@ -52,7 +52,7 @@ func TestFilterInbox(t *testing.T) {
 			names[a.ID] = "private"
 		}
 	}
-	admin, eve := r.client(ada), r.client(api.User{Name: "eve", Role: api.Approver})
+	admin, eve := r.client(ada), r.client(api.User{Name: "eve", Role: api.RoleApprover})
 	for _, c := range []struct{ query, admin, others string }{
 		{"", "edit question bash private", "edit question bash"},
 		{"q=ROUNDING", "edit", "edit"},                                           // the title

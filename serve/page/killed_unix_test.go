@@ -110,7 +110,7 @@ func playServer(dir string) error {
 	if err != nil {
 		return err
 	}
-	token, err := serve.IssueToken(ctx, db, "p", api.NewToken{Name: "test", User: "ada", Role: api.Operator})
+	token, err := serve.IssueToken(ctx, db, "p", api.NewToken{Name: "test", User: "ada", Role: api.RoleOperator})
 	if err != nil {
 		return err
 	}
@@ -326,7 +326,7 @@ func (k *killable) answered(id string) {
 		if len(list.Items) > 0 {
 			k.t.Fatalf("a person is asked again: %+v", list.Items)
 		}
-		return own.State == api.Idle && own.Queued == 0
+		return own.State == api.StateIdle && own.Queued == 0
 	})
 }
 

@@ -16,7 +16,7 @@ var logOut = regexp.MustCompile(`action="(/logins/[^"]+/end)"`)
 func TestLoginsOnPage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	bob := api.User{Name: "bob", Role: api.Viewer}
+	bob := api.User{Name: "bob", Role: api.RoleViewer}
 	lost, desk, root := r.client(bob), r.client(bob), r.client(ada)
 	forms := func(c *http.Client, want int) []string {
 		t.Helper()
@@ -35,7 +35,7 @@ func TestLoginsOnPage(t *testing.T) {
 	if all := forms(root, 2); len(all) != 2 {
 		t.Errorf("an admin can end %q", all)
 	}
-	eve := r.client(api.User{Name: "eve", Role: api.Operator})
+	eve := r.client(api.User{Name: "eve", Role: api.RoleOperator})
 	forms(eve, 0)
 	if status, _ := post(t, eve, r.http.URL+theirs, nil); status != http.StatusNotFound {
 		t.Errorf("somebody else's login ends with %d", status)

@@ -23,7 +23,7 @@ func TestRenameAndDelete(t *testing.T) {
 	if _, body := get(t, c, r.http.URL+path); !strings.Contains(body, rename) || !strings.Contains(body, remove) {
 		t.Error("the owner is offered neither")
 	}
-	for role, want := range map[api.Role][2]bool{api.Operator: {true, false}, api.Approver: {false, false}, api.Viewer: {false, false}} {
+	for role, want := range map[api.Role][2]bool{api.RoleOperator: {true, false}, api.RoleApprover: {false, false}, api.RoleViewer: {false, false}} {
 		_, body := get(t, r.client(api.User{Name: "eve", Role: role}), r.http.URL+path)
 		if got := [2]bool{strings.Contains(body, rename), strings.Contains(body, remove)}; got != want {
 			t.Errorf("%s is offered %v, want %v", role, got, want)
@@ -39,7 +39,7 @@ func TestRenameAndDelete(t *testing.T) {
 	if status, _ := post(t, c, r.http.URL+path+"/delete", nil); status != http.StatusBadRequest {
 		t.Errorf("without the box: %d", status)
 	}
-	if status, _ := post(t, r.client(api.User{Name: "eve", Role: api.Operator}), r.http.URL+path+"/delete", url.Values{"sure": {"1"}}); status != http.StatusForbidden {
+	if status, _ := post(t, r.client(api.User{Name: "eve", Role: api.RoleOperator}), r.http.URL+path+"/delete", url.Values{"sure": {"1"}}); status != http.StatusForbidden {
 		t.Errorf("by somebody else: %d", status)
 	}
 	if status, _ := get(t, c, r.http.URL+path); status != http.StatusOK {

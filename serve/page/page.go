@@ -169,7 +169,7 @@ func (p *page) render(q *request, status int, f frame) error {
 		}
 		f.Waiting = pending.Total
 	}
-	if q.user.Login != "" && q.user.Role.Covers(api.Approver) {
+	if q.user.Login != "" && q.user.Role.Covers(api.RoleApprover) {
 		key, err := p.service.PushKey(q.Context())
 		if err != nil {
 			return err

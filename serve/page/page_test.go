@@ -69,7 +69,7 @@ func TestDecideWithForms(t *testing.T) {
 	if status, body := read(t, reply); status != http.StatusOK || reply.Request.URL.Path != "/" || !strings.Contains(body, "Allowed.") {
 		t.Errorf("the decision ends with %d at %s", status, reply.Request.URL)
 	}
-	other := r.client(api.User{Name: "bob", Role: api.Approver})
+	other := r.client(api.User{Name: "bob", Role: api.RoleApprover})
 	form.Set("decision", "deny")
 	if reply, err = other.PostForm(r.http.URL+"/a/"+a.ID, form); err != nil {
 		t.Fatal(err)
@@ -194,7 +194,7 @@ func TestBadForms(t *testing.T) {
 	if status, text := get(t, c, r.http.URL+"/a/"+a.ID+"/full"); status != http.StatusOK || !strings.Contains(text, "rm -rf build && make all") || strings.Contains(text, "<") {
 		t.Errorf("the full text is %d, %s", status, text)
 	}
-	viewer := r.client(api.User{Name: "eve", Role: api.Viewer})
+	viewer := r.client(api.User{Name: "eve", Role: api.RoleViewer})
 	reply, err := viewer.PostForm(r.http.URL+"/a/"+a.ID, url.Values{"digest": {a.Digest}, "decision": {"allow"}})
 	if err != nil {
 		t.Fatal(err)

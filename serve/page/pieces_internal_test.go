@@ -60,11 +60,11 @@ func TestAgo(t *testing.T) {
 func TestRowsOfInbox(t *testing.T) {
 	t.Parallel()
 	var all []api.Conversation
-	for _, state := range []api.State{api.Idle, api.Queued, api.Starting, api.Running, api.Waiting, api.Deferred, api.Failed, api.Ended} {
-		all = append(all, api.Conversation{ID: string(state), State: state, Unread: true, Pending: map[bool]int{true: 1}[state == api.Waiting || state == api.Deferred], Archived: state == api.Ended}, api.Conversation{ID: "read", State: api.Idle})
+	for _, state := range []api.State{api.StateIdle, api.StateQueued, api.StateStarting, api.StateRunning, api.StateWaiting, api.StateDeferred, api.StateFailed, api.StateEnded} {
+		all = append(all, api.Conversation{ID: string(state), State: state, Unread: true, Pending: map[bool]int{true: 1}[state == api.StateWaiting || state == api.StateDeferred], Archived: state == api.StateEnded}, api.Conversation{ID: "read", State: api.StateIdle})
 	}
 	for i := range 12 {
-		all = append(all, api.Conversation{ID: fmt.Sprint(i), State: api.Idle, Unread: true})
+		all = append(all, api.Conversation{ID: fmt.Sprint(i), State: api.StateIdle, Unread: true})
 	}
 	var v inboxView
 	v.rows(all)

@@ -14,7 +14,7 @@ func TestRulesKeepTheirNumbers(t *testing.T) {
 	for _, suggestions := range [][]string{
 		{plain, unclear, other}, {plain, other, unclear}, {unclear, plain, other}, {unclear, other, plain}, {other, plain, unclear}, {other, unclear, plain},
 	} {
-		c := newCard(&api.Approval{Kind: api.KindTool, Tool: "Bash", Dir: "/srv/shop", Input: []byte(`{}`), Suggestions: suggestions}, api.User{Role: api.Admin}, "", "/")
+		c := newCard(&api.Approval{Kind: api.KindTool, Tool: "Bash", Dir: "/srv/shop", Input: []byte(`{}`), Suggestions: suggestions}, api.User{Role: api.RoleAdmin}, "", "/")
 		if len(c.Rules) != len(suggestions) {
 			t.Fatalf("%q: %+v", suggestions, c.Rules)
 		}

@@ -60,7 +60,7 @@ func TestRewindWithForms(t *testing.T) {
 		return res.StatusCode, string(body)
 	}
 	button := regexp.MustCompile(`name="message" value="([^"]+)"`)
-	if _, body := fetch(r.client(api.User{Name: "eve", Role: api.Approver}), nil); button.MatchString(body) {
+	if _, body := fetch(r.client(api.User{Name: "eve", Role: api.RoleApprover}), nil); button.MatchString(body) {
 		t.Error("an approver is offered to restore files")
 	}
 	browser := r.client(ada)

@@ -227,7 +227,7 @@ func (r *rig) begin(preset, prompt string) string {
 	return "/c/" + c.ID
 }
 
-var ada = api.User{Name: "ada", Role: api.Admin}
+var ada = api.User{Name: "ada", Role: api.RoleAdmin}
 
 // link is a link that logs in.
 func (r *rig) link(u api.User) string {

@@ -62,9 +62,9 @@ func (p *page) functions() template.FuncMap {
 // an agent that waits and one that sleeps meanwhile.
 func stateName(s api.State) string {
 	switch s {
-	case api.Waiting:
+	case api.StateWaiting:
 		return "waits for you, awake"
-	case api.Deferred:
+	case api.StateDeferred:
 		return "waits for you, asleep"
 	}
 	return string(s)
@@ -179,18 +179,18 @@ func (p *page) conversation(q *request) error {
 	t.link("/c/" + url.PathEscape(id))
 	c.Title = line(c.Title)
 	c.Reason, _ = show.Text(c.Reason, maxReason)
-	view := conversationView{Conversation: c, Queue: queue(tail.Prompts), Seq: tail.Last, NewID: uuid.New(), May: q.user.Role.Covers(api.Operator)}
-	view.Steer = c.State == api.Running || c.State == api.Waiting
-	view.Interrupt = view.Steer || c.State == api.Deferred
-	view.Busy = view.Interrupt || c.State == api.Starting
+	view := conversationView{Conversation: c, Queue: queue(tail.Prompts), Seq: tail.Last, NewID: uuid.New(), May: q.user.Role.Covers(api.RoleOperator)}
+	view.Steer = c.State == api.StateRunning || c.State == api.StateWaiting
+	view.Interrupt = view.Steer || c.State == api.StateDeferred
+	view.Busy = view.Interrupt || c.State == api.StateStarting
 	view.Fork = view.May && !view.Busy && (c.Turns > 0 || c.Resumed != "")
 	view.Rename = view.May && c.Owner != ""
-	view.Delete = view.May && (c.Owner == q.user.Name || q.user.Role == api.Admin)
-	view.End = view.May && c.State == api.Idle && c.Owner != ""
+	view.Delete = view.May && (c.Owner == q.user.Name || q.user.Role == api.RoleAdmin)
+	view.End = view.May && c.State == api.StateIdle && c.Owner != ""
 	for _, preset := range info.Presets {
 		if preset.Name == c.Preset {
 			view.Choices = choicesOf(&c, &preset)
-			if preset.Rewind && view.May && c.State == api.Idle {
+			if preset.Rewind && view.May && c.State == api.StateIdle {
 				t.offerRewind("/c/" + url.PathEscape(id) + "/rewind")
 			}
 		}
@@ -307,7 +307,7 @@ func (p *page) history(q *request) error {
 	form := q.URL.Query()
 	view := historyView{
 		Query:  api.ConversationQuery{Text: form.Get("q"), State: api.State(form.Get("state")), Archived: form.Get("archived") != "", Cursor: form.Get("cursor")},
-		States: []api.State{api.Idle, api.Queued, api.Starting, api.Running, api.Waiting, api.Deferred, api.Failed, api.Ended},
+		States: []api.State{api.StateIdle, api.StateQueued, api.StateStarting, api.StateRunning, api.StateWaiting, api.StateDeferred, api.StateFailed, api.StateEnded},
 	}
 	list, err := p.service.Conversations(q.Context(), q.user, view.Query)
 	if err != nil {
@@ -321,7 +321,7 @@ func (p *page) history(q *request) error {
 	for i := range view.Items {
 		view.Items[i].Title = line(view.Items[i].Title)
 	}
-	if q.user.Role == api.Admin && view.Query == (api.ConversationQuery{}) {
+	if q.user.Role == api.RoleAdmin && view.Query == (api.ConversationQuery{}) {
 		view.Sessions = p.sessions(q)
 	}
 	return p.render(q, http.StatusOK, frame{Title: "Conversations", Screen: "history", Stream: "/v1/feed", Body: view})

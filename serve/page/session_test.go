@@ -55,7 +55,7 @@ func TestSessionsWithForms(t *testing.T) {
 	if strings.Contains(list, away) {
 		t.Error("the list has a session of a directory that no preset has")
 	}
-	eve := r.client(api.User{Name: "eve", Role: api.Operator})
+	eve := r.client(api.User{Name: "eve", Role: api.RoleOperator})
 	if _, list := get(t, eve, r.http.URL+"/h"); strings.Contains(list, talk) {
 		t.Error("an operator sees the sessions of the person whose disk it is")
 	}

@@ -79,7 +79,7 @@ func TestDecideSeveral(t *testing.T) {
 			t.Errorf("%s: %d, %d pending: %.1500s", what, status, pending(), body)
 		}
 	}
-	if status, _ := send(r.client(api.User{Name: "eve", Role: api.Viewer}), "allow", "1", same...); status < 400 || pending() != 5 {
+	if status, _ := send(r.client(api.User{Name: "eve", Role: api.RoleViewer}), "allow", "1", same...); status < 400 || pending() != 5 {
 		t.Errorf("a viewer: %d, %d pending", status, pending())
 	}
 	if status, body := send(c, "deny", "1", append([]string{same[2]}, same...)...); status != http.StatusOK || !strings.Contains(body, "Denied.") || pending() != 2 {

@@ -34,7 +34,7 @@ func TestSidebar(t *testing.T) {
 	if all, others := fresh(""), fresh(quiet); all == 0 || others != all-1 {
 		t.Errorf("%d are marked as new, %d beside one of them", all, others)
 	}
-	if _, body := get(t, r.client(api.User{Name: "eve", Role: api.Viewer}), r.http.URL+"/sidebar"); strings.Contains(body, private.ID) || !strings.Contains(body, quiet) {
+	if _, body := get(t, r.client(api.User{Name: "eve", Role: api.RoleViewer}), r.http.URL+"/sidebar"); strings.Contains(body, private.ID) || !strings.Contains(body, quiet) {
 		t.Errorf("another user sees %s", body)
 	}
 }

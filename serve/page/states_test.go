@@ -50,7 +50,7 @@ func TestEndWithForms(t *testing.T) {
 	shows(body, end, false)
 	shows(body, reopen, true)
 	shows(body, `class="state ended"`, true)
-	if _, body := get(t, r.client(api.User{Name: "eve", Role: api.Approver}), r.http.URL+path); strings.Contains(body, reopen) {
+	if _, body := get(t, r.client(api.User{Name: "eve", Role: api.RoleApprover}), r.http.URL+path); strings.Contains(body, reopen) {
 		t.Error("an approver is offered to reopen it")
 	}
 	if status, body := post(t, c, r.http.URL+path+"/prompt", url.Values{"prompt": {"more"}}); status != http.StatusConflict || !strings.Contains(body, "The conversation has ended") {

@@ -48,7 +48,7 @@ func TestTypingOnACard(t *testing.T) {
 		t.Helper()
 		a, err := r.server.Service().Approval(t.Context(), ada, id)
 		if err == nil {
-			_, err = r.server.Service().Decide(t.Context(), api.User{Name: "bob", Role: api.Admin}, id, api.Decision{Decision: "allow", Digest: a.Digest})
+			_, err = r.server.Service().Decide(t.Context(), api.User{Name: "bob", Role: api.RoleAdmin}, id, api.Decision{Decision: "allow", Digest: a.Digest})
 		}
 		if err != nil {
 			t.Fatal(err)

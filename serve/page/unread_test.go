@@ -19,7 +19,7 @@ var readForm = regexp.MustCompile(`action="(/c/[^"]+/read)"><input type="hidden"
 func TestUnread(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	bob := r.client(api.User{Name: "bob", Role: api.Viewer})
+	bob := r.client(api.User{Name: "bob", Role: api.RoleViewer})
 	c := r.client(ada)
 	path := r.begin("shop-api", "hello")
 	r.settled(path)
@@ -66,7 +66,7 @@ func TestUnread(t *testing.T) {
 		t.Error("what was read can be read again")
 	}
 	again := "hello again"
-	if _, err := r.server.Service().Change(t.Context(), api.User{Name: "ada", Role: api.Admin}, strings.TrimPrefix(path, "/c/"), api.Change{Title: &again}, ""); err != nil {
+	if _, err := r.server.Service().Change(t.Context(), api.User{Name: "ada", Role: api.RoleAdmin}, strings.TrimPrefix(path, "/c/"), api.Change{Title: &again}, ""); err != nil {
 		t.Fatal(err)
 	}
 	if !marked(c) {

@@ -15,7 +15,7 @@ func TestOtherUserIsAskedFor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	c := r.client(ada)
-	bob := api.User{Name: "bob", Role: api.Operator}
+	bob := api.User{Name: "bob", Role: api.RoleOperator}
 	token, err := r.server.Service().IssueLogin(t.Context(), bob)
 	if err != nil {
 		t.Fatal(err)

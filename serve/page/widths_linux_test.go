@@ -77,9 +77,9 @@ func TestReadableAtAllWidths(t *testing.T) {
 		r.session(fmt.Sprintf("00000000-0000-4000-8000-00000000001%d", i), r.deep(i), title, "It begins well.")
 	}
 	for _, name := range []string{"bartholomew.featherstonehaugh@accounting.example.com", "eve"} {
-		r.client(api.User{Name: name, Role: api.Operator})
+		r.client(api.User{Name: name, Role: api.RoleOperator})
 		b2 := chromium.Open(t) // with the long name of a real browser
-		b2.Must("Page.navigate", map[string]any{"url": r.link(api.User{Name: name, Role: api.Viewer})}, nil)
+		b2.Must("Page.navigate", map[string]any{"url": r.link(api.User{Name: name, Role: api.RoleViewer})}, nil)
 		b2.Wait(t, `document.documentElement.dataset.screen === "inbox"`)
 	}
 	screens["rewind"] = r.edited()

@@ -162,7 +162,7 @@ func servedReaders(ctx context.Context, b *bench) ([]row, error) {
 	defer s.Close()
 	served := httptest.NewServer(s)
 	defer served.Close()
-	ada := api.User{Name: "ada", Role: api.Operator}
+	ada := api.User{Name: "ada", Role: api.RoleOperator}
 	own, err := s.Service().Create(ctx, ada, api.NewConversation{Preset: "shop", Title: "busy"})
 	if err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ func (a *approvals) asked(t *testing.T) approval.Question {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	for q, err := range a.inbox.Watch(ctx, approval.Filter{States: []approval.State{approval.Open}}) {
+	for q, err := range a.inbox.Watch(ctx, approval.Filter{States: []approval.State{approval.StateOpen}}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestRealApprovalInterruptAndClose(t *testing.T) {
 	if err := s.Wait(); err != nil {
 		t.Error(err)
 	}
-	if got := a.question(t, q.ID); got.Outcome != approval.Withdrawn {
+	if got := a.question(t, q.ID); got.Outcome != approval.OutcomeWithdrawn {
 		t.Errorf("after the interrupt the question is %s %s", got.State, got.Outcome)
 	}
 
@@ -215,7 +215,7 @@ func TestRealApprovalOfOtherTools(t *testing.T) {
 			if res := a.resume(t); !strings.Contains(res.Text, c.says) {
 				t.Errorf("the model read %q", res.Text)
 			}
-			if got := a.question(t, q.ID); got.State != approval.Settled {
+			if got := a.question(t, q.ID); got.State != approval.StateSettled {
 				t.Errorf("the question is %s %s", got.State, got.Outcome)
 			}
 		})
@@ -232,7 +232,7 @@ func TestRealApprovalClosedWithoutPark(t *testing.T) {
 	q := a.asked(t)
 	s.Close()
 	<-results
-	if got := a.question(t, q.ID); got.State != approval.Open {
+	if got := a.question(t, q.ID); got.State != approval.StateOpen {
 		t.Errorf("the question is %s %s", got.State, got.Outcome)
 	}
 	if n := len(a.calls()); n != 1 || a.log(t) != "" {
@@ -249,8 +249,8 @@ func TestRealApprovalOfElicitation(t *testing.T) {
 		says     string
 		outcome  approval.Outcome
 	}{
-		"accepted": {permission.AllowWith(json.RawMessage(`{"name":"Ada"}`)), `"content":{"name":"Ada"}`, approval.Allowed},
-		"declined": {permission.Deny("none of its business"), `"action":"decline"`, approval.Denied},
+		"accepted": {permission.AllowWith(json.RawMessage(`{"name":"Ada"}`)), `"content":{"name":"Ada"}`, approval.OutcomeAllowed},
+		"declined": {permission.Deny("none of its business"), `"action":"decline"`, approval.OutcomeDenied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -267,7 +267,7 @@ func TestRealApprovalOfElicitation(t *testing.T) {
 			if res := <-results; res == nil || !strings.Contains(res.Text, c.says) {
 				t.Errorf("the result is %+v", res)
 			}
-			if got := a.question(t, q.ID); got.State != approval.Settled || got.Outcome != c.outcome {
+			if got := a.question(t, q.ID); got.State != approval.StateSettled || got.Outcome != c.outcome {
 				t.Errorf("the question is %s %s", got.State, got.Outcome)
 			}
 		})
@@ -347,7 +347,7 @@ func TestRealApprovalHostKilled(t *testing.T) {
 	if log := a.log(t); log != "one\n" {
 		t.Errorf("the tool wrote %q", log)
 	}
-	if got := a.question(t, q.ID); got.State != approval.Settled || got.Outcome != approval.Ran {
+	if got := a.question(t, q.ID); got.State != approval.StateSettled || got.Outcome != approval.OutcomeRan {
 		t.Errorf("the question is %s %s", got.State, got.Outcome)
 	}
 }

@@ -128,14 +128,14 @@ func TestRealApprovalOutlivesProcess(t *testing.T) {
 		says     string
 		outcome  approval.Outcome
 	}{
-		"allowed": {permission.Allow(), "one\n", "", approval.Ran},
-		"changed": {permission.AllowWith(json.RawMessage(`{"command":"echo two >> log"}`)), "two\n", "", approval.Ran},
-		"denied":  {permission.Deny("not today"), "", "not today", approval.Denied},
+		"allowed": {permission.Allow(), "one\n", "", approval.OutcomeRan},
+		"changed": {permission.AllowWith(json.RawMessage(`{"command":"echo two >> log"}`)), "two\n", "", approval.OutcomeRan},
+		"denied":  {permission.Deny("not today"), "", "not today", approval.OutcomeDenied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newApprovals(t, bash("echo one >> log"))
 			q := a.deferCall(t)
-			if log := a.log(t); log != "" || q.State != approval.Open || !q.Deferred {
+			if log := a.log(t); log != "" || q.State != approval.StateOpen || !q.Deferred {
 				t.Fatalf("before the decision: %q, %+v", log, q)
 			}
 			a.decide(t, q, c.decision)
@@ -143,7 +143,7 @@ func TestRealApprovalOutlivesProcess(t *testing.T) {
 			if log := a.log(t); log != c.log || !strings.Contains(res.Text, "It says:") || !strings.Contains(res.Text, c.says) {
 				t.Errorf("after the decision: %q, and the model read %q", log, res.Text)
 			}
-			if got := a.question(t, q.ID); got.State != approval.Settled || got.Outcome != c.outcome {
+			if got := a.question(t, q.ID); got.State != approval.StateSettled || got.Outcome != c.outcome {
 				t.Errorf("the question is %s %s", got.State, got.Outcome)
 			}
 		})
@@ -181,14 +181,14 @@ func TestRealApprovalKilledWhileItRuns(t *testing.T) {
 	}
 	s.Abort(errors.New("killed by the test"))
 	s.Wait()
-	if got := a.question(t, q.ID); got.State != approval.Released {
+	if got := a.question(t, q.ID); got.State != approval.StateReleased {
 		t.Errorf("while it runs the question is %s", got.State)
 	}
 	res := a.resume(t)
 	if log := a.log(t); log != "one\n" || !strings.Contains(res.Text, "not known whether it ran") {
 		t.Errorf("the tool wrote %q, and the model read %q", log, res.Text)
 	}
-	if got := a.question(t, q.ID); got.Outcome != approval.Unknown {
+	if got := a.question(t, q.ID); got.Outcome != approval.OutcomeUnknown {
 		t.Errorf("the outcome is %s", got.Outcome)
 	}
 }

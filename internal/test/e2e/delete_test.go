@@ -169,7 +169,7 @@ func TestRealDeleteOverHTTP(t *testing.T) {
 	}
 	defer closeFleet(t, f)
 	s, err := serve.New(f, serve.Options{Records: records, Project: "p", Presets: presets, Logger: harness.Logger(t),
-		Authenticate: func(*http.Request) (api.User, bool) { return api.User{Name: "ada", Role: api.Operator}, true }})
+		Authenticate: func(*http.Request) (api.User, bool) { return api.User{Name: "ada", Role: api.RoleOperator}, true }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func TestRealFleetRemembersCallBesideQuestion(t *testing.T) {
 					t.Errorf("the model read about %s: %q", id, read[id])
 				}
 			}
-			if q := inbox.question(t, q.ID); q.Outcome != approval.Withdrawn || decided != (q.Unused != "") {
+			if q := inbox.question(t, q.ID); q.Outcome != approval.OutcomeWithdrawn || decided != (q.Unused != "") {
 				t.Errorf("the question is %s %s, not used: %q", q.State, q.Outcome, q.Unused)
 			}
 			_, err = os.Stat(filepath.Join(second.dir, "gated.txt"))

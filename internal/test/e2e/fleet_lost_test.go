@@ -97,7 +97,7 @@ func TestRealFleetTellsOfLostCalls(t *testing.T) {
 			}
 			asked := 0
 			for q, err := range inbox.inbox.List(t.Context(), approval.Filter{}) {
-				if asked++; err != nil || q.State != approval.Settled {
+				if asked++; err != nil || q.State != approval.StateSettled {
 					t.Errorf("question about %s is %s, %v", q.ToolUseID, q.State, err)
 				}
 			}

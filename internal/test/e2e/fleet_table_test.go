@@ -194,7 +194,7 @@ func TestRealFleetInterruptedBeforeDeferredCall(t *testing.T) {
 			if failed, ok := errors.AsType[*fleet.FailedError](err); !ok || failed.Ticket.Result == nil || !failed.Ticket.Result.Interrupted() {
 				t.Errorf("the turn ended with %v", err)
 			}
-			if q, err := f.Approvals().Get(t.Context(), q.ID); err != nil || q.State != approval.Gone || r.noted() != "" {
+			if q, err := f.Approvals().Get(t.Context(), q.ID); err != nil || q.State != approval.StateGone || r.noted() != "" {
 				t.Errorf("the question is %s %s, %v; the tool wrote %q", q.State, q.Outcome, err, r.noted())
 			}
 			says(t, f, "ada", "more", "more")
@@ -259,7 +259,7 @@ func TestRealFleetSuspended(t *testing.T) {
 		if first.noted() != "" || second.noted() != "one\n" {
 			t.Errorf("the tool wrote %q, then %q", first.noted(), second.noted())
 		}
-		if q := inbox.question(t, q.ID); q.State != approval.Settled || q.Outcome != approval.Ran {
+		if q := inbox.question(t, q.ID); q.State != approval.StateSettled || q.Outcome != approval.OutcomeRan {
 			t.Errorf("the question is %s %s", q.State, q.Outcome)
 		}
 	})

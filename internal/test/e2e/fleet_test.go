@@ -116,8 +116,8 @@ func TestRealFleetApproval(t *testing.T) {
 		log, says string
 		outcome   approval.Outcome
 	}{
-		"changed": {permission.AllowWith(json.RawMessage(`{"command":"echo two >> log","description":"note it"}`)), "two\n", "It says:", approval.Ran},
-		"denied":  {permission.Deny("not today"), "", "not today", approval.Denied},
+		"changed": {permission.AllowWith(json.RawMessage(`{"command":"echo two >> log","description":"note it"}`)), "two\n", "It says:", approval.OutcomeRan},
+		"denied":  {permission.Deny("not today"), "", "not today", approval.OutcomeDenied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := store.Files(t.TempDir())
@@ -135,7 +135,7 @@ func TestRealFleetApproval(t *testing.T) {
 			f = second.fleet(t, db, fleet.Options{Gate: gate})
 			defer closeFleet(t, f)
 			q, err := f.Approvals().Get(t.Context(), waits.Question)
-			if err != nil || q.State != approval.Open {
+			if err != nil || q.State != approval.StateOpen {
 				t.Fatalf("the question: %+v, %v", q, err)
 			}
 			if _, err := f.Approvals().Decide(t.Context(), q.ID, approval.Answer{Decision: c.decision, By: "ada", Digest: q.Digest}); err != nil {
@@ -148,7 +148,7 @@ func TestRealFleetApproval(t *testing.T) {
 			if first.noted() != "" || second.noted() != c.log {
 				t.Errorf("the tool wrote %q, then %q", first.noted(), second.noted())
 			}
-			if q, err := f.Approvals().Get(t.Context(), q.ID); err != nil || q.State != approval.Settled || q.Outcome != c.outcome {
+			if q, err := f.Approvals().Get(t.Context(), q.ID); err != nil || q.State != approval.StateSettled || q.Outcome != c.outcome {
 				t.Errorf("the question is %s %s, %v", q.State, q.Outcome, err)
 			}
 		})
@@ -299,7 +299,7 @@ func TestRealFleetKilled(t *testing.T) {
 		if first.noted() != "" || second.noted() != "one\n" {
 			t.Errorf("the tool wrote %q, then %q", first.noted(), second.noted())
 		}
-		if q := inbox.question(t, q.ID); q.State != approval.Settled || q.Outcome != approval.Ran {
+		if q := inbox.question(t, q.ID); q.State != approval.StateSettled || q.Outcome != approval.OutcomeRan {
 			t.Errorf("the question is %s %s", q.State, q.Outcome)
 		}
 	})

@@ -109,7 +109,7 @@ func TestRealGuardBeforeGate(t *testing.T) {
 // The question ends within the turn, and does not count as one whose call ran.
 func TestRealSettingsHookDenies(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]approval.Outcome{"nobody decides": approval.Withdrawn, "allowed": approval.Denied} {
+	for name, want := range map[string]approval.Outcome{"nobody decides": approval.OutcomeWithdrawn, "allowed": approval.OutcomeDenied} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := newApprovals(t, bash("true"))
@@ -133,7 +133,7 @@ func TestRealSettingsHookDenies(t *testing.T) {
 			defer s.Close()
 			if name == "allowed" {
 				go func() {
-					for q, err := range a.inbox.Watch(t.Context(), approval.Filter{States: []approval.State{approval.Open}}) {
+					for q, err := range a.inbox.Watch(t.Context(), approval.Filter{States: []approval.State{approval.StateOpen}}) {
 						if err != nil {
 							return
 						}

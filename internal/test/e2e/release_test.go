@@ -44,7 +44,7 @@ func TestRealRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	var asked approval.Question
-	for q, err := range f.Approvals().Watch(t.Context(), approval.Filter{States: []approval.State{approval.Open}}) {
+	for q, err := range f.Approvals().Watch(t.Context(), approval.Filter{States: []approval.State{approval.StateOpen}}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestRealRelease(t *testing.T) {
 	if info, err := f.Get(t.Context(), "bob/1"); err != nil || info.State != fleet.StatePending {
 		t.Errorf("the other conversation: %+v, %v", info, err)
 	}
-	root := api.User{Name: "root", Role: api.Admin}
+	root := api.User{Name: "root", Role: api.RoleAdmin}
 	if err := s.Service().Release(t.Context(), root, "ada~1"); err != nil {
 		t.Fatal(err)
 	}

@@ -91,11 +91,11 @@ func allowAll(t *testing.T, f *fleet.Fleet) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for q, err := range f.Approvals().Watch(ctx, approval.Filter{States: []approval.State{approval.Open}}) {
+		for q, err := range f.Approvals().Watch(ctx, approval.Filter{States: []approval.State{approval.StateOpen}}) {
 			if err != nil {
 				return
 			}
-			if q.State != approval.Open {
+			if q.State != approval.StateOpen {
 				continue
 			}
 			if _, err := f.Approvals().Decide(ctx, q.ID, approval.Answer{Decision: permission.Allow(), By: "ada", Digest: q.Digest}); err != nil && ctx.Err() == nil {

@@ -99,8 +99,8 @@ func (s *Story) allowed(id string) bool {
 
 // letGo reports whether the call of a question has learned that it may run.
 func letGo(q approval.Question) bool {
-	return q.State == approval.Released ||
-		q.State == approval.Settled && slices.Contains([]approval.Outcome{approval.Ran, approval.Failed, approval.Unknown, approval.Allowed}, q.Outcome)
+	return q.State == approval.StateReleased ||
+		q.State == approval.StateSettled && slices.Contains([]approval.Outcome{approval.OutcomeRan, approval.OutcomeFailed, approval.OutcomeUnknown, approval.OutcomeAllowed}, q.Outcome)
 }
 
 // questions judges what people were asked.
@@ -128,12 +128,12 @@ func (v *Verdict) questions(s *Story) {
 		}
 		ran := slices.Contains(s.Effects, s.Calls[at].N)
 		switch {
-		case q.State != approval.Settled && q.State != approval.Gone:
+		case q.State != approval.StateSettled && q.State != approval.StateGone:
 			v.wrong("the question about call %d is still %s", s.Calls[at].N, q.State)
-		case q.Outcome == approval.Ran && !ran:
+		case q.Outcome == approval.OutcomeRan && !ran:
 			v.wrong("the question says that call %d ran, and it did not", s.Calls[at].N)
 		}
-		v.Told = v.Told || q.Outcome == approval.Unknown
+		v.Told = v.Told || q.Outcome == approval.OutcomeUnknown
 	}
 }
 
@@ -146,7 +146,7 @@ func (v *Verdict) decisions(s *Story) {
 		case q.Answer == nil:
 		case q.Unused != "" && !letGo(q):
 			v.Unused++
-		case q.State == approval.Gone:
+		case q.State == approval.StateGone:
 			v.wrong("the decision about %s was not used, and its question does not say why", q.ToolUseID)
 		}
 	}

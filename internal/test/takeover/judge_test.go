@@ -13,7 +13,7 @@ import (
 // question is one about the n-th call that was allowed, and ran.
 func question(n int, by string) approval.Question {
 	return approval.Question{
-		ID: "q" + string(rune('0'+n)), ToolUseID: callID(n), State: approval.Settled, Outcome: approval.Ran,
+		ID: "q" + string(rune('0'+n)), ToolUseID: callID(n), State: approval.StateSettled, Outcome: approval.OutcomeRan,
 		Answer: &approval.Answer{Decision: permission.Allow(), By: by},
 	}
 }
@@ -22,7 +22,7 @@ func question(n int, by string) approval.Question {
 // has read that its outcome is unknown.
 func good() *Story {
 	q := question(1, "ada")
-	q.Outcome = approval.Unknown
+	q.Outcome = approval.OutcomeUnknown
 	return &Story{
 		Gate: Person, Killed: true,
 		Calls: []Call{{N: 1, ID: callID(1)}}, Effects: []int{1},
@@ -67,7 +67,7 @@ func TestJudgeGood(t *testing.T) {
 // lose has the first call lost before it was let go; the model makes another one.
 func lose(s *Story) {
 	s.Effects = nil
-	s.Questions[0].State, s.Questions[0].Outcome = approval.Gone, approval.Withdrawn
+	s.Questions[0].State, s.Questions[0].Outcome = approval.StateGone, approval.OutcomeWithdrawn
 	twice(s)
 }
 
@@ -82,14 +82,14 @@ func TestJudgePlanted(t *testing.T) {
 		{"an effect by another call", func(s *Story) { twice(s) }, "call 2 had the effect of call 1 again"},
 		{"an effect that the model forgets", func(s *Story) { s.Last = "" }, "does not know of it"},
 		{"an effect that nothing allowed", func(s *Story) { s.Questions[0].Answer = nil; s.Decided = nil }, "nothing allowed it"},
-		{"an effect of a denied call", func(s *Story) { s.Questions[0].Outcome = approval.Denied }, "nothing allowed it"},
+		{"an effect of a denied call", func(s *Story) { s.Questions[0].Outcome = approval.OutcomeDenied }, "nothing allowed it"},
 		{"an effect without a call", func(s *Story) { s.Effects = []int{7} }, "the model did not make it"},
 		{"a question twice", func(s *Story) { s.Questions = append(s.Questions, s.Questions[0]) }, "asked twice about call 1"},
 		{"a question after the call was let go", func(s *Story) { s.Effects = nil; twice(s) }, "which was let go"},
 		{"a question about nothing", func(s *Story) { s.Questions[0].ToolUseID = "toolu_other" }, "which the model did not call"},
-		{"an open question", func(s *Story) { s.Questions[0].State = approval.Open }, "still open"},
-		{"a decision that hangs", func(s *Story) { s.Questions[0].State = approval.Decided }, "still decided"},
-		{"a question that lies", func(s *Story) { s.Effects = nil; s.Questions[0].Outcome = approval.Ran }, "and it did not"},
+		{"an open question", func(s *Story) { s.Questions[0].State = approval.StateOpen }, "still open"},
+		{"a decision that hangs", func(s *Story) { s.Questions[0].State = approval.StateDecided }, "still decided"},
+		{"a question that lies", func(s *Story) { s.Effects = nil; s.Questions[0].Outcome = approval.OutcomeRan }, "and it did not"},
 		{"a lost decision", func(s *Story) { lose(s); s.Questions[0].Answer = nil }, "was taken, and is lost"},
 		{"a lost question", func(s *Story) { s.Questions, s.Gate = nil, NoGate }, "is gone"},
 		{"an unused decision", func(s *Story) { lose(s) }, "does not say why"},

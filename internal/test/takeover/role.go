@@ -156,11 +156,11 @@ func (r *role) dieAfterEffect() {
 
 // decideAll allows every call at once.
 func decideAll(ctx context.Context, in approval.Inbox) {
-	for q, err := range in.Watch(ctx, approval.Filter{States: []approval.State{approval.Open}}) {
+	for q, err := range in.Watch(ctx, approval.Filter{States: []approval.State{approval.StateOpen}}) {
 		if err != nil {
 			return
 		}
-		if q.State == approval.Open {
+		if q.State == approval.StateOpen {
 			_ = allow(ctx, in, q, "program") // the judge sees what is decided
 		}
 	}

@@ -224,7 +224,7 @@ func (r *run) makeRule(ctx context.Context) error {
 		_, err = in.Release(ctx, q.ID, store.Fence{})
 	}
 	if err == nil {
-		err = in.Settle(ctx, q.ID, approval.Ran, store.Fence{})
+		err = in.Settle(ctx, q.ID, approval.OutcomeRan, store.Fence{})
 	}
 	return err
 }
@@ -248,7 +248,7 @@ func (r *run) decide(ctx context.Context) (stop func()) {
 	wg.Go(func() {
 		seen := make(map[string]time.Time)
 		for tick := time.NewTicker(20 * time.Millisecond); ctx.Err() == nil; <-tick.C {
-			for q, err := range r.client.Approvals().List(ctx, approval.Filter{States: []approval.State{approval.Open}}) {
+			for q, err := range r.client.Approvals().List(ctx, approval.Filter{States: []approval.State{approval.StateOpen}}) {
 				if err != nil {
 					break // it looks again
 				}

@@ -85,7 +85,7 @@ func TestAdvance(t *testing.T) {
 		if len(got) != 1 || got[0].Type != api.EventPrompt || got[0].Prompt.State != api.PromptState(ticket.Status) || got[0].Prompt.Approval != ticket.Question || got[0].Prompt.By != "ada" || got[0].Prompt.Text != "hello" {
 			t.Fatalf("%+v: %+v", ticket, got)
 		}
-		if ticket.Cause != "" && (got[0].Prompt.Problem != api.CLIMissing || got[0].Prompt.Error != MissingAdvice) {
+		if ticket.Cause != "" && (got[0].Prompt.Problem != api.CauseCLIMissing || got[0].Prompt.Error != MissingAdvice) {
 			t.Errorf("%+v", got[0].Prompt)
 		}
 		l.add(got[0])

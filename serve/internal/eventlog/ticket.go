@@ -24,9 +24,9 @@ func StandsAs(p *api.Prompt, t *fleet.Ticket) bool {
 func FailureOf(c fleet.Cause, text string) (api.Cause, string) {
 	switch c {
 	case fleet.CauseCLIMissing:
-		return api.CLIMissing, MissingAdvice
+		return api.CauseCLIMissing, MissingAdvice
 	case fleet.CauseCLIFailed:
-		return api.CLIFailed, "The CLI does not start on the server, or ends too early: fix what it reports, then retry. " + text
+		return api.CauseCLIFailed, "The CLI does not start on the server, or ends too early: fix what it reports, then retry. " + text
 	}
 	return "", text
 }
