@@ -321,9 +321,35 @@ func (w *worker) see(m message.Message) {
 	if mode == "" {
 		return
 	}
-	w.moved = w.moved || w.mode != "" && mode != w.mode
+	moved := w.mode != "" && mode != w.mode
 	w.mode = mode
+	if moved {
+		w.moved = true
+		w.keepMode(w.ctx)
+	}
 }
+
+// keepMode records the mode that the CLI has changed to as soon as it holds: people see it,
+// and a CLI that takes the turn over begins in it. If that fails, the result of the turn
+// records it.
+func (w *worker) keepMode(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, modeBound)
+	defer cancel()
+	w.own = w.roster.ownChoices(w.c.key) // a choice that is taken back returns to what they are now
+	err := w.change(ctx, func(r *record) error {
+		if w.own.modeOf(r.Mode) == w.mode {
+			return errUnchanged
+		}
+		r.Mode = w.mode
+		return nil
+	})
+	if err != nil {
+		w.opts.Logger.Warn("the mode of a conversation is kept only at the end of its turn", "conversation", w.c.key, "error", err)
+	}
+}
+
+// modeBound is how long a running turn waits for its mode to be kept.
+const modeBound = 10 * time.Second
 
 // keepCommands keeps the commands that the CLI has announced, if they are others than
 // before. The turn does not depend on them, so a failure is only logged: the next start of

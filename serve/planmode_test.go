@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/claude-agent-go/claude/acp"
 	"github.com/claude-agent-go/claude/internal/acp/schema"
@@ -68,6 +69,50 @@ func TestRemotePlan(t *testing.T) {
 		if got := lastMode(two.Updates(id)); got != c.mode {
 			t.Fatalf("%s: renamed, the conversation is shown in mode %q", c.answer, got)
 		}
+	}
+}
+
+// An editor that joins during the turn of a plan sees the mode that was chosen with
+// it, as do all others that ask.
+func TestModeOfPlanHoldsInTheTurn(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	r := newRigIn(t, store.Memory(), root, acceptsEdits)
+	page := r.remote("ada", api.RoleOperator, nil)
+	ada := newEditor(t, &acp.Remote{Server: page})
+	id := ada.New(t, root)
+	if err := ada.Call(t.Context(), schema.MethodAgentSessionSetMode, schema.SetSessionModeRequest{SessionID: id, ModeID: "plan"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	ended := ada.begin(t, id, "plan 1")
+	<-ada.asked
+	goes := make(chan struct{})
+	r.agent.mu.Lock()
+	r.agent.hold = goes // the answer after the plan waits
+	r.agent.mu.Unlock()
+	ada.answers <- "exit-plan-accept-edits"
+	ada.awaitMode(t, "acceptEdits")
+	for must[api.Conversation](t)(page.Conversation(t.Context(), string(id))).Mode != "acceptEdits" {
+		if len(ended) > 0 {
+			t.Fatal("the turn has ended")
+		}
+		select {
+		case <-time.After(10 * time.Millisecond): // the CLI has yet to say it
+		case <-t.Context().Done():
+			t.Fatal("the mode is not kept in the turn")
+		}
+	}
+	var opened schema.LoadSessionResponse
+	two := newEditor(t, &acp.Remote{Server: r.remote("ada", api.RoleOperator, nil)})
+	if err := two.Call(t.Context(), schema.MethodAgentSessionLoad, schema.LoadSessionRequest{SessionID: id, Cwd: root}, &opened); err != nil {
+		t.Fatal(err)
+	}
+	if got := opened.Modes.CurrentModeID; got != "acceptEdits" || len(ended) != 0 {
+		t.Errorf("an editor that joins is shown mode %q", got)
+	}
+	close(goes)
+	if got := <-ended; got != schema.StopReasonEndTurn {
+		t.Errorf("ended %s", got)
 	}
 }
 
