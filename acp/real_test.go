@@ -14,6 +14,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/acp"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/acp/drive"
 	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
@@ -302,7 +303,51 @@ func TestRealLoadTold(t *testing.T) {
 			t.Errorf("%q was shown %d times live and %d times when loaded, want once", what, count(live, what), count(loaded, what))
 		}
 	}
+	if text := two.Text(id); strings.Count(text, "Hello.") != 1 || strings.Count(text, "More.") != 1 || strings.Index(text, "Hello.") > strings.Index(text, "More.") {
+		t.Errorf("loaded, the answers are %q, want each once, that before the compaction first", text)
+	}
 	if count(loaded, "local-command") > 0 || count(loaded, "They said hello") != count(live, "They said hello") {
 		t.Errorf("loaded %q, live %q", loaded, live)
+	}
+}
+
+// TestRealCompactionGivenUp lets a hook block the compactions that the CLI begins by itself.
+// The CLI reports no result of them. The editor sees each end before the answer comes.
+func TestRealCompactionGivenUp(t *testing.T) {
+	r := newReal(t)
+	r.local.Options.Env = append(r.local.Options.Env, "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=5")
+	r.local.Options.Hooks = []hook.Hook{hook.PreCompact("", func(context.Context, *hook.PreCompactInput) (*hook.GateOutput, error) {
+		return &hook.GateOutput{Common: hook.Common{Block: true, Reason: "not now"}}, nil
+	})}
+	release := make(chan struct{})
+	gaveUp := make(chan string, 10)
+	d := drive.Start(t, r.local, drive.Setup{Capabilities: capable(), OnUpdate: func(_ schema.SessionID, up schema.SessionUpdate) {
+		if up.ToolCallUpdate != nil {
+			gaveUp <- string(up.ToolCallUpdate.Status)
+		}
+	}})
+	id := d.New(t, r.dir)
+	full := claudetest.ReplyUsage{InputTokens: 185_000, OutputTokens: 5}
+	r.model.Add(claudetest.Say("One.").Usage(full), claudetest.Say("Two.").Hold(release))
+	for i, prompt := range []string{"one", "two"} {
+		ended := make(chan error, 1)
+		go func() {
+			_, err := d.Prompt(context.WithoutCancel(t.Context()), id, prompt)
+			ended <- err
+		}()
+		if i == 1 {
+			select {
+			case got := <-gaveUp:
+				if got != "failed" {
+					t.Errorf("the compaction is shown as %s", got)
+				}
+			case err := <-ended:
+				t.Fatalf("the turn has ended without an end of the compaction: %v", err)
+			}
+			close(release)
+		}
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -17,14 +17,19 @@ func (c *compaction) runs() bool { return c.number > 0 && !c.ended }
 func (c *compaction) failed() bool { return c.ended && c.status.CompactError != "" }
 
 // take takes in what the CLI is doing, and reports whether a compaction begins or ends
-// with it. Status messages in between report its progress.
+// with it. Status messages in between report its progress, and changes of the mode.
 func (c *compaction) take(m *message.Status) bool {
 	switch begins := m.Status == "compacting"; {
 	case begins && !c.runs():
 		c.number++
 		c.status, c.ended = m, false
-	case !begins && c.runs() && (m.CompactResult != "" || m.CompactError != ""):
+	case c.runs() && m.EndsCompaction():
 		c.status, c.ended = m, true
+		if m.CompactResult == "" && m.CompactError == "" { // a hook may have blocked it
+			given := *m
+			given.CompactResult, given.CompactError = "failed", "the compaction was given up: a hook may have blocked it"
+			c.status = &given
+		}
 	default:
 		return false
 	}

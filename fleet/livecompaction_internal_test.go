@@ -26,6 +26,8 @@ func TestLiveCompaction(t *testing.T) {
 	further := status(`"status":"compacting","compact_output_chars":7,"uuid":"2"`)
 	ended := status(`"status":null,"compact_result":"success","uuid":"3"`)
 	failed := status(`"status":null,"compact_result":"failed","compact_error":"too short","uuid":"4"`)
+	bare := status(`"status":null,"uuid":"7"`)
+	moved := status(`"status":null,"permissionMode":"plan","uuid":"8"`)
 	boundary := `{"type":"system","subtype":"compact_boundary","compactMetadata":{"trigger":"auto"},"uuid":"5","sessionId":"` + session + `"}`
 	look := message.Message(nil) // the reader looks
 	for _, c := range []struct {
@@ -46,6 +48,9 @@ func TestLiveCompaction(t *testing.T) {
 		{"compacted long ago", []message.Message{begun}, []message.Message{look}, 1, []string{"boundary", "compacting"}},
 		{"cut off by a result", nil, []message.Message{begun, look, &message.Result{}, look}, 0, []string{"compacting", "the compaction was cut off", "result"}},
 		{"cut off at once", nil, []message.Message{begun, &message.Result{}, look}, 0, []string{"the compaction was cut off", "result"}},
+		{"given up", nil, []message.Message{begun, look, bare, look, bare, look}, 0, []string{"compacting", "the compaction was given up: a hook may have blocked it"}},
+		{"given up at once", nil, []message.Message{begun, bare, look}, 0, []string{"the compaction was given up: a hook may have blocked it"}},
+		{"not ended by a mode", nil, []message.Message{begun, look, moved, look, ended, look}, 0, []string{"compacting", "success"}},
 		{"not of a compaction", nil, []message.Message{status(`"status":"requesting","uuid":"6"`), ended, failed, look}, 0, nil},
 	} {
 		for _, elsewhere := range []bool{false, true} {
@@ -116,6 +121,7 @@ func TestMissedEndOfCompaction(t *testing.T) {
 		"3 success ":                          status(`"status":null,"compact_result":"success","uuid":"3"`),
 		"4 failed too short":                  status(`"status":null,"compact_result":"failed","compact_error":"too short","uuid":"4"`),
 		"1 failed the compaction was cut off": &message.Result{},
+		"7 failed the compaction was given up: a hook may have blocked it": status(`"status":null,"uuid":"7"`),
 	} {
 		here, there := new(liveText), new(liveText)
 		here.add(status(`"status":"compacting","uuid":"1"`))

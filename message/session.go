@@ -78,6 +78,16 @@ type Status struct {
 	Prompts []string `json:"user_message_uuids,omitzero"`
 }
 
+// EndsCompaction reports whether a compaction that runs is over with this status. One that
+// the CLI gives up, such as because a hook blocks it, may have neither a CompactResult nor a
+// CompactError. It may be called from any goroutine.
+func (m *Status) EndsCompaction() bool {
+	if m.Status == "compacting" {
+		return false
+	}
+	return m.CompactResult != "" || m.CompactError != "" || m.Status == "" && m.PermissionMode == "" && m.CompactOutputChars == 0
+}
+
 func (m *Status) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
 // MarshalJSON returns Raw, or encodes the fields if Raw is nil.

@@ -28,6 +28,7 @@ type Machine struct {
 	used       int                   // tokens of the last model call in this turn
 	model      string
 	compacting string // id of the compaction, "" if there is none
+	whole      bool   // it has succeeded, and its boundary follows
 	failed     map[string]bool
 }
 
@@ -267,11 +268,12 @@ func (m *Machine) usage(u *message.Usage) []schema.SessionUpdate {
 // result reports the cost at the end of a turn.
 func (m *Machine) result(msg *message.Result) []schema.SessionUpdate {
 	clear(m.streams)
+	cut := m.status(&message.Status{CompactError: "the turn has ended"}) // if one runs, its end will not come
 	if u, ok := msg.ModelUsage[m.model]; ok && u.ContextWindow > 0 {
 		m.Window = u.ContextWindow
 	}
 	if m.used == 0 || m.Window == 0 {
-		return nil
+		return cut
 	}
 	up := &schema.UsageUpdate{Used: int64(m.used), Size: int64(m.Window), Cost: &schema.Cost{Amount: msg.TotalCostUSD, Currency: "USD"}, Meta: map[string]any{"_claude/model": m.model}}
 	origin := message.OriginHuman // the CLI names only others
@@ -280,7 +282,7 @@ func (m *Machine) result(msg *message.Result) []schema.SessionUpdate {
 	}
 	up.Meta["_claude/origin"] = map[string]any{"kind": origin}
 	m.used = 0
-	return []schema.SessionUpdate{{UsageUpdate: up}}
+	return append(cut, schema.SessionUpdate{UsageUpdate: up})
 }
 
 // plan shows the to-do list.
@@ -303,32 +305,36 @@ func (m *Machine) plan() (schema.SessionUpdate, bool) {
 // status follows a compaction and changes of the permission mode.
 func (m *Machine) status(msg *message.Status) (out []schema.SessionUpdate) {
 	switch {
-	case msg.Status == "compacting" && m.compacting == "":
-		m.compacting = msg.UUID
+	case msg.Status == "compacting" && (m.compacting == "" || m.whole):
+		m.compacting, m.whole = msg.UUID, false
 		if m.Compaction {
 			return []schema.SessionUpdate{{CompactionUpdate: &schema.CompactionUpdate{CompactionID: schema.CompactionID(m.compacting), Status: schema.CompactionStatusInProgress}}}
 		}
 		return []schema.SessionUpdate{{ToolCall: &schema.ToolCall{ToolCallID: schema.ToolCallID(m.compacting), Title: "Compact conversation",
 			Kind: schema.ToolKindThink, Status: schema.ToolCallStatusInProgress, Meta: metaOf("compact", nil)}}}
-	case msg.Status != "compacting" && m.compacting != "" && (msg.CompactResult != "" || msg.CompactError != ""):
-		status, failed := schema.ToolCallStatusCompleted, msg.CompactError != ""
+	case m.compacting != "" && !m.whole && msg.EndsCompaction():
+		reason := msg.CompactError
+		if msg.CompactResult == "" && reason == "" {
+			reason = "the compaction was given up: a hook may have blocked it"
+		}
+		status, failed := schema.ToolCallStatusCompleted, reason != ""
 		if failed {
 			status = schema.ToolCallStatusFailed
 		}
 		if m.Compaction {
 			up := &schema.CompactionUpdate{CompactionID: schema.CompactionID(m.compacting), Status: schema.CompactionStatus(status)}
 			if failed {
-				up.Error = &msg.CompactError
+				up.Error = &reason
 			}
 			out = []schema.SessionUpdate{{CompactionUpdate: up}}
 		} else {
 			up := &schema.ToolCallUpdate{ToolCallID: schema.ToolCallID(m.compacting), Status: status, Meta: metaOf("compact", nil)}
 			if failed {
-				up.Content = text(msg.CompactError)
+				up.Content = text(reason)
 			}
 			out = []schema.SessionUpdate{{ToolCallUpdate: up}}
 		}
-		if failed {
+		if m.whole = !failed; failed {
 			m.compacting = ""
 		}
 	}
@@ -344,7 +350,7 @@ func (m *Machine) compacted(msg *message.CompactBoundary) (out []schema.SessionU
 		})
 		out = append(out, schema.SessionUpdate{ToolCallUpdate: &schema.ToolCallUpdate{ToolCallID: schema.ToolCallID(m.compacting), RawOutput: raw, Meta: metaOf("compact", nil)}})
 	}
-	m.compacting = ""
+	m.compacting, m.whole = "", false
 	if msg.Metadata.PostTokens > 0 && m.Window > 0 {
 		out = append(out, schema.SessionUpdate{UsageUpdate: &schema.UsageUpdate{Used: int64(msg.Metadata.PostTokens), Size: int64(m.Window)}})
 	}

@@ -49,6 +49,10 @@ func TestCompaction(t *testing.T) {
 	const (
 		begun  = `{"type":"system","subtype":"status","status":"compacting","uuid":"c1"}`
 		ended  = `{"type":"system","subtype":"status","status":null,"compact_result":"success","uuid":"c2"}`
+		bare   = `{"type":"system","subtype":"status","status":null,"uuid":"c2"}`
+		over   = `{"type":"result","subtype":"success"}`
+		moved  = `{"type":"system","subtype":"status","status":null,"permissionMode":"plan","uuid":"c2"}`
+		asks   = `{"type":"system","subtype":"status","status":"requesting","uuid":"c2"}`
 		failed = `{"type":"system","subtype":"status","status":null,"compact_result":"failed","compact_error":"too short","uuid":"c2"}`
 		cut    = `{"type":"system","subtype":"compact_boundary","compact_metadata":{"trigger":"manual","pre_tokens":100,"post_tokens":10}}`
 	)
@@ -61,6 +65,11 @@ func TestCompaction(t *testing.T) {
 		{"as such", &Machine{Compaction: true, Window: 1000}, []string{begun, begun, ended, cut}, []string{"compaction_update in_progress", "compaction_update completed", "usage_update"}},
 		{"failed", &Machine{Compaction: true}, []string{begun, failed}, []string{"compaction_update in_progress", "compaction_update failed"}},
 		{"as a call", &Machine{Window: 1000}, []string{begun, ended, cut}, []string{"tool_call in_progress", "tool_call_update completed", "tool_call_update", "usage_update"}},
+		{"given up", &Machine{Compaction: true}, []string{begun, moved, asks, bare, bare, begun, failed}, []string{"compaction_update in_progress", "compaction_update failed", "compaction_update in_progress", "compaction_update failed"}},
+		{"a call that was given up", new(Machine), []string{bare, begun, bare}, []string{"tool_call in_progress", "tool_call_update failed"}},
+		{"cut off", new(Machine), []string{begun, over, over, begun}, []string{"tool_call in_progress", "tool_call_update failed", "tool_call in_progress"}},
+		{"without its boundary", new(Machine), []string{begun, ended, over, begun}, []string{"tool_call in_progress", "tool_call_update completed", "tool_call in_progress"}},
+		{"whole before its boundary", &Machine{Window: 1000}, []string{begun, ended, bare, cut}, []string{"tool_call in_progress", "tool_call_update completed", "tool_call_update", "usage_update"}},
 		{"a call that failed", new(Machine), []string{begun, failed}, []string{"tool_call in_progress", "tool_call_update failed"}},
 	} {
 		got := said(t, test.m, test.lines...)
