@@ -125,8 +125,8 @@ func (l localAgent) New(ctx context.Context, e *editor, req *schema.NewSessionRe
 	return l.connect(ctx, e, opening{kept: l.keep(e, id), cwd: req.Cwd, dirs: req.AdditionalDirectories, servers: req.MCPServers})
 }
 
-// Load shows an earlier conversation, with what slash commands have printed and the last
-// compaction, and starts a CLI that continues it.
+// Load shows an earlier conversation, with what slash commands have printed, its compactions
+// and what these have left behind, and starts a CLI that continues it.
 func (l localAgent) Load(ctx context.Context, e *editor, req *schema.LoadSessionRequest) (agentSession, error) {
 	id := string(req.SessionID)
 	kept := l.keep(e, id)
@@ -139,7 +139,7 @@ func (l localAgent) Load(ctx context.Context, e *editor, req *schema.LoadSession
 		return nil, historyError(req.SessionID, err)
 	}
 	m := newMachine(e, req.Cwd)
-	for stored, err := range transcript.Messages(ctx, history.Page{System: true, Entries: true}) {
+	for stored, err := range transcript.Messages(ctx, history.Page{System: true, Entries: true, Whole: true}) {
 		if err != nil {
 			return nil, historyError(req.SessionID, err)
 		}

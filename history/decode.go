@@ -63,7 +63,7 @@ func (t *Transcript) decodeAll(ctx context.Context, page Page, wanted func(*tran
 		return b.err == nil
 	}
 	ahead := min(runtime.GOMAXPROCS(0), maxAhead)
-	for p := range t.pieces(wanted) {
+	for p := range pieces(t.selected(page), wanted) {
 		b := &batch{piece: p, entries: page.Entries, done: make(chan struct{})}
 		if n := len(idle); n > 0 {
 			b.text, idle = idle[n-1], idle[:n-1]

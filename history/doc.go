@@ -21,7 +21,8 @@
 //
 // A transcript is a tree: a session that was rewound has hidden branches, and a
 // compaction replaces the earlier conversation with a summary. Read finds the
-// conversation that the CLI would continue. Its messages have the types of
+// conversation that the CLI would continue; with Page.Whole, messages that compactions
+// have left behind come before it. Its messages have the types of
 // package message, as if the session were live; the lines of the file are also
 // available. Messages are read from the file as the loop asks for them.
 //

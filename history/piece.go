@@ -25,11 +25,11 @@ type piece struct {
 }
 
 // pieces yields the wanted entries, in the order of the conversation.
-func (t *Transcript) pieces(wanted func(*transcript.Entry) bool) iter.Seq[*piece] {
+func pieces(entries []*transcript.Entry, wanted func(*transcript.Entry) bool) iter.Seq[*piece] {
 	return func(yield func(*piece) bool) {
 		size := firstPiece
 		p := new(piece)
-		for _, e := range t.entries {
+		for _, e := range entries {
 			if !wanted(e) || p.add(e, size) {
 				continue
 			}

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/regular"
@@ -56,6 +58,9 @@ type Page struct {
 	Limit  int // 0 means all
 	// System includes system lines, such as the boundary of a compaction.
 	System bool
+	// Whole puts what compactions have left behind before it, with the messages that they
+	// preserved where they were said. The CLI would not continue from there.
+	Whole bool
 	// Entries fills in StoredMessage.Entry. It costs the memory of each line.
 	Entries bool
 }
@@ -122,6 +127,23 @@ func (t *Transcript) shown(e *transcript.Entry, p Page) bool {
 	return false
 }
 
+// selected returns the entries from which a page selects.
+func (t *Transcript) selected(p Page) []*transcript.Entry {
+	if !p.Whole || len(t.entries) == 0 {
+		return t.entries
+	}
+	var before, after []*transcript.Entry
+	for _, e := range t.index.Whole(t.entries) {
+		if e.Pos < t.entries[0].Pos {
+			before = append(before, e)
+		} else {
+			after = append(after, e)
+		}
+	}
+	slices.SortStableFunc(before, func(a, b *transcript.Entry) int { return cmp.Compare(a.Pos, b.Pos) })
+	return append(before, after...)
+}
+
 // Len returns how many messages there are.
 func (t *Transcript) Len() int {
 	n := 0
@@ -176,7 +198,7 @@ func (t *Transcript) Entries(ctx context.Context) iter.Seq2[json.RawMessage, err
 			return
 		}
 		defer closeIt()
-		for p := range t.pieces(func(*transcript.Entry) bool { return true }) {
+		for p := range pieces(t.entries, func(*transcript.Entry) bool { return true }) {
 			text, got := p.read(f, nil)
 			for _, e := range p.entries {
 				line := p.line(e, text)

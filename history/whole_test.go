@@ -107,6 +107,12 @@ func TestConversationIsWhole(t *testing.T) {
 			if got := shownIn(t, tr, history.Page{System: true}); !strings.HasPrefix(got, "cut, sum (summary)") || strings.Contains(got, "aside") || strings.Contains(got, "old") {
 				t.Errorf("with system lines: %s", got)
 			}
+			if got := shownIn(t, tr, history.Page{Whole: true}); got != "old, older, kept, keeps, "+strings.ReplaceAll(want, "kept, keeps, ", "") {
+				t.Errorf("with what was left behind: %s", got)
+			}
+			if got := shownIn(t, tr, history.Page{Whole: true, System: true, Offset: 1, Limit: 5}); got != "older, kept, keeps, cut, sum (summary)" {
+				t.Errorf("a page of it: %s", got)
+			}
 			if n := tr.Prompts(); n != 3 { // kept, build and the one that was taken in
 				t.Errorf("%d prompts", n)
 			}
