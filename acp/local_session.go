@@ -200,6 +200,7 @@ func (s *localSession) Prompt(ctx context.Context, req *schema.PromptRequest) (*
 	}()
 	defer s.endSteering()
 	var result *message.Result
+	var earlier spending // of the results before it, which answer other messages
 	var problem message.AssistantError
 	take := func(msg message.Message) (over bool) {
 		s.show(turn, msg)
@@ -209,6 +210,9 @@ func (s *localSession) Prompt(ctx context.Context, req *schema.PromptRequest) (*
 				problem = msg.Error
 			}
 		case *message.Result:
+			if result != nil {
+				earlier = earlier.plus(usedBy(result))
+			}
 			result = msg
 		}
 		return s.noteSteered(msg)
@@ -230,10 +234,16 @@ func (s *localSession) Prompt(ctx context.Context, req *schema.PromptRequest) (*
 		s.readSteered(turn, take)
 	}
 	s.retitle(turn)
+	var resp *schema.PromptResponse
 	if ctx.Err() != nil && (s.cancelSteering() || result == nil || result.Failed()) {
-		return cancelled(result), nil
+		resp = cancelled(result)
+	} else if resp, err = responseOf(result, problem, runErr); err != nil {
+		return nil, err
 	}
-	return responseOf(result, problem, runErr)
+	if result != nil {
+		resp = earlier.plus(usedBy(result)).response(resp.StopReason)
+	}
+	return resp, nil
 }
 
 // readSteered continues to read after the prompt is answered, until the messages that

@@ -77,8 +77,9 @@ func (p *ownPrompt) runs() bool { return p.state == api.PromptRunning || p.state
 // remoteEnd is how a prompt ended. The zero value is the end of a message that steers
 // nothing: it was refused or taken back.
 type remoteEnd struct {
-	turn *api.Turn
-	err  error
+	turn    *api.Turn
+	err     error
+	earlier []*api.Turn // of the same prompt of the editor, which have used something too
 }
 
 // open returns a session that is not followed yet.
@@ -305,12 +306,12 @@ func (s *remoteSession) Prompt(ctx context.Context, req *schema.PromptRequest) (
 	s.mu.Lock()
 	own.sent = err == nil
 	s.mu.Unlock()
-	if end, ok := s.await(ctx, turn); ok {
+	end, ok := s.await(ctx, turn)
+	if ok {
 		return promptResponse(end)
 	}
-	end := remoteEnd{}
 	if !errors.Is(context.Cause(ctx), rpc.ErrClosed) {
-		end = s.cancel(context.WithoutCancel(ctx), turn)
+		end = s.cancel(context.WithoutCancel(ctx), turn, end)
 	}
 	return cancelledResponse(end), nil
 }

@@ -30,37 +30,38 @@ func promptResponse(end remoteEnd) (*schema.PromptResponse, error) {
 	case t.StopReason == "max_tokens":
 		reason = schema.StopReasonMaxTokens
 	}
-	return withSpent(reason, t), nil
+	return withSpent(reason, end), nil
 }
 
 // withSpent is how a turn ended, with what it has used if that is known: not of an end
 // that was missed and asked for later.
-func withSpent(reason schema.StopReason, t *api.Turn) *schema.PromptResponse {
-	if t.Ended.IsZero() {
+func withSpent(reason schema.StopReason, end remoteEnd) *schema.PromptResponse {
+	var spent spending
+	known := false
+	for _, t := range append(end.earlier[:len(end.earlier):len(end.earlier)], end.turn) {
+		if t != nil && !t.Ended.IsZero() && t.PartOf == "" {
+			known, spent = true, spent.plus(spentIn(t))
+		}
+	}
+	if !known {
 		return &schema.PromptResponse{StopReason: reason}
 	}
-	return spentIn(t).response(reason)
+	return spent.response(reason)
 }
 
 // cancelledResponse is the end of a turn that the editor has cancelled. The zero end is
 // that of one which did not report it.
 func cancelledResponse(end remoteEnd) *schema.PromptResponse {
-	if end.turn == nil {
-		return &schema.PromptResponse{StopReason: schema.StopReasonCancelled}
-	}
-	return withSpent(schema.StopReasonCancelled, end.turn)
+	return withSpent(schema.StopReasonCancelled, end)
 }
 
 // spentIn returns the tokens of a turn on a server, for all its models together.
 func spentIn(t *api.Turn) spending {
-	s := spending{models: make(map[string]message.ModelUsage, len(t.Models))}
+	models := make(map[string]message.ModelUsage, len(t.Models))
 	for name, u := range t.Models {
-		s.models[name] = message.ModelUsage(u)
-		one := ofModel(s.models[name])
-		s.input, s.output, s.thinking = s.input+one.input, s.output+one.output, s.thinking+one.thinking
-		s.read, s.written = s.read+one.read, s.written+one.written
+		models[name] = message.ModelUsage(u)
 	}
-	return s
+	return ofModels(models)
 }
 
 // apiErrorOf returns the class of the API error that ended a turn, empty if something else

@@ -27,9 +27,15 @@ func (t *remoteTurn) runs() bool {
 // was taken in ends with the turn, and one that was taken back says nothing about it.
 func (end remoteEnd) after(next remoteEnd) remoteEnd {
 	if next.err == nil && (next.turn == nil || next.turn.PartOf != "" || next.turn.State == api.PromptCancelled) {
-		return end
+		return end.with(next.turn)
 	}
-	return next
+	return next.with(append(end.earlier, end.turn)...)
+}
+
+// with adds turns that have used something.
+func (end remoteEnd) with(turns ...*api.Turn) remoteEnd {
+	end.earlier = append(slices.Clone(end.earlier), turns...)
+	return end
 }
 
 // Steer gives the editor's turn another message, once that runs. If the turn does not
@@ -137,8 +143,9 @@ func (s *remoteSession) endTurn(t *remoteTurn) {
 
 // cancel stops a turn, and nothing else. The messages that steer it go first: one that is
 // left would begin another turn when this one has ended. What waits is taken back, and
-// only what runs is interrupted. It waits for the end for a while, and returns it.
-func (s *remoteSession) cancel(ctx context.Context, t *remoteTurn) (end remoteEnd) {
+// only what runs is interrupted. It waits for the end for a while, and returns it; end is
+// what has ended so far.
+func (s *remoteSession) cancel(ctx context.Context, t *remoteTurn, end remoteEnd) remoteEnd {
 	ctx, stop := context.WithTimeout(ctx, reaching)
 	defer stop()
 	s.mu.Lock()
@@ -156,6 +163,11 @@ func (s *remoteSession) cancel(ctx context.Context, t *remoteTurn) (end remoteEn
 	}
 	for i, p := range all {
 		if !s.open(p) {
+			select {
+			case e := <-p.ended: // just before the cancel
+				end = end.cancelledWith(e)
+			default:
+			}
 			continue
 		}
 		// A message that the turn took in runs as long as the turn, and may have ended
@@ -163,12 +175,13 @@ func (s *remoteSession) cancel(ctx context.Context, t *remoteTurn) (end remoteEn
 		if err := s.stop(ctx, p, i == 0); err != nil {
 			s.log.Warn("acp: a prompt was not cancelled", "session", s.id, "prompt", p.id, "error", err)
 		}
-		if e := s.awaitEnd(p); e.turn != nil && e.turn.PartOf == "" {
-			end = e
-		}
+		end = end.cancelledWith(s.awaitEnd(p))
 	}
 	return end
 }
+
+// cancelledWith is after in a turn that is cancelled, of which only what it used is told.
+func (end remoteEnd) cancelledWith(next remoteEnd) remoteEnd { return end.with(next.turn) }
 
 func (s *remoteSession) open(p *ownPrompt) bool {
 	s.mu.Lock()

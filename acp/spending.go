@@ -2,6 +2,7 @@ package acp
 
 import (
 	"encoding/json"
+	"maps"
 
 	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/message"
@@ -39,6 +40,33 @@ func (s spending) counts() map[string]int {
 		"inputTokens": s.input, "outputTokens": s.output, "cachedInputTokens": s.read, "cachedWriteTokens": s.written,
 		"reasoningOutputTokens": s.thinking, "totalTokens": s.total(),
 	}
+}
+
+// ofModels is what some models have used.
+func ofModels(models map[string]message.ModelUsage) spending {
+	s := spending{models: models}
+	for _, u := range models {
+		s = s.plus(ofModel(u))
+	}
+	return s
+}
+
+// plus returns what both have used.
+func (s spending) plus(other spending) spending {
+	s.input, s.output, s.thinking = s.input+other.input, s.output+other.output, s.thinking+other.thinking
+	s.read, s.written = s.read+other.read, s.written+other.written
+	models := maps.Clone(s.models)
+	for name, u := range other.models {
+		if models == nil {
+			models = make(map[string]message.ModelUsage)
+		}
+		now := models[name]
+		now.InputTokens, now.OutputTokens, now.ThinkingTokens = now.InputTokens+u.InputTokens, now.OutputTokens+u.OutputTokens, now.ThinkingTokens+u.ThinkingTokens
+		now.CacheReadInputTokens, now.CacheCreationInputTokens = now.CacheReadInputTokens+u.CacheReadInputTokens, now.CacheCreationInputTokens+u.CacheCreationInputTokens
+		models[name] = now
+	}
+	s.models = models
+	return s
 }
 
 // ofModel is what one model has used.

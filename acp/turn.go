@@ -50,11 +50,20 @@ func turnError(kind message.AssistantError, text string) *schema.Error {
 
 // ended returns how a turn ended, with what it has used.
 func ended(reason schema.StopReason, r *message.Result) *schema.PromptResponse {
-	u := r.Usage
+	return usedBy(r).response(reason)
+}
+
+// usedBy returns what a result says that was used since the one before it: by all models, as
+// subagents may have others.
+func usedBy(r *message.Result) spending {
+	if len(r.TurnModelUsage) > 0 {
+		return ofModels(r.TurnModelUsage)
+	}
+	u := r.Usage // all that a CLI says which does not count by models
 	return spending{
 		input: u.InputTokens, output: u.OutputTokens, thinking: u.OutputTokensDetails.ThinkingTokens,
-		read: u.CacheReadInputTokens, written: u.CacheCreationInputTokens, models: r.TurnModelUsage,
-	}.response(reason)
+		read: u.CacheReadInputTokens, written: u.CacheCreationInputTokens,
+	}
 }
 
 // cancelled returns the end of a turn that the editor has cancelled. r is nil if
