@@ -42,11 +42,12 @@ func (e *eraser) configDir(ctx context.Context, key string) string {
 	defer cancel()
 	if e.opts.Session != nil {
 		given, err := e.opts.Session(ctx, key)
-		if err != nil {
+		switch {
+		case given != nil: // also beside an error: a server refuses to continue what it deletes
+			o = given
+		case err != nil:
 			e.opts.Logger.Warn("a conversation that is deleted has no options, so its checkpoints are looked for in the default place",
 				"conversation", key, "error", err)
-		} else if given != nil {
-			o = given
 		}
 	}
 	e.temps.learn(o)

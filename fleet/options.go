@@ -27,7 +27,8 @@ type Options struct {
 	// each time the conversation wakes, with the context of the fleet, and once
 	// before that to see which CLI is installed. The fleet sets Store, Resume,
 	// SessionID and, if they were changed, Model and PermissionMode; it adds
-	// hooks.
+	// hooks. Delete calls it too, to find the files of the conversation: for one that
+	// is not to be continued, return its options beside an error.
 	Session func(ctx context.Context, key string) (*claude.Options, error)
 	// Gate puts tool calls before people. Nil: no person is asked.
 	Gate *approval.Options

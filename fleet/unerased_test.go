@@ -74,12 +74,16 @@ func TestDeleteErasesUnstoredSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()
 		config, journals := t.TempDir(), t.TempDir()
+		var refused atomic.Bool
 		options := func(o *fleet.Options) {
 			o.Journal = journals
 			usual := o.Session
 			o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
 				own, err := usual(ctx, key)
 				own.Env = append(own.Env, "CLAUDE_CONFIG_DIR="+config)
+				if refused.Load() {
+					err = errors.Join(err, fleet.ErrDeleted)
+				}
 				return own, err
 			}
 		}
@@ -105,6 +109,7 @@ func TestDeleteErasesUnstoredSessions(t *testing.T) {
 		if err := errors.Join(os.MkdirAll(checkpoints, 0o700), os.WriteFile(journal, nil, 0o600), db.Append(t.Context(), store.Key{Project: "p", Session: lost}, late)); err != nil {
 			t.Fatal(err)
 		}
+		refused.Store(true) // as a server does with what it deletes: the folders are those of the options nevertheless
 		if err := m.fleet.Delete(t.Context(), "ada"); err != nil {
 			t.Fatal(err)
 		}

@@ -146,8 +146,8 @@ func TestSessionsOfPresets(t *testing.T) {
 	if shared.Cwd != "/ignored" || shared.Model != "ignored" {
 		t.Errorf("the preset is now %+v", shared)
 	}
-	if _, err := sessions(t.Context(), "ada/deleted"); !errors.Is(err, fleet.ErrDeleted) {
-		t.Errorf("a deleted conversation: %v", err)
+	if o, err := sessions(t.Context(), "ada/deleted"); !errors.Is(err, fleet.ErrDeleted) || o == nil || len(o.Env) != 1 {
+		t.Errorf("a deleted conversation, whose files are removed by its options: %+v, %v", o, err)
 	}
 	if _, err := sessions(t.Context(), "ada/gone"); err == nil || !strings.Contains(err.Error(), `"none"`) {
 		t.Errorf("without its preset: %v", err)

@@ -224,6 +224,10 @@ func Sessions(r store.Records, project string, presets []Preset, other func(ctx 
 		if errors.Is(err, store.ErrNotFound) && other != nil {
 			return other(ctx, key)
 		}
+		if errors.Is(err, fleet.ErrDeleted) && p != nil { // they name the folders from which its files are removed
+			o, failed := p.options(ctx, &n, dir)
+			return o, errors.Join(err, failed)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -232,14 +236,16 @@ func Sessions(r store.Records, project string, presets []Preset, other func(ctx 
 }
 
 // begun returns the note of a conversation, its preset and the directory in which it was
-// begun. The error is [store.ErrNotFound] if it was not begun through a server.
+// begun. The error is [store.ErrNotFound] if it was not begun through a server. If it is
+// [fleet.ErrDeleted], the rest is there as well, unless the preset is gone.
 func (b noteStore) begun(ctx context.Context, presets []Preset, key string) (n note, p *Preset, dir string, err error) {
 	n, _, err = b.loadAny(ctx, key)
-	if err == nil && !n.Deleted.IsZero() {
-		err = fmt.Errorf("claude: serve: conversation %q: %w", key, fleet.ErrDeleted)
-	}
 	if err != nil {
 		return n, nil, "", err
+	}
+	if !n.Deleted.IsZero() {
+		err = fmt.Errorf("claude: serve: conversation %q: %w", key, fleet.ErrDeleted)
+		return n, find(presets, n.Preset), n.Dir, err
 	}
 	if p = find(presets, n.Preset); p == nil {
 		return n, nil, "", fmt.Errorf("claude: serve: conversation %q: its preset %q is gone", key, n.Preset)

@@ -184,7 +184,8 @@ const notedPrompt = "00000000-0000-4000-8000-00000000f1ee"
 
 // playFleet runs one prompt in a fleet until it is killed. With HOST_GATED, only calls that
 // fit this rule need a person; with HOST_STALLS, the store hangs at lines with this text;
-// with HOST_OWN, there is a tool that kills the program.
+// with HOST_OWN, there is a tool that kills the program; with HOST_PICTURE, this file comes
+// with the prompt, and files have checkpoints.
 func playFleet() {
 	patience, _ := time.ParseDuration(os.Getenv("HOST_PATIENCE"))
 	o := fleet.Options{
@@ -199,6 +200,7 @@ func playFleet() {
 				CLIPath:    os.Getenv("HOST_CLI"), Cwd: os.Getenv("HOST_DIR"),
 				Env:            append(strings.Split(os.Getenv("HOST_ENV"), "\x1f"), fmt.Sprintf("FLEET_PID=%d", os.Getpid())),
 				PermissionMode: permission.ModeBypassPermissions, AllowBypassPermissions: true,
+				FileCheckpointing: os.Getenv("HOST_PICTURE") != "",
 			}, nil
 		},
 	}
@@ -216,7 +218,16 @@ func playFleet() {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	for range f.RunPrompt(context.Background(), "ada", fleet.Prompt{ID: notedPrompt, Text: os.Getenv("HOST_PROMPT")}) {
+	prompt := fleet.Prompt{ID: notedPrompt, Text: os.Getenv("HOST_PROMPT")}
+	if path := os.Getenv("HOST_PICTURE"); path != "" {
+		picture, err := os.ReadFile(path)
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		prompt.Content, prompt.Text = message.Content{message.Image("image/png", picture), message.Text(prompt.Text)}, ""
+	}
+	for range f.RunPrompt(context.Background(), "ada", prompt) {
 	}
 	select {} // it is killed
 }
