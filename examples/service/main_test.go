@@ -15,6 +15,7 @@ import (
 
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/host"
 	"github.com/claude-agent-go/claude/message"
 )
@@ -44,6 +45,13 @@ func echo() *claudetest.CLI {
 // start serves Ada and Bob on a scripted CLI.
 func start(t *testing.T, cli *claudetest.CLI) (ada, bob browser) {
 	t.Helper()
+	_, ada, bob = startFleet(t, cli)
+	return ada, bob
+}
+
+// startFleet does so, and also returns the fleet.
+func startFleet(t *testing.T, cli *claudetest.CLI) (f *fleet.Fleet, ada, bob browser) {
+	t.Helper()
 	f, err := openFleet(t.Context(), t.TempDir(), cli)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +64,7 @@ func start(t *testing.T, cli *claudetest.CLI) (ada, bob browser) {
 			t.Error(err)
 		}
 	})
-	return browser{t, srv.URL, "a"}, browser{t, srv.URL, "b"}
+	return f, browser{t, srv.URL, "a"}, browser{t, srv.URL, "b"}
 }
 
 // browser sends requests as a user.
@@ -280,6 +288,35 @@ func TestQuestion(t *testing.T) {
 		}
 	}
 	ada.answer("cats", id, "write")
+}
+
+// A Write outside of the user's folder is denied by the guard, so the user is not asked,
+// and the turn continues: a Read afterwards runs.
+func TestOutside(t *testing.T) {
+	cli := claudetest.NewCLI(&claudetest.Script{
+		Model: func(c *claudetest.ModelCall) claudetest.Reply {
+			switch {
+			case len(c.ToolResults) == 0:
+				return claudetest.UseTool("Write", map[string]string{"file_path": "/elsewhere/note.txt", "content": "Mo"})
+			case c.ToolResults[0].IsError:
+				return claudetest.UseTool("Read", map[string]string{"file_path": "note.txt"})
+			}
+			return claudetest.Say("It says: " + c.ToolResults[0].Text)
+		},
+		Tools: map[string]host.RunFunc{
+			"Write": func(context.Context, json.RawMessage) (host.ToolOutput, error) {
+				return host.TextOutput("written"), nil
+			},
+			"Read": func(context.Context, json.RawMessage) (host.ToolOutput, error) {
+				return host.TextOutput("my note"), nil
+			},
+		},
+	})
+	f, ada, _ := startFleet(t, cli)
+	ada.answer("cats", ada.send("cats", "work"), "It says: my note")
+	for q, err := range f.Approvals().List(t.Context(), approval.Filter{}) {
+		t.Errorf("the user was asked about %s: %s %s, %v", q.Input, q.State, q.Outcome, err)
+	}
 }
 
 // A turn that runs when the service shuts down may finish.

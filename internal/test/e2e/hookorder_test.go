@@ -16,12 +16,14 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/permission/policy"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // TestRealGuardSeesTheRewrittenInput has a hook that makes another command of a
@@ -101,6 +103,38 @@ func TestRealGuardBeforeGate(t *testing.T) {
 	}
 	if content(log) != "ran\n" {
 		t.Errorf("the second call did not run: %+v", a.lastResult(t))
+	}
+}
+
+// TestRealFleetGuardBeforeGate has a guard and the gate of a fleet on one call: the guard
+// denies a Write outside of the folder, so nobody is asked, and the turn continues.
+func TestRealFleetGuardBeforeGate(t *testing.T) {
+	t.Parallel()
+	realcli.Needs(t, "2.1.325", "sessions in a store")
+	outside := filepath.Join(t.TempDir(), "outside.txt")
+	r := realCLI(t)
+	inside := filepath.Join(r.dir, "inside.txt")
+	if err := os.WriteFile(inside, []byte("the inside"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.model.Add(write(outside, "x"), claudetest.UseTool("Read", map[string]string{"file_path": inside}), claudetest.Say("done"))
+	r.opts.AllowedTools = []string{"Read"}
+	r.opts.Hooks = []hook.Hook{hook.Guard("", policy.Confine(r.dir))}
+	f := r.fleet(t, store.Files(t.TempDir()), fleet.Options{Gate: &approval.Options{Patience: 100 * time.Millisecond, Needs: approval.NeedsRules("Write", "Edit")}})
+	defer closeFleet(t, f)
+	text, err := lastText(f.Run(t.Context(), "ada", "work"))
+	if err != nil || text != "done" {
+		t.Errorf("%q, %v", text, err)
+	}
+	for q, err := range f.Approvals().List(t.Context(), approval.Filter{}) {
+		t.Errorf("a person was asked about %s: %s %s, %v", q.Input, q.State, q.Outcome, err)
+	}
+	calls := r.calls()
+	if len(calls) != 3 || len(calls[2].ToolResults) == 0 {
+		t.Fatalf("the model was asked %d times", len(calls))
+	}
+	if res := calls[2].ToolResults[0]; res.IsError || !strings.Contains(res.Text, "the inside") || content(outside) != "" {
+		t.Errorf("the model read %+v; outside there is %q", res, content(outside))
 	}
 }
 
