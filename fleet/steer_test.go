@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -368,6 +369,64 @@ func TestSteerCancelled(t *testing.T) {
 			t.Errorf("part of %q", o.PartOf)
 		}
 		sameStrings(t, "the history", promptsOf(t, f), "tool", "and lint")
+	})
+}
+
+// A prompt may be in the queue twice, if it was sent again while it ended. The second is
+// not given to the CLI that runs, whether the first was cancelled or has run.
+func TestSteerTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli, tool, answers := newSteerable(), make(chan struct{}), make(chan struct{})
+		close(answers)
+		cli.set(nil, answers)
+		db := store.Memory()
+		f := open(t, db, cli, cli.allow)
+		defer closeFleet(t, f)
+		ran := send(t, f, "ada", "hello")
+		<-time.After(time.Second)
+		before := outcome(t, f, "ada", ran)
+		answers = make(chan struct{})
+		cli.set(tool, answers)
+		first := send(t, f, "ada", "tool")
+		synctest.Wait()
+		gone := send(t, f, "ada", "and vet")
+		var queued []store.Record
+		for r, err := range db.Scan(t.Context(), store.Folder{Project: "p", Kind: "prompt"}, "") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(r.Value, []byte(gone)) {
+				queued = append(queued, r)
+			}
+		}
+		if err := f.Cancel(t.Context(), "ada", gone); err != nil || len(queued) != 1 {
+			t.Fatalf("%d of it are queued, %v", len(queued), err)
+		}
+		for i, id := range []string{gone, ran} {
+			k := queued[0].Key
+			k.Name += fmt.Sprint(i)
+			value := bytes.ReplaceAll(queued[0].Value, []byte(gone), []byte(id))
+			value = bytes.Replace(value, []byte(`"id":`), []byte(`"steer":true,"id":`), 1)
+			if _, err := db.Change(t.Context(), store.Fence{}, store.RecordChange{Key: k, Value: value}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		more := steer(t, f, "and lint")
+		close(tool)
+		synctest.Wait()
+		close(answers)
+		<-time.After(time.Second)
+		answered(t, f, first, "heard hello, tool, and lint")
+		if o := answered(t, f, more, "heard hello, tool, and lint"); o.PartOf != first {
+			t.Errorf("part of %q", o.PartOf)
+		}
+		if o := outcome(t, f, "ada", gone); o.Status != fleet.PromptCancelled {
+			t.Errorf("the cancelled one: %+v", o)
+		}
+		if o := outcome(t, f, "ada", ran); o.Status != before.Status || o.PartOf != "" {
+			t.Errorf("the one that has run: %+v", o)
+		}
+		sameStrings(t, "the history", promptsOf(t, f), "hello", "tool", "and lint")
 	})
 }
 
