@@ -127,7 +127,7 @@ func (s *saga) check() {
 	s.t.Helper()
 	l := openLog(s.t, s.db)
 	if s.chance.IntN(2) == 0 {
-		defer func() { s.log = l }() // which goes on, now and then
+		defer func() { s.log = l }() // which continues from there, now and then
 	}
 	var open []api.Prompt
 	for _, id := range s.open {
