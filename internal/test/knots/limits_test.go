@@ -37,7 +37,7 @@ var ceilings = map[string]int{
 	"history":                  47,
 	"hook":                     164,
 	"host":                     55,
-	"message":                  318,
+	"message":                  319,
 	"otelclaude":               11,
 	"permission":               71,
 	"permission/policy":        19,
