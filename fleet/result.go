@@ -143,7 +143,7 @@ func (w *worker) ticket(r *message.Result) Ticket {
 // tookIn reports whether a result also answers prompts that the turn of another has
 // taken in.
 func (w *worker) tookIn(r *message.Result, but string) bool {
-	return slices.ContainsFunc(r.Prompts, func(id string) bool { return id != but && w.given(id) })
+	return w.steered != nil && len(w.steered.answered(r, but)) > 0
 }
 
 // answered records that a result answers a prompt, and only this one.

@@ -3,12 +3,11 @@ package fleet
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/fleet/internal/intake"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -17,28 +16,14 @@ import (
 // the turn when it has the results of tools, and then names it in its result, or begins
 // another turn with it when the first has ended. A prompt is recorded as sent before
 // the CLI can see it, so after a crash the transcript shows how far it got: taken in,
-// begun, or never seen.
+// begun, or never seen. Package intake decides; here is what acts.
 type steered struct {
-	busy  token              // for giving prompts and taking them back
-	mu    sync.Mutex         // guards what follows
-	shut  bool               // nothing more may be given
-	given map[string]*queued // by id, without an outcome
-	taken []string           // of them, those that a turn answers
-	used  map[string]bool    // ids that this CLI must not be given again
+	busy token      // for giving prompts and taking them back
+	mu   sync.Mutex // guards what follows
+	in   intake.State[*queued]
 }
 
-func newSteered() *steered {
-	return &steered{busy: newToken(), given: make(map[string]*queued), used: make(map[string]bool)}
-}
-
-// isFull reports whether the CLI gets no prompt now. It has at most one that it has not
-// begun: it would put several into one turn, and the transcript could not show how far
-// each got.
-func (s *steered) isFull() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.shut || len(s.given) > len(s.taken)
-}
+func newSteered() *steered { return &steered{busy: newToken()} }
 
 // given reports whether the CLI that runs has been given a prompt; any, if the id
 // is empty.
@@ -49,7 +34,7 @@ func (w *worker) given(id string) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.given[id] != nil || id == "" && len(s.given) > 0
+	return s.in.Has(id) || id == "" && s.in.HasAny()
 }
 
 // forget removes a prompt that has its outcome.
@@ -59,8 +44,36 @@ func (s *steered) forget(id string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.given, id)
-	s.taken = slices.DeleteFunc(s.taken, func(other string) bool { return other == id })
+	s.in.Forget(id)
+}
+
+// mayTake reports whether the CLI may get another prompt.
+func (s *steered) mayTake() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.in.HasRoom()
+}
+
+// prompt returns what the CLI was given under an id, nil if that has an outcome.
+func (s *steered) prompt(id string) *queued {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, _ := s.in.Prompt(id)
+	return p
+}
+
+// answered returns the prompts that a result answers, except one.
+func (s *steered) answered(r *message.Result, but string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.in.Answered(r, but)
+}
+
+// had reports whether the CLI must not be given an id again.
+func (s *steered) had(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.in.Used(id)
 }
 
 // giveBound is how long a CLI may take to read a prompt.
@@ -73,7 +86,7 @@ func (w *worker) steering() (began, stop func()) {
 	begun, done := make(chan struct{}), make(chan struct{})
 	session, s := w.session, w.steered
 	s.mu.Lock()
-	s.shut = false
+	s.in.Open()
 	s.mu.Unlock()
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -111,10 +124,10 @@ func (w *worker) give(session *claude.Session, s *steered) error {
 		if err != nil {
 			return err
 		}
-		if s.isFull() || w.over() || w.turnInterrupted() {
+		if !s.mayTake() || w.over() || w.turnInterrupted() {
 			return nil
 		}
-		if !p.Steer || p.Sent || s.used[p.ID] {
+		if !p.Steer || p.Sent || s.had(p.ID) {
 			continue
 		}
 		// It may be in the queue twice, and the other one was cancelled, or has run.
@@ -131,13 +144,14 @@ func (w *worker) give(session *claude.Session, s *steered) error {
 		if err != nil {
 			return err
 		}
-		s.used[p.ID] = true
+		s.mu.Lock()
+		s.in.Use(p.ID)
+		s.in.Give(p.ID, p) // before the CLI can name it
+		s.mu.Unlock()
 		if _, err := session.SendMessage(ctx, &message.User{Header: message.Header{UUID: p.ID}, Content: p.Content}); err != nil {
+			s.forget(p.ID)
 			return err // the transcript will show whether the CLI has it
 		}
-		s.mu.Lock()
-		s.given[p.ID] = p
-		s.mu.Unlock()
 	}
 	return nil
 }
@@ -146,27 +160,31 @@ func (w *worker) give(session *claude.Session, s *steered) error {
 // deferred. They steer the turn when it continues.
 func (w *worker) takeBack(ctx context.Context, session *claude.Session, s *steered) {
 	s.mu.Lock()
-	s.shut = true
+	s.in.Shut()
 	s.mu.Unlock()
 	if s.busy.take(ctx) != nil {
 		return
 	}
 	defer s.busy.give()
 	s.mu.Lock()
-	given := maps.Clone(s.given)
+	given := s.in.Given()
 	s.mu.Unlock()
-	for _, p := range given {
-		w.takeBackOne(ctx, session, s, p, w.lease.Fence)
+	for _, id := range given {
+		w.takeBackOne(ctx, session, s, id, w.lease.Fence)
 	}
 }
 
 // takeBackOne withdraws a prompt that the CLI has not begun, and reports whether that is
 // recorded. The caller has the token.
-func (w *worker) takeBackOne(ctx context.Context, session *claude.Session, s *steered, p *queued, fence store.Fence) bool {
-	if back, err := session.CancelPrompt(ctx, p.ID); err != nil || !back {
+func (w *worker) takeBackOne(ctx context.Context, session *claude.Session, s *steered, id string, fence store.Fence) bool {
+	p := s.prompt(id)
+	if p == nil {
+		return false
+	}
+	if back, err := session.CancelPrompt(ctx, id); err != nil || !back {
 		return false // the turn has it
 	}
-	s.forget(p.ID)
+	s.forget(id)
 	p.Sent, p.Begun = false, p.Begun-1
 	if err := w.records.update(ctx, p, fence); err != nil {
 		w.opts.Logger.Warn("a prompt that was taken back counts as sent", "conversation", w.c.key, "prompt", p.ID, "error", err)
@@ -183,10 +201,7 @@ func (w *worker) withdrawal(session *claude.Session, s *steered) withdrawal {
 			return false
 		}
 		defer s.busy.give()
-		s.mu.Lock()
-		p := s.given[id]
-		s.mu.Unlock()
-		return p != nil && w.takeBackOne(ctx, session, s, p, fence)
+		return w.takeBackOne(ctx, session, s, id, fence)
 	}
 }
 
@@ -206,11 +221,10 @@ func (r *roster) withdraw(ctx context.Context, key, id string) bool {
 func (w *worker) passOn(m message.Message, but string) {
 	s := w.steered
 	s.mu.Lock()
-	if l, ok := m.(*message.CommandLifecycle); ok && l.State == message.CommandStarted && s.given[l.CommandUUID] != nil {
-		s.taken = append(s.taken, l.CommandUUID)
+	if s.in.On(m) {
 		w.c.signalMore() // there is room for the next
 	}
-	taken := slices.Clone(s.taken)
+	taken := s.in.Taken()
 	s.mu.Unlock()
 	for _, id := range taken {
 		if id != but {
@@ -222,10 +236,9 @@ func (w *worker) passOn(m message.Message, but string) {
 // others counts a result that does not answer the prompt of the step, and ends the
 // prompts that it answers.
 func (w *worker) others(ctx context.Context, r *message.Result, but string) error {
-	of := "" // the prompt of its turn
-	if i := slices.IndexFunc(r.Prompts, w.given); i >= 0 {
-		of = r.Prompts[i]
-	}
+	w.steered.mu.Lock()
+	of := w.steered.in.Turn(r)
+	w.steered.mu.Unlock()
 	if err := w.count(ctx, r, of); err != nil {
 		return err
 	}
@@ -235,12 +248,10 @@ func (w *worker) others(ctx context.Context, r *message.Result, but string) erro
 // endOthers ends the prompts that a result answers besides the one of the step.
 // The turn is that of one prompt, which bears its cost; it took the others in.
 func (w *worker) endOthers(ctx context.Context, r *message.Result, but, of string) error {
-	for _, id := range r.Prompts {
-		w.steered.mu.Lock()
-		p := w.steered.given[id]
-		w.steered.mu.Unlock()
-		if p == nil || id == but {
-			continue
+	for _, id := range w.steered.answered(r, but) {
+		p := w.steered.prompt(id)
+		if p == nil {
+			continue // it was taken back, or ended, meanwhile
 		}
 		o := w.ticket(r)
 		if id != of {

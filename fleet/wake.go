@@ -200,7 +200,7 @@ func (w *waking) do(s step, p *queued) (err error) {
 	if s == rewind {
 		return w.rewindFiles(ctx, p)
 	}
-	if s == finish || s == resume || w.session == nil || s == send && w.steered.used[p.ID] {
+	if s == finish || s == resume || w.session == nil || s == send && w.steered.had(p.ID) {
 		w.starts = p.Starts
 		if err := w.connect(ctx, s); err != nil {
 			return w.failed(p, err)
