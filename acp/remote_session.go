@@ -197,6 +197,10 @@ func (s *remoteSession) said(line []byte, replayed bool) []schema.SessionUpdate 
 		return []schema.SessionUpdate{textUpdate(m.UUID, api.BlockText, m.Content)}
 	case *message.CompactBoundary:
 		return s.compaction.stored(s.machine, m)
+	case *message.Informational:
+		if replayed {
+			return s.machine.Replay(m.UUID, m)
+		}
 	case *message.Assistant:
 		// Texts are shown by their own machine, which knows what was live.
 		s.machine.Add(&message.StreamEvent{EventType: message.EventMessageStart, MessageID: m.ID, Model: m.Model})

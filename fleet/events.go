@@ -20,8 +20,9 @@ type ConversationEvent struct {
 	// none.
 	Cursor Cursor
 	// Message of a stored event is a [*message.User], a [*message.Assistant], a
-	// [*message.LocalCommandOutput] with what a slash command has printed for people, or
-	// the [*message.CompactBoundary] of a compaction. IsSynthetic marks lines of a user
+	// [*message.LocalCommandOutput] with what a slash command has printed for people, the
+	// [*message.CompactBoundary] of a compaction, or a [*message.Informational] that says
+	// why a hook has ended a turn or blocked its prompt. IsSynthetic marks lines of a user
 	// that the CLI wrote and no person did, such as "[Request interrupted by user]". A live
 	// message is a [*message.StreamEvent], which begins a content block or adds to it, the
 	// [*message.Result] that ends a turn, or a [*message.Status]: with the Status

@@ -7,8 +7,9 @@ import (
 )
 
 // Told returns the line of what the CLI tells people and not the model, as the CLI writes it
-// on its stream: the output of a slash command that ran without the model, and the boundary
-// of a compaction. It is nil for any other line.
+// on its stream: the output of a slash command that ran without the model, the boundary of a
+// compaction, and why a hook has ended a turn or blocked a prompt. It is nil for any other
+// line.
 func Told(line []byte) []byte {
 	if jsonx.Text(jsonx.Member(line, "type")) != "system" || string(jsonx.Member(line, "isMeta")) == "true" {
 		return nil
@@ -25,6 +26,12 @@ func Told(line []byte) []byte {
 	case "compact_boundary":
 		out = append(out, `,"subtype":"compact_boundary","compact_metadata":{`...)
 		out = append(appendMembers(out, jsonx.Member(line, "compactMetadata"), metadataNames[:]), '}')
+	case "informational":
+		if string(jsonx.Member(line, "preventContinuation")) != "true" {
+			return nil // a status line
+		}
+		out = append(out, `,"subtype":"informational","prevent_continuation":true`...)
+		out = appendMembers(out, line, noticeNames[:])
 	default:
 		return nil
 	}
@@ -34,14 +41,15 @@ func Told(line []byte) []byte {
 // renamed is a member of a line, and its name in a message of the stream.
 type renamed struct{ entry, message string }
 
-// metadataNames and toldNames are the members that a message of the stream has too.
+// metadataNames, noticeNames and toldNames are the members that a message of the stream has too.
 // forkedFrom, which it does not have, marks the lines of a copy.
 var (
 	metadataNames = [...]renamed{
 		{"trigger", "trigger"}, {"preTokens", "pre_tokens"}, {"postTokens", "post_tokens"},
 		{"durationMs", "duration_ms"}, {"cumulativeDroppedTokens", "cumulative_dropped_tokens"},
 	}
-	toldNames = [...]renamed{{"uuid", "uuid"}, {"sessionId", "session_id"}, {"timestamp", "timestamp"}, {"forkedFrom", "forkedFrom"}}
+	noticeNames = [...]renamed{{"content", "content"}, {"level", "level"}}
+	toldNames   = [...]renamed{{"uuid", "uuid"}, {"sessionId", "session_id"}, {"timestamp", "timestamp"}, {"forkedFrom", "forkedFrom"}}
 )
 
 // appendMembers appends the members that an object has.

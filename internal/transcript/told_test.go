@@ -19,6 +19,8 @@ func TestTold(t *testing.T) {
 		`{"type":"system","subtype":"compact_boundary",` + rest:                                                                                      `{"type":"system","subtype":"compact_boundary","compact_metadata":{}` + kept,
 		`{"type":"system","subtype":"compact_boundary","isMeta":true,` + rest:                                                                        "",
 		`{"type":"system","subtype":"local_command","content":"<command-name>/cost</command-name>\n<command-message>cost</command-message>",` + rest: "",
+		`{"type":"system","subtype":"informational","content":"blocked","preventContinuation":true,` + rest:                                          `{"type":"system","subtype":"informational","prevent_continuation":true,"content":"blocked","level":"info"` + kept,
+		`{"type":"system","subtype":"informational","content":"a hint",` + rest:                                                                      "",
 		`{"type":"system","subtype":"turn_duration",` + rest:                                                                                         "",
 		`{"type":"user","subtype":"local_command","content":"<local-command-stdout>",` + rest:                                                        "",
 		`{`: "",

@@ -165,6 +165,10 @@ func (t *timeline) message(e *api.Event, key string) {
 		}
 	case *message.LocalCommandOutput:
 		t.block(e, &message.TextBlock{Text: m.Content}, key, "")
+	case *message.Informational:
+		it := &item{Key: key, Kind: "notice", At: e.At}
+		it.Text, it.Rest = show.Text(m.Content, maxText)
+		t.add(it)
 	case *message.CompactBoundary:
 		t.add(&item{Key: key, Kind: "notice", At: e.At, Text: compacted(&m.Metadata)})
 	case *message.Assistant:

@@ -356,29 +356,3 @@ func (m *Machine) compacted(msg *message.CompactBoundary) (out []schema.SessionU
 	}
 	return out
 }
-
-// notice shows what the CLI wants a person to know, if the editor has a place
-// for it.
-func (m *Machine) notice(msg message.Message) []schema.SessionUpdate {
-	if !m.Notices {
-		return nil
-	}
-	n := &schema.Notice{Severity: schema.NoticeSeverityInfo}
-	switch msg := msg.(type) {
-	case *message.Informational:
-		n.Title = msg.Content
-		if msg.Level == message.LevelWarning {
-			n.Severity = schema.NoticeSeverityWarning
-		}
-	case *message.Notification:
-		n.Title = msg.Text
-	case *message.ModelFallback:
-		n.Severity, n.Title = schema.NoticeSeverityWarning, msg.Content
-	case *message.APIRetry:
-		n.Severity, n.Title = schema.NoticeSeverityWarning, "The API call failed and is tried again."
-	}
-	if n.Title == "" {
-		return nil
-	}
-	return []schema.SessionUpdate{{Notice: n}}
-}

@@ -136,8 +136,9 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayTold shows what a slash command has printed, and a compaction, of which only
-// the end is stored.
+// TestReplayTold shows what a slash command has printed, a compaction, of which only the
+// end is stored, and why a hook has blocked a prompt: as text, because a notice is about
+// now.
 func TestReplayTold(t *testing.T) {
 	for _, c := range []struct {
 		line string
@@ -145,13 +146,14 @@ func TestReplayTold(t *testing.T) {
 	}{
 		{`{"type":"system","subtype":"local_command_output","content":"7k tokens","uuid":"1"}`, []string{"agent_message_chunk"}},
 		{`{"type":"system","subtype":"compact_boundary","compact_metadata":{"trigger":"auto"},"uuid":"2"}`, []string{"tool_call in_progress", "tool_call_update completed", "tool_call_update"}},
+		{`{"type":"system","subtype":"informational","content":"blocked by hook","level":"warning","uuid":"3"}`, []string{"agent_message_chunk"}},
 	} {
 		msg, err := message.Decode([]byte(c.line))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, up := range new(Machine).Replay("id", msg) {
+		for _, up := range (&Machine{Notices: true}).Replay("id", msg) {
 			data, err := json.Marshal(up)
 			if err != nil {
 				t.Fatal(err)

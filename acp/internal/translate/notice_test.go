@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -24,22 +25,41 @@ func brief(updates []string) (out []string) {
 }
 
 // TestNotices shows what the CLI wants people to know to editors that have a place
-// for it, and to no others.
+// for it. The others read what may end a turn as text, and nothing of the rest.
 func TestNotices(t *testing.T) {
-	lines := []string{
-		`{"type":"system","subtype":"informational","content":"a hint","level":"info"}`,
-		`{"type":"system","subtype":"informational","content":"a warning","level":"warning"}`,
-		`{"type":"system","subtype":"notification","text":"done"}`,
-		`{"type":"system","subtype":"api_retry","attempt":1,"max_retries":3,"error_status":529,"error":"overloaded"}`,
-	}
-	got := said(t, &Machine{Notices: true}, lines...)
-	for i, want := range []string{`"title":"a hint"`, `"severity":"warning"`, `"title":"done"`, "tried again"} {
-		if i >= len(got) || !strings.Contains(got[i], `"sessionUpdate":"notice"`) || !strings.Contains(got[i], want) {
-			t.Errorf("notice %d of %q, want %s in it", i, got, want)
+	for _, test := range []struct {
+		line   string
+		notice []string // in the notice
+		text   string   // as a text; "": not shown
+	}{
+		{`{"type":"system","subtype":"informational","content":"a hint","level":"info"}`, []string{`"title":"a hint"`, `"severity":"info"`}, "a hint"},
+		{`{"type":"system","subtype":"informational","content":"a note","level":"notice"}`, []string{`"title":"a note"`, `"severity":"info"`}, "**Notice:** a note"},
+		{`{"type":"system","subtype":"informational","content":"blocked by hook","level":"warning","prevent_continuation":true,"uuid":"u1"}`,
+			[]string{`"title":"blocked by hook"`, `"severity":"warning"`}, "**Warning:** blocked by hook"},
+		{`{"type":"system","subtype":"informational","content":"","level":"warning"}`, nil, ""},
+		{`{"type":"system","subtype":"notification","text":"done"}`, []string{`"title":"done"`}, ""},
+		{`{"type":"system","subtype":"model_refusal_fallback","original_model":"a","fallback_model":"b","content":"b answers"}`, []string{`"title":"b answers"`, `"severity":"warning"`}, "**Model fallback:** b answers"},
+		{`{"type":"system","subtype":"api_retry","attempt":1,"max_retries":3,"error_status":529,"error":"overloaded"}`, []string{"tried again", `"severity":"warning"`}, ""},
+	} {
+		got := strings.Join(said(t, &Machine{Notices: true}, test.line), "\n")
+		for _, want := range test.notice {
+			if !strings.Contains(got, `"sessionUpdate":"notice"`) || !strings.Contains(got, want) {
+				t.Errorf("%s: shown %s, want a notice with %s", test.line, got, want)
+			}
 		}
-	}
-	if got := said(t, new(Machine), lines...); got != nil {
-		t.Errorf("%q for an editor without notices", got)
+		if test.notice == nil && got != "" {
+			t.Errorf("%s: shown %s, want nothing", test.line, got)
+		}
+		text := ""
+		for _, up := range said(t, new(Machine), test.line) {
+			if !strings.Contains(up, `"sessionUpdate":"agent_message_chunk"`) || strings.Contains(test.line, "u1") && !strings.Contains(up, `"messageId":"u1"`) {
+				t.Errorf("%s: shown %s to an editor without notices", test.line, up)
+			}
+			text += jsonx.Text(jsonx.Member(jsonx.Member([]byte(up), "content"), "text"))
+		}
+		if text != test.text {
+			t.Errorf("%s: said %q to an editor without notices, want %q", test.line, text, test.text)
+		}
 	}
 }
 

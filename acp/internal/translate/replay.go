@@ -17,6 +17,8 @@ func (m *Machine) Replay(id string, msg message.Message) (out []schema.SessionUp
 		return m.replayUser(id, msg)
 	case *message.LocalCommandOutput:
 		return m.chunk(msg.Content, false, msg.UUID)
+	case *message.Informational:
+		return spoken(msg) // a notice would be about now
 	case *message.CompactBoundary:
 		out = m.Add(&message.Status{Header: msg.Header, Status: "compacting"})
 		out = append(out, m.Add(&message.Status{Header: msg.Header, CompactResult: "success"})...)
