@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude/acp/internal/translate"
-	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
@@ -260,28 +259,4 @@ func optionsOf(q *permission.Question, labels ...string) (options []int) {
 		options = append(options, slices.IndexFunc(q.Options, func(o permission.Option) bool { return o.Label == label }))
 	}
 	return options
-}
-
-// elicit puts the question of an MCP server before the person.
-func (a asker) elicit(ctx context.Context, e *control.Elicitation) (control.ElicitationAnswer, error) {
-	req := &schema.CreateElicitationRequest{Mode: "form", SessionID: a.session, Message: e.Message}
-	if e.Mode == control.ElicitationURL {
-		if a.editor.Capabilities().Elicitation.URL == nil {
-			return control.Decline(), nil
-		}
-		req.Mode, req.URL, req.ElicitationID = "url", &e.URL, schema.ElicitationID(e.ElicitationID)
-	} else if err := jsonx.Unmarshal(e.RequestedSchema, &req.RequestedSchema); err != nil {
-		return control.Decline(), err
-	}
-	resp, err := a.editor.Elicit(ctx, req)
-	if err != nil {
-		return control.Decline(), err
-	}
-	switch resp.Action {
-	case "accept":
-		return control.Accept(resp.Content), nil
-	case "cancel":
-		return control.Cancel(), nil
-	}
-	return control.Decline(), nil
 }

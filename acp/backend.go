@@ -137,6 +137,15 @@ func (e *editor) Elicit(ctx context.Context, req *schema.CreateElicitationReques
 	return &resp, err
 }
 
+// Elicited says that what a person did at an address is done. Editors that visit none
+// are not told.
+func (e *editor) Elicited(ctx context.Context, id schema.ElicitationID) error {
+	if !visits(e) || id == "" {
+		return nil
+	}
+	return e.conn.Notify(ctx, schema.MethodClientElicitationComplete, schema.CompleteElicitationNotification{ElicitationID: id})
+}
+
 // errorf returns an error with a code of the protocol.
 func errorf(code schema.ErrorCode, form string, args ...any) *schema.Error {
 	return &schema.Error{Code: code, Message: fmt.Sprintf(form, args...)}

@@ -299,7 +299,7 @@ func (l *Local) connect(ctx context.Context, e *editor, o opening) (agentSession
 	}
 	s.asker = asker{editor: e, session: s.id, shown: s.machine.Shown, first: opts.CanUseTool, bypass: opts.AllowBypassPermissions, kept: o.kept}
 	opts.CanUseTool = s.ask
-	if elicits(e) && opts.OnElicitation == nil {
+	if opts.OnElicitation == nil {
 		opts.OnElicitation = s.asker.elicit
 	}
 	if s.cli, err = claude.Connect(ctx, &opts); err != nil {
@@ -307,10 +307,6 @@ func (l *Local) connect(ctx context.Context, e *editor, o opening) (agentSession
 	}
 	s.choices = newChoices(s.cli.Info(), &opts, e)
 	return s, nil
-}
-
-func elicits(e *editor) bool {
-	return e.Capabilities().Elicitation != nil && e.Capabilities().Elicitation.Form != nil
 }
 
 // mcpServers adds the editor's servers to the agent's own, which win.

@@ -154,6 +154,10 @@ func (s *localSession) show(ctx context.Context, msg message.Message) {
 		mode = msg.PermissionMode
 	case *message.Result:
 		settled = true
+	case *message.ElicitationComplete:
+		if err := s.editor.Elicited(context.WithoutCancel(ctx), schema.ElicitationID(msg.ElicitationID)); err != nil {
+			s.log.Debug("acp: the end of an elicitation was not written", "session", s.id, "error", err)
+		}
 	}
 	s.mu.Lock()
 	if settled {

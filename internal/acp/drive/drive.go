@@ -41,8 +41,12 @@ type Setup struct {
 	// "" cancels. It may be called several times at once. Its context ends when
 	// the agent withdraws the question.
 	Permission func(context.Context, *schema.RequestPermissionRequest) schema.PermissionOptionID
-	// Elicitation answers a form.
+	// Elicitation answers a form, or says whether an address was visited; nil is an
+	// error.
 	Elicitation func(context.Context, *schema.CreateElicitationRequest) *schema.CreateElicitationResponse
+	// OnElicited, if set, sees each elicitation that is done as it arrives. It must
+	// return at once.
+	OnElicited func(schema.ElicitationID)
 	// OnUpdate, if set, sees each update as it arrives. It must return at once.
 	OnUpdate func(schema.SessionID, schema.SessionUpdate)
 }
@@ -156,6 +160,13 @@ type receiver Driver
 
 // Notify keeps an update.
 func (r *receiver) Notify(method string, params json.RawMessage) {
+	if method == schema.MethodClientElicitationComplete && r.setup.OnElicited != nil {
+		var done schema.CompleteElicitationNotification
+		if jsonx.Unmarshal(params, &done) == nil {
+			r.setup.OnElicited(done.ElicitationID)
+		}
+		return
+	}
 	var n schema.SessionNotification
 	if method != schema.MethodClientSessionUpdate || jsonx.Unmarshal(params, &n) != nil {
 		return
@@ -193,7 +204,10 @@ func (r *receiver) Request(method string, params json.RawMessage) rpc.Work {
 			if r.setup.Elicitation == nil {
 				return schema.CreateElicitationResponse{Action: "cancel"}, nil, nil
 			}
-			return r.setup.Elicitation(ctx, &req), nil, nil
+			if resp := r.setup.Elicitation(ctx, &req); resp != nil {
+				return resp, nil, nil
+			}
+			return nil, nil, errors.New("this editor cannot show that")
 		}
 		return nil, nil, errors.New("this editor has no method " + method)
 	}
