@@ -2,11 +2,13 @@ package translate
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/claude-agent-go/claude/internal/acp/schema"
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -79,6 +81,63 @@ func TestPlan(t *testing.T) {
 		`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"ok"}]}}`)
 	if len(got) != 1 || !strings.Contains(got[0], `"sessionUpdate":"plan"`) || !strings.Contains(got[0], "Doing A") {
 		t.Errorf("%q, want a plan", got)
+	}
+}
+
+// TestPlanOfTasks shows the tasks as a plan when one is made, and whenever one changes. A
+// call that failed changes nothing, and none of them is shown as a call.
+func TestPlanOfTasks(t *testing.T) {
+	m := new(Machine)
+	for i, step := range []struct {
+		tool, input, output string
+		failed              bool
+		want                string // the entries of the plan, "": none is shown
+	}{
+		{"TaskCreate", `{"subject":"Build","activeForm":"Building"}`, `{"task":{"id":"1","subject":"Build"}}`, false, `[{"content":"Build","priority":"medium","status":"pending"}]`},
+		{"TaskCreate", `{"subject":"Lost"}`, `{}`, true, ""},
+		{"TaskUpdate", `{"taskId":"1","status":"in_progress"}`, `{}`, false, `[{"content":"Building","priority":"medium","status":"in_progress"}]`},
+		{"TaskUpdate", `{"taskId":"1","status":"completed"}`, `{}`, false, `[{"content":"Build","priority":"medium","status":"completed"}]`},
+		{"TaskUpdate", `{"taskId":"1","status":"deleted"}`, `{}`, false, `[]`},
+	} {
+		got := said(t, m,
+			fmt.Sprintf(`{"type":"assistant","message":{"id":"m","model":"x","content":[{"type":"tool_use","id":"t%d","name":%q,"input":%s}]}}`, i, step.tool, step.input),
+			fmt.Sprintf(`{"type":"user","tool_use_result":%s,"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"ok","is_error":%t}]}}`, step.output, i, step.failed))
+		plan := ""
+		for _, up := range got {
+			if !strings.Contains(up, `"sessionUpdate":"plan"`) {
+				t.Errorf("%s %s: shown %s", step.tool, step.input, up)
+			}
+			plan += string(jsonx.Member([]byte(up), "entries"))
+		}
+		if plan != step.want {
+			t.Errorf("%s %s: the plan is %s, want %s", step.tool, step.input, plan, step.want)
+		}
+	}
+}
+
+// TestThoughts shows what the model thinks as thoughts: as it is written, and whole if it
+// was not streamed, never twice, and that of a subagent not at all.
+func TestThoughts(t *testing.T) {
+	const (
+		begins   = `{"type":"stream_event","event":{"type":"message_start","message":{"id":"m1","model":"x"}}}`
+		piece    = `{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}}`
+		thought  = `{"type":"assistant","message":{"id":"m1","model":"x","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"hi"}]}}`
+		subagent = `{"type":"assistant","parent_tool_use_id":"t","message":{"id":"m2","model":"x","content":[{"type":"thinking","thinking":"hm","signature":"s"}]}}`
+	)
+	for name, c := range map[string]struct{ lines, want []string }{
+		"streamed":      {[]string{begins, piece, piece, thought}, []string{"agent_thought_chunk", "agent_thought_chunk"}},
+		"whole":         {[]string{thought}, []string{"agent_thought_chunk", "agent_message_chunk"}},
+		"of a subagent": {[]string{subagent}, nil},
+	} {
+		got := said(t, new(Machine), c.lines...)
+		if !slices.Equal(brief(got), c.want) {
+			t.Errorf("%s: shown %q, want %q", name, got, c.want)
+		}
+		for _, up := range got {
+			if strings.Contains(up, "thought") && (!strings.Contains(up, `"text":"hm"`) || !strings.Contains(up, `"messageId":"m1"`)) {
+				t.Errorf("%s: shown %s", name, up)
+			}
+		}
 	}
 }
 
