@@ -17,7 +17,7 @@ const methodFork = "session/fork"
 // half of it.
 func (s *server) fork(ctx context.Context, params json.RawMessage) (agentSession, error) {
 	req, err := decode[schema.ResumeSessionRequest](params)
-	if err = errors.Join(err, checkCwd(req, func() string { return req.Cwd })); err != nil {
+	if err = errors.Join(err, checkPaths(req, func() (string, []string) { return req.Cwd, req.AdditionalDirectories })); err != nil {
 		return nil, err
 	}
 	var session agentSession

@@ -403,7 +403,7 @@ func (s *server) begin(ctx context.Context, method string, params json.RawMessag
 	switch method {
 	case schema.MethodAgentSessionNew:
 		req, err := decode[schema.NewSessionRequest](params)
-		if err = errors.Join(err, checkCwd(req, func() string { return req.Cwd })); err != nil {
+		if err = errors.Join(err, checkPaths(req, func() (string, []string) { return req.Cwd, req.AdditionalDirectories })); err != nil {
 			return nil, err
 		}
 		session, err := s.backend.New(ctx, s.editor, req)
@@ -413,7 +413,7 @@ func (s *server) begin(ctx context.Context, method string, params json.RawMessag
 		return session, s.add(session)
 	case schema.MethodAgentSessionLoad:
 		req, err := decode[schema.LoadSessionRequest](params)
-		if err = errors.Join(err, checkCwd(req, func() string { return req.Cwd })); err != nil {
+		if err = errors.Join(err, checkPaths(req, func() (string, []string) { return req.Cwd, req.AdditionalDirectories })); err != nil {
 			return nil, err
 		}
 		return s.reopen(req.SessionID, func() (agentSession, error) { return s.backend.Load(ctx, s.editor, req) })
@@ -421,18 +421,32 @@ func (s *server) begin(ctx context.Context, method string, params json.RawMessag
 		return s.fork(ctx, params)
 	}
 	req, err := decode[schema.ResumeSessionRequest](params)
-	if err = errors.Join(err, checkCwd(req, func() string { return req.Cwd })); err != nil {
+	if err = errors.Join(err, checkPaths(req, func() (string, []string) { return req.Cwd, req.AdditionalDirectories })); err != nil {
 		return nil, err
 	}
 	return s.reopen(req.SessionID, func() (agentSession, error) { return s.backend.Resume(ctx, s.editor, req) })
 }
 
-func checkCwd[T any](req *T, cwd func() string) error {
-	if req == nil || filepath.IsAbs(cwd()) {
+// checkPaths refuses relative paths: they would be those of this program.
+func checkPaths[T any](req *T, paths func() (cwd string, more []string)) error {
+	if req == nil {
 		return nil
 	}
-	e := errorf(schema.ErrorCodeInvalidParams, "cwd must be an absolute path")
-	e.Data, _ = jsonx.Marshal(map[string]string{"cwd": cwd()})
+	cwd, more := paths()
+	if !filepath.IsAbs(cwd) {
+		return relative("cwd", "cwd must be an absolute path", cwd)
+	}
+	for _, dir := range more {
+		if !filepath.IsAbs(dir) {
+			return relative("additionalDirectories", "additionalDirectories must be absolute paths", dir)
+		}
+	}
+	return nil
+}
+
+func relative(member, text, path string) *schema.Error {
+	e := errorf(schema.ErrorCodeInvalidParams, "%s", text)
+	e.Data, _ = jsonx.Marshal(map[string]string{member: path})
 	return e
 }
 

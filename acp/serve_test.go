@@ -43,6 +43,8 @@ func TestRawFaults(t *testing.T) {
 		{"extension", []string{hello, `{"jsonrpc":"2.0","id":1,"method":"_x/y"}`}, `-32601`},
 		{"no such session", []string{hello, `{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"nope","prompt":[]}}`}, `-32002`},
 		{"relative cwd", []string{hello, `{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"rel","mcpServers":[]}}`}, "must be an absolute path"},
+		{"relative folder", []string{hello, `{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/","additionalDirectories":["/a","rel"],"mcpServers":[]}}`}, `"additionalDirectories":"rel"`},
+		{"relative folder to resume with", []string{hello, `{"jsonrpc":"2.0","id":1,"method":"session/resume","params":{"sessionId":"00000000-0000-4000-8000-000000000000","cwd":"/","additionalDirectories":["rel"],"mcpServers":[]}}`}, "must be absolute paths"},
 		{"params of a kind", []string{hello, `{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":5,"mcpServers":[]}}`}, "-32602"},
 		{"params are a list", []string{hello, `{"jsonrpc":"2.0","id":1,"method":"session/new","params":[1]}`}, "-32602"},
 		{"close unknown", []string{hello, `{"jsonrpc":"2.0","id":1,"method":"session/close","params":{"sessionId":"x"}}`}, "-32002"},
