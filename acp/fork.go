@@ -51,11 +51,15 @@ func (s *server) dropCopy(ctx context.Context, id schema.SessionID) error {
 // Fork copies a session on the disk, up to its end or to a call that waits for an
 // answer, and starts a CLI that continues the copy.
 func (l localAgent) Fork(ctx context.Context, e *editor, req *schema.ResumeSessionRequest) (agentSession, error) {
+	wishes, err := l.wishes(req.Meta)
+	if err != nil {
+		return nil, err
+	}
 	id, err := l.history().Fork(ctx, string(req.SessionID), history.ForkOptions{})
 	if err != nil {
 		return nil, historyError(req.SessionID, err)
 	}
-	session, err := l.connect(ctx, e, opening{kept: l.keep(e, id), cwd: req.Cwd, dirs: req.AdditionalDirectories, servers: req.MCPServers, resumes: true})
+	session, err := l.connect(ctx, e, opening{kept: l.keep(e, id), cwd: req.Cwd, dirs: req.AdditionalDirectories, servers: req.MCPServers, wishes: wishes, resumes: true})
 	if err != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)
 		defer cancel()

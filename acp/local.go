@@ -44,7 +44,9 @@ type Local struct {
 	Options *claude.Options
 	// Policy returns what decides before the CLI and the editor are asked, for a
 	// session in a directory: what it denies does not run in any mode, and what
-	// it allows is not asked. It is a [hook.Guard]. Nil: none.
+	// it allows is not asked. It is a [hook.Guard]. With a policy, and with a
+	// CanUseTool or a hook that decides about calls, an editor's own rules for
+	// calls that need no question are refused. Nil: none.
 	Policy func(dir string) permission.Func
 	// Name and Title are how the agent introduces itself. Empty: those of this
 	// module.
@@ -121,13 +123,21 @@ func (l localAgent) Logout(context.Context) error {
 
 // New starts a CLI for a new session.
 func (l localAgent) New(ctx context.Context, e *editor, req *schema.NewSessionRequest) (agentSession, error) {
+	wishes, err := l.wishes(req.Meta)
+	if err != nil {
+		return nil, err
+	}
 	id := uuid.New()
-	return l.connect(ctx, e, opening{kept: l.keep(e, id), cwd: req.Cwd, dirs: req.AdditionalDirectories, servers: req.MCPServers})
+	return l.connect(ctx, e, opening{kept: l.keep(e, id), cwd: req.Cwd, dirs: req.AdditionalDirectories, servers: req.MCPServers, wishes: wishes})
 }
 
 // Load shows an earlier conversation, with what slash commands have printed, its compactions
 // and what these have left behind, and starts a CLI that continues it.
 func (l localAgent) Load(ctx context.Context, e *editor, req *schema.LoadSessionRequest) (agentSession, error) {
+	wishes, err := l.wishes(req.Meta)
+	if err != nil {
+		return nil, err
+	}
 	id := string(req.SessionID)
 	kept := l.keep(e, id)
 	known, err := kept.takeUp(ctx, l.history())
@@ -153,11 +163,15 @@ func (l localAgent) Load(ctx context.Context, e *editor, req *schema.LoadSession
 			}
 		}
 	}
-	return l.connect(ctx, e, opening{kept: kept, cwd: req.Cwd, dirs: req.AdditionalDirectories, servers: req.MCPServers, resumes: true, known: known})
+	return l.connect(ctx, e, opening{kept: kept, cwd: req.Cwd, dirs: req.AdditionalDirectories, servers: req.MCPServers, wishes: wishes, resumes: true, known: known})
 }
 
 // Resume starts a CLI that continues an earlier conversation.
 func (l localAgent) Resume(ctx context.Context, e *editor, req *schema.ResumeSessionRequest) (agentSession, error) {
+	wishes, err := l.wishes(req.Meta)
+	if err != nil {
+		return nil, err
+	}
 	id := string(req.SessionID)
 	kept := l.keep(e, id)
 	known, err := kept.takeUp(ctx, l.history())
@@ -167,7 +181,7 @@ func (l localAgent) Resume(ctx context.Context, e *editor, req *schema.ResumeSes
 	if err != nil {
 		return nil, historyError(req.SessionID, err)
 	}
-	return l.connect(ctx, e, opening{kept: kept, cwd: req.Cwd, dirs: req.AdditionalDirectories, servers: req.MCPServers, resumes: true, known: known})
+	return l.connect(ctx, e, opening{kept: kept, cwd: req.Cwd, dirs: req.AdditionalDirectories, servers: req.MCPServers, wishes: wishes, resumes: true, known: known})
 }
 
 // Delete removes a session from the disk, with what was asked in it. What was asked is
@@ -255,6 +269,7 @@ type opening struct {
 	cwd     string
 	dirs    []string
 	servers []schema.MCPServer
+	wishes  wishes
 	resumes bool              // an earlier session
 	known   map[string]string // its questions, by their calls
 }
@@ -266,16 +281,20 @@ func (l *Local) connect(ctx context.Context, e *editor, o opening) (agentSession
 		opts = *l.Options
 	}
 	opts.Cwd, opts.PartialMessages = o.cwd, true
+	if o.dirs == nil {
+		o.dirs = o.wishes.roots
+	}
 	opts.AddDirs = slices.Concat(opts.AddDirs, o.dirs)
 	opts.SessionID, opts.Resume, opts.Continue, opts.ForkSession = "", "", false, false
-	if p := opts.SystemPrompt; p.Text == "" && p.Sections == nil {
-		opts.SystemPrompt.Preset = true
-	}
 	if opts.Timeouts.Close == 0 {
 		opts.Timeouts.Close = closing
 	}
 	if opts.Timeouts.Kill == 0 {
 		opts.Timeouts.Kill = killing
+	}
+	o.wishes.apply(&opts)
+	if p := opts.SystemPrompt; p.Text == "" && p.Sections == nil {
+		opts.SystemPrompt.Preset = true
 	}
 	var err error
 	if opts.MCPServers, err = mcpServers(opts.MCPServers, o.servers); err != nil {
@@ -303,6 +322,9 @@ func (l *Local) connect(ctx context.Context, e *editor, o opening) (agentSession
 		opts.OnElicitation = s.asker.elicit
 	}
 	if s.cli, err = claude.Connect(ctx, &opts); err != nil {
+		if bad, ok := errors.AsType[*claude.OptionError](err); ok {
+			return nil, errorf(schema.ErrorCodeInvalidParams, "the session cannot begin like this: %s: %s", bad.Field, bad.Problem)
+		}
 		return nil, historyError(s.id, err)
 	}
 	s.choices = newChoices(s.cli.Info(), &opts, e)

@@ -106,6 +106,9 @@ func (r remoteAgent) Logout(context.Context) error {
 
 // New begins a conversation on the server.
 func (r remoteAgent) New(ctx context.Context, e *editor, req *schema.NewSessionRequest) (agentSession, error) {
+	if err := refuseWishes(req.Meta); err != nil {
+		return nil, err
+	}
 	info, err := r.Server.Info(ctx)
 	if err != nil {
 		return nil, problem(err)
@@ -149,6 +152,9 @@ func below(root, dir string) bool {
 
 // Load shows what was said in a conversation and opens it.
 func (r remoteAgent) Load(ctx context.Context, e *editor, req *schema.LoadSessionRequest) (agentSession, error) {
+	if err := refuseWishes(req.Meta); err != nil {
+		return nil, err
+	}
 	s, err := r.reopen(ctx, e, req.SessionID, len(req.MCPServers) > 0)
 	if err != nil {
 		return nil, err
@@ -161,6 +167,9 @@ func (r remoteAgent) Load(ctx context.Context, e *editor, req *schema.LoadSessio
 
 // Resume opens a conversation without showing it.
 func (r remoteAgent) Resume(ctx context.Context, e *editor, req *schema.ResumeSessionRequest) (agentSession, error) {
+	if err := refuseWishes(req.Meta); err != nil {
+		return nil, err
+	}
 	s, err := r.reopen(ctx, e, req.SessionID, len(req.MCPServers) > 0)
 	if err != nil {
 		return nil, err
@@ -184,6 +193,9 @@ func (r *Remote) reopen(ctx context.Context, e *editor, id schema.SessionID, ser
 // Fork opens a copy of a conversation, which belongs to the user. It works where the
 // original does, with the same preset.
 func (r remoteAgent) Fork(ctx context.Context, e *editor, req *schema.ResumeSessionRequest) (agentSession, error) {
+	if err := refuseWishes(req.Meta); err != nil {
+		return nil, err
+	}
 	info, err := r.Server.Info(ctx)
 	if err != nil {
 		return nil, problem(err)
