@@ -105,30 +105,6 @@ func TestAlwaysName(t *testing.T) {
 	}
 }
 
-// TestContent refuses what the model cannot read.
-func TestContent(t *testing.T) {
-	for text, ok := range map[string]bool{
-		`[{"type":"text","text":"hi"}]`: true,
-		`[{"type":"image","mimeType":"image/png","data":"AAAA"},{"type":"text","text":"hi"}]`: true,
-		`[{"type":"resource_link","uri":"file:///a/b.txt","name":"b.txt"}]`:                   true,
-		`[{"type":"resource","resource":{"uri":"file:///a","text":"x"}}]`:                     true,
-		`[{"type":"resource","resource":{"uri":"file:///a","blob":"AAAA"}}]`:                  false,
-		`[{"type":"audio","mimeType":"audio/wav","data":"AAAA"},{"type":"text","text":"hi"}]`: false,
-		`[{"type":"image","mimeType":"image/png","data":"no base64"}]`:                        false,
-		`[{"type":"smell"}]`: false,
-		`[]`:                 false,
-	} {
-		var prompt []schema.ContentBlock
-		if err := json.Unmarshal([]byte(text), &prompt); err != nil {
-			t.Fatal(err)
-		}
-		blocks, err := contentOf(prompt)
-		if (err == nil) != ok || ok && len(blocks) < len(prompt) {
-			t.Errorf("%s: %v, %v", text, blocks, err)
-		}
-	}
-}
-
 // TestSameQuestionTwice answers two questions with the same text alike, each by its own
 // options.
 func TestSameQuestionTwice(t *testing.T) {

@@ -1,11 +1,9 @@
 package acp
 
 import (
-	"encoding/base64"
-	"fmt"
-	"net/url"
 	"strings"
 
+	"github.com/claude-agent-go/claude/acp/internal/translate"
 	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/message"
 )
@@ -17,26 +15,24 @@ func contentOf(prompt []schema.ContentBlock) ([]message.Block, error) {
 	for i, b := range prompt {
 		switch {
 		case b.Text != nil:
-			blocks = append(blocks, message.Text(b.Text.Text))
+			blocks = append(blocks, message.Text(translate.Typed(b.Text.Text)))
 		case b.Image != nil:
-			data, err := base64.StdEncoding.DecodeString(b.Image.Data)
-			if err != nil || len(data) == 0 {
-				return nil, errorf(schema.ErrorCodeInvalidParams, "the image in block %d is not base64", i)
+			picture, err := imageOf(b.Image)
+			if err != nil {
+				return nil, errorf(schema.ErrorCodeInvalidParams, "the image in block %d %s", i, err)
 			}
-			blocks = append(blocks, message.Image(b.Image.MimeType, data))
+			blocks = append(blocks, picture)
 		case b.ResourceLink != nil:
 			blocks = append(blocks, message.Text(link(b.ResourceLink.URI)))
 		case b.Resource != nil:
-			r := b.Resource.Resource
-			if r.Text == nil {
-				return nil, errorf(schema.ErrorCodeInvalidParams, "the resource in block %d has no text: only text and images can be read", i)
+			shown, context, err := resourceOf(&b.Resource.Resource)
+			if err != nil {
+				return nil, errorf(schema.ErrorCodeInvalidParams, "the resource in block %d %s", i, err)
 			}
-			uri := ""
-			if r.URI != nil {
-				uri = *r.URI
+			blocks = append(blocks, shown...)
+			if context != nil {
+				after = append(after, context)
 			}
-			blocks = append(blocks, message.Text(link(uri)))
-			after = append(after, message.Text(fmt.Sprintf("\n<context ref=%q>\n%s\n</context>", uri, *r.Text)))
 		case b.Audio != nil:
 			return nil, errorf(schema.ErrorCodeInvalidParams, "audio cannot be read: send text or images")
 		default:
@@ -49,11 +45,14 @@ func contentOf(prompt []schema.ContentBlock) ([]message.Block, error) {
 	return append(blocks, after...), nil
 }
 
-// link names a resource as a link in Markdown.
+// link names a file as a link in Markdown. Other addresses stay as they are.
 func link(uri string) string {
-	name := uri
-	if u, err := url.Parse(uri); err == nil && u.Path != "" {
-		name = u.Path[strings.LastIndexByte(u.Path, '/')+1:]
+	if !strings.HasPrefix(uri, "file://") && !strings.HasPrefix(uri, "zed://") {
+		return uri
+	}
+	name := uri[strings.LastIndexByte(uri, '/')+1:]
+	if name == "" {
+		name = uri
 	}
 	return "[@" + name + "](" + uri + ")"
 }

@@ -72,19 +72,6 @@ func (m *Machine) Add(msg message.Message) []schema.SessionUpdate {
 	return out
 }
 
-// Commands returns the update that lists slash commands.
-func Commands(commands []control.Command) schema.SessionUpdate {
-	list := []schema.AvailableCommand{}
-	for _, c := range commands {
-		a := schema.AvailableCommand{Name: c.Name, Description: c.Description}
-		if c.ArgumentHint != "" {
-			a.Input = &schema.AvailableCommandInput{Hint: &c.ArgumentHint}
-		}
-		list = append(list, a)
-	}
-	return schema.SessionUpdate{AvailableCommandsUpdate: &schema.AvailableCommandsUpdate{AvailableCommands: list}}
-}
-
 // init reports MCP servers that failed, each once.
 func (m *Machine) init(msg *message.Init) (out []schema.SessionUpdate) {
 	m.used = 0
