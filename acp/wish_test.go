@@ -40,7 +40,7 @@ func TestWishesHold(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(project, old+".jsonl"), []byte(line), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cli := started{claudetest.NewCLI(&claudetest.Script{Sessions: []string{old}}), make(chan *claude.Launch, 1)}
+	cli := started{claudetest.NewCLI(&claudetest.Script{Sessions: []string{old}}), make(chan *claude.Launch, 100)}
 	local := &acp.Local{Options: &claude.Options{Transport: cli, Env: []string{"HOME=" + home}}}
 	d := drive.Start(t, local, drive.Setup{})
 	s := drive.Start(t, &acp.Remote{Server: newScripted()}, drive.Setup{})
@@ -75,7 +75,7 @@ func TestWishesHold(t *testing.T) {
 // TestWishesRoots has directories of an older extension, unless the request itself names
 // some.
 func TestWishesRoots(t *testing.T) {
-	cli := started{claudetest.New(), make(chan *claude.Launch, 1)}
+	cli := started{claudetest.New(), make(chan *claude.Launch, 100)}
 	d := drive.Start(t, &acp.Local{Options: &claude.Options{Transport: cli, Env: []string{"HOME=" + t.TempDir()}}}, drive.Setup{})
 	for _, test := range []struct {
 		own   []string
