@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -61,6 +62,9 @@ type head struct {
 	By string `json:"by,omitzero"`
 	// Git means that the folder is a worktree: the list has its [gitState] below .git.
 	Git bool `json:"git,omitzero"`
+
+	// Unknown are members that a newer program has added.
+	Unknown jsonx.Unknown `json:",embed"`
 }
 
 // format is the newest version of heads and manifests. Plain folders have the first one.

@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/regular"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -62,7 +62,7 @@ func (d *snapshotDir) save(ctx context.Context, fence store.Fence) error {
 	if err := d.s.onDisk(ctx, d.path, since); err != nil {
 		return err
 	}
-	h := head{Format: formatPlain, Key: d.key, Files: len(now.entries), Bytes: now.bytes, Saved: time.Now().UTC(), By: d.by}
+	h := head{Format: formatPlain, Key: d.key, Files: len(now.entries), Bytes: now.bytes, Saved: time.Now().UTC(), By: d.by, Unknown: d.unknown}
 	text := now.text
 	if d.tree != nil {
 		if err := d.s.onDisk(ctx, d.tree.w.common, since); err != nil { // the commits
@@ -162,7 +162,7 @@ func (d *snapshotDir) survey(ctx context.Context, p *putter) (now survey, err er
 // about to write: a head of this writer is the folder's own, whether the store's reply
 // arrives or not.
 func (d *snapshotDir) commit(ctx context.Context, h head, fence store.Fence) (int64, error) {
-	value, err := json.Marshal(&h)
+	value, err := jsonx.Marshal(&h)
 	if err != nil {
 		return 0, err
 	}

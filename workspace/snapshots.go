@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/durable"
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/private"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -152,7 +152,7 @@ func (s *Snapshots) current(ctx context.Context, key string) (head, int64, error
 }
 
 func decodeHead(r store.Record) (h head, err error) {
-	if err := json.Unmarshal(r.Value, &h); err != nil {
+	if err := jsonx.UnmarshalWhole(r.Value, &h); err != nil {
 		return h, fmt.Errorf("claude: workspace: %s: %w: %w", r.Key, store.ErrDamaged, err)
 	}
 	if h.Format > format {
@@ -199,6 +199,7 @@ func (s *Snapshots) Open(ctx context.Context, key string) (Workdir, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.unknown = h.Unknown
 	if err := private.MkdirAll(s.Root); err != nil {
 		return nil, fmt.Errorf("claude: workspace: %w", err)
 	}
@@ -307,8 +308,10 @@ type snapshotDir struct {
 	key   string
 	path  string
 	index index
-	by    string       // this Open, in the heads that it writes
-	tree  *WorktreeDir // nil: a plain folder
+	by    string // this Open, in the heads that it writes
+	// unknown are the members of the head that a newer program has added.
+	unknown jsonx.Unknown
+	tree    *WorktreeDir // nil: a plain folder
 }
 
 // Path implements [Workdir].

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -419,6 +420,33 @@ func putHead(t *testing.T, s *shared, w *Snapshots, text string) {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Members that a newer program has added to the record of a snapshot are there after the next
+// save, on the same machine and on another one.
+func TestUnknownMembersOfHeadsSurvive(t *testing.T) {
+	s := newShared(t)
+	root := t.TempDir()
+	first := s.worker(t, root)
+	d := open(t, first, "k")
+	write(t, d.Path(), map[string]string{"a": "1"})
+	save(t, d)
+	r, err := store.Get(t.Context(), s.records, first.headKey("k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const more = `"future":{"a":[1]}`
+	putHead(t, s, first, "{"+more+","+strings.TrimPrefix(string(r.Value), "{"))
+	for i, at := range []string{root, root, t.TempDir()} {
+		d := open(t, s.worker(t, at), "k")
+		for range 2 {
+			write(t, d.Path(), map[string]string{"a": rand.Text()})
+			save(t, d)
+		}
+		if r, err := store.Get(t.Context(), s.records, first.headKey("k")); err != nil || !strings.Contains(string(r.Value), more) {
+			t.Errorf("the record after save %d: %s, %v", i, r.Value, err)
+		}
 	}
 }
 
