@@ -8,17 +8,26 @@ import (
 
 // Cause is the kind of obstacle that keeps a prompt from ending, if a program can do
 // something about it. It is empty for anything else, such as a store that does not
-// answer or options that cannot be made.
+// answer.
 type Cause string
 
-// The causes. Both are about the machine that runs the conversation.
+// The causes. The first two are about the machine that runs the conversation, the others
+// about the program and its [Options.Session].
 const (
-	CauseCLIMissing Cause = "cli-missing" // no CLI was found: install it, then retry
-	CauseCLIFailed  Cause = "cli-failed"  // the CLI does not start, or ends before its turn does
+	CauseCLIMissing    Cause = "cli-missing"    // no CLI was found: install it, then retry
+	CauseCLIFailed     Cause = "cli-failed"     // the CLI does not start, or ends before its turn does
+	CauseOptionRefused Cause = "option-refused" // an option cannot be used: correct it, then retry
+	CauseOptionsFailed Cause = "options-failed" // the program could not make the options
 )
 
 // causeOf finds the cause in what ended an attempt.
 func causeOf(err error) Cause {
+	if _, unmade := errors.AsType[sessionError](err); unmade {
+		return CauseOptionsFailed
+	}
+	if _, refused := errors.AsType[*claude.OptionError](err); refused {
+		return CauseOptionRefused
+	}
 	if start, ok := errors.AsType[*claude.StartError](err); ok {
 		switch start.Reason {
 		case claude.ErrNotFound:

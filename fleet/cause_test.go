@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
@@ -36,8 +37,9 @@ func TestCauses(t *testing.T) {
 		"does not start":       {options: &claude.Options{Transport: failing(errors.New("no memory"))}, want: fleet.CauseCLIFailed},
 		"ends at once":         {options: &claude.Options{Transport: failing(&claude.StartError{Reason: claude.ErrExited, Output: "disk full"})}, want: fleet.CauseCLIFailed},
 		"the store is away":    {options: &claude.Options{Transport: failing(&claude.StartError{Reason: claude.ErrStore})}},
-		"no options":           {err: errors.New("no such repository")},
-		"options that are odd": {options: &claude.Options{CLIPath: nowhere, MaxTurns: -1}},
+		"no options":           {err: errors.New("no such repository"), want: fleet.CauseOptionsFailed},
+		"options it refuses":   {err: fmt.Errorf("read the tenant: %w", &claude.OptionError{Field: "Cwd"}), want: fleet.CauseOptionsFailed},
+		"options that are odd": {options: &claude.Options{CLIPath: nowhere, MaxTurns: -1}, want: fleet.CauseOptionRefused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

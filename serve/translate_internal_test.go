@@ -26,9 +26,15 @@ func TestWordsOfTheAPI(t *testing.T) {
 			t.Errorf("a prompt is %q, done %t; in the fleet it is %q, done %t", ours, ours.Done(), theirs, theirs.Done())
 		}
 	}
-	for ours, theirs := range map[api.Cause]fleet.Cause{api.CauseCLIMissing: fleet.CauseCLIMissing, api.CauseCLIFailed: fleet.CauseCLIFailed} {
+	for ours, theirs := range map[api.Cause]fleet.Cause{
+		api.CauseCLIMissing: fleet.CauseCLIMissing, api.CauseCLIFailed: fleet.CauseCLIFailed,
+		api.CauseOptionRefused: fleet.CauseOptionRefused, api.CauseOptionsFailed: fleet.CauseOptionsFailed,
+	} {
 		if string(ours) != string(theirs) {
 			t.Errorf("a cause is %q, in the fleet %q", ours, theirs)
+		}
+		if got, advice := eventlog.FailureOf(theirs, "no such file"); got != ours || !strings.Contains(advice, "retry") {
+			t.Errorf("a conversation with the cause %q reports %q: %s", theirs, got, advice)
 		}
 	}
 	for ours, theirs := range map[api.Outcome]approval.Outcome{

@@ -41,7 +41,7 @@ type Conversation struct {
 	Reason string `json:"reason,omitzero"`
 	// Problem is the kind of that reason, if an operator can fix it on the
 	// server.
-	Problem Cause `json:"problem,omitzero" enum:"cli-missing,cli-failed"`
+	Problem Cause `json:"problem,omitzero" enum:"cli-missing,cli-failed,option-refused,options-failed"`
 	// Pending counts the approvals that wait for a person.
 	Pending int `json:"pending"`
 	// Queued counts the prompts without an answer.

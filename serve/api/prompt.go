@@ -41,7 +41,7 @@ type Prompt struct {
 	// Error explains why there is no answer, or why the conversation is stuck.
 	Error string `json:"error,omitzero"`
 	// Problem is why the conversation is stuck, if people can fix it on the server.
-	Problem Cause `json:"problem,omitzero" enum:"cli-missing,cli-failed"`
+	Problem Cause `json:"problem,omitzero" enum:"cli-missing,cli-failed,option-refused,options-failed"`
 }
 
 // PromptState is the state of a prompt.
@@ -71,10 +71,13 @@ const (
 // Cause is why a conversation is stuck, if people can fix it on the server.
 type Cause string
 
-// The causes. Both are about the machine that runs the conversation.
+// The causes. The first two are about the machine that runs the conversation, the others
+// about the program of the server.
 const (
-	CauseCLIMissing Cause = "cli-missing" // no CLI was found: install it, then retry
-	CauseCLIFailed  Cause = "cli-failed"  // the CLI does not start, or ends before its turn does
+	CauseCLIMissing    Cause = "cli-missing"    // no CLI was found: install it, then retry
+	CauseCLIFailed     Cause = "cli-failed"     // the CLI does not start, or ends before its turn does
+	CauseOptionRefused Cause = "option-refused" // an option cannot be used: correct it, then retry
+	CauseOptionsFailed Cause = "options-failed" // the server could not make the options
 )
 
 // Turn is the end of a prompt, and its cost.

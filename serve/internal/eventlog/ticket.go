@@ -27,6 +27,10 @@ func FailureOf(c fleet.Cause, text string) (api.Cause, string) {
 		return api.CauseCLIMissing, MissingAdvice
 	case fleet.CauseCLIFailed:
 		return api.CauseCLIFailed, "The CLI does not start on the server, or ends too early: fix what it reports, then retry. " + text
+	case fleet.CauseOptionRefused:
+		return api.CauseOptionRefused, "The server gives this conversation an option that cannot be used: correct it, then retry. " + text
+	case fleet.CauseOptionsFailed:
+		return api.CauseOptionsFailed, "The server could not make the options of this conversation: fix what it reports, then retry. " + text
 	}
 	return "", text
 }
