@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,6 +17,7 @@ func deletions() []contract {
 		{"to delete what never was is not an error", deleteNothing},
 		{"sub-agents go with their session, and nothing else", deleteWithSubs},
 		{"a sub-agent can go alone", deleteSub},
+		{"a reader of what comes back does not read on in it", deleteWhileReading},
 		{"nobody brings a session back while it is deleted", deleteWhileWriting},
 		{"a fence is looked at", deleteFenced},
 		{"an ended context deletes nothing", deleteRefused},
@@ -82,6 +85,39 @@ func deleteSub(s *subject) {
 	s.wants(s.again(), one, line("b"))
 	s.append(one, line("a"))
 	s.wants(s, one, line("b"), line("a"))
+}
+
+// deleteWhileReading deletes a transcript of several pages while it is read, and writes
+// another one in its place. The reader gets entries of the one that it began with: all of
+// them, or fewer and an error.
+func deleteWhileReading(s *subject) {
+	const entries = 30
+	k := s.session()
+	k.Sub = "subagents/agent-1"
+	pad := strings.Repeat("x", 300<<10) // a store reads a few of them at once
+	fill := func(what string) {
+		for n := range entries {
+			s.append(k, fmt.Sprintf(`{"what":%q,"n":%d,"pad":%q}`, what, n, pad))
+		}
+	}
+	fill("old")
+	n := 0
+	var last error
+	for e, err := range store.Entries(s.t.Context(), s.Fleet, k) {
+		if last = err; err != nil {
+			break
+		}
+		if want := fmt.Sprintf(`{"what":"old","n":%d,`, n); !strings.HasPrefix(string(e), want) {
+			s.t.Fatalf("entry %d is %.40s", n, e)
+		}
+		if n++; n == 1 {
+			remove(s, k)
+			fill("new")
+		}
+	}
+	if whole := n == entries && last == nil; !whole && !errors.Is(last, store.ErrNotFound) {
+		s.t.Errorf("%d entries, then %v", n, last)
+	}
 }
 
 func deleteWhileWriting(s *subject) {
