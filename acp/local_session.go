@@ -204,7 +204,7 @@ func (s *localSession) Prompt(ctx context.Context, req *schema.PromptRequest) (*
 	}()
 	defer s.endSteering()
 	var result *message.Result
-	var earlier spending // of the results before it, which answer other messages
+	var spent spending // of the results that answer the prompt and messages that steered it
 	var problem message.AssistantError
 	take := func(msg message.Message) (over bool) {
 		s.show(turn, msg)
@@ -214,9 +214,7 @@ func (s *localSession) Prompt(ctx context.Context, req *schema.PromptRequest) (*
 				problem = msg.Error
 			}
 		case *message.Result:
-			if result != nil {
-				earlier = earlier.plus(usedBy(result))
-			}
+			spent = spent.with(msg)
 			result = msg
 		}
 		return s.noteSteered(msg)
@@ -245,7 +243,7 @@ func (s *localSession) Prompt(ctx context.Context, req *schema.PromptRequest) (*
 		return nil, err
 	}
 	if result != nil {
-		resp = earlier.plus(usedBy(result)).response(resp.StopReason)
+		resp = spent.response(resp.StopReason)
 	}
 	return resp, nil
 }

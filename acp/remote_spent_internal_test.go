@@ -93,11 +93,13 @@ func TestRemoteSpentAltogether(t *testing.T) {
 func TestLocalSpent(t *testing.T) {
 	by := &message.Result{Usage: message.Usage{InputTokens: 1, OutputTokens: 1}, TurnModelUsage: map[string]message.ModelUsage{"haiku": {InputTokens: 2, OutputTokens: 1}, "opus": {InputTokens: 1, OutputTokens: 1}}}
 	plain := &message.Result{Usage: message.Usage{InputTokens: 5, OutputTokens: 1}}
+	agent := &message.Result{Usage: message.Usage{InputTokens: 100, OutputTokens: 10}, Origin: &message.Origin{Kind: message.OriginTaskNotification}}
 	for want, s := range map[string]spending{
 		"end_turn 3+2 haiku 2+1 opus 1+1 ": usedBy(by),
 		"end_turn 5+1 ":                    usedBy(plain),
 		"end_turn 6+4 haiku 4+2 opus 2+2 ": usedBy(by).plus(usedBy(by)),
 		"end_turn 8+3 haiku 2+1 opus 1+1 ": usedBy(plain).plus(usedBy(by)),
+		"end_turn 10+2 ":                   spending{}.with(plain).with(agent).with(plain),
 	} {
 		if got := usedAs(t, s.response(schema.StopReasonEndTurn)); got != want {
 			t.Errorf("%s, want %s", got, want)

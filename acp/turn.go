@@ -66,6 +66,15 @@ func usedBy(r *message.Result) spending {
 	}
 }
 
+// with adds a result to what a prompt has used, unless its turn is that of an agent in the
+// background which has ended meanwhile.
+func (s spending) with(r *message.Result) spending {
+	if r.Origin != nil && r.Origin.Kind == message.OriginTaskNotification {
+		return s
+	}
+	return s.plus(usedBy(r))
+}
+
 // cancelled returns the end of a turn that the editor has cancelled. r is nil if
 // the CLI did not report its end.
 func cancelled(r *message.Result) *schema.PromptResponse {

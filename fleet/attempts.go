@@ -116,11 +116,6 @@ func slowStart(err error) bool {
 // defaultInitialize is how long a CLI may take to start, unless the options say otherwise.
 const defaultInitialize = time.Minute
 
-// sessionError is an error of Options.Session.
-type sessionError struct{ error }
-
-func (e sessionError) Unwrap() error { return e.error }
-
 // permanent reports whether another attempt would fail in the same way until a person
 // intervenes: the options cannot be made or are refused, or there is no CLI.
 func permanent(err error) bool {

@@ -20,6 +20,11 @@ const (
 	CauseOptionsFailed Cause = "options-failed" // the program could not make the options
 )
 
+// sessionError is an error of Options.Session.
+type sessionError struct{ error }
+
+func (e sessionError) Unwrap() error { return e.error }
+
 // causeOf finds the cause in what ended an attempt.
 func causeOf(err error) Cause {
 	if _, unmade := errors.AsType[sessionError](err); unmade {

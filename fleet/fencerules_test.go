@@ -120,7 +120,7 @@ func usersMay(kind string, drop, create bool, old, next map[string]any) bool {
 	}
 	switch kind {
 	case "conversation": // is begun, described, or let try again
-		return !drop && (create || same("stuck", "title", "labels", "model", "models", "mode"))
+		return !drop && (create || same("stuck", "title", "labels", "model", "models", "mode", "chosen"))
 	case "prompt": // is sent, cancelled, interrupted, or let try again; one that never began goes
 		return drop && old["sent"] == nil || create || !drop && same("cancelled", "interrupted", "begun", "resets", "starts", "losses", "failure", "cause")
 	case "outcome": // of a prompt that never began

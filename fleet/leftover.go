@@ -42,11 +42,11 @@ func (e *eraser) configDir(ctx context.Context, key string) string {
 	defer cancel()
 	if e.opts.Session != nil {
 		given, err := e.opts.Session(ctx, key)
-		switch {
-		case given != nil: // also beside an error: a server refuses to continue what it deletes
+		if given != nil { // also beside an error: a server refuses to continue what it deletes
 			o = given
-		case err != nil:
-			e.opts.Logger.Warn("a conversation that is deleted has no options, so its checkpoints are looked for in the default place",
+		}
+		if err != nil && (given == nil || !errors.Is(err, ErrDeleted)) {
+			e.opts.Logger.Warn("the options of a conversation that is deleted could not be made, so some of its files may be left",
 				"conversation", key, "error", err)
 		}
 	}

@@ -152,10 +152,19 @@ func (f *Fleet) SetPermissionMode(ctx context.Context, key string, mode permissi
 	if err := mode.Check(); mode != "" && err != nil {
 		return fmt.Errorf("claude: fleet: %w: %w", store.ErrInvalid, err)
 	}
-	if err := f.choose(ctx, key, func(r *record) { r.Mode = mode }); err != nil {
+	if err := f.choose(ctx, key, func(r *record) { r.chooseMode(mode) }); err != nil {
 		return err
 	}
 	return f.perform(ctx, key, instruction{Mode: &mode})
+}
+
+// chooseMode sets the mode that a person has chosen. It is counted, so that an earlier one
+// that the CLI reports late does not replace it.
+func (r *record) chooseMode(mode permission.Mode) {
+	if r.Mode != mode {
+		r.Mode = mode
+		r.Chosen++
+	}
 }
 
 // choose changes the choices of a conversation.

@@ -35,6 +35,8 @@ type record struct {
 	// session does not know the mode.
 	Mode  permission.Mode `json:"mode,omitzero"`
 	Model string          `json:"model,omitzero"`
+	// Chosen counts the modes that people have chosen. The CLI says each of them later.
+	Chosen int `json:"chosen,omitzero"`
 	// Models are those chosen before Model, the newest first. Empty is that of the
 	// options. See [record.refuseModel].
 	Models []string `json:"models,omitempty"`

@@ -33,7 +33,10 @@ type worker struct {
 	// it, as it does when a plan is approved.
 	mode  permission.Mode
 	moved bool
-	own   choices // of the user's options
+	// chosen is record.Chosen when the CLI was last in the mode of the record: a higher one
+	// means that a person has chosen since.
+	chosen int
+	own    choices // of the user's options
 
 	// apiError is the class of the API error that the main agent has named last in the
 	// turn; empty: none.
@@ -91,6 +94,7 @@ func (w *worker) connect(ctx context.Context, s step) error {
 	if err := w.catchUp(ctx, had.Mode, had.Model); err != nil {
 		return err
 	}
+	w.chosen = w.rec.Chosen
 	w.keepCommands(ctx, session.Commands())
 	return nil
 }
@@ -331,13 +335,17 @@ func (w *worker) see(m message.Message) {
 
 // keepMode records the mode that the CLI has changed to as soon as it holds: people see it,
 // and a CLI that takes the turn over begins in it. If that fails, the result of the turn
-// records it.
+// records it. What a person has chosen meanwhile stays: the CLI says it later.
 func (w *worker) keepMode(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, modeBound)
 	defer cancel()
 	w.own = w.roster.ownChoices(w.c.key) // a choice that is taken back returns to what they are now
 	err := w.change(ctx, func(r *record) error {
-		if w.own.modeOf(r.Mode) == w.mode {
+		switch {
+		case w.own.modeOf(r.Mode) == w.mode:
+			w.chosen = r.Chosen
+			return errUnchanged
+		case w.chosen != r.Chosen:
 			return errUnchanged
 		}
 		r.Mode = w.mode

@@ -161,6 +161,37 @@ func TestSubagentIsWhole(t *testing.T) {
 	}
 }
 
+// What a compaction of a subagent has left behind can be read as well.
+func TestCompactedSubagentIsWhole(t *testing.T) {
+	agent := &script{session: sid(1)}
+	agent.line("user", "task", "", `"isSidechain":true,"message":{"role":"user","content":"count"}`)
+	agent.line("assistant", "tries", "task", `"isSidechain":true,"message":{"id":"m1","role":"assistant","model":"m","content":[{"type":"text","text":"hm"}]}`)
+	agent.line("user", "kept", "tries", `"isSidechain":true,"message":{"role":"user","content":"kept"}`)
+	agent.line("system", "cut", "", `"isSidechain":true,"subtype":"compact_boundary","content":"compacted","compactMetadata":{"preservedMessages":{"anchorUuid":"sum","uuids":["kept"]}}`)
+	agent.line("user", "sum", "cut", `"isSidechain":true,"isCompactSummary":true,"message":{"role":"user","content":"what was said"}`)
+	agent.line("assistant", "done", "sum", `"isSidechain":true,"message":{"id":"m2","role":"assistant","model":"m","stop_reason":"end_turn","content":[{"type":"text","text":"three"}]}`)
+	for _, place := range homes() {
+		t.Run(place.name, func(t *testing.T) {
+			h, put := place.open(t)
+			put(sid(1), "", exchange(sid(1), "", "one", "1"))
+			put(sid(1), "abc", agent.String())
+			tr, err := h.Read(t.Context(), sid(1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			own, err := tr.Subagent(t.Context(), "abc")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for want, page := range map[string]history.Page{"sum (summary), kept, done": {}, "task, tries, kept, sum (summary), done": {Whole: true}} {
+				if got := shownIn(t, own, page); got != want {
+					t.Errorf("%+v: %s, want %s", page, got, want)
+				}
+			}
+		})
+	}
+}
+
 // Lines far longer than what is read at once are whole wherever they are, and so are their
 // neighbours, which the list and a page need.
 func TestLongLinesAreWhole(t *testing.T) {

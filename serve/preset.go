@@ -52,10 +52,10 @@ type Preset struct {
 	// of Options, before the server sets its own members. Only what works rather than
 	// describes is shared: functions, stores, loggers, tool servers, a transport.
 	// FileCheckpointing stays as Options has it, because users see it before they begin.
-	// Adjust is called each time a CLI starts for the conversation, from several
-	// goroutines at once. After an error the CLI does not start, and users read the
-	// error as the reason why the conversation is stuck. Nil: all conversations have
-	// the same options.
+	// Adjust is called each time a CLI starts for the conversation, and when the
+	// conversation is deleted, to find its files; from several goroutines at once. After an
+	// error the CLI does not start, and users read the error as the reason why the
+	// conversation is stuck. Nil: all conversations have the same options.
 	Adjust func(ctx context.Context, c PresetUse, o *claude.Options) error
 }
 

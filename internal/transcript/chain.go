@@ -201,13 +201,14 @@ func (x *Index) Whole(conversation []*Entry) []*Entry {
 	if len(conversation) == 0 || x.Subtype(conversation[0]) != "compact_boundary" {
 		return conversation
 	}
+	agent := conversation[0].has(sidechain) // all lines of a subagent's file are
 	kept := make(map[int32]bool, len(conversation))
 	for _, e := range conversation {
 		kept[e.id] = true
 	}
 	var before []*Entry
 	for i := range int32(x.count) {
-		if e := x.entry(i); e.Pos < conversation[0].Pos && !kept[e.id] && mainline(e) {
+		if e := x.entry(i); e.Pos < conversation[0].Pos && !kept[e.id] && (mainline(e) || agent && e.Kind != Progress) {
 			before = append(before, e)
 		}
 	}
