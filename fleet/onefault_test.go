@@ -44,8 +44,7 @@ func makings(d *disk) map[string]making {
 func (m *making) with(t *testing.T, d *disk, at int, fault storefault.Kind) (state string, calls int) {
 	t.Helper()
 	db, counts := store.Memory(), false
-	var faulty *storefault.Store
-	faulty = storefault.Wrap(db, func(storefault.Call) storefault.Kind {
+	faulty := storefault.Wrap(db, func(storefault.Call) storefault.Kind {
 		if !counts {
 			return storefault.None
 		}
