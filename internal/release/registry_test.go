@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"encoding/xml"
+	"os"
 	"strings"
 	"testing"
 
@@ -34,5 +36,28 @@ func TestRegistryEntry(t *testing.T) {
 	delete(sums, "claudectl_1.2.3_windows_arm64.zip")
 	if text, ok := registryEntry("1.2.3", sums); ok {
 		t.Errorf("an entry without one of its archives: %s", text)
+	}
+}
+
+// The icon beside the entry is of 16 by 16, and has the colour of the text around it, as the
+// registry asks.
+func TestRegistryIcon(t *testing.T) {
+	text, err := os.ReadFile("icon.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var icon struct {
+		XMLName xml.Name `xml:"http://www.w3.org/2000/svg svg"`
+		W       string   `xml:"width,attr"`
+		H       string   `xml:"height,attr"`
+		Box     string   `xml:"viewBox,attr"`
+		Fill    string   `xml:"fill,attr"`
+		Stroke  string   `xml:"stroke,attr"`
+	}
+	if err := xml.Unmarshal(text, &icon); err != nil {
+		t.Fatal(err)
+	}
+	if icon.W != "16" || icon.H != "16" || icon.Box != "0 0 16 16" || icon.Fill != "none" || icon.Stroke != "currentColor" {
+		t.Errorf("%+v", icon)
 	}
 }
