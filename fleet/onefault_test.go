@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,24 +44,23 @@ func makings(d *disk) map[string]making {
 // if that fails. It returns what there is in the end, and how many calls it took.
 func (m *making) with(t *testing.T, d *disk, at int, fault storefault.Kind) (state string, calls int) {
 	t.Helper()
-	db, counts := store.Memory(), false
+	db := store.Memory()
+	var counts atomic.Bool
+	var count atomic.Int64
 	faulty := storefault.Wrap(db, func(storefault.Call) storefault.Kind {
-		if !counts {
-			return storefault.None
+		if counts.Load() && count.Add(1) == int64(at) {
+			return fault
 		}
-		if calls++; calls != at {
-			return storefault.None
-		}
-		return fault
+		return storefault.None
 	})
 	f := open(t, faulty, nil, func(o *fleet.Options) { o.MaxLive, o.Session = fleet.NoCLIs, nil })
 	if err := f.Resume(t.Context(), "old", d.fork()); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Wait()
-	counts = true
+	counts.Store(true)
 	err := m.do(t.Context(), f)
-	counts = false
+	counts.Store(false)
 	if err != nil && !errors.Is(err, storefault.ErrFault) {
 		t.Errorf("%v at call %d: %v", fault, at, err)
 	}
@@ -80,7 +80,7 @@ func (m *making) with(t *testing.T, d *disk, at int, fault storefault.Kind) (sta
 	f = open(t, db, newScripted(), nil)
 	defer closeFleet(t, f)
 	<-time.After(20 * time.Minute) // prompts are answered, and what was left over is removed
-	return stateOf(t, f, db), calls
+	return stateOf(t, f, db), int(count.Load())
 }
 
 // stateOf describes what is stored: everything that has no random name as it is.
