@@ -137,8 +137,8 @@ func (e *editor) Elicit(ctx context.Context, req *schema.CreateElicitationReques
 	return &resp, err
 }
 
-// Elicited says that what a person did at an address is done. Editors that visit none
-// are not told.
+// Elicited reports to the editor that the visit to an address is done, if the editor sends
+// people to addresses.
 func (e *editor) Elicited(ctx context.Context, id schema.ElicitationID) error {
 	if !visits(e) || id == "" {
 		return nil

@@ -236,16 +236,10 @@ func (s *localSession) Prompt(ctx context.Context, req *schema.PromptRequest) (*
 		s.readSteered(turn, take)
 	}
 	s.retitle(turn)
-	var resp *schema.PromptResponse
 	if ctx.Err() != nil && (s.cancelSteering() || result == nil || result.Failed()) {
-		resp = cancelled(result)
-	} else if resp, err = responseOf(result, problem, runErr); err != nil {
-		return nil, err
+		return cancelled(result, spent), nil
 	}
-	if result != nil {
-		resp = spent.response(resp.StopReason)
-	}
-	return resp, nil
+	return responseOf(result, spent, problem, runErr)
 }
 
 // readSteered continues to read after the prompt is answered, until the messages that

@@ -22,7 +22,7 @@ func TestRemoteEnd(t *testing.T) {
 		r.Subtype = subtype
 		r.Usage = message.Usage{InputTokens: 1, OutputTokens: 2, CacheReadInputTokens: 3, CacheCreationInputTokens: 4}
 		r.Usage.OutputTokensDetails.ThinkingTokens, r.TurnModelUsage = 1, models
-		return shownEnd(responseOf(&r, kind, nil))
+		return shownEnd(responseOf(&r, usedBy(&r), kind, nil))
 	}
 	overloaded := message.Result{IsError: true, Text: "API Error: 529 busy", TerminalReason: message.EndAPIError}
 	for name, c := range map[string]struct {

@@ -8,9 +8,9 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// responseOf returns how a turn ended, or the error that the editor gets.
-// problem is the class of an API error that the CLI has named.
-func responseOf(r *message.Result, problem message.AssistantError, err error) (*schema.PromptResponse, error) {
+// responseOf returns how a turn ended, with what its prompt has used, or the error that the
+// editor gets. problem is the class of an API error that the CLI has named.
+func responseOf(r *message.Result, spent spending, problem message.AssistantError, err error) (*schema.PromptResponse, error) {
 	switch {
 	case r == nil && err == nil:
 		err = claude.ErrNoResult
@@ -21,7 +21,7 @@ func responseOf(r *message.Result, problem message.AssistantError, err error) (*
 		}
 		return nil, errorf(schema.ErrorCodeInternalError, "the turn did not end: %v; open the session again with session/load", err)
 	}
-	resp := ended(schema.StopReasonEndTurn, r)
+	resp := spent.response(schema.StopReasonEndTurn)
 	switch {
 	case r.Interrupted():
 		resp.StopReason = schema.StopReasonCancelled
@@ -48,18 +48,13 @@ func turnError(kind message.AssistantError, text string) *schema.Error {
 	return e
 }
 
-// ended returns how a turn ended, with what it has used.
-func ended(reason schema.StopReason, r *message.Result) *schema.PromptResponse {
-	return usedBy(r).response(reason)
-}
-
-// usedBy returns what a result says that was used since the one before it: by all models, as
-// subagents may have others.
+// usedBy returns the tokens that were used between the result before this one and this one:
+// by all models, because subagents may have others.
 func usedBy(r *message.Result) spending {
 	if len(r.TurnModelUsage) > 0 {
 		return ofModels(r.TurnModelUsage)
 	}
-	u := r.Usage // all that a CLI says which does not count by models
+	u := r.Usage // an older CLI does not count by models
 	return spending{
 		input: u.InputTokens, output: u.OutputTokens, thinking: u.OutputTokensDetails.ThinkingTokens,
 		read: u.CacheReadInputTokens, written: u.CacheCreationInputTokens,
@@ -75,11 +70,11 @@ func (s spending) with(r *message.Result) spending {
 	return s.plus(usedBy(r))
 }
 
-// cancelled returns the end of a turn that the editor has cancelled. r is nil if
-// the CLI did not report its end.
-func cancelled(r *message.Result) *schema.PromptResponse {
+// cancelled returns the end of a turn that the editor has cancelled, with what its prompt has
+// used. r is nil if the CLI did not report the end.
+func cancelled(r *message.Result, spent spending) *schema.PromptResponse {
 	if r == nil {
 		return &schema.PromptResponse{StopReason: schema.StopReasonCancelled}
 	}
-	return ended(schema.StopReasonCancelled, r)
+	return spent.response(schema.StopReasonCancelled)
 }

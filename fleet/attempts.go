@@ -119,14 +119,11 @@ const defaultInitialize = time.Minute
 // permanent reports whether another attempt would fail in the same way until a person
 // intervenes: the options cannot be made or are refused, or there is no CLI.
 func permanent(err error) bool {
-	if _, refused := errors.AsType[*claude.OptionError](err); refused {
+	switch causeOf(err) {
+	case CauseOptionsFailed, CauseOptionRefused, CauseCLIMissing:
 		return true
 	}
-	if _, unmade := errors.AsType[sessionError](err); unmade {
-		return true
-	}
-	start, ok := errors.AsType[*claude.StartError](err)
-	return ok && start.Reason == claude.ErrNotFound
+	return false
 }
 
 // failed records what ended an attempt, if it can.

@@ -20,7 +20,7 @@ import (
 // making is a way to make a conversation with the key "new".
 type making struct {
 	do   func(ctx context.Context, f *fleet.Fleet) error
-	once bool // done again, it says that the conversation exists
+	once bool // a second time it fails with ErrExists
 }
 
 // makings are all ways.

@@ -16,7 +16,7 @@ import (
 // the turn when it has the results of tools, and then names it in its result, or begins
 // another turn with it when the first has ended. A prompt is recorded as sent before
 // the CLI can see it, so after a crash the transcript shows how far it got: taken in,
-// begun, or never seen. Package intake decides; here is what acts.
+// begun, or never seen. Package intake decides; this type acts.
 type steered struct {
 	busy token      // for giving prompts and taking them back
 	mu   sync.Mutex // guards what follows

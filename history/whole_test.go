@@ -135,17 +135,7 @@ func TestSubagentIsWhole(t *testing.T) {
 	agent.line("assistant", "done", "hint", `"isSidechain":true,"message":{"id":"m2","role":"assistant","model":"m","stop_reason":"end_turn","content":[{"type":"text","text":"three"}]}`)
 	for _, place := range homes() {
 		t.Run(place.name, func(t *testing.T) {
-			h, put := place.open(t)
-			put(sid(1), "", exchange(sid(1), "", "one", "1"))
-			put(sid(1), "abc", agent.String())
-			tr, err := h.Read(t.Context(), sid(1))
-			if err != nil {
-				t.Fatal(err)
-			}
-			own, err := tr.Subagent(t.Context(), "abc")
-			if err != nil {
-				t.Fatal(err)
-			}
+			tr, own := withAgent(t, place, agent)
 			if got := shownIn(t, own, history.Page{}); got != "task, tries, hint, done" || own.Len() != 4 || own.ID != sid(1) {
 				t.Errorf("%s, %d messages of %s", got, own.Len(), own.ID)
 			}
@@ -161,6 +151,22 @@ func TestSubagentIsWhole(t *testing.T) {
 	}
 }
 
+// withAgent stores a session with a subagent, and returns both transcripts.
+func withAgent(t *testing.T, place home, agent *script) (main, own *history.Transcript) {
+	t.Helper()
+	h, put := place.open(t)
+	put(sid(1), "", exchange(sid(1), "", "one", "1"))
+	put(sid(1), "abc", agent.String())
+	main, err := h.Read(t.Context(), sid(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if own, err = main.Subagent(t.Context(), "abc"); err != nil {
+		t.Fatal(err)
+	}
+	return main, own
+}
+
 // What a compaction of a subagent has left behind can be read as well.
 func TestCompactedSubagentIsWhole(t *testing.T) {
 	agent := &script{session: sid(1)}
@@ -172,17 +178,7 @@ func TestCompactedSubagentIsWhole(t *testing.T) {
 	agent.line("assistant", "done", "sum", `"isSidechain":true,"message":{"id":"m2","role":"assistant","model":"m","stop_reason":"end_turn","content":[{"type":"text","text":"three"}]}`)
 	for _, place := range homes() {
 		t.Run(place.name, func(t *testing.T) {
-			h, put := place.open(t)
-			put(sid(1), "", exchange(sid(1), "", "one", "1"))
-			put(sid(1), "abc", agent.String())
-			tr, err := h.Read(t.Context(), sid(1))
-			if err != nil {
-				t.Fatal(err)
-			}
-			own, err := tr.Subagent(t.Context(), "abc")
-			if err != nil {
-				t.Fatal(err)
-			}
+			_, own := withAgent(t, place, agent)
 			for want, page := range map[string]history.Page{"sum (summary), kept, done": {}, "task, tries, kept, sum (summary), done": {Whole: true}} {
 				if got := shownIn(t, own, page); got != want {
 					t.Errorf("%+v: %s, want %s", page, got, want)

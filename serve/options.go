@@ -55,7 +55,7 @@ type Options struct {
 	ProxyHeader string
 	ProxyFrom   []netip.Prefix
 	ProxySocket bool
-	ProxyRole   api.Role // empty: Operator
+	ProxyRole   api.Role // empty: RoleOperator
 
 	// Hosts are the names by which the server is reached, besides localhost and
 	// loopback addresses. Ports do not matter. A request for any other host is

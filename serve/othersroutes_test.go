@@ -13,7 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// everything is what a store holds of conversations: what their owners would see changed.
+// everything describes all that a store holds of conversations, so that a change shows.
 func everything(t *testing.T, db store.Fleet) string {
 	t.Helper()
 	var all strings.Builder

@@ -133,7 +133,7 @@ func (w *world) on(t *testing.T, event string) {
 	}
 }
 
-// read is what a fleet does with a frame.
+// read takes a frame in, as a fleet does.
 func (w *world) read(t *testing.T, frame string) {
 	what, rest, _ := strings.Cut(frame, " ")
 	if what != "result" {

@@ -97,7 +97,7 @@ var kinds = map[string]*regexp.Regexp{
 	"what the fleet has stored": regexp.MustCompile(`/the-store/`),
 }
 
-// missing lists the kinds of which there is no file.
+// missing lists the kinds of files that were not found.
 func missing(found []string) (kind []string) {
 	for name, path := range kinds {
 		if !slices.ContainsFunc(found, func(f string) bool { return path.MatchString(filepath.ToSlash(f)) }) {
