@@ -52,6 +52,7 @@ type localSession struct {
 	stopIdle  context.CancelFunc // nil: no idle reader
 	idled     chan struct{}      // closed when the idle reader has left
 	closed    bool
+	asks      sync.WaitGroup // questions that may still be written; none is added once closed
 }
 
 func (s *localSession) ID() schema.SessionID { return s.id }
@@ -84,6 +85,14 @@ func (s *localSession) send(ctx context.Context, updates ...schema.SessionUpdate
 // ask is the permission callback: it puts a question to the editor once the call
 // is shown there.
 func (s *localSession) ask(ctx context.Context, req *permission.Request) (permission.Decision, error) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return permission.Decision{}, claude.ErrClosed
+	}
+	s.asks.Add(1)
+	s.mu.Unlock()
+	defer s.asks.Done()
 	s.announced.wait(ctx, req.ToolUseID)
 	return s.decide(ctx, req)
 }
@@ -370,5 +379,6 @@ func (s *localSession) Close() error {
 	s.mu.Unlock()
 	err := s.cli.Close()
 	s.endIdle()
+	s.asks.Wait() // a question that ends without an answer is written as such
 	return err
 }
