@@ -221,11 +221,15 @@ func (s *Session) finish() {
 		}
 	}
 	s.life.cause = cause
-	if cause != nil {
+	switch {
+	case cause == nil:
+		s.setState(StateStopped)
+	case s.life.aborted.Load():
+		s.setState(StateFailed)
+		s.log.Info("session aborted", "cause", cause) // whoever called Abort wants it so
+	default:
 		s.setState(StateFailed)
 		s.log.Error("session failed", "error", cause)
-	} else {
-		s.setState(StateStopped)
 	}
 	s.inbox.Close(stream)
 	if stream == io.EOF {

@@ -132,6 +132,7 @@ func TestLogLevels(t *testing.T) {
 		}, nil, `level=ERROR msg="panic in a Trace function" panic=boom stack=`},
 		"states":             {ask(), nil, nil, `level=DEBUG msg="session state" from=initializing to=running`},
 		"failed session":     {func(c *cli) { c.greet(); c.code = 3 }, nil, func(_ context.Context, s *claude.Session) { s.Wait() }, `level=ERROR msg="session failed" error=`},
+		"aborted session":    {ask(), nil, func(_ context.Context, s *claude.Session) { s.Abort(errors.New("deleted")) }, `level=INFO msg="session aborted" cause=deleted`},
 		"output that closed": {func(c *cli) { c.greet(); c.stdout.Close(); <-c.stopped }, nil, func(_ context.Context, s *claude.Session) { s.Wait() }, `level=WARN msg="the CLI is not read any more but still runs"`},
 	}
 	for name, tt := range tests {

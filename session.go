@@ -74,6 +74,7 @@ type lifecycle struct {
 
 	shutdown    sync.Once   // the stop ladder
 	finished    atomic.Bool // one caller is ending the session
+	aborted     atomic.Bool // the program has called Abort
 	inputClosed atomic.Bool // we have closed stdin ourselves
 
 	// Under the session's lock:

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -195,7 +196,7 @@ func openMirror(ctx context.Context, s *Session) (*mirror.Mirror, error) {
 		Store: o.Store, Project: o.Project, Fence: o.Fence, Owner: o.Owner, TTL: o.TTL, GiveUp: o.GiveUp,
 		Journals: o.Journal, Log: s.log,
 		OnNotStored: s.reportNotStored,
-		OnLost:      func(err error) { s.Abort(fmt.Errorf("claude: the store has ended the session: %w", err)) },
+		OnLost:      func(err error) { s.abort(fmt.Errorf("claude: the store has ended the session: %w", err)) },
 	})
 	if s.conversation.id != "" {
 		if err := m.Acquire(ctx, s.conversation.id); err != nil {
@@ -283,9 +284,12 @@ func (s *Session) Flush(ctx context.Context) error {
 // and cause is then joined with a [*store.NotStoredError] that names it. Use
 // Close unless the CLI's next action would do harm.
 func (s *Session) Abort(cause error) {
-	if cause == nil {
-		cause = ErrClosed
-	}
+	s.life.aborted.Store(true)
+	s.abort(cmp.Or(cause, ErrClosed))
+}
+
+// abort is Abort for reasons of the session's own.
+func (s *Session) abort(cause error) {
 	if s.store.mirror != nil {
 		s.store.mirror.Abort(cause)
 	}
