@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/login"
 )
 
 // access finds out who sends a request, and whether it may be served at all.
 type access struct {
 	opts *Options
-	gate *authenticator
+	gate *login.Authenticator
 }
 
 // identify finds the user of a request. A request without a user is not an error, but
@@ -44,15 +45,15 @@ func (ac *access) userOf(w http.ResponseWriter, r *http.Request) (api.User, erro
 	if err != nil {
 		return api.User{}, nil
 	}
-	c, revision, err := ac.gate.check(ctx, cookie.Value, cookiePrefix)
-	if errors.Is(err, errCredential) {
+	c, revision, err := ac.gate.Check(ctx, cookie.Value, login.Cookie)
+	if errors.Is(err, login.ErrUnknown) {
 		return api.User{}, nil // an old cookie counts as none
 	}
 	if err != nil {
 		return api.User{}, problemOf(err)
 	}
-	if w != nil && ac.gate.renew(ctx, c, revision) {
-		http.SetCookie(w, ac.cookie(cookie.Value, cookieLife))
+	if w != nil && ac.gate.Renew(ctx, c, revision) {
+		http.SetCookie(w, ac.cookie(cookie.Value, login.CookieLife))
 	}
 	return api.User{Name: c.User, Role: c.Role, Login: c.ID}, nil
 }
@@ -63,14 +64,14 @@ func (ac *access) bearer(ctx context.Context, header string) (api.User, error) {
 	if !ok {
 		return api.User{}, unauthorized.because("the header Authorization must begin with \"Bearer \"")
 	}
-	c, _, err := ac.gate.check(ctx, token, bearerPrefix)
-	if errors.Is(err, errCredential) {
+	c, _, err := ac.gate.Check(ctx, token, login.Bearer)
+	if errors.Is(err, login.ErrUnknown) {
 		return api.User{}, unauthorized.because("the token is unknown or has expired: ask an admin for another")
 	}
 	if err != nil {
 		return api.User{}, problemOf(err)
 	}
-	return api.User{Name: c.User, Role: c.Role}, nil
+	return c.Account(), nil
 }
 
 // proxied finds the user that a trusted proxy names.
@@ -158,4 +159,13 @@ func (ac *access) cookieName() string {
 		return "claude-serve"
 	}
 	return "claude-serve-" + strconv.Itoa(ac.opts.Port)
+}
+
+// maxBrowser is how many bytes of a browser's name are kept.
+const maxBrowser = 200
+
+// browserOf returns the User-Agent of a request.
+func browserOf(r *http.Request) string {
+	name := r.UserAgent()
+	return strings.ToValidUTF8(name[:min(len(name), maxBrowser)], "")
 }

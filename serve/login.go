@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/serve/api"
-	"github.com/claude-agent-go/claude/serve/internal/recordio"
+	"github.com/claude-agent-go/claude/serve/internal/login"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -18,13 +17,9 @@ import (
 // The request is the one that carries the token.
 func (s *Service) Login(w http.ResponseWriter, r *http.Request, token string) error {
 	address, token := s.access.clientOf(r), strings.TrimSpace(token)
-	ctx := r.Context()
-	c, err := s.gate.redeem(ctx, token)
-	if errors.Is(err, errCredential) {
-		c, _, err = s.gate.check(ctx, token, bearerPrefix)
-	}
-	if errors.Is(err, errCredential) {
-		if s.gate.guesses.add(time.Now(), guessed(address, token)...) {
+	text, u, life, err := s.gate.LogIn(r.Context(), token, address, browserOf(r))
+	if errors.Is(err, login.ErrUnknown) {
+		if s.gate.Failed(address, token) {
 			p := limited.because("too many logins have failed; wait a minute. A link or token that works is accepted at any time")
 			p.RetryAfter = 60
 			return p
@@ -35,22 +30,7 @@ func (s *Service) Login(w http.ResponseWriter, r *http.Request, token string) er
 	if err != nil {
 		return problemOf(err)
 	}
-	login, life := credential{User: c.User, Role: c.Role, By: address, Browser: browserOf(r)}, cookieLife
-	if strings.HasPrefix(c.ID, bearerPrefix[:3]) { // a login does not outlive its token
-		login.Parent = c.ID
-		if !c.Expires.IsZero() {
-			now, err := s.opts.Records.Now(ctx) // the clock that counts
-			if err != nil {
-				return problemOf(err)
-			}
-			life = max(time.Nanosecond, min(life, c.Expires.Sub(now))) // 0 would mean no end
-		}
-	}
-	text, _, err := s.gate.issue(ctx, cookiePrefix, login, life)
-	if err != nil {
-		return problemOf(err)
-	}
-	s.opts.Logger.Info("serve: logged in", "user", c.User, "role", c.Role, "address", address)
+	s.opts.Logger.Info("serve: logged in", "user", u.Name, "role", u.Role, "address", address)
 	http.SetCookie(w, s.access.cookie(text, life))
 	return nil
 }
@@ -59,14 +39,14 @@ func (s *Service) Login(w http.ResponseWriter, r *http.Request, token string) er
 // page can ask before it changes the user of a browser. The error is a problem if the
 // token does not work.
 func (s *Service) LoginUser(ctx context.Context, token string) (api.User, error) {
-	c, _, err := s.gate.check(ctx, strings.TrimSpace(token), loginPrefix, bearerPrefix)
-	if errors.Is(err, errCredential) {
+	c, _, err := s.gate.Check(ctx, strings.TrimSpace(token), login.Once, login.Bearer)
+	if errors.Is(err, login.ErrUnknown) {
 		return api.User{}, unauthorized.because("the token is unknown, was used, or has expired")
 	}
 	if err != nil {
 		return api.User{}, problemOf(err)
 	}
-	return api.User{Name: c.User, Role: c.Role}, nil
+	return c.Account(), nil
 }
 
 // ProviderName returns the name of the login provider, empty if there is none.
@@ -97,7 +77,7 @@ func (s *Service) FinishLogin(w http.ResponseWriter, r *http.Request) (to string
 // Logout ends the login of the request's cookie.
 func (s *Service) Logout(w http.ResponseWriter, r *http.Request) error {
 	if u, ok := UserOf(r.Context()); ok && u.Login != "" {
-		if err := recordio.Drop(r.Context(), s.opts.Records, s.gate.at(kindLogin, u.Login)); err != nil {
+		if err := s.gate.LogOut(r.Context(), u.Login); err != nil {
 			return problemOf(err)
 		}
 		if err := s.pusher.forget(r.Context(), u.Login); err != nil {
@@ -120,35 +100,38 @@ func IssueLogin(ctx context.Context, r store.Records, project string, u api.User
 	if !usableName(u.Name) || !u.Role.Valid() {
 		return "", fmt.Errorf("claude: serve: a login needs a name of at most %d characters in one line and a role, not %.120q and %q", maxUserName, u.Name, u.Role)
 	}
-	g := &authenticator{records: r, project: project}
-	token, _, err = g.issue(ctx, loginPrefix, credential{User: u.Name, Role: u.Role}, loginLife)
+	token, _, err = login.New(r, project).Issue(ctx, login.Once, login.Credential{User: u.Name, Role: u.Role}, login.OnceLife)
 	return token, err
 }
 
 // IssueToken makes a bearer token for a server that uses the same records, from
 // another process.
 func IssueToken(ctx context.Context, r store.Records, project string, t api.NewToken) (api.CreatedToken, error) {
-	g := &authenticator{records: r, project: project}
-	return g.token(ctx, t, "")
+	return issueToken(ctx, login.New(r, project), t, "")
+}
+
+func issueToken(ctx context.Context, g *login.Authenticator, t api.NewToken, by string) (api.CreatedToken, error) {
+	switch {
+	case t.Name == "" || len(t.Name) > maxTitle:
+		return api.CreatedToken{}, badRequest.because("the token needs a name of at most %d bytes that says what it is for", maxTitle)
+	case !usableName(t.User):
+		return api.CreatedToken{}, badRequest.because("the token needs a user: a name of at most %d characters in one line, without any that are not seen", maxUserName)
+	case !t.Role.Valid():
+		return api.CreatedToken{}, badRequest.because("unknown role %q", t.Role)
+	}
+	return g.IssueToken(ctx, t, by)
 }
 
 // Tokens lists the bearer tokens.
 func (s *Service) Tokens(ctx context.Context, u api.User) (api.List[api.TokenInfo], error) {
-	out := api.List[api.TokenInfo]{Items: []api.TokenInfo{}}
 	if err := need(u, api.RoleAdmin); err != nil {
-		return out, err
+		return api.List[api.TokenInfo]{Items: []api.TokenInfo{}}, err
 	}
-	for r, err := range s.opts.Records.Scan(ctx, store.Folder{Project: s.opts.Project, Kind: kindToken}, "") {
-		var c credential
-		if err == nil {
-			err = recordio.Decode(r, &c)
-		}
-		if err != nil {
-			return out, problemOf(err)
-		}
-		out.Items = append(out.Items, c.info())
+	items, err := s.gate.Tokens(ctx)
+	if err != nil {
+		return api.List[api.TokenInfo]{Items: items}, problemOf(err)
 	}
-	return out, nil
+	return api.List[api.TokenInfo]{Items: items}, nil
 }
 
 // IssueToken makes a bearer token.
@@ -159,7 +142,7 @@ func (s *Service) IssueToken(ctx context.Context, u api.User, t api.NewToken) (a
 	if t.User == "" {
 		t.User = u.Name
 	}
-	made, err := s.gate.token(ctx, t, u.Name)
+	made, err := issueToken(ctx, s.gate, t, u.Name)
 	if err != nil {
 		return api.CreatedToken{}, problemOf(err)
 	}
@@ -172,12 +155,7 @@ func (s *Service) RevokeToken(ctx context.Context, u api.User, id string) error 
 	if err := need(u, api.RoleAdmin); err != nil {
 		return err
 	}
-	k := s.gate.at(kindToken, id)
-	_, _, err := recordio.Get[credential](ctx, s.opts.Records, k)
-	if err == nil {
-		err = recordio.Drop(ctx, s.opts.Records, k)
-	}
-	if err != nil {
+	if err := s.gate.Revoke(ctx, id); err != nil {
 		return problemOf(err)
 	}
 	s.opts.Logger.Info("serve: revoked a token", "token", id, "user", u.Name, "address", u.Address)
@@ -188,39 +166,14 @@ func (s *Service) RevokeToken(ctx context.Context, u api.User, id string) error 
 // most the role that the user has here. Admins see those of all users. Logins that have
 // expired, or ended with their token, are left out.
 func (s *Service) Logins(ctx context.Context, u api.User) (api.List[api.LoginInfo], error) {
-	out := api.List[api.LoginInfo]{Items: []api.LoginInfo{}}
 	if err := need(u, api.RoleViewer); err != nil {
-		return out, err
+		return api.List[api.LoginInfo]{Items: []api.LoginInfo{}}, err
 	}
-	now, err := s.opts.Records.Now(ctx)
+	items, err := s.gate.Logins(ctx, u)
 	if err != nil {
-		return out, problemOf(err)
+		return api.List[api.LoginInfo]{Items: items}, problemOf(err)
 	}
-	for r, err := range s.opts.Records.Scan(ctx, store.Folder{Project: s.opts.Project, Kind: kindLogin}, "") {
-		var c credential
-		if err == nil {
-			err = recordio.Decode(r, &c)
-		}
-		if err != nil {
-			return out, problemOf(err)
-		}
-		works, err := s.gate.works(ctx, &c, now)
-		if err != nil {
-			return out, problemOf(err)
-		}
-		if !works {
-			_ = store.Drop(ctx, s.opts.Records, r.Key, r.Revision, store.Fence{}) // it will never work again
-			continue
-		}
-		if !c.isLogin() || !manages(u, &c) {
-			continue
-		}
-		out.Items = append(out.Items, api.LoginInfo{
-			ID: c.ID, User: c.User, Role: c.Role, Created: c.Created, Expires: c.Expires, Address: c.By, Browser: c.Browser, Token: c.Parent, Provider: c.Provider, Current: c.ID == u.Login,
-		})
-	}
-	slices.SortStableFunc(out.Items, func(a, b api.LoginInfo) int { return b.Created.Compare(a.Created) })
-	return out, nil
+	return api.List[api.LoginInfo]{Items: items}, nil
 }
 
 // EndLogin ends a login that [Service.Logins] lists for the user. Its browser must log
@@ -229,21 +182,14 @@ func (s *Service) EndLogin(ctx context.Context, u api.User, id string) error {
 	if err := need(u, api.RoleViewer); err != nil {
 		return err
 	}
-	k := s.gate.at(kindLogin, id)
-	c, _, err := recordio.Get[credential](ctx, s.opts.Records, k)
-	if err == nil && (!c.isLogin() || !manages(u, &c)) {
-		err = store.ErrNotFound
-	}
-	if err == nil {
-		err = recordio.Drop(ctx, s.opts.Records, k)
-	}
+	of, err := s.gate.End(ctx, u, id)
 	if err == nil {
 		err = s.pusher.forget(ctx, id)
 	}
 	if err != nil {
 		return problemOf(err)
 	}
-	s.opts.Logger.Info("serve: ended a login", "login", id, "of", c.User, "user", u.Name, "address", u.Address)
+	s.opts.Logger.Info("serve: ended a login", "login", id, "of", of, "user", u.Name, "address", u.Address)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/claude-agent-go/claude/serve/internal/recordio"
 
 	"github.com/claude-agent-go/claude/serve/internal/eventlog"
+	"github.com/claude-agent-go/claude/serve/internal/login"
 )
 
 // Every record that the server changes keeps the members that a newer program has added,
@@ -18,7 +19,7 @@ func TestNewerRecords(t *testing.T) {
 	t.Parallel()
 	db := store.Memory()
 	k := store.RecordKey{Project: "p", Kind: "k", Name: "n"}
-	for _, v := range []any{&note{}, &forking{}, &idempotencyRecord{}, &credential{}, &eventlog.Head{}} {
+	for _, v := range []any{&note{}, &forking{}, &idempotencyRecord{}, &login.Credential{}, &eventlog.Head{}} {
 		if err := recordio.Decode(store.Record{Key: k, Value: []byte(`{"future":{"a":1}}`)}, v); err != nil {
 			t.Fatalf("%T: %v", v, err)
 		}

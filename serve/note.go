@@ -48,8 +48,6 @@ type note struct {
 // The kinds of the server's records.
 const (
 	kindNote  = "serve-conversation"
-	kindToken = "serve-token"
-	kindLogin = "serve-login"
 	kindOnce  = "serve-once"
 	kindFork  = "serve-fork"
 	kindSpent = "serve-spent"

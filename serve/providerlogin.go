@@ -2,70 +2,28 @@ package serve
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"crypto/subtle"
-	"encoding/base64"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/terminal"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/login"
 )
 
-const (
-	attemptLife      = 10 * time.Minute // how long a person may take at the provider
-	providerPatience = 15 * time.Second // how long the server waits for the provider
-	maxAttemptTo     = 2 << 10          // bytes of the path that was asked for
-)
+// providerPatience is how long the server waits for the provider.
+const providerPatience = 15 * time.Second
 
-// attempt is what the cookie of a browser remembers while a person is at the provider. The
-// server keeps nothing of it, so that any replica can finish a login that another began.
-type attempt struct {
-	secret string
-	to     string // the path to which the browser goes afterwards
-}
-
-// beginAttempt makes an attempt that cannot be guessed.
-func beginAttempt(to string) attempt {
-	secret := make([]byte, 32)
-	rand.Read(secret) // never fails
-	if len(to) > maxAttemptTo {
-		to = "/"
-	}
-	return attempt{base64.RawURLEncoding.EncodeToString(secret), to}
-}
-
-// text is the value of the cookie.
-func (a attempt) text() string {
-	return a.secret + "." + base64.RawURLEncoding.EncodeToString([]byte(a.to))
-}
-
-// parseAttempt reads the value of a cookie.
-func parseAttempt(text string) (attempt, bool) {
-	secret, rest, ok := strings.Cut(text, ".")
-	to, err := base64.RawURLEncoding.DecodeString(rest)
-	return attempt{secret, string(to)}, ok && err == nil && len(secret) == base64.RawURLEncoding.EncodedLen(32)
-}
-
-// derive makes a value of the secret. Those of other purposes do not follow from it.
-func (a attempt) derive(purpose string) string {
-	sum := sha256.Sum256([]byte("claude serve login " + purpose + " " + a.secret))
-	return base64.RawURLEncoding.EncodeToString(sum[:])
-}
-
-// public returns what the provider gets of the attempt.
-func (a attempt) public(back string) LoginAttempt {
-	return LoginAttempt{Return: back, State: a.derive("state"), Nonce: a.derive("nonce"), Verifier: a.derive("verifier")}
+// attemptOf returns what the provider gets of an attempt.
+func attemptOf(a login.Attempt, back string) LoginAttempt {
+	return LoginAttempt{Return: back, State: a.State(), Nonce: a.Derive("nonce"), Verifier: a.Derive("verifier")}
 }
 
 // providerLogin logs people in with the provider of the options.
 type providerLogin struct {
 	opts   *Options
 	access *access
-	gate   *authenticator
+	gate   *login.Authenticator
 }
 
 // cookieName is that of the attempt. The prefix keeps neighbouring subdomains from
@@ -100,12 +58,12 @@ func (p *providerLogin) begin(w http.ResponseWriter, r *http.Request, to string)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), providerPatience)
 	defer cancel()
-	a := beginAttempt(to)
-	address, err = p.opts.Login.Begin(ctx, a.public(p.back(r)))
+	a := login.BeginAttempt(to)
+	address, err = p.opts.Login.Begin(ctx, attemptOf(a, p.back(r)))
 	if err != nil {
 		return "", p.problem(r, err)
 	}
-	http.SetCookie(w, p.cookie(a.text(), attemptLife))
+	http.SetCookie(w, p.cookie(a.Text(), login.AttemptLife))
 	return address, nil
 }
 
@@ -120,30 +78,31 @@ func (p *providerLogin) finish(w http.ResponseWriter, r *http.Request) (to strin
 		return "", foreign
 	}
 	sent := r.URL.Query()
-	a, ok := parseAttempt(c.Value)
-	if !ok || len(sent["state"]) != 1 || subtle.ConstantTimeCompare([]byte(sent.Get("state")), []byte(a.derive("state"))) != 1 {
+	a, ok := login.ParseAttempt(c.Value)
+	if !ok || !a.SentBack(sent["state"]) {
 		return "", foreign // the attempt of this browser, if it has one, continues
 	}
 	http.SetCookie(w, p.cookie("", -time.Second))
 	ctx, cancel := context.WithTimeout(r.Context(), providerPatience)
 	defer cancel()
-	u, err := p.opts.Login.Finish(ctx, a.public(p.back(r)), sent)
+	u, err := p.opts.Login.Finish(ctx, attemptOf(a, p.back(r)), sent)
 	if err != nil {
-		return a.to, p.problem(r, err)
+		return a.To(), p.problem(r, err)
 	}
 	if !usableName(u.Name) || !u.Role.Valid() {
 		p.opts.Logger.Warn("serve: a login provider returned a user without a usable name and role", "user", terminal.Line(u.Name), "role", string(u.Role))
-		return a.to, internal.because("the name or the role of your account cannot be used here: an admin finds more in the server's log")
+		return a.To(), internal.because("the name or the role of your account cannot be used here: an admin finds more in the server's log")
 	}
 	address := p.access.clientOf(r)
-	login := credential{User: u.Name, Role: u.Role, By: address, Browser: browserOf(r), Provider: p.opts.Login.Name()}
-	text, _, err := p.gate.issue(r.Context(), cookiePrefix, login, p.opts.LoginLife)
+	provider := p.opts.Login.Name()
+	made := login.Credential{User: u.Name, Role: u.Role, By: address, Browser: browserOf(r), Provider: provider}
+	text, _, err := p.gate.Issue(r.Context(), login.Cookie, made, p.opts.LoginLife)
 	if err != nil {
-		return a.to, problemOf(err)
+		return a.To(), problemOf(err)
 	}
-	p.opts.Logger.Info("serve: logged in", "user", u.Name, "role", string(u.Role), "address", address, "provider", login.Provider)
+	p.opts.Logger.Info("serve: logged in", "user", u.Name, "role", string(u.Role), "address", address, "provider", provider)
 	http.SetCookie(w, p.access.cookie(text, p.opts.LoginLife))
-	return a.to, nil
+	return a.To(), nil
 }
 
 // problem says what a person can do about an error of the provider. Its details are for

@@ -13,6 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/webpush"
 	"github.com/claude-agent-go/claude/serve/api"
+	"github.com/claude-agent-go/claude/serve/internal/login"
 	"github.com/claude-agent-go/claude/serve/internal/recordio"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -75,7 +76,7 @@ type pusher struct {
 	push    Push
 	records store.Records
 	project string
-	gate    *authenticator
+	gate    *login.Authenticator
 	answers *answers
 	logger  *slog.Logger
 
@@ -94,7 +95,7 @@ const (
 )
 
 // newPusher returns nil if there are no pushes.
-func newPusher(p *Push, r store.Records, project string, g *authenticator, as *answers, logger *slog.Logger) *pusher {
+func newPusher(p *Push, r store.Records, project string, g *login.Authenticator, as *answers, logger *slog.Logger) *pusher {
 	if p == nil {
 		return nil
 	}

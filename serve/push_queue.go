@@ -151,21 +151,13 @@ func (p *pusher) send(ctx context.Context, login, approval string) (time.Duratio
 // message returns the notice about an approval, nil if the user of the login cannot
 // decide it: it was decided, is not theirs to see, or the login has ended.
 func (p *pusher) message(ctx context.Context, login, approval string) ([]byte, error) {
-	c, _, err := recordio.Get[credential](ctx, p.records, p.gate.at(kindLogin, login))
-	works := false
-	if err == nil {
-		var now time.Time
-		if now, err = p.records.Now(ctx); err == nil {
-			works, err = p.gate.works(ctx, &c, now)
-		}
-	}
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return nil, err
-	}
-	if !works {
+	u, err := p.gate.LoggedIn(ctx, login)
+	if errors.Is(err, store.ErrNotFound) {
 		return nil, p.forget(ctx, login)
 	}
-	u := api.User{Name: c.User, Role: c.Role}
+	if err != nil {
+		return nil, err
+	}
 	q, n, err := p.answers.question(ctx, u, approval, api.RoleApprover)
 	if forbidden.is(err) || notFound.is(err) || errors.Is(err, store.ErrNotFound) {
 		return nil, nil

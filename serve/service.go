@@ -8,6 +8,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/serve/internal/eventlog"
+	"github.com/claude-agent-go/claude/serve/internal/login"
 )
 
 // Service offers everything that users may do, for the API and for the page. Each
@@ -21,7 +22,7 @@ type Service struct {
 	book  eventlog.Store
 	logs  *logs
 	feed  *feed
-	gate  *authenticator
+	gate  *login.Authenticator
 	page  Page
 
 	prewarmed     rarely
@@ -47,7 +48,7 @@ func newService(ctx context.Context, f fleet.Conversations, o Options) *Service 
 	s := &Service{
 		fleet: f, opts: o, notes: noteStore{o.Records, o.Project}, book: book, feed: hub,
 		logs: newLogs(ctx, f, book, hub, o.Logger),
-		gate: &authenticator{records: o.Records, project: o.Project},
+		gate: login.New(o.Records, o.Project),
 	}
 	s.access = &access{&s.opts, s.gate}
 	s.provider = &providerLogin{&s.opts, s.access, s.gate}

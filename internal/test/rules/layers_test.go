@@ -18,7 +18,7 @@ func layers() [][]string {
 		{"internal/form", "internal/proc", "permission", "store", "internal/test/officialsdk", "internal/acp/rpc"},
 		{"control", "internal/storefault", "internal/recordform", "internal/show", "permission/policy", "store/storeimpl", "workspace"},
 		{"message", "hook", "internal/removal", "workspace/blobtest", "fleet/internal/outcomelog", "fleet/internal/dayspend", "fleet/internal/ratelimit", "fleet/internal/plan", "fleet/internal/slots", "serve/internal/recordio"},
-		{"fleet/internal/intake", "internal/brief", "internal/price", "internal/wire", "internal/operation", "internal/lease", "history", "acp/internal/translate"},
+		{"fleet/internal/intake", "internal/brief", "internal/price", "internal/wire", "internal/operation", "internal/lease", "history", "acp/internal/translate", "serve/internal/login"},
 		{"internal/peer", "internal/inbox", "internal/mirror", "internal/restore"},
 		{".", "host", "egress"},
 		{"tool", "claudetest", "store/storetest", "approval"},

@@ -1,8 +1,7 @@
-package serve
+package login
 
 import (
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -19,6 +18,7 @@ type guesses struct {
 const (
 	maxGuesses = 10     // in a minute, from one address or for one token
 	maxGuessed = 10_000 // addresses and tokens that are counted
+	maxID      = 64     // bytes of a token's id; one that is longer is not counted
 )
 
 // add counts a failed login, and reports whether there were too many.
@@ -59,10 +59,8 @@ func (g *guesses) forget(now time.Time) {
 // guessed returns the keys that a failed login counts against.
 func guessed(address, token string) []string {
 	keys := []string{"from " + address}
-	if _, rest := kindOfToken(token); rest != "" {
-		if id, _, ok := strings.Cut(rest, "."); ok && len(id) <= 64 {
-			keys = append(keys, "token "+id)
-		}
+	if _, id, _, ok := parse(token); ok && len(id) <= maxID {
+		keys = append(keys, "token "+id)
 	}
 	return keys
 }
