@@ -45,6 +45,7 @@ func TestImportJournalOvertaken(t *testing.T) {
 		"continued without it":        {append(slices.Clone(whole[:3]), goOn), []string{resultOne, resultTwo, sayOne}, true},
 		"its call was made again":     {[]string{askOne, callOne, callTwo, otherResult}, []string{resultOne}, true},
 		"another prompt was answered": {append(slices.Clone(whole), askOther), []string{askTwo}, true},
+		"partly there, and answered":  {append(slices.Clone(whole), askOther), []string{sayOne, askTwo}, true},
 		"another answer":              {append(slices.Clone(whole), sayOther), []string{askTwo}, true},
 		"a compaction came too late":  {append(slices.Clone(whole), askOther), []string{compacted}, true},
 		"another beginning":           {[]string{askTwo}, whole, true},
