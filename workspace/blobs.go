@@ -42,11 +42,12 @@ const MaxBlob = 512 << 10
 // FileBlobs returns blobs in files below a folder, which may be shared by several
 // machines. Put returns when the chunk and its name are on disk. If the disk is full, the
 // error matches [ErrFull].
-func FileBlobs(dir string) Blobs { return &fileBlobs{dir: dir, sync: durable.Dir} }
+func FileBlobs(dir string) Blobs { return &fileBlobs{dir: dir, sync: durable.Dir, touch: touch} }
 
 type fileBlobs struct {
-	dir  string
-	sync func(dir string) error // makes sure that the names in a folder are on disk
+	dir   string
+	sync  func(dir string) error  // makes sure that the names in a folder are on disk
+	touch func(path string) error // makes a file new again
 	// synced are the folders whose own names are on disk, by their paths.
 	synced sync.Map
 }
@@ -64,9 +65,15 @@ func (b *fileBlobs) Put(_ context.Context, name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	folder, now := filepath.Dir(path), time.Now()
-	// One that is there is new again. Its writer may not have synced the folder yet.
-	if err := os.Chtimes(path, now, now); err != nil {
+	folder := filepath.Dir(path)
+	// One that is there is new again. Its writer may not have synced the folder yet. The
+	// system looks for the file before it sets the time: one that is gone afterwards was
+	// removed in between, as an old one.
+	err = b.touch(path)
+	if err == nil {
+		_, err = os.Lstat(path)
+	}
+	if err != nil {
 		if err := private.MkdirAll(folder); err != nil {
 			return named(err)
 		}
@@ -87,6 +94,12 @@ func (b *fileBlobs) Put(_ context.Context, name string, data []byte) error {
 	}
 	b.synced.Store(folder, true)
 	return nil
+}
+
+// touch makes a file as new as one that is written now.
+func touch(path string) error {
+	now := time.Now()
+	return os.Chtimes(path, now, now)
 }
 
 // writeWhole writes a file that is there as a whole or not at all. Its name is on disk

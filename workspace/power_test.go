@@ -114,7 +114,7 @@ func TestBlobsAreDurable(t *testing.T) {
 	name := digest(text)
 	for _, who := range []string{"the writer", "one who finds it"} {
 		var on []string // what the disk knows, in order
-		b := &fileBlobs{dir: dir, sync: func(at string) error {
+		b := &fileBlobs{dir: dir, touch: touch, sync: func(at string) error {
 			entries, err := os.ReadDir(at)
 			for _, e := range entries {
 				on = append(on, e.Name())
