@@ -14,11 +14,7 @@ func fastDelta(raw []byte) *StreamEvent {
 	var r fastReader
 	m := new(deltaEvent)
 	r.Start(raw)
-	o := r.RestOfObject()
-	if !r.usualDelta(m) {
-		r.Start(raw)
-		o = r.Object()
-	}
+	o := r.Object()
 	for name := r.Next(&o); name != nil; name = r.Next(&o) {
 		switch string(name) {
 		case "type":
@@ -50,42 +46,6 @@ func fastDelta(raw []byte) *StreamEvent {
 		return nil
 	}
 	return &m.StreamEvent
-}
-
-// The usual beginning of a delta.
-const (
-	deltaBegin = `{"type":"stream_event","event":`
-	deltaIndex = `{"type":"content_block_delta","index":`
-)
-
-// usualDelta reads a delta up to the end of its event, if it is exactly in the
-// CLI's usual form. Otherwise it leaves m unchanged.
-func (r *fastReader) usualDelta(m *deltaEvent) bool {
-	if !r.SkipLiteral(deltaBegin) {
-		return false
-	}
-	mark := r.Mark()
-	if !r.SkipLiteral(deltaIndex) {
-		return false
-	}
-	index := r.Int()
-	var delta Delta
-	switch {
-	case r.SkipLiteral(`,"delta":{"type":"text_delta","text":`):
-		delta.Type, delta.Text = DeltaText, r.Text()
-	case r.SkipLiteral(`,"delta":{"type":"input_json_delta","partial_json":`):
-		delta.Type, delta.PartialJSON = DeltaInputJSON, r.Text()
-	case r.SkipLiteral(`,"delta":{"type":"thinking_delta","thinking":`):
-		delta.Type, delta.Thinking = DeltaThinking, r.Text()
-	default:
-		return false
-	}
-	if !r.SkipLiteral(`}}`) {
-		return false
-	}
-	m.Type, m.Event = typeStream, json.RawMessage(r.Since(mark))
-	m.EventType, m.Index, m.delta, m.Delta = EventBlockDelta, index, delta, &m.delta
-	return true
 }
 
 // event reads the event of the API.

@@ -7,8 +7,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// Frequent lines are read here in one pass: deltas, messages of the model,
-// results of tools, and results of turns. A line with anything unusual about
+// Frequent lines are read here in one pass: deltas, messages of the model and
+// results of tools. A line with anything unusual about
 // it, sound or not, is left to the general decoder; FuzzFast checks that the
 // two agree. Values that are kept raw, such as the input of a tool, stay part
 // of the line.
@@ -34,10 +34,6 @@ func fastDecode(typ string, raw []byte) Message {
 		if m := fastUser(raw); m != nil {
 			return m
 		}
-	case typeResult:
-		if m := fastResult(raw); m != nil {
-			return m
-		}
 	}
 	return nil
 }
@@ -47,7 +43,7 @@ func fastDecode(typ string, raw []byte) Message {
 func (r *fastReader) header(h *Header, name []byte) bool {
 	switch string(name) {
 	case "type":
-		h.Type = r.KnownText(typeAssistant, typeUser, typeResult)
+		h.Type = r.KnownText(typeAssistant, typeUser)
 	case "subtype":
 		h.Subtype = r.Text()
 	case "uuid":

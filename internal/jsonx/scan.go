@@ -109,20 +109,6 @@ func (s *Scanner) Object() Object {
 	return Object{base: s.count}
 }
 
-// SkipLiteral reads text if it stands there next, to the letter. Members that are
-// read in this way are not seen by Next.
-func (s *Scanner) SkipLiteral(text string) bool {
-	rest := s.data[s.pos:]
-	if s.failed || len(rest) < len(text) || string(rest[:len(text)]) != text {
-		return false
-	}
-	s.pos += len(text)
-	return true
-}
-
-// RestOfObject is Object for one whose beginning was read already, a member at least.
-func (s *Scanner) RestOfObject() Object { return Object{base: s.count, begun: true} }
-
 // Next returns the name of the next member, whose value is to be read next;
 // nil at the end of the object.
 func (s *Scanner) Next(o *Object) (name []byte) {
