@@ -207,7 +207,7 @@ func checkHooks(o *Options) *OptionError {
 		case h.Timeout < 0 && h.Timeout != NoTimeout:
 			return &OptionError{field, "has a negative timeout"}
 		}
-		if wrong := cmp.Or(checkMatcher(h), checkOrder(o, h)); wrong != "" {
+		if wrong := cmp.Or(checkMatcher(h), checkOrder(h)); wrong != "" {
 			return &OptionError{field, wrong}
 		}
 	}
@@ -216,7 +216,7 @@ func checkHooks(o *Options) *OptionError {
 
 // checkOrder refuses a hook that could never be asked at the right time: one
 // with a stage that its event does not have, or a guard that guards nothing.
-func checkOrder(o *Options, h hook.Hook) string {
+func checkOrder(h hook.Hook) string {
 	if h.Event != hook.EventPreToolUse {
 		if h.Stage != hook.StageHook {
 			return fmt.Sprintf("has a stage: only %s hooks are asked in stages", hook.EventPreToolUse)

@@ -49,8 +49,7 @@ func (e *endings) interrupt(ctx context.Context, key, prompt string) (string, er
 		return prompt, err
 	}
 	if prompt == "" {
-		_, err := e.interruptTurn(ctx, key, "", now)
-		return "", err
+		return "", e.interruptTurn(ctx, key, "", now)
 	}
 	if rec.Stuck != nil {
 		return prompt, nil
@@ -61,7 +60,7 @@ func (e *endings) interrupt(ctx context.Context, key, prompt string) (string, er
 	if here := e.roster.leaveWord(key, prompt); !here {
 		return prompt, e.interruptAsleep(ctx, key)
 	}
-	_, err = e.interruptTurn(ctx, key, prompt, nil)
+	err = e.interruptTurn(ctx, key, prompt, nil)
 	e.roster.want(key) // between two turns it looks at the prompt again
 	return prompt, err
 }
@@ -94,21 +93,20 @@ func (e *endings) noticeInterrupted(c *conversation, prompt string) {
 	}
 	c.interrupted = prompt
 	t.interrupts.Go(func() {
-		if _, err := e.interruptTurn(t.ctx, c.key, prompt, nil); err != nil && t.ctx.Err() == nil {
+		if err := e.interruptTurn(t.ctx, c.key, prompt, nil); err != nil && t.ctx.Err() == nil {
 			e.opts.Logger.Warn("a turn was not interrupted", "conversation", c.key, "prompt", prompt, "error", err)
 		}
 	})
 }
 
 // interruptTurn interrupts what the conversation works on here: the turn of a prompt,
-// or without one whatever the CLI does by itself between two turns. It reports whether
-// there was something to interrupt.
-func (e *endings) interruptTurn(ctx context.Context, key, prompt string, between *turn) (done bool, err error) {
+// or without one whatever the CLI does by itself between two turns.
+func (e *endings) interruptTurn(ctx context.Context, key, prompt string, between *turn) (err error) {
 	e.roster.mu.Lock()
 	c := e.roster.active[key]
 	if c == nil || c.turn == nil || c.turn.prompt != prompt || prompt == "" && c.turn != between {
 		e.roster.mu.Unlock()
-		return false, nil
+		return nil
 	}
 	t, s := c.turn, c.session
 	if prompt != "" {
@@ -117,7 +115,7 @@ func (e *endings) interruptTurn(ctx context.Context, key, prompt string, between
 	deferred := t.step == finish && !t.begun
 	if t.ctx.Err() != nil || !t.works() || s == nil && !deferred {
 		e.roster.mu.Unlock()
-		return prompt != "", nil
+		return nil
 	}
 	t.interrupts.Add(1)
 	e.roster.mu.Unlock()
@@ -136,9 +134,9 @@ func (e *endings) interruptTurn(ctx context.Context, key, prompt string, between
 		err = errors.Join(err, interrupted)
 	}
 	if t.ctx.Err() != nil {
-		return false, nil // it was over first
+		return nil // it was over first
 	}
-	return true, err
+	return err
 }
 
 // interruptAsleep ends a marked prompt that no process works on, as a free lease shows:

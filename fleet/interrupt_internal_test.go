@@ -32,8 +32,8 @@ func TestNextTurnWaitsForInterrupts(t *testing.T) {
 		if first.ctx.Err() == nil {
 			t.Error("an interrupt continues although its turn is over")
 		}
-		if done, err := f.endings.interruptTurn(t.Context(), "ada", "first", nil); done || err != nil || c.interrupted != "" {
-			t.Errorf("interrupted: %v, %v, word is left for %q", done, err, c.interrupted)
+		if err := f.endings.interruptTurn(t.Context(), "ada", "first", nil); err != nil || c.interrupted != "" {
+			t.Errorf("interrupted: %v, word is left for %q", err, c.interrupted)
 		}
 		first.interrupts.Done()
 		<-begun

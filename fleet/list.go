@@ -54,7 +54,7 @@ func (rp *reports) list(ctx context.Context, scan func(ctx context.Context, kind
 
 func (rp *reports) infos(ctx context.Context, scan func(ctx context.Context, kind string) iter.Seq2[store.Record, error]) iter.Seq2[ConversationInfo, error] {
 	return func(yield func(ConversationInfo, error) bool) {
-		queues, err := rp.queueStates(ctx, scan(ctx, kindPrompt))
+		queues, err := rp.queueStates(scan(ctx, kindPrompt))
 		if err != nil {
 			yield(ConversationInfo{}, err)
 			return
@@ -79,7 +79,7 @@ func (rp *reports) infos(ctx context.Context, scan func(ctx context.Context, kin
 }
 
 // queueStates returns the state of the queue of each conversation, for a list.
-func (rp *reports) queueStates(ctx context.Context, prompts iter.Seq2[store.Record, error]) (map[string]queueState, error) {
+func (rp *reports) queueStates(prompts iter.Seq2[store.Record, error]) (map[string]queueState, error) {
 	queues := make(map[string]queueState)
 	for r, err := range prompts {
 		var p queued

@@ -108,7 +108,7 @@ func (h *History) fork(ctx context.Context, r *os.Root, p place, o ForkOptions) 
 		return "", err
 	}
 	next := path.Join("projects", p.project, "."+to.id+".next")
-	err = h.copy(ctx, r, p, next, func(out *bufio.Writer, lines *os.File) error {
+	err = h.copy(r, p, next, func(out *bufio.Writer, lines *os.File) error {
 		return plan.write(ctx, func(line []byte) {
 			out.Write(line)
 			out.WriteByte('\n')
@@ -181,7 +181,7 @@ func (p *forkPlan) lines(ctx context.Context, in io.ReaderAt) (all [][]byte, err
 }
 
 // copy opens the two files and makes sure that the new one is on disk.
-func (h *History) copy(ctx context.Context, r *os.Root, p place, next string, do func(*bufio.Writer, *os.File) error) error {
+func (h *History) copy(r *os.Root, p place, next string, do func(*bufio.Writer, *os.File) error) error {
 	in, _, err := regular.Open(r, p.file())
 	if err != nil {
 		return err

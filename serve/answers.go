@@ -95,9 +95,9 @@ func (as *answers) mayDecide(ctx context.Context, u api.User, id string, d *api.
 	return q, a, err
 }
 
-// decidedBefore answers a user whose decision came second. If it is the same decision,
-// that is fine; a different one is a conflict that names who was first.
-func (as *answers) decidedBefore(ctx context.Context, u api.User, id string, a *approval.Answer) (api.Approval, error) {
+// decidedBefore is the answer to a user whose decision came second and differs: a
+// conflict that names who was first.
+func (as *answers) decidedBefore(ctx context.Context, u api.User, id string) (api.Approval, error) {
 	q, err := as.fleet.Approvals().Get(ctx, id)
 	if err != nil {
 		return api.Approval{}, problemOf(err)

@@ -144,7 +144,7 @@ func refused(err error) bool {
 }
 
 // newNote checks a request and makes the note of its conversation.
-func (cr *creator) newNote(ctx context.Context, u api.User, c *creation) (note, error) {
+func (cr *creator) newNote(u api.User, c *creation) (note, error) {
 	p := find(cr.presets, c.Preset)
 	if p == nil {
 		var names []string

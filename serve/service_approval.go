@@ -79,7 +79,7 @@ func (s *Service) Decide(ctx context.Context, u api.User, id string, d api.Decis
 	before := q.State
 	q, err = s.fleet.Approvals().Decide(ctx, id, answer)
 	if _, ok := errors.AsType[*approval.DecidedError](err); ok {
-		return s.answers.decidedBefore(ctx, u, id, &answer)
+		return s.answers.decidedBefore(ctx, u, id)
 	}
 	if err != nil {
 		return api.Approval{}, problemOf(err)

@@ -41,7 +41,7 @@ func (s *Service) create(ctx context.Context, u api.User, c creation) (api.Conve
 	if err := s.creator.prepareSession(ctx, u, &c); err != nil {
 		return api.Conversation{}, problemOf(err)
 	}
-	n, err := s.creator.newNote(ctx, u, &c)
+	n, err := s.creator.newNote(u, &c)
 	if err != nil {
 		return api.Conversation{}, problemOf(err)
 	}

@@ -438,7 +438,7 @@ type serveSetup struct {
 // setup finds the store and the presets.
 func (s *serveStart) setup(c *console) (*serveSetup, error) {
 	if s.Demo {
-		return demoSetup(c)
+		return demoSetup()
 	}
 	dir, err := s.dir(c)
 	if err != nil {

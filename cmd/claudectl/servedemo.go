@@ -30,7 +30,7 @@ Run the tets with go test.
 `
 
 // demoSetup is a server whose agent is simulated, in a folder that is removed.
-func demoSetup(c *console) (*serveSetup, error) {
+func demoSetup() (*serveSetup, error) {
 	dir, err := private.MkdirTemp(os.TempDir(), "claudectl-serve-")
 	if err != nil {
 		return nil, &failure{exitFailed, err}

@@ -240,7 +240,7 @@ func (p *page) rewind(q *request) error {
 			}
 		}
 	}
-	return p.render(q, http.StatusOK, frame{Title: "Restore files of " + view.Title, Screen: "rewind", Body: view})
+	return p.render(q, frame{Title: "Restore files of " + view.Title, Screen: "rewind", Body: view})
 }
 
 // fork begins a conversation as a copy of this one.

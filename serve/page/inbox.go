@@ -1,7 +1,6 @@
 package page
 
 import (
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -93,7 +92,7 @@ func (p *page) inbox(q *request) error {
 		c.Pick = pickOf(a)
 		return c
 	})
-	return p.render(q, http.StatusOK, frame{Title: "Inbox", Screen: "inbox", Waiting: view.Waiting, Stream: "/v1/feed", Body: view})
+	return p.render(q, frame{Title: "Inbox", Screen: "inbox", Waiting: view.Waiting, Stream: "/v1/feed", Body: view})
 }
 
 // rows selects the conversations below the cards.

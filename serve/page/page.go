@@ -160,7 +160,7 @@ type frame struct {
 }
 
 // render shows a screen.
-func (p *page) render(q *request, status int, f frame) error {
+func (p *page) render(q *request, f frame) error {
 	f.User, f.Now = q.user, time.Now().UTC()
 	if f.Screen != "inbox" { // the inbox has counted them already
 		pending, err := p.service.Inbox(q.Context(), q.user, api.ApprovalQuery{})
@@ -177,7 +177,7 @@ func (p *page) render(q *request, status int, f frame) error {
 		f.Push = key
 	}
 	f.Notice = notices[q.URL.Query().Get("did")]
-	return p.write(q.w, status, f)
+	return p.write(q.w, http.StatusOK, f)
 }
 
 func (p *page) write(w http.ResponseWriter, status int, f frame) error {

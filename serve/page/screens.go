@@ -118,7 +118,7 @@ func (p *page) approval(q *request) error {
 	}
 	view := newCard(&a, q.user, c.Title, "/a/"+a.ID)
 	view.Alone = true
-	return p.render(q, http.StatusOK, frame{Title: view.Tool + " in " + line(c.Title), Screen: "approval", Stream: "/v1/feed", Body: &view})
+	return p.render(q, frame{Title: view.Tool + " in " + line(c.Title), Screen: "approval", Stream: "/v1/feed", Body: &view})
 }
 
 // full shows everything that an approval is about, if the card has no room for it: a
@@ -199,7 +199,7 @@ func (p *page) conversation(q *request) error {
 	for i := range slices.Backward(pending.Items) {
 		view.Cards = append(view.Cards, newCard(&pending.Items[i], q.user, "", "/c/"+id))
 	}
-	return p.render(q, http.StatusOK, frame{Title: c.Title, Screen: "conversation", Stream: "/v1/conversations/" + id + "/events", Body: view})
+	return p.render(q, frame{Title: c.Title, Screen: "conversation", Stream: "/v1/conversations/" + id + "/events", Body: view})
 }
 
 // lately returns the last items of a conversation, or of the part before an event. It
@@ -259,7 +259,7 @@ func (p *page) changes(q *request) error {
 	for _, f := range view.Files {
 		view.Added, view.Removed = view.Added+f.Added, view.Removed+f.Removed
 	}
-	return p.render(q, http.StatusOK, frame{Title: "Changes of " + view.Title, Screen: "changes", Body: view})
+	return p.render(q, frame{Title: "Changes of " + view.Title, Screen: "changes", Body: view})
 }
 
 // The most of a patch that is shown. All of it can be downloaded.
@@ -324,7 +324,7 @@ func (p *page) history(q *request) error {
 	if q.user.Role == api.RoleAdmin && view.Query == (api.ConversationQuery{}) {
 		view.Sessions = p.sessions(q)
 	}
-	return p.render(q, http.StatusOK, frame{Title: "Conversations", Screen: "history", Stream: "/v1/feed", Body: view})
+	return p.render(q, frame{Title: "Conversations", Screen: "history", Stream: "/v1/feed", Body: view})
 }
 
 // sessions returns the sessions on the server's disk. Not every server shows them.
@@ -355,7 +355,7 @@ func (p *page) newConversation(q *request) error {
 	if err != nil {
 		return err
 	}
-	return p.render(q, http.StatusOK, frame{Title: "New conversation", Screen: "new", Body: newView{Presets: info.Presets, Preset: q.URL.Query().Get("preset")}})
+	return p.render(q, frame{Title: "New conversation", Screen: "new", Body: newView{Presets: info.Presets, Preset: q.URL.Query().Get("preset")}})
 }
 
 type costView struct {
@@ -400,7 +400,7 @@ func (p *page) cost(q *request) error {
 		}
 		return cmp.Compare(b.CostUSD, a.CostUSD)
 	})
-	return p.render(q, http.StatusOK, frame{Title: "Cost", Screen: "cost", Body: view})
+	return p.render(q, frame{Title: "Cost", Screen: "cost", Body: view})
 }
 
 // call shows all of a tool call, whose row has room for only a part of its input and
@@ -494,7 +494,7 @@ func (p *page) logins(q *request) error {
 		view.Others = view.Others || l.User != q.user.Name
 		l.User, l.Address, l.Browser = line(l.User), line(l.Address), line(l.Browser)
 	}
-	return p.render(q, http.StatusOK, frame{Title: "Logins", Screen: "logins", Body: view})
+	return p.render(q, frame{Title: "Logins", Screen: "logins", Body: view})
 }
 
 // endLogin logs a browser out.

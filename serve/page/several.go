@@ -147,7 +147,7 @@ func (p *page) several(q *request) error {
 		view.Cards = append(view.Cards, newCard(&a, q.user, where, back))
 	}
 	if q.PostForm.Get("sure") == "" {
-		return p.render(q, http.StatusOK, frame{Title: "Decide several", Screen: "several", Body: view})
+		return p.render(q, frame{Title: "Decide several", Screen: "several", Body: view})
 	}
 	var failed []string
 	for i := range all {
