@@ -226,7 +226,7 @@ func (s *Session) finish() {
 		s.setState(StateStopped)
 	case s.life.aborted.Load():
 		s.setState(StateFailed)
-		s.log.Info("session aborted", "cause", cause) // whoever called Abort wants it so
+		s.log.Info("session aborted", "cause", cause) // as the caller of Abort wants
 	default:
 		s.setState(StateFailed)
 		s.log.Error("session failed", "error", cause)
