@@ -252,7 +252,7 @@ func (m *mcpMessage) run(ctx context.Context) (json.RawMessage, error) {
 	return nil, err
 }
 
-// Members that decide what a message is and where it goes.
+// Members that decide the kind of a message and its destination.
 var (
 	mcpNames = []string{"subtype", "server_name", "message"}
 	rpcNames = []string{"jsonrpc", "id", "method", "params"}

@@ -347,10 +347,10 @@ func collectSecrets(value any, telling bool, found map[string]bool) {
 	}
 }
 
-// mustBeAsked returns a hook that must not be bypassed, nil if no hook is of that
-// kind: one that fails closed, or one at a gate whose failure policy was never
-// set. The permission callback is not among them: the command line announces it,
-// so the CLI asks it at any time.
+// mustBeAsked returns a hook that must not be bypassed, or nil: one that fails
+// closed, or one at a gate whose failure policy was never set. The permission
+// callback is not among them: the command line announces it, so the CLI asks it
+// at any time.
 func (o *Options) mustBeAsked(version string) *hook.Hook {
 	for i := range o.Hooks {
 		h := &o.Hooks[i]

@@ -203,7 +203,7 @@ func (s *Session) withRetries(err error) error {
 	return fmt.Errorf("%w: the API has failed %d times (%s)", err, r.Attempt, why)
 }
 
-// exchange is a prompt and as much of its answer as has come.
+// exchange is a prompt and its answer so far.
 type exchange struct {
 	session   *Session
 	id        string

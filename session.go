@@ -486,7 +486,7 @@ func (s *Session) endInput() {
 	s.oneShot.inputEnd.Do(func() { go s.closeInput() })
 }
 
-// Activity describes what a session is doing. The session is idle if everything
+// Activity describes the work of a session. The session is idle if everything
 // but Since is zero.
 type Activity struct {
 	// Turn reports that a turn runs.
@@ -515,7 +515,7 @@ func (a Activity) Idle() bool {
 	return a == Activity{}
 }
 
-// Activity returns what the session is doing at this moment.
+// Activity returns the current activity of the session.
 func (s *Session) Activity() Activity {
 	return s.activity.look(s)
 }
@@ -550,7 +550,7 @@ func (s *Session) WaitIdle(ctx context.Context) error {
 	}
 }
 
-// doing returns what the session is doing, without the time.
+// doing returns the current activity, without the time.
 func (s *Session) doing() Activity {
 	a := s.inbox.Activity()
 	s.prompts.held.mu.Lock()
@@ -582,8 +582,8 @@ func newActivityLog() *activityLog {
 	return &activityLog{idle: true, since: time.Now()}
 }
 
-// look records what the session is doing, and returns it. Looks are serialised,
-// so that an older one cannot come last.
+// look records the current activity, and returns it. Looks are serialised, so
+// that an older one cannot come last.
 func (l *activityLog) look(s *Session) Activity {
 	l.mu.Lock()
 	defer l.mu.Unlock()

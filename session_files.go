@@ -60,9 +60,9 @@ func (f SessionFiles) RegisterRepoRoot(ctx context.Context, dir string) (string,
 	return reply.Directory, err
 }
 
-// Rewind restores the files that Claude changed to what they were when
-// the prompt with this id was sent; [Session.Send] returns the id. Changes
-// made by shell commands are not covered. It needs Options.FileCheckpointing.
+// Rewind restores the files that Claude changed to their state when the prompt
+// with this id was sent; [Session.Send] returns the id. Changes made by shell
+// commands are not covered. It needs Options.FileCheckpointing.
 func (f SessionFiles) Rewind(ctx context.Context, messageID string) (*control.Rewind, error) {
 	return f.rewind(ctx, messageID, false)
 }

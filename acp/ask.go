@@ -82,7 +82,7 @@ func permissionOptions(req *permission.Request, bypass bool) []schema.Permission
 // always returns the suggestion that "always" stands for. The CLI suggests
 // several ways to answer a question for good, from a rule about one command to a
 // mode that accepts all edits; a person who is shown one of them must not get the
-// others. What cannot be named in full is not offered.
+// others. A rule that cannot be named in full is not offered.
 func always(req *permission.Request) (u permission.Update, ok bool) {
 	if req.SuppressAlwaysAllow || req.ServerPolicyAskOnly && req.MCPServer != nil {
 		return permission.Update{}, false

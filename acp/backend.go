@@ -23,8 +23,8 @@ type Backend interface {
 // must return soon after. An error that is a *schema.Error reaches the editor as
 // it is, any other as an internal error with its text.
 type backend interface {
-	// Initialize returns what the agent is and can do. Serve sets the version of
-	// the protocol.
+	// Initialize describes the agent and its capabilities. Serve sets the
+	// version of the protocol.
 	Initialize(ctx context.Context, e *editor) (*schema.InitializeResponse, error)
 	// Authenticate signs in by one of the methods that Initialize has named.
 	Authenticate(ctx context.Context, e *editor, method schema.AuthMethodID) error
@@ -110,7 +110,8 @@ type editor struct {
 	init schema.InitializeRequest
 }
 
-// Capabilities returns what the editor can do. The value must not be changed.
+// Capabilities returns the editor's capabilities. The value must not be
+// changed.
 func (e *editor) Capabilities() *schema.ClientCapabilities { return &e.init.ClientCapabilities }
 
 // Info returns the editor's name and version, nil if it has not said them.

@@ -74,7 +74,7 @@ func (c choices) hasMode(mode permission.Mode) bool {
 	return slices.ContainsFunc(c.availableModes(), func(m schema.SessionMode) bool { return m.ID == schema.SessionModeID(mode) })
 }
 
-// options returns what the editor shows.
+// options returns the options that the editor shows.
 func (c choices) options() []schema.SessionConfigOption {
 	var modes []schema.SessionConfigSelectOption
 	for _, m := range c.availableModes() {

@@ -8,8 +8,8 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// contentOf turns a prompt of an editor into blocks for the CLI. What the model
-// cannot read is an error, not silence.
+// contentOf turns a prompt of an editor into blocks for the CLI. Content that
+// the model cannot read is an error, and never dropped silently.
 func contentOf(prompt []schema.ContentBlock) ([]message.Block, error) {
 	var blocks, after []message.Block
 	for i, b := range prompt {

@@ -222,7 +222,7 @@ func newMachine(e *editor, cwd string) *translate.Machine {
 	return m
 }
 
-// keep returns what keeps the questions of a session.
+// keep returns the keeper of a session's questions.
 func (l *Local) keep(e *editor, id string) *keeper {
 	k := &keeper{inbox: l.questions(), session: id, by: "editor", gone: e.conn.Done(), log: l.Logger}
 	if info := e.Info(); info != nil {

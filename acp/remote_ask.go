@@ -97,8 +97,8 @@ func (a *asks) ask(id string) {
 	})
 }
 
-// askLeft asks what was left, now that a prompt has come further. What was not for this
-// editor is asked only if a prompt of its user waits for just that.
+// askLeft asks the remaining questions, now that a prompt has advanced. What was not
+// for this editor is asked only if a prompt of its user waits for just that.
 func (a *asks) askLeft(p *api.Prompt) {
 	a.mu.Lock()
 	var ids []string

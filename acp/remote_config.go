@@ -51,7 +51,7 @@ func (c remoteChoices) state() *schema.SessionModeState {
 	return &schema.SessionModeState{CurrentModeID: schema.SessionModeID(c.current(c.mode, c.preset.Mode)), AvailableModes: c.modes()}
 }
 
-// options returns what the editor shows.
+// options returns the options that the editor shows.
 func (c remoteChoices) options() []schema.SessionConfigOption {
 	var modes, models []schema.SessionConfigSelectOption
 	for _, m := range c.modes() {

@@ -33,8 +33,8 @@ func promptResponse(end remoteEnd) (*schema.PromptResponse, error) {
 	return withSpent(reason, end), nil
 }
 
-// withSpent is how a turn ended, with what it has used if that is known: not of an end
-// that was missed and asked for later.
+// withSpent returns how a turn ended, with its usage if that is known: the usage is
+// unknown when the end was missed and looked up later.
 func withSpent(reason schema.StopReason, end remoteEnd) *schema.PromptResponse {
 	var spent spending
 	known := false

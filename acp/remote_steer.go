@@ -131,7 +131,8 @@ func (s *remoteSession) await(ctx context.Context, t *remoteTurn) (end remoteEnd
 	}
 }
 
-// endTurn forgets a turn. What has not ended by now is left to the server.
+// endTurn forgets a turn. Prompts that have not ended by now are left to the
+// server.
 func (s *remoteSession) endTurn(t *remoteTurn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,9 +143,9 @@ func (s *remoteSession) endTurn(t *remoteTurn) {
 }
 
 // cancel stops a turn, and nothing else. The messages that steer it go first: one that is
-// left would begin another turn when this one has ended. What waits is taken back, and
-// only what runs is interrupted. It waits for the end for a while, and returns it; end is
-// what has ended so far.
+// left would begin another turn when this one has ended. Waiting prompts are taken back,
+// and only the running one is interrupted. It waits for the end for a while, and returns
+// it; end is what has ended so far.
 func (s *remoteSession) cancel(ctx context.Context, t *remoteTurn, end remoteEnd) remoteEnd {
 	ctx, stop := context.WithTimeout(ctx, reaching)
 	defer stop()

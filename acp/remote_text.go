@@ -10,13 +10,13 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// remoteText turns the text of a conversation on a server into updates: as it is
-// written, and what is missing of it when it is stored. A text comes once, however
-// often a stream that was cut repeats it. Its zero value is ready. It is not safe for
-// concurrent use.
+// remoteText turns the text of a conversation on a server into updates: while it is
+// written, and then whatever was missing once it is stored. A text comes once,
+// however often a stream that was cut repeats it. Its zero value is ready. It is not
+// safe for concurrent use.
 //
 // An answer that is being written may overtake the stored lines of the one before it.
-// It is held back until these, and the results of their calls, have come.
+// It is held back until those lines and the results of their calls have arrived.
 type remoteText struct {
 	live  map[textAt]*liveText // that is not stored yet
 	order []textAt             // of live
@@ -50,7 +50,8 @@ func (t *remoteText) partial(blocks []api.Block) []schema.SessionUpdate {
 	return t.release()
 }
 
-// delta takes more of a text. What does not fit is left to the stored line.
+// delta takes more of a text. A delta that does not fit is left to the stored
+// line.
 func (t *remoteText) delta(d *api.Delta) []schema.SessionUpdate {
 	l := t.at(textAt{d.Message, d.Block}, d.Kind)
 	if d.Offset == len(utf16.Encode([]rune(l.text))) {
@@ -94,8 +95,8 @@ func textUpdate(id string, kind api.BlockKind, text string) schema.SessionUpdate
 	return schema.SessionUpdate{AgentMessageChunk: c}
 }
 
-// stored takes a line of the model's answer and returns what was not shown of its
-// texts. A line has one block or several.
+// stored takes a line of the model's answer and returns the part of its texts
+// that was not shown yet. A line has one block or several.
 func (t *remoteText) stored(m *message.Assistant) (out []schema.SessionUpdate) {
 	if m.ID != t.last || t.lines == nil {
 		t.last, t.lines = m.ID, make(map[string]int)
@@ -119,7 +120,7 @@ func (t *remoteText) stored(m *message.Assistant) (out []schema.SessionUpdate) {
 	return out
 }
 
-// rest returns what was not shown of a text that is stored.
+// rest returns the part of a stored text that was not shown yet.
 func (t *remoteText) rest(at textAt, kind api.BlockKind, whole string) []schema.SessionUpdate {
 	sent := ""
 	if l := t.live[at]; l != nil {
@@ -139,8 +140,8 @@ func (t *remoteText) rest(at textAt, kind api.BlockKind, whole string) []schema.
 	return []schema.SessionUpdate{textUpdate(at.message, kind, more)}
 }
 
-// answered takes a line of the user, such as a result, and returns what may be shown
-// after it.
+// answered takes a line of the user, such as a result, and returns the text that may
+// be shown after it.
 func (t *remoteText) answered(m *message.User) []schema.SessionUpdate {
 	for _, r := range m.ToolResults() {
 		delete(t.calls, r.ToolUseID)
@@ -149,7 +150,7 @@ func (t *remoteText) answered(m *message.User) []schema.SessionUpdate {
 	return t.release()
 }
 
-// ended forgets what a turn that has ended has left unstored.
+// ended forgets the text that a finished turn never stored.
 func (t *remoteText) ended() {
 	t.live, t.order, t.calls, t.spoke = nil, nil, nil, false
 }

@@ -17,7 +17,7 @@ type spending struct {
 
 func (s spending) total() int { return s.input + s.output + s.read + s.written }
 
-// response returns how a turn ended, with what it has used.
+// response returns how a turn ended, with its usage.
 func (s spending) response(reason schema.StopReason) *schema.PromptResponse {
 	resp := &schema.PromptResponse{StopReason: reason, Meta: map[string]any{"quota": s.quota()}}
 	resp.Extra = map[string]json.RawMessage{"usage": raw(map[string]int{
@@ -42,7 +42,7 @@ func (s spending) counts() map[string]int {
 	}
 }
 
-// ofModels is what some models have used.
+// ofModels adds up the usage of several models.
 func ofModels(models map[string]message.ModelUsage) spending {
 	s := spending{models: models}
 	for _, u := range models {
@@ -51,7 +51,7 @@ func ofModels(models map[string]message.ModelUsage) spending {
 	return s
 }
 
-// plus returns what both have used.
+// plus returns the sum of both.
 func (s spending) plus(other spending) spending {
 	s.input, s.output, s.thinking = s.input+other.input, s.output+other.output, s.thinking+other.thinking
 	s.read, s.written = s.read+other.read, s.written+other.written
@@ -69,7 +69,7 @@ func (s spending) plus(other spending) spending {
 	return s
 }
 
-// ofModel is what one model has used.
+// ofModel returns the usage of one model.
 func ofModel(u message.ModelUsage) spending {
 	return spending{input: u.InputTokens, output: u.OutputTokens, thinking: u.ThinkingTokens, read: u.CacheReadInputTokens, written: u.CacheCreationInputTokens}
 }

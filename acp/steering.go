@@ -67,12 +67,13 @@ func (s *steering) over() bool {
 	return true
 }
 
-// cancel closes it, because the turn is cancelled. What is left is still awaited.
+// cancel closes it, because the turn is cancelled. The prompts that remain are
+// still awaited.
 func (s *steering) cancel() {
 	s.open, s.cut = false, s.cut || len(s.left) > 0
 }
 
-// end closes it: what is left is not waited for.
+// end closes it: the prompts that remain are no longer awaited.
 func (s *steering) end() { *s = steering{} }
 
 // Steer gives the running turn another message. The CLI takes it in when it has the

@@ -48,8 +48,8 @@ func turnError(kind message.AssistantError, text string) *schema.Error {
 	return e
 }
 
-// usedBy returns the tokens that were used between the result before this one and this one:
-// by all models, because subagents may have others.
+// usedBy returns the tokens used since the previous result, by all models, because
+// subagents may use others.
 func usedBy(r *message.Result) spending {
 	if len(r.TurnModelUsage) > 0 {
 		return ofModels(r.TurnModelUsage)
@@ -61,8 +61,8 @@ func usedBy(r *message.Result) spending {
 	}
 }
 
-// with adds a result to what a prompt has used, unless its turn is that of an agent in the
-// background which has ended meanwhile.
+// with adds a result to the usage of a prompt, unless it ends the turn of a background
+// agent that finished in the meantime.
 func (s spending) with(r *message.Result) spending {
 	if r.Origin != nil && r.Origin.Kind == message.OriginTaskNotification {
 		return s

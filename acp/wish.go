@@ -202,8 +202,8 @@ func (l *Local) wishes(meta map[string]any) (wishes, error) {
 	return w, nil
 }
 
-// apply changes the options of a session. What limits a session is added to the agent's own
-// limits.
+// apply changes the options of a session. The editor's limits on a session are added to the
+// agent's own.
 func (w *wishes) apply(o *claude.Options) {
 	if w.system != "" {
 		o.SystemPrompt.Preset, o.SystemPrompt.Text = false, w.system
@@ -273,7 +273,7 @@ func (w *wishes) narrows() string {
 }
 
 // refuseWishes refuses what a server would not keep to: its conversations run as the
-// preset says. What does not narrow them is ignored.
+// preset says. Wishes that do not narrow them are ignored.
 func refuseWishes(meta map[string]any) error {
 	w, err := wishesOf(meta)
 	if err != nil {

@@ -105,7 +105,7 @@ func (w *written) has(call string, seen map[string]int64) (bool, error) {
 	return false, err
 }
 
-// searchFile searches what a file has behind what was searched before.
+// searchFile searches the part of a file behind the last search.
 func searchFile(r *os.Root, name, text string, seen map[string]int64) (bool, error) {
 	f, info, err := regular.Open(r, name)
 	if err != nil {

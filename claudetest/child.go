@@ -131,8 +131,8 @@ func playProcess(s *Script, args []string) int {
 	return p.run(ctx)
 }
 
-// replayProcess plays a recording with the streams of this process. Signals do
-// what they do to any program.
+// replayProcess plays a recording with the streams of this process. Signals
+// have the same effect as on any program.
 func replayProcess(t *Recording, args []string) int {
 	if _, err := host.ParseArgs(args, os.Environ()); errors.Is(err, host.ErrVersion) {
 		fmt.Println(Version + " (Claude Code)")

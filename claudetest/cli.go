@@ -69,7 +69,7 @@ func (c *CLI) Start(_ context.Context, launch *claude.Launch) (claude.Conn, erro
 	}
 	go func() {
 		conn.code = p.run(ctx)
-		// What a process has written stays readable when it has ended; what
+		// The output of a process stays readable after it has ended; input that
 		// it has not read is lost.
 		conn.sever()
 		close(conn.done)

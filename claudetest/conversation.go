@@ -28,7 +28,7 @@ func newConversations(ids []string) *conversations {
 	return c
 }
 
-// find returns what was said in a conversation.
+// find returns the messages of a conversation.
 func (c *conversations) find(id string) (said []ModelMessage, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,7 +17,7 @@ type hider struct {
 	ended   bool
 }
 
-// hider returns what passes entries on without their secrets.
+// hider returns a function that passes entries on without their secrets.
 func (r *Redaction) hider(launch *claude.Launch, write func(RecordingEntry)) *hider {
 	secrets := secret.FromEnv(launch.Env)
 	secrets.AddValues(launch.Secrets...)

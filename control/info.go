@@ -8,8 +8,8 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// Info is the CLI's reply to initialize: what it is and what it can do. Old
-// CLIs send less of it, or nothing.
+// Info is the CLI's reply to initialize: it describes the CLI and its
+// capabilities. Old CLIs send less of it, or nothing.
 type Info struct {
 	// Commands are the slash commands.
 	Commands []Command `json:"commands,omitzero"`

@@ -228,7 +228,7 @@ func (b *book) foresee(ctx context.Context, names []string, limits []Budget) (re
 	return refused, err
 }
 
-// settle writes what a request has cost.
+// settle writes the cost of a request.
 func (b *book) settle(ctx context.Context, names []string, r request, cost Amount) error {
 	defer b.announce()
 	return b.accounts.Update(ctx, names, func(accounts []Balance) ([]Balance, error) {

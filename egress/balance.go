@@ -75,7 +75,7 @@ func (a Balance) at(now time.Time, every time.Duration) Balance {
 	return a
 }
 
-// spend replaces a reservation by what the request has cost.
+// spend replaces a reservation with the cost of the request.
 func (a *Balance) spend(id string, cost Amount) {
 	delete(a.Held, id)
 	a.Spent, a.Total = a.Spent.plus(cost), a.Total.plus(cost)

@@ -52,10 +52,10 @@ type Credential struct {
 
 func (c Credential) String() string { return c.Form.String() + " [redacted]" }
 
-// GoString returns what String does.
+// GoString returns the same text as String.
 func (c Credential) GoString() string { return c.String() }
 
-// LogValue returns what String does.
+// LogValue returns the same text as String.
 func (c Credential) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 // oauthBeta is the beta header that the API requires beside OAuth tokens.

@@ -284,7 +284,7 @@ func (x *exchange) release(ctx context.Context) {
 	}
 }
 
-// settle replaces the reservation by what the answer has cost.
+// settle replaces the reservation with the cost of the answer.
 func (x *exchange) settle(ctx context.Context) {
 	cost := x.cost()
 	if x.metered {

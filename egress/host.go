@@ -39,7 +39,7 @@ func parseTarget(authority string) (target, error) {
 	return target{host, uint16(n)}, nil
 }
 
-// checkHost refuses what is not the name of a host. Resolvers read 127.1, 0x7f000001 and
+// checkHost refuses a text that is not a host name. Resolvers read 127.1, 0x7f000001 and
 // 2130706433 as addresses. The last label of a name is never a number.
 func checkHost(host string) error {
 	if _, err := netip.ParseAddr(host); err == nil {

@@ -19,7 +19,7 @@ import (
 // DefaultUpstream is the API that a proxy asks by default.
 const DefaultUpstream = "https://api.anthropic.com"
 
-// Options say what a proxy does. Only Credential is needed. They are copied by [New]; the
+// Options configure a proxy. Only Credential is needed. They are copied by [New]; the
 // functions in them are called from many goroutines at once.
 type Options struct {
 	// Credential returns the real secret for a conversation. It is asked when a request
@@ -56,8 +56,8 @@ type Options struct {
 
 	// Hosts are the hosts that a conversation reaches by CONNECT, which is how programs
 	// use a proxy for https: "github.com", "*.github.com" for its subdomains,
-	// "registry.example:8443" for another port than 443. What goes through such a tunnel
-	// is neither read nor counted. Empty: none.
+	// "registry.example:8443" for another port than 443. The bytes of such a tunnel are
+	// neither read nor counted. Empty: none.
 	Hosts []string
 	// Networks are networks whose addresses the names in Hosts may have, though they are
 	// not on the internet, such as 10.1.0.0/16 for a registry in your own. Without it,

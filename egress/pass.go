@@ -117,12 +117,13 @@ func (p *Pass) Revoke() {
 	p.proxy.purse.forget(p.grant.Conversation)
 }
 
-// Sentinel returns what stands for the credential. It is worth nothing without the proxy,
-// and everything that the pass allows with it.
+// Sentinel returns the placeholder for the credential. It is worth nothing without the
+// proxy, and everything that the pass allows with it.
 func (p *Pass) Sentinel() string { return p.sentinel }
 
-// Spent returns what the conversation has spent in the period of its limits, with the
-// reservations of requests that were never settled, but without those under way.
+// Spent returns the conversation's spending in the period of its limits. It includes
+// the reservations of requests that were never settled, but not those of requests in
+// flight.
 func (p *Pass) Spent(ctx context.Context) (Amount, error) {
 	names, limits := p.proxy.book.accountsOf(p.grant.Conversation, p.grant.Budget)
 	accounts, err := p.proxy.book.look(ctx, names, limits)

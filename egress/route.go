@@ -50,7 +50,7 @@ type routing struct {
 	also     []string // "METHOD /path"
 }
 
-// of returns what happens to a request.
+// of decides what happens to a request.
 func (r routing) of(method, escapedPath string) action {
 	i := slices.IndexFunc(routes[:], func(known route) bool { return known.method == method && known.path == escapedPath })
 	switch {

@@ -171,7 +171,7 @@ func (m *meter) count(counts []byte) {
 	}
 }
 
-// spent returns what the answer has used. It is not known if the counts could not be read.
+// spent returns the usage of the answer. It is not known if the counts could not be read.
 func (m *meter) spent() (u message.Usage, known bool) {
 	if m.lost || !m.began {
 		return message.Usage{}, false
@@ -252,8 +252,8 @@ func (a ask) taken() message.Usage {
 // Price returns what an answer of a model costs in US dollars, or that it does not know.
 type Price func(model string, u message.Usage) (usd float64, known bool)
 
-// amount returns what an answer costs. A model that neither p nor the table of this module
-// knows costs as much as the dearest one there.
+// amount returns the cost of an answer. A model that neither p nor the table of this
+// module knows costs as much as the dearest one there.
 func (p Price) amount(model string, u message.Usage) Amount {
 	a := Amount{Tokens: int64(u.InputTokens) + int64(u.OutputTokens) + int64(u.CacheCreationInputTokens) + int64(u.CacheReadInputTokens)}
 	if p != nil {

@@ -20,8 +20,8 @@ import (
 // kindCommands is the kind of the records of slash commands, one for each conversation.
 const kindCommands = "commands"
 
-// What is kept of the commands of a conversation. A project and its plugins name them, so
-// there may be any number of any size.
+// Limits on the commands that are kept of a conversation. A project and its plugins name
+// them, so there may be any number of any size.
 const (
 	maxCommands     = 500
 	maxCommandsText = 128 << 10 // bytes, of all together
@@ -36,7 +36,7 @@ type keptCommands struct {
 	Unknown jsonx.Unknown `json:",embed"`
 }
 
-// boundCommands returns what is kept of commands. A description that is too long is cut. A
+// boundCommands cuts commands down to the limits. A description that is too long is cut. A
 // command whose name is too long is left out, because half a name is not its name. One that
 // finds no room is left out.
 func boundCommands(all []control.Command) []control.Command {

@@ -9,8 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// turnOf returns what a result adds to the results before it. It must be called once
-// for each result.
+// turnOf returns the cost that a result adds to the results before it. It must be
+// called once for each result.
 func (w *worker) turnOf(r *message.Result) Ledger {
 	w.spent.Models = nil
 	w.spent.Add(r)

@@ -73,7 +73,7 @@ type days struct {
 	held  heldToday
 }
 
-// newDays returns nil if there are no budgets of a day. What is read ends with ctx.
+// newDays returns nil if there are no budgets of a day. Reading ends with ctx.
 func newDays(ctx context.Context, o *Options, a *announcer, c *clock) *days {
 	d := &days{dayBudgets: o.dayBudgets(), clock: c, store: a}
 	if !d.any() {

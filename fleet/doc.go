@@ -52,9 +52,9 @@
 //
 // # After a crash
 //
-// Everything that matters is in the store, so the next Open, on any machine, takes up
-// what was left. The records, and then the transcript, show what happened to a prompt
-// that had begun:
+// Everything that matters is in the store, so the next Open, on any machine,
+// continues where this one stopped. The records, and then the transcript, show what
+// happened to a prompt that had begun:
 //
 //   - If it left no trace, it is sent again.
 //   - If it was answered, it keeps its answer and is not run again.

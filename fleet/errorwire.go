@@ -169,7 +169,8 @@ func packError(err error) *sentError {
 	return out
 }
 
-// unpack is the error that another process had. What this version does not know is text.
+// unpack is the error that another process had. Errors that this version does not know
+// arrive as text.
 func (s *sentError) unpack() error {
 	out, types := &receivedError{text: s.Text}, errorTypes()
 	for _, name := range slices.Sorted(maps.Keys(s.As)) {

@@ -110,7 +110,7 @@ type eventReader struct {
 	}
 }
 
-// read yields what is new; false if the loop was left.
+// read yields new events; it returns false if the loop was left.
 func (r *eventReader) read(ctx context.Context) (more bool, err error) {
 	rec, err := r.records.load(ctx, r.key)
 	if err != nil {

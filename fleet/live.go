@@ -15,7 +15,8 @@ type yielded struct {
 	compaction compaction
 }
 
-// comes notes what was over before the reader came.
+// comes notes the turns and the compaction that were over before the reader
+// arrived.
 func (r *eventReader) comes(u liveAnswer) {
 	r.yielded.results = u.results
 	if u.compact.ended {
@@ -23,8 +24,8 @@ func (r *eventReader) comes(u liveAnswer) {
 	}
 }
 
-// listen yields what is new, except for what the reader has from the store. The text of an
-// answer waits until the answer before it was read from there, because its calls come
+// listen yields new events, except those that the reader has from the store. The text of
+// an answer waits until the answer before it was read from there, because its calls come
 // first, but only for a while. It returns false if the loop was left.
 func (r *eventReader) listen(u liveAnswer) bool {
 	if u.answer != r.yielded.answer {

@@ -16,7 +16,7 @@ func (c *compaction) runs() bool { return c.number > 0 && !c.ended }
 // failed reports whether it ended without a result, which the store never gets.
 func (c *compaction) failed() bool { return c.ended && c.status.CompactError != "" }
 
-// take takes in what the CLI is doing, and reports whether a compaction begins or ends
+// take processes a status of the CLI, and reports whether a compaction begins or ends
 // with it. Status messages in between report its progress, and changes of the mode.
 func (c *compaction) take(m *message.Status) bool {
 	switch begins := m.Status == "compacting"; {

@@ -73,17 +73,17 @@ type Options struct {
 	Queue int
 	// QueueAll is how many prompts of all conversations may wait: 10,000.
 	QueueAll int
-	// BudgetUSD is what a conversation may cost. A conversation that has spent
-	// its budget is held: the running turn finishes, but no other prompt
+	// BudgetUSD limits the cost of a conversation. A conversation that has
+	// spent its budget is held: the running turn finishes, but no other prompt
 	// begins, and new ones are refused with a [*BudgetError]. Waiting prompts
 	// are kept for a fleet with a larger budget. 0 means no limit.
 	BudgetUSD float64
-	// DayBudgetUSD is what all conversations together may cost on a day in UTC, and
-	// TenantDayBudgetUSD what those of each tenant may. When it is spent, running turns
-	// finish, new prompts are refused with a [*BudgetError] that has the end of the
-	// day, and waiting ones are held until then. Turns that run at the same time may
-	// exceed it together, and spending of other processes is seen two seconds late. A
-	// turn counts on the day on which it ends. Set the same budgets in all processes
+	// DayBudgetUSD limits the cost of all conversations together on a day in UTC, and
+	// TenantDayBudgetUSD that of each tenant's conversations. When it is spent, running
+	// turns finish, new prompts are refused with a [*BudgetError] that has the end of
+	// the day, and waiting ones are held until then. Turns that run at the same time
+	// may exceed it together, and spending of other processes is seen two seconds late.
+	// A turn counts on the day on which it ends. Set the same budgets in all processes
 	// that share the store: one that has none counts nothing. 0 means no limit.
 	DayBudgetUSD, TenantDayBudgetUSD float64
 	// TenantDayBudgetOf returns the budget of a single tenant, 0 for
@@ -128,8 +128,8 @@ type Options struct {
 
 	// Keep is how long the outcomes of prompts, and settled questions, are
 	// kept: 30 days. Until then, [Fleet.Prompt] finds the prompt, and sending
-	// it again does not run it again. What was said is in the transcript and
-	// stays. [KeepForever] removes nothing.
+	// it again does not run it again. The messages are in the transcript and
+	// stay. [KeepForever] removes nothing.
 	Keep time.Duration
 
 	// Owner names this fleet to the others that use the store. Empty: the name
@@ -153,7 +153,7 @@ type Options struct {
 	// [*InDoubtError] if the prompt may have been accepted. What the fleet does by
 	// itself, Open included, waits that long for each answer, and tries again later.
 	StoreTimeout time.Duration
-	// Journal is the directory for what the store does not take; see
+	// Journal is the directory for entries that the store does not take; see
 	// [claude.StoreOptions].
 	Journal string
 	// Logger logs what happens. Nil: slog.Default().

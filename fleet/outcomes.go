@@ -88,7 +88,7 @@ func (r *outcomeReader) follow(ctx context.Context) error {
 	}
 }
 
-// read yields what is new; false if the loop was left.
+// read yields new outcomes; it returns false if the loop was left.
 func (r *outcomeReader) read(ctx context.Context) (more bool, err error) {
 	if err := r.log.Collect(ctx); err != nil {
 		return true, err

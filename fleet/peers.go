@@ -37,7 +37,7 @@ const (
 	replyAgain = 500 * time.Millisecond
 )
 
-// request is what one process asks of another.
+// request is a request of one process to another.
 type request struct {
 	ID   string `json:"id"`
 	From string `json:"from"`

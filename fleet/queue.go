@@ -105,7 +105,7 @@ func (s PromptStatus) Done() bool {
 	return s == PromptAnswered || s == PromptFailed || s == PromptCancelled || s == PromptExpired
 }
 
-// Ticket shows how far a prompt has come, and how it ended.
+// Ticket shows the progress of a prompt, and how it ended.
 type Ticket struct {
 	Prompt string       `json:"prompt"`
 	Status PromptStatus `json:"status"`

@@ -8,7 +8,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// reaction is what a change in the store calls for.
+// reaction is the work that a change in the store calls for.
 type reaction string
 
 const (

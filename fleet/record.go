@@ -101,9 +101,9 @@ func (r *record) stuckError() *StuckError {
 	return &StuckError{r.Key, r.Stuck.Prompt, r.Stuck.Reason, r.Stuck.Cause}
 }
 
-// records reads and writes what the store has of conversations besides their transcripts:
-// the conversations themselves, their prompts and the outcomes. It keeps nothing in memory,
-// so all of its methods may be called from any goroutine.
+// records reads and writes everything that the store holds about conversations besides
+// their transcripts: the conversations themselves, their prompts and the outcomes. It keeps
+// nothing in memory, so all of its methods may be called from any goroutine.
 type records struct {
 	store   *announcer
 	project string
@@ -309,8 +309,8 @@ func (rs *records) recordAndTime(ctx context.Context, key string, may func() err
 	return rec, now, err
 }
 
-// putCommands writes the list of commands. Only the owner of the lease does, so what is
-// there now is an earlier list.
+// putCommands writes the list of commands. Only the owner of the lease does, so the
+// stored list is an earlier one.
 func (rs *records) putCommands(ctx context.Context, key string, commands []control.Command, fence store.Fence) error {
 	var now keptCommands
 	r, err := store.Get(ctx, rs.store, rs.key(kindCommands, place(key)))

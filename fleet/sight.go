@@ -149,8 +149,8 @@ func (w *waking) surveyOutcome(ctx context.Context, s *sight, id string) error {
 	return nil
 }
 
-// read reads the rest of what is stored: the questions, and how far the transcript has
-// come with the prompts that a CLI may have seen.
+// read reads the rest: the questions, and from the transcript the progress of the
+// prompts that a CLI may have seen.
 func (w *waking) read(ctx context.Context, s *sight) error {
 	var released []calledTool
 	for q, err := range w.inbox.List(ctx, approval.Filter{Conversation: w.c.key}) {
@@ -239,7 +239,7 @@ func (w *waking) readTurns(ctx context.Context, s *sight) (err error) {
 	return nil
 }
 
-// turnIn is how far a transcript has come with a prompt.
+// turnIn returns the progress of a prompt in a transcript.
 func turnIn(ctx context.Context, t *history.Transcript, id string) (turn plan.Turn, err error) {
 	state, open := t.PromptState(id)
 	turn = plan.Turn{Of: id, Open: open, Standing: map[history.PromptState]plan.Standing{

@@ -54,7 +54,8 @@ func (s *steered) mayTake() bool {
 	return s.in.HasRoom()
 }
 
-// prompt returns what the CLI was given under an id, nil if that has an outcome.
+// prompt returns the prompt that the CLI was given under an id, nil if it has an
+// outcome.
 func (s *steered) prompt(id string) *queued {
 	s.mu.Lock()
 	defer s.mu.Unlock()

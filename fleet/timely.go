@@ -110,7 +110,7 @@ func (t *timely) Change(ctx context.Context, f store.Fence, c ...store.RecordCha
 	return inTime(t, ctx, func(ctx context.Context) ([]int64, error) { return t.s.Change(ctx, f, c...) })
 }
 
-// Watch implements [store.Records]. It has no bound: it waits for what others do.
+// Watch implements [store.Records]. It has no bound, because it waits for others.
 func (t *timely) Watch(ctx context.Context, project string) iter.Seq2[store.Changed, error] {
 	return t.s.Watch(ctx, project)
 }

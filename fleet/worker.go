@@ -158,7 +158,8 @@ func (w *worker) dropModel(ctx context.Context, refused string, why error) error
 // would make it continue turns that a person has stopped.
 var recovery = []string{"CLAUDE_CODE_RESUME_INTERRUPTED_TURN=1", "CLAUDE_CODE_RESUME_SHOWS_CUT_OFF_CALLS=1"}
 
-// options are those of the user, with what makes the session one of the fleet.
+// options are the user's, with the additions that make the session part of the
+// fleet.
 func (w *worker) options(ctx context.Context, s step) (*claude.Options, error) {
 	ctx, err := w.files.open(ctx, w.c.key)
 	if err != nil {
@@ -335,7 +336,8 @@ func (w *worker) see(m message.Message) {
 
 // keepMode records the mode that the CLI has changed to as soon as it holds: people see it,
 // and a CLI that takes the turn over begins in it. If that fails, the result of the turn
-// records it. What a person has chosen meanwhile stays: the CLI says it later.
+// records it. A choice that a person has made in the meantime stays: the CLI reports it
+// later.
 func (w *worker) keepMode(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, modeBound)
 	defer cancel()

@@ -67,9 +67,9 @@ func (w *worker) closeFiles() {
 	w.files.dir = nil
 }
 
-// eraseWorkspace removes the folder of a deleted conversation, with its saved files. What
-// the fleet's store has of these goes even if this process has no folders, or those of
-// another kind: machines that have the folder then know that it is an old one.
+// eraseWorkspace removes the folder of a deleted conversation, with its saved files.
+// Their records in the fleet's store go even if this process has no folders, or folders
+// of another kind: machines that have the folder then know that it is an old one.
 func (e *eraser) eraseWorkspace(ctx context.Context, key string, fence store.Fence) error {
 	if e.opts.Workspace != nil {
 		if err := e.removeFolder(ctx, key, fence); err != nil {

@@ -29,7 +29,7 @@ type Query struct {
 	// to list page by page, use After.
 	Offset int
 	// After lists only what comes after a session of an earlier listing: the last one
-	// of the page before. What comes before it is not read. The zero Position is the
+	// of the page before. Everything before it is skipped. The zero Position is the
 	// beginning. A session that is modified between two pages moves to the front, and
 	// is not on the later ones.
 	After Position

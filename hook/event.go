@@ -42,7 +42,7 @@ type EventInfo struct {
 	// Subject is the kind of name that a matcher is compared with, for example
 	// [SubjectTool]. It is empty for an event without matchers.
 	Subject string
-	// Effect describes in a few words what a hook can do.
+	// Effect describes in a few words how a hook can act on the event.
 	Effect string
 	// Gate is the result of [Event.Gate].
 	Gate bool

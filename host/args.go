@@ -34,7 +34,7 @@ var (
 	variadic = []string{"allowedTools", "allowed-tools", "disallowedTools", "disallowed-tools", "mcp-config", "add-dir", "betas", "tools"}
 )
 
-// flags are those of a command line.
+// flags holds the flags of a command line.
 type flags struct {
 	Options
 	format string

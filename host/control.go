@@ -257,9 +257,9 @@ func (s *session) info() *control.Info {
 
 // interrupt ends the turn that runs, or the next one if none has begun: the
 // CLI then names its prompt as still queued, but ends the turn as it begins.
-// Other prompts that wait stay, unless they are to be cancelled too. What the
-// client has sent after the request is not meant. The receipt goes out before
-// the result.
+// Other prompts that wait stay, unless they are to be cancelled too. Prompts
+// that the client sent after the request are not affected. The receipt goes out
+// before the result.
 func (d dispatcher) interrupt(_ context.Context, in *peer.Incoming) (any, error) {
 	var req struct {
 		CancelQueued bool `json:"cancel_queued"`

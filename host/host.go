@@ -116,9 +116,10 @@ type Options struct {
 	// before initialize.
 	SDKServers []string
 
-	// Rewind restores files to what they were when a user message arrived, or
-	// only reports what it would do. It returns an error for a message without
-	// a checkpoint, and runs concurrently with turns. Nil: the agent cannot.
+	// Rewind restores files to their state when a user message arrived, or only
+	// reports the changes that it would make. It returns an error for a message
+	// without a checkpoint, and runs concurrently with turns. Nil: the agent
+	// cannot.
 	Rewind func(ctx context.Context, messageID string, dryRun bool) (*control.Rewind, error)
 	// Operations are control operations by subtype, in addition to those that
 	// the host knows or instead of them.

@@ -67,7 +67,7 @@ func used(u message.Usage) bool {
 	return u.InputTokens+u.OutputTokens+u.CacheReadInputTokens+u.CacheCreationInputTokens > 0
 }
 
-// account adds what the turn has cost to what the session has cost.
+// account adds the cost of the turn to that of the session.
 func (t *Turn) account(r *message.Result) {
 	s := t.s
 	s.mu.Lock()
@@ -106,7 +106,7 @@ func (l *ledger) add(model string, tokens message.Usage, costUSD float64) {
 	l.usage[model] = u
 }
 
-// spent returns what the session has cost.
+// spent returns the cost of the session.
 func (s *session) spent() float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -35,8 +35,8 @@ func startRules(o *Options) []ruling {
 	return all
 }
 
-// parseRule reads "Tool" or "Tool(content)". What cannot be read is the name
-// of a tool that there is not.
+// parseRule reads "Tool" or "Tool(content)". A rule that cannot be read becomes
+// the name of a tool that does not exist.
 func parseRule(text string) permission.Rule {
 	r, err := permission.ParseRule(text)
 	if err != nil {
@@ -144,8 +144,8 @@ func (r *rights) enter(m permission.Mode) {
 	r.tell(m)
 }
 
-// ruled returns what the rules say about a call: a denial goes before a question,
-// a question before an allowance. Empty: nothing.
+// ruled applies the rules to a call: a denial takes precedence over a question,
+// and a question over an allowance. Empty: nothing.
 func (r *rights) ruled(ctx context.Context, c *Call) permission.Behavior {
 	req := c.Request
 	req.ToolName, req.Input, req.ToolUseID, req.Cwd = c.Name, c.input, c.ID, r.cwd

@@ -87,7 +87,7 @@ func (t *Turn) Text() string {
 	return strings.Join(texts, "\n")
 }
 
-// Notes returns what hooks want the agent to know, in order.
+// Notes returns the texts that hooks want the agent to know, in order.
 func (t *Turn) Notes() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -40,7 +40,7 @@ func (m TaskStarted) MarshalJSON() ([]byte, error) {
 	return encode(&m.Header, typeSystem, "task_started", (*plain)(&m))
 }
 
-// TaskProgress reports what a task is doing now.
+// TaskProgress reports the current activity of a task.
 type TaskProgress struct {
 	Header
 
@@ -151,7 +151,7 @@ func (s TaskStatus) Done() bool {
 	return true
 }
 
-// TaskUsage counts what a task has used so far.
+// TaskUsage counts the usage of a task so far.
 type TaskUsage struct {
 	TotalTokens int   `json:"total_tokens"`
 	ToolUses    int   `json:"tool_uses"`

@@ -97,8 +97,8 @@ type HookEvent struct {
 	Stdout string `json:"stdout,omitzero"`
 	Stderr string `json:"stderr,omitzero"`
 	Output string `json:"output,omitzero"`
-	// ExitCode and Outcome are those of a [HookResponse]. ExitCode is nil if
-	// the hook was not a process or did not exit by itself.
+	// ExitCode and Outcome are set for a [HookResponse]. ExitCode is nil if the
+	// hook was not a process or did not exit by itself.
 	ExitCode *int   `json:"exit_code,omitzero"`
 	Outcome  string `json:"outcome,omitzero"`
 }

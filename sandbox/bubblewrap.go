@@ -169,8 +169,8 @@ func workDir(l *claude.Launch) (string, error) {
 	return dir, nil
 }
 
-// tooBroad reports whether a path is, or holds, what a sandbox is there to hide: the home
-// of the user, the folder for temporary files, or everything.
+// tooBroad reports whether a path is, or contains, something that a sandbox must hide:
+// the home of the user, the folder for temporary files, or everything.
 func tooBroad(path string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

@@ -4,8 +4,8 @@
 //
 // Each form is a [claude.Transport]. The CLI, its shell commands and the MCP servers
 // that it starts run inside. Hooks, permission callbacks, policies and in-process
-// tools still run in your program, outside: that is the point. What decides is out of
-// reach of what it decides about.
+// tools still run in your program, outside: that is the point. The program that
+// decides is out of reach of the one it decides about.
 //
 //	opts := &claude.Options{
 //		Cwd:       work,
@@ -20,9 +20,9 @@
 // and are gone when the CLI ends. The CLI runs as a user without rights, sees only
 // its own processes, and has no network.
 //
-// Of the environment only what a CLI needs goes in: see [Environment]. Values travel
-// by inheritance, never on a command line, where every user of the machine could read
-// them.
+// Of the environment, only the variables that a CLI needs are passed on: see
+// [Environment]. Values travel by inheritance, never on a command line, where every
+// user of the machine could read them.
 //
 // # The API
 //

@@ -17,9 +17,9 @@ import (
 // reap starts the helper once more and adopts what is orphaned below it: the first process
 // of a container does so anyway, and another one asks the kernel for it. So a process that
 // the CLI has started stays within reach even if it has left its session and its
-// environment. Orphans are collected, since those that nobody collects stay, and count
-// against the limit on processes. When the helper has ended, however it has, what is left
-// is killed. It returns the helper's exit code.
+// environment. Orphans are collected, because otherwise they stay and count against the
+// limit on processes. When the helper has ended, however it has, what is left is killed.
+// It returns the helper's exit code.
 func reap() int {
 	runtime.LockOSThread() // the helper is killed when the thread that has started it ends
 	err := proc.AdoptOrphans()

@@ -443,7 +443,7 @@ func (r *aguiRun) send(e agui.RunEvent) {
 	r.broken = !r.stream.write(text.Bytes())
 }
 
-// usageOf sums up by model what turns have used.
+// usageOf sums up the usage of turns by model.
 func usageOf(turns []*api.Turn) []agui.RunUsage {
 	models := make(map[string]agui.RunUsage)
 	for _, t := range turns {

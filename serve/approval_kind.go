@@ -112,7 +112,7 @@ func aboutOf(q *approval.Question) []string {
 	return []string{cmp.Or(show.About(q.Input), q.Tool)}
 }
 
-// updatesOf returns what a decision changes besides the call.
+// updatesOf returns the changes that a decision makes besides the call.
 func updatesOf(d *api.Decision) []permission.Update {
 	if d.Mode == "" {
 		return nil

@@ -12,8 +12,9 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// What a prompt may have attached. A prompt is a record of the store until its turn has
-// ended, and a record has at most a mebibyte; base64 makes four bytes of three.
+// Limits on the files that are attached to a prompt. A prompt is a record of the store
+// until its turn has ended, and a record has at most a mebibyte; base64 makes four
+// bytes of three.
 const (
 	// MaxAttached is how many images and documents a prompt may have.
 	MaxAttached = 10

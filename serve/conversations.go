@@ -195,7 +195,7 @@ func (n *note) visible(u api.User) bool {
 	return u.Role == api.RoleAdmin || n.Owner != "" && n.Owner == u.Name || n.Shared && n.Deleted.IsZero()
 }
 
-// conversation returns what is known without the fleet.
+// conversation returns the part that is known without the fleet.
 func (n *note) conversation() api.Conversation {
 	return api.Conversation{
 		ID: idOf(n.Key), Title: cmp.Or(n.Title, idOf(n.Key)), Preset: n.Preset, Owner: n.Owner, Shared: n.Shared, State: n.idleState(),

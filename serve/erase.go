@@ -236,7 +236,7 @@ func (er *eraser) finishErasing(ctx context.Context, key, by string) error {
 // errErased means that a log is not being deleted: it is gone, or a new one.
 var errErased = errors.New("the log is not being deleted")
 
-// eraseRest removes the log and then the note. What was spent stays.
+// eraseRest removes the log and then the note. The spending stays.
 func (er *eraser) eraseRest(ctx context.Context, key, by string) error {
 	if err := er.keepSpending(ctx, key); err != nil {
 		return err

@@ -39,8 +39,8 @@ type leftFolder struct {
 	Host string `json:"host"`
 	// Fence is that of the deletion.
 	Fence store.Fence `json:"fence,omitzero"`
-	// Again is whether a conversation has begun again with this name, on any machine. What
-	// machines share, such as a snapshot, is then that of the new one.
+	// Again is whether a conversation has begun again with this name, on any machine.
+	// Anything that machines share, such as a snapshot, then belongs to the new one.
 	Again bool `json:"again,omitzero"`
 	// Until is when the attempt to remove it is over that runs now, if one does.
 	Until time.Time `json:"until,omitzero"`
@@ -69,7 +69,8 @@ func (l leftFolders) at(key, host string) store.RecordKey {
 	return store.RecordKey{Project: l.project, Kind: kindLeft, Name: recordio.Place(key) + "/" + hex.EncodeToString(sum[:8])}
 }
 
-// get returns what is left on a machine. The error is [store.ErrNotFound] if that is nothing.
+// get returns the folders that are left on a machine. The error is [store.ErrNotFound] if
+// that is nothing.
 func (l leftFolders) get(ctx context.Context, key, host string) (leftFolder, error) {
 	f, revision, err := recordio.Get[leftFolder](ctx, l.records, l.at(key, host))
 	f.revision = revision
@@ -82,7 +83,7 @@ func (l leftFolders) put(ctx context.Context, f *leftFolder) (err error) {
 	return err
 }
 
-// hosts yields what is left of a conversation on each machine.
+// hosts yields the folders of a conversation that are left on each machine.
 func (l leftFolders) hosts(ctx context.Context, key string) iter.Seq2[leftFolder, error] {
 	return func(yield func(leftFolder, error) bool) {
 		below := recordio.Place(key) + "/"
@@ -214,7 +215,7 @@ func (w *workspaces) clear(ctx context.Context, key string) (err error) {
 	return err
 }
 
-// clearClaimed lets all providers remove what they have of a deleted conversation. If a later
+// clearClaimed lets all providers remove their folders of a deleted conversation. If a later
 // lease has overtaken the fence, what machines share is not its own any more.
 func (w *workspaces) clearClaimed(ctx context.Context, key string, claimed []leftFolder, fence store.Fence) error {
 	bounded, cancel := context.WithTimeout(ctx, leftBound)

@@ -293,7 +293,7 @@ func (s *logs) lookElsewhere(ctx context.Context, l *eventlog.Log) {
 	}
 }
 
-// newsOf is what waitNews has waited for.
+// newsOf is the news that waitNews has waited for.
 type newsOf int
 
 const (

@@ -210,7 +210,7 @@ func (p *Preset) Contains(dir string) bool {
 }
 
 // Sessions returns the function for [fleet.Options] that makes the options of a
-// conversation from its preset. Records and project are those of the server's options.
+// conversation from its preset. Pass the records and the project of the server's options.
 // For a conversation that was not begun through a server it calls other, if that is not
 // nil.
 func Sessions(r store.Records, project string, presets []Preset, other func(ctx context.Context, key string) (*claude.Options, error)) (func(ctx context.Context, key string) (*claude.Options, error), error) {
@@ -255,7 +255,7 @@ func (b noteStore) begun(ctx context.Context, presets []Preset, key string) (n n
 }
 
 // PresetOf returns the name of the preset that a conversation was begun with, by its
-// key in the fleet. Records and project are those of the server's options. The error is
+// key in the fleet. Pass the records and the project of the server's options. The error is
 // [store.ErrNotFound] if the conversation was not begun through a server. It may be
 // called by several goroutines at once.
 func PresetOf(ctx context.Context, r store.Records, project, key string) (string, error) {

@@ -14,7 +14,7 @@ import (
 // providerPatience is how long the server waits for the provider.
 const providerPatience = 15 * time.Second
 
-// attemptOf returns what the provider gets of an attempt.
+// attemptOf returns the part of an attempt that the provider gets.
 func attemptOf(a login.Attempt, back string) LoginAttempt {
 	return LoginAttempt{Return: back, State: a.State(), Nonce: a.Derive("nonce"), Verifier: a.Derive("verifier")}
 }
@@ -105,7 +105,7 @@ func (p *providerLogin) finish(w http.ResponseWriter, r *http.Request) (to strin
 	return a.To(), nil
 }
 
-// problem says what a person can do about an error of the provider. Its details are for
+// problem tells people how to deal with an error of the provider. Its details are for
 // the log: the address with which a browser comes back may hold anyone's words.
 func (p *providerLogin) problem(r *http.Request, err error) *api.Problem {
 	name := terminal.Line(p.opts.Login.Name())

@@ -21,8 +21,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// pushQueue is what waits for a browser. A push service that does not answer holds up its
-// own notices only.
+// pushQueue holds the notices that wait for a browser. A push service that does not
+// answer holds up its own notices only.
 type pushQueue struct {
 	waiting []string // approvals, the oldest first
 }
@@ -172,7 +172,7 @@ func (p *pusher) message(ctx context.Context, login, approval string) ([]byte, e
 	return noticeOf(&a, n.Title)
 }
 
-// noticeOf returns what the script of the page shows.
+// noticeOf returns the notice that the script of the page shows.
 func noticeOf(a *api.Approval, title string) ([]byte, error) {
 	where := terminal.Line(title)
 	if len(where) > maxNotified {

@@ -82,7 +82,7 @@ func (s *Service) notifies(own func(api.Approval)) func(api.Approval) {
 // Home returns Options.Home, for the page.
 func (s *Service) Home() string { return s.opts.Home }
 
-// Info returns what a client should know before it begins.
+// Info describes the server to a client that begins.
 func (s *Service) Info(_ context.Context, u api.User) (api.ServerInfo, error) {
 	if err := need(u, api.RoleViewer); err != nil {
 		return api.ServerInfo{}, err

@@ -42,7 +42,7 @@ func overBudgetOf(d *eventlog.DaySum, n *note) []api.OverBudget {
 	return all
 }
 
-// spendings sums up what conversations have cost.
+// spendings sums up the costs of conversations.
 type spendings struct {
 	fleet   fleet.Conversations
 	notes   noteStore

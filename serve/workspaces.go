@@ -14,10 +14,10 @@ import (
 
 // Workspaces returns the provider for [fleet.Options] that gives each conversation the
 // folder of its preset: one of its own by Preset.Workspace, or else the directory in which
-// it was begun. Records and project are those of the server's options. Conversations that
-// were not begun through a server get theirs from other; if that is nil, they cannot wake.
-// It returns nil if neither a preset nor other gives folders: the fleet then needs no
-// provider.
+// it was begun. Pass the records and the project of the server's options. Conversations
+// that were not begun through a server get theirs from other; if that is nil, they cannot
+// wake. It returns nil if neither a preset nor other gives folders: the fleet then needs
+// no provider.
 //
 // A deletion asks all providers at once, because the presets may have changed since the
 // conversation began. It waits for the one that the conversation has now; what another has
@@ -124,7 +124,7 @@ func (w *workspaces) own(ctx context.Context, key string) (workspace.Provider, e
 	return nil, err
 }
 
-// removeAll lets all providers of presets but one remove what they have of a conversation, at
+// removeAll lets all providers of presets but one remove their folders of a conversation, at
 // once. The one for other conversations has nothing of this one, unless a preset has it too.
 // If it is late, the conversation may have begun again: a provider whose fence says so has
 // nothing to remove.

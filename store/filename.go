@@ -2,11 +2,11 @@ package store
 
 import "strings"
 
-// File systems differ in what a name may be: some know no case, some refuse
-// characters or names of devices. Names of files are therefore made of lower
-// case letters, digits, "-", "_" and "^", which begins a pair that stands for
-// another character: "^a" for A, "^0" and up for the characters of escapes, "^^"
-// before a name that would be that of a device.
+// File systems allow different names: some ignore case, some refuse characters
+// or names of devices. Names of files are therefore made of lower case letters,
+// digits, "-", "_" and "^", which begins a pair that stands for another
+// character: "^a" for A, "^0" and up for the characters of escapes, "^^" before
+// a name that would be that of a device.
 
 // escapes are the characters that "^0", "^1" and so on stand for.
 const escapes = ".@+=:,~"

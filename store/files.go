@@ -51,7 +51,7 @@ func Files(dir string) *FileStore { return &FileStore{dir: dir} }
 
 // FileStore is a store in a directory. Set its options before the first use.
 type FileStore struct {
-	// NoSync leaves it to the system when to write to the disk. What is stored
+	// NoSync leaves it to the system when to write to the disk. Stored data
 	// then survives a crash of the process. A crash of the machine may take the
 	// last entries with it, and damage the records of a project, because values
 	// that were replaced may be overwritten on the disk before the new ones are

@@ -55,7 +55,7 @@ func (l *recordLog) look(r *os.Root) error {
 	return l.read(f)
 }
 
-// read takes up what a log has. The lock of this process is held.
+// read loads a log. The lock of this process is held.
 func (l *recordLog) read(f *os.File) error {
 	h, _, err := readHead(f)
 	if err != nil {

@@ -36,12 +36,12 @@ type newsItem struct {
 	Token    int64  `json:"token,omitzero"`
 }
 
-// newsOf returns what announces a change.
+// newsOf returns the announcement of a change.
 func newsOf(store string, c Changed) newsItem {
 	return newsItem{store, c.Transcript.Session, c.Transcript.Sub, c.Released, c.By.Name, c.By.Token}
 }
 
-// changed returns what is announced.
+// changed returns the change that is announced.
 func (n newsItem) changed(project string) Changed {
 	c := Changed{Released: n.Released}
 	if n.Session != "" {
@@ -124,8 +124,8 @@ type newsReader struct {
 	at    int64       // up to where it was read
 }
 
-// read returns what is new, and whether something may be missing before it. What is there
-// at the first call is not new.
+// read returns new announcements, and whether something may be missing before them. Those
+// that exist at the first call are not new.
 func (n *newsReader) read(r *os.Root) (news []Changed, missed bool, err error) {
 	begun := n.begun
 	n.begun = true

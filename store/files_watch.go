@@ -89,7 +89,7 @@ func (w *fileWatch) poll(ctx context.Context) {
 	}
 }
 
-// look puts what is new into the queue. After an error that may pass, something may have
+// look puts new changes into the queue. After an error that may pass, something may have
 // been missed.
 func (w *fileWatch) look(ctx context.Context) {
 	err := w.lookOnce(ctx)

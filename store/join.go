@@ -45,7 +45,7 @@ type joined struct {
 	told map[RecordKey]int64 // revisions of announcements
 }
 
-// pair is what belongs to a main lease.
+// pair is the part that belongs to a main lease.
 type pair struct {
 	Version int   `json:"version"`
 	Token   int64 `json:"token"` // of the main lease

@@ -141,8 +141,8 @@ func (b *branch) takes(l line) bool {
 	return true
 }
 
-// follows reports whether a new line continues what is stored. The lines of an answer
-// with several calls, and their results, do not form a chain in the order of
+// follows reports whether a new line continues the stored ones. The lines of an
+// answer with several calls, and their results, do not form a chain in the order of
 // storage: other lines of the same answer may follow the line that it continues.
 func (b *branch) follows(l line) bool {
 	if l.parent == "" {

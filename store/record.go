@@ -74,7 +74,7 @@ type Records interface {
 	// nothing is missed any more, and again whenever something may have been missed: look
 	// at everything then. The caller's own changes are among the others, named by their
 	// fence. Each comes once; the changes of one record come in order, and the last of
-	// several may stand for all. What has come is in the next view.
+	// several may stand for all. Changes that arrived are in the next view.
 	//
 	// No writer ever waits for a reader: one that is too slow gets a zero instead. While
 	// the store cannot be reached, Watch tries again, and yields a zero when it is back.

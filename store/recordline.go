@@ -54,7 +54,8 @@ type logChange struct {
 // erased fills the place of a value that was replaced. Base64 does not have it.
 const erased = '-'
 
-// What is wrong with a line. A line that was cut off never has more than it should.
+// The problems that a line can have. A line that was cut off never has more than it
+// should.
 var (
 	errLine = errors.New("a line is not whole")
 	errMore = errors.New("something follows a whole line")

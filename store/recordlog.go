@@ -231,7 +231,7 @@ func (st *logState) replaces(l logLine) []span {
 	return old
 }
 
-// announced returns what a watcher is told about a line.
+// announced returns the changes that a watcher learns of a line.
 func (st *logState) announced(l logLine) []Changed {
 	var by Fence
 	if l.Lease != "" {

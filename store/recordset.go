@@ -103,7 +103,7 @@ func (s *recordSet) after(f Folder, name string, most int) []Record {
 	return page
 }
 
-// view returns what a view asks for.
+// view returns the records that a view asks for.
 func (s *recordSet) view(v View) ([]Record, error) {
 	var all []Record
 	for _, k := range v.Keys {

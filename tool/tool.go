@@ -84,7 +84,7 @@ func (t *Tool) ReadOnly() *Tool {
 	return t.Annotate(a)
 }
 
-// Annotate sets all hints about what the tool does.
+// Annotate sets all hints about the effects of the tool.
 func (t *Tool) Annotate(a mcp.ToolAnnotations) *Tool {
 	c := *t
 	c.spec.Annotations = &a

@@ -18,7 +18,7 @@ import (
 )
 
 // gitState is the part of a worktree's snapshot beside its files. All names of objects
-// are those of git.
+// come from git.
 type gitState struct {
 	Base string `json:"base"` // the commit at which the branch began, which every machine has
 	Tip  string `json:"tip"`  // of the branch

@@ -42,7 +42,8 @@ func parseIgnore(patterns []string) (ignoreList, error) {
 	return list, nil
 }
 
-// ignores reports whether a path, with slashes, is left out. What is above it is not.
+// ignores reports whether a path, with slashes, is left out. Folders above it
+// are not looked at.
 func (l ignoreList) ignores(name string, folder bool) bool {
 	ignored := false
 	for _, p := range l {

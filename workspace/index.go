@@ -53,7 +53,7 @@ func (x *index) synced() time.Time {
 // tick is the coarsest that times of files are: of FAT.
 const tick = int64(2 * time.Second)
 
-// unchanged returns what is known of a file that is surely unchanged.
+// unchanged returns the known state of a file that is surely unchanged.
 func (x *index) unchanged(name string, s stamp) (indexedFile, bool) {
 	f, ok := x.Files[name]
 	return f, ok && f.Stamp == s && x.Written-max(s.Modified, s.Changed) >= tick

@@ -13,8 +13,8 @@ type syncs chan struct{}
 // maxSyncs is how many may be under way at once.
 const maxSyncs = 16
 
-// wait runs a sync and waits for it, but not longer than the context. What was not seen to
-// be on the disk is an error.
+// wait runs a sync and waits for it, but not longer than the context. Data that may not be
+// on the disk is an error.
 func (s syncs) wait(ctx context.Context, path string, sync func(path string) error) error {
 	select {
 	case s <- struct{}{}:
@@ -35,7 +35,7 @@ func (s syncs) wait(ctx context.Context, path string, sync func(path string) err
 }
 
 // onDisk waits until what may have changed in a folder since a time is on the disk. The zero
-// time stands for everything: what a process has left that was killed may be old.
+// time stands for everything, because the leftovers of a killed process may be old.
 func (s *Snapshots) onDisk(ctx context.Context, path string, since time.Time) error {
 	return s.syncs.wait(ctx, path, func(path string) error { return s.sync(path, since) })
 }

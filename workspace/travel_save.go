@@ -203,7 +203,7 @@ func (r patientReader) Read(b []byte) (int, error) {
 	return r.r.Read(b)
 }
 
-// stream puts the chunks of what a reader has, at most limit bytes.
+// stream stores the chunks of a reader, at most limit bytes.
 func (p *putter) stream(ctx context.Context, r io.Reader, limit int64) (chunks []string, size int64, err error) {
 	part := make([]byte, MaxBlob)
 	for {

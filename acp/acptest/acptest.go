@@ -36,7 +36,8 @@ type Setup struct {
 	// Elicitation answers a form: it gets the parameters of "elicitation/create" and
 	// returns the result. Nil cancels.
 	Elicitation func(context.Context, json.RawMessage) json.RawMessage
-	// Capabilities is the object with what the editor can do. Nil: nothing.
+	// Capabilities is the object that lists the editor's capabilities. Nil:
+	// nothing.
 	Capabilities json.RawMessage
 }
 
@@ -118,11 +119,11 @@ func (d *Driver) Cancel(session string) error {
 	return d.driver.Cancel(d.t.Context(), schema.SessionID(session))
 }
 
-// Text joins what the agent has said in a session so far.
+// Text joins the agent's words in a session so far.
 func (d *Driver) Text(session string) string { return d.driver.Text(schema.SessionID(session)) }
 
-// Updates returns what the agent has shown in a session so far: the member "update" of
-// each notification, as JSON.
+// Updates returns the updates of a session so far: the member "update" of each
+// notification, as JSON.
 func (d *Driver) Updates(session string) []json.RawMessage {
 	var all []json.RawMessage
 	for _, up := range d.driver.Updates(schema.SessionID(session)) {

@@ -128,7 +128,7 @@ func (a *asker) unknown(answer, want string) {
 	a.say(a.s.style(terminal.Red, text))
 }
 
-// prompt asks for one line. What was typed before does not count.
+// prompt asks for one line. Anything typed before that does not count.
 func (a *asker) prompt(ctx context.Context, text string) (string, error) {
 	a.keys.forget()
 	a.s.tell(a.s.style(terminal.Bold, text))

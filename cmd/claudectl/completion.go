@@ -46,7 +46,7 @@ func (r *completionCommand) Run(c *console) error {
 }
 
 // completeCommand is "claudectl complete", which those scripts call: it prints
-// what can stand in place of the last word, a value and what it is a line.
+// the candidates for the last word: a value and its description on each line.
 type completeCommand struct {
 	Shell string   `arg:""`
 	Words []string `arg:"" optional:"" passthrough:""`
@@ -102,7 +102,7 @@ func newCompletion(c *console, root *kong.Node, split bool) *completion {
 	return &completion{c: c, node: root, given: make(map[string]string), split: split}
 }
 
-// candidates returns what fits the last word.
+// candidates returns the values that fit the last word.
 func (p *completion) candidates(words []string) []candidate {
 	last := len(words) - 1
 	for _, word := range words[:last] {

@@ -166,7 +166,7 @@ func (r *runCommand) output(c *console, result *message.Result) error {
 // an endless input would fill the memory.
 const promptLimit = 32 << 20
 
-// prompt returns what to send.
+// prompt returns the prompt to send.
 func (r *runCommand) prompt(c *console) (string, error) {
 	text := strings.Join(r.Prompt, " ")
 	if text == "" && !terminal.Is(c.stdin) {

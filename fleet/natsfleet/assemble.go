@@ -11,7 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// whole is everything that the stream has of a transcript.
+// whole is a transcript as far as the stream holds it.
 type whole struct {
 	batches  []entryBatch
 	archived int    // how many entries come before, in the archive

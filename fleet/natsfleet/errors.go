@@ -35,8 +35,8 @@ var (
 // expected.
 var errMoved = errors.New("another message was stored in the meantime")
 
-// errStale means that the replica that answered lags behind what is known to be
-// stored.
+// errStale means that the answering replica lags behind writes that are known
+// to be stored.
 var errStale = errors.New("the server that answered is behind the others")
 
 // errGap means that a part of an answer did not arrive.

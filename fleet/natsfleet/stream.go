@@ -53,7 +53,7 @@ func (s *stream) config(o *Options) jetstream.StreamConfig {
 	return c
 }
 
-// ensure makes the stream, or checks the one that is there.
+// ensure creates the stream, or checks an existing one.
 func (s *stream) ensure(ctx context.Context, o *Options) error {
 	js, err := jetstream.New(s.nc)
 	if err != nil {

@@ -165,7 +165,7 @@ func (s *streamed) load(ctx context.Context, k store.Key) ([]store.Entry, error)
 	return s.withArchived(ctx, k, w)
 }
 
-// whole reads everything that the stream has of a transcript.
+// whole reads a transcript as far as the stream holds it.
 func (s *streamed) whole(ctx context.Context, k store.Key) (w whole, err error) {
 	err = s.withRetry(ctx, loadBound, func(ctx context.Context) error {
 		all, err := s.readSubject(ctx, s.layout.transcript(k.Project, k.Session, k.Sub)+".e")

@@ -12,11 +12,11 @@ import (
 	"github.com/claude-agent-go/claude/store/storeimpl"
 )
 
-// A view of what is known is one request to any replica: it must have the highest sequence
-// that this process has seen. The stream is one sequence of messages, so the replica then
-// has everything before it as well. Any other view stores a mark first, as a scan does:
-// the replica that has the mark has all that was stored before. A single record costs
-// less, the leader is asked for it.
+// A view that must only cover what is known is one request to any replica, which must have
+// the highest sequence that this process has seen. The stream is one sequence of messages,
+// so the replica then has everything before it as well. Any other view stores a mark
+// first, as a scan does: the replica that has the mark has all that was stored before. A
+// single record costs less, because only the leader is asked for it.
 
 // viewAll reads a snapshot of records and folders.
 func (s *records) viewAll(ctx context.Context, v store.View) ([]store.Record, error) {
@@ -53,7 +53,7 @@ func (s *records) viewAll(ctx context.Context, v store.View) ([]store.Record, er
 	return storeimpl.SortView(all), nil
 }
 
-// markNow stores a mark. If it has a lower sequence than what was known, the stream was
+// markNow stores a mark. If it has a lower sequence than the known one, the stream was
 // recreated.
 func (s *records) markNow(ctx context.Context) (uint64, error) {
 	mark, err := s.mark(ctx)

@@ -42,8 +42,8 @@ func (p *span) fits(before string) bool {
 	return p.after == "" || before == "" || strings.IndexByte(p.after, before[len(before)-1]) >= 0
 }
 
-// end returns where a span ends in a text, and whether it does. What is before from
-// belongs to it.
+// end returns where a span ends in a text, and whether it does. Everything before
+// from belongs to it.
 func (p *span) end(text string, from int) (int, bool) {
 	for i := from; i < len(text); i++ {
 		switch {

@@ -10,7 +10,8 @@ import (
 // zero item.
 const Most = 1000
 
-// Queue is what waits for one watcher. Its methods may be called from any goroutine.
+// Queue holds the items that wait for one watcher. Its methods may be called from
+// any goroutine.
 type Queue[T any] struct {
 	ready chan struct{} // one slot: there is something to take
 

@@ -412,7 +412,7 @@ func (e *ending) abandon(id string) {
 	}
 }
 
-// Progress returns how far a prompt has come on the wire.
+// Progress returns the progress of a prompt on the wire.
 func (b *Inbox) Progress(id string) Progress {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -9,8 +9,8 @@ const (
 )
 
 // leadFrames is how many frames the reader may be ahead of a consumer that is at
-// work. What it reads further ahead has left the processor's cache when it is
-// decoded, and the collector has to look at all of it meanwhile.
+// work. Lines that it reads further ahead have left the processor's cache when
+// they are decoded, and until then the collector has to look at all of them.
 const leadFrames = 128
 
 // Throttle holds the reader back, for a moment, if it is ahead of a consumer

@@ -6,7 +6,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
-// Progress is how far a prompt has come.
+// Progress is the stage that a prompt has reached.
 type Progress int
 
 const (

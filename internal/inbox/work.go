@@ -50,7 +50,7 @@ type Activity struct {
 	Shells    int  // shell commands in the background
 }
 
-// Activity returns what the CLI is doing.
+// Activity returns the current activity of the CLI.
 func (b *Inbox) Activity() Activity {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -225,7 +225,7 @@ func tally(all map[nameFrom]*Unknown, name string, f *Frame) {
 	u.Count++
 }
 
-// sorted returns what was counted, in the order of the lines.
+// sorted returns the counts, in the order of the lines.
 func sorted(all map[nameFrom]*Unknown) []Unknown {
 	out := []Unknown{}
 	for _, u := range all {

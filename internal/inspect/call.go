@@ -18,8 +18,8 @@ type Call struct {
 	// Agent is the subagent that was answered, "" for the main conversation.
 	Agent string `json:"agent,omitzero"`
 	Model string `json:"model,omitzero"`
-	// Tokens are those of the answer. The CLI reports the cost of turns only; that of
-	// a call is estimated from the tokens, and 0 if the price is not known.
+	// Tokens counts the tokens of the answer. The CLI reports the cost of turns only;
+	// that of a call is estimated from the tokens, and 0 if the price is not known.
 	Tokens Tokens `json:"tokens"`
 	// Context is how many tokens the model has read, and Window how many it could, 0 if
 	// that is not known.
@@ -54,7 +54,7 @@ func (c *calls) heard(t *Turn, f *Frame, id, agent, model string, u message.Usag
 	return call
 }
 
-// add takes the tokens of an answer as far as it has come.
+// add takes the token counts of an answer so far.
 func (c *Call) add(u message.Usage) {
 	switch {
 	case u.OutputTokens < c.usage.OutputTokens:
@@ -80,8 +80,8 @@ func (b *builder) streamed(f *Frame, m *message.StreamEvent) {
 	}
 }
 
-// priceCalls fills in the cost and the window of all calls, by what the results have
-// reported about their models.
+// priceCalls fills in the cost and the window of all calls, from the models that the
+// results have reported.
 func (b *builder) priceCalls() {
 	reported := make(map[string]message.ModelUsage)
 	for name, u := range b.spending.Models {

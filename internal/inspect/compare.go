@@ -10,7 +10,7 @@ import (
 
 // Comparison has two recordings side by side: turn beside turn, step beside step.
 type Comparison struct {
-	// Names are those of the recordings.
+	// Names holds the names of the recordings.
 	Names [2]string  `json:"recordings"`
 	Facts []Fact     `json:"facts"`
 	Turns []TurnPair `json:"turns"`
@@ -39,7 +39,7 @@ type Fact struct {
 
 // TurnPair is a turn of each recording, or of one of them.
 type TurnPair struct {
-	// Numbers are those of the turns, 0 for none.
+	// Numbers holds the numbers of the turns, 0 for none.
 	Numbers    [2]int     `json:"numbers"`
 	Difference Difference `json:"difference"`
 	Facts      []Fact     `json:"facts"`
@@ -175,8 +175,8 @@ func turnFacts(t *Turn) []Fact {
 	}
 }
 
-// steps are what is compared of a turn. Hooks without an opinion and lists of MCP servers
-// are left out.
+// steps returns the parts of a turn that are compared. Hooks without an opinion and lists
+// of MCP servers are left out.
 func steps(t *Turn) []*Step {
 	var out []*Step
 	for _, it := range t.Items {

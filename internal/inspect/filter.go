@@ -81,7 +81,7 @@ func (want *Filter) matches(f *Frame) bool {
 	return want.Text == "" || f.contains(want.Text)
 }
 
-// is reports whether a word names what the frame is.
+// is reports whether a word names the kind of the frame.
 func (f *Frame) is(word string) bool {
 	return slices.ContainsFunc([]string{string(f.Kind), f.Type, f.Subtype}, func(name string) bool {
 		return strings.EqualFold(name, word)

@@ -123,7 +123,7 @@ func policy() string {
 	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hash(pageStyle()) + "; script-src " + hash(pageJS)
 }
 
-// viewer makes views, and keeps count of what it has shown and left out.
+// viewer makes views, and counts the frames that it has shown and left out.
 type viewer struct {
 	rep    *Report
 	limits Limits

@@ -44,7 +44,7 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("not a recording: line %d: %v", e.Line, e.Err)
 }
 
-// Unwrap returns what is wrong with the line.
+// Unwrap returns the problem with the line.
 func (e *FormatError) Unwrap() error { return e.Err }
 
 const (
@@ -59,7 +59,7 @@ const (
 	headLimit = 4 << 10
 )
 
-// What can be wrong with a line.
+// The problems that a line can have.
 var (
 	errNoEnvelope = errors.New("it has no dir and msg")
 	errCut        = errors.New("the file ends inside it")

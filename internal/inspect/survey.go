@@ -44,7 +44,7 @@ func NewSurvey() *Survey {
 // Clean reports whether everything that the CLI said is known and kept.
 func (s *Survey) Clean() bool { return len(s.Unknown) == 0 && len(s.Changed) == 0 }
 
-// Read adds a recording. Its errors are those of the function [Read].
+// Read adds a recording. It fails in the same cases as the function [Read].
 func (s *Survey) Read(r io.Reader, source string) error {
 	// No value leaves the survey, so that secrets need not be looked for.
 	rep, err := Read(r, &Options{Source: source, ShowSecrets: true, Compare: true})

@@ -35,7 +35,7 @@ type document struct {
 	unknown string
 }
 
-// messageDocument returns what a message is decoded as.
+// messageDocument returns the type that a message is decoded as.
 func messageDocument(f *Frame, m message.Message) document {
 	switch m.(type) {
 	case *message.Unknown, *message.System:
@@ -59,7 +59,7 @@ func messageDocument(f *Frame, m message.Message) document {
 	}}}
 }
 
-// requestDocument returns what a request is decoded as.
+// requestDocument returns the type that a request is decoded as.
 func requestDocument(dir claudetest.Dir, r wire.Request) document {
 	d := document{name: "request " + r.Subtype, body: r.Body}
 	switch {
@@ -88,7 +88,7 @@ func requestDocument(dir claudetest.Dir, r wire.Request) document {
 	return d
 }
 
-// replyDocument returns what a reply of the CLI is decoded as.
+// replyDocument returns the type that a reply of the CLI is decoded as.
 func replyDocument(x *Exchange, r wire.Response) document {
 	if x.From != claudetest.DirIn || len(r.Payload) == 0 {
 		return document{}

@@ -2,7 +2,7 @@
 // is decoded and encoded here, so the choice of library and its options is
 // made once.
 //
-// The options follow what the CLI was seen to write:
+// The options follow the observed output of the CLI:
 //
 //   - Lone surrogates ("\ud83d") occur on stream, assistant and result lines,
 //     so invalid Unicode is kept, not refused.

@@ -28,8 +28,8 @@ const (
 // names that differ only in case, broken UTF-8 and stray characters are among
 // the unusual.
 //
-// Methods of a Scanner that has failed return zero values; see OK. What they
-// return of the data's texts are copies.
+// Methods of a Scanner that has failed return zero values; see OK. Texts that
+// they return are copies.
 type Scanner struct {
 	data   []byte
 	short  strings.Builder // short texts, one after the other
@@ -370,10 +370,10 @@ func (s *Scanner) Mark() int {
 	return s.pos
 }
 
-// Since returns what was read from a mark on, as it stands.
+// Since returns the bytes that were read from a mark on, unchanged.
 func (s *Scanner) Since(mark int) []byte { return s.data[mark:s.pos:s.pos] }
 
-// Skip reads any value and returns it as it stands.
+// Skip reads any value and returns its bytes unchanged.
 func (s *Scanner) Skip() []byte {
 	c := s.Peek()
 	begin := s.pos

@@ -93,8 +93,8 @@ func hostOf(to *url.URL) string {
 }
 
 // unescaped resolves backslashes before punctuation and references such as
-// &amp;, in one pass, so that the one cannot make the other. What references
-// name is made visible too.
+// &amp;, in one pass, so that the one cannot make the other. Characters named
+// by references are also made visible.
 func unescaped(s string) string {
 	if !strings.ContainsAny(s, `\&`) {
 		return s

@@ -2,9 +2,9 @@
 //
 // The CLI writes each line of its transcripts twice: to a file, and to its
 // output, in frames of type transcript_mirror. The reader hands the frames to
-// [Mirror.Put], which only queues them. One goroutine reads them, makes batches
-// of what has come since the last one, and stores these one after another, so
-// that a slow store gets few and large batches.
+// [Mirror.Put], which only queues them. One goroutine reads them, makes a batch
+// of all that arrived since the last one, and stores the batches one after
+// another, so that a slow store gets few and large ones.
 //
 // # Gathering
 //

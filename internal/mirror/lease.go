@@ -14,7 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// leases are those that the mirror has acquired, by session.
+// leases holds the leases that the mirror has acquired, by session.
 type leases struct {
 	store store.Leases
 	cfg   *Config

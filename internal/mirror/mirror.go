@@ -20,7 +20,7 @@ type Config struct {
 	// Fence is that of the caller's lease. Zero: the mirror has its own leases,
 	// unless the store has none.
 	Fence store.Fence
-	// Owner and TTL are those of the mirror's own leases.
+	// Owner and TTL belong to the mirror's own leases.
 	Owner string
 	TTL   time.Duration
 	// GiveUp is for how long the store may take nothing before waiting callers
@@ -150,12 +150,12 @@ func (m *Mirror) Hurry() {
 	signal(m.wake)
 }
 
-// Lose notes that an unreadable frame has come. Its content is not stored.
+// Lose notes that an unreadable frame arrived. Its content is not stored.
 func (m *Mirror) Lose(err error) {
 	m.reject(store.Key{}, err)
 }
 
-// Count returns how many frames have come so far.
+// Count returns the number of frames so far.
 func (m *Mirror) Count() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -34,7 +34,7 @@ type batch struct {
 // span is a part of a file.
 type span struct{ begin, end int64 }
 
-// group are the batches of frames that have come together, those of one
+// group holds the batches of frames that arrived together, with those of one
 // transcript in order.
 type group []*batch
 

@@ -10,7 +10,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
-// Errors of outgoing calls. The texts are those of the specification.
+// Errors of outgoing calls. The texts come from the specification.
 var (
 	ErrQueueFull    = errors.New("too many control operations queued during initialization")
 	ErrTooManyCalls = errors.New("too many pending control requests")

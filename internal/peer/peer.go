@@ -231,7 +231,8 @@ func (p *Peer) Close(cause error) {
 	}
 }
 
-// Cause returns what the peer was closed with, nil while it is open.
+// Cause returns the reason with which the peer was closed, nil while it is
+// open.
 func (p *Peer) Cause() (cause error) {
 	p.update(func(s *state) { cause = s.cause })
 	return cause

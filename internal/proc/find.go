@@ -22,8 +22,8 @@ const cliName = "claude"
 // is looked up in PATH. An empty path means the CLI: "claude" in PATH, then in
 // the places where its installers put it.
 //
-// PATH and the home directory are those of env, in the form of [os.Environ];
-// nil stands for that of this process. When PATH leads to the current
+// PATH and the home directory come from env, in the form of [os.Environ]; nil
+// means the environment of this process. When PATH leads to the current
 // directory, the error matches [exec.ErrDot]. A program that does not exist is
 // a [*NotFoundError], one that cannot be run a [*StartError].
 func Find(path string, env []string) (string, error) {

@@ -55,8 +55,9 @@ func Inherit(env []string) []string {
 	return without(env, func(kept) bool { return true })
 }
 
-// Chosen returns what the CLI gets of an environment that was chosen for it: all
-// but what would end it at once. env is left as it is.
+// Chosen returns the environment that the CLI gets when one was chosen for it:
+// everything but the variables that would end it at once. It does not change
+// env.
 func Chosen(env []string) []string {
 	return without(env, func(k kept) bool { return k.fatal })
 }

@@ -57,7 +57,7 @@ func settled(pid int, look func(pid int) snapshot, left *time.Duration) bool {
 	}
 }
 
-// snapshot is what /proc shows of a process at one moment.
+// snapshot is the state of a process in /proc at one moment.
 type snapshot struct {
 	marked    bool // its environment holds the mark
 	environ   bool // it has an environment, or one that cannot be read: a zombie's, or another user's

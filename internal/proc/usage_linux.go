@@ -10,8 +10,8 @@ import (
 // Measures reports whether Measure works on this system.
 const Measures = true
 
-// Measure returns what a process and its descendants use now. A descendant whose
-// parent has ended counts no more.
+// Measure returns the current usage of a process and its descendants. A
+// descendant whose parent has ended counts no more.
 func Measure(pid int) (Usage, error) {
 	parents, err := parents()
 	if err != nil {

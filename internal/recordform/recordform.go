@@ -1,11 +1,11 @@
 // Package recordform is the form in which this module keeps values in the records of a
 // store: a JSON object with its version.
 //
-// A record without a version is of version 1. A program that meets a newer version than
+// A record without a version has version 1. A program that meets a newer version than
 // it knows must not read it, and so changes nothing: its own version of the record
-// would lose the newer meaning. A member that it does not know, in a version that
-// it does, is another matter: it stays as it is when the record is changed. A type
-// that is changed in place has a field for such members:
+// would lose the newer meaning. A member that it does not know, in a version that it
+// does, is another matter: it stays as it is when the record is changed. A type that is
+// changed in place has a field for such members:
 //
 //	Unknown jsonx.Unknown `json:",embed"`
 package recordform

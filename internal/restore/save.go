@@ -39,9 +39,9 @@ type Saved struct {
 	Skipped int // lines that are not entries, such as one that was cut off
 }
 
-// Find returns the folder below projects in which a session is, the one that was
-// last written to if there are several. The error matches [fs.ErrNotExist] if
-// there is none.
+// Find returns the folder below projects that holds a session, or the most
+// recently written one if there are several. The error matches [fs.ErrNotExist]
+// if there is none.
 func Find(root *os.Root, session string) (folder string, err error) {
 	found, err := fs.Glob(root.FS(), path.Join("projects", "*", session+".jsonl"))
 	if err != nil {
@@ -61,10 +61,10 @@ func Find(root *os.Root, session string) (folder string, err error) {
 }
 
 // Save copies a session with its subagents from a configuration directory of the
-// CLI into the store, under a lease. What the store has already is left as it is:
-// the session on disk must begin with it, otherwise the error matches ErrDiffers.
-// The main transcript comes last, so a session that is there is there as a whole,
-// and a copy that was cut off can be repeated.
+// CLI into the store, under a lease. Entries that the store already has stay
+// unchanged: the session on disk must begin with them, otherwise the error
+// matches ErrDiffers. The main transcript comes last, so a session that the
+// store lists is complete, and a copy that was cut off can be repeated.
 func (s Source) Save(ctx context.Context, root *os.Root, folder, session, owner string) (all Saved, err error) {
 	if err := (store.Key{Project: s.Project, Session: session}).Check(); err != nil {
 		return all, err
@@ -202,8 +202,8 @@ func entriesOf(file *os.File, skipped func()) iter.Seq2[store.Entry, error] {
 	}
 }
 
-// entries are those that the store has of a transcript, without what it knows of
-// the subagent.
+// entries yields the stored entries of a transcript, without the note about its
+// subagent.
 func entries(ctx context.Context, s store.Transcripts, key store.Key) iter.Seq2[store.Entry, error] {
 	return func(yield func(store.Entry, error) bool) {
 		for e, err := range store.Entries(ctx, s, key) {
@@ -222,8 +222,8 @@ const maxMetadata = 64 << 10
 
 var errTooLarge = fmt.Errorf("more than %d bytes", maxMetadata)
 
-// metadata copies what the CLI keeps beside the transcript of a subagent, as the
-// entry that it is in the mirror, unless the store has it.
+// metadata copies the file that the CLI keeps beside the transcript of a
+// subagent, in the form of the mirror's entry, unless the store has it.
 func (c *saver) metadata(ctx context.Context, key store.Key, name string) error {
 	if key.Sub == "" {
 		return nil

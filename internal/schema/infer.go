@@ -96,7 +96,7 @@ func (in *inference) resolveRef(s *jsonschema.Schema) (*jsonschema.Schema, error
 	return nil, fmt.Errorf("%q is nothing but itself", first)
 }
 
-// dereference returns what a chain of pointers points to.
+// dereference follows a chain of pointers to its value.
 func dereference(t reflect.Type) (reflect.Type, error) {
 	seen := make(map[reflect.Type]bool)
 	for at := t; ; at = at.Elem() {

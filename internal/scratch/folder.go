@@ -144,9 +144,9 @@ func owned(tmp string) (names []string) {
 	}
 }
 
-// removeAbandoned removes a folder, the lock last. What a dead owner had started may
-// live a little longer and write to the folder meanwhile: then the lock is still there,
-// and the next sweep removes the rest.
+// removeAbandoned removes a folder, the lock last. Processes of a dead owner may live a
+// little longer and still write to the folder: then the lock is still there, and the
+// next sweep removes the rest.
 func removeAbandoned(dir string, remove func(path string) error) {
 	found, err := os.ReadDir(dir)
 	if err != nil {

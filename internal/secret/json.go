@@ -141,8 +141,8 @@ func quoted(text []byte) []byte {
 	return q
 }
 
-// spellings are a secret as it is, and as it is written in JSON that is itself a
-// text: encoders differ in what they escape.
+// spellings are a secret itself, and its forms in JSON that is embedded as a
+// text: encoders escape different characters.
 func spellings(secret string) []string {
 	all := []string{secret}
 	for _, encode := range []func(any) ([]byte, error){jsonx.Marshal, json.Marshal} {

@@ -54,7 +54,7 @@ func isSecretMember(name string) bool {
 }
 
 // holdsVariables reports whether the members of an object with this name are
-// variables or headers, whose names say what they are.
+// variables or headers, whose names reveal their kind.
 func holdsVariables(name string) bool {
 	switch strings.ToLower(name) {
 	case "env", "environment", "headers":

@@ -25,7 +25,7 @@ func (t *Stream) Next(piece string) string {
 	return t.show(n)
 }
 
-// Rest returns what was held back, when no more will come.
+// Rest returns the text that was held back, once no more will come.
 func (t *Stream) Rest() string { return t.show(len(t.held)) }
 
 func (t *Stream) show(n int) string {

@@ -195,7 +195,7 @@ func (x *Index) Conversation() []*Entry {
 	return t.collect(t.beside(path))
 }
 
-// Whole returns a conversation with what compactions have left behind, which comes first.
+// Whole returns a conversation, preceded by everything that compactions have left behind.
 // The model has read it, or a summary of it.
 func (x *Index) Whole(conversation []*Entry) []*Entry {
 	if len(conversation) == 0 || x.Subtype(conversation[0]) != "compact_boundary" {

@@ -92,8 +92,8 @@ func (r *Repeated) Line(line []byte) ([]byte, error) {
 	})
 }
 
-// Note is a line by which a CLI that resumes a session gives the model a text, as it does
-// with what a hook has to say.
+// Note is a line by which a CLI that resumes a session gives the model a text, in the way
+// it passes on the words of a hook.
 type Note struct {
 	UUID, Parent, Session string
 	Cwd, Version          string // of the line before, if known

@@ -124,7 +124,7 @@ func (f *Fold) Archived() bool {
 	return err == nil && !f.Prompted.After(at)
 }
 
-// Listing returns what a list shows.
+// Listing returns the summary that a list shows.
 func (f *Fold) Listing() Listing {
 	cost, _ := strconv.ParseFloat(f.Notes["cost-state"], 64) // 0 if there is none
 	return Listing{

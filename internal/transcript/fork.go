@@ -18,9 +18,9 @@ var (
 
 // Cut returns the entries that a copy of the session needs, in the order of the
 // file: the conversation up to and including a message, or all of it if upTo is
-// "", and what a compaction left behind before it. Unless deferred is set the
-// copy ends before a call that a hook has put off: two sessions would ask for the
-// same call, and both would run it.
+// "", and the entries that a compaction left behind before it. Unless deferred
+// is set, the copy ends before a call that a hook has deferred: otherwise two
+// sessions would ask about the same call, and both would run it.
 func (x *Index) Cut(upTo string, deferred bool) ([]*Entry, error) {
 	conversation := x.Conversation()
 	if !slices.ContainsFunc(conversation, func(e *Entry) bool { return e.Kind == User || e.Kind == Assistant }) {
@@ -54,8 +54,8 @@ func (x *Index) Cut(upTo string, deferred bool) ([]*Entry, error) {
 	return out, nil
 }
 
-// beforeDeferral cuts a conversation before the answer that made a call which is
-// put off and has no result.
+// beforeDeferral cuts a conversation before the answer whose call was deferred
+// and has no result.
 func (x *Index) beforeDeferral(conversation []*Entry) []*Entry {
 	answered := make(map[mark]bool)
 	for _, e := range conversation {
@@ -83,8 +83,8 @@ func (x *Index) beforeDeferral(conversation []*Entry) []*Entry {
 	return conversation
 }
 
-// Copy rewrites the lines of a session for another one: every id of an entry is
-// new, and what refers to it follows.
+// Copy rewrites the lines of a session for another one: every entry gets a new
+// id, and every reference to it follows.
 type Copy struct {
 	From, To string // the sessions
 	index    *Index
@@ -110,7 +110,8 @@ func (x *Index) NewCopy(from, to string, kept []*Entry, newID func() string) *Co
 }
 
 // parent returns the new id of an entry, or of the nearest one above it that is
-// copied; "" if there is none. What it had to pass is passed at once next time.
+// copied; "" if there is none. It remembers the answer for every entry on the
+// way.
 func (c *Copy) parent(id int32) string {
 	var passed []int32
 	seen := make(map[int32]bool)
@@ -128,8 +129,8 @@ func (c *Copy) parent(id int32) string {
 	return c.ids[id]
 }
 
-// Entry rewrites a line of the conversation. A new time is given to the last one
-// only. It returns nil for a line that is not copied.
+// Entry rewrites a line of the conversation. Only the last one gets a new time.
+// The result is nil for a line that is not copied.
 func (c *Copy) Entry(line []byte, e *Entry, now string) ([]byte, error) {
 	if c.ids[e.id] == "" {
 		return nil, nil
@@ -168,8 +169,8 @@ func (c *Copy) Entry(line []byte, e *Entry, now string) ([]byte, error) {
 	return append(out, "}}"...), nil
 }
 
-// Note rewrites a line beside the conversation, nil if it is not one that the
-// copy needs.
+// Note rewrites a line beside the conversation. The result is nil if the copy
+// does not need the line.
 func (c *Copy) Note(line []byte) []byte {
 	switch note(line) {
 	case "queue-operation":
@@ -188,8 +189,8 @@ func (c *Copy) Note(line []byte) []byte {
 	return out
 }
 
-// rewrite copies an object. Change returns the new value of a member, nil to
-// leave it out; what it does not decide about gets its ids replaced.
+// rewrite copies an object. Change returns the new value of a member, or nil to
+// leave it out; in values that it does not decide about, ids are replaced.
 func (c *Copy) rewrite(line []byte, change func(name string, value []byte) ([]byte, bool)) ([]byte, error) {
 	return rewrite(line, func(name string, value []byte) ([]byte, error) {
 		if to, decided := change(name, value); decided {
@@ -273,8 +274,8 @@ func Leaf(session, uuid string) []byte {
 }
 
 // archivedKind is the type of the line that marks a session in a store as
-// archived. On disk the mark is a file beside the transcript, which a store does
-// not have; the CLI passes over lines of a type that it does not know.
+// archived. On disk the mark is a file beside the transcript, and a store has no
+// such files; the CLI skips lines of an unknown type.
 const archivedKind = "archived"
 
 // Archived returns the line that marks a session as archived, or takes the mark

@@ -355,7 +355,7 @@ func shorten(s string) string {
 	return s
 }
 
-// attached returns what a message without text holds.
+// attached describes the content of a message without text.
 func attached(message []byte) string {
 	for block := range jsonx.Elements(jsonx.Member(message, "content")) {
 		switch jsonx.Text(jsonx.Member(block, "type")) {

@@ -65,8 +65,8 @@ func appendMembers(out, object []byte, names []renamed) []byte {
 	return out
 }
 
-// commandOutput returns what a command has printed, without the marks that tell the model
-// whose output it is.
+// commandOutput returns the output of a command, without the marks that name its source
+// to the model.
 func commandOutput(content string) string {
 	for _, stream := range [...]string{"stdout", "stderr"} {
 		inner, ok := strings.CutPrefix(content, "<local-command-"+stream+">")

@@ -27,7 +27,8 @@ type expander struct {
 	// whole reports that words are not split and wildcards stand for themselves, as
 	// in an assignment; see [expander.assigned].
 	whole bool
-	// work is what is left of the work for the text; nil: operators cost nothing.
+	// work is the remaining budget of work for the text; nil: operators cost
+	// nothing.
 	work *int
 }
 

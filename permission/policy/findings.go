@@ -82,8 +82,8 @@ type shellFile struct {
 	makes  bool // the command only creates it, and does not read it
 }
 
-// maybe reads what a program may run. Unless it certainly runs it, unreadable
-// parts do not count.
+// maybe reads a command that a program may run. Unless it certainly runs it,
+// unreadable parts do not count.
 func (f *findings) maybe(sure bool, read func()) {
 	before, files, dirs := f.unread, len(f.files), len(f.dirs)
 	if read(); !sure && f.left >= 0 {

@@ -4,7 +4,7 @@ import "strings"
 
 // builtinOptions are the options of the shell's own commands, in the notation
 // of getopt: a colon follows a letter that takes a value, and a plus in front
-// means that options may also begin with a plus. They are those of bash 5.2.
+// means that options may also begin with a plus. They follow bash 5.2.
 var builtinOptions = map[string]string{
 	"alias": "p", "bind": "lvpVPsSXf:q:u:m:r:x:", "builtin": "", "cd": "eLP@", "command": "pvV",
 	"compgen": "abcdefgjko:prsuvA:G:W:P:S:X:F:C:V:", "complete": "abcdefgjko:prsuvA:G:W:P:S:X:F:C:DEI", "compopt": "+o:DEI",

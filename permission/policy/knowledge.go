@@ -41,7 +41,7 @@ func (k *knowledge) option(name string) {
 	k.vague = k.vague || strings.Contains(name, "match") || strings.Contains(name, "compat")
 }
 
-// size grows with what is known.
+// size grows with the knowledge.
 func (k *knowledge) size() int {
 	n := k.held + len(k.functions) + len(k.texts) + len(k.arrays) + len(k.built) + k.kept.size()
 	for _, is := range [...]bool{k.vague, k.anyCase, k.dots, k.tellsFiles, k.tellsAll} {

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// These tables hold what is known about programs. A program that is in none of
-// them may run its arguments: a denied command among or inside them counts.
+// These tables describe programs. A program that is in none of them may run its
+// arguments: a denied command among or inside them counts.
 
 // isPlain reports whether a program does not run its arguments, apart from
 // those that [running] lists.
@@ -73,8 +73,8 @@ const (
 type language struct {
 	names string
 	code  *expression // the option that code follows, or is joined to
-	// options are those that do not affect what runs. An unknown option makes
-	// the rest unreadable. nil: all are harmless.
+	// options lists the options that do not affect which command runs. An
+	// unknown option makes the rest unreadable. nil: all are harmless.
 	options *expression
 	values  string // letters of options that take the next word
 	file    string // letters of options that take a script

@@ -239,7 +239,7 @@ func (r rule) deniesPattern(c command, effort *int) bool {
 			if r.fitsText(text) {
 				return true
 			}
-			// Unknown parts may supply what is missing.
+			// Unknown parts may supply the missing ones.
 			if i := strings.IndexFunc(text, isUnknown); i >= 0 {
 				fixed, _, _ := strings.Cut(r.RuleContent, "*")
 				if n := min(i, len(fixed)); text[:n] == fixed[:n] {

@@ -11,7 +11,7 @@ import (
 // names. A name that the text makes a command print could have been written out,
 // so it hides something. The program decides which of the two it is: those below
 // are known to print what they find, unless an argument makes them print a text.
-// All others print what they are told.
+// All others print their arguments.
 
 // reporter is a program that prints what it finds. echoes reports whether its
 // arguments make it print a text; nil: none do.
@@ -210,7 +210,7 @@ var (
 	gitPlaces = lazily(`^(format:|tformat:)?(%[hHtTpPdDn]|%[ac][drtisI]|%\(refname(:short|:strip=\d)?\)|%\(objectname\)|[ :/,-])+$|^(oneline|short|medium|full|fuller|raw)$`)
 )
 
-// echoes reports whether a command prints what it is told. An unknown program
+// echoes reports whether a command prints its arguments. An unknown program
 // does.
 func (r wordReading) echoes(words []string) bool {
 	echoes, known := r.telling(words)
@@ -248,7 +248,7 @@ func (r wordReading) telling(words []string) (echoes, known bool) {
 	return false, there || len(words) == 1 && !special(name)
 }
 
-// tellers are programs that print what they are told.
+// tellers are programs that print their arguments.
 const tellers = " echo printf print yes env printenv jobs dirs times alias history base64 base32 xxd python python3 perl ruby node php tee "
 
 // printsItself reports whether a part of the text prints words of the text. It

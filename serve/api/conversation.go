@@ -176,7 +176,7 @@ type RewindRequest struct {
 	DryRun bool `json:"dry_run,omitzero"`
 }
 
-// Rewound lists what a rewind has changed, or would change.
+// Rewound lists the files that a rewind has changed, or would change.
 type Rewound struct {
 	// Files are relative to the working directory of the conversation, if they
 	// are there.

@@ -2,8 +2,8 @@ package api
 
 import "slices"
 
-// Role determines what a user may do. Each role includes the rights of those
-// before it.
+// Role determines the permissions of a user. Each role includes the rights of
+// those before it.
 type Role string
 
 // Valid reports whether there is such a role.

@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// Info returns what a client should know before it begins.
+// Info describes the server to a client that begins.
 func (c *Client) Info(ctx context.Context) (api.ServerInfo, error) {
 	return get[api.ServerInfo](ctx, c, join("v1", "server"), nil)
 }

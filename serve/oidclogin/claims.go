@@ -12,15 +12,14 @@ import (
 	"github.com/claude-agent-go/claude/serve"
 )
 
-// Claims are what the provider says about a person: in the id token, and for what that
-// leaves out, at its userinfo endpoint.
+// Claims are the provider's statements about a person: those of the id token,
+// completed by its userinfo endpoint.
 type Claims struct {
 	// Issuer and Subject together identify the person for good.
 	Issuer, Subject string
 	// Email is an address that the provider has verified, empty if there is none.
 	Email string
-	// Name is what the person is called. People may choose it freely: give no access by
-	// it.
+	// Name is the person's name. People may choose it freely: give no access by it.
 	Name string
 	// Groups are those of the claim "groups", if the provider is set up to send it.
 	Groups []string

@@ -178,7 +178,7 @@ func (t *timeline) message(e *api.Event, key string) {
 	}
 }
 
-// compacted says what a compaction has done.
+// compacted describes the effect of a compaction.
 func compacted(m *message.CompactMetadata) string {
 	if m.PreTokens <= 0 || m.PostTokens <= 0 {
 		return "the context was compacted"

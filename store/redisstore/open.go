@@ -30,7 +30,7 @@ var _ store.Fleet = (*Store)(nil)
 
 // Open connects to a server by its URL, such as "redis://user@host:6379/0", or
 // "rediss://" for TLS. It refuses a server that may evict any key when its memory
-// is short ([ErrEvicts]). What a newer version of this package has laid out is refused with
+// is short ([ErrEvicts]). A layout of a newer version of this package is refused with
 // [store.ErrNewer] when the store is first used. Close the store when you are done with it.
 func Open(ctx context.Context, url string) (*Store, error) {
 	opts, err := redis.ParseURL(url)
@@ -51,8 +51,9 @@ func Open(ctx context.Context, url string) (*Store, error) {
 // policies are fine too, as no key of a store expires.
 var ErrEvicts = errors.New("the server may remove any key when its memory is short")
 
-// keepsAll returns an error if the server may remove keys that do not expire. One
-// that does not say is trusted: its users may not be allowed to ask.
+// keepsAll returns an error if the server may remove keys that do not expire. A
+// server that does not answer is trusted, because its users may not be allowed to
+// ask.
 func (s *Store) keepsAll(ctx context.Context) error {
 	info, err := s.db.Info(ctx, "memory").Result()
 	if err != nil {
@@ -133,7 +134,7 @@ func fail(what any, err error) error {
 	return fmt.Errorf("claude: redisstore: %v: %w", what, err)
 }
 
-// verdict returns the error that the answer of a script stands for.
+// verdict translates the answer of a script into an error.
 func verdict(answer int64) error {
 	switch answer {
 	case leaseLost:

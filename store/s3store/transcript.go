@@ -132,7 +132,7 @@ type content struct {
 	entries []store.Entry
 }
 
-// fresh returns what a batch would add.
+// fresh returns the entries that a batch would add.
 func (known *ids) fresh(b store.Batch) *content {
 	c := &content{batches: []string{b.ID}}
 	own := make(map[string]struct{})

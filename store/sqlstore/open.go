@@ -90,8 +90,8 @@ func Open(ctx context.Context, source string) (*Store, error) {
 }
 
 // postgresConfig returns how to connect to a server. A process that stops in the middle of
-// a write must not hold a lease for hours. What waits for a lock must see what was written
-// before it.
+// a write must not hold a lease for hours. A statement that waits for a lock must see
+// everything written before it.
 func postgresConfig(source string) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(source)
 	if err != nil {

@@ -18,8 +18,8 @@ func CheckAcquire(project, name, owner string, ttl time.Duration) error {
 
 // CheckLayout checks the version that a store has written beside its data, against the one
 // that this program knows. A newer one is [store.ErrNewer]: the store then reads and writes
-// nothing. Anything but a version is [store.ErrDamaged]. Data without a version is of
-// version 1.
+// nothing. Anything but a version is [store.ErrDamaged]. Data without a version has version
+// 1.
 func CheckLayout(version string, known int) error {
 	return rule.Layout(version, known, store.ErrDamaged, store.ErrNewer)
 }

@@ -1,4 +1,4 @@
-// Package translate turns what the CLI says into what an editor shows: messages
-// of package message into updates of the Agent Client Protocol. It is pure: a
+// Package translate turns messages of the CLI (package message) into the
+// updates of the Agent Client Protocol that editors show. It is pure: a
 // [Machine] takes messages one by one and returns the updates of each.
 package translate

@@ -328,7 +328,7 @@ func (m *Machine) status(msg *message.Status) (out []schema.SessionUpdate) {
 	return out
 }
 
-// compacted reports what a compaction has dropped.
+// compacted reports how much a compaction has dropped.
 func (m *Machine) compacted(msg *message.CompactBoundary) (out []schema.SessionUpdate) {
 	if m.compacting != "" && !m.Compaction {
 		raw, _ := jsonx.Marshal(map[string]any{

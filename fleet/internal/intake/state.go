@@ -6,8 +6,9 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// State describes what a CLI was given. P is the fleet's own record of a prompt. The zero
-// value is for a CLI that was given nothing and may be given prompts. Its methods must not run at the same time.
+// State describes the prompts that a CLI was given. P is the fleet's own record of a prompt. The
+// zero value is for a CLI that was given nothing and may be given prompts. Its methods must not run
+// at the same time.
 type State[P any] struct {
 	shut  bool         // nothing more may be given
 	given map[string]P // by id, without an outcome

@@ -83,7 +83,7 @@ type Question struct {
 	Holds bool
 }
 
-// Stage is how far a question has come.
+// Stage is the progress of a question.
 type Stage int
 
 // The stages of a question.
@@ -107,7 +107,7 @@ type Facts struct {
 	Noted map[string]bool
 }
 
-// Turn is how far the transcript has come with a prompt.
+// Turn is the progress of a prompt in the transcript.
 type Turn struct {
 	Standing Standing
 	// Of is the prompt that began the turn: this one, or the one whose turn took it in.
@@ -124,7 +124,7 @@ type Turn struct {
 	Last string
 }
 
-// Standing is how far a turn has come.
+// Standing is the progress of a turn.
 type Standing int
 
 // The standings of turns.

@@ -33,7 +33,7 @@ type T interface {
 	Fatalf(format string, args ...any)
 }
 
-// Setup says what the editor can do and how its person answers. The zero
+// Setup lists the editor's capabilities, and how its person answers. The zero
 // value can do nothing and cancels every question.
 type Setup struct {
 	Capabilities schema.ClientCapabilities
@@ -136,14 +136,14 @@ func (d *Driver) Cancel(ctx context.Context, id schema.SessionID) error {
 	return d.Notify(ctx, schema.MethodAgentSessionCancel, schema.CancelNotification{SessionID: id})
 }
 
-// Updates returns what the agent has shown in a session so far.
+// Updates returns the updates of a session so far.
 func (d *Driver) Updates(id schema.SessionID) []schema.SessionUpdate {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.updates[id])
 }
 
-// Text joins what the agent has said in a session so far.
+// Text joins the agent's words in a session so far.
 func (d *Driver) Text(id schema.SessionID) (text string) {
 	for _, up := range d.Updates(id) {
 		if c := up.AgentMessageChunk; c != nil && c.Content.Text != nil {

@@ -159,8 +159,8 @@ type Interrupt struct {
 	Metadata map[string]any `json:"metadata,omitempty"`
 }
 
-// RunUsage counts what a model has used. InputTokens includes those read from the
-// cache.
+// RunUsage counts the tokens that a model has used. InputTokens includes those
+// read from the cache.
 type RunUsage struct {
 	Provider    string `json:"provider"`                       // who runs the model
 	Model       string `json:"model"`                          // the model

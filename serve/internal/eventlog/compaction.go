@@ -53,8 +53,9 @@ func (c *compaction) said() {
 	}
 }
 
-// news returns what a reader has not been sent yet. A compaction that was over before its
-// beginning was sent is news only if it failed, and never to a reader that has just come.
+// news returns the changes that a reader has not been sent yet. A compaction that was
+// over before its beginning was sent is news only if it failed, and never to a reader
+// that has just come.
 func (c *compaction) news(sent *compaction, first bool) []Event {
 	before := *sent
 	*sent = *c

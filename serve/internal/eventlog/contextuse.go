@@ -84,7 +84,7 @@ func plainModel(name string) string {
 	return plain
 }
 
-// Use returns what users see, nil as long as it is not known.
+// Use returns the figures that users see, nil as long as they are unknown.
 func (c *contextNote) Use() *api.ContextUse {
 	window := c.Windows[plainModel(c.Model)]
 	if c.Tokens <= 0 || window <= 0 {

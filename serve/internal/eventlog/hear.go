@@ -65,8 +65,8 @@ func (l *Log) AwaitAnswer(ctx context.Context, r *message.Result) {
 	}
 }
 
-// Progress records how far a prompt is, unless the log has it. unprompted is the cost of
-// all turns that answer no prompt.
+// Progress records the progress of a prompt, unless the log has it. unprompted is the
+// cost of all turns that answer no prompt.
 func (l *Log) Progress(ctx context.Context, t *fleet.Ticket, unprompted fleet.Ledger) error {
 	return l.append(ctx, func(h *Head) []Event { return l.advance(h, t, unprompted) })
 }
@@ -83,8 +83,8 @@ func (l *Log) Reading(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { cancel(nil) }
 }
 
-// ReadAgain reads messages at once, if another server has recorded some that are not
-// read yet: a fleet looks at a quiet conversation rarely.
+// ReadAgain reads messages at once if another server has recorded some that are not
+// read yet, because a fleet rarely looks at a quiet conversation.
 func (l *Log) ReadAgain() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,8 +93,8 @@ func (l *Log) ReadAgain() {
 	}
 }
 
-// Beginning returns the cursor after which to read messages: that of the last message
-// before which none is missing.
+// Beginning returns the cursor to read messages from: that of the last message
+// without a gap before it.
 func (l *Log) Beginning() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -118,8 +118,8 @@ type seen struct {
 	lengths map[int]int // bytes of each block
 }
 
-// news returns what a reader has not been sent yet: all blocks at first and after it
-// has lost its position, and then the additions to each.
+// news returns the text that a reader has not been sent yet: at first, and after it
+// has lost its position, all blocks; then the additions to each.
 func (t *liveText) news(s *seen) []Event {
 	open := t.open()
 	if len(open) == 0 {

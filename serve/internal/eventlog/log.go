@@ -39,7 +39,7 @@ type Log struct {
 	unsent    []string                // prompts that were searched for and are not in the log
 }
 
-// Hooks are what a log needs of the rest of the server.
+// Hooks connect a log to the rest of the server.
 type Hooks struct {
 	// Exists reports whether the conversation exists. It is asked after the first
 	// write.

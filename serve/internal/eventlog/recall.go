@@ -14,7 +14,7 @@ type lastEvents struct {
 	Events []api.Event // the oldest first
 	Last   int64       // the number of the conversation's last event; following continues there
 	More   bool        // there are older events
-	// Prompts are those of the conversation that have not ended.
+	// Prompts holds the prompts of the conversation that have not ended.
 	Prompts []api.Prompt
 }
 
