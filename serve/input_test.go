@@ -1,10 +1,12 @@
 package serve_test
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -241,6 +243,47 @@ func TestETag(t *testing.T) {
 	}
 	if list := get[api.List[api.Conversation]](ada, "/v1/conversations?archived=1&label=a&q=ON"); len(list.Items) != 1 || list.Items[0].Title != "One" {
 		t.Errorf("%+v", list)
+	}
+}
+
+// overtaking is a store in which another request comes first, once, when the record of a
+// conversation is written.
+type overtaking struct {
+	store.Fleet
+	first atomic.Pointer[func()]
+}
+
+func (o *overtaking) Change(ctx context.Context, f store.Fence, c ...store.RecordChange) ([]int64, error) {
+	if c[0].Key.Kind == "serve-conversation" {
+		if first := o.first.Swap(nil); first != nil {
+			(*first)()
+		}
+	}
+	return o.Fleet.Change(ctx, f, c...)
+}
+
+// Of two changes that were both compared with the same version before either was written,
+// the second is refused, and changes nothing.
+func TestETagOvertaken(t *testing.T) {
+	t.Parallel()
+	db := &overtaking{Fleet: store.Memory()}
+	r := newRig(t, db, nil)
+	ada, bob := r.as("ada", api.RoleOperator), r.as("bob", api.RoleAdmin)
+	own := ada.begin("hello")
+	ada.turnsOf(own.ID, 1)
+	at := "/v1/conversations/" + own.ID
+	tag := ada.do("GET", at, nil).header.Get("ETag")
+	theirs := bob.do("GET", at, nil).header.Get("ETag")
+	between := func() {
+		want[api.Conversation](bob, bob.do("PATCH", at, `{"title":"Two"}`, "If-Match", theirs), http.StatusOK)
+	}
+	db.first.Store(&between)
+	want[api.Problem](ada, ada.do("PATCH", at, `{"title":"One"}`, "If-Match", tag), http.StatusPreconditionFailed)
+	if db.first.Load() != nil {
+		t.Error("nobody came first")
+	}
+	if now := get[api.Conversation](ada, at); now.Title != "Two" {
+		t.Errorf("the title is %q", now.Title)
 	}
 }
 

@@ -15,9 +15,11 @@ import (
 type hanging struct {
 	*store.MemoryStore
 	hangs bool
+	late  time.Duration // how long the reply to a renewal takes
 }
 
 func (s *hanging) Renew(ctx context.Context, l store.Lease) error {
+	defer func() { <-time.After(s.late) }()
 	if s.hangs {
 		<-ctx.Done()
 		return ctx.Err()
@@ -61,6 +63,25 @@ func TestHeld(t *testing.T) {
 		db.hangs = false
 		if err := l.Renew(t.Context()); !errors.Is(err, store.ErrLeaseLost) {
 			t.Errorf("a renewal after the release: %v", err)
+		}
+	})
+}
+
+// The time of a lease begins before the store was asked, because nobody knows when the
+// store has renewed it: with a late reply, it ends earlier than the owner of the reply
+// would think.
+func TestLateReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &hanging{MemoryStore: store.Memory(), late: 15 * time.Second}
+		l, err := lease.Acquire(t.Context(), db, "p", "n", "ada", time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Renew(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := l.Left(), 54*time.Second-db.late; got != want {
+			t.Errorf("%v are left, want %v", got, want)
 		}
 	})
 }

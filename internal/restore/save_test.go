@@ -77,3 +77,48 @@ func TestSaveAgain(t *testing.T) {
 		}
 	}
 }
+
+// leaving is a store whose user gives up while the first batch is written. Like a
+// database, it does nothing for a context that has ended.
+type leaving struct {
+	*store.MemoryStore
+	leave func()
+}
+
+func (l *leaving) Append(ctx context.Context, _ store.Key, _ store.Batch) error {
+	l.leave()
+	return ctx.Err()
+}
+
+func (l *leaving) Release(ctx context.Context, lease store.Lease) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return l.MemoryStore.Release(ctx, lease)
+}
+
+// A copy whose user gives up leaves no lease behind, so that it can be tried again at once.
+func TestSaveGivenUp(t *testing.T) {
+	const id = "00000000-0000-4000-8000-000000000001"
+	dir := t.TempDir()
+	base := filepath.Join(dir, "projects", "-work")
+	if err := os.MkdirAll(base, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(base, id+".jsonl"), []byte(`{"type":"mode","mode":"plan"}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	db := store.Memory()
+	if _, err := (Source{&leaving{db, cancel}, "p"}).Save(ctx, root, "-work", id, "first"); !errors.Is(err, context.Canceled) {
+		t.Fatalf("the user who gave up got %v", err)
+	}
+	if saved, err := (Source{db, "p"}).Save(t.Context(), root, "-work", id, "second"); err != nil || saved.Entries != 1 {
+		t.Errorf("again: %+v, %v", saved, err)
+	}
+}

@@ -87,7 +87,7 @@ func (p *page) inbox(q *request) error {
 	}
 	view.Waiting, view.Found = pending.Total, len(pending.Items)
 	view.Page = newPager(q.URL.Query().Get("page"), view.Found, view.Filter.address())
-	view.Groups = groupCards(byConversation(pending.Items)[view.Page.from:view.Page.to], func(a *api.Approval) card {
+	view.Groups = view.Page.groups(pending.Items, func(a *api.Approval) card {
 		c := newCard(a, q.user, titles[a.Conversation], view.Page.Here)
 		c.Pick = pickOf(a)
 		return c

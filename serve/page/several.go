@@ -38,8 +38,9 @@ func byConversation(all []api.Approval) []api.Approval {
 	return sorted
 }
 
-// groupCards makes the cards of sorted approvals.
-func groupCards(all []api.Approval, make func(*api.Approval) card) (groups []group) {
+// groups makes the cards of this screen from all approvals of the inbox.
+func (p pager) groups(inbox []api.Approval, make func(*api.Approval) card) (groups []group) {
+	all := byConversation(inbox)[p.from:p.to]
 	for i := range all {
 		c := make(&all[i])
 		if n := len(groups); n == 0 || groups[n-1].ID != c.Conversation {

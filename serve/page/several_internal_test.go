@@ -42,7 +42,8 @@ func TestGroups(t *testing.T) {
 		all = append(all, api.Approval{ID: fmt.Sprint(i), Conversation: c})
 	}
 	got := ""
-	for _, g := range groupCards(byConversation(all), func(a *api.Approval) card { return card{Approval: *a} }) {
+	bare := func(a *api.Approval) card { return card{Approval: *a} }
+	for _, g := range newPager("", len(all), "/").groups(all, bare) {
 		got += g.ID + fmt.Sprint(g.Several()) + ":"
 		for _, c := range g.Cards {
 			got += c.ID
@@ -51,6 +52,17 @@ func TestGroups(t *testing.T) {
 	}
 	if got != "btrue:02 atrue:145 cfalse:3 " {
 		t.Error(got)
+	}
+
+	// Of two conversations that ask in turn, the first fills the first screen.
+	all = nil
+	for i := range 2 * maxCards {
+		all = append(all, api.Approval{ID: fmt.Sprint(i), Conversation: strings.Split("a b", " ")[i%2]})
+	}
+	for screen, want := range map[string]string{"1": "a", "2": "b"} {
+		if groups := newPager(screen, len(all), "/").groups(all, bare); len(groups) != 1 || groups[0].ID != want || len(groups[0].Cards) != maxCards {
+			t.Errorf("screen %s has %d groups, want one of %s with %d cards", screen, len(groups), want, maxCards)
+		}
 	}
 }
 
