@@ -26,9 +26,6 @@ type hookCall struct {
 func (r *callbacks) hookCallback(in *peer.Incoming) *callback {
 	c := &hookCall{by: r, in: in}
 	c.unread = c.body.decode(in.Body)
-	if c.unread != nil && in.Reparse() {
-		c.unread = c.body.decode(in.Body)
-	}
 	if c.unread == nil || jsonx.Mismatch(c.unread) { // a mismatch costs a field
 		c.unread = errors.Join(c.body.missing(), c.unread)
 	}

@@ -25,9 +25,6 @@ type permissionCall struct {
 func (r *callbacks) permissionCallback(in *peer.Incoming) *callback {
 	c := &permissionCall{by: r, in: in, req: permission.Request{RequestID: in.ID.String()}}
 	c.unread = readable(&c.req, c.req.UnmarshalJSON(in.Body))
-	if c.unread != nil && in.Reparse() {
-		c.unread = readable(&c.req, c.req.UnmarshalJSON(in.Body))
-	}
 	if c.unread != nil {
 		r.diagnose(in.Body, c.unread)
 	}

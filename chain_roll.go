@@ -57,7 +57,7 @@ func (r *roll) accept(c *chain, req wire.Request) bool {
 		return false
 	}
 	var body hookBody
-	if body.decode(req.Body) != nil && (!req.Reparse() || body.decode(req.Body) != nil) {
+	if body.decode(req.Body) != nil {
 		return false // it is refused when it is handled
 	}
 	_, matched := c.matchers[body.CallbackID]

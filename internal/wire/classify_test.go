@@ -20,7 +20,7 @@ func classified(line []byte) (f wire.Frame, r wire.Request, ok bool) {
 		if r, err = f.Request(); err != nil {
 			return f, r, false
 		}
-		return f, r, isSoundBody(r.Body) || r.Reparse() && isSoundBody(r.Body)
+		return f, r, isSoundBody(r.Body)
 	}
 	return f, r, jsonx.EnvelopeNames().Check(line) == nil
 }
@@ -112,42 +112,6 @@ func TestClassify(t *testing.T) {
 	f, err := wire.Classify([]byte(`{"type":"assistant","type":"control_request","request_id":"1","request":{"subtype":"interrupt"}}`))
 	if f.Type != "assistant" || err != nil {
 		t.Errorf("%q, %v", f.Type, err)
-	}
-}
-
-// A request that a tool call waits for is not read before its decoder reads it:
-// what stands behind its body is noticed only then, by Reparse.
-func TestToolCallsAreRecognizedByTheirBeginning(t *testing.T) {
-	const more = `{"type":"control_request","request_id":"r-1","request":{"subtype":"can_use_tool","input":{}},"more":{"a":{}}}`
-	const body = `{"subtype":"can_use_tool","input":{}}`
-	for line, recognized := range map[string]bool{
-		more:                                  true,
-		strings.Replace(more, "r-1", "!~", 1): true,
-		strings.Replace(more, "r-1", strings.Repeat("x", 63), 1):       true,
-		strings.Replace(more, "r-1", strings.Repeat("x", 64), 1):       false, // longer than any id of the CLI
-		strings.Replace(more, "r-1", `\u0031`, 1):                      false,
-		strings.Replace(more, "r-1", "é", 1):                           false,
-		strings.Replace(more, "can_use_tool", "mcp_message", 1):        false,
-		strings.Replace(more, `,"more":{"a":{}}}`, `,"more":[{}]}`, 1): false,
-		strings.Replace(more, `,"more":{"a":{}}`, ``, 1):               false, // nothing stands behind it
-	} {
-		f, err := wire.Classify([]byte(line))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := f.Request()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := r.Reparse(); got != recognized {
-			t.Errorf("%s: another body %v, want %v", line, got, recognized)
-		}
-		if recognized && string(r.Body) != body {
-			t.Errorf("%s: body %s", line, r.Body)
-		}
-		if r.Reparse() {
-			t.Errorf("%s: another body for the second time", line)
-		}
 	}
 }
 

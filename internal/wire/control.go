@@ -51,29 +51,6 @@ type Request struct {
 	ID      ID
 	Subtype string
 	Body    json.RawMessage // the request object, subtype included
-
-	line []byte // of a request that Classify recognized
-}
-
-// Reparse reads a request again, as Parse does, if Classify recognized it by its
-// first bytes.
-// It reports whether that gave it another body, for a decoder that could not
-// read the one it had: there may be something behind it in the line.
-func (r *Request) Reparse() bool {
-	if r.line == nil {
-		return false
-	}
-	f, err := Parse(r.line)
-	r.line = nil
-	if err != nil {
-		return false
-	}
-	again, err := f.Request()
-	if err != nil || again.ID != r.ID || again.Subtype != r.Subtype || len(again.Body) == len(r.Body) {
-		return false
-	}
-	r.Body = again.Body
-	return true
 }
 
 // errTwoIDs refuses a frame if two readers could disagree about its request.
@@ -88,14 +65,6 @@ func (e *MissingError) Error() string { return "Missing required field: " + e.Fi
 // frame had one, so that the request can still be answered: a [MissingError],
 // or one about a member that could be read in two ways.
 func (f Frame) Request() (Request, error) {
-	if f.requestSubtype != "" && f.requestSpan.end != 0 {
-		return Request{
-			ID:      ID(f.Line[f.idSpan.begin:f.idSpan.end]),
-			Subtype: f.requestSubtype,
-			Body:    json.RawMessage(f.Line[f.requestSpan.begin:f.requestSpan.end:f.requestSpan.end]),
-			line:    f.Line,
-		}, nil
-	}
 	id, body, err := f.request()
 	r := Request{ID: parseID(id)}
 	switch {

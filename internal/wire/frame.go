@@ -27,8 +27,7 @@ type Frame struct {
 	// Type and Subtype are those members of the top level, "" when absent.
 	Type, Subtype string
 
-	idSpan, requestSpan, responseSpan span   // of request_id, request and response
-	requestSubtype                    string // the subtype of a request that Classify recognized by its first bytes
+	idSpan, requestSpan, responseSpan span // of request_id, request and response
 }
 
 // span is where a member is in the line. The zero value does not know.

@@ -37,7 +37,6 @@ func shortcuts() []shortcut {
 		{"frequent messages by their first bytes, for a delta", "internal/wire/classify.go", "if hasPrefix(line, m.begin) {", "if false {", stream, 1_000_000},
 		{"assistant messages by hand", "message/fast.go", "case typeAssistant:", never, frame("assistant"), 300_000},
 		{"tool results by hand", "message/fast.go", "case typeUser:", never, frame("tool_result"), 300_000},
-		{"requests by their first bytes", "internal/wire/classify.go", "toolCallRequest(line); ok", "toolCallRequest(nil); ok", frame("permission"), 150_000},
 		{"one timer for all callbacks", "callback.go", "r.deadlines.add(begin, in, cb)\n\t\tdefer r.deadlines.done(cb)",
 			"var cancel context.CancelFunc\n\t\tctx, cancel = context.WithTimeoutCause(ctx, cb.timeout, ErrTimeout)\n\t\tdefer cancel()", frame("hook"), 150_000},
 		{"tool calls past the MCP SDK", "tool/conn.go", "c.direct(ctx, message); ok", "c.direct(ctx, nil); ok", frame("tool_call"), 60_000},

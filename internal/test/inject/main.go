@@ -24,17 +24,23 @@ const page = "docs/seeded.md"
 func main() {
 	write := flag.Bool("write", false, "write "+page)
 	only := flag.String("only", "", "a pattern for the names of bugs; the page keeps what it says about the others")
+	against := flag.String("against", "", "run go test with these arguments, in this environment, in place of the tests of each bug")
 	limit := flag.Duration("limit", 20*time.Minute, "give up after this time")
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), *limit)
 	defer cancel()
-	if err := run(ctx, *only, *write); err != nil {
+	if err := run(ctx, *only, strings.Fields(*against), *write); err != nil {
 		fmt.Println("FAILED:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, only string, write bool) error {
+var errAgainst = errors.New("the page is about the tests of each bug: -write goes without -against")
+
+func run(ctx context.Context, only string, against []string, write bool) error {
+	if write && len(against) > 0 {
+		return errAgainst
+	}
 	chosen, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -62,13 +68,13 @@ func run(ctx context.Context, only string, write bool) error {
 			continue
 		}
 		tried++
-		if !sound[b.build] {
+		if !sound[b.build] && len(against) == 0 {
 			if got := test(ctx, dir, b.build, choices(all, b.build)); got.failed {
 				return fmt.Errorf("go test %s fails without a bug:\n%s", b.build, got.output)
 			}
 			sound[b.build] = true
 		}
-		f, err := seed(ctx, dir, b)
+		f, err := seed(ctx, dir, b, against)
 		if err != nil {
 			return err
 		}
@@ -103,8 +109,8 @@ func (f finding) verdict() string {
 	return "caught by " + f.by
 }
 
-// seed puts one bug into the copy, runs its tests, and takes it out again.
-func seed(ctx context.Context, dir string, b bug) (finding, error) {
+// seed puts one bug into the copy, runs its tests or others, and takes it out again.
+func seed(ctx context.Context, dir string, b bug, against []string) (finding, error) {
 	path, before, after, err := b.change(dir, make(sources))
 	if err != nil {
 		return finding{}, err
@@ -112,7 +118,12 @@ func seed(ctx context.Context, dir string, b bug) (finding, error) {
 	if err := os.WriteFile(path, after, 0o666); err != nil {
 		return finding{}, err
 	}
-	got := test(ctx, dir, b.build, b.run)
+	var got outcome
+	if len(against) > 0 {
+		got = goTest(ctx, dir, os.Environ(), append([]string{"-timeout=1h"}, against...))
+	} else {
+		got = test(ctx, dir, b.build, b.run)
+	}
 	if err := os.WriteFile(path, before, 0o666); err != nil {
 		return finding{}, err
 	}
@@ -151,10 +162,13 @@ func choices(all []bug, build string) string {
 // test runs tests in the copy. They never meet the real CLI there.
 func test(ctx context.Context, dir, build, run string) outcome {
 	module, own := inModule(dir, strings.Fields(build))
-	args := []string{"test", "-count=1", "-v", "-failfast", "-vet=off", "-timeout=60s", "-run=" + run}
-	cmd := exec.CommandContext(ctx, "go", append(args, own...)...)
-	cmd.Dir = module
-	cmd.Env = append(os.Environ(), long.Variable+"=")
+	quick := append(os.Environ(), long.Variable+"=")
+	return goTest(ctx, module, quick, append([]string{"-timeout=60s", "-run=" + run}, own...))
+}
+
+func goTest(ctx context.Context, module string, env, args []string) outcome {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-count=1", "-v", "-failfast", "-vet=off"}, args...)...)
+	cmd.Dir, cmd.Env = module, env
 	text, err := cmd.CombinedOutput()
 	return judge(string(text), err != nil)
 }
