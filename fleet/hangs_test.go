@@ -151,7 +151,7 @@ func TestEveryCallOfTheStoreHangs(t *testing.T) {
 	for name, op := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for n, more := 1, true; more && n < 60 && !t.Failed(); n += long.Pick(7, 1) {
+			for n, more := 1, true; more && n < 60 && !t.Failed(); n += long.Pick(13, 1) {
 				synctest.Test(t, func(t *testing.T) {
 					more = newStallRig(t).try(t, op, n, storefault.Timeout, fleet.ErrTimeout)
 				})

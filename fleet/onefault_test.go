@@ -13,6 +13,7 @@ import (
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/storefault"
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -115,9 +116,10 @@ func stateOf(t *testing.T, f *fleet.Fleet, db *store.MemoryStore) string {
 
 // Whichever call of the store fails, loses its reply, comes late or twice while a
 // conversation is made: the call says so or has done its work, and done again it comes to
-// what there is without the fault. Nothing else is left.
+// what there is without the fault. Nothing else is left. On the quick level each fault takes
+// another third of the calls.
 func TestFaultAtEveryCallOfMaking(t *testing.T) {
-	for _, fault := range []storefault.Kind{storefault.Fail, storefault.LostReply, storefault.Late, storefault.Duplicate} {
+	for i, fault := range []storefault.Kind{storefault.Fail, storefault.LostReply, storefault.Late, storefault.Duplicate} {
 		synctest.Test(t, func(t *testing.T) {
 			d := newDisk(t, "one", "two")
 			for name, m := range makings(d) {
@@ -125,7 +127,7 @@ func TestFaultAtEveryCallOfMaking(t *testing.T) {
 				if calls < 3 || !strings.Contains(want, "new: ") {
 					t.Errorf("%s: %d calls, and then\n%s", name, calls, want)
 				}
-				for at := 1; at <= calls; at++ {
+				for at := 1 + i%long.Pick(3, 1); at <= calls; at += long.Pick(3, 1) {
 					if got, _ := m.with(t, d, at, fault); got != want {
 						t.Errorf("%s, %v at call %d of %d: there is\n%s\nwant\n%s", name, fault, at, calls, got, want)
 					}

@@ -34,7 +34,7 @@ import (
 
 var (
 	oneSeed   = flag.Uint64("seed", 0, "run the simulation with this seed only and log what happens")
-	seedCount = flag.Uint64("seeds", uint64(long.Pick(5, 15)), "run the simulation with so many seeds")
+	seedCount = flag.Uint64("seeds", uint64(long.Pick(3, 15)), "run the simulation with so many seeds")
 	firstSeed = flag.Uint64("first", 1, "begin with this seed")
 )
 

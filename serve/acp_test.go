@@ -224,7 +224,7 @@ func TestEditorsVanish(t *testing.T) {
 	many := long.Pick(40, 500)
 	root := t.TempDir()
 	r := newRigFleet(t, store.Memory(), root, func(o *fleet.Options) {
-		o.Gate, o.MaxLive, o.IdleAfter = &approval.Options{Patience: time.Hour}, 16, time.Millisecond
+		o.Gate, o.MaxLive, o.IdleAfter, o.Poll = &approval.Options{Patience: time.Hour}, 16, time.Millisecond, 50*time.Millisecond
 	}, func(o *serve.Options) { o.StreamsPerUser = many })
 	vanish := func(n int) {
 		var all sync.WaitGroup

@@ -187,7 +187,7 @@ func newService(t *testing.T, db store.Fleet, root string, changeFleet func(*fle
 	}
 	of := fleet.Options{
 		Store: db, Project: "p", Journal: t.TempDir(), Logger: slog.New(slog.DiscardHandler), Session: sessions,
-		Poll: 50 * time.Millisecond, TTL: 30 * time.Second,
+		Poll: time.Second, TTL: 30 * time.Second,
 	}
 	changeFleet(&of)
 	if r.fleet, err = fleet.Open(t.Context(), of); err != nil {

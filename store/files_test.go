@@ -439,7 +439,7 @@ func TestFilesReadWhileWrittenAnew(t *testing.T) {
 	s.NoSync = true
 	k := key
 	k.Sub = "subagents/agent-1"
-	lives := long.Pick(500, 2000)
+	lives := long.Pick(150, 2000)
 	long, short := strings.Repeat("l", 1500), strings.Repeat("s", 10)
 	ctx, stop := context.WithCancel(t.Context())
 	var writer sync.WaitGroup

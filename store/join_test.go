@@ -38,6 +38,7 @@ func TestJoin(t *testing.T) {
 
 // Two stores together may be wrapped like one.
 func TestJoinWrapped(t *testing.T) {
+	long.Test(t, "holds two stores to the contract twice more; TestMemoryWrapped wraps on the quick level")
 	storetest.RunWrapped(t, inTwo(func(*testing.T) store.Fleet { return store.Memory() }))
 }
 

@@ -113,7 +113,7 @@ func newRig(t *testing.T, change ...func(*fleet.Options)) *rig {
 	}
 	o := fleet.Options{
 		Store: db, Project: "p", Journal: t.TempDir(), Logger: slog.New(slog.DiscardHandler), Session: sessions,
-		Gate: &approval.Options{Patience: time.Hour, Needs: needs}, Poll: 50 * time.Millisecond,
+		Gate: &approval.Options{Patience: time.Hour, Needs: needs}, Poll: time.Second,
 	}
 	for _, f := range change {
 		f(&o)

@@ -22,7 +22,7 @@ import (
 
 var (
 	oneSeed   = flag.Uint64("seed", 0, "run the simulation with this seed only and log what happens")
-	seedCount = flag.Uint64("seeds", uint64(long.Pick(150, 500)), "run the simulation with so many seeds")
+	seedCount = flag.Uint64("seeds", uint64(long.Pick(75, 500)), "run the simulation with so many seeds")
 )
 
 // failed are seeds that have found something once.

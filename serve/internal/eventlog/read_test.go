@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/serve/api"
 	"github.com/claude-agent-go/claude/serve/internal/recordio"
 	"github.com/claude-agent-go/claude/store"
@@ -35,7 +36,7 @@ func (f transcript) Events(_ context.Context, _ string, after fleet.Cursor) iter
 // with any bound and any number, wherever the memory begins and the segments end. Pages follow each other without a gap or a repetition.
 func TestPagesOfMessages(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(12) {
+	for seed := range uint64(long.Pick(4, 12)) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		db, key := store.Memory(), "ada/1"
 		book := NewStore(db, "p")
