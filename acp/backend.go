@@ -10,7 +10,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/acp/schema"
 )
 
-// Backend is what an editor can have from this package: a [*Local], with a CLI for
+// Backend is the agent that this package gives an editor: a [*Local], with a CLI for
 // each session, or a [*Remote], on a server of conversations. Its method is for this
 // package only.
 type Backend interface {
@@ -39,8 +39,8 @@ type backend interface {
 	// List lists earlier sessions, and Delete removes one that is not open.
 	List(ctx context.Context, req *schema.ListSessionsRequest) (*schema.ListSessionsResponse, error)
 	Delete(ctx context.Context, id schema.SessionID) error
-	// Extensions returns what the agent offers beyond the stable protocol. It is always
-	// the same. Serve adds it to the answer of Initialize, and refuses the other requests.
+	// Extensions returns the agent's additions to the stable protocol. It is always the
+	// same. Serve adds it to the answer of Initialize, and refuses the other requests.
 	Extensions() extensions
 	// Fork opens a copy of a session, without showing it. The original stays as it is.
 	// No turn of the original runs or begins in this connection meanwhile. The request
@@ -79,7 +79,7 @@ func (x extensions) offer(resp *schema.InitializeResponse) {
 type agentSession interface {
 	// ID names the session to the editor.
 	ID() schema.SessionID
-	// Modes and Config describe what the editor can choose; either may be nil.
+	// Modes and Config describe the choices of the editor; either may be nil.
 	Modes() *schema.SessionModeState
 	Config() []schema.SessionConfigOption
 	// Opened is called once, when the editor knows the session: from then on
@@ -98,7 +98,8 @@ type agentSession interface {
 	SetMode(ctx context.Context, mode schema.SessionModeID) error
 	// SetConfig changes an option and returns all of them.
 	SetConfig(ctx context.Context, req *schema.SetSessionConfigOptionRequest) ([]schema.SessionConfigOption, error)
-	// Close ends the session and what it has started, in bounded time.
+	// Close ends the session and everything that it has started, in bounded
+	// time.
 	Close() error
 }
 

@@ -19,8 +19,8 @@ const (
 	configThinking = "thinking"
 )
 
-// choices holds what the person has chosen in a session, and what there is to
-// choose. It is a plain value.
+// choices holds the choices that a session offers, and those that the person
+// has made. It is a plain value.
 type choices struct {
 	mode     permission.Mode
 	model    string

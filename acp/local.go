@@ -35,8 +35,8 @@ const (
 // zero value offers Claude Code as it is. It may serve any number of connections
 // at once, and must not be changed meanwhile.
 type Local struct {
-	// Options are those of every session: tools, hooks, MCP servers, model and so
-	// on. The working directory, the session and what asks the editor are set for
+	// Options apply to every session: tools, hooks, MCP servers, model and so on.
+	// The working directory, the session and what asks the editor are set for
 	// each session. A zero SystemPrompt means Claude Code's own. Nil: defaults.
 	//
 	// If CanUseTool is set, it is asked before the editor, which decides what it
@@ -184,7 +184,7 @@ func (l localAgent) Resume(ctx context.Context, e *editor, req *schema.ResumeSes
 	return l.connect(ctx, e, opening{kept: kept, cwd: req.Cwd, dirs: req.AdditionalDirectories, servers: req.MCPServers, wishes: wishes, resumes: true, known: known})
 }
 
-// Delete removes a session from the disk, with what was asked in it. What was asked is
+// Delete removes a session from the disk, with what was asked in it. Its questions are
 // removed even if the session is gone already.
 func (l localAgent) Delete(ctx context.Context, id schema.SessionID) error {
 	_, err := l.history().Delete(ctx, string(id))

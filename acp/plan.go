@@ -18,7 +18,7 @@ type planExit struct {
 }
 
 // planExits are the answers for some modes, from the one that asks most to the one that
-// asks nothing. The ids are those that editors know from other agents.
+// asks nothing. Editors know the ids from other agents.
 func planExits(modes []permission.Mode) (exits []planExit) {
 	known := []planExit{
 		{permission.ModeDefault, "exit-plan-default", "Yes, and ask before edits"},

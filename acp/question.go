@@ -25,7 +25,7 @@ const (
 	questionsDir = "claude-agent-go"
 	// keepQuestions is how long a question that is over is kept.
 	keepQuestions = 30 * 24 * time.Hour
-	// storing limits what is written when nobody waits for it any more.
+	// storing limits writes that no caller waits for any more.
 	storing = 10 * time.Second
 	// vanishing is how long the CLI of an adapter that was killed may take to end.
 	vanishing = 10 * time.Second

@@ -17,8 +17,8 @@ import (
 )
 
 // RemoteServer is a server of conversations as one user sees it. The client of package
-// serve/client implements it and documents what the methods do. They may be called from
-// any goroutine.
+// serve/client implements it and documents the methods. They may be called from any
+// goroutine.
 type RemoteServer interface {
 	Info(ctx context.Context) (api.ServerInfo, error)
 	ConversationPage(ctx context.Context, q api.ConversationQuery) (api.List[api.Conversation], error)

@@ -37,7 +37,8 @@ type asks struct {
 	left map[string]asking // not asked yet, or never
 }
 
-// askOpen asks what is open where the events begin, and withdraws what is not.
+// askOpen asks the questions that are open where the events begin, and
+// withdraws the others.
 func (a *asks) askOpen() {
 	s := a.session
 	ctx, cancel := context.WithTimeout(s.ctx, reaching)
@@ -97,8 +98,8 @@ func (a *asks) ask(id string) {
 	})
 }
 
-// askLeft asks the remaining questions, now that a prompt has advanced. What was not
-// for this editor is asked only if a prompt of its user waits for just that.
+// askLeft asks the remaining questions, now that a prompt has advanced. A question
+// that was not for this editor is asked only if a prompt of its user waits for it.
 func (a *asks) askLeft(p *api.Prompt) {
 	a.mu.Lock()
 	var ids []string

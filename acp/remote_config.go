@@ -13,7 +13,7 @@ type remoteChoices struct {
 	mode, model string
 }
 
-// modes are those of the preset, the chosen one among them.
+// modes returns the modes of the preset, including the chosen one.
 func (c remoteChoices) modes() []schema.SessionMode {
 	known := choices{bypass: true}.availableModes()
 	var out []schema.SessionMode

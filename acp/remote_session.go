@@ -264,7 +264,7 @@ func (s *remoteSession) prompted(p *api.Prompt) {
 	}
 }
 
-// settled shows what a turn has left: the mode, and how full the context is.
+// settled shows the state after a turn: the mode, and how full the context is.
 func (s *remoteSession) settled() []schema.SessionUpdate {
 	ctx, cancel := context.WithTimeout(s.ctx, reaching)
 	defer cancel()
@@ -281,8 +281,8 @@ func (s *remoteSession) settled() []schema.SessionUpdate {
 	return out
 }
 
-// Prompt sends a prompt and waits for the end of its turn, and of what was given to it
-// meanwhile. An editor that is gone leaves the turn to the server.
+// Prompt sends a prompt and waits for the end of its turn, and of the messages that
+// steered it. An editor that is gone leaves the turn to the server.
 func (s *remoteSession) Prompt(ctx context.Context, req *schema.PromptRequest) (*schema.PromptResponse, error) {
 	content, err := remoteContent(req.Prompt)
 	if err != nil {

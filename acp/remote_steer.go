@@ -24,7 +24,7 @@ func (t *remoteTurn) runs() bool {
 }
 
 // after returns how a turn has ended, now that another of its prompts has. A message that
-// was taken in ends with the turn, and one that was taken back says nothing about it.
+// the turn took in ends with it, and one that was taken back does not matter for it.
 func (end remoteEnd) after(next remoteEnd) remoteEnd {
 	if next.err == nil && (next.turn == nil || next.turn.PartOf != "" || next.turn.State == api.PromptCancelled) {
 		return end.with(next.turn)

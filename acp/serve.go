@@ -139,8 +139,8 @@ func (s *server) Notify(method string, params json.RawMessage) {
 	}
 }
 
-// Request returns the work of a request. What must happen in the order of
-// requests happens here; the rest in the work.
+// Request returns the work of a request. Everything that must follow the order
+// of requests happens here, and the rest in the work.
 func (s *server) Request(method string, params json.RawMessage) rpc.Work {
 	if method == schema.MethodAgentInitialize {
 		return s.initialize(params)

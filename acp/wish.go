@@ -240,7 +240,7 @@ func (w *wishes) apply(o *claude.Options) {
 	}
 }
 
-// both returns what is in two lists, of which nil has everything.
+// both returns the intersection of two lists, where nil contains everything.
 func both[T comparable](a, b []T) []T {
 	switch {
 	case a == nil:
@@ -251,7 +251,7 @@ func both[T comparable](a, b []T) []T {
 	return slices.DeleteFunc(slices.Clone(a), func(one T) bool { return !slices.Contains(b, one) })
 }
 
-// narrows names something that limits what a session may do, empty if nothing does.
+// narrows names a limit on a session, empty if there is none.
 func (w *wishes) narrows() string {
 	switch {
 	case w.tools != nil:

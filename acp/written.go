@@ -40,7 +40,7 @@ type written struct {
 	skip    atomic.Bool // this CLI writes elsewhere, or nothing
 }
 
-// writtenIn returns what looks at a session of a configuration directory.
+// writtenIn returns a watcher of a session in a configuration directory.
 func writtenIn(h *history.History, session string, log *slog.Logger) *written {
 	return &written{config: h.ConfigDir(), session: session, log: log, runs: func(ctx context.Context) bool {
 		pids, err := h.Processes(ctx, session)

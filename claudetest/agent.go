@@ -39,7 +39,7 @@ type agent struct {
 	left          *leftBehind    // how the conversation was left that is resumed from a store
 }
 
-// counts are those of a session, its subagents included.
+// counts are the counts of a session, including its subagents.
 type counts struct{ calls, ids atomic.Int64 }
 
 // edit is a file that a tool changed, and the prompt it belongs to.

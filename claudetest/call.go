@@ -170,8 +170,8 @@ func toolResults(raw json.RawMessage) []ToolResult {
 	return results
 }
 
-// isSide recognises the CLI's own errands. What was
-// seen of versions 1.0.63, 2.0.0, 2.1.0, 2.1.112 and 2.1.325:
+// isSide recognises the CLI's own errands. Observed with versions 1.0.63,
+// 2.0.0, 2.1.0, 2.1.112 and 2.1.325:
 //
 //   - Conversations offer tools, unless the user switched all of them off.
 //   - 2.1.0 sends every kind of subagent the one word Warmup, with tools.

@@ -77,8 +77,7 @@ func (c *CLI) Start(_ context.Context, launch *claude.Launch) (claude.Conn, erro
 	return conn, nil
 }
 
-// Recording returns what was said in the last session so far, or nil if there
-// was none.
+// Recording returns the last session so far, or nil if there was none.
 func (c *CLI) Recording() *Recording {
 	c.mu.Lock()
 	defer c.mu.Unlock()

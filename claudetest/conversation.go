@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// conversations are those that a CLI can resume: what was said in each, by its
+// conversations holds the messages of each conversation that a CLI can resume, by its
 // id. What was said is never changed, so all share it; it has no room behind its end,
 // so that adding to it makes a copy.
 type conversations struct {

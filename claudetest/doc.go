@@ -77,8 +77,8 @@
 // several calls: one that asks for a tool, and another with the result. If
 // replies depend on what was asked, [NewModelFunc] computes them from the
 // [ModelCall]. [ParseReplies] reads a script from JSON. Afterwards,
-// [Model.Calls] returns what the model was asked, and [Model.Unused] how many
-// replies are left.
+// [Model.Calls] returns the requests to the model, and [Model.Unused] the
+// number of unused replies.
 //
 // # When things go wrong
 //

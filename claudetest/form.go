@@ -10,8 +10,8 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// form is the schema that the answer of a turn must follow, and how far the
-// model has come with it. A turn without a schema has an empty one.
+// form is the schema that the answer of a turn must follow, and the model's
+// progress with it. A turn without a schema has an empty one.
 type form struct {
 	wanted   bool
 	schema   *schema.Schema // nil: one that cannot be read lets everything pass

@@ -55,7 +55,7 @@ type MCPTool struct {
 	Meta        json.RawMessage    `json:"_meta,omitzero"`
 }
 
-// MCPToolAnnotations are the server's hints about what a tool does.
+// MCPToolAnnotations are the server's hints about the effects of a tool.
 type MCPToolAnnotations struct {
 	ReadOnly    bool `json:"readOnly,omitzero"`
 	Destructive bool `json:"destructive,omitzero"`

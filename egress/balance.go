@@ -188,8 +188,8 @@ func (r request) heldBy(accounts []Balance) bool {
 	})
 }
 
-// settle changes accounts so that a request has cost what it has. One whose reservation
-// has ended was counted then.
+// settle corrects accounts to the actual cost of a request. One whose reservation has
+// ended was counted then.
 func (r request) settle(accounts []Balance, cost Amount, now time.Time) []Balance {
 	next := make([]Balance, len(accounts))
 	for i, a := range accounts {

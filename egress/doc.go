@@ -43,8 +43,8 @@
 // Tokens and money are read from each answer as it passes, and charged to the conversation
 // and its tenant. A request reserves the most that it is expected to cost before the API is
 // asked, and is settled after. Both are written to [Accounts]: those of
-// [RecordAccounts] survive the process. What was under way when it was killed counts as reserved when
-// [Bounds].Request is over.
+// [RecordAccounts] survive the process. Requests in flight when it was killed count as reserved
+// once [Bounds].Request is over.
 //
 // A spent budget is an answer with status 402 and a text that the user of the CLI reads.
 // The CLI does not repeat it.

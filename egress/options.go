@@ -75,7 +75,7 @@ type Options struct {
 	// Logger gets a record for each request and each refusal, without bodies and secrets.
 	// Nil: nothing is logged.
 	Logger *slog.Logger
-	// Bounds are limits on what a conversation can make the proxy do.
+	// Bounds limit the work that a conversation can cause the proxy.
 	Bounds Bounds
 }
 

@@ -25,8 +25,8 @@ func (r *room) take(n int64) bool {
 	return true
 }
 
-// bodyReader reads a body into rooms: that of its pass, and that of all. Bytes count when
-// they have arrived, so a large Content-Length takes nothing from others.
+// bodyReader reads a body into two rooms: its pass's, and the shared one. Bytes count
+// when they have arrived, so a large Content-Length takes nothing from others.
 type bodyReader struct {
 	from  io.Reader
 	rooms [2]*room

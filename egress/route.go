@@ -88,9 +88,9 @@ var passedOn = [...]string{
 	"anthropic-*", "x-app", "x-stainless-*", "x-claude-*", "x-client-request-id", "traceparent", "tracestate",
 }
 
-// upstreamHeader returns what of a request's header reaches the API. Nothing that contains
-// the sentinel does. Accept-Encoding is left to the transport, which then decodes what it
-// has asked for: an answer that cannot be read cannot be counted.
+// upstreamHeader returns the part of a request's header that reaches the API. Nothing that
+// contains the sentinel does. Accept-Encoding is left to the transport, which then decodes
+// what it has asked for: an answer that cannot be read cannot be counted.
 func upstreamHeader(from http.Header, sentinel string) http.Header {
 	to := make(http.Header)
 	for name, values := range from {

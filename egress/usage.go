@@ -136,7 +136,7 @@ func (m *meter) endLine() {
 	}
 }
 
-// count takes in counts. They are those of the whole answer so far, so they only grow.
+// count takes in counts. They count the whole answer so far, so they only grow.
 func (m *meter) count(counts []byte) {
 	var u message.Usage
 	if !jsonx.Present(counts) {
@@ -249,7 +249,7 @@ func (a ask) taken() message.Usage {
 	return message.Usage{CacheCreationInputTokens: a.input, Speed: a.Speed}
 }
 
-// Price returns what an answer of a model costs in US dollars, or that it does not know.
+// Price returns the cost of a model's answer in US dollars, or false if it is unknown.
 type Price func(model string, u message.Usage) (usd float64, known bool)
 
 // amount returns the cost of an answer. A model that neither p nor the table of this

@@ -48,8 +48,8 @@ func (a *asked) withdrawCall(ctx context.Context, key string, fence store.Fence)
 }
 
 // waits reports whether a question has yet to be decided, or has ended without a decision
-// that its prompt still has to learn about. One that is decided no longer waits for a
-// person, however far its call has come since the prompt was read.
+// that its prompt still has to learn about. A decided one no longer waits for a person,
+// whatever has happened to its call since the prompt was read.
 func (a *asked) waits(ctx context.Context, question string) bool {
 	if question == "" {
 		return false

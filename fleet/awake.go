@@ -52,8 +52,8 @@ func (r *roster) turnOf(key string) *turn {
 	return nil
 }
 
-// ownChoices are those of the options with which the CLI of a conversation was
-// started.
+// ownChoices returns the choices in the options with which the CLI of a
+// conversation was started.
 func (r *roster) ownChoices(key string) choices {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,8 +78,8 @@ func (r *roster) leaveWord(key, prompt string) (here bool) {
 	return true
 }
 
-// stop ends the work on a conversation in this process: what runs is cut off, and
-// nothing begins until unstop.
+// stop ends the work on a conversation in this process: running work is cut off,
+// and nothing begins until unstop.
 func (r *roster) stop(ctx context.Context, key string) (*conversation, error) {
 	r.mu.Lock()
 	if r.closed {

@@ -142,8 +142,8 @@ func (w *callGate) keepLost(ctx context.Context) error {
 // appendNote adds a note to the transcript of a turn that broke off, about calls that the
 // model does not know about, or because the CLI would not continue the turn without one,
 // see [continuation]. It is idempotent.
-// The note follows what the CLI is to continue, and replaces the line by which an
-// earlier CLI tried to.
+// The note follows the messages that the CLI is to continue, and replaces the line by
+// which an earlier CLI tried to.
 func (w *callGate) appendNote(ctx context.Context, lost []calledTool) error {
 	key := store.Key{Project: w.opts.Project, Session: w.rec.Session}
 	var index transcript.Index

@@ -127,7 +127,8 @@ type calls struct {
 	revision int64         // of the record, 0 if the store has none
 	unknown  jsonx.Unknown // members of the record that a newer program has added
 	looked   bool          // for calls of an earlier owner
-	// unkept are those of the pending calls that only their questions have.
+	// unkept returns the pending calls that are recorded only in their
+	// questions.
 	unkept map[string]bool
 
 	mu sync.Mutex // guards what follows
@@ -208,8 +209,8 @@ func (c *calls) with(call calledTool) (next []calledTool, needed bool) {
 	return withCall(c.pending, call), true
 }
 
-// toWrite returns what the record must hold before a call begins, or false if the call
-// may begin now.
+// toWrite returns the record that must be stored before a call begins, or false if the
+// call may begin now.
 func (c *calls) toWrite(call calledTool) (next []calledTool, needed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -93,9 +93,9 @@ func (e *eraser) deleteStopped(ctx context.Context, key string) (err error) {
 	return nil
 }
 
-// erase removes everything that the store has of a conversation whose lease this
-// process holds. After a failure, the remaining records still name what is to be
-// removed.
+// erase removes everything in the store about a conversation whose lease this
+// process holds. After a failure, the remaining records still name everything
+// that is to be removed.
 func (e *eraser) erase(ctx context.Context, key string, fence store.Fence) error {
 	_, err := e.records.put(ctx, kindDeletion, place(key), &deletion{key}, 0, store.Fence{})
 	if err != nil && !errors.Is(err, store.ErrConflict) {

@@ -103,8 +103,8 @@ func (e *ear) own(c store.Changed) bool {
 	return own
 }
 
-// judge reports whether an announced revision is among those that this process has made,
-// and returns those that may still be announced: the last of several may stand for all.
+// judge reports whether this process has made an announced revision, and returns its
+// revisions that may still be announced: the last of several may stand for all.
 func judge(made []int64, announced int64) (own bool, left []int64) {
 	if i := slices.Index(made, announced); i >= 0 {
 		return true, made[i+1:]

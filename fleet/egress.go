@@ -13,8 +13,8 @@ import (
 
 // Egress lets the CLIs of a fleet reach the API through a proxy, which holds the key.
 // Each CLI gets a sentinel that works while the CLI runs and this process owns the
-// conversation: it ends with the CLI, with the lease, and with the conversation. What
-// the conversations spend is charged to their keys and to their tenants, see
+// conversation: it ends with the CLI, with the lease, and with the conversation. The
+// spending of conversations is charged to their keys and to their tenants, see
 // [TenantOf].
 type Egress struct {
 	// Proxy is needed. The fleet does not close it: close it after the fleet.

@@ -65,7 +65,7 @@ var sentinels = map[string]error{
 	"claude.ErrNoCheckpoints":      claude.ErrNoCheckpoints,
 }
 
-// errorTypes are those that a caller finds with [errors.As].
+// errorTypes are the types that a caller finds with [errors.As].
 func errorTypes() map[string]errorType {
 	return map[string]errorType{
 		"fleet.ConversationError": around(func(e *ConversationError) []*error { return []*error{&e.Reason} }),

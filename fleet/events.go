@@ -151,7 +151,8 @@ func (r *eventReader) begun(ctx context.Context, session string) (bool, error) {
 	return false, nil
 }
 
-// readSession yields what is new in the session at the position, from where it stopped.
+// readSession yields the new entries of the session at the position, from where it
+// stopped.
 func (r *eventReader) readSession(ctx context.Context) (more bool, err error) {
 	k := store.Key{Project: r.records.project, Session: r.at.session}
 	first := r.lines == 0
@@ -229,8 +230,8 @@ func (r *eventReader) count(m message.Message) (block int) {
 
 // said returns the message in a line of a transcript and the line, or nil if people see
 // nothing of it. A prompt that a running turn took in is in an attachment; it is
-// returned as the line of an ordinary prompt. What the CLI tells people and not the model
-// is returned as on its stream.
+// returned as the line of an ordinary prompt. Messages of the CLI to people, and not to
+// the model, are returned as on its stream.
 func said(e store.Entry) (message.Message, store.Entry) {
 	kind := jsonx.Text(jsonx.Member(e, "type"))
 	if kind == "attachment" {

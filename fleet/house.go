@@ -9,8 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/removal"
 )
 
-// house has the parts of a fleet. Each part gets those that it depends on, so that
-// dependencies go one way, and no part knows the house:
+// house has the parts of a fleet. Each part gets the parts that it depends on, so
+// that dependencies go one way, and no part knows the house:
 //
 //   - records, asked, leases and budgets know the store and keep nothing in memory;
 //   - roster knows who is awake in this process and who is next;

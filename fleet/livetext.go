@@ -102,8 +102,8 @@ func (t *liveText) grow(m *message.StreamEvent) bool {
 	return false
 }
 
-// forget drops the answer, and what is to come before the next one: a result comes after
-// all of it.
+// forget drops the answer, and the blocks that were to come before the next one: a
+// result comes after all of them.
 func (t *liveText) forget() {
 	t.compact.cut()
 	t.answer, t.blocks, t.before, t.whole = "", nil, wholeAnswer{}, wholeAnswer{}

@@ -9,8 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/fleet/internal/dayspend"
 )
 
-// look takes up the prompts that the store has, and forgets those that other processes
-// have ended.
+// look takes up the prompts in the store, and forgets those that other processes have
+// ended.
 func (l *lookout) look(ctx context.Context) error {
 	known := l.roster.knownPrompts()
 	newer, busy := make(map[string]bool), make(map[string]bool)

@@ -21,8 +21,8 @@ import (
 // between.
 
 // unknownIn returns the calls that the model cannot learn about from the lines of a
-// session: neither from those that it would continue with, nor from what a compaction
-// has kept. Abandoned branches do not count.
+// session: neither from those that it would continue with, nor from anything that
+// a compaction has kept. Abandoned branches do not count.
 func unknownIn(lines iter.Seq2[store.Entry, error], all []calledTool) ([]calledTool, error) {
 	var index transcript.Index
 	pos, tells := int64(0), make(map[int64][]int)

@@ -12,10 +12,10 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Delete removes a conversation and everything that the store has of it. A turn
-// that runs is cut off; prompts that wait end as [PromptCancelled]; questions are gone.
-// From the moment the deletion begins, every other method returns [ErrDeleted];
-// when it is done, [ErrUnknown], and the key can be used again.
+// Delete removes a conversation and everything about it in the store. A turn that runs
+// is cut off; prompts that wait end as [PromptCancelled]; questions are gone. From the
+// moment the deletion begins, every other method returns [ErrDeleted]; when it is done,
+// [ErrUnknown], and the key can be used again.
 //
 // If another process runs the conversation and Options.Bus does not reach it, Delete
 // returns [ErrElsewhere], and nothing has changed unless the Bus has lost the reply. After
@@ -113,8 +113,8 @@ func (f *Fleet) Fork(ctx context.Context, key, newKey, upTo string) (err error) 
 // continued there; the files on disk stay as they are, and what is said from then on
 // is not in them. The conversation exists when everything is copied. If that breaks
 // off, for whatever reason, it does not exist, and Resume can be called again: it
-// continues the copy, or, with Fork, makes another one. What a crash leaves of a fork
-// is removed by the next fleet that opens, ten minutes later.
+// continues the copy, or, with Fork, makes another one. The leftovers of a fork that
+// crashed are removed by the next fleet that opens, ten minutes later.
 //
 // The disk is that of the process which calls Resume, even if others run the
 // conversation. They must have the directory that its options name.
@@ -225,8 +225,9 @@ func (f *Fleet) perform(ctx context.Context, key string, op instruction) error {
 	return err
 }
 
-// askChoices are those of the current options. The CLI may have been started with
-// others: a program that keeps choices of its own takes them back in its options first.
+// askChoices returns the choices in the current options. The CLI may have been started
+// with others: a program that keeps choices of its own takes them back in its options
+// first.
 func (f *Fleet) askChoices(ctx context.Context, key string) (choices, error) {
 	o, err := f.opts.Session(ctx, key)
 	if err != nil {

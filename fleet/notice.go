@@ -117,8 +117,7 @@ func (l *lookout) noticePromptGone(name string) {
 	l.roster.schedule()
 }
 
-// noticePrompt updates the queue that is known here with a prompt that has come or
-// changed.
+// noticePrompt updates the queue that is known here with a new or changed prompt.
 func (l *lookout) noticePrompt(ch store.Changed) {
 	name := ch.Record.Name
 	l.roster.mu.Lock()

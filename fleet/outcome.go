@@ -57,9 +57,10 @@ func (rs *records) dropEnded(ctx context.Context, key string, p *queued, o *Tick
 	return rs.endAgain(ctx, key, p, o, fence, false)
 }
 
-// endAgain makes what is left of the changes that end a prompt; its outcome only if it is
-// missing. It reads what there is, again and again until no other writer has changed
-// anything in between. The process that took the prompt out of the queue has marked it.
+// endAgain makes the remaining changes that end a prompt, and writes its outcome only if
+// that is missing. It reads what there is, again and again until no other writer has
+// changed anything in between. The process that took the prompt out of the queue has
+// marked it.
 func (rs *records) endAgain(ctx context.Context, key string, p *queued, o *Ticket, fence store.Fence, missing bool) error {
 	outcome, mark, drop, err := rs.ending(key, p, o, fence)
 	if err != nil {

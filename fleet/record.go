@@ -19,8 +19,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// record is all that the store has of a conversation besides its transcript and its
-// prompts. A sleeping conversation is this record and nothing in memory.
+// record is everything in the store about a conversation besides its transcript and
+// its prompts. A sleeping conversation is this record and nothing in memory.
 type record struct {
 	Key string `json:"key"`
 	// Session is the id of its session, and Older those before it, the oldest

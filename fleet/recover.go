@@ -138,8 +138,8 @@ func (w *waking) addLine(ctx context.Context, s *sight, l plan.Line) error {
 	return err
 }
 
-// changeAll makes changes, one after another: what is left of them after a failure is
-// decided again.
+// changeAll makes changes one after another. After a failure, the rest is decided
+// again.
 func (w *waking) changeAll(ctx context.Context, s *sight, all []plan.Change) error {
 	for _, c := range all {
 		err := w.changeOne(ctx, s, c)

@@ -16,8 +16,8 @@ import (
 // Any goroutine may call it.
 type withdrawal func(ctx context.Context, id string) bool
 
-// conversation is what this process knows about a conversation that is awake or has
-// prompts. The lock of the fleet guards it.
+// conversation is the knowledge of this process about a conversation that is awake
+// or has prompts. The lock of the fleet guards it.
 type conversation struct {
 	slots.Seat // how it waits for a slot
 
@@ -125,8 +125,8 @@ func (r *roster) learn(c *conversation, p *queued) bool {
 	return !known
 }
 
-// nothingNew reports whether all known prompts have ended, and none has come. That is
-// known in time only while changes are heard.
+// nothingNew reports whether all known prompts have ended, and none has arrived. That
+// is known in time only while changes are heard.
 func (r *roster) nothingNew(c *conversation) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -43,7 +43,7 @@ type Query struct {
 	SkipProgrammatic bool
 }
 
-// Position is the place of a session in a listing. Its fields are those of the entry.
+// Position is the place of a session in a listing. Its fields come from the entry.
 type Position struct {
 	Modified time.Time
 	ID       string

@@ -21,8 +21,8 @@ const (
 	// FailOpen lets the CLI continue as if the hook had no opinion, however it
 	// failed.
 	FailOpen FailurePolicy = iota + 1
-	// FailClosed blocks what the event is about, if the CLI can block it. Seen
-	// on CLI 2.1.325, except for TeammateIdle:
+	// FailClosed blocks the action that the event is about, if the CLI can
+	// block it. Seen on CLI 2.1.325, except for TeammateIdle:
 	//
 	//	event                what a block does
 	//	PreToolUse           the tool does not run

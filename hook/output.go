@@ -63,7 +63,7 @@ type Common struct {
 	Stop       bool
 	StopReason string
 	// Block objects to what the event is about, with Reason as the reason.
-	// The constructors say which events can be blocked and what that does.
+	// The constructors document which events can be blocked, and the effect.
 	Block  bool
 	Reason string
 	// SystemMessage is shown to the user.

@@ -154,8 +154,7 @@ type PromptOutput struct {
 	AdditionalContext string `json:"additionalContext,omitzero"`
 	// SessionTitle names the session; only [UserPromptSubmit] can set it.
 	SessionTitle string `json:"sessionTitle,omitzero"`
-	// SuppressOriginalPrompt leaves the text of a blocked prompt out of what
-	// the user is shown.
+	// SuppressOriginalPrompt hides the text of a blocked prompt from the user.
 	SuppressOriginalPrompt bool `json:"suppressOriginalPrompt,omitzero"`
 }
 

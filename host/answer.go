@@ -144,8 +144,8 @@ func (a *Answer) Use(ctx context.Context, c Call) error {
 		func(string) message.Block { return block(input) })
 }
 
-// stream sends one block. When the turn is interrupted in the middle, what
-// there is of it is sent, marked as aborted.
+// stream sends one block. If the turn is interrupted in the middle, the part
+// that exists is sent, marked as aborted.
 func (a *Answer) stream(ctx context.Context, empty message.Block, pieces iter.Seq[string],
 	delta func(string) *message.Delta, whole func(string) message.Block) error {
 	if a.err != nil {

@@ -124,7 +124,7 @@ type then struct {
 
 type served func(ctx context.Context, in *peer.Incoming) (any, error)
 
-// operation returns what serves a subtype, nil for an unknown one.
+// operation returns the function that serves a subtype, nil for an unknown one.
 func (d dispatcher) operation(subtype string) served {
 	if op := d.opts.Operations[subtype]; op != nil {
 		return func(ctx context.Context, in *peer.Incoming) (any, error) { return op(ctx, in.Body) }

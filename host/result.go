@@ -83,8 +83,8 @@ func (t *Turn) account(r *message.Result) {
 	s.results++
 }
 
-// ledger adds up what a session has used, by the model that used it. The lock of
-// the session guards it.
+// ledger adds up the usage of a session, by model. The lock of the session
+// guards it.
 type ledger struct {
 	cost  float64
 	usage map[string]message.ModelUsage

@@ -118,7 +118,8 @@ func policyKnows(r permission.Rule) bool {
 	return err == nil
 }
 
-// rights are what the tools of a session may do: its mode, rules and folders.
+// rights determine the permissions of a session's tools: its mode, rules and
+// folders.
 type rights struct {
 	cwd    string
 	bypass bool                    // the mode without questions may be entered

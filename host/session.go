@@ -161,7 +161,7 @@ func (s *session) ended(err error) {
 	close(s.input)
 }
 
-// lastLine takes what the input has ended with if nothing but its line feed is
+// lastLine takes the end of the input as a line if nothing but its line feed is
 // missing. Then there was no error.
 func (s *session) lastLine(err error) error {
 	cut, ok := errors.AsType[*ndjson.TruncatedError](err)
@@ -259,8 +259,8 @@ func (s *session) call(ctx context.Context, c peer.Call) (json.RawMessage, error
 	return reply.Payload, err
 }
 
-// state tells the client what the session does, if that has changed and the
-// client wants to know.
+// state reports the activity of the session to the client, if it has changed
+// and the client wants to know.
 func (s *session) state(to message.Activity) {
 	s.mu.Lock()
 	changed := s.does != to
@@ -546,7 +546,8 @@ func (s *session) agentTypes() []string {
 	return slices.Sorted(maps.Keys(s.agents))
 }
 
-// knownAgents are those of the CLI, of the host's options and of the client.
+// knownAgents returns the agents of the CLI, of the host's options and of the
+// client.
 func (s *session) knownAgents(defined []string) map[string]bool {
 	known := make(map[string]bool)
 	for _, a := range s.opts.Info.Agents {

@@ -78,7 +78,7 @@ func (t *Turn) Prompts() []*message.User {
 	return all
 }
 
-// Text returns what the user said, with one line break between messages.
+// Text returns the user's words, with one line break between messages.
 func (t *Turn) Text() string {
 	var texts []string
 	for _, q := range t.prompts {

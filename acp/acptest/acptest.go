@@ -5,7 +5,8 @@
 //	ended, err := d.Prompt(id, "Build it.")
 //	if d.Text(id) != "Done." { … }
 //
-// What goes beyond a prompt and its answer is JSON, as the protocol describes it.
+// Everything beyond a prompt and its answer is JSON, as the protocol describes
+// it.
 package acptest
 
 import (

@@ -107,8 +107,8 @@ func offersAlways(req *permission.Request) bool {
 	return len(req.Suggestions) > 0 && !req.SuppressAlwaysAllow
 }
 
-// choices is the line that asks, and what can be typed. What was edited can be
-// allowed once only: what would be remembered is about the input before.
+// choices is the line that asks, and what can be typed. An edited input can be
+// allowed only once, because a remembered rule would be about the original one.
 func (a *asker) choices(req *permission.Request, edited bool) (ask, letters string) {
 	switch {
 	case edited:
@@ -145,8 +145,8 @@ func (a *asker) quote(text string) {
 	}
 }
 
-// describe shows the whole question: a user cannot allow what is not shown. The
-// permissions that would be remembered come last and stand out most.
+// describe shows the whole question, because a user cannot judge a hidden part.
+// The permissions that would be remembered come last and stand out most.
 func (a *asker) describe(req *permission.Request) {
 	input := inputText(req.Input)
 	title := req.Title

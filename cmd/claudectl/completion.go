@@ -61,8 +61,8 @@ var allModes = [...]permission.Mode{
 // filesWanted asks a shell to complete the names of files.
 const filesWanted = ":files"
 
-// Run prints the candidates. Errors are not shown: they would stand in the middle
-// of what a person types.
+// Run prints the candidates. Errors are not shown: they would appear in the
+// middle of the line that a person types.
 func (r *completeCommand) Run(c *console) error {
 	words := r.Words
 	if len(words) > 0 && words[0] == "--" {

@@ -46,7 +46,7 @@ func updateWhat(u permission.Update) string {
 	return ""
 }
 
-// behaviours describes what a rule does with the calls it matches.
+// behaviours describes the effects of a rule on the calls it matches.
 var behaviours = map[permission.Behavior]string{
 	permission.BehaviorAllow: "allow",
 	permission.BehaviorDeny:  "deny",

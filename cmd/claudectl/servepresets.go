@@ -54,7 +54,8 @@ type servePresets struct {
 	// of finds the preset of the conversation that a call is made in.
 	of   func(ctx context.Context) (name string, err error)
 	kind string // of the folders of presets that do not say
-	// kinds are those of the presets, by name; the others work in their roots.
+	// kinds holds the kinds of presets, by name; the others work in their
+	// roots.
 	kinds map[string]string
 	// folder finds the folder of that conversation, if its preset gives it one.
 	folder func(ctx context.Context) string

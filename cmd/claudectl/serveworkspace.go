@@ -197,7 +197,7 @@ func (r *rootTrees) Open(ctx context.Context, key string) (workspace.Workdir, er
 	return r.trees[best].Open(ctx, key)
 }
 
-// patch returns what has changed in the worktree of a conversation.
+// patch returns the changes in the worktree of a conversation.
 func (r *rootTrees) patch(ctx context.Context, key string) (patch []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patchBound)
 	defer cancel()

@@ -232,7 +232,8 @@ type sessionsDelete struct {
 	Yes bool   `short:"y" help:"Do not ask."`
 }
 
-// Run deletes the session and what editors were asked in it, if a person agrees.
+// Run deletes the session and the questions that editors were asked in it, if a
+// person agrees.
 func (r *sessionsDelete) Run(c *console) error {
 	return c.with(r.ID, func(ctx context.Context, h *history.History, id string) error {
 		if !r.Yes {

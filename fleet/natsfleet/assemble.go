@@ -188,7 +188,7 @@ func (w *whole) size() (n int) {
 // onceMark begins the id of a batch that came without one.
 const onceMark = "~"
 
-// newEntries are those of a transcript that are not in known.
+// newEntries returns the entries of a transcript that are not in known.
 func newEntries(all, known []store.Entry) []store.Entry {
 	uuids := make(map[string]bool)
 	for _, e := range known {

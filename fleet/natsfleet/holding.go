@@ -16,8 +16,8 @@ type holding struct {
 	empty   map[string]uint64  // folders that had nothing up to a sequence, see records.ifEmpty
 }
 
-// holding returns what is known about a lease that this process holds, from
-// memory or from the stream.
+// holding returns the state of a lease that this process holds, from memory or
+// from the stream.
 func (s *leases) holding(ctx context.Context, f store.Fence) (holding, error) {
 	s.mu.Lock()
 	h := s.held[f]

@@ -14,7 +14,7 @@ type pageReader struct {
 	page    func(ctx context.Context, from uint64) (page []stored, more bool, err error) // reads from a sequence on
 }
 
-// maxRounds is how often more may have come than a page holds.
+// maxRounds is how often more may have arrived than fits into a page.
 const maxRounds = 10
 
 // read reads from a sequence on, everything that was there when the barrier was stored.

@@ -9,9 +9,9 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// What goes over the bus is not stored, and a message of it, here a frame, may be larger
-// than a message of the server: the input of a tool, the result of a long turn. Such a
-// frame is sent in pieces.
+// Messages on the bus are not stored, and one of them, here called a frame, may be
+// larger than a message of the server: the input of a tool, the result of a long turn.
+// Such a frame is sent in pieces.
 
 // headerPiece is on each piece: the id of the frame, the piece's number and their count.
 const headerPiece = "Piece"

@@ -30,8 +30,8 @@ type Piece struct {
 	Class Class
 }
 
-// State is what is open at the end of a line and continues in the next, such as a comment.
-// The zero value is the beginning of a file.
+// State is the construct that is open at the end of a line and continues in the next, such
+// as a comment. The zero value is the beginning of a file.
 type State int
 
 // Line divides a line into pieces, which together are the line, without its line feed.

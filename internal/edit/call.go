@@ -61,7 +61,7 @@ func Parse(tool string, input json.RawMessage) *Call {
 }
 
 // On returns the text before and after the call, for a file with this content.
-// The text is that of the file or, for a notebook, that of the cell. It returns
+// The text belongs to the file or, for a notebook, to the cell. It returns
 // false if the call does not fit the file.
 func (c *Call) On(content string) (before, after string, ok bool) {
 	switch {

@@ -46,7 +46,7 @@ type Option struct {
 }
 
 // Fields returns the fields of a form, first in the order that the CLI gives.
-// What cannot be read of a field is left out, and the field is a text.
+// If a part of a field cannot be read, it is left out, and the field is a text.
 func Fields(raw json.RawMessage, order []string) ([]Field, error) {
 	var form struct {
 		Properties map[string]json.RawMessage `json:"properties"`
@@ -72,7 +72,7 @@ func Fields(raw json.RawMessage, order []string) ([]Field, error) {
 // Many reports whether several options can be chosen.
 func (f *Field) Many() bool { return f.Type == "array" }
 
-// Options returns what can be chosen, nil if the field is not a choice.
+// Options returns the possible choices, nil if the field is not a choice.
 func (f *Field) Options() []Option {
 	s := f.selection
 	if f.Many() {

@@ -39,10 +39,10 @@
 //
 // # The bound
 //
-// A reader that must not wait needs a bound on what it may pile up. Past it,
-// partial messages (stream_event) are dropped and counted, since each is
-// repeated in the whole message that follows; if that is not enough, the inbox
-// is full, takes nothing more, and the session ends. One frame always has room.
-// In the second half of the bound the reader is held back a little for a
-// consumer that is at work, and for no other.
+// A reader that must not wait needs a bound on the messages that it may pile
+// up. Past it, partial messages (stream_event) are dropped and counted, since
+// each is repeated in the whole message that follows; if that is not enough,
+// the inbox is full, takes nothing more, and the session ends. One frame always
+// has room. In the second half of the bound the reader is held back a little
+// for a consumer that is at work, and for no other.
 package inbox

@@ -402,7 +402,7 @@ func (b *Inbox) Abandon(id string) AbandonedPrompt {
 	return place
 }
 
-// abandon gives up a prompt whose end has come but was not yet taken.
+// abandon gives up a prompt whose end has arrived but was not taken yet.
 func (e *ending) abandon(id string) {
 	if e == nil {
 		return

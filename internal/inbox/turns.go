@@ -89,8 +89,8 @@ func (t *turns) busy() bool {
 }
 
 // shared reports whether an interrupt of a prompt's turn would hit another
-// prompt that is wanted. Prompts that have started before the init of their
-// turn has come may be in the same one.
+// prompt that is wanted. Prompts that start before the init of their turn
+// arrives may share that turn.
 func (t *turns) shared(p *prompt) bool {
 	return slices.ContainsFunc(t.pending, func(q *prompt) bool {
 		return q != p && q.wanted() && q.progress == Started && (t.current == nil || slices.Contains(t.current.prompts, q))
@@ -300,7 +300,7 @@ func (t *turns) noteUnasked(id, state string) {
 }
 
 // lifecycle follows the CLI's reports about one prompt. States that end a prompt
-// after its result has come change nothing.
+// after its result change nothing.
 //
 // A prompt that is sent while a tool runs is folded into the turn: it is
 // completed before the result comes, which names it too. But when the prompt

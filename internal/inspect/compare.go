@@ -161,7 +161,7 @@ func pairTurns(a, b *Turn) TurnPair {
 	return pair
 }
 
-// turnFacts are those that are compared, the first value of each.
+// turnFacts are the facts to compare, the first value of each.
 func turnFacts(t *Turn) []Fact {
 	most := 0
 	for _, c := range t.Calls {

@@ -25,8 +25,8 @@ const (
 
 // known finds out which members of a document the typed decoders know, by asking
 // them: a member that is gone when a document is written again, and whose value
-// may be anything without an error, is one they do not know. What was found out
-// of a name is kept, so most documents cost a walk over their members.
+// may be anything without an error, is one they do not know. Findings about a
+// name are kept, so most documents cost only a walk over their members.
 type known struct {
 	roots  map[string]*place
 	size   int // of a document that is looked at

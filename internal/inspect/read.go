@@ -65,8 +65,8 @@ var (
 	errCut        = errors.New("the file ends inside it")
 )
 
-// Read reads a recording. The error is that of reading, or a [*FormatError] when
-// no line is one of a recording.
+// Read reads a recording. The error comes from reading, or is a [*FormatError]
+// if no line belongs to a recording.
 func Read(r io.Reader, o *Options) (*Report, error) {
 	if o == nil {
 		o = new(Options)

@@ -141,8 +141,7 @@ func (m *Mirror) Put(line []byte) {
 	signal(m.wake)
 }
 
-// Hurry lets the frames that have come be stored without waiting for others. It does not
-// wait.
+// Hurry stores the frames so far without waiting for others. It does not wait.
 func (m *Mirror) Hurry() {
 	m.mu.Lock()
 	m.hurried = m.put
@@ -282,7 +281,7 @@ func (m *Mirror) next() *batch {
 	return m.queue.first()
 }
 
-// collect moves what has come to the end of the queue. work is held.
+// collect moves the frames that arrived to the end of the queue. work is held.
 func (m *Mirror) collect() {
 	m.mu.Lock()
 	frames, count := m.arrived, m.put

@@ -65,7 +65,7 @@ type snapshot struct {
 	arguments bool
 }
 
-// snapshot looks at a process. What comes after the environment is looked at only if that
+// snapshot looks at a process. Anything after the environment is looked at only if that
 // is empty.
 func (g *group) snapshot(pid int) (s snapshot) {
 	proc := "/proc/" + strconv.Itoa(pid)

@@ -187,8 +187,8 @@ func (p *Process) State() *os.ProcessState {
 
 // StderrTail returns the end of the child's standard error so far, at most 16 KiB. Secrets are
 // replaced: those of the Command, the values of environment entries whose names speak of keys,
-// tokens, secrets, passwords or authorization, and API keys by their form. What was cut off
-// starts at a line where possible, never inside a secret.
+// tokens, secrets, passwords or authorization, and API keys by their form. The cut is at the
+// beginning of a line where possible, never inside a secret.
 func (p *Process) StderrTail() string { return p.tail.String() }
 
 // Read reads standard output. At its end it returns [io.EOF]; output that

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// reap waits for the exit, ends what the child has left behind, and collects the
-// child. Where the system allows it the child is collected last: until then
-// no other process can have its number, which is also that of its group. No group
-// signal can be sent once it is collected.
+// reap waits for the exit, ends the processes that the child left behind, and
+// collects the child. Where the system allows it the child is collected last:
+// until then no other process can have its number, which is also that of its
+// group. No group signal can be sent once it is collected.
 func (p *Process) reap() {
 	if awaitExit(p.PID()) {
 		close(p.exited)
@@ -36,9 +36,10 @@ func (p *Process) collect() {
 	}
 }
 
-// endLeftovers ends what the child has left behind, however it ended. The CLI ends
-// its shells and servers on the way out; one that was killed could not, CLIs up
-// to 2.1.0 do not, and a helper that was forgotten would live on for ever.
+// endLeftovers ends the processes that the child left behind, however it ended.
+// The CLI ends its shells and servers on the way out; one that was killed could
+// not, CLIs up to 2.1.0 do not, and a helper that was forgotten would live on for
+// ever.
 func (p *Process) endLeftovers() {
 	if !p.group.endLeftovers(p.drain, p.kill, p.killed.Load) {
 		p.log.Error("processes of the child are still running after SIGKILL", "pid", p.PID())

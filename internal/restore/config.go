@@ -110,9 +110,9 @@ func dropPlugins(members map[string]json.RawMessage) {
 	inside(members, "env", func(m map[string]json.RawMessage) { delete(m, "CLAUDE_CONFIG_DIR") })
 }
 
-// dropLogin drops what dropPlugins does, and everything by which the CLI or its
-// servers get credentials. Settings of newer versions are known by the form of their
-// names.
+// dropLogin drops the same settings as dropPlugins, and everything that gives the
+// CLI or its servers credentials. Settings of newer versions are known by the form
+// of their names.
 func dropLogin(members map[string]json.RawMessage) {
 	dropPlugins(members)
 	for name := range members {

@@ -82,7 +82,7 @@ func (in *inference) root(t reflect.Type) (*jsonschema.Schema, error) {
 	return target.CloneSchemas(), nil
 }
 
-// resolveRef returns what a chain of references ends in, which may be a reference
+// resolveRef follows a chain of references to its end, which may be a reference
 // into a definition.
 func (in *inference) resolveRef(s *jsonschema.Schema) (*jsonschema.Schema, error) {
 	first := s.Ref

@@ -106,8 +106,8 @@ func Sweep(others ...string) {
 	}
 }
 
-// sweep removes the folders of owners that died. What cannot be removed belongs
-// to another user, or is left to the next sweep.
+// sweep removes the folders of owners that died. Folders that cannot be removed
+// belong to another user, or are left to the next sweep.
 func sweep(tmp string) {
 	for _, name := range owned(tmp) {
 		dir := filepath.Join(tmp, name)

@@ -143,7 +143,8 @@ func Synthetic(msg *message.Assistant) bool { return msg.Model == "<synthetic>" 
 // the model finds one. The CLI does not show it either.
 const noResponse = "No response requested."
 
-// assistant shows what was not streamed, and completes the calls that were.
+// assistant shows the blocks that were not streamed, and completes the calls
+// that were.
 func (m *Machine) assistant(msg *message.Assistant) (out []schema.SessionUpdate) {
 	parent := msg.ParentToolUseID
 	id := msg.ID

@@ -7,7 +7,7 @@
 // conversations of that day. A record holds the whole sum of its conversation and not
 // an increment, so writing it again is idempotent.
 //
-// Days are those of UTC, by the clock of the store.
+// Days are days in UTC, by the clock of the store.
 package dayspend
 
 import (

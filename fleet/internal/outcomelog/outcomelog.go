@@ -73,8 +73,8 @@ type Entry struct {
 }
 
 // compare orders the entries of a conversation. An owner writes one after another, and
-// each owner has a higher fencing token than those before. An entry without a lease is
-// of a prompt that was cancelled before it began.
+// each owner has a higher fencing token than those before. An entry without a lease
+// belongs to a prompt that was cancelled before it began.
 func (e *Entry) compare(o *Entry) int {
 	byTime := 0
 	if e.Token == 0 {

@@ -8,7 +8,8 @@ type State struct {
 	Conversation Conversation
 	// Prompts is the queue, in the order of acceptance.
 	Prompts []Prompt
-	// Questions are those of this conversation, including those that are over.
+	// Questions holds the questions of this conversation, including those that
+	// are over.
 	Questions []Question
 	// Calls were let go, and were not in the transcript then.
 	Calls []string
@@ -45,8 +46,8 @@ type Prompt struct {
 	// that back. Since is the message that did so last.
 	Begun, Resets int
 	Since         string
-	// Lost means that the last attempt was that of this owner, which lost its lease
-	// meanwhile and has it again. Losses counts the attempts that do not count for that.
+	// Lost means that this owner made the last attempt, lost its lease during it, and
+	// has it again. Losses counts the attempts that do not count for that.
 	Lost   bool
 	Losses int
 	// Question is the one that it waits for.

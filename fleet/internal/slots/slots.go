@@ -58,7 +58,8 @@ type List[C Sitter] struct {
 	// later must not be woken before their time. leased are conversations that
 	// another process has, and whose leases must not be asked for before their time.
 	later, leased indexedHeap[C]
-	// refused are those that this process may not run, as of its last answer.
+	// refused holds the conversations that this process may not run, as of its
+	// last answer.
 	refused     map[C]bool
 	mostRefused int
 }

@@ -3,8 +3,8 @@
 //
 // One goroutine reads. It hands each request to the [Handler] in the order of
 // arrival; the work that the Handler returns runs in a goroutine of its own, so a
-// request never waits for another. A request is answered exactly once. What
-// cannot be read is answered with an error and never ends the connection.
+// request never waits for another. A request is answered exactly once. A message
+// that cannot be read is answered with an error and never ends the connection.
 //
 // Ids may be numbers or texts. Either side withdraws a request with
 // "$/cancel_request", which ends the context of its work.
