@@ -9,10 +9,10 @@ import (
 	"github.com/claude-agent-go/claude/serve/api"
 )
 
-// remoteCompaction shows the compactions of a conversation on a server. That one runs, or
-// has failed, is told only while it happens; the transcript has the end of one that
-// succeeded. Both come in any order. Its zero value is ready. It is not safe for
-// concurrent use.
+// remoteCompaction shows the compactions of a conversation on a server. The server
+// reports a running or failed compaction only while it happens; the transcript has the
+// end of a successful one. The two arrive in any order. Its zero value is ready. It is
+// not safe for concurrent use.
 type remoteCompaction struct {
 	state api.CompactionState // of the last that was shown; empty: it is complete
 }
@@ -54,7 +54,8 @@ func (r *remoteCompaction) stored(m *translate.Machine, line *message.CompactBou
 	return append(out, m.Add(line)...)
 }
 
-// ended returns the updates of a compaction whose end was missed when its turn has ended.
+// ended returns the updates of a compaction whose end was still missing at the end of its
+// turn.
 func (r *remoteCompaction) ended(m *translate.Machine) []schema.SessionUpdate {
 	if r.state != api.CompactionRunning {
 		return nil

@@ -34,8 +34,8 @@ func Commands(commands []control.Command) schema.SessionUpdate {
 const mcpMark = " (MCP)"
 
 // hidden reports whether a command is of no use to an editor, as the npm adapter has it:
-// it begins another conversation in the CLI, of which the editor would not hear, or it
-// needs a terminal.
+// it begins another conversation in the CLI without the editor's knowledge, or it needs
+// a terminal.
 func hidden(name string) bool {
 	return slices.Contains([]string{"clear", "cost", "keybindings-help", "login", "logout", "output-style:new", "release-notes", "todos"}, name)
 }

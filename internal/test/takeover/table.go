@@ -18,8 +18,9 @@ type Plan struct {
 	Gates  []Gate
 	Delays []time.Duration
 	Runs   int // of each moment
-	// Writes is at how many writes of a turn the process is killed, each before and after;
-	// they are spread evenly, and differ from run to run. Negative: at all of them.
+	// Writes is the number of writes of a turn at which the process is killed, before and
+	// after each; they are spread evenly, and differ from run to run. Negative: at all of
+	// them.
 	Writes int
 	Side   int // how many are made at once
 	// Keep is a file to which each run is added as it ends, and whose runs are not made
@@ -163,7 +164,7 @@ func (l *Lab) cases(ctx context.Context, p Plan) (all []Case, err error) {
 	return all, nil
 }
 
-// spread chooses so many of the numbers from 1 to n, other ones for each run.
+// spread chooses some of the numbers from 1 to n, different ones for each run.
 func spread(n, count, run int) (chosen []int) {
 	if count < 0 || count > n {
 		count = n
@@ -248,7 +249,7 @@ func (r *row) count(o outcome) {
 
 // Print writes the table in Markdown: for each moment the runs, those that were
 // wrong, and the observations in all of them. A run counts as killed if its process
-// came to its moment.
+// reached its moment.
 func (t *Table) Print(w io.Writer) {
 	columns := []string{"writes"}
 	for _, d := range Delays() {
@@ -277,7 +278,7 @@ func (t *Table) Print(w io.Writer) {
 	}
 }
 
-// String is how many runs there were, and how many were wrong.
+// String counts the runs, and those that were wrong.
 func (c *cell) String() string {
 	switch {
 	case c == nil:

@@ -93,8 +93,8 @@ func (k *kept) forget(e *Event) {
 	}
 }
 
-// passed notes that a message was read whose event is no longer in memory. Messages are
-// read in order, so the next reading begins after it.
+// passed notes that a message was read after its event had left the memory. Messages
+// are read in order, so the next reading begins after it.
 func (k *kept) passed(cursor string) {
 	delete(k.cursors, fleet.Cursor(cursor).ID())
 	k.begin = cursor
