@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/internal/acp/schema"
@@ -21,6 +22,21 @@ func visits(e *editor) bool {
 	return can != nil && can.URL != nil
 }
 
+// formOf reads the form of an MCP server. Its fields stay in the server's order, which a map
+// would lose.
+func formOf(data []byte) (form schema.ElicitationSchema, err error) {
+	if err := jsonx.Unmarshal(data, &form); err != nil {
+		return form, err
+	}
+	if fields := jsonx.Member(data, "properties"); fields != nil {
+		if form.Extra == nil {
+			form.Extra = make(map[string]json.RawMessage)
+		}
+		form.Properties, form.Extra["properties"] = nil, fields
+	}
+	return form, nil
+}
+
 // elicit puts the question of an MCP server before the person. "Decline" means that the
 // person refused; a question that the person has not seen is cancelled.
 func (a asker) elicit(ctx context.Context, e *control.Elicitation) (control.ElicitationAnswer, error) {
@@ -37,7 +53,8 @@ func (a asker) elicit(ctx context.Context, e *control.Elicitation) (control.Elic
 	case !elicits(a.editor):
 		return control.Cancel(), nil
 	default:
-		if err := jsonx.Unmarshal(e.RequestedSchema, &req.RequestedSchema); err != nil {
+		var err error
+		if req.RequestedSchema, err = formOf(e.RequestedSchema); err != nil {
 			a.kept.log.Warn("acp: the form of an MCP server cannot be read", "server", e.ServerName, "error", err)
 			return control.Cancel(), nil
 		}

@@ -285,7 +285,7 @@ func (s *remoteSession) form(ctx context.Context, q *api.Approval) (d api.Decisi
 		return d, false, nil
 	}
 	req := &schema.CreateElicitationRequest{Mode: "form", SessionID: s.id, Message: jsonx.Text(jsonx.Member(q.Input, "message"))}
-	if err := jsonx.Unmarshal(jsonx.Member(q.Input, "requested_schema"), &req.RequestedSchema); err != nil {
+	if req.RequestedSchema, err = formOf(jsonx.Member(q.Input, "requested_schema")); err != nil {
 		return d, false, err
 	}
 	resp, err := s.editor.Elicit(ctx, req)
