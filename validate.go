@@ -24,6 +24,11 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
+// Validate reports the first option that cannot be used, as an [*OptionError]. It starts and
+// changes nothing. [Connect] and its like report the same, and what only the CLI or the
+// store can know.
+func (o *Options) Validate() error { return o.clone().validate() }
+
 // validate reports the first option that cannot be used, before anything is
 // started: first each by itself, then combinations.
 func (o *Options) validate() error {

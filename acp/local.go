@@ -148,22 +148,22 @@ func (l localAgent) Load(ctx context.Context, e *editor, req *schema.LoadSession
 	if err != nil {
 		return nil, historyError(req.SessionID, err)
 	}
+	s, opts, err := l.prepare(ctx, e, opening{kept: kept, cwd: req.Cwd, dirs: req.AdditionalDirectories, servers: req.MCPServers, wishes: wishes, resumes: true, known: known})
+	if err != nil {
+		return nil, err // before anything is shown
+	}
 	m := newMachine(e, req.Cwd)
 	for stored, err := range transcript.Messages(ctx, history.Page{System: true, Entries: true, Whole: true}) {
 		if err != nil {
 			return nil, historyError(req.SessionID, err)
 		}
-		told := toldOf(stored)
-		if told == nil {
-			continue
-		}
-		for _, up := range m.Replay(stored.UUID, told) {
+		for _, up := range replayed(m, stored) {
 			if err := e.Update(ctx, req.SessionID, up); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return l.connect(ctx, e, opening{kept: kept, cwd: req.Cwd, dirs: req.AdditionalDirectories, servers: req.MCPServers, wishes: wishes, resumes: true, known: known})
+	return s.start(ctx, opts)
 }
 
 // Resume starts a CLI that continues an earlier conversation.
@@ -276,9 +276,19 @@ type opening struct {
 
 // connect starts the CLI of a session.
 func (l *Local) connect(ctx context.Context, e *editor, o opening) (agentSession, error) {
-	var opts claude.Options
+	s, opts, err := l.prepare(ctx, e, o)
+	if err != nil {
+		return nil, err
+	}
+	return s.start(ctx, opts)
+}
+
+// prepare returns a session that can start, with its options, or says what is wrong with
+// them.
+func (l *Local) prepare(ctx context.Context, e *editor, o opening) (s *localSession, opts *claude.Options, err error) {
+	opts = new(claude.Options)
 	if l.Options != nil {
-		opts = *l.Options
+		*opts = *l.Options
 	}
 	opts.Cwd, opts.PartialMessages = o.cwd, true
 	if o.dirs == nil {
@@ -292,19 +302,18 @@ func (l *Local) connect(ctx context.Context, e *editor, o opening) (agentSession
 	if opts.Timeouts.Kill == 0 {
 		opts.Timeouts.Kill = killing
 	}
-	o.wishes.apply(&opts)
+	o.wishes.apply(opts)
 	if p := opts.SystemPrompt; p.Text == "" && p.Sections == nil {
 		opts.SystemPrompt.Preset = true
 	}
-	var err error
 	if opts.MCPServers, err = mcpServers(opts.MCPServers, o.servers); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if l.Policy != nil {
 		opts.Hooks = append(slices.Clone(opts.Hooks), hook.Guard("", l.Policy(o.cwd)))
 	}
 	id := o.kept.session
-	s := &localSession{id: schema.SessionID(id), editor: e, machine: newMachine(e, o.cwd), history: l.history(), log: o.kept.log}
+	s = &localSession{id: schema.SessionID(id), editor: e, machine: newMachine(e, o.cwd), history: l.history(), log: o.kept.log}
 	l.tidy(ctx, o.kept.inbox, s.log)
 	if o.resumes {
 		opts.Resume = id
@@ -321,14 +330,24 @@ func (l *Local) connect(ctx context.Context, e *editor, o opening) (agentSession
 	if opts.OnElicitation == nil {
 		opts.OnElicitation = s.asker.elicit
 	}
-	if s.cli, err = claude.Connect(ctx, &opts); err != nil {
-		if bad, ok := errors.AsType[*claude.OptionError](err); ok {
-			return nil, errorf(schema.ErrorCodeInvalidParams, "the session cannot begin like this: %s: %s", bad.Field, bad.Problem)
-		}
-		return nil, historyError(s.id, err)
+	return s, opts, s.startError(opts.Validate())
+}
+
+// start starts the CLI.
+func (s *localSession) start(ctx context.Context, opts *claude.Options) (_ agentSession, err error) {
+	if s.cli, err = claude.Connect(ctx, opts); err != nil {
+		return nil, s.startError(err)
 	}
-	s.choices = newChoices(s.cli.Info(), &opts, e)
+	s.choices = newChoices(s.cli.Info(), opts, s.editor)
 	return s, nil
+}
+
+// startError says what is wrong in the words of the protocol.
+func (s *localSession) startError(err error) error {
+	if bad, ok := errors.AsType[*claude.OptionError](err); ok {
+		return errorf(schema.ErrorCodeInvalidParams, "the session cannot begin like this: %s: %s", bad.Field, bad.Problem)
+	}
+	return historyError(s.id, err)
 }
 
 // mcpServers adds the editor's servers to the agent's own, which win.

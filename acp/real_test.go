@@ -311,6 +311,46 @@ func TestRealLoadTold(t *testing.T) {
 	}
 }
 
+// TestRealCompactionSummary compacts a session of the real CLI in an editor that shows
+// compactions: it sees what was left of the conversation, live and when the session is
+// loaded, without what the CLI adds for the model.
+func TestRealCompactionSummary(t *testing.T) {
+	r := newReal(t)
+	can := capable()
+	can.Session.Compaction = new(schema.CompactionCapabilities)
+	d := drive.Start(t, r.local, drive.Setup{Capabilities: can})
+	id := d.New(t, r.dir)
+	r.model.Add(claudetest.Say("Hello."), claudetest.Say("<analysis>Hm.</analysis>\n<summary>\n1. They said hello.\n\n2. Nothing is left to do.\n</summary>"), claudetest.Say("More."))
+	for _, prompt := range []string{"Say hello.", "/compact", "More."} {
+		if _, err := d.Prompt(t.Context(), id, prompt); err != nil {
+			t.Fatal(err)
+		}
+	}
+	compactions := func(d *drive.Driver) (got []string) {
+		for _, told := range toldOf(d.Updates(id)) {
+			if strings.HasPrefix(told, "compaction ") {
+				got = append(got, told)
+			}
+		}
+		return got
+	}
+	want := []string{"compaction in_progress", "compaction completed", "compaction completed: 1. They said hello.\n\n2. Nothing is left to do."}
+	if got := compactions(d); !slices.Equal(got, want) {
+		t.Errorf("shown %q, want %q", got, want)
+	}
+	if text := d.Text(id); text != "Hello.More." {
+		t.Errorf("said %q", text)
+	}
+	d.Close()
+	two := drive.Start(t, r.local, drive.Setup{Capabilities: can})
+	if err := two.Call(t.Context(), schema.MethodAgentSessionLoad, schema.LoadSessionRequest{SessionID: id, Cwd: r.dir}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := compactions(two); !slices.Equal(got, want) {
+		t.Errorf("loaded, shown %q, want %q", got, want)
+	}
+}
+
 // TestRealCompactionGivenUp lets a hook block the compactions that the CLI begins by itself.
 // The CLI reports no result of them. The editor sees each end before the answer comes.
 func TestRealCompactionGivenUp(t *testing.T) {

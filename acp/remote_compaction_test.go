@@ -14,7 +14,7 @@ import (
 
 // TestRemoteTold shows what a slash command has printed and that the context was compacted,
 // live and when the conversation is loaded, as a call or, where the editor knows them, as a
-// compaction.
+// compaction with its summary.
 func TestRemoteTold(t *testing.T) {
 	told := func(line string) api.Event {
 		return api.Event{Type: api.EventMessage, Message: json.RawMessage(line)}
@@ -22,12 +22,13 @@ func TestRemoteTold(t *testing.T) {
 	lines := []api.Event{
 		told(`{"type":"system","subtype":"local_command_output","content":"7k tokens","uuid":"1","session_id":"s"}`),
 		told(`{"type":"system","subtype":"compact_boundary","compact_metadata":{"trigger":"manual","pre_tokens":103,"post_tokens":28},"uuid":"2","session_id":"s"}`),
+		told(`{"type":"user","isCompactSummary":true,"isVisibleInTranscriptOnly":true,"uuid":"3","session_id":"s","message":{"role":"user","content":"This session is being continued from a previous conversation that ran out of context.\n\nSummary:\nThey said hello."}}`),
 	}
 	for _, knows := range []bool{false, true} {
 		want := []string{"7k tokens", "call in_progress Compact conversation", "update completed ", `update  {"durationMs":0,"postTokens":28,"preTokens":103,"trigger":"manual"}`}
 		setup := drive.Setup{}
 		if knows {
-			want = []string{"7k tokens", "compaction in_progress", "compaction completed"}
+			want = []string{"7k tokens", "compaction in_progress", "compaction completed", "compaction completed: They said hello."}
 			setup.Capabilities.Session = &schema.ClientSessionCapabilities{Compaction: new(schema.CompactionCapabilities)}
 		}
 		for _, loaded := range []bool{false, true} {
@@ -65,7 +66,11 @@ func toldOf(updates []schema.SessionUpdate) (got []string) {
 		case up.ToolCallUpdate != nil:
 			got = append(got, "update "+string(up.ToolCallUpdate.Status)+" "+string(up.ToolCallUpdate.RawOutput))
 		case up.CompactionUpdate != nil:
-			got = append(got, "compaction "+string(up.CompactionUpdate.Status))
+			told := "compaction " + string(up.CompactionUpdate.Status)
+			for _, block := range up.CompactionUpdate.Summary {
+				told += ": " + block.Text.Text
+			}
+			got = append(got, told)
 		}
 	}
 	return got

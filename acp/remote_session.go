@@ -186,11 +186,14 @@ func (s *remoteSession) take(e *api.Event) {
 // shown too.
 func (s *remoteSession) said(line []byte, replayed bool) []schema.SessionUpdate {
 	m, _ := message.Decode(line) // what cannot be read is not shown
-	if m == nil || message.SubagentOf(m) != (message.Subagent{}) || string(jsonx.Member(line, "isMeta")) == "true" || string(jsonx.Member(line, "isCompactSummary")) == "true" {
+	if m == nil || message.SubagentOf(m) != (message.Subagent{}) || string(jsonx.Member(line, "isMeta")) == "true" {
 		return nil
 	}
 	if s.knows && jsonx.Member(line, "forkedFrom") != nil {
 		return nil // the lines of a copy reach its events one by one after it was made
+	}
+	if user, ok := m.(*message.User); ok && string(jsonx.Member(line, "isCompactSummary")) == "true" {
+		return s.machine.Summary(user)
 	}
 	switch m := m.(type) {
 	case *message.LocalCommandOutput:

@@ -1,21 +1,25 @@
 package acp
 
 import (
+	"github.com/claude-agent-go/claude/acp/internal/translate"
 	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/internal/acp/schema"
 	"github.com/claude-agent-go/claude/internal/transcript"
 	"github.com/claude-agent-go/claude/message"
 )
 
-// toldOf returns what a line of a transcript tells people, nil if that is nothing: not the
-// summary that a compaction leaves for the model, and of the lines that only people see
-// what slash commands have printed, and compactions.
-func toldOf(m *history.StoredMessage) message.Message {
-	if m.Summary {
+// replayed returns what a line of a transcript shows: of the lines that only people see what
+// slash commands have printed, and compactions.
+func replayed(m *translate.Machine, line *history.StoredMessage) []schema.SessionUpdate {
+	told := line.Message
+	if told.Head().Type == "system" {
+		told, _ = message.Decode(transcript.Told(line.Entry)) // what fits is enough
+	}
+	switch user, _ := told.(*message.User); {
+	case told == nil, line.Summary && user == nil:
 		return nil
+	case line.Summary:
+		return m.Summary(user)
 	}
-	if m.Head().Type != "system" {
-		return m.Message
-	}
-	told, _ := message.Decode(transcript.Told(m.Entry)) // what fits is enough
-	return told
+	return m.Replay(line.UUID, told)
 }

@@ -28,7 +28,7 @@ func (s started) Start(ctx context.Context, l *claude.Launch) (claude.Conn, erro
 }
 
 // TestWishesHold gives limits with each request that opens a session: the CLI has them,
-// or the session does not open.
+// or the session does not open, and nothing of it is shown.
 func TestWishesHold(t *testing.T) {
 	const old = "6f1f5a0e-6b43-4a4e-9d6b-0c8f6f0c1d2e"
 	home := t.TempDir()
@@ -44,6 +44,14 @@ func TestWishesHold(t *testing.T) {
 	local := &acp.Local{Options: &claude.Options{Transport: cli, Env: []string{"HOME=" + home}}}
 	d := drive.Start(t, local, drive.Setup{})
 	s := drive.Start(t, &acp.Remote{Server: newScripted()}, drive.Setup{})
+	said := func(d *drive.Driver) (prompts int) {
+		for _, up := range d.Updates(old) {
+			if up.UserMessageChunk != nil {
+				prompts++
+			}
+		}
+		return prompts
+	}
 	for _, method := range []string{schema.MethodAgentSessionNew, schema.MethodAgentSessionLoad, schema.MethodAgentSessionResume, "session/fork"} {
 		params := func(options string) map[string]any {
 			return map[string]any{"sessionId": old, "cwd": "/", "mcpServers": []any{},
@@ -62,8 +70,12 @@ func TestWishesHold(t *testing.T) {
 			t.Fatalf("%s has not started a CLI: %v", method, err)
 		}
 		for _, options := range []string{`{"maxTurns":"7"}`, `{"effort":"none at all"}`, `{"tools":["Bash(ls)"]}`, `{"allowedTools":["Bash"],"disallowedTools":["Bash"]}`} {
+			before := said(d)
 			if err := d.Call(t.Context(), method, params(options), nil); codeOf(err) != schema.ErrorCodeInvalidParams {
 				t.Errorf("%s, %s: %v", method, options, err)
+			}
+			if said(d) != before {
+				t.Errorf("%s, %s: the editor was shown a session that did not open", method, options)
 			}
 		}
 		if err := s.Call(t.Context(), method, params(`{"maxTurns":7}`), nil); codeOf(err) != schema.ErrorCodeInvalidParams || !strings.Contains(err.Error(), "maxTurns") {

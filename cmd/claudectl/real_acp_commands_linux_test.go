@@ -85,6 +85,46 @@ func TestRealACPConnectCompacts(t *testing.T) {
 	two.Close()
 }
 
+// TestRealACPConnectSummary is an editor that shows compactions, whose program talks to a
+// server with the real CLI. It sees what a compaction has left of the conversation, and the
+// next one sees it when it loads the conversation.
+func TestRealACPConnectSummary(t *testing.T) {
+	can := schema.ClientCapabilities{Session: &schema.ClientSessionCapabilities{Compaction: new(schema.CompactionCapabilities)}}
+	s := newRealServer(t, []claudetest.Reply{claudetest.Say("Hello."), claudetest.Say("<analysis>Hm.</analysis><summary>They said hello.</summary>"), claudetest.Say("More.")}, nil)
+	one := s.bridgeOf(t, can)
+	id := one.New(t, s.dir)
+	for _, prompt := range []string{"Say hello.", "/compact", "More."} {
+		if got := <-one.begin(t, id, prompt); got != schema.StopReasonEndTurn {
+			t.Errorf("%s ended %s", prompt, got)
+		}
+	}
+	compactions := func(b *bridge) (got []string) {
+		for _, up := range b.Updates(id) {
+			if c := up.CompactionUpdate; c != nil {
+				told := string(c.Status)
+				for _, block := range c.Summary {
+					told += ": " + block.Text.Text
+				}
+				got = append(got, told)
+			}
+		}
+		return got
+	}
+	want := []string{"in_progress", "completed", "completed: They said hello."}
+	if got := compactions(one); !slices.Equal(got, want) {
+		t.Errorf("shown %q, want %q", got, want)
+	}
+	one.Close()
+	two := s.bridgeOf(t, can)
+	if err := two.Call(t.Context(), schema.MethodAgentSessionLoad, schema.LoadSessionRequest{SessionID: id, Cwd: s.dir}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := compactions(two); !slices.Equal(got, want) {
+		t.Errorf("loaded, shown %q, want %q", got, want)
+	}
+	two.Close()
+}
+
 // TestRealACPConnectCompacting is two editors of a conversation of a server with the real
 // CLI. Both see a compaction while it runs, the second although it came later, and that it
 // ended.

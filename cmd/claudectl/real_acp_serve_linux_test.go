@@ -113,6 +113,12 @@ type bridge struct {
 
 func (s *realServer) bridge(t *testing.T) *bridge {
 	t.Helper()
+	return s.bridgeOf(t, schema.ClientCapabilities{})
+}
+
+// bridgeOf is a bridge of an editor with capabilities.
+func (s *realServer) bridgeOf(t *testing.T, can schema.ClientCapabilities) *bridge {
+	t.Helper()
 	b := &bridge{cmd: exec.CommandContext(t.Context(), built(t), "acp", "--connect", s.url), asked: make(chan string, 10), answers: make(chan schema.PermissionOptionID, 10), said: make(chan string, 10_000), listed: make(chan []string, 100), begun: make(chan string, 100)}
 	b.cmd.Env, b.cmd.Dir, b.cmd.WaitDelay = append([]string{serverToken + "=" + s.token}, s.env...), s.dir, 10*time.Second
 	stdin, err1 := b.cmd.StdinPipe()
@@ -152,7 +158,7 @@ func (s *realServer) bridge(t *testing.T) *bridge {
 			}
 		},
 	})
-	if err := b.Call(t.Context(), schema.MethodAgentInitialize, schema.InitializeRequest{ProtocolVersion: 1}, nil); err != nil {
+	if err := b.Call(t.Context(), schema.MethodAgentInitialize, schema.InitializeRequest{ProtocolVersion: 1, ClientCapabilities: can}, nil); err != nil {
 		t.Fatal(err)
 	}
 	return b

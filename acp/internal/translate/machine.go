@@ -29,6 +29,7 @@ type Machine struct {
 	model      string
 	compacting string // id of the compaction, "" if there is none
 	whole      bool   // it has succeeded, and its boundary follows
+	compacted  string // id of the one whose boundary was the last, until its summary
 	failed     map[string]bool
 }
 
@@ -48,6 +49,9 @@ func (m *Machine) Add(msg message.Message) []schema.SessionUpdate {
 	case *message.Assistant:
 		out = m.assistant(msg)
 	case *message.User:
+		if isSummary(msg) {
+			return m.Summary(msg)
+		}
 		out = m.results(msg)
 	case *message.Result:
 		out = m.result(msg)
@@ -60,7 +64,7 @@ func (m *Machine) Add(msg message.Message) []schema.SessionUpdate {
 	case *message.Status:
 		out = m.status(msg)
 	case *message.CompactBoundary:
-		out = m.compacted(msg)
+		out = m.boundary(msg)
 	default:
 		out = m.notice(msg)
 	}
@@ -329,8 +333,8 @@ func (m *Machine) status(msg *message.Status) (out []schema.SessionUpdate) {
 	return out
 }
 
-// compacted reports how much a compaction has dropped.
-func (m *Machine) compacted(msg *message.CompactBoundary) (out []schema.SessionUpdate) {
+// boundary reports how much a compaction has dropped.
+func (m *Machine) boundary(msg *message.CompactBoundary) (out []schema.SessionUpdate) {
 	if m.compacting != "" && !m.Compaction {
 		raw, _ := jsonx.Marshal(map[string]any{
 			"trigger": msg.Metadata.Trigger, "preTokens": msg.Metadata.PreTokens,
@@ -338,7 +342,7 @@ func (m *Machine) compacted(msg *message.CompactBoundary) (out []schema.SessionU
 		})
 		out = append(out, schema.SessionUpdate{ToolCallUpdate: &schema.ToolCallUpdate{ToolCallID: schema.ToolCallID(m.compacting), RawOutput: raw, Meta: metaOf("compact", nil)}})
 	}
-	m.compacting, m.whole = "", false
+	m.compacted, m.compacting, m.whole = m.compacting, "", false
 	if msg.Metadata.PostTokens > 0 && m.Window > 0 {
 		out = append(out, schema.SessionUpdate{UsageUpdate: &schema.UsageUpdate{Used: int64(msg.Metadata.PostTokens), Size: int64(m.Window)}})
 	}

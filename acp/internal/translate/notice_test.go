@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -98,6 +99,64 @@ func TestCompaction(t *testing.T) {
 		}
 		if strings.Contains(test.name, "failed") && !strings.Contains(got[len(got)-1], "too short") {
 			t.Errorf("%s: %s lacks the reason", test.name, got[len(got)-1])
+		}
+	}
+}
+
+// TestSummary shows what a compaction has left, once and after its end, in an editor that
+// shows compactions, and nothing of the words that are for the model.
+func TestSummary(t *testing.T) {
+	const (
+		begun  = `{"type":"system","subtype":"status","status":"compacting","uuid":"c1"}`
+		ended  = `{"type":"system","subtype":"status","status":null,"compact_result":"success","uuid":"c2"}`
+		cut    = `{"type":"system","subtype":"compact_boundary","compact_metadata":{"trigger":"manual"}}`
+		begins = "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\n<tools>\nRead\n</tools>\n"
+	)
+	left := func(text string) string {
+		line, err := json.Marshal(map[string]any{"type": "user", "isSynthetic": true, "uuid": "u", "message": map[string]string{"role": "user", "content": text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(line)
+	}
+	for _, test := range []struct {
+		name, text, want string
+	}{
+		{"bare", begins + "Summary:\nThey said hello.", "They said hello."},
+		{"of lines", begins + "Summary:\n1. Hello.\n\n2. Summary:\nmore", "1. Hello.\n\n2. Summary:\nmore"},
+		{"with a transcript", begins + "Summary:\nHello.\n\nIf you need specific details from before compaction (like exact code snippets), read the full transcript at: /a.jsonl", "Hello."},
+		{"with what follows", begins + "Summary:\nHello.\n\nNote: part of the earlier conversation was too large to include.\nContinue the conversation from where it left off without asking.", "Hello."},
+		{"with messages", begins + "Summary:\nHello.\n\nThe messages after this summary are the most recent messages from before compaction, kept verbatim.", "Hello."},
+		{"without its line", begins + "Hello.", ""},
+		{"empty", begins + "Summary:\n", ""},
+		{"other words", "Hello.\nSummary:\nHello.", ""},
+	} {
+		got := ""
+		for _, line := range said(t, &Machine{Compaction: true}, begun, ended, cut, left(test.text), left(test.text)) {
+			var up struct {
+				CompactionID, Status string
+				Summary              []struct{ Text string }
+			}
+			if err := json.Unmarshal([]byte(line), &up); err != nil {
+				t.Fatal(err)
+			}
+			for _, block := range up.Summary {
+				got += block.Text + up.CompactionID + up.Status
+			}
+		}
+		if test.want != "" {
+			test.want += "c1completed"
+		}
+		if got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
+	text := left(begins + "Summary:\nHello.")
+	for name, lines := range map[string][]string{"as a call": {begun, ended, cut, text}, "without a compaction": {text}, "before its boundary": {begun, ended, text}} {
+		for _, line := range said(t, &Machine{Compaction: name != "as a call"}, lines...) {
+			if strings.Contains(line, "Hello") {
+				t.Errorf("%s: shown %s", name, line)
+			}
 		}
 	}
 }

@@ -155,3 +155,29 @@ func TestNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestRowsHaveTests checks that each row about a feature or a fault names a test, or a scene,
+// which the tests play.
+func TestRowsHaveTests(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/acp.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile("`Test[A-Za-z]+`|scene [0-9][0-9]")
+	for heading, least := range map[string]int{"\n## What it can do\n": 40, "\n## What goes wrong\n": 25} {
+		_, section, found := strings.Cut(string(page), heading)
+		section, _, _ = strings.Cut(section, "\n## ")
+		rows := 0
+		for line := range strings.Lines(section) {
+			if cells := strings.Split(line, "|"); len(cells) > 3 && !strings.HasPrefix(line, "|---") && strings.TrimSpace(cells[len(cells)-2]) != "test" {
+				rows++
+				if !shown.MatchString(cells[len(cells)-2]) {
+					t.Errorf("without a test: %s", line)
+				}
+			}
+		}
+		if !found || rows < least {
+			t.Errorf("%d rows below %q, want at least %d", rows, heading, least)
+		}
+	}
+}
