@@ -95,7 +95,7 @@ func serveEditor(c *console, agent acp.Backend) error {
 	ctx, stop := signal.NotifyContext(c.ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	endpoint := &acp.Endpoint{Backend: agent, Logger: slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
-	err := endpoint.Serve(ctx, newQuietStream(editorStream{c.stdin, c.stdout}, makeSmall))
+	err := endpoint.Serve(ctx, newQuietStream(editorStream{c.stdin, c.stdout}, newDiet()))
 	if errors.Is(err, context.Canceled) && c.ctx.Err() == nil {
 		return nil // a signal, after which nothing is left
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"runtime/debug"
 	"time"
@@ -10,17 +11,24 @@ import (
 // itself small. Long enough that an answer in pieces is not a pause.
 const quietAfter = 2 * time.Second
 
-// quietStream is the connection to the editor. It makes this process small when nothing goes
-// through for a while: editors leave their agents open for days, and most of the memory was
-// needed by the start alone.
+// quietStream is the connection to the editor. It keeps this process small: editors leave
+// their agents open for days, and most of the memory was needed by the start alone.
 type quietStream struct {
 	io.ReadWriteCloser
 	quiet *time.Timer
+	diet  diet
 }
 
-// newQuietStream returns a stream that calls rest after each pause. Close ends that.
-func newQuietStream(s io.ReadWriteCloser, rest func()) *quietStream {
-	return &quietStream{s, time.AfterFunc(quietAfter, rest)}
+// diet is what makes this process small. It is a plain value.
+type diet struct {
+	message func() // before a message to the editor that is neither of the others
+	answer  func() // before an answer, such as that at the end of a turn
+	rest    func() // after a pause, in a goroutine of its own
+}
+
+// newQuietStream returns a stream that keeps a diet. Close ends it.
+func newQuietStream(s io.ReadWriteCloser, d diet) *quietStream {
+	return &quietStream{s, time.AfterFunc(quietAfter, d.rest), d}
 }
 
 // Read implements io.Reader.
@@ -32,9 +40,30 @@ func (s *quietStream) Read(b []byte) (int, error) {
 
 // Write implements io.Writer.
 func (s *quietStream) Write(b []byte) (int, error) {
+	switch {
+	case isPiece(b): // they come by the hundred, and nothing may hold them up
+	case isAnswer(b):
+		s.diet.answer()
+	default:
+		s.diet.message()
+	}
 	n, err := s.ReadWriteCloser.Write(b)
 	s.heard(n)
 	return n, err
+}
+
+// isPiece reports whether a message has a piece of a text. It is named at the beginning,
+// after the session.
+func isPiece(line []byte) bool {
+	line = line[:min(len(line), 256)]
+	return bytes.Contains(line, []byte(`"agent_message_chunk"`)) || bytes.Contains(line, []byte(`"agent_thought_chunk"`))
+}
+
+// isAnswer reports whether a message answers a request of the editor. The member is the
+// first after the id, whose length editors choose.
+func isAnswer(line []byte) bool {
+	line = line[:min(len(line), 256)]
+	return bytes.HasPrefix(line, []byte(`{"jsonrpc":"2.0","id":`)) && !bytes.Contains(line, []byte(`,"method":"`))
 }
 
 func (s *quietStream) heard(n int) {
@@ -53,4 +82,30 @@ func (s *quietStream) Close() error {
 func makeSmall() {
 	debug.FreeOSMemory()
 	unloadProgram()
+}
+
+// mostLoaded is how much of this program's file may be loaded when a message is written to
+// the editor, in bytes, and mostOwn how much else this process may have when an answer is.
+const (
+	mostLoaded = 4 << 20
+	mostOwn    = 6 << 20
+)
+
+// limit keeps a kind of memory small while the program works. It is not safe for concurrent
+// use.
+type limit struct {
+	most  int
+	above int // from how much on something is given back; at first that is most
+}
+
+// keep gives memory back if there is more than the limit. After that it waits until a
+// quarter of the limit has come back. So it does not give back with each message where the
+// rest is larger, or where the figure is wrong: some kernels count for each processor, and
+// are late by megabytes.
+func (l *limit) keep(used func() int, giveBack func()) {
+	if used() <= max(l.above, l.most) {
+		return
+	}
+	giveBack()
+	l.above = used() + l.most/4
 }

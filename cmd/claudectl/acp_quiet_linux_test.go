@@ -12,12 +12,13 @@ import (
 	"time"
 )
 
-// TestQuietStream rests once after each pause, and not while something goes through.
+// TestQuietStream rests once after each pause, and not while something goes through. It
+// distinguishes answers and pieces of a text from other messages.
 func TestQuietStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var rests atomic.Int32
+		var limits, answers, rests atomic.Int32
 		in, feed := io.Pipe()
-		s := newQuietStream(editorStream{in, io.Discard}, func() { rests.Add(1) })
+		s := newQuietStream(editorStream{in, io.Discard}, diet{func() { limits.Add(1) }, func() { answers.Add(1) }, func() { rests.Add(1) }})
 		go io.Copy(io.Discard, s)
 		pass := func(d time.Duration, want int32) {
 			t.Helper()
@@ -39,8 +40,17 @@ func TestQuietStream(t *testing.T) {
 		s.Write([]byte("x"))
 		pass(quietAfter, 2)
 		s.Write([]byte("x"))
+		for _, piece := range []string{"agent_message_chunk", "agent_thought_chunk"} {
+			s.Write([]byte(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"` + piece + `","content":{}}}}`))
+		}
+		s.Write([]byte(`{"jsonrpc":"2.0","id":"n","method":"session/request_permission","params":{}}`))
+		s.Write([]byte(`{"jsonrpc":"2.0","id":7,"result":{"stopReason":"end_turn"}}`))
+		s.Write([]byte(`{"jsonrpc":"2.0","id":"n","error":{"code":1,"message":"no"}}`))
 		s.Close()
 		pass(time.Hour, 2)
+		if limits.Load() != 8 || answers.Load() != 2 {
+			t.Errorf("%d messages were limited and %d were answers, want 8 and 2: a piece of a text is neither", limits.Load(), answers.Load())
+		}
 	})
 }
 
@@ -57,8 +67,18 @@ func TestUnchanged(t *testing.T) {
 	add("01a49000-01a4a000 r--p 01601000 fe:00 4711                               /usr/bin/claude ctl", 0, 4)
 	add("7f77bb2e0000-7f77bb500000 r--p 00000000 fe:00 12                         /usr/lib/claude ctl", 0, 0)
 	add("7f77bb500000-7f77bd600000 r--p 00000000 00:00 0 ", 0, 0)
-	if got, want := unchanged([]byte(smaps.String()), "/usr/bin/claude ctl"), []mapping{{0x400000, 0xeae000}, {0xeae000, 0x19b5000}}; !slices.Equal(got, want) {
+	if got, want := unchanged(strings.NewReader(smaps.String()), "/usr/bin/claude ctl"), []mapping{{0x400000, 0xeae000}, {0xeae000, 0x19b5000}}; !slices.Equal(got, want) {
 		t.Errorf("%x, want %x", got, want)
+	}
+}
+
+// TestSizes reads what the kernel reports of the memory, in pages.
+func TestSizes(t *testing.T) {
+	page := os.Getpagesize()
+	for text, want := range map[string][2]int{"3129 1034 618 250 0 499 0\n": {1034 * page, 618 * page}, "": {}, "3129 1034": {}, "a b c": {}} {
+		if all, files := sizesOf(strings.NewReader(text)); all != want[0] || files != want[1] {
+			t.Errorf("%q: %d and %d, want %d", text, all, files, want)
+		}
 	}
 }
 
