@@ -233,6 +233,18 @@ func TestLoadedAnswerIsHeard(t *testing.T) {
 	}
 }
 
+// The text of an answer that another process is writing names its message, so that the
+// stored message takes its place.
+func TestLoadedTextNamesItsMessage(t *testing.T) {
+	var l liveText
+	start := `{"type":"stream_event","event":{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}}`
+	l.load(liveState{Run: "r", Number: 3, Answer: "m1", Blocks: []liveBlock{{Start: []byte(start), Delta: message.DeltaText, Text: "Don"}}}, nil)
+	u, _ := l.now()
+	if len(u.blocks) != 1 || u.blocks[0].start.MessageID != "m1" || u.blocks[0].text != "Don" {
+		t.Errorf("%+v", u)
+	}
+}
+
 // A message of an earlier session of a conversation can be forked from. A message that none
 // has, and any other error, ends the search.
 func TestForkFromOlderSession(t *testing.T) {

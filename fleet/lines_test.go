@@ -71,13 +71,15 @@ func TestShellGrace(t *testing.T) {
 		turn    time.Duration // how long it takes
 		agent   time.Duration // after the turn, an agent begins as well; 0: none
 		changed time.Duration // after that, only the shell is left; 0: from its end
+		again   time.Duration // after the turn, another one begins; 0: none
 		poked   bool
 	}{
-		"at once":           {tasks: `{"task_type":"local_bash"}`},
-		"after a long turn": {tasks: `{"task_type":"local_bash"}`, turn: 2 * grace},
-		"poked meanwhile":   {tasks: `{"task_type":"local_bash"}`, poked: true},
-		"after an agent":    {tasks: `{"task_type":"local_bash"},{"task_type":"local_agent"}`, changed: 2 * grace},
-		"after a later one": {tasks: `{"task_type":"local_bash"}`, agent: grace / 2, changed: 2 * grace},
+		"at once":            {tasks: `{"task_type":"local_bash"}`},
+		"after a long turn":  {tasks: `{"task_type":"local_bash"}`, turn: 2 * grace},
+		"after another turn": {tasks: `{"task_type":"local_bash"}`, again: grace - time.Minute},
+		"poked meanwhile":    {tasks: `{"task_type":"local_bash"}`, poked: true},
+		"after an agent":     {tasks: `{"task_type":"local_bash"},{"task_type":"local_agent"}`, changed: 2 * grace},
+		"after a later one":  {tasks: `{"task_type":"local_bash"}`, agent: grace / 2, changed: 2 * grace},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -105,6 +107,11 @@ func TestShellGrace(t *testing.T) {
 				}
 				if test.changed > 0 {
 					changes(test.changed, `{"task_type":"local_bash"}`, out)
+				}
+				if test.again > 0 {
+					<-time.After(test.again)
+					send(t, f, "ada", "hello again")
+					synctest.Wait()
 				}
 				end := time.Now().Add(grace)
 				if test.poked {

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
 // A reply that has neither live text nor an error, as no process of this version sends,
@@ -52,4 +54,23 @@ func (c *counting) Publish(string, []byte) { c.published++ }
 
 func (c *counting) Subscribe(context.Context, string, func([]byte)) (func(), error) {
 	return func() {}, nil
+}
+
+// A process that is closing does not reply: it gives its leases back, and who asked carries
+// out the instruction itself. Any other error is the reply.
+func TestClosingProcessDoesNotReply(t *testing.T) {
+	for reason, replies := range map[error]int{nil: 1, ErrClosed: 0, ErrBudget: 1} {
+		var running sync.WaitGroup
+		bus := new(counting)
+		p := newPeers(t.Context(), &Options{Bus: bus, Project: "p"}, &running, nil, nil)
+		q, err := jsonx.Marshal(request{ID: "1", From: "b", Key: "ada", Do: &instruction{Delete: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.answer(q, func(context.Context, string, instruction) (bool, error) { return true, reason })
+		running.Wait()
+		if bus.published != replies {
+			t.Errorf("%v: %d replies, want %d", reason, bus.published, replies)
+		}
+	}
 }

@@ -259,6 +259,36 @@ func TestSteerCrash(t *testing.T) {
 	}
 }
 
+// The answer of a steered turn is that of both prompts, also if the program dies when the
+// store has the answer and before it has recorded the outcome.
+func TestSteerAnswerFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newSteerable()
+		tool := make(chan struct{})
+		cli.set(tool, nil)
+		m := start(t, db, cli.scripted, cli.allow)
+		first := send(t, m.fleet, "ada", "tool")
+		second := steer(t, m.fleet, "and vet")
+		m.mu.Lock()
+		m.failing = func(method string) bool { return method == "Change" && storedAnswers(t, db) > 1 }
+		m.mu.Unlock()
+		close(tool)
+		<-time.After(time.Minute)
+		if n := storedAnswers(t, db); n != 2 {
+			t.Fatalf("the store has %d lines of the model, want the call and the answer", n)
+		}
+		crash(t, m)
+		m = start(t, db, cli.scripted, cli.allow)
+		defer closeFleet(t, m.fleet)
+		<-time.After(5 * time.Minute)
+		for _, id := range []string{first, second} {
+			if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.PromptAnswered || o.Text != "heard tool, and vet" || o.Result != nil {
+				t.Errorf("%s: %+v", id, o)
+			}
+		}
+	})
+}
+
 // A call that waits for a person can be deferred although a prompt steers its
 // turn: the prompt is taken back and steers the turn when it continues.
 func TestSteerBesideQuestion(t *testing.T) {
