@@ -63,7 +63,9 @@ func (e *MissingError) Error() string { return "Missing required field: " + e.Fi
 
 // Request reads a control_request frame. With an error the ID is set if the
 // frame had one, so that the request can still be answered: a [MissingError],
-// or one about a member that could be read in two ways.
+// or one about a member that could be read in two ways. If the subtype could be,
+// and a tool call waits for the answer, there is no error: the decoder of the request
+// refuses the body, and its gate answers with its failure, so that it stays closed.
 func (f Frame) Request() (Request, error) {
 	id, body, err := f.request()
 	r := Request{ID: parseID(id)}
@@ -77,10 +79,12 @@ func (f Frame) Request() (Request, error) {
 	}
 	r.Body = body
 	var members [1][]byte
-	if err := uniqueMembers(body, []string{"subtype"}, members[:]); err != nil {
+	err = uniqueMembers(body, []string{"subtype"}, members[:])
+	r.Subtype = typeName(members[0])
+	switch {
+	case err != nil && r.Subtype != "can_use_tool" && r.Subtype != "hook_callback":
 		return r, fmt.Errorf("request: %w", err)
-	}
-	if r.Subtype = typeName(members[0]); r.Subtype == "" {
+	case r.Subtype == "":
 		return r, &MissingError{"request.subtype"}
 	}
 	return r, nil

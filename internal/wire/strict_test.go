@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
@@ -32,7 +33,7 @@ func TestEnvelopesAreStrict(t *testing.T) {
 	}{
 		{`{"type":"control_request","subtype":"x","request_id":"u","request":{"subtype":"can_use_tool"},"response":null@}`,
 			[]string{"type", "subtype", "request_id", "request", "response"}},
-		{`{"type":"control_request","request_id":"u","request":{"subtype":"can_use_tool","input":{"subtype":"y","Subtype":"z"}@}}`,
+		{`{"type":"control_request","request_id":"u","request":{"subtype":"interrupt","input":{"subtype":"y","Subtype":"z"}@}}`,
 			[]string{"subtype"}},
 		{`{"type":"control_request","message":{"request_id":"u","request":{"subtype":"x"}@}}`,
 			[]string{"request_id", "request"}},
@@ -81,6 +82,23 @@ func TestOtherNamesAreFree(t *testing.T) {
 	for _, name := range []string{"types", "typ", "sub_type", "requestId", "request-id", "requests", "", "ты"} {
 		if err := read(fmt.Sprintf(`{"type":"result","%s":1,"%[1]s":2}`, name)); err != nil {
 			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+// A gate decides about a request whose subtype could be read in two ways: an error would
+// not be its answer, and only the decoder of the request refuses it.
+func TestGatesRefuseTwoSubtypes(t *testing.T) {
+	for _, subtype := range []string{"can_use_tool", "hook_callback"} {
+		for _, more := range []string{`"subtype":"interrupt"`, `"Subtype":"interrupt"`, `"subtype":null`} {
+			f, err := wire.Parse([]byte(`{"type":"control_request","request_id":"u","request":{"subtype":"` + subtype + `",` + more + `}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := f.Request()
+			if err != nil || r.Subtype != subtype || jsonx.BodyNames().Check(r.Body) == nil {
+				t.Errorf("%s, %s: %+v, %v", subtype, more, r, err)
+			}
 		}
 	}
 }
