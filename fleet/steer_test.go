@@ -259,7 +259,7 @@ func TestSteerCrash(t *testing.T) {
 	}
 }
 
-// The answer of a steered turn is that of both prompts, also if the program dies when the
+// The answer of a steered turn is that of both prompts, even when the program dies when the
 // store has the answer and before it has recorded the outcome.
 func TestSteerAnswerFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
