@@ -5,8 +5,8 @@
 //
 // One after the other it runs the quick level with the race detector, the long level
 // without it where that has more to do, the packages that spend their time in the real CLI
-// with it, what never needs it, and, two at once, the other modules. It prints the time of
-// each command, and its CPU.
+// with it, beside those that never need it, and, two at once, the other modules. It prints
+// the time of each command, and its CPU.
 //
 // A suite passes if no test fails, none is skipped, and tests have met the real
 // CLI. The program prints the packages that passed, the output of what did not,
