@@ -66,8 +66,6 @@ var (
 
 // acpAgents measures start and memory. The agents take turns.
 func acpAgents(ctx context.Context, b *bench) (rows []row, err error) {
-	ctx, cancel := context.WithTimeout(ctx, cliBound)
-	defer cancel()
 	m := claudetest.NewModel()
 	if _, err := m.Start(); err != nil {
 		return nil, err
@@ -92,6 +90,8 @@ func acpAgents(ctx context.Context, b *bench) (rows []row, err error) {
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, cliBound) // not of the build, which compiles everything once
+	defer cancel()
 	agents := [2][]string{
 		{program, "acp", "--cli", r.opts.CLIPath},
 		{acpNode.Path(node, acpNode.Has), acpAdapter.Path(adapter, acpAdapter.Has)},
