@@ -200,6 +200,13 @@ func TestGateLines(t *testing.T) {
 		{bashRequest, `"tool_use_id":"toolu_1","subtype":"hook_callback","new":{}}}`, 1, deny},
 		{bashRequest, `"tool_use_id":"toolu_1","Subtype":"hook_callback","new":{}}}`, 1, deny},
 		{bashRequest, `"tool_use_id":"toolu_1","tool_name":"Read","new":{}}}`, 1, deny},
+		// The envelope can be read in two ways, or has no end.
+		{bashRequest, `"tool_use_id":"toolu_1"},"request":{"subtype":"interrupt"}}`, 1, `"error"`},
+		{bashRequest, `"tool_use_id":"toolu_1"},"Request":{"a":{}}}`, 1, `"error"`},
+		{bashRequest, `"tool_use_id":"toolu_1"},"request_id":"u-2"}`, 1, `"error"`},
+		{bashRequest, `"tool_use_id":"toolu_1"}}}}`, 1, `"error"`},
+		{bashRequest, `"tool_use_id":"toolu_1"}`, 1, `"error"`},
+		{stopRequest, `"tool_use_id":"toolu_1"},"type":{"a":{}}}`, 1, `"error"`},
 		{stopRequest, usual, 0, `"success"`},
 		{stopRequest, `"tool_use_id":"toolu_1"},"new":{"a":{}}}`, 0, `"success"`},
 		{stopRequest, `"tool_use_id":"toolu_1","SUBTYPE":"x","new":{}}}`, 1, deny},

@@ -208,14 +208,14 @@ func (s *Session) finish() {
 		return
 	}
 	s.mu.Lock()
-	stopping := s.life.stopCause != nil
+	stopping, wanted := s.life.stopCause != nil, s.life.aborted
 	s.mu.Unlock()
 	if stopping {
 		<-s.life.ladderEnd
 	}
 	cause, stream := s.judge()
 	if err := s.lastFlush(); err != nil {
-		cause = errors.Join(cause, err)
+		cause, wanted = errors.Join(cause, err), false
 		if stream == io.EOF || stream == ErrClosed {
 			stream = err
 		}
@@ -224,9 +224,9 @@ func (s *Session) finish() {
 	switch {
 	case cause == nil:
 		s.setState(StateStopped)
-	case s.life.aborted.Load():
+	case wanted:
 		s.setState(StateFailed)
-		s.log.Info("session aborted", "cause", cause) // as the caller of Abort wants
+		s.log.Info("session aborted", "cause", cause)
 	default:
 		s.setState(StateFailed)
 		s.log.Error("session failed", "error", cause)

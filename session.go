@@ -74,13 +74,13 @@ type lifecycle struct {
 
 	shutdown    sync.Once   // the stop ladder
 	finished    atomic.Bool // one caller is ending the session
-	aborted     atomic.Bool // the program has called Abort
 	inputClosed atomic.Bool // we have closed stdin ourselves
 
 	// Under the session's lock:
 	state     State
 	stopCause error // why we ended the session, nil if the end was not ours
 	cutOff    bool  // we ended it while the CLI was at work
+	aborted   bool  // the program has called Abort, and that has ended it
 }
 
 // handshake holds what a starting CLI has reported and shown.

@@ -196,7 +196,7 @@ func openMirror(ctx context.Context, s *Session) (*mirror.Mirror, error) {
 		Store: o.Store, Project: o.Project, Fence: o.Fence, Owner: o.Owner, TTL: o.TTL, GiveUp: o.GiveUp,
 		Journals: o.Journal, Log: s.log,
 		OnNotStored: s.reportNotStored,
-		OnLost:      func(err error) { s.abort(fmt.Errorf("claude: the store has ended the session: %w", err)) },
+		OnLost:      func(err error) { s.abort(fmt.Errorf("claude: the store has ended the session: %w", err), false) },
 	})
 	if s.conversation.id != "" {
 		if err := m.Acquire(ctx, s.conversation.id); err != nil {
@@ -284,18 +284,17 @@ func (s *Session) Flush(ctx context.Context) error {
 // and cause is then joined with a [*store.NotStoredError] that names it. Use
 // Close unless the CLI's next action would do harm.
 func (s *Session) Abort(cause error) {
-	s.life.aborted.Store(true)
-	s.abort(cmp.Or(cause, ErrClosed))
+	s.abort(cmp.Or(cause, ErrClosed), true)
 }
 
-// abort is Abort for reasons of the session's own.
-func (s *Session) abort(cause error) {
+// abort is Abort. It is not wanted if the session has the reason.
+func (s *Session) abort(cause error, wanted bool) {
 	if s.store.mirror != nil {
 		s.store.mirror.Abort(cause)
 	}
 	s.life.shutdown.Do(func() {
 		s.mu.Lock()
-		s.life.stopCause, s.life.cutOff = cause, true
+		s.life.stopCause, s.life.cutOff, s.life.aborted = cause, true, wanted
 		s.mu.Unlock()
 		s.peer.Close(cause)
 		close(s.life.ladderEnd)

@@ -28,7 +28,7 @@ func formOf(data []byte) (form schema.ElicitationSchema, err error) {
 	if err := jsonx.Unmarshal(data, &form); err != nil {
 		return form, err
 	}
-	if fields := jsonx.Member(data, "properties"); fields != nil {
+	if fields := jsonx.Member(data, "properties"); jsonx.Present(fields) {
 		if form.Extra == nil {
 			form.Extra = make(map[string]json.RawMessage)
 		}

@@ -260,6 +260,7 @@ func (w *worker) watch(s *claude.Session, gate *approval.Gate, ended <-chan stru
 		case <-ended:
 			return
 		case <-w.lease.lost:
+			w.opts.Logger.Warn("a lease was lost while a CLI was at work", "conversation", w.c.key)
 			s.Abort(store.ErrLeaseLost)
 			return
 		case <-w.stop:

@@ -21,9 +21,8 @@ type quietStream struct {
 
 // diet is what makes this process small. It is a plain value.
 type diet struct {
-	message func() // before a message to the editor that is neither of the others
-	answer  func() // before an answer, such as that at the end of a turn
-	rest    func() // after a pause, in a goroutine of its own
+	answer func() // before an answer, such as that at the end of a turn
+	rest   func() // after a pause, in a goroutine of its own
 }
 
 // newQuietStream returns a stream that keeps a diet. Close ends it.
@@ -38,25 +37,16 @@ func (s *quietStream) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write implements io.Writer.
+// Write implements io.Writer. Messages that are not answers come by the hundred, and what
+// is at work needs its part of the program: a replay that gives it back before each message
+// takes thirty times as long.
 func (s *quietStream) Write(b []byte) (int, error) {
-	switch {
-	case isPiece(b): // they come by the hundred, and nothing may hold them up
-	case isAnswer(b):
+	if isAnswer(b) {
 		s.diet.answer()
-	default:
-		s.diet.message()
 	}
 	n, err := s.ReadWriteCloser.Write(b)
 	s.heard(n)
 	return n, err
-}
-
-// isPiece reports whether a message has a piece of a text. It is named at the beginning,
-// after the session.
-func isPiece(line []byte) bool {
-	line = line[:min(len(line), 256)]
-	return bytes.Contains(line, []byte(`"agent_message_chunk"`)) || bytes.Contains(line, []byte(`"agent_thought_chunk"`))
 }
 
 // isAnswer reports whether a message answers a request of the editor. The member is the
@@ -84,12 +74,9 @@ func makeSmall() {
 	unloadProgram()
 }
 
-// mostLoaded is how much of this program's file may be loaded when a message is written to
-// the editor, in bytes, and mostOwn how much else this process may have when an answer is.
-const (
-	mostLoaded = 4 << 20
-	mostOwn    = 6 << 20
-)
+// mostOwn is how many bytes this process may have, beside its program, when an answer is
+// written to the editor.
+const mostOwn = 6 << 20
 
 // limit keeps a kind of memory small while the program works. It is not safe for concurrent
 // use.
@@ -99,7 +86,7 @@ type limit struct {
 }
 
 // keep gives memory back if there is more than the limit. After that it waits until a
-// quarter of the limit has come back. So it does not give back with each message where the
+// quarter of the limit has come back. So it does not give back with each answer where the
 // rest is larger, or where the figure is wrong: some kernels count for each processor, and
 // are late by megabytes.
 func (l *limit) keep(used func() int, giveBack func()) {

@@ -11,21 +11,16 @@ import (
 	"syscall"
 )
 
-// newDiet returns how this process stays small. It is cheap enough for each message. A
-// collection of garbage waits for processors, so only answers may wait for it, and few do.
+// newDiet returns how this process stays small. A collection of garbage waits for
+// processors, so few answers wait for one.
 func newDiet() diet {
-	d := diet{message: func() {}, answer: unloadProgram, rest: makeSmall}
+	d := diet{answer: unloadProgram, rest: makeSmall}
 	statm, err := os.Open("/proc/self/statm") // open until the process ends
 	if err != nil {
 		return d
 	}
 	var mu sync.Mutex
-	program, own := limit{most: mostLoaded}, limit{most: mostOwn}
-	d.message = func() {
-		mu.Lock()
-		defer mu.Unlock()
-		program.keep(func() int { _, files := sizesOf(statm); return files }, unloadProgram)
-	}
+	own := limit{most: mostOwn}
 	d.answer = func() {
 		mu.Lock()
 		defer mu.Unlock()
@@ -50,9 +45,12 @@ func sizesOf(statm io.ReaderAt) (all, files int) {
 // unloadProgram lets go of the pages of this program's file. The system still has them, and
 // maps those that are used again: after the start that is a third.
 func unloadProgram() {
-	exe, err1 := os.Readlink("/proc/self/exe")
-	smaps, err2 := os.Open("/proc/self/smaps")
-	if err1 != nil || err2 != nil {
+	exe, err := os.Readlink("/proc/self/exe")
+	if err != nil {
+		return
+	}
+	smaps, err := os.Open("/proc/self/smaps")
+	if err != nil {
 		return
 	}
 	defer smaps.Close()

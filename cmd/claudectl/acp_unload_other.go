@@ -6,4 +6,4 @@ package main
 func unloadProgram() {}
 
 // newDiet returns a diet of pauses alone.
-func newDiet() diet { return diet{message: func() {}, answer: func() {}, rest: makeSmall} }
+func newDiet() diet { return diet{answer: func() {}, rest: makeSmall} }

@@ -166,7 +166,11 @@ func (p *Peer) route(line []byte, held int) (j job, ok bool) {
 		p.cfg.OnLine(line)
 	}
 	f, err := p.cfg.Classify(line)
-	if err != nil {
+	switch {
+	case err != nil && f.Type == wire.TypeRequest: // the rest cannot be read, but a gate must be closed
+		p.rejectMalformed(f, f.CancelID(), err)
+		return j, false
+	case err != nil:
 		p.cfg.Handler.Fault(line, err)
 		return j, false
 	}
