@@ -24,7 +24,7 @@ const (
 // package, methods, and the methods of interfaces. A name that has been released stays,
 // so a higher ceiling is a decision. A lower count lowers its ceiling.
 var ceilings = map[string]int{
-	".":                        222,
+	".":                        223,
 	"acp":                      26,
 	"acp/acptest":              17,
 	"approval":                 81,
