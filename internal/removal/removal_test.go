@@ -76,3 +76,32 @@ func TestOthersAreRemoved(t *testing.T) {
 		close(p.mended)
 	})
 }
+
+// busy is a provider whose first removal fails.
+type busy struct {
+	workspace.Provider
+	calls int
+}
+
+func (p *busy) Remove(context.Context, string, store.Fence) error {
+	if p.calls++; p.calls == 1 {
+		return errBusy
+	}
+	return nil
+}
+
+var errBusy = errors.New("the folder is in use")
+
+// A removal that has failed can be tried again.
+func TestFailedRemoval(t *testing.T) {
+	p := new(busy)
+	var running removal.Running
+	for i, want := range []error{errBusy, nil} {
+		if err := running.Remove(t.Context(), p, "ada", store.Fence{}); !errors.Is(err, want) {
+			t.Errorf("attempt %d: %v, want %v", i+1, err, want)
+		}
+	}
+	if p.calls != 2 {
+		t.Errorf("the provider was called %d times, want 2", p.calls)
+	}
+}
