@@ -586,6 +586,29 @@ func TestWatchForTheEnd(t *testing.T) {
 	})
 }
 
+// A watcher learns once that a question has expired, although nobody has written that down
+// before it looks.
+func TestWatchTellsTheEndOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := approval.NewQuestions(store.Memory(), "p")
+		asked := question("toolu_1")
+		asked.Lifetime = time.Minute
+		ask(t, in, asked)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		var seen []approval.State
+		for q, err := range in.Watch(ctx, approval.Filter{}) {
+			if err != nil {
+				break
+			}
+			seen = append(seen, q.State)
+		}
+		if want := []approval.State{approval.StateOpen, approval.StateGone}; !slices.Equal(seen, want) {
+			t.Errorf("saw %v, want %v", seen, want)
+		}
+	})
+}
+
 // unread is a store whose scans spoil the values of records that they have already
 // yielded: reading them again finds them damaged.
 type unread struct {
