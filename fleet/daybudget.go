@@ -64,7 +64,7 @@ func (b *dayBudgets) spent(key string, s dayspend.Spent) error {
 	return nil
 }
 
-// days are the budgets of a day, and what was spent of them. Nil: there are none.
+// days holds the daily budgets and the sums spent so far. Nil: there are no such budgets.
 type days struct {
 	dayBudgets
 	book  *dayspend.Book
@@ -73,7 +73,7 @@ type days struct {
 	held  heldToday
 }
 
-// newDays returns nil if there are no budgets of a day. Reading ends with ctx.
+// newDays returns nil if there are no daily budgets. Reading ends with ctx.
 func newDays(ctx context.Context, o *Options, a *announcer, c *clock) *days {
 	d := &days{dayBudgets: o.dayBudgets(), clock: c, store: a}
 	if !d.any() {

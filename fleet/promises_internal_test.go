@@ -133,7 +133,7 @@ func TestOwnLimits(t *testing.T) {
 	}
 }
 
-// Of the budgets of a day, that of the tenant comes first, and its own before that of all
+// Of the daily budgets, that of the tenant comes first, and its own before that of all
 // tenants. A budget is spent when all of it is.
 func TestBudgetsOfADay(t *testing.T) {
 	of := func(tenant string) float64 {

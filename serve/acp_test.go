@@ -225,7 +225,7 @@ func TestEditorsVanish(t *testing.T) {
 	root := t.TempDir()
 	r := newRigFleet(t, store.Memory(), root, func(o *fleet.Options) {
 		o.Gate, o.MaxLive, o.IdleAfter, o.Poll = &approval.Options{Patience: time.Hour}, 16, time.Millisecond, 50*time.Millisecond
-	}, func(o *serve.Options) { o.StreamsPerUser = 8 * many }) // a busy server learns late who has gone
+	}, func(o *serve.Options) { o.StreamsPerUser = 8 * many }) // a busy server is late to notice who has left
 	vanish := func(n int) {
 		var all sync.WaitGroup
 		room := make(chan struct{}, 16)

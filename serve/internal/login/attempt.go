@@ -14,8 +14,8 @@ const (
 	maxAttemptTo = 2 << 10          // bytes of the path that was asked for
 )
 
-// Attempt is what the cookie of a browser remembers while a person is at the provider. The
-// server keeps nothing of it, so that any replica can finish a login that another began.
+// Attempt is a login that began in a browser and continues at a provider. The browser keeps it
+// in a cookie and the server keeps nothing, so that any replica can finish it.
 type Attempt struct {
 	secret string
 	to     string
@@ -53,8 +53,8 @@ func (a Attempt) Derive(purpose string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// State is what the provider sends back, so that only the browser of the attempt can
-// finish it.
+// State returns the value that the provider sends back: only the browser of the attempt has
+// it, so no other can finish the login.
 func (a Attempt) State() string { return a.Derive("state") }
 
 // SentBack reports whether a provider has sent back the state of this attempt, once.
